@@ -1,0 +1,1 @@
+"""Beamkeep: operations control for experiment facilities."""

@@ -1,0 +1,218 @@
+"""The event store and its lists in memory: the twin for fast tests."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from beamkeep.kernel import (
+    DENIALS,
+    EVERY_COMMAND,
+    Beside,
+    Delete,
+    Denial,
+    Grant,
+    Insert,
+    Replace,
+    Standing,
+    Table,
+    View,
+)
+from beamkeep.runtime.codec import Codec
+from beamkeep.runtime.rows import Row, RowFold
+from beamkeep.runtime.store import (
+    BEGINNING,
+    AlreadyAnsweredError,
+    Append,
+    Envelope,
+    KeyTakenError,
+    MovedError,
+    Opened,
+    Opening,
+    Position,
+    Recorded,
+    Remembered,
+    Stream,
+)
+
+type Rows = dict[tuple[object, ...], Any]
+
+
+class MemoryStore:
+    """Keeps events and the rows beside them in dictionaries, and lists them with no delay."""
+
+    def __init__(self, codec: Codec) -> None:
+        self._codec = codec
+        self.streams: dict[Stream, list[Envelope]] = {}
+        self.tables: dict[str, Rows] = {}
+        self.remembered: dict[tuple[UUID, UUID | None, str], Remembered] = {}
+        self.position = BEGINNING
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    async def open(self, opening: Opening) -> Opened:
+        """Find who calls, what they may do, what was answered before, and the target's events."""
+        principal_id = opening.principal_id
+        if principal_id is None and opening.identity is not None:
+            bound = self._table("actor_identity").get(opening.identity)
+            principal_id = bound.actor_id if bound else None
+        standing: Standing | None = self._table("principal_standing").get((principal_id,))
+        grants: list[Grant] = [
+            grant
+            for grant in self._table("policy_grant").values()
+            if grant.principal_id == principal_id
+            and grant.conduit_id == opening.conduit_id
+            and grant.surface_id == opening.surface_id
+            and (
+                opening.command_name is None
+                or not {opening.command_name, EVERY_COMMAND}.isdisjoint(grant.permitted_commands)
+            )
+        ]
+        remembered = None
+        if principal_id and opening.idempotency_key:
+            key = principal_id, opening.surface_id, opening.idempotency_key
+            remembered = self.remembered.get(key)
+        stored = self.streams.get(opening.stream, []) if opening.stream else []
+        return Opened(
+            standing,
+            tuple(grants),
+            remembered,
+            stored[0].principal_id if stored else None,
+            [envelope.recorded for envelope in stored],
+        )
+
+    async def load(self, streams: Sequence[Stream]) -> Mapping[Stream, Sequence[Recorded]]:
+        """The events of these streams, by version."""
+        return {s: [e.recorded for e in self.streams[s]] for s in streams if s in self.streams}
+
+    async def append(self, append: Append) -> Position:
+        """Write all of it at once, unless something it rests on has moved."""
+        if not append.events:
+            return BEGINNING
+        if append.remember:
+            key = append.principal_id, append.surface_id, append.remember.key
+            if key in self.remembered:
+                raise AlreadyAnsweredError
+        expected = {stream: len(self.streams.get(stream, ())) for stream in append.read}
+        if expected != dict(append.read):
+            raise MovedError
+        for event in append.events:
+            expected[event.stream] = expected.get(
+                event.stream, len(self.streams.get(event.stream, ()))
+            )
+            expected[event.stream] += 1
+            if event.version != expected[event.stream]:
+                raise MovedError
+        self._write_beside(append.beside)
+        self.position = Position(self.position.tx + 1, self.position.position)
+        for event in append.events:
+            self.position = Position(self.position.tx, self.position.position + 1)
+            self.streams.setdefault(event.stream, []).append(
+                Envelope(
+                    self.position,
+                    event.stream,
+                    Recorded(event.version, event.event_type, event.schema_version, event.payload),
+                    event.event_id,
+                    append.principal_id,
+                    append.command_name,
+                    append.surface_id,
+                    append.correlation_id,
+                    append.causation_id,
+                    append.occurred_at,
+                    datetime.now(UTC),
+                )
+            )
+        if append.remember:
+            kept = append.remember
+            self.remembered[append.principal_id, append.surface_id, kept.key] = Remembered(
+                kept.fingerprint, kept.status, kept.result
+            )
+        return self.position
+
+    async def history(self, stream: Stream, after: int, limit: int) -> Sequence[Envelope]:
+        """The events of one stream after a version."""
+        return self.streams.get(stream, [])[after : after + limit]
+
+    async def rows[R](self, table: Table[R], where: Mapping[str, object]) -> tuple[R, ...]:
+        """The rows whose columns equal these values, or are among them where a set is given."""
+        return tuple(row for row in self._table(table.name).values() if _matches(row, where))
+
+    async def entries[R](
+        self, table: Table[R], where: Mapping[str, object], before: UUID | None, limit: int
+    ) -> tuple[R, ...]:
+        """Rows by key, newest first."""
+        column = table.key[0]
+        found = [row for row in self._table(table.name).values() if _matches(row, where)]
+        found.sort(key=lambda row: getattr(row, column), reverse=True)
+        return tuple(r for r in found if before is None or getattr(r, column) < before)[:limit]
+
+    @asynccontextmanager
+    async def alone(self, name: str) -> AsyncGenerator[None]:
+        """Keep every other task out of a piece of work while this one does it."""
+        async with self._locks.setdefault(name, asyncio.Lock()):
+            yield
+
+    async def deny(self, denial: Denial) -> None:
+        """Record a denial."""
+        self._table(DENIALS.name)[(denial.denial_id,)] = denial
+
+    async def listing(
+        self,
+        view: View[Any],
+        facets: Sequence[str],
+        owner_id: UUID | None,
+        after: UUID | None,
+        limit: int,
+    ) -> Sequence[tuple[UUID, bytes]]:
+        """Rows by id, as JSON, each with its id; only the owner's where one is named."""
+        fold = RowFold(view, self._codec)
+        found: list[tuple[UUID, bytes]] = []
+        for (name, id), stored in sorted(self.streams.items()):
+            if name != view.aggregate.name or (after is not None and id <= after):
+                continue
+            row: Row | None = None
+            for envelope in stored:
+                row = fold.after(row, envelope.recorded, envelope.principal_id)
+            assert row is not None, "a stream has a first event"  # noqa: S101
+            owners = {row.owner_id, id} if view.aggregate.self_owned else {row.owner_id}
+            if set(facets) <= set(view.facets_of(row.state)) and owner_id in {None, *owners}:
+                found.append((id, fold.dump(row)))
+        return found[:limit]
+
+    async def reached(self, view: View[Any]) -> Position:
+        """How far the view has followed the events: always all the way."""
+        return self.position
+
+    def _table(self, name: str) -> Rows:
+        return self.tables.setdefault(name, {})
+
+    def _write_beside(self, beside: Sequence[Beside]) -> None:
+        for part in beside:
+            if isinstance(part, Insert) and _key(part.table, part.row) in self._table(
+                part.table.name
+            ):
+                raise KeyTakenError(part)
+        for part in beside:
+            rows = self._table(part.table.name)
+            match part:
+                case Insert(table, row) | Replace(table, row):
+                    rows[_key(table, row)] = row
+                case Delete(_, key):
+                    for taken in [taken for taken in rows if taken[: len(key)] == key]:
+                        del rows[taken]
+
+
+def _key(table: Table[Any], row: object) -> tuple[object, ...]:
+    return tuple(getattr(row, column) for column in table.key)
+
+
+def _matches(row: Any, where: Mapping[str, object]) -> bool:
+    for column, wanted in where.items():
+        value = getattr(row, column)
+        if isinstance(wanted, list | tuple | set | frozenset):
+            if value not in wanted:
+                return False
+        elif value != wanted:
+            return False
+    return True

@@ -1,0 +1,473 @@
+"""Actor: a principal, be it a person, a software agent or a machine account."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Annotated
+from uuid import UUID
+
+from annotated_types import MaxLen, MinLen
+from pydantic import BaseModel, ConfigDict
+
+from beamkeep.kernel import (
+    ActorKind,
+    Aggregate,
+    Axis,
+    Beside,
+    Call,
+    Cannot,
+    Command,
+    DenialReason,
+    Event,
+    Invalid,
+    Listing,
+    NotFound,
+    Reader,
+    Standing,
+    reads,
+    record,
+)
+from beamkeep.kernel.values import Name, trimmed, trimmed_or_none
+
+from .profile import (
+    IDENTITIES,
+    PROFILES,
+    SEEDED,
+    STANDINGS,
+    SYSTEM,
+    Identity,
+    Profile,
+    names,
+    profiles,
+)
+
+MOST_BINDINGS = 10
+NAMESPACE = re.compile(r"[a-z0-9-]{1,100}")
+
+
+# Events are stored for ever: add a field with a default; never rename or drop one.
+@record
+class ActorEvent(Event):
+    actor_id: UUID
+
+
+@record
+class ActorRegistered(ActorEvent):
+    kind: ActorKind
+
+
+@record
+class ActorDeactivated(ActorEvent): ...
+
+
+@record
+class ActorProfileUpdated(ActorEvent):
+    changed_fields: tuple[str, ...]
+
+
+@record
+class ActorProfileForgotten(ActorEvent): ...
+
+
+@record
+class ActorIdentityBound(ActorEvent):
+    issuer: str
+
+
+@record
+class ActorIdentityUnbound(ActorEvent):
+    issuer: str
+
+
+type ActorChanged = (
+    ActorDeactivated
+    | ActorProfileUpdated
+    | ActorProfileForgotten
+    | ActorIdentityBound
+    | ActorIdentityUnbound
+)
+
+
+class ActorNotFoundError(NotFound):
+    """The actor does not exist."""
+
+
+class InvalidActorNameError(Invalid):
+    """The actor's name is not usable."""
+
+
+class InvalidActorEmailError(Invalid):
+    """An e-mail address has exactly one @, with text on both sides."""
+
+
+class InvalidActorPhoneError(Invalid):
+    """The phone number is not usable."""
+
+
+class InvalidActorAffiliationError(Invalid):
+    """The affiliation is not usable."""
+
+
+class InvalidActorExternalIdError(Invalid):
+    """A researcher identifier comes with its registry, and a registry with an identifier.
+
+    The registry is lower case, like orcid.
+    """
+
+
+class InvalidActorKindError(Invalid):
+    """An actor of kind agent comes into being with its agent; define the agent instead."""
+
+
+class InvalidActorProfileError(Invalid):
+    """Nothing to change was given; name at least one field of the profile."""
+
+
+class InvalidActorIdentityError(Invalid):
+    """The issuer and the subject of a login are not blank."""
+
+
+class ActorIdentityAlreadyBoundError(Cannot):
+    """The login is bound to an actor already; unbind it there first."""
+
+
+class ActorCannotDeactivateError(Cannot):
+    """The actor cannot be deactivated."""
+
+
+class ActorCannotUpdateProfileError(Cannot):
+    """The actor's profile cannot be changed: it was forgotten."""
+
+
+class ActorCannotForgetError(Cannot):
+    """The actor cannot be forgotten: there is no profile any more."""
+
+
+class ActorCannotBindIdentityError(Cannot):
+    """The login cannot be bound to this actor."""
+
+
+class ActorCannotUnbindIdentityError(Cannot):
+    """The login cannot be unbound: this actor does not hold it."""
+
+
+ACTIVE: Axis[bool, ActorChanged] = Axis(
+    "active",
+    # event, allowed from, leads to, refused with
+    (ActorDeactivated, {True}, False, ActorCannotDeactivateError),
+)
+
+
+@record
+class Actor:
+    id: UUID
+    kind: ActorKind
+    active: bool = True
+
+
+def begin(event: ActorRegistered) -> Actor:
+    return Actor(event.actor_id, event.kind)
+
+
+def evolve(actor: Actor, event: ActorChanged) -> Actor:
+    match event:
+        case ActorDeactivated():
+            return replace(actor, active=ACTIVE.after(event))
+        case (
+            ActorProfileUpdated()
+            | ActorProfileForgotten()
+            | ActorIdentityBound()
+            | ActorIdentityUnbound()
+        ):
+            return actor
+
+
+type Issuer = Annotated[str, MinLen(1), MaxLen(500)]
+type Subject = Annotated[str, MinLen(1), MaxLen(255)]
+type Email = Annotated[str, MinLen(1), MaxLen(254)]
+type Phone = Annotated[str, MinLen(1), MaxLen(50)]
+type Affiliation = Annotated[str, MinLen(1), MaxLen(200)]
+type ExternalId = Annotated[str, MinLen(1), MaxLen(100)]
+
+
+class Login(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    issuer: Issuer
+    subject: Subject
+
+
+class ProfileFields(Command):
+    email: Email | None = None
+    phone: Phone | None = None
+    affiliation: Affiliation | None = None
+    external_id: ExternalId | None = None
+    """Researcher identifier, without a scheme."""
+    external_id_namespace: ExternalId | None = None
+    """Registry of that identifier, lower case."""
+
+
+class RegisterActor(ProfileFields):
+    name: Name
+    kind: ActorKind = ActorKind.HUMAN
+    identities: Annotated[tuple[Login, ...], MaxLen(MOST_BINDINGS)] = ()
+
+
+class ActorCommand(Command):
+    actor_id: UUID
+
+
+class DeactivateActor(ActorCommand): ...
+
+
+class UpdateActorProfile(ActorCommand, ProfileFields):
+    """A field left out stays; null clears it."""
+
+    name: Name | None = None
+
+
+class ForgetActor(ActorCommand): ...
+
+
+class BindActorIdentity(ActorCommand, Login): ...
+
+
+class UnbindActorIdentity(ActorCommand, Login): ...
+
+
+@record
+class Known:
+    """What is known of an actor beside its stream."""
+
+    profile: Profile | None
+    bound_pairs: frozenset[tuple[str, str]]
+
+
+async def known(actor: Actor, command: ActorCommand, read: Reader) -> Known:
+    profile = await read.rows(PROFILES, actor_id=actor.id)
+    logins = await read.rows(IDENTITIES, actor_id=actor.id)
+    return Known(profile[0] if profile else None, frozenset((i.issuer, i.subject) for i in logins))
+
+
+def register_actor(command: RegisterActor, call: Call) -> list[ActorRegistered | Beside]:
+    """Register a person or a machine account, with its profile and its logins."""
+    profile = _checked(
+        Profile(
+            call.new_id,
+            command.name,
+            command.email,
+            command.phone,
+            command.affiliation,
+            command.external_id,
+            command.external_id_namespace,
+            call.now,
+            call.now,
+        )
+    )
+    if command.kind is ActorKind.AGENT:
+        raise InvalidActorKindError
+    logins = [_trimmed(login) for login in command.identities]
+    if len(set(logins)) < len(logins):
+        raise ActorIdentityAlreadyBoundError("It is named twice in the request.")
+    return [
+        ActorRegistered(call.now, call.new_id, command.kind),
+        STANDINGS.insert(Standing(call.new_id, command.kind)),
+        PROFILES.insert(profile),
+        *(
+            IDENTITIES.insert(Identity(*login, call.new_id), loser=ActorIdentityAlreadyBoundError)
+            for login in logins
+        ),
+    ]
+
+
+def deactivate_actor(
+    actor: Actor, command: DeactivateActor, call: Call
+) -> list[ActorDeactivated | Beside]:
+    """Bar an actor from acting, for good."""
+    ACTIVE.require(actor.active, ActorDeactivated)
+    if actor.id == SYSTEM:
+        raise ActorCannotDeactivateError("The service itself acts as System.")
+    return [
+        ActorDeactivated(call.now, actor.id),
+        STANDINGS.replace(Standing(actor.id, actor.kind, DenialReason.INACTIVE_PRINCIPAL)),
+    ]
+
+
+def update_actor_profile(
+    actor: Actor, command: UpdateActorProfile, given: Known, call: Call
+) -> list[ActorProfileUpdated | Beside]:
+    """Change what is known of an actor as a person."""
+    changed = command.model_fields_set - {"actor_id"}
+    if not changed:
+        raise InvalidActorProfileError
+    if "name" in changed and command.name is None:
+        raise InvalidActorNameError("It may not be cleared.")
+    # A bad value is reported before a lost profile.
+    profile = _checked(_merged(given.profile or _blank(actor.id, call), command, changed))
+    if given.profile is None:
+        raise ActorCannotUpdateProfileError
+    return [
+        ActorProfileUpdated(call.now, actor.id, tuple(sorted(changed))),
+        PROFILES.replace(replace(profile, updated_at=call.now)),
+    ]
+
+
+def forget_actor(
+    actor: Actor, command: ForgetActor, given: Known, call: Call
+) -> list[ActorProfileForgotten | Beside]:
+    """Erase everything personal about an actor; what it did stays on record under its id."""
+    if given.profile is None:
+        raise ActorCannotForgetError
+    return [
+        ActorProfileForgotten(call.now, actor.id),
+        PROFILES.delete(actor.id),
+        *(IDENTITIES.delete(*pair) for pair in sorted(given.bound_pairs)),
+    ]
+
+
+def bind_actor_identity(
+    actor: Actor, command: BindActorIdentity, given: Known, call: Call
+) -> list[ActorIdentityBound | Beside]:
+    """Let a login at an identity provider act as this actor."""
+    issuer, subject = _trimmed(command)
+    if actor.id in SEEDED:
+        raise ActorCannotBindIdentityError("Nobody logs in as a seeded actor.")
+    if not actor.active:
+        raise ActorCannotBindIdentityError("It is not active; register the person anew.")
+    if given.profile is None:
+        raise ActorCannotBindIdentityError("It was forgotten; register the person anew.")
+    if len(given.bound_pairs) >= MOST_BINDINGS:
+        raise ActorCannotBindIdentityError(f"It has {MOST_BINDINGS} logins; unbind one first.")
+    return [
+        ActorIdentityBound(call.now, actor.id, issuer),
+        IDENTITIES.insert(
+            Identity(issuer, subject, actor.id), loser=ActorIdentityAlreadyBoundError
+        ),
+    ]
+
+
+def unbind_actor_identity(
+    actor: Actor, command: UnbindActorIdentity, given: Known, call: Call
+) -> list[ActorIdentityUnbound | Beside]:
+    """Take a login away from this actor."""
+    pair = _trimmed(command)
+    if pair not in given.bound_pairs:
+        raise ActorCannotUnbindIdentityError
+    return [ActorIdentityUnbound(call.now, actor.id, pair[0]), IDENTITIES.delete(*pair)]
+
+
+def _trimmed(login: Login) -> tuple[str, str]:
+    return (
+        trimmed(login.issuer, InvalidActorIdentityError),
+        trimmed(login.subject, InvalidActorIdentityError),
+    )
+
+
+def _merged(profile: Profile, command: UpdateActorProfile, changed: Iterable[str]) -> Profile:
+    return replace(profile, **{field: getattr(command, field) for field in changed})
+
+
+def _blank(actor_id: UUID, call: Call) -> Profile:
+    return Profile(actor_id, "-", None, None, None, None, None, call.now, call.now)
+
+
+def _checked(profile: Profile) -> Profile:
+    """The profile as it may be kept."""
+    name = trimmed(profile.name, InvalidActorNameError)
+    email = trimmed_or_none(profile.email, InvalidActorEmailError)
+    if (email is not None and not all(email.split("@", 1))) or (email or "@").count("@") != 1:
+        raise InvalidActorEmailError
+    registry = trimmed_or_none(profile.external_id_namespace, InvalidActorExternalIdError)
+    external_id = trimmed_or_none(profile.external_id, InvalidActorExternalIdError)
+    if (registry is None) != (external_id is None):
+        raise InvalidActorExternalIdError
+    if registry is not None and not NAMESPACE.fullmatch(registry):
+        raise InvalidActorExternalIdError
+    return replace(
+        profile,
+        name=name,
+        email=email,
+        phone=trimmed_or_none(profile.phone, InvalidActorPhoneError),
+        affiliation=trimmed_or_none(profile.affiliation, InvalidActorAffiliationError),
+        external_id=external_id,
+        external_id_namespace=registry,
+    )
+
+
+actors = Aggregate("Actor", begin, evolve, ActorNotFoundError, self_owned=True)
+
+INVALID_PROFILE = (
+    InvalidActorNameError,
+    InvalidActorEmailError,
+    InvalidActorExternalIdError,
+    InvalidActorPhoneError,
+    InvalidActorAffiliationError,
+)
+
+OPERATIONS = (
+    actors.creates(
+        "POST /actors",
+        RegisterActor,
+        register_actor,
+        *INVALID_PROFILE,
+        InvalidActorKindError,
+        InvalidActorIdentityError,
+        ActorIdentityAlreadyBoundError,
+    ),
+    actors.changes(
+        "POST /actors/{actor_id}/deactivate",
+        DeactivateActor,
+        deactivate_actor,
+        ActorCannotDeactivateError,
+    ),
+    actors.changes(
+        "POST /actors/{actor_id}/update-profile",
+        UpdateActorProfile,
+        update_actor_profile,
+        *INVALID_PROFILE,
+        InvalidActorProfileError,
+        ActorCannotUpdateProfileError,
+        given=known,
+    ),
+    actors.changes(
+        "POST /actors/{actor_id}/forget",
+        ForgetActor,
+        forget_actor,
+        ActorCannotForgetError,
+        given=known,
+    ),
+    actors.changes(
+        "POST /actors/{actor_id}/identities/bind",
+        BindActorIdentity,
+        bind_actor_identity,
+        InvalidActorIdentityError,
+        ActorCannotBindIdentityError,
+        ActorIdentityAlreadyBoundError,
+        given=known,
+    ),
+    actors.changes(
+        "POST /actors/{actor_id}/identities/unbind",
+        UnbindActorIdentity,
+        unbind_actor_identity,
+        InvalidActorIdentityError,
+        ActorCannotUnbindIdentityError,
+        given=known,
+    ),
+)
+
+
+class ListActors(Listing):
+    """List actors, by age."""
+
+    kind: ActorKind | None = None
+    active: bool | None = None
+
+
+QUESTIONS = reads(
+    "/actors",
+    actors,
+    ListActors,
+    milestones={"deactivated_at": (ActorDeactivated,)},
+    shown_with=profiles,
+    listed_with=names,
+)

@@ -1,0 +1,18 @@
+"""Trust: what a principal may do and see, where calls arrive, and who is visiting."""
+
+from . import conduit, policy, surface, visit, zone
+
+OPERATIONS = (
+    *zone.OPERATIONS,
+    *conduit.OPERATIONS,
+    *surface.OPERATIONS,
+    *policy.OPERATIONS,
+    *visit.OPERATIONS,
+)
+QUESTIONS = (
+    *zone.QUESTIONS,
+    *conduit.QUESTIONS,
+    *surface.QUESTIONS,
+    *policy.QUESTIONS,
+    *visit.QUESTIONS,
+)

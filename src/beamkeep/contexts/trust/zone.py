@@ -1,0 +1,63 @@
+"""Zone: a group of principals and assets with the same trust posture."""
+
+from uuid import UUID
+
+from beamkeep.kernel import (
+    Aggregate,
+    Call,
+    Command,
+    Event,
+    Invalid,
+    Listing,
+    NotFound,
+    reads,
+    record,
+    unchanging,
+)
+from beamkeep.kernel.values import Name, trimmed
+
+
+# Events are stored for ever: add a field with a default; never rename or drop one.
+@record
+class ZoneDefined(Event):
+    zone_id: UUID
+    name: str
+
+
+class ZoneNotFoundError(NotFound):
+    """The zone does not exist."""
+
+
+class InvalidZoneNameError(Invalid):
+    """The zone's name is not usable."""
+
+
+@record
+class Zone:
+    id: UUID
+    name: str
+
+
+def begin(event: ZoneDefined) -> Zone:
+    return Zone(event.zone_id, event.name)
+
+
+class DefineZone(Command):
+    name: Name
+
+
+def define_zone(command: DefineZone, call: Call) -> list[ZoneDefined]:
+    """Define a zone."""
+    return [ZoneDefined(call.now, call.new_id, trimmed(command.name, InvalidZoneNameError))]
+
+
+zones = Aggregate("Zone", begin, unchanging, ZoneNotFoundError)
+
+OPERATIONS = (zones.creates("POST /zones", DefineZone, define_zone, InvalidZoneNameError),)
+
+
+class ListZones(Listing):
+    """List zones, by age."""
+
+
+QUESTIONS = reads("/zones", zones, ListZones)

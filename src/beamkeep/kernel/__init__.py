@@ -1,0 +1,54 @@
+"""The vocabulary every context speaks. Pure: no clock, no database, no network."""
+
+# pyright: reportUnusedImport=false
+
+from ._aggregate import (
+    Aggregate,
+    Call,
+    Command,
+    Operation,
+    Outcome,
+    Reader,
+    Route,
+    snake,
+    unchanging,
+)
+from ._authorization import (
+    DENIALS,
+    EVERY_COMMAND,
+    ActorKind,
+    Allow,
+    Denial,
+    DenialReason,
+    Deny,
+    Grant,
+    ObjectScope,
+    Standing,
+    SurfaceKind,
+    Verdict,
+    authorize,
+)
+from ._axis import Axis
+from ._catalogue import Catalogue, FaultyDeclarationsError, event_types
+from ._event import Event, MayContainPersonalData, Upcast
+from ._record import record
+from ._refusal import Cannot, Invalid, NotFound, Refusal
+from ._table import CLAIMS, Beside, Claim, Delete, Insert, Replace, Table, claim, claim_key, free
+from ._view import (
+    Answer,
+    Entries,
+    Get,
+    History,
+    Joined,
+    Listing,
+    Many,
+    One,
+    Page,
+    Query,
+    Question,
+    View,
+    answers,
+    entries,
+    facet,
+    reads,
+)

@@ -1,0 +1,207 @@
+"""Aggregates and the operations declared on them."""
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Never, Protocol, overload
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+
+from ._authorization import ActorKind
+from ._event import Event, Upcast
+from ._record import record
+from ._refusal import NotFound, Refusal
+from ._table import Beside, Table
+
+if TYPE_CHECKING:
+    from ._view import Listing, View
+
+
+class Command(BaseModel):
+    """What a caller asks for. Parsed and checked once, at the surface."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+@record
+class Call:
+    """Who asks, when, and the fresh id a creation may take."""
+
+    principal_id: UUID
+    principal_kind: ActorKind
+    now: datetime
+    new_id: UUID
+
+
+@record
+class Route:
+    """A method and a path; placeholders are in braces."""
+
+    method: str
+    path: str
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(re.findall(r"{(\w+)}", self.path))
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+@record
+class Operation:
+    """One thing the service can be asked to do. Every surface is a loop over these."""
+
+    name: str
+    """Tool name, CLI verb, permission and metric label: the name of the rule."""
+    route: Route
+    doc: str
+    command: type[Command]
+    refusals: tuple[type[Refusal], ...]
+    aggregate: "Aggregate[Any, Any, Any]"
+    given: "Callable[..., Awaitable[object]] | None"
+    rule: "Callable[..., Outcome]"
+    genesis: bool
+
+
+type Outcome = Sequence[Event | Beside]
+"""What a rule decides: events, of one stream or several, and rows to be written with them."""
+
+
+def unchanging[S](state: S, event: Never) -> S:
+    """The `evolve` of an aggregate that has only its first event."""
+    return state
+
+
+@record
+class Aggregate[S, G: Event, E: Event]:
+    """A consistency boundary: its state is `begin` of the first event, `evolve` of the rest."""
+
+    name: str
+    begin: Callable[[G], S]
+    evolve: Callable[[S, E], S]
+    absent: type[NotFound]
+    """The refusal of a call that names one that does not exist."""
+    self_owned: bool = False
+    """Whether one is also owned by the principal that has its id."""
+    upcasts: tuple[Upcast, ...] = ()
+
+    @property
+    def noun(self) -> str:
+        return snake(self.name)
+
+    @property
+    def id_field(self) -> str:
+        """The name its id goes by everywhere outside its own state."""
+        return f"{self.noun}_id"
+
+    @overload
+    def creates[C: Command](
+        self,
+        route: str,
+        command: type[C],
+        rule: Callable[[C, Call], Outcome],
+        *refusals: type[Refusal],
+    ) -> Operation: ...
+    @overload
+    def creates[C: Command, X](
+        self,
+        route: str,
+        command: type[C],
+        rule: Callable[[C, X, Call], Outcome],
+        *refusals: type[Refusal],
+        given: "Callable[[C, Reader], Awaitable[X]]",
+    ) -> Operation: ...
+    def creates(
+        self,
+        route: str,
+        command: type[Command],
+        rule: Callable[..., Outcome],
+        *refusals: type[Refusal],
+        given: Callable[..., Awaitable[object]] | None = None,
+    ) -> Operation:
+        """Declare a rule that begins a stream."""
+        return self._declares(route, command, rule, refusals, given, genesis=True)
+
+    @overload
+    def changes[C: Command](
+        self,
+        route: str,
+        command: type[C],
+        rule: Callable[[S, C, Call], Outcome],
+        *refusals: type[Refusal],
+    ) -> Operation: ...
+    @overload
+    def changes[C: Command, X](
+        self,
+        route: str,
+        command: type[C],
+        rule: Callable[[S, C, X, Call], Outcome],
+        *refusals: type[Refusal],
+        given: "Callable[[S, C, Reader], Awaitable[X]]",
+    ) -> Operation: ...
+    def changes(
+        self,
+        route: str,
+        command: type[Command],
+        rule: Callable[..., Outcome],
+        *refusals: type[Refusal],
+        given: Callable[..., Awaitable[object]] | None = None,
+    ) -> Operation:
+        """Declare a rule that adds to a stream. An absent stream is refused before it runs."""
+        return self._declares(route, command, rule, refusals, given, genesis=False)
+
+    def _declares(
+        self,
+        route: str,
+        command: type[Command],
+        rule: Callable[..., Outcome],
+        refusals: tuple[type[Refusal], ...],
+        given: Callable[..., Awaitable[object]] | None,
+        genesis: bool,
+    ) -> Operation:
+        name, doc = rule.__name__, rule.__doc__ or ""
+        path = parse_route(route)
+        return Operation(name, path, doc, command, refusals, self, given, rule, genesis)
+
+
+class Reader(Protocol):
+    """Reads for one call, remembering every version it read so that the append can hold it."""
+
+    @property
+    def operation_names(self) -> frozenset[str]:
+        """Every command and query the running service knows."""
+        ...
+
+    async def one[S](self, of: Aggregate[S, Any, Any], id: UUID) -> S:
+        """The state of one aggregate, or the refusal that it does not exist."""
+        ...
+
+    async def many[S](self, of: Aggregate[S, Any, Any], ids: Iterable[UUID]) -> Mapping[UUID, S]:
+        """The states of several, in one round trip; the first that is absent is refused."""
+        ...
+
+    async def matching(self, of: "View[Any]", query: "Listing") -> tuple[UUID, ...]:
+        """The ids a read model finds; read their streams before deciding anything."""
+        ...
+
+    async def rows[R](self, of: Table[R], **where: object) -> tuple[R, ...]:
+        """The rows whose columns equal these values, or are among them where a set is given."""
+        ...
+
+
+def parse_route(text: str) -> Route:
+    """`POST /zones` as a route."""
+    method, _, path = text.partition(" ")
+    return Route(method, path)
+
+
+def snake(name: str) -> str:
+    """`ListAssets` as `list_assets`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+def pascal(name: str) -> str:
+    """`list_assets` as `ListAssets`."""
+    return "".join(word.capitalize() for word in name.split("_"))

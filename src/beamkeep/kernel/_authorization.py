@@ -1,0 +1,125 @@
+"""May this principal make this call? A pure function of its standing and its grants."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from ._record import record
+from ._table import Table
+
+EVERY_COMMAND = "*"
+
+
+class ActorKind(StrEnum):
+    """What sort of principal acts."""
+
+    HUMAN = "human"
+    AGENT = "agent"
+    SERVICE_ACCOUNT = "service_account"
+
+
+class ObjectScope(StrEnum):
+    """Which objects a permitted read may show."""
+
+    ALL = "All"
+    OWN = "Own"
+
+
+class DenialReason(StrEnum):
+    """Why a call was denied; recorded, never told to the caller."""
+
+    UNKNOWN_PRINCIPAL = "unknown_principal"
+    INACTIVE_PRINCIPAL = "inactive_principal"
+    SUSPENDED_AGENT = "suspended_agent"
+    NO_MATCHING_POLICY = "no_matching_policy"
+    TOOL_NOT_GRANTED = "tool_not_granted"
+
+
+class SurfaceKind(StrEnum):
+    """The transport a call arrives by."""
+
+    HTTP = "HTTP"
+    MCP_STDIO = "MCP_STDIO"
+    MCP_STREAMABLE_HTTP = "MCP_STREAMABLE_HTTP"
+
+
+@record
+class Standing:
+    """Whether a principal may act at all, kept in step with its own stream."""
+
+    principal_id: UUID
+    kind: ActorKind
+    barred: DenialReason | None = None
+
+
+@record
+class Grant:
+    """One policy's permission for one principal on one conduit and surface."""
+
+    policy_id: UUID
+    principal_id: UUID
+    conduit_id: UUID
+    surface_id: UUID | None
+    permitted_commands: tuple[str, ...]
+    object_scope: ObjectScope
+
+
+@record
+class Denial:
+    """A call that was turned away, for whoever looks after the policies."""
+
+    denial_id: UUID
+    conduit_id: UUID
+    surface_id: UUID | None
+    principal_id: UUID
+    command_name: str
+    reason_code: DenialReason
+    correlation_id: UUID
+    occurred_at: datetime
+
+
+DENIALS = Table("authorization_denials", Denial, key=("denial_id",))
+
+
+@record
+class Allow:
+    determining_policies: tuple[UUID, ...]
+    object_scope: ObjectScope
+
+
+@record
+class Deny:
+    reason_code: DenialReason
+
+
+type Verdict = Allow | Deny
+
+
+def authorize(
+    standing: Standing | None,
+    grants: Sequence[Grant],
+    command_name: str,
+    conduit_id: UUID,
+    surface_id: UUID | None,
+) -> Verdict:
+    """Decide by default deny: some grant for this conduit and surface must name the command."""
+    if standing is None:
+        return Deny(DenialReason.UNKNOWN_PRINCIPAL)
+    if standing.barred is not None:
+        return Deny(standing.barred)
+    permitting = [
+        grant
+        for grant in grants
+        if grant.principal_id == standing.principal_id
+        and grant.conduit_id == conduit_id
+        and grant.surface_id == surface_id
+        and not {command_name, EVERY_COMMAND}.isdisjoint(grant.permitted_commands)
+    ]
+    if not permitting:
+        return Deny(DenialReason.NO_MATCHING_POLICY)
+    everything = any(grant.object_scope is ObjectScope.ALL for grant in permitting)
+    return Allow(
+        tuple(sorted(grant.policy_id for grant in permitting)),
+        ObjectScope.ALL if everything else ObjectScope.OWN,
+    )

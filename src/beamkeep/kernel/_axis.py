@@ -1,0 +1,27 @@
+"""One axis of state: which event moves it, from where, to where, and what to say otherwise."""
+
+from collections.abc import Hashable, Set
+
+from ._event import Event
+from ._refusal import Cannot
+
+
+class Axis[L: Hashable, E: Event]:
+    """A transition table. `require` guards a rule, `after` serves `evolve`; both read one table."""
+
+    def __init__(self, name: str, *moves: tuple[type[E], Set[L], L, type[Cannot]]) -> None:
+        self.name = name
+        self.moves = {
+            event: (sources, target, refusal) for event, sources, target, refusal in moves
+        }
+
+    def require(self, now: L, event: type[E]) -> None:
+        """Refuse unless the event may happen now."""
+        sources, _, refusal = self.moves[event]
+        if now not in sources:
+            allowed = " or ".join(sorted(str(source) for source in sources))
+            raise refusal(f"Its {self.name} is {now}; it must be {allowed}.")
+
+    def after(self, event: E) -> L:
+        """Where the event leads."""
+        return self.moves[type(event)][1]

@@ -1,0 +1,116 @@
+"""The catalogue: every declaration of the service, and what must hold of each."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, TypeAliasType, get_args, get_type_hints
+
+from ._aggregate import Aggregate, Operation, pascal
+from ._event import Event
+from ._view import Many, Question, View
+
+ROUTE = re.compile(r"(POST|GET) (/[a-z0-9-]+|/\{[a-z_]+\})+")
+
+
+class FaultyDeclarationsError(Exception):
+    """The service does not start: some of its declarations contradict each other."""
+
+    def __init__(self, found: Sequence[str]) -> None:
+        super().__init__("\n".join([self.__doc__ or "", *found]))
+
+
+class Catalogue:
+    """Everything the service can do, checked once when it starts."""
+
+    def __init__(self, operations: Sequence[Operation], questions: Sequence[Question]) -> None:
+        self.operations, self.questions = tuple(operations), tuple(questions)
+        if found := list(faults(self.operations, self.questions)):
+            raise FaultyDeclarationsError(found)
+
+    @cached_property
+    def named(self) -> dict[str, Operation | Question]:
+        return {row.name: row for row in (*self.operations, *self.questions)}
+
+    @cached_property
+    def aggregates(self) -> dict[str, Aggregate[Any, Any, Any]]:
+        return {row.aggregate.name: row.aggregate for row in (*self.operations, *self.questions)}
+
+    @cached_property
+    def views(self) -> tuple[View[Any], ...]:
+        return tuple(q.source.view for q in self.questions if isinstance(q.source, Many))
+
+    @cached_property
+    def streams(self) -> dict[type[Event], Aggregate[Any, Any, Any]]:
+        """Which aggregate an event belongs to."""
+        return {
+            event: aggregate
+            for aggregate in self.aggregates.values()
+            for event in event_types(aggregate)
+        }
+
+
+def faults(operations: Sequence[Operation], questions: Sequence[Question]) -> Iterator[str]:
+    """Every mistake in the declarations, in words; nothing when they are sound."""
+    rows = (*operations, *questions)
+    for what in (Counter(r.name for r in rows), Counter(str(r.route) for r in rows)):
+        for value, times in what.items():
+            if times > 1:
+                yield f"{value}: declared {times} times"
+    for row in rows:
+        if not ROUTE.fullmatch(str(row.route)):
+            yield f"{row.name}: {str(row.route)!r} is not METHOD /kebab-case/{{snake_case}}"
+        if not row.doc:
+            yield f"{row.name}: there is no docstring to describe it"
+        for refusal in row.refusals:
+            if not refusal.__name__.endswith("Error"):
+                yield f"{row.name}: the refusal {refusal.__name__} does not end in Error"
+            if not refusal.__doc__:
+                yield f"{row.name}: the refusal {refusal.__name__} has no docstring to say why"
+    for operation in operations:
+        yield from _faults_of(operation)
+    for question in questions:
+        if question.about and question.about not in (
+            *question.route.fields,
+            *question.query.model_fields,
+        ):
+            yield f"{question.name}: {question.about} is neither in its path nor in its query"
+    for aggregate in {id(r.aggregate): r.aggregate for r in rows}.values():
+        yield from _faults_of_events(aggregate)
+
+
+def _faults_of(operation: Operation) -> Iterator[str]:
+    name, command, target = operation.name, operation.command, operation.aggregate.id_field
+    for field in operation.route.fields:
+        if field not in command.model_fields:
+            yield f"{name}: {{{field}}} is no field of {command.__name__}"
+    if operation.genesis == (target in operation.route.fields):
+        yield f"{name}: a creation has no {{{target}}} in its path, a change has one"
+    spelled = {command.__name__, command.__name__.replace(operation.aggregate.name, "", 1)}
+    if pascal(name) not in spelled:
+        yield f"{name}: its command is named {command.__name__}"
+
+
+def _faults_of_events(aggregate: Aggregate[Any, Any, Any]) -> Iterator[str]:
+    for event in event_types(aggregate):
+        if aggregate.id_field not in get_type_hints(event):
+            yield f"{event.__name__}: it carries no {aggregate.id_field}"
+    for upcast in aggregate.upcasts:
+        if upcast.event_type not in {event.__name__ for event in event_types(aggregate)}:
+            yield f"{aggregate.name}: an upcast names the unknown event {upcast.event_type}"
+
+
+def event_types(aggregate: Aggregate[Any, Any, Any]) -> tuple[type[Event], ...]:
+    """The event classes an aggregate folds, read from the signatures of `begin` and `evolve`."""
+    hints = [get_type_hints(fold)["event"] for fold in (aggregate.begin, aggregate.evolve)]
+    return tuple(cls for hint in hints for cls in _members(hint))
+
+
+def _members(hint: Any) -> Iterator[type[Event]]:
+    if isinstance(hint, TypeAliasType):
+        hint = hint.__value__
+    for member in get_args(hint) or (hint,):
+        if isinstance(member, type) and issubclass(member, Event):
+            yield member
+        elif get_args(member) or isinstance(member, TypeAliasType):
+            yield from _members(member)

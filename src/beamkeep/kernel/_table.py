@@ -1,0 +1,87 @@
+"""Rows kept beside the streams, written by the very statement that appends the events."""
+
+import json
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from ._record import record
+from ._refusal import Refusal
+
+
+@record
+class Table[R]:
+    """A table of plain rows. The record's fields are its columns."""
+
+    name: str
+    row: type[R]
+    key: tuple[str, ...]
+
+    def insert(self, row: R, loser: type[Refusal] | None = None) -> "Insert":
+        """Add a row; whoever finds its key taken is refused with `loser`."""
+        return Insert(self, row, loser)
+
+    def replace(self, row: R) -> "Replace":
+        """Put this row in place of the one with its key."""
+        return Replace(self, row)
+
+    def delete(self, *key: object) -> "Delete":
+        """Remove every row that begins with these key columns."""
+        return Delete(self, key)
+
+
+@record
+class Insert:
+    table: Table[Any]
+    row: object
+    loser: type[Refusal] | None
+
+
+@record
+class Replace:
+    table: Table[Any]
+    row: object
+
+
+@record
+class Delete:
+    table: Table[Any]
+    key: tuple[object, ...]
+
+
+type Beside = Insert | Replace | Delete
+"""What a rule may ask to be written beside its events."""
+
+
+@record
+class Claim:
+    """A name that only one holder may have."""
+
+    scope: str
+    key: str
+    holder: UUID | None
+
+
+CLAIMS = Table("claims", Claim, key=("scope", "key"))
+
+
+def claim(scope: str, *parts: object, holder: UUID | None, loser: type[Refusal]) -> Insert:
+    """Take a name for its holder, or be refused with `loser`."""
+    return CLAIMS.insert(Claim(scope, claim_key(*parts), holder), loser)
+
+
+def free(scope: str, *parts: object) -> Delete:
+    """Give a name back."""
+    return CLAIMS.delete(scope, claim_key(*parts))
+
+
+def claim_key(*parts: object) -> str:
+    """The parts as one canonical text; a long part stands as its SHA-256."""
+    return json.dumps([_short(part) for part in parts], ensure_ascii=False, separators=(",", ":"))
+
+
+def _short(part: object) -> str | None:
+    if part is None:
+        return None
+    text = str(part)
+    return text if len(text) <= 200 else sha256(text.encode()).hexdigest()

@@ -1,0 +1,201 @@
+"""Reads: what can be asked of the aggregates and of the rows beside them."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Annotated, Any
+from uuid import UUID
+
+from annotated_types import Ge, Le, MaxLen
+from pydantic import BaseModel, ConfigDict
+
+from ._aggregate import Aggregate, Reader, Route, parse_route, snake
+from ._event import Event
+from ._record import record
+from ._refusal import Refusal
+from ._table import Table
+from .values import Timestamp
+
+
+class Query(BaseModel):
+    """A question. It writes nothing."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Get(Query):
+    as_of: Annotated[int, Ge(1)] | Timestamp | None = None
+    """A version, or a time: the state as it was then."""
+
+
+class Page(Query):
+    cursor: Annotated[str, MaxLen(500)] | None = None
+    """`next_cursor` of the page before."""
+    limit: Annotated[int, Ge(1), Le(100)] = 50
+
+
+class Listing(Page):
+    """Every further field is a filter: what is listed equals it when it is given."""
+
+    min_token: Annotated[str, MaxLen(64)] | None = None
+    """The `Position-Token` of an earlier answer: the list shows at least what was written then."""
+
+
+@record
+class View[S]:
+    """One list row per aggregate: its state, its milestones, its owner. A fold, nothing else."""
+
+    aggregate: Aggregate[S, Any, Any]
+    listing: type[Listing]
+    milestones: Mapping[str, tuple[type[Event], ...]]
+    """When the last event of these kinds happened; `created_at` is there in any case."""
+    facets: Mapping[str, Callable[[S], Iterable[object]]]
+    """The filters that are not simply the state's field of the same name."""
+    version: int = 1
+    """Raised when the row changes, so that it is built anew beside the old one."""
+
+    @property
+    def name(self) -> str:
+        return self.aggregate.noun
+
+    @property
+    def filters(self) -> tuple[str, ...]:
+        return tuple(name for name in self.listing.model_fields if name not in Listing.model_fields)
+
+    def facets_of(self, state: S) -> tuple[str, ...]:
+        """What a filter can find this row by, each as `name=value`."""
+        return tuple(
+            facet(name, value)
+            for name in self.filters
+            for value in (
+                self.facets[name](state) if name in self.facets else (getattr(state, name),)
+            )
+            if value is not None
+        )
+
+
+def facet(name: str, value: object) -> str:
+    """One searchable property of a row."""
+    return f"{name}={str(value).lower() if isinstance(value, bool) else value}"
+
+
+type Joined = Callable[[Sequence[UUID], Reader], Awaitable[Mapping[UUID, Any]]]
+"""Today's rows from beside the streams that an answer shows with each object."""
+
+
+@record
+class One:
+    """The state of one aggregate."""
+
+    joined: Joined | None = None
+
+
+@record
+class History:
+    """The events of one aggregate."""
+
+
+@record
+class Many:
+    """The rows of a read model."""
+
+    view: View[Any]
+    joined: Joined | None = None
+
+
+@record
+class Entries:
+    """The rows beside one aggregate, newest first."""
+
+    table: Table[Any]
+
+
+@record
+class Answer:
+    """Whatever this function finds about one aggregate."""
+
+    find: Callable[..., Awaitable[object]]
+    shape: type[object]
+
+
+type Source = One | History | Many | Entries | Answer
+
+
+@record
+class Question:
+    """One thing the service can be asked. Every surface is a loop over these too."""
+
+    name: str
+    route: Route
+    doc: str
+    query: type[Query]
+    aggregate: Aggregate[Any, Any, Any]
+    """What it is about: whoever may not see that object is told it does not exist."""
+    source: Source
+    about: str | None
+    """The field that names the object; none when the question is about many."""
+    refusals: tuple[type[Refusal], ...] = ()
+
+
+def reads[S](
+    resources: str,
+    of: Aggregate[S, Any, Any],
+    listing: type[Listing],
+    milestones: Mapping[str, tuple[type[Event], ...]] | None = None,
+    facets: Mapping[str, Callable[[S], Iterable[object]]] | None = None,
+    shown_with: Joined | None = None,
+    listed_with: Joined | None = None,
+) -> tuple[Question, Question, Question]:
+    """The three reads every aggregate has: get, history and list."""
+    view = View(of, listing, milestones or {}, facets or {})
+    one, get = f"{resources}/{{{of.id_field}}}", f"get_{of.noun}"
+    thing = of.noun.replace("_", " ")
+    return (
+        Question(
+            get,
+            Route("GET", one),
+            f"Show one {thing}.",
+            Get,
+            of,
+            One(shown_with),
+            of.id_field,
+        ),
+        Question(
+            f"{get}_history",
+            Route("GET", f"{one}/history"),
+            f"List everything that happened to one {thing}, by version.",
+            Page,
+            of,
+            History(),
+            of.id_field,
+        ),
+        Question(
+            snake(listing.__name__),
+            Route("GET", resources),
+            listing.__doc__ or "",
+            listing,
+            of,
+            Many(view, listed_with),
+            None,
+        ),
+    )
+
+
+def entries(
+    route: str, query: type[Page], of: Aggregate[Any, Any, Any], table: Table[Any]
+) -> Question:
+    """A read of the rows beside one aggregate."""
+    path, name, doc = parse_route(route), snake(query.__name__), query.__doc__ or ""
+    return Question(name, path, doc, query, of, Entries(table), of.id_field)
+
+
+def answers[Q: Query, A](
+    route: str,
+    query: type[Q],
+    find: Callable[[Q, Reader], Awaitable[A]],
+    shape: type[A],
+    *refusals: type[Refusal],
+    of: Aggregate[Any, Any, Any],
+    about: str,
+) -> Question:
+    """A read of its own kind about one aggregate."""
+    path, name, doc = parse_route(route), snake(query.__name__), query.__doc__ or ""
+    return Question(name, path, doc, query, of, Answer(find, shape), about, refusals)

@@ -1,0 +1,35 @@
+"""Small constrained values used across contexts."""
+
+from typing import Annotated
+
+from annotated_types import MaxLen, MinLen
+from pydantic import AwareDatetime, BeforeValidator
+
+from ._event import MayContainPersonalData
+from ._refusal import Refusal
+
+
+def _written_out(value: object) -> object:
+    if isinstance(value, int | float):
+        raise ValueError("a time is written out with its zone, as 2030-01-31T07:30:00Z")
+    return value
+
+
+type Name = Annotated[str, MinLen(1), MaxLen(200)]
+type Reason = Annotated[str, MinLen(1), MaxLen(500)]
+type Timestamp = Annotated[AwareDatetime, BeforeValidator(_written_out)]
+
+type FreeText = Annotated[str, MayContainPersonalData()]
+"""A text of an event in which someone may have named a person."""
+
+
+def trimmed(text: str, refusal: type[Refusal]) -> str:
+    """The text without blanks around it; a blank one is refused."""
+    if not (kept := text.strip()):
+        raise refusal("It is blank; write at least one visible character.")
+    return kept
+
+
+def trimmed_or_none(text: str | None, refusal: type[Refusal]) -> str | None:
+    """As `trimmed`, for a text that may be left out."""
+    return None if text is None else trimmed(text, refusal)

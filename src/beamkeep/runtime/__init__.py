@@ -1,0 +1,1 @@
+"""The one path every call takes, and the seams it needs."""

@@ -1,0 +1,164 @@
+"""Who calls, from where, and may they: what every command and every question passes first."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from beamkeep.kernel import (
+    EVERY_COMMAND,
+    Catalogue,
+    Denial,
+    DenialReason,
+    Deny,
+    ObjectScope,
+    Refusal,
+    Standing,
+    SurfaceKind,
+    authorize,
+    record,
+)
+
+from .parsing import MalformedRequestError
+from .places import InvalidSurfaceIdError, Place, Places
+from .store import EventStore, Opened, Opening, Stream
+from .tokens import InvalidTokenError
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class UnauthorizedError(Refusal):
+    """The principal may not do this here.
+
+    Whoever looks after the policies of this surface can grant it.
+    """
+
+    status = 403
+
+
+@record
+class Caller:
+    """Who calls, by what, as far as the surface knows it."""
+
+    correlation_id: UUID
+    identity: tuple[str, str] | None = None
+    """Issuer and subject of a verified token."""
+    principal_id: UUID | None = None
+    """The principal, where no token is needed to know it."""
+    transport: SurfaceKind | None = None
+    """None for calls from inside the service."""
+    selected_surface: str | None = None
+
+
+@record
+class Request:
+    """One call as it came in: nothing in it has been believed yet."""
+
+    caller: Caller
+    arguments: Mapping[str, Any] | MalformedRequestError
+    idempotency_key: str | None = None
+    if_match: str | None = None
+    dry_run: bool = False
+
+
+@record
+class Admitted:
+    """A call that may go on."""
+
+    place: Place
+    standing: Standing
+    scope: ObjectScope
+    opened: Opened
+
+    def sees(self, owner_id: UUID | None, self_owned: bool = False, id: UUID | None = None) -> bool:
+        """Whether the caller may see an object of this owner."""
+        me = self.standing.principal_id
+        return self.scope is ObjectScope.ALL or me == owner_id or (self_owned and me == id)
+
+
+class Admission:
+    """Turns away whoever may not call, and records it."""
+
+    def __init__(
+        self,
+        store: EventStore,
+        places: Places,
+        clock: Callable[[], datetime],
+        new_id: Callable[[], UUID],
+    ) -> None:
+        self._store, self._places, self._clock, self._new_id = store, places, clock, new_id
+
+    async def admit(
+        self, name: str, caller: Caller, stream: Stream | None = None, key: str | None = None
+    ) -> Admitted:
+        """Find out everything a call needs to go on, in one statement, or refuse it."""
+        place, standing, opened = await self._open(name, caller, stream, key)
+        verdict = authorize(standing, opened.grants, name, place.conduit_id, place.surface_id)
+        if isinstance(verdict, Deny):
+            await self._record(name, caller, place, standing, verdict.reason_code)
+            raise UnauthorizedError
+        assert standing is not None, "an unknown principal is denied"  # noqa: S101
+        return Admitted(place, standing, verdict.object_scope, opened)
+
+    async def permitted(self, caller: Caller, catalogue: Catalogue) -> frozenset[str]:
+        """The names of everything this caller may call here."""
+        place, standing, opened = await self._open(None, caller, None, None)
+        granted = {command for grant in opened.grants for command in grant.permitted_commands}
+        candidates = catalogue.named.keys()
+        if EVERY_COMMAND not in granted:
+            candidates &= granted
+        here = place.conduit_id, place.surface_id
+        return frozenset(
+            name
+            for name in candidates
+            if not isinstance(authorize(standing, opened.grants, name, *here), Deny)
+        )
+
+    async def _open(
+        self, name: str | None, caller: Caller, stream: Stream | None, key: str | None
+    ) -> tuple[Place, Standing | None, Opened]:
+        place = await self._places.find(caller.transport, caller.selected_surface)
+        opened = await self._store.open(
+            Opening(
+                caller.identity,
+                caller.principal_id,
+                place and place.conduit_id,
+                place and place.surface_id,
+                name,
+                key,
+                stream,
+            )
+        )
+        if opened.standing is None and caller.identity is not None:
+            raise InvalidTokenError
+        if place is None:
+            raise InvalidSurfaceIdError
+        return place, opened.standing, opened
+
+    async def _record(
+        self,
+        name: str,
+        caller: Caller,
+        place: Place,
+        standing: Standing | None,
+        reason: DenialReason,
+    ) -> None:
+        principal_id = standing.principal_id if standing else caller.principal_id
+        assert principal_id is not None, "a token that maps to no actor was refused before"  # noqa: S101
+        denial = Denial(
+            self._new_id(),
+            place.conduit_id,
+            place.surface_id,
+            principal_id,
+            name,
+            reason,
+            caller.correlation_id,
+            self._clock(),
+        )
+        try:
+            await self._store.deny(denial)
+        except Exception:
+            # The verdict stands whether or not it could be written down.
+            log.exception("denial not recorded", command_name=name, reason_code=reason)

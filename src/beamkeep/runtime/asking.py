@@ -1,0 +1,250 @@
+"""The one path every question takes."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from beamkeep.kernel import (
+    Answer,
+    Catalogue,
+    Entries,
+    Get,
+    History,
+    Joined,
+    Listing,
+    Many,
+    ObjectScope,
+    One,
+    Page,
+    Query,
+    Question,
+    Refusal,
+    Table,
+    View,
+    record,
+)
+
+from .admission import Admission, Admitted, Request
+from .codec import Codec, encode, shown
+from .cursors import Cursors
+from .parsing import MalformedRequestError, parse, parse_id
+from .session import Session, facets
+from .store import Envelope, EventStore, Position, ReadModel
+
+FRESHNESS_DEADLINE = 1.0
+FRESHNESS_STEP = 0.02
+
+
+class NotFreshYetError(Refusal):
+    """The list has not yet caught up with the position asked for."""
+
+    status = 503
+    retry_after = 1
+
+
+@record
+class Found:
+    """What a question is answered with."""
+
+    body: bytes
+    """JSON."""
+    version: int | None = None
+
+
+class Asker:
+    """Answers questions, each only to whom it may be answered."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        admission: Admission,
+        store: EventStore,
+        lists: ReadModel,
+        codec: Codec,
+        cursors: Cursors,
+    ) -> None:
+        self._admission, self._store, self._lists = admission, store, lists
+        self._codec, self._cursors = codec, cursors
+        self._names = frozenset(catalogue.named)
+
+    async def ask(self, question: Question, request: Request) -> Found:
+        """Answer one question."""
+        # 1-3. Who, where, may it.
+        about = None
+        if question.about and not isinstance(request.arguments, Refusal):
+            about = parse_id(request.arguments, question.about)
+        stream = (question.aggregate.name, about) if about else None
+        admitted = await self._admission.admit(question.name, request.caller, stream)
+        if isinstance(request.arguments, Refusal):
+            raise request.arguments
+        query = self._parse(question, request.arguments)
+
+        # 4. What it is about must be there, and be theirs to see.
+        session = Session(self._store, self._lists, self._codec, self._names)
+        asked = _Asked(question, query, admitted, session, about)
+        if question.about:
+            seen = admitted.sees(admitted.opened.owner_id, question.aggregate.self_owned, about)
+            session.adopt(question.aggregate, about, admitted.opened.events if seen else ())
+
+        # 5. Find.
+        match question.source:
+            case One(joined):
+                return await self._one(asked, joined)
+            case History():
+                return await self._history(asked)
+            case Many(view, joined):
+                return await self._many(asked, view, joined)
+            case Entries(table):
+                return await self._entries(asked, table)
+            case Answer(find):
+                return Found(encode(await find(query, session)))
+
+    def _parse(self, question: Question, arguments: Mapping[str, Any]) -> Query:
+        own = dict(arguments)
+        for field in question.route.fields:
+            if field not in question.query.model_fields:
+                del own[field]
+                if parse_id(arguments, field) is None:
+                    raise MalformedRequestError(f"{field}: it is not a UUID.")
+        return parse(question.query, own)
+
+    async def _one(self, asked: "_Asked", joined: Joined | None) -> Found:
+        assert isinstance(asked.query, Get)  # noqa: S101
+        of, opened = asked.question.aggregate, asked.admitted.opened
+        events = self._codec.until(of.name, opened.events, asked.query.as_of)
+        state = asked.session.adopt(of, asked.about, events)
+        answer = shown(of, state, _known(opened.owner_id))
+        if joined:
+            answer |= await _shown_with(joined, _known(asked.about), asked.session)
+        return Found(encode(answer), len(events))
+
+    async def _history(self, asked: "_Asked") -> Found:
+        page = asked.page
+        after = int(self._place(asked) or 0)
+        stream = asked.question.aggregate.name, _known(asked.about)
+        found = await self._store.history(stream, after, page.limit + 1)
+        items = [_history_entry(envelope) for envelope in found[: page.limit]]
+        more = str(items[-1]["version"]) if len(found) > page.limit else None
+        return self._page(asked, [encode(item) for item in items], more)
+
+    async def _many(self, asked: "_Asked", view: View[Any], joined: Joined | None) -> Found:
+        page = asked.page
+        assert isinstance(page, Listing)  # noqa: S101
+        if page.min_token:
+            await self._wait_until(view, page.min_token)
+        place = self._place(asked)
+        found = await self._lists.listing(
+            view,
+            facets(view, page),
+            None if asked.admitted.scope is ObjectScope.ALL else asked.principal_id,
+            UUID(place) if place else None,
+            page.limit + 1,
+        )
+        kept = found[: page.limit]
+        rows = [row for _, row in kept]
+        if joined and kept:
+            beside = await joined([id for id, _ in kept], asked.session)
+            rows = [
+                encode(msgspec.json.decode(row) | msgspec.to_builtins(beside[id]))
+                for id, row in kept
+            ]
+        return self._page(asked, rows, str(kept[-1][0]) if len(found) > page.limit else None)
+
+    async def _entries(self, asked: "_Asked", table: Table[Any]) -> Found:
+        page = asked.page
+        fields = type(page).model_fields.keys() - Page.model_fields.keys()
+        where = {n: v for n in fields if (v := getattr(page, n)) is not None}
+        where[asked.question.aggregate.id_field] = asked.about
+        place = self._place(asked)
+        before = UUID(place) if place else None
+        found = await self._store.entries(table, where, before, page.limit + 1)
+        kept = found[: page.limit]
+        last = str(getattr(kept[-1], table.key[0])) if len(found) > page.limit else None
+        return self._page(asked, [encode(row) for row in kept], last)
+
+    def _place(self, asked: "_Asked") -> str | None:
+        cursor = asked.page.cursor
+        return cursor and self._cursors.read(
+            cursor, asked.principal_id, asked.question.name, asked.filters
+        )
+
+    def _page(self, asked: "_Asked", rows: Sequence[bytes], last: str | None) -> Found:
+        cursor = last and self._cursors.write(
+            last, asked.principal_id, asked.question.name, asked.filters
+        )
+        return Found(b'{"items":[%b],"next_cursor":%b}' % (b",".join(rows), encode(cursor)))
+
+    async def _wait_until(self, view: View[Any], token: str) -> None:
+        """Wait for the list to have followed the events up to a position, for a short while."""
+        wanted = parse_position(token)
+        deadline = time.monotonic() + FRESHNESS_DEADLINE
+        while await self._lists.reached(view) < wanted:
+            if time.monotonic() > deadline:
+                raise NotFreshYetError
+            await asyncio.sleep(FRESHNESS_STEP)
+
+
+@record
+class _Asked:
+    question: Question
+    query: Query
+    admitted: Admitted
+    session: Session
+    about: UUID | None
+
+    @property
+    def principal_id(self) -> UUID:
+        return self.admitted.standing.principal_id
+
+    @property
+    def page(self) -> Page:
+        assert isinstance(self.query, Page)  # noqa: S101
+        return self.query
+
+    @property
+    def filters(self) -> dict[str, Any]:
+        """What the caller filters by, and the object in the path."""
+        given = self.query.model_dump(mode="json", exclude={"cursor", "limit", "min_token"})
+        return given | ({"": str(self.about)} if self.about else {})
+
+
+def parse_position(token: str) -> Position:
+    """A position token as a place in the order of all events."""
+    tx, _, position = token.partition("-")
+    if not (tx.isdecimal() and position.isdecimal()):
+        raise MalformedRequestError("min_token: it is not a Position-Token.")
+    return Position(int(tx), int(position))
+
+
+def _known[T](value: T | None) -> T:
+    assert value is not None, "the object was found"  # noqa: S101
+    return value
+
+
+async def _shown_with(joined: Joined, id: UUID, session: Session) -> dict[str, Any]:
+    return msgspec.to_builtins((await joined([id], session))[id])
+
+
+def _history_entry(envelope: Envelope) -> dict[str, Any]:
+    stream_type, stream_id = envelope.stream
+    return {
+        "event_id": envelope.event_id,
+        "stream_type": stream_type,
+        "stream_id": stream_id,
+        "version": envelope.recorded.version,
+        "position": envelope.position.position,
+        "event_type": envelope.recorded.event_type,
+        "schema_version": envelope.recorded.schema_version,
+        "principal_id": envelope.principal_id,
+        "command_name": envelope.command_name,
+        "surface_id": envelope.surface_id,
+        "correlation_id": envelope.correlation_id,
+        "causation_id": envelope.causation_id,
+        "recorded_at": envelope.recorded_at,
+        "occurred_at": envelope.occurred_at,
+        "payload": msgspec.Raw(envelope.recorded.payload),
+    }

@@ -1,0 +1,214 @@
+"""The one path every command takes, whichever surface it came in by."""
+
+import asyncio
+import random
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from beamkeep.kernel import (
+    Call,
+    Catalogue,
+    Event,
+    Insert,
+    Operation,
+    Outcome,
+    Refusal,
+    record,
+)
+
+from .admission import Admission, Request
+from .codec import Codec, encode
+from .parsing import MalformedRequestError, parse, parse_id
+from .session import Session
+from .store import (
+    AlreadyAnsweredError,
+    Append,
+    EventStore,
+    KeyTakenError,
+    MovedError,
+    NewEvent,
+    Position,
+    ReadModel,
+    Stream,
+    ToRemember,
+)
+
+ATTEMPTS = 4
+IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+
+
+class ConcurrencyError(Refusal):
+    """Others kept changing the same thing; nothing was written. Read it again and repeat."""
+
+    status = 409
+
+
+class PreconditionFailedError(Refusal):
+    """It is no longer at the version the request names. Read it again and decide anew."""
+
+    status = 412
+
+
+class IdempotencyConflictError(Refusal):
+    """The idempotency key was used for a different request. Use a new key."""
+
+    status = 422
+
+
+@record
+class Answered:
+    """What a command is answered with."""
+
+    status: int
+    body: bytes
+    """JSON, or nothing."""
+    id: UUID | None = None
+    version: int | None = None
+    token: Position | None = None
+    replayed: bool = False
+
+
+class Dispatcher:
+    """Carries out commands."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        admission: Admission,
+        store: EventStore,
+        lists: ReadModel,
+        codec: Codec,
+        clock: Callable[[], datetime],
+        new_id: Callable[[], UUID],
+    ) -> None:
+        self._admission, self._store, self._lists, self._codec = admission, store, lists, codec
+        self._clock, self._new_id = clock, new_id
+        self._names = frozenset(catalogue.named)
+
+    async def execute(self, operation: Operation, request: Request) -> Answered:
+        """Carry out one command, deciding again when something it rests on has moved."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return await self._attempt(operation, request)
+            except (MovedError, AlreadyAnsweredError):
+                pass
+            except KeyTakenError as taken:
+                if taken.insert.loser:
+                    raise taken.insert.loser from None
+            await asyncio.sleep(random.uniform(0, 0.004) * attempt)  # noqa: S311
+        raise ConcurrencyError
+
+    async def _attempt(self, operation: Operation, request: Request) -> Answered:
+        # 1-3. Who, where, may it. The same statement reads what steps 4 and 5 need.
+        target = self._target(operation, request)
+        stream = (operation.aggregate.name, target) if target else None
+        key = request.idempotency_key
+        admitted = await self._admission.admit(
+            operation.name, request.caller, stream, key if key and _well_formed(key) else None
+        )
+        opened = admitted.opened
+        if isinstance(request.arguments, Refusal):
+            raise request.arguments
+        command = parse(operation.command, request.arguments)
+        if key is not None and not _well_formed(key):
+            raise MalformedRequestError("An idempotency key is 1 to 255 visible ASCII characters.")
+
+        # 4. Again?
+        fingerprint = b"" if key is None else _fingerprint(operation, request.arguments)
+        if opened.remembered and not request.dry_run:
+            if opened.remembered.fingerprint != fingerprint:
+                raise IdempotencyConflictError
+            return Answered(opened.remembered.status, opened.remembered.result, replayed=True)
+
+        # 5. Load.
+        session = Session(self._store, self._lists, self._codec, self._names)
+        given: list[Any] = [command]
+        if not operation.genesis:
+            given.insert(0, session.adopt(operation.aggregate, target, opened.events))
+        if operation.given:
+            given.append(await operation.given(*given, session))
+        if request.if_match is not None:
+            _require_version(request.if_match, len(opened.events))
+
+        # 6. Decide.
+        principal = admitted.standing
+        call = Call(principal.principal_id, principal.kind, self._clock(), self._new_id())
+        outcome = operation.rule(*given, call)
+        if request.dry_run:
+            return await self._would_write(outcome)
+
+        # 7. Append.
+        id = target or call.new_id
+        status, body = 204, b""
+        if operation.genesis:
+            status, body = 201, encode({operation.aggregate.id_field: id})
+        events, versions = self._numbered(outcome, session.versions)
+        token = await self._store.append(
+            Append(
+                events=events,
+                read={s: v for s, v in session.versions.items() if s not in versions},
+                beside=[part for part in outcome if not isinstance(part, Event)],
+                remember=ToRemember(key, fingerprint, status, body) if key else None,
+                command_name=operation.name,
+                principal_id=call.principal_id,
+                surface_id=admitted.place.surface_id,
+                correlation_id=request.caller.correlation_id,
+                causation_id=None,
+                occurred_at=call.now,
+            )
+        )
+
+        # 8. Answer.
+        version = versions.get((operation.aggregate.name, id), len(opened.events))
+        return Answered(status, body, id, version, token)
+
+    def _target(self, operation: Operation, request: Request) -> UUID | None:
+        if operation.genesis or isinstance(request.arguments, Refusal):
+            return None
+        return parse_id(request.arguments, operation.aggregate.id_field)
+
+    def _numbered(
+        self, outcome: Outcome, read: Mapping[Stream, int]
+    ) -> tuple[list[NewEvent], dict[Stream, int]]:
+        """The events as they will be stored, and the version each written stream then has."""
+        versions: dict[Stream, int] = {}
+        events: list[NewEvent] = []
+        for event in outcome:
+            if isinstance(event, Event):
+                stream = self._codec.stream(event)
+                versions[stream] = versions.get(stream, read.get(stream, 0)) + 1
+                events.append(self._codec.encode(event, versions[stream], self._new_id()))
+        return events, versions
+
+    async def _would_write(self, outcome: Outcome) -> Answered:
+        """The answer of a dry run: the events, or the refusal of a key that is taken."""
+        for part in outcome:
+            if isinstance(part, Insert) and part.loser:
+                key = {column: getattr(part.row, column) for column in part.table.key}
+                if await self._store.rows(part.table, key):
+                    raise part.loser
+        events = [
+            {"event_type": type(event).__name__, "payload": event}
+            for event in outcome
+            if isinstance(event, Event)
+        ]
+        return Answered(200, encode({"events": events}))
+
+
+def _well_formed(key: str) -> bool:
+    return IDEMPOTENCY_KEY.fullmatch(key) is not None
+
+
+def _fingerprint(operation: Operation, arguments: Mapping[str, Any]) -> bytes:
+    return sha256(msgspec.json.encode([operation.name, arguments], order="sorted")).digest()
+
+
+def _require_version(if_match: str, version: int) -> None:
+    if if_match.strip() not in {"*", f'"{version}"', str(version)}:
+        raise PreconditionFailedError(f"It is at version {version}.")

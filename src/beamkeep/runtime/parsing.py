@@ -1,0 +1,83 @@
+"""From what a caller sent to a checked command or query."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+from uuid import UUID
+
+import msgspec
+from pydantic import BaseModel, ValidationError
+
+from beamkeep.kernel import Refusal
+
+MAX_DEPTH = 64
+EXACT_INTEGER = 2**53
+
+
+class MalformedRequestError(Refusal):
+    """The request does not have the declared shape."""
+
+    status = 422
+
+
+def parse_body(body: bytes) -> dict[str, Any]:
+    """A JSON object, or the refusal that it is none."""
+    if not body:
+        return {}
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise MalformedRequestError("The body is not well-formed JSON.") from None
+    if not isinstance(value, dict):
+        raise MalformedRequestError("The body is not a JSON object.")
+    return cast("dict[str, Any]", value)
+
+
+def parse[M: BaseModel](model: type[M], arguments: Mapping[str, object]) -> M:
+    """The arguments as a command or query; the refusal names each faulty field, never its value."""
+    try:
+        _require_plain(arguments, MAX_DEPTH)
+        return model.model_validate(arguments)
+    except ValidationError as error:
+        faults = [
+            {"field": ".".join(str(part) for part in fault["loc"]), "problem": fault["msg"]}
+            for fault in error.errors(include_url=False, include_input=False, include_context=False)
+        ]
+    except UnicodeEncodeError:
+        faults = [{"field": "", "problem": "a text holds an unpaired surrogate"}]
+    told = "; ".join(f"{fault['field']}: {fault['problem']}" for fault in faults[:10])
+    raise MalformedRequestError(told, errors=faults)
+
+
+def parse_id(arguments: Mapping[str, object], field: str) -> UUID | None:
+    """The id a field names, if it is one."""
+    text = arguments.get(field)
+    try:
+        return UUID(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+
+
+def _require_plain(value: object, depth: int) -> None:
+    """Refuse what JSON can say and the store or another reader of it cannot keep."""
+    if isinstance(value, str):
+        if "\x00" in value:
+            raise MalformedRequestError("A text holds a null character.")
+        if not value.isascii():
+            value.encode()
+    elif isinstance(value, bool) or value is None:
+        return
+    elif isinstance(value, int):
+        if not -EXACT_INTEGER <= value <= EXACT_INTEGER:
+            raise MalformedRequestError("An integer is beyond 2^53, where readers round.")
+    elif isinstance(value, dict | list):
+        if not depth:
+            raise MalformedRequestError(f"The body is nested more than {MAX_DEPTH} deep.")
+        if isinstance(value, dict):
+            members = cast("dict[str, object]", value)
+            for key in members:
+                _require_plain(key, depth)
+            items = list(members.values())
+        else:
+            items = cast("list[object]", value)
+        for item in items:
+            _require_plain(item, depth - 1)

@@ -1,0 +1,63 @@
+"""A list row: a pure fold of one stream's events."""
+
+from datetime import datetime
+from typing import Any, NamedTuple, get_type_hints
+from uuid import UUID
+
+import msgspec
+
+from beamkeep.kernel import Event, View
+
+from .codec import Codec, encode, shown
+from .store import Recorded
+
+
+class Row(NamedTuple):
+    """One aggregate as its list shows it, at one version."""
+
+    version: int
+    owner_id: UUID
+    state: Any
+    milestones: dict[str, datetime | None]
+
+
+class RowFold:
+    """Folds the events of one view's streams into rows, and rows into JSON and back."""
+
+    def __init__(self, view: View[Any], codec: Codec) -> None:
+        self.view, self._codec = view, codec
+        self._aggregate = view.aggregate
+        self._state_type: type[Any] = get_type_hints(view.aggregate.begin)["return"]
+        self._ahead: dict[str, datetime | None] = dict.fromkeys(view.milestones)
+        self._reached: dict[type[Event], list[str]] = {}
+        for name, events in view.milestones.items():
+            for event in events:
+                self._reached.setdefault(event, []).append(name)
+
+    def after(self, row: Row | None, recorded: Recorded, principal_id: UUID) -> Row:
+        """The row after one more event."""
+        event = self._codec.decode(self._aggregate.name, recorded)
+        if row is None:
+            state, owner_id = self._aggregate.begin(event), principal_id
+            milestones = {"created_at": event.occurred_at, **self._ahead}
+        else:
+            state, owner_id = self._aggregate.evolve(row.state, event), row.owner_id
+            milestones = row.milestones
+        if reached := self._reached.get(type(event)):
+            milestones = milestones | dict.fromkeys(reached, event.occurred_at)
+        return Row(recorded.version, owner_id, state, milestones)
+
+    def dump(self, row: Row) -> bytes:
+        """The row as a list answers it."""
+        return encode(shown(self._aggregate, row.state, row.owner_id) | row.milestones)
+
+    def load(self, version: int, row: bytes) -> Row:
+        """A row as it was dumped."""
+        fields: dict[str, Any] = msgspec.json.decode(row)
+        fields["id"] = fields[self._aggregate.id_field]
+        times = {"created_at", *self._ahead}
+        milestones = msgspec.convert(
+            {name: fields[name] for name in times}, dict[str, datetime | None]
+        )
+        state = msgspec.convert(fields, self._state_type)
+        return Row(version, UUID(fields["owner_id"]), state, milestones)

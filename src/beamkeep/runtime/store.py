@@ -1,0 +1,221 @@
+"""The event-store seam: what the one path asks of whatever keeps the events."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
+from uuid import UUID
+
+from beamkeep.kernel import Beside, Denial, Grant, Insert, Refusal, Standing, Table, View, record
+
+type Stream = tuple[str, UUID]
+"""An aggregate's name and id."""
+
+
+class Recorded(NamedTuple):
+    """An event as it was stored: all that a fold needs."""
+
+    version: int
+    event_type: str
+    schema_version: int
+    payload: bytes
+
+
+@record
+class Opening:
+    """What one statement finds out before anything is decided."""
+
+    identity: tuple[str, str] | None
+    """Issuer and subject of a verified token."""
+    principal_id: UUID | None
+    """The principal itself, for calls from inside the service."""
+    conduit_id: UUID | None
+    surface_id: UUID | None
+    command_name: str | None
+    """None finds the grants for every command."""
+    idempotency_key: str | None = None
+    stream: Stream | None = None
+
+
+@record
+class Remembered:
+    """An answer given earlier to the same idempotency key."""
+
+    fingerprint: bytes
+    status: int
+    result: bytes
+
+
+@record
+class Opened:
+    standing: Standing | None
+    grants: tuple[Grant, ...]
+    remembered: Remembered | None
+    owner_id: UUID | None
+    """Who wrote the stream's first event."""
+    events: Sequence[Recorded]
+
+
+class NewEvent(NamedTuple):
+    stream: Stream
+    version: int
+    event_id: UUID
+    event_type: str
+    schema_version: int
+    payload: bytes
+
+
+@record
+class ToRemember:
+    """The answer to keep under an idempotency key."""
+
+    key: str
+    fingerprint: bytes
+    status: int
+    result: bytes
+
+
+@record
+class Append:
+    """Everything one decision writes: all of it or none."""
+
+    events: Sequence[NewEvent]
+    read: Mapping[Stream, int]
+    """The version of every other stream the decision rests on."""
+    beside: Sequence[Beside]
+    remember: ToRemember | None
+    command_name: str
+    principal_id: UUID
+    surface_id: UUID | None
+    correlation_id: UUID
+    causation_id: UUID | None
+    occurred_at: datetime
+
+
+class Position(NamedTuple):
+    """A place in the order of all events."""
+
+    tx: int
+    position: int
+
+    def __str__(self) -> str:
+        return f"{self.tx}-{self.position}"
+
+
+BEGINNING = Position(0, 0)
+
+
+class Envelope(NamedTuple):
+    """An event with everything known about it."""
+
+    position: Position
+    stream: Stream
+    recorded: Recorded
+    event_id: UUID
+    principal_id: UUID
+    command_name: str
+    surface_id: UUID | None
+    correlation_id: UUID
+    causation_id: UUID | None
+    occurred_at: datetime
+    recorded_at: datetime
+
+
+class MovedError(Exception):
+    """A stream that was written or read has moved on: load and decide again."""
+
+
+class AlreadyAnsweredError(Exception):
+    """The idempotency key was answered meanwhile: read the answer."""
+
+
+class KeyTakenError(Exception):
+    """Another holder has the key of a row beside the streams."""
+
+    def __init__(self, insert: Insert) -> None:
+        super().__init__(insert.table.name)
+        self.insert = insert
+
+
+class StoreUnavailableError(Refusal):
+    """The database does not answer; nothing was written."""
+
+    status = 503
+    retry_after = 1
+
+
+class OutcomeUnknownError(Refusal):
+    """The database went away while it wrote, and whether it wrote is not known yet.
+
+    Repeat the request with the same idempotency key, or read the object before trying again.
+    """
+
+    status = 503
+    retry_after = 1
+
+
+class IdempotencyInFlightError(Refusal):
+    """The first request with this idempotency key is still being written."""
+
+    status = 409
+    retry_after = 1
+
+
+class EventStore(Protocol):
+    """Keeps events for ever, in order, and the rows written with them."""
+
+    async def open(self, opening: Opening) -> Opened:
+        """Find who calls, what they may do, what was answered before, and the target's events."""
+        ...
+
+    async def load(self, streams: Sequence[Stream]) -> Mapping[Stream, Sequence[Recorded]]:
+        """The events of these streams, by version."""
+        ...
+
+    async def append(self, append: Append) -> Position:
+        """Write all of it in one statement, unless something it rests on has moved.
+
+        With no events at all nothing is written, and the answer is where the log begins.
+        """
+        ...
+
+    async def history(self, stream: Stream, after: int, limit: int) -> Sequence[Envelope]:
+        """The events of one stream after a version."""
+        ...
+
+    async def rows[R](self, table: Table[R], where: Mapping[str, object]) -> tuple[R, ...]:
+        """The rows whose columns equal these values, or are among them where a set is given."""
+        ...
+
+    async def entries[R](
+        self, table: Table[R], where: Mapping[str, object], before: UUID | None, limit: int
+    ) -> tuple[R, ...]:
+        """Rows by key, newest first."""
+        ...
+
+    def alone(self, name: str) -> AbstractAsyncContextManager[None]:
+        """Keep every other process out of a piece of work while this one does it."""
+        ...
+
+    async def deny(self, denial: Denial) -> None:
+        """Record a denial, in a transaction of its own."""
+        ...
+
+
+class ReadModel(Protocol):
+    """The lists that projections keep."""
+
+    async def listing(
+        self,
+        view: View[Any],
+        facets: Sequence[str],
+        owner_id: UUID | None,
+        after: UUID | None,
+        limit: int,
+    ) -> Sequence[tuple[UUID, bytes]]:
+        """Rows by id, as JSON, each with its id; only the owner's where one is named."""
+        ...
+
+    async def reached(self, view: View[Any]) -> Position:
+        """How far the view has followed the events."""
+        ...

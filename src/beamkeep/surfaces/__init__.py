@@ -1,0 +1,1 @@
+"""How the outside reaches the service: each surface is one loop over the catalogue."""

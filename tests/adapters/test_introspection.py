@@ -1,0 +1,281 @@
+"""Opaque tokens: what a provider may answer, and what each answer is worth."""
+
+import logging
+from base64 import b64decode
+from collections.abc import AsyncIterator
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import anyio
+import httpx2
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from tests.support.tokens import ABSENT, AUDIENCE, NOW, Clock, claims, mint
+
+from beamkeep.adapters.identity_providers import IdentityProviders, IntrospectionProvider
+from beamkeep.runtime.tokens import IdentityProviderUnavailableError, InvalidTokenError
+
+pytestmark = pytest.mark.anyio
+
+ASKED = "https://asked.test"
+SECRET = "s3cret:+ %é"
+GOOD: dict[str, object] = {
+    "active": True,
+    "sub": "7f3a",
+    "client_id": "console",
+    "aud": AUDIENCE,
+    "iss": ASKED,
+    "exp": NOW + 3600,
+    "iat": NOW - 10,
+    "token_type": "Bearer",
+}
+
+
+def said(**changes: object) -> dict[str, object]:
+    return {each: value for each, value in (GOOD | changes).items() if value is not ABSENT}
+
+
+class Asked:
+    """A provider that answers what it is told, and our verifier that asks it."""
+
+    def __init__(self, **settings: object) -> None:
+        self.clock = Clock()
+        self.answer: httpx2.Response | Exception = httpx2.Response(200, json=GOOD)
+        self.gate: anyio.Event | None = None
+        self.questions: list[httpx2.Request] = []
+        self.http = httpx2.AsyncClient(transport=httpx2.MockTransport(self._serve))
+        provider = IntrospectionProvider.model_validate(
+            {
+                "issuer": ASKED,
+                "endpoint": f"{ASKED}/introspect",
+                "client_id": "beam keep",
+                "client_secret": SECRET,
+                "audiences": [AUDIENCE],
+            }
+            | settings
+        )
+        self.providers = IdentityProviders([provider], ASKED, self.http, self.clock)
+
+    async def _serve(self, request: httpx2.Request) -> httpx2.Response:
+        self.questions.append(request)
+        if self.gate is not None:
+            await self.gate.wait()
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    def says(self, answer: dict[str, object]) -> None:
+        self.answer = httpx2.Response(200, json=answer)
+
+
+@pytest.fixture
+async def asked() -> AsyncIterator[Asked]:
+    asked = Asked()
+    async with asked.http:
+        yield asked
+
+
+ACCEPTED: dict[str, tuple[dict[str, object], str]] = {
+    "a person": (said(), "7f3a"),
+    "a client without a subject": (said(sub=ABSENT), "console"),
+    "no client": (said(client_id=ABSENT), "7f3a"),
+    "no issuer": (said(iss=ABSENT), "7f3a"),
+    "no token type": (said(token_type=ABSENT), "7f3a"),
+    "no time of issue": (said(iat=ABSENT), "7f3a"),
+    "ours among other audiences": (said(aud=["https://other.test", AUDIENCE]), "7f3a"),
+    "valid from within the leeway": (said(nbf=NOW + 60), "7f3a"),
+    "expired within the leeway": (said(exp=NOW - 59), "7f3a"),
+}
+
+REFUSED: dict[str, dict[str, object]] = {
+    "not active": {"active": False},
+    "active missing": said(active=ABSENT),
+    "active a text": said(active="true"),
+    "active a number": said(active=1),
+    "active null": said(active=None),
+    "audience missing": said(aud=ABSENT),
+    "audience null": said(aud=None),
+    "audience another": said(aud="https://other.test"),
+    "audience our prefix": said(aud="https://beamkeep"),
+    "audience a list of others": said(aud=["https://other.test"]),
+    "audience a number": said(aud=[AUDIENCE, 1]),
+    "issuer another": said(iss="https://other.test"),
+    "issuer with a slash at the end": said(iss=f"{ASKED}/"),
+    "issuer null": said(iss=None),
+    "expiry missing": said(exp=ABSENT),
+    "expiry past": said(exp=NOW - 60),
+    "expiry a text": said(exp=str(NOW)),
+    "expiry true": said(exp=True),
+    "not before the future": said(nbf=NOW + 61),
+    "not before a text": said(nbf="0"),
+    "issued in the future": said(iat=NOW + 61),
+    "bound to a key": said(cnf={"jkt": "x"}),
+    "token type of a bound token": said(token_type="DPoP"),
+    "token type a number": said(token_type=1),
+    "neither subject nor client": said(sub=ABSENT, client_id=ABSENT),
+    "subject null": said(sub=None),
+    "subject empty": said(sub=""),
+    "subject too long": said(sub="s" * 256),
+    "subject with a null character": said(sub="a\0"),
+    "client a number": said(client_id=1),
+    "client empty and no subject": said(sub=ABSENT, client_id=""),
+}
+
+NO_ANSWERS: dict[str, httpx2.Response | Exception] = {
+    "no connection": httpx2.ConnectError("refused"),
+    "too slow": httpx2.ReadTimeout("slow"),
+    "our client refused": httpx2.Response(401, json={"error": "invalid_client"}),
+    "forbidden": httpx2.Response(403, json=GOOD),
+    "bad request": httpx2.Response(400, json={"error": "invalid_request"}),
+    "server error": httpx2.Response(500, json=GOOD),
+    "created": httpx2.Response(201, json=GOOD),
+    "redirect": httpx2.Response(307, headers={"location": "https://evil.test"}),
+    "not JSON": httpx2.Response(200, text="active"),
+    "an array": httpx2.Response(200, json=[GOOD]),
+    "active twice": httpx2.Response(200, text='{"active": false, "active": true}'),
+    "too large": httpx2.Response(200, json=said(note="x" * 300_000)),
+}
+
+
+@pytest.mark.parametrize(("answer", "subject"), ACCEPTED.values(), ids=ACCEPTED)
+async def test_an_active_token_is_accepted(
+    asked: Asked, answer: dict[str, object], subject: str
+) -> None:
+    asked.says(answer)
+    principal = await asked.providers.verify("opaque")
+    assert (principal.issuer, principal.subject) == (ASKED, subject)
+    assert principal.expires_at == answer["exp"]
+
+
+@pytest.mark.parametrize("answer", REFUSED.values(), ids=REFUSED)
+async def test_any_other_answer_refuses_the_token(asked: Asked, answer: dict[str, object]) -> None:
+    asked.says(answer)
+    with pytest.raises(InvalidTokenError):
+        await asked.providers.verify("opaque")
+
+
+@pytest.mark.parametrize("answer", NO_ANSWERS.values(), ids=NO_ANSWERS)
+async def test_without_an_answer_nobody_is_let_in_and_the_next_try_asks_again(
+    asked: Asked, answer: httpx2.Response | Exception
+) -> None:
+    asked.answer = answer
+    for _ in range(2):
+        with pytest.raises(IdentityProviderUnavailableError):
+            await asked.providers.verify("opaque")
+    assert len(asked.questions) == 2
+
+
+async def test_a_token_the_provider_does_not_introspect_is_refused(asked: Asked) -> None:
+    asked.answer = httpx2.Response(400, json={"error": "unsupported_token_type"})
+    with pytest.raises(InvalidTokenError):
+        await asked.providers.verify("opaque")
+
+
+async def test_an_answer_that_does_not_come_is_given_up(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("beamkeep.adapters.vouching.ANSWER_SECONDS", 0.01)
+    asked.gate = anyio.Event()
+    with pytest.raises(IdentityProviderUnavailableError):
+        await asked.providers.verify("opaque")
+
+
+async def test_the_provider_is_asked_by_post_as_our_client(asked: Asked) -> None:
+    await asked.providers.verify("opaque/token+1==")
+    (question,) = asked.questions
+    assert question.method == "POST"
+    assert question.url == f"{ASKED}/introspect"
+    assert parse_qs(question.content.decode()) == {
+        "token": ["opaque/token+1=="],
+        "token_type_hint": ["access_token"],
+    }
+    scheme, _, credentials = question.headers["authorization"].partition(" ")
+    assert scheme == "Basic"
+    assert b64decode(credentials) == b"beam+keep:s3cret%3A%2B+%25%C3%A9"
+
+
+async def test_the_secret_may_be_in_a_file_and_change(tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    asked = Asked(client_secret=None, client_secret_file=file)
+    async with asked.http:
+        with pytest.raises(IdentityProviderUnavailableError):
+            await asked.providers.verify("opaque")
+        for secret in ("first", "second"):
+            file.write_text(f"{secret}\n")
+            await asked.providers.verify(f"opaque-{secret}")
+    sent = [each.headers["authorization"].split()[1] for each in asked.questions]
+    assert list(map(b64decode, sent)) == [b"beam+keep:first", b"beam+keep:second"]
+
+
+async def test_a_provider_that_names_no_audience_must_be_configured_so() -> None:
+    asked = Asked(audiences=())
+    async with asked.http:
+        asked.says(said(aud=ABSENT))
+        await asked.providers.verify("opaque")
+        asked.says(said(aud="https://other.test"))
+        with pytest.raises(InvalidTokenError):
+            await asked.providers.verify("another")
+
+
+async def test_a_verified_token_is_kept_for_thirty_seconds(asked: Asked) -> None:
+    await asked.providers.verify("opaque")
+    asked.says({"active": False})
+    asked.clock.now = NOW + 29.9
+    await asked.providers.verify("opaque")
+    asked.clock.now = NOW + 30
+    with pytest.raises(InvalidTokenError):
+        await asked.providers.verify("opaque")
+    assert len(asked.questions) == 2
+
+
+async def test_a_verified_token_is_not_kept_beyond_its_expiry(asked: Asked) -> None:
+    asked.says(said(exp=NOW + 10))
+    await asked.providers.verify("opaque")
+    asked.says({"active": False})
+    asked.clock.now = NOW + 10
+    with pytest.raises(InvalidTokenError):
+        await asked.providers.verify("opaque")
+
+
+async def test_a_refused_token_is_remembered_for_five_seconds(asked: Asked) -> None:
+    asked.says({"active": False})
+    for _ in range(10):
+        with pytest.raises(InvalidTokenError):
+            await asked.providers.verify("opaque")
+    assert len(asked.questions) == 1
+    asked.says(GOOD)
+    asked.clock.now = NOW + 4.9
+    with pytest.raises(InvalidTokenError):
+        await asked.providers.verify("opaque")
+    asked.clock.now = NOW + 5
+    await asked.providers.verify("opaque")
+
+
+async def test_a_signed_token_of_an_introspected_issuer_is_asked_about(asked: Asked) -> None:
+    token = mint(rsa.generate_private_key(65537, 2048), body=claims(iss=ASKED))
+    await asked.providers.verify(token)
+    assert len(asked.questions) == 1
+
+
+async def test_a_signed_token_of_an_unknown_issuer_is_not_asked_about(asked: Asked) -> None:
+    good = mint(rsa.generate_private_key(65537, 2048), body=claims())
+    head, body, signature = good.split(".")
+    for token in (good, f"{head}.{body}", f"{head}A.{body}.{signature}", f"{good}.a.b"):
+        with pytest.raises(InvalidTokenError):
+            await asked.providers.verify(token)
+    assert not asked.questions
+
+
+async def test_neither_token_nor_secret_is_logged_or_told(
+    asked: Asked, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    told: list[str] = []
+    for answer in (*NO_ANSWERS.values(), httpx2.Response(200, json={"active": False})):
+        asked.answer = answer
+        with pytest.raises((InvalidTokenError, IdentityProviderUnavailableError)) as refusal:
+            await asked.providers.verify("very-private-token")
+        told += [repr(refusal.value), repr(refusal.value.__context__), repr(refusal.value.facts)]
+    text = caplog.text + "".join(told)
+    assert "very-private" not in text
+    assert "s3cret" not in text

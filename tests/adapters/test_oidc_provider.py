@@ -1,0 +1,145 @@
+"""Tokens of a real identity provider, over real connections."""
+
+import time
+from collections.abc import AsyncIterator, Iterator
+
+import httpx2
+import pytest
+from tests.support.oidc import AUDIENCE, OPAQUE_AUDIENCE, SECRETS, OidcProvider, oidc_provider
+from tests.support.tokens import Clock
+
+from beamkeep.adapters.identity_providers import (
+    IdentityProviders,
+    IntrospectionProvider,
+    JwtProvider,
+)
+from beamkeep.runtime.tokens import IdentityProviderUnavailableError, InvalidTokenError
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[OidcProvider]:
+    with oidc_provider() as provider:
+        yield provider
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(trust_env=False) as http:
+        yield http
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock(time.time())
+
+
+def by_signature(
+    provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock
+) -> IdentityProviders:
+    configured = JwtProvider(
+        issuer=provider.issuer, audiences=(AUDIENCE,), jwks_uri=f"{provider.issuer}/jwks"
+    )
+    return IdentityProviders([configured], None, http, clock)
+
+
+def by_question(
+    provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock, client: str = "beam keep"
+) -> IdentityProviders:
+    configured = IntrospectionProvider.model_validate(
+        {
+            "issuer": provider.issuer,
+            "endpoint": f"{provider.issuer}/token/introspection",
+            "client_id": client,
+            "client_secret": SECRETS.get(client, "wrong"),
+            "audiences": [OPAQUE_AUDIENCE],
+        }
+    )
+    return IdentityProviders([configured], provider.issuer, http, clock)
+
+
+async def test_a_signed_token_is_verified_with_the_published_keys(
+    provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock
+) -> None:
+    token = provider.token()
+    assert token.count(".") == 2
+    principal = await by_signature(provider, http, clock).verify(token)
+    assert (principal.issuer, principal.subject) == (provider.issuer, "console")
+    assert principal.expires_at == pytest.approx(clock.now + 3600, abs=60)
+
+
+async def test_an_opaque_token_is_verified_by_asking(
+    provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock
+) -> None:
+    token = provider.token(OPAQUE_AUDIENCE)
+    assert "." not in token
+    principal = await by_question(provider, http, clock).verify(token)
+    assert (principal.issuer, principal.subject) == (provider.issuer, "console")
+    assert principal.expires_at == pytest.approx(clock.now + 3600, abs=60)
+
+
+async def test_a_signed_token_for_another_service_is_refused(
+    provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock
+) -> None:
+    with pytest.raises(InvalidTokenError):
+        await by_signature(provider, http, clock).verify(provider.token("https://other.test"))
+
+
+async def test_an_opaque_token_for_another_service_is_refused(
+    provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock
+) -> None:
+    token = provider.token("https://opaque.other.test")
+    with pytest.raises(InvalidTokenError):
+        await by_question(provider, http, clock).verify(token)
+
+
+async def test_a_signed_token_the_provider_does_not_introspect_is_refused(
+    provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock
+) -> None:
+    with pytest.raises(InvalidTokenError):
+        await by_question(provider, http, clock).verify(provider.token())
+
+
+async def test_a_token_nobody_issued_is_refused(
+    provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock
+) -> None:
+    with pytest.raises(InvalidTokenError):
+        await by_question(provider, http, clock).verify("made-up")
+
+
+async def test_a_revoked_opaque_token_is_refused_after_thirty_seconds(
+    provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock
+) -> None:
+    providers = by_question(provider, http, clock)
+    token, asked_at = provider.token(OPAQUE_AUDIENCE), clock.now
+    await providers.verify(token)
+    provider.revoke(token)
+    clock.now = asked_at + 29
+    await providers.verify(token)
+    clock.now = asked_at + 30
+    with pytest.raises(InvalidTokenError):
+        await providers.verify(token)
+
+
+async def test_a_client_the_provider_does_not_know_is_not_answered(
+    provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock
+) -> None:
+    providers = by_question(provider, http, clock, client="stranger")
+    with pytest.raises(IdentityProviderUnavailableError):
+        await providers.verify(provider.token(OPAQUE_AUDIENCE))
+
+
+async def test_without_the_provider_signed_tokens_verify_and_opaque_ones_cannot(
+    http: httpx2.AsyncClient, clock: Clock
+) -> None:
+    with oidc_provider() as provider:
+        signed, asked = by_signature(provider, http, clock), by_question(provider, http, clock)
+        await signed.verify(provider.token())
+        unseen, opaque = provider.token(), provider.token(OPAQUE_AUDIENCE)
+        provider.stop()
+        await signed.verify(unseen)
+        clock.now += 1800
+        await signed.verify(unseen)
+        with pytest.raises(IdentityProviderUnavailableError):
+            await asked.verify(opaque)

@@ -1,0 +1,79 @@
+"""A real identity provider on loopback, started for a test and stopped with it."""
+
+import subprocess
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import httpx2
+
+FOLDER = Path(__file__).parents[1] / "oidc"
+AUDIENCE = "https://beamkeep.test"
+OPAQUE_AUDIENCE = "https://opaque.beamkeep.test"
+SECRETS = {"console": "console-secret", "beam keep": "s3cret:+ %"}
+"""The clients, as `provider.mjs` knows them; `beam keep` may introspect."""
+
+# Credentials are form-encoded before they are joined (RFC 6749 2.3.1); these need no encoding.
+_AUTH = httpx2.BasicAuth("console", SECRETS["console"])
+
+
+class OidcProvider:
+    """A running identity provider."""
+
+    def __init__(self, issuer: str, program: subprocess.Popen[str]) -> None:
+        self.issuer = issuer
+        self._program = program
+
+    def token(self, resource: str = AUDIENCE) -> str:
+        """A new access token of the client `console` for one resource."""
+        form = {"grant_type": "client_credentials", "resource": resource}
+        return str(self._post("/token", form).json()["access_token"])
+
+    def revoke(self, token: str) -> None:
+        """Make an opaque token worthless."""
+        self._post("/token/revocation", {"token": token})
+
+    def stop(self) -> None:
+        """End the provider's process, if it still runs."""
+        self._program.terminate()
+        self._program.wait()
+
+    def _post(self, path: str, form: dict[str, str]) -> httpx2.Response:
+        with httpx2.Client(trust_env=False) as http:
+            return http.post(self.issuer + path, data=form, auth=_AUTH).raise_for_status()
+
+
+@contextmanager
+def oidc_provider() -> Generator[OidcProvider]:
+    """Start a provider on a free port, installing it first where it is not yet installed."""
+    if not (FOLDER / "node_modules" / ".package-lock.json").exists():
+        subprocess.run(
+            ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
+            cwd=FOLDER,
+            check=True,
+            capture_output=True,
+        )
+    with subprocess.Popen(
+        ["node", "provider.mjs", "0"],
+        cwd=FOLDER,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as program:
+        try:
+            assert program.stdout is not None
+            yield OidcProvider(_issuer_once_ready(program.stdout), program)
+        finally:
+            program.terminate()
+
+
+def _issuer_once_ready(output: IO[str]) -> str:
+    said: list[str] = []
+    for line in output:
+        word, _, issuer = line.strip().partition(" ")
+        if word == "ready":
+            return issuer
+        said.append(line)
+    raise RuntimeError("the identity provider did not start: " + "".join(said))
