@@ -1,0 +1,200 @@
+"""`beamkeep`: a verb for every operation, and those that run the service."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
+
+import click
+
+if TYPE_CHECKING:
+    from beamkeep.settings import Settings
+
+
+@click.command()
+def serve() -> None:
+    """Answer calls over HTTP until told to stop."""
+    import uvicorn
+
+    from beamkeep.app import web
+
+    settings = _settings()
+
+    async def run() -> None:
+        # The server stops at these signals and then passes them on; without this they would end
+        # the process before it has put everything away.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, lambda: None)
+        async with web(settings) as application:
+            server = uvicorn.Server(
+                uvicorn.Config(
+                    application,
+                    host=settings.host,
+                    port=settings.port,
+                    log_config=None,
+                    access_log=False,
+                    server_header=False,
+                    date_header=False,
+                    timeout_graceful_shutdown=int(settings.deadline_seconds),
+                )
+            )
+            await server.serve()
+
+    _run(run())
+
+
+@click.command()
+@click.option("--shards", help="Only these parts of the log, like 0,1,2; all of them by default.")
+def work(shards: str | None) -> None:
+    """Keep the lists in step with the events until told to stop."""
+    from beamkeep.adapters.postgres.fence import require_fit
+    from beamkeep.app import Deployment
+
+    settings = _settings()
+    wanted = [int(shard) for shard in shards.split(",")] if shards else None
+
+    async def run() -> None:
+        await require_fit(settings.database_url.get_secret_value())
+        deployment = Deployment(settings)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, deployment.stop.set)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(deployment.project(wanted))
+            tasks.create_task(deployment.keep_house())
+        await deployment.close()
+
+    _run(run())
+
+
+@click.command()
+def migrate() -> None:
+    """Bring the database to the form this version needs."""
+    from beamkeep.adapters.postgres.migrate import migrate as apply
+
+    settings = _settings()
+    url = settings.migration_database_url or settings.database_url
+    applied = _run(apply(url.get_secret_value()))
+    click.echo("\n".join(f"applied {name}" for name in applied) or "nothing to do")
+
+
+@click.command()
+def check() -> None:
+    """Say in plain words what is wrong with this deployment."""
+    from beamkeep.adapters.postgres.fence import faults
+
+    settings = _settings()
+    urls = {"DATABASE_URL": settings.database_url}
+    if settings.projector_database_url:
+        urls["PROJECTOR_DATABASE_URL"] = settings.projector_database_url
+    found = [
+        f"{name}: {fault}"
+        for name, url in urls.items()
+        for fault in _run(faults(url.get_secret_value()))
+    ]
+    click.echo("\n".join(found) or "nothing is wrong")
+    sys.exit(1 if found else 0)
+
+
+@click.command()
+@click.argument("view")
+def rebuild(view: str) -> None:
+    """Build a list anew from the events, beside the one that is read until it has caught up."""
+    from beamkeep.app import Deployment
+    from beamkeep.contexts import CATALOGUE
+
+    views = {each.name: each for each in CATALOGUE.views}
+    if view not in views:
+        raise click.UsageError(f"There is no list of {view}; there are {', '.join(sorted(views))}.")
+
+    async def run() -> int:
+        deployment = Deployment(_settings())
+        try:
+            return await deployment.projections.rebuild(views[view], deployment.shards)
+        finally:
+            await deployment.close()
+
+    click.echo(f"generation {_run(run())} of {view} has begun; a worker switches when it is level")
+
+
+@click.command("mcp-stdio")
+def mcp_stdio() -> None:
+    """Serve MCP on standard input and output."""
+    import httpx2
+
+    from beamkeep.app import Deployment, verifier
+    from beamkeep.kernel import SurfaceKind
+    from beamkeep.runtime.admission import Caller
+    from beamkeep.runtime.tokens import MissingTokenError
+    from beamkeep.surfaces.mcp import serve_stdio
+
+    settings = _settings()
+    surface: UUID | None = settings.mcp_stdio_surface_id
+
+    async def run() -> None:
+        deployment = Deployment(settings)
+        async with httpx2.AsyncClient() as http:
+            tokens = verifier(settings, http)
+
+            async def caller() -> Caller:
+                if settings.mcp_stdio_access_token is None:
+                    raise MissingTokenError
+                verified = await tokens.verify(settings.mcp_stdio_access_token.get_secret_value())
+                return Caller(
+                    uuid4(),
+                    (verified.issuer, verified.subject),
+                    transport=SurfaceKind.MCP_STDIO,
+                    selected_surface=str(surface) if surface else None,
+                )
+
+            await serve_stdio(await deployment.service(), caller)
+        await deployment.close()
+
+    _run(run())
+
+
+def main() -> None:
+    """Run one verb."""
+    from beamkeep.contexts import CATALOGUE
+    from beamkeep.surfaces.cli import verbs
+
+    group = verbs(CATALOGUE)
+    for command in (serve, work, migrate, check, rebuild, mcp_stdio):
+        group.add_command(command)
+    group()
+
+
+def _settings() -> "Settings":
+    from pydantic import ValidationError
+
+    from beamkeep.runtime.telemetry import configure_logging
+    from beamkeep.settings import Settings
+
+    try:
+        settings = Settings()
+    except ValidationError as error:
+        for fault in error.errors(include_url=False, include_input=False):
+            where = ".".join(str(part) for part in fault["loc"]).upper()
+            click.echo(f"{where}: {fault['msg']}".removeprefix(": "), err=True)
+        sys.exit(78)
+    configure_logging(settings.log_json, settings.log_level)
+    return settings
+
+
+def _run[T](work: Coroutine[Any, Any, T]) -> T:
+    import uvloop
+
+    from beamkeep.adapters.postgres.fence import UnfitDatabaseError
+    from beamkeep.contexts.trust.bootstrap import AdministratorUnusableError
+
+    try:
+        return uvloop.run(work)
+    except* (UnfitDatabaseError, AdministratorUnusableError) as unfit:
+        for error in unfit.exceptions:
+            click.echo(str(error), err=True)
+    sys.exit(78)
+
+
+if __name__ == "__main__":
+    main()

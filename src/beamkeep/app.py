@@ -1,29 +1,62 @@
-"""The composition root: seams in, a working service out."""
+"""The composition root: settings in, a working service out."""
 
-from collections.abc import Callable
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from uuid import UUID
 
+import asyncpg
+import httpx2
+import structlog
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace import Tracer
+from starlette.types import ASGIApp
 from uuid_utils.compat import uuid7
 
-from beamkeep.contexts import OPERATIONS, QUESTIONS
-from beamkeep.contexts.access.profile import SYSTEM
+from beamkeep.adapters.identity_providers import IdentityProviders
+from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.event_store import PostgresEventStore
+from beamkeep.adapters.postgres.fence import require_fit
+from beamkeep.adapters.postgres.projections import (
+    PostgresLists,
+    PostgresProjections,
+    ShardLease,
+    shards,
+)
+from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.access.profile import DEVELOPER, SYSTEM
 from beamkeep.contexts.trust import bootstrap, seeded
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.contexts.trust.surface import surfaces
-from beamkeep.kernel import ActorKind, Call, Catalogue
+from beamkeep.kernel import ActorKind, Call, Catalogue, Refusal
 from beamkeep.runtime.admission import Admission
 from beamkeep.runtime.asking import Asker
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.cursors import Cursors
 from beamkeep.runtime.dispatch import Dispatcher
 from beamkeep.runtime.places import Places
+from beamkeep.runtime.projector import Projector
 from beamkeep.runtime.seeding import Seed, sow
 from beamkeep.runtime.service import Service
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import EventStore, ReadModel
+from beamkeep.runtime.telemetry import Telemetry
+from beamkeep.settings import Settings
+from beamkeep.surfaces.edge import Edge
+from beamkeep.surfaces.limits import Limits
+from beamkeep.surfaces.mcp import http_app
+from beamkeep.surfaces.rest import application
 
-CATALOGUE = Catalogue(OPERATIONS, QUESTIONS)
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+IDLE = {"idle_in_transaction_session_timeout": "5000"}
+BLOCKED_AFTER = 2.0
+HOUSEKEEPING_EVERY = 5.0
 
 
 def now() -> datetime:
@@ -77,3 +110,153 @@ async def prepare(
             seeds = [Seed(None, outcome) for outcome in outcomes]
             sown += await sow(seeds, store, codec, SYSTEM, new_id)
     return sown
+
+
+class Deployment:
+    """A service on its database, as its settings describe it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.telemetry = Telemetry(tracer(settings.otlp_endpoint))
+        self.wake, self.stop = asyncio.Event(), asyncio.Event()
+        url = settings.database_url.get_secret_value()
+        timeouts = {"statement_timeout": "2000", "lock_timeout": "500"}
+        self._commands = Connections(url, settings.database_connections, **IDLE, **timeouts)
+        self.store = PostgresEventStore(self._commands, url, self.wake.set)
+        self.lists = PostgresLists(self._commands)
+        projector_url = settings.projector_database_url or settings.database_url
+        self._projector_url = projector_url.get_secret_value()
+        self._projecting = Connections(self._projector_url, 4, **IDLE)
+        self.projections = PostgresProjections(self._projecting)
+        self.shards = shards(settings.projection_shards)
+
+    async def service(self) -> Service:
+        """The service, on a database found fit and with everything a fresh one begins with."""
+        settings = self.settings
+        await require_fit(settings.database_url.get_secret_value())
+        if settings.project_in_serve:
+            await self.projections.arrange(CATALOGUE.views, self.shards)
+        sown = await prepare(
+            self.store,
+            self.lists,
+            first_administrator(settings),
+            not settings.require_authenticated_principal,
+        )
+        if sown:
+            log.info("deployment prepared", sown=sown)
+        return compose(self.store, self.lists, await self.store.cursor_key())
+
+    async def project(self, wanted: Sequence[int] | None = None) -> None:
+        """Keep the lists, until told to stop."""
+        await self.projections.arrange(CATALOGUE.views, self.shards)
+        codec = Codec(CATALOGUE.aggregates.values())
+        projector = Projector(CATALOGUE.views, codec, self.projections)
+        lease = ShardLease(self._projector_url, wanted or self.shards)
+        try:
+            await projector.run(lease, self.wake, self.stop)
+        finally:
+            await lease.close()
+
+    async def keep_house(self) -> None:
+        """Measure the lists' lag and drop old answers, until told to stop."""
+        while not self.stop.is_set():
+            try:
+                for name, seconds in (await self.projections.lag()).items():
+                    self.telemetry.projection_lag.labels(name).set(seconds)
+                self.telemetry.projection_blocked_by.clear()
+                for pid, database, age in await self.projections.blocked_by(BLOCKED_AFTER):
+                    self.telemetry.projection_blocked_by.labels(str(pid), database).set(age)
+                await self.store.forget_answers(self.settings.idempotency_ttl_hours)
+            except Exception:
+                log.exception("housekeeping failed")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.stop.wait(), HOUSEKEEPING_EVERY)
+
+    async def ready(self) -> str | None:
+        """What keeps the service from answering, in words; nothing when nothing does."""
+        try:
+            await asyncio.wait_for(self.store.cursor_key(), 1.0)
+        except (TimeoutError, Refusal, asyncpg.PostgresError):
+            return "The database does not answer."
+        return None
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._commands.close()
+        await self._projecting.close()
+
+
+def first_administrator(settings: Settings) -> Administrator | None:
+    """The administrator the settings name, if they do."""
+    issuer, subject, name = (
+        settings.bootstrap_admin_issuer,
+        settings.bootstrap_admin_subject,
+        settings.bootstrap_admin_name,
+    )
+    return Administrator(issuer, subject, name) if issuer and subject and name else None
+
+
+def tracer(endpoint: str | None) -> Tracer | None:
+    """A tracer that exports to the endpoint, if there is one."""
+    if endpoint is None:
+        return None
+    provider = TracerProvider(resource=Resource.create({"service.name": "beamkeep"}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint)))
+    return provider.get_tracer("beamkeep")
+
+
+@asynccontextmanager
+async def web(settings: Settings) -> AsyncGenerator[ASGIApp]:
+    """Everything the service answers over HTTP, with its workers if it has any."""
+    deployment = Deployment(settings)
+    async with httpx2.AsyncClient() as http, asyncio.TaskGroup() as tasks:
+        service = await deployment.service()
+        edge = _edge(settings, http)
+        mcp = http_app(
+            service,
+            edge.identify,
+            allowed_hosts=list(settings.mcp_allowed_hosts),
+            allowed_origins=list(settings.mcp_allowed_origins),
+            on_refusal=lambda refusal, _: edge.refused(refusal),
+            in_flight=edge.in_flight,
+            limits=edge.limits,
+            telemetry=deployment.telemetry,
+        )
+        if settings.project_in_serve:
+            tasks.create_task(deployment.project())
+            tasks.create_task(deployment.keep_house())
+        yield application(
+            service,
+            edge,
+            ready=deployment.ready,
+            metrics=deployment.telemetry.exposition,
+            mcp=mcp,
+            telemetry=deployment.telemetry,
+        )
+        deployment.stop.set()
+    await deployment.close()
+
+
+def verifier(settings: Settings, http: httpx2.AsyncClient) -> IdentityProviders:
+    """Whoever checks the tokens."""
+    return IdentityProviders(
+        settings.identity_providers, settings.default_introspection_issuer, http, time.time
+    )
+
+
+def _edge(settings: Settings, http: httpx2.AsyncClient) -> Edge:
+    limits = Limits(
+        body_bytes=settings.body_bytes,
+        deadline_seconds=settings.deadline_seconds,
+        per_principal_rate=settings.per_principal_rate,
+        per_principal_burst=settings.per_principal_burst,
+        concurrent_per_principal=settings.concurrent_per_principal,
+    )
+    required = settings.require_authenticated_principal
+    return Edge(
+        verifier(settings, http),
+        None if required else DEVELOPER,
+        limits,
+        settings.base_url,
+        authorization_servers=[provider.issuer for provider in settings.identity_providers],
+    )

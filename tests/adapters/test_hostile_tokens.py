@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric.ed448 import Ed448PrivateKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import RSAAlgorithm
@@ -32,6 +33,7 @@ from beamkeep.adapters.identity_providers import (
     IntrospectionProvider,
     JwtProvider,
 )
+from beamkeep.adapters.jwt_verifier import JwtVerifier, read_jwt
 from beamkeep.runtime.tokens import InvalidTokenError, MalformedCredentialsError
 
 pytestmark = pytest.mark.anyio
@@ -42,12 +44,14 @@ OTHER = rsa.generate_private_key(65537, 2048)
 P256 = ec.generate_private_key(ec.SECP256R1())
 P384 = ec.generate_private_key(ec.SECP384R1())
 ED = Ed25519PrivateKey.generate()
+ED448 = Ed448PrivateKey.generate()
 
 KEYS = [
     jwk(RSA, "rsa"),
     jwk(P256, "ec"),
     jwk(ED, "ed"),
     jwk(P384, "p384"),
+    jwk(ED448, "ed448"),
     jwk(WEAK, "weak"),
     jwk(RSA, "encrypts", use="enc"),
     jwk(RSA, "only-ps256", alg="PS256"),
@@ -154,6 +158,9 @@ HOSTILE: dict[str, Callable[[], str]] = {
     ),
     "ES256 header on another curve": lambda: mint(
         P384, header(alg="ES256", kid="p384"), signed_with="ES384"
+    ),
+    "EdDSA header on another curve": lambda: mint(
+        ED448, header(alg="EdDSA", kid="ed448"), signed_with="EdDSA"
     ),
     "ES256 with the signature in DER": elliptic_in_der,
     "ES256 with a signature of zeros": lambda: (
@@ -264,6 +271,7 @@ HOSTILE: dict[str, Callable[[], str]] = {
     "payload after a byte order mark": lambda: mint(
         RSA, body=b"\xef\xbb\xbf" + json.dumps(claims()).encode()
     ),
+    "payload with a number that is none": lambda: with_claims(note=float("nan")),
     "payload a depth bomb": lambda: claims_spelled('"7f3a"', "[" * 2500 + "]" * 2500),
     "payload with a number of 5000 digits": lambda: claims_spelled('"7f3a"', "9" * 5000),
     "subject twice": lambda: claims_spelled('"sub":', '"sub": "admin", "sub":'),
@@ -309,9 +317,12 @@ HOSTILE: dict[str, Callable[[], str]] = {
     "expiry a list": lambda: with_claims(exp=[NOW + 60]),
     "not before the future": lambda: with_claims(nbf=NOW + 61),
     "not before a text": lambda: with_claims(nbf="0"),
+    "not before true": lambda: with_claims(nbf=True),
     "not before null": lambda: with_claims(nbf=None),
     "issued in the future": lambda: with_claims(iat=NOW + 61),
+    "issued in the future, valid from now": lambda: with_claims(iat=NOW + 61, nbf=NOW),
     "issued missing": lambda: with_claims(iat=ABSENT),
+    "issued missing, valid from now": lambda: with_claims(iat=ABSENT, nbf=NOW),
     "issued a text": lambda: with_claims(iat=str(int(NOW))),
     "issued true": lambda: with_claims(iat=True, exp=NOW + 60),
     "valid for longer than a day": lambda: with_claims(iat=NOW - 10, exp=NOW + DAY),
@@ -426,6 +437,20 @@ async def test_a_good_token_says_whose_it_is(providers: IdentityProviders) -> No
     principal = await providers.verify(GOOD)
     assert (principal.issuer, principal.subject) == (ISSUER, "7f3a")
     assert principal.expires_at == NOW + 3600
+
+
+async def test_a_verifier_refuses_the_tokens_of_another_issuer(tmp_path: Path) -> None:
+    provider = JwtProvider(issuer="https://other.test", audiences=(AUDIENCE,), jwks_file=tmp_path)
+    jwt = read_jwt(GOOD)
+    assert jwt is not None
+    async with httpx2.AsyncClient() as http:
+        with pytest.raises(InvalidTokenError):
+            await JwtVerifier(provider, http, Clock()).verify(jwt)
+
+
+def test_a_token_has_one_spelling() -> None:
+    assert read_jwt(GOOD) is not None
+    assert read_jwt(f"{HEAD}.{BODY}.{last_bits_respelled(SIGNATURE)}") is None
 
 
 def test_no_two_hostile_tokens_are_the_same() -> None:

@@ -13,7 +13,11 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from tests.support.tokens import ABSENT, AUDIENCE, NOW, Clock, claims, mint
 
 from beamkeep.adapters.identity_providers import IdentityProviders, IntrospectionProvider
-from beamkeep.runtime.tokens import IdentityProviderUnavailableError, InvalidTokenError
+from beamkeep.runtime.tokens import (
+    IdentityProviderUnavailableError,
+    InvalidTokenError,
+    MalformedCredentialsError,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -133,6 +137,7 @@ NO_ANSWERS: dict[str, httpx2.Response | Exception] = {
     "not JSON": httpx2.Response(200, text="active"),
     "an array": httpx2.Response(200, json=[GOOD]),
     "active twice": httpx2.Response(200, text='{"active": false, "active": true}'),
+    "a depth bomb": httpx2.Response(200, text="[" * 200_000),
     "too large": httpx2.Response(200, json=said(note="x" * 300_000)),
 }
 
@@ -176,7 +181,7 @@ async def test_an_answer_that_does_not_come_is_given_up(
 ) -> None:
     monkeypatch.setattr("beamkeep.adapters.vouching.ANSWER_SECONDS", 0.01)
     asked.gate = anyio.Event()
-    with pytest.raises(IdentityProviderUnavailableError):
+    with pytest.raises(IdentityProviderUnavailableError), anyio.fail_after(5):
         await asked.providers.verify("opaque")
 
 
@@ -263,6 +268,15 @@ async def test_a_signed_token_of_an_unknown_issuer_is_not_asked_about(asked: Ask
     for token in (good, f"{head}.{body}", f"{head}A.{body}.{signature}", f"{good}.a.b"):
         with pytest.raises(InvalidTokenError):
             await asked.providers.verify(token)
+    assert not asked.questions
+
+
+@pytest.mark.parametrize(
+    "token", ["", "=", "two words", "line\n", "=first", "café", "\ud800", "a,b"]
+)
+async def test_what_cannot_be_a_bearer_token_is_not_asked_about(asked: Asked, token: str) -> None:
+    with pytest.raises(MalformedCredentialsError):
+        await asked.providers.verify(token)
     assert not asked.questions
 
 

@@ -5,7 +5,8 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.app import CATALOGUE, compose, prepare
+from beamkeep.app import compose, prepare
+from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.kernel import Operation, Question, SurfaceKind
 from beamkeep.runtime.admission import Caller, Request

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed448 import Ed448PrivateKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm, get_default_algorithms
@@ -14,7 +15,7 @@ NOW = 1_800_000_000.0
 ISSUER = "https://idp.test"
 AUDIENCE = "https://beamkeep.test"
 
-type PrivateKey = RSAPrivateKey | EllipticCurvePrivateKey | Ed25519PrivateKey
+type PrivateKey = RSAPrivateKey | EllipticCurvePrivateKey | Ed25519PrivateKey | Ed448PrivateKey
 type Members = Mapping[str, object]
 
 ABSENT = object()

@@ -67,7 +67,9 @@ class IdentityProviders:
         """Say whose token it is, from memory where that is still good, or refuse it."""
         if len(token) > LONGEST_TOKEN:
             raise InvalidTokenError
-        digest = sha256(token.encode(errors="surrogatepass")).digest()
+        if not token.isascii():
+            raise MalformedCredentialsError
+        digest = sha256(token.encode()).digest()
         now = self._clock()
         principal = self._verified.get(digest, now)
         if principal is not None:

@@ -140,7 +140,7 @@ class JwtVerifier:
         self._provider = provider
         self._clock = clock
         self._keys = IssuerKeys(_source_of_keys(provider, http), provider.algorithms, clock)
-        self._jws = PyJWS(list(provider.algorithms), {"enforce_minimum_key_length": True})
+        self._jws = PyJWS(provider.algorithms)
 
     async def verify(self, jwt: UnverifiedJwt) -> Vouched:
         """Say whose token it is and how long that may be kept, or refuse it."""

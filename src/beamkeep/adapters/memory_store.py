@@ -180,9 +180,9 @@ class MemoryStore:
                 found.append((id, fold.dump(row)))
         return found[:limit]
 
-    async def reached(self, view: View[Any]) -> Position:
-        """How far the view has followed the events: always all the way."""
-        return self.position
+    async def follows(self, view: View[Any], position: Position) -> bool:
+        """Whether the view shows everything up to a position: always, of what there is."""
+        return position <= self.position
 
     def _table(self, name: str) -> Rows:
         return self.tables.setdefault(name, {})

@@ -10,7 +10,7 @@ from ._refusal import Refusal
 
 
 def _written_out(value: object) -> object:
-    if isinstance(value, int | float):
+    if isinstance(value, int | float) or (isinstance(value, str) and ":" not in value):
         raise ValueError("a time is written out with its zone, as 2030-01-31T07:30:00Z")
     return value
 

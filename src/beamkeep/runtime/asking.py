@@ -107,7 +107,7 @@ class Asker:
         own = dict(arguments)
         for field in question.route.fields:
             if field not in question.query.model_fields:
-                del own[field]
+                own.pop(field, None)
                 if parse_id(arguments, field) is None:
                     raise MalformedRequestError(f"{field}: it is not a UUID.")
         return parse(question.query, own)
@@ -182,7 +182,7 @@ class Asker:
         """Wait for the list to have followed the events up to a position, for a short while."""
         wanted = parse_position(token)
         deadline = time.monotonic() + FRESHNESS_DEADLINE
-        while await self._lists.reached(view) < wanted:
+        while not await self._lists.follows(view, wanted):
             if time.monotonic() > deadline:
                 raise NotFreshYetError
             await asyncio.sleep(FRESHNESS_STEP)

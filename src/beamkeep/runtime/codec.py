@@ -12,7 +12,7 @@ from beamkeep.kernel import Aggregate, Event, Upcast, event_types
 
 from .store import NewEvent, Recorded
 
-type Decode = Callable[[bytes], Event]
+type Decode = Callable[[bytes | str], Event]
 
 encode = msgspec.json.Encoder(order="deterministic").encode
 
@@ -88,7 +88,7 @@ class Codec:
 
 
 def _upcasting(event: type[Event], steps: Sequence[Upcast]) -> Decode:
-    def decode(payload: bytes) -> Event:
+    def decode(payload: bytes | str) -> Event:
         fields: dict[str, object] = msgspec.json.decode(payload)
         for step in steps:
             fields = step.change(fields)

@@ -1,6 +1,7 @@
 """From what a caller sent to a checked command or query."""
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any, cast
 from uuid import UUID
 
@@ -69,6 +70,9 @@ def _require_plain(value: object, depth: int) -> None:
     elif isinstance(value, int):
         if not -EXACT_INTEGER <= value <= EXACT_INTEGER:
             raise MalformedRequestError("An integer is beyond 2^53, where readers round.")
+    elif isinstance(value, float):
+        if not isfinite(value):
+            raise MalformedRequestError("A number is not finite.")
     elif isinstance(value, dict | list):
         if not depth:
             raise MalformedRequestError(f"The body is nested more than {MAX_DEPTH} deep.")

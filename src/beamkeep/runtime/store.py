@@ -18,7 +18,7 @@ class Recorded(NamedTuple):
     version: int
     event_type: str
     schema_version: int
-    payload: bytes
+    payload: bytes | str
 
 
 @record
@@ -216,6 +216,6 @@ class ReadModel(Protocol):
         """Rows by id, as JSON, each with its id; only the owner's where one is named."""
         ...
 
-    async def reached(self, view: View[Any]) -> Position:
-        """How far the view has followed the events."""
+    async def follows(self, view: View[Any], position: Position) -> bool:
+        """Whether the view shows everything up to a position."""
         ...

@@ -1,0 +1,441 @@
+"""The event store on PostgreSQL: one statement to read for a call, one to write its decision."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import cache
+from typing import Any, cast
+from uuid import UUID
+
+import asyncpg
+import msgspec
+
+from beamkeep.kernel import (
+    ActorKind,
+    Beside,
+    Delete,
+    Denial,
+    DenialReason,
+    Grant,
+    Insert,
+    ObjectScope,
+    Replace,
+    Standing,
+    Table,
+)
+from beamkeep.runtime.codec import encode
+from beamkeep.runtime.store import (
+    BEGINNING,
+    AlreadyAnsweredError,
+    Append,
+    Envelope,
+    IdempotencyInFlightError,
+    KeyTakenError,
+    MovedError,
+    Opened,
+    Opening,
+    OutcomeUnknownError,
+    Position,
+    Recorded,
+    Remembered,
+    StoreUnavailableError,
+    Stream,
+)
+
+from .connections import FULL, LOST, Connections
+
+# Who calls, what they may do, what was answered to this key, and the events of the target:
+# everything a call must know before it decides, in one round trip that takes no transaction id.
+OPEN = """
+WITH who AS MATERIALIZED (
+  SELECT s.principal_id, s.kind, s.barred FROM bk.principal_standing s
+   WHERE s.principal_id = COALESCE($1::uuid,
+           (SELECT i.actor_id FROM bk.actor_identity i WHERE i.issuer = $2 AND i.subject = $3)))
+SELECT 1 AS part, w.principal_id AS id, w.kind AS a, w.barred AS b, NULL::bigint AS n,
+       NULL::smallint AS m, NULL::text[] AS names, NULL::bytea AS digest
+  FROM who w
+UNION ALL
+SELECT 2, g.policy_id, g.object_scope, NULL, NULL, NULL,
+       CASE WHEN $6::text IS NULL THEN g.permitted_commands END, NULL
+  FROM who w JOIN bk.policy_grant g
+    ON g.principal_id = w.principal_id AND g.conduit_id = $4::uuid
+   AND g.surface_id IS NOT DISTINCT FROM $5::uuid
+ WHERE $6::text IS NULL OR g.permitted_commands && ARRAY[$6::text, '*']
+UNION ALL
+SELECT 3, NULL, i.result, NULL, NULL, i.status, NULL, i.fingerprint
+  FROM who w JOIN bk.idempotency i
+    ON i.principal_id = w.principal_id AND i.surface_id = $5::uuid AND i.key = $7::text
+UNION ALL
+(SELECT 4, CASE WHEN e.version = 1 THEN e.principal_id END, e.event_type, e.payload::text,
+        e.version, e.schema_version, NULL, NULL
+   FROM bk.events e WHERE e.stream_type = $8::text AND e.stream_id = $9::uuid
+  ORDER BY e.version)
+"""
+
+# The events of several streams.
+LOAD = """
+SELECT s.stream_type, s.stream_id, e.version, e.event_type, e.schema_version, e.payload
+  FROM unnest($1::text[], $2::uuid[]) AS s (stream_type, stream_id)
+ CROSS JOIN LATERAL (
+   SELECT version, event_type, schema_version, payload::text FROM bk.events e
+    WHERE e.stream_type = s.stream_type AND e.stream_id = s.stream_id
+    ORDER BY e.version) AS e
+"""
+
+# The events of one stream with their envelopes.
+HISTORY = """
+SELECT transaction_id::text::bigint AS tx, position, version, event_type, schema_version,
+       payload::text, event_id, principal_id, command_name, surface_id, correlation_id,
+       causation_id, occurred_at, recorded_at
+  FROM bk.events
+ WHERE stream_type = $1 AND stream_id = $2 AND version > $3
+ ORDER BY version LIMIT $4
+"""
+
+# Where an event that may have been written stands.
+FIND = """
+SELECT transaction_id::text::bigint AS tx, position FROM bk.events
+ WHERE stream_id = $1 AND event_id = $2
+"""
+
+ONE_EVENT = """
+WITH n AS MATERIALIZED (
+  SELECT $1::text AS stream_type, $2::uuid AS stream_id, $3::bigint AS version,
+         $4::uuid AS event_id, $5::text AS event_type, $6::smallint AS schema_version,
+         $7::text AS payload, 1 AS ord),
+h AS (SELECT stream_type, stream_id, version AS first FROM n)"""
+
+MANY_EVENTS = """
+WITH n AS MATERIALIZED (
+  SELECT * FROM unnest($1::text[], $2::uuid[], $3::bigint[], $4::uuid[], $5::text[],
+                       $6::smallint[], $7::text[]) WITH ORDINALITY
+    AS t (stream_type, stream_id, version, event_id, event_type, schema_version, payload, ord)),
+h AS MATERIALIZED (
+  SELECT stream_type, stream_id, min(version) AS first FROM n GROUP BY 1, 2)"""
+
+# Nothing is inserted unless the event before each is there and older than this transaction: the
+# order of transactions is then the order of versions. The scalar sub-select keeps the planner
+# from ever scanning the log.
+GUARD = """,
+stale AS MATERIALIZED (
+  SELECT 1 FROM h WHERE h.first > 1 AND (
+    SELECT p.transaction_id < pg_current_xact_id() FROM bk.events p
+     WHERE p.stream_type = h.stream_type AND p.stream_id = h.stream_id
+       AND p.version = h.first - 1 LIMIT 1) IS NOT TRUE)"""
+
+# Nor if a stream that was read has moved on.
+READ_SET = """,
+moved AS MATERIALIZED (
+  SELECT 1 FROM unnest(${0}::text[], ${1}::uuid[], ${2}::bigint[])
+    AS r (stream_type, stream_id, version)
+   WHERE (SELECT e.version FROM bk.events e
+           WHERE e.stream_type = r.stream_type AND e.stream_id = r.stream_id
+             AND e.version = r.version + 1 LIMIT 1) IS NOT NULL)"""
+
+INSERT_EVENTS = """,
+ins AS (
+  INSERT INTO bk.events (stream_type, stream_id, version, event_id, event_type, schema_version,
+                         payload, command_name, principal_id, surface_id, correlation_id,
+                         causation_id, occurred_at)
+  SELECT n.stream_type, n.stream_id, n.version, n.event_id, n.event_type, n.schema_version,
+         n.payload::json, $8::text, $9::uuid, $10::uuid, $11::uuid, $12::uuid, $13::timestamptz
+    FROM n WHERE NOT EXISTS (SELECT 1 FROM stale){} ORDER BY n.ord
+  RETURNING position, transaction_id)"""
+
+REMEMBER = """,
+idem AS (
+  INSERT INTO bk.idempotency (principal_id, surface_id, key, fingerprint, status, result)
+  SELECT $9::uuid, $10::uuid, ${0}::text, ${1}::bytea, ${2}::smallint, ${3}::text
+   WHERE EXISTS (SELECT 1 FROM ins))"""
+
+WRITTEN = """
+SELECT count(*) AS n, max(position) AS position, max(transaction_id)::text::bigint AS tx FROM ins"""
+
+RESOLVE_FOR = 4.0
+
+
+class PostgresEventStore:
+    """Keeps events in `bk.events`, and the rows written with them in the tables beside it."""
+
+    def __init__(
+        self, connections: Connections, url: str, written: Callable[[], None] = lambda: None
+    ) -> None:
+        self._connections, self._url, self._written = connections, url, written
+
+    async def open(self, opening: Opening) -> Opened:
+        """Find who calls, what they may do, what was answered before, and the target's events."""
+        issuer, subject = opening.identity or (None, None)
+        stream_type, stream_id = opening.stream or (None, None)
+        rows = await self._connections.read(
+            OPEN,
+            opening.principal_id,
+            issuer,
+            subject,
+            opening.conduit_id,
+            opening.surface_id,
+            opening.command_name,
+            opening.idempotency_key,
+            stream_type,
+            stream_id,
+        )
+        standing, remembered, owner_id = None, None, None
+        grants: list[Grant] = []
+        events: list[Recorded] = []
+        for part, id, a, b, n, m, names, digest in rows:
+            if part == 4:
+                events.append(Recorded(n, a, m, b))
+                owner_id = owner_id or id
+            elif part == 1:
+                standing = Standing(id, ActorKind(a), DenialReason(b) if b else None)
+            elif part == 2 and standing and opening.conduit_id:
+                # A grant found for one command permits that command, however many more it names.
+                permitted = tuple(names) if names is not None else (str(opening.command_name),)
+                grants.append(
+                    Grant(
+                        id,
+                        standing.principal_id,
+                        opening.conduit_id,
+                        opening.surface_id,
+                        permitted,
+                        ObjectScope(a),
+                    )
+                )
+            elif part == 3:
+                remembered = Remembered(digest, m, a.encode())
+        return Opened(standing, tuple(grants), remembered, owner_id, events)
+
+    async def load(self, streams: Sequence[Stream]) -> Mapping[Stream, Sequence[Recorded]]:
+        """The events of these streams, by version."""
+        rows = await self._connections.read(LOAD, [s[0] for s in streams], [s[1] for s in streams])
+        found: dict[Stream, list[Recorded]] = {}
+        for stream_type, stream_id, *recorded in rows:
+            found.setdefault((stream_type, stream_id), []).append(Recorded(*recorded))
+        return found
+
+    async def append(self, append: Append) -> Position:
+        """Write all of it in one statement, unless something it rests on has moved."""
+        if not append.events:
+            return BEGINNING
+        try:
+            position = await self._write(append)
+        except LOST:
+            position = await self._resolve(append)
+        self._written()
+        return position
+
+    async def history(self, stream: Stream, after: int, limit: int) -> Sequence[Envelope]:
+        """The events of one stream after a version."""
+        rows = await self._connections.read(HISTORY, *stream, after, limit)
+        return [_envelope(stream, row) for row in rows]
+
+    async def rows[R](self, table: Table[R], where: Mapping[str, object]) -> tuple[R, ...]:
+        """The rows whose columns equal these values, or are among them where a set is given."""
+        found = await self._connections.read(
+            _select(table, tuple(where)), *(_among(value) for value in where.values())
+        )
+        return tuple(msgspec.convert(dict(row), table.row) for row in found)
+
+    async def entries[R](
+        self, table: Table[R], where: Mapping[str, object], before: UUID | None, limit: int
+    ) -> tuple[R, ...]:
+        """Rows by key, newest first."""
+        statement, n, key = _select(table, tuple(where)), len(where), table.key[0]
+        found = await self._connections.read(
+            f"{statement} AND (${n + 1}::uuid IS NULL OR {key} < ${n + 1})"
+            f" ORDER BY {key} DESC LIMIT ${n + 2}",
+            *(_among(value) for value in where.values()),
+            before,
+            limit,
+        )
+        return tuple(msgspec.convert(dict(row), table.row) for row in found)
+
+    @asynccontextmanager
+    async def alone(self, name: str) -> AsyncGenerator[None]:
+        """Keep every other process out of a piece of work while this one does it."""
+        # A connection of its own and no open transaction: a lock must not hold back the tail.
+        connection = await asyncpg.connect(self._url)
+        try:
+            await connection.execute("SELECT pg_advisory_lock(hashtextextended($1, 1))", name)
+            yield
+        finally:
+            await connection.close()
+
+    async def deny(self, denial: Denial) -> None:
+        """Record a denial, in a transaction of its own."""
+        await self._connections.fetch(
+            """INSERT INTO bk.authorization_denials
+               SELECT * FROM jsonb_populate_record(NULL::bk.authorization_denials, $1::text::jsonb)
+            """,
+            encode(denial).decode(),
+        )
+
+    async def cursor_key(self) -> bytes:
+        """The deployment's own key for signing cursors."""
+        return (await self._connections.read("SELECT cursor_key FROM bk.deployment"))[0][0]
+
+    async def forget_answers(self, hours: int) -> int:
+        """Drop idempotency entries older than this, and say how many."""
+        rows = await self._connections.fetch(
+            """WITH gone AS (
+                 DELETE FROM bk.idempotency WHERE recorded_at < now() - make_interval(hours => $1)
+                 RETURNING 1)
+               SELECT count(*) FROM gone""",
+            hours,
+        )
+        return rows[0][0]
+
+    async def _write(self, append: Append) -> Position:
+        statement = _statement(
+            len(append.events) == 1,
+            bool(append.read),
+            append.remember is not None,
+            tuple((type(part), part.table, _key_columns(part)) for part in _first_of_each(append)),
+        )
+        try:
+            rows = await self._connections.fetch(statement, *_arguments(append))
+        except asyncpg.UniqueViolationError as error:
+            raise self._taken(append, str(error.table_name)) from None
+        except asyncpg.LockNotAvailableError:
+            raise (IdempotencyInFlightError if append.remember else MovedError) from None
+        except FULL:
+            raise StoreUnavailableError from None
+        count, position, tx = rows[0]
+        if count == 0:
+            raise MovedError
+        assert count == len(append.events), "an append is all or nothing"  # noqa: S101
+        return Position(tx, position)
+
+    def _taken(self, append: Append, table: str) -> Exception:
+        if table == "idempotency":
+            return AlreadyAnsweredError()
+        inserts = [p for p in append.beside if isinstance(p, Insert) and p.table.name == table]
+        # An unmarked insert that loses is decided again: its rule sees the winner.
+        return KeyTakenError(inserts[0]) if inserts else MovedError()
+
+    async def _resolve(self, append: Append) -> Position:
+        """Find out whether an append happened whose answer was lost.
+
+        The very same events are sent again: their versions and ids let them in at most once.
+        """
+        last = append.events[-1]
+        deadline = asyncio.get_running_loop().time() + RESOLVE_FOR
+        while asyncio.get_running_loop().time() < deadline:
+            try:
+                if found := await self._connections.fetch(FIND, last.stream[1], last.event_id):
+                    return Position(*found[0])
+                return await self._write(append)
+            except (MovedError, AlreadyAnsweredError, KeyTakenError):
+                if found := await self._connections.read(FIND, last.stream[1], last.event_id):
+                    return Position(*found[0])
+                raise
+            except LOST:
+                await asyncio.sleep(0.05)
+        raise OutcomeUnknownError
+
+
+@cache
+def _statement(
+    single: bool,
+    reads: bool,
+    remembers: bool,
+    beside: tuple[tuple[type[Beside], Table[Any], tuple[str, ...]], ...],
+) -> str:
+    """The append for decisions of one shape."""
+    parameter = 14
+    parts = [ONE_EVENT if single else MANY_EVENTS, GUARD]
+    if reads:
+        parts.append(READ_SET.format(*range(parameter, parameter + 3)))
+        parameter += 3
+    parts.append(INSERT_EVENTS.format(" AND NOT EXISTS (SELECT 1 FROM moved)" if reads else ""))
+    if remembers:
+        parts.append(REMEMBER.format(*range(parameter, parameter + 4)))
+        parameter += 4
+    for number, (kind, table, key) in enumerate(beside):
+        parts.append(f",\nb{number} AS ({_beside(kind, table, key, parameter)})")
+        parameter += 1
+    return "".join([*parts, WRITTEN])
+
+
+def _beside(kind: type[Beside], table: Table[Any], key: tuple[str, ...], parameter: int) -> str:
+    name, columns = f"bk.{table.name}", _columns(table)
+    rows = f"jsonb_populate_recordset(NULL::{name}, ${parameter}::text::jsonb)"
+    written = "EXISTS (SELECT 1 FROM ins)"
+    same = " AND ".join(f"t.{column} = r.{column}" for column in key)
+    if kind is Insert:
+        return f"INSERT INTO {name} ({columns}) SELECT {columns} FROM {rows} WHERE {written}"  # noqa: S608
+    if kind is Replace:
+        values = ", ".join(f"{c} = r.{c}" for c in table.row.__dataclass_fields__)
+        return f"UPDATE {name} AS t SET {values} FROM {rows} AS r WHERE {same} AND {written}"  # noqa: S608
+    return f"DELETE FROM {name} AS t USING {rows} AS r WHERE {same} AND {written}"  # noqa: S608
+
+
+def _first_of_each(append: Append) -> list[Beside]:
+    """One part of each kind, table and key: all of its like are written by one clause."""
+    return list({_like(part): part for part in append.beside}.values())
+
+
+def _like(part: Beside) -> tuple[type[Beside], str, tuple[str, ...]]:
+    return type(part), part.table.name, _key_columns(part)
+
+
+def _key_columns(part: Beside) -> tuple[str, ...]:
+    return part.table.key[: len(part.key)] if isinstance(part, Delete) else part.table.key
+
+
+def _arguments(append: Append) -> list[Any]:
+    """What fills the statement's parameters, in their order."""
+    columns = [
+        [event.stream[0] for event in append.events],
+        [event.stream[1] for event in append.events],
+        [event.version for event in append.events],
+        [event.event_id for event in append.events],
+        [event.event_type for event in append.events],
+        [event.schema_version for event in append.events],
+        [event.payload.decode() for event in append.events],
+    ]
+    arguments: list[Any] = [c[0] for c in columns] if len(append.events) == 1 else list(columns)
+    arguments += [
+        append.command_name,
+        append.principal_id,
+        append.surface_id,
+        append.correlation_id,
+        append.causation_id,
+        append.occurred_at,
+    ]
+    if append.read:
+        streams = list(append.read)
+        arguments += [[s[0] for s in streams], [s[1] for s in streams], list(append.read.values())]
+    if kept := append.remember:
+        arguments += [kept.key, kept.fingerprint, kept.status, kept.result.decode()]
+    for first in _first_of_each(append):
+        alike = [part for part in append.beside if _like(part) == _like(first)]
+        arguments.append(encode([_row(part) for part in alike]).decode())
+    return arguments
+
+
+def _row(part: Beside) -> object:
+    if isinstance(part, Delete):
+        return dict(zip(part.table.key, part.key, strict=False))
+    return part.row
+
+
+@cache
+def _select(table: Table[Any], where: tuple[str, ...]) -> str:
+    conditions = " AND ".join(f"{column} = ANY(${n})" for n, column in enumerate(where, 1))
+    return f"SELECT {_columns(table)} FROM bk.{table.name} WHERE {conditions}"  # noqa: S608
+
+
+def _columns(table: Table[Any]) -> str:
+    return ", ".join(table.row.__dataclass_fields__)
+
+
+def _among(value: object) -> list[Any]:
+    if isinstance(value, list | tuple | set | frozenset):
+        return list(cast("Iterable[Any]", value))
+    return [value]
+
+
+def _envelope(stream: Stream, row: asyncpg.Record) -> Envelope:
+    tx, position, version, event_type, schema_version, payload, *rest = row
+    recorded = Recorded(version, event_type, schema_version, payload)
+    return Envelope(Position(tx, position), stream, recorded, *rest)

@@ -1,0 +1,233 @@
+"""The projector: follows the events in order and keeps every list's rows in step."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple, Protocol
+from uuid import UUID
+
+import structlog
+
+from beamkeep.kernel import View, record
+
+from .codec import BrokenStreamError, Codec
+from .rows import Row, RowFold
+from .store import Position, Recorded
+
+PAGE = 1000
+KEPT_ROWS = 20_000
+BUSY_PAUSE, LONGEST_PAUSE, FAILURE_PAUSE = 0.025, 0.25, 1.0
+REVIEW_EVERY = 2.0
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+@record
+class Follower:
+    """One generation of one view's rows, and how far it has come in one shard."""
+
+    name: str
+    generation: int
+    live: bool
+    reached: Position
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.name, self.generation
+
+
+class Tailed(NamedTuple):
+    """An event as the tail delivers it."""
+
+    position: Position
+    stream_type: str
+    stream_id: UUID
+    principal_id: UUID
+    recorded: Recorded
+
+
+@record
+class TailPage:
+    """Events in order, and the transaction id below which nothing more can appear."""
+
+    watermark: int
+    events: Sequence[Tailed]
+
+
+class Change(NamedTuple):
+    """A row to be put in place of an older one."""
+
+    id: UUID
+    version: int
+    owner_id: UUID
+    facets: Sequence[str]
+    row: bytes
+
+
+class Projections(Protocol):
+    """Where the events are tailed and the rows kept."""
+
+    async def followers(self, shard: int) -> Sequence[Follower]:
+        """Every generation of every view, with its bookmark in this shard."""
+        ...
+
+    async def page(
+        self,
+        shard: int,
+        after: Position,
+        limit: int,
+        names: Sequence[str] | None,
+        until: int | None,
+    ) -> TailPage:
+        """The next events after a position, of these streams or of all, and the watermark."""
+        ...
+
+    async def stored(
+        self, follower: Follower, ids: Sequence[UUID]
+    ) -> Mapping[UUID, tuple[int, bytes]]:
+        """The rows a follower has for these ids, with their versions."""
+        ...
+
+    async def apply(
+        self,
+        shard: int,
+        followers: Sequence[Follower],
+        reached: Position,
+        changes: Mapping[tuple[str, int], Sequence[Change]],
+    ) -> bool:
+        """Move the bookmarks and write the rows, unless another worker has moved them."""
+        ...
+
+    async def switch(self) -> Sequence[str]:
+        """Make each generation that has caught up the one that is read, and say which."""
+        ...
+
+
+class Projector:
+    """Follows one or more shards of the log. Any number may run: each page is applied once."""
+
+    def __init__(
+        self, views: Sequence[View[Any]], codec: Codec, projections: Projections, page: int = PAGE
+    ) -> None:
+        self._folds = {view.name: RowFold(view, codec) for view in views}
+        self._types = {view.name: view.aggregate.name for view in views}
+        self._projections, self._page = projections, page
+        self._followers: dict[int, Sequence[Follower]] = {}
+        self._rows: dict[tuple[tuple[str, int], int], OrderedDict[UUID, Row]] = {}
+
+    async def run(
+        self,
+        lease: Callable[[], Awaitable[Sequence[int]]],
+        wake: asyncio.Event,
+        stop: asyncio.Event,
+    ) -> None:
+        """Follow the shards leased until told to stop; sleep longer the less there is to do."""
+        pause, reviewed = BUSY_PAUSE, -REVIEW_EVERY
+        shards: Sequence[int] = ()
+        clock = asyncio.get_running_loop().time
+        while not stop.is_set():
+            try:
+                if reviewed + REVIEW_EVERY < clock():
+                    shards = await lease()
+                    await self.review()
+                    reviewed = clock()
+                moved = [await self.step(shard) for shard in shards]
+                pause = 0.0 if any(moved) else min(max(pause * 1.5, BUSY_PAUSE), LONGEST_PAUSE)
+            except Exception:
+                log.exception("projection step failed")
+                self._forget()
+                pause = FAILURE_PAUSE
+            wake.clear()
+            if pause:
+                await _first(wake, stop, pause)
+
+    async def review(self) -> None:
+        """Notice new generations and other workers, and switch what has caught up."""
+        self._followers.clear()
+        if switched := await self._projections.switch():
+            log.info("projections switched", names=switched)
+
+    async def catch_up(self, shards: Sequence[int]) -> None:
+        """Follow these shards to their present end."""
+        while any([await self.step(shard) for shard in shards]):
+            pass
+
+    async def step(self, shard: int) -> bool:
+        """Apply the next page of one shard, and say whether there was anything in it."""
+        if shard not in self._followers:
+            self._followers[shard] = await self._projections.followers(shard)
+        followers = sorted(self._followers[shard], key=lambda f: f.reached)
+        groups = [list(group) for _, group in groupby(followers, key=lambda f: f.reached)]
+        until: int | None = None
+        busy = False
+        for group in groups:
+            names = None if len(groups) == 1 else [self._types[f.name] for f in group]
+            page = await self._projections.page(shard, group[0].reached, self._page, names, until)
+            # Followers that reach the end in one step reach the same end, and go on together.
+            until = until or page.watermark
+            full = len(page.events) == self._page
+            if not page.events and len(groups) == 1:
+                break
+            end = page.events[-1].position if full else Position(until, 0)
+            if end <= group[0].reached:
+                continue
+            busy |= bool(page.events)
+            if not await self._apply(shard, group, page.events, end):
+                return True
+        return busy
+
+    async def _apply(
+        self, shard: int, group: Sequence[Follower], events: Sequence[Tailed], end: Position
+    ) -> bool:
+        changes = {f.key: await self._fold(shard, f, events) for f in group}
+        if not await self._projections.apply(shard, group, end, changes):
+            self._forget()
+            return False
+        moved = {f.key for f in group}
+        self._followers[shard] = [
+            Follower(f.name, f.generation, f.live, end) if f.key in moved else f
+            for f in self._followers[shard]
+        ]
+        return True
+
+    async def _fold(
+        self, shard: int, follower: Follower, events: Sequence[Tailed]
+    ) -> Sequence[Change]:
+        """The rows one follower has after these events."""
+        fold, mine = self._folds[follower.name], self._types[follower.name]
+        rows = self._rows.setdefault((follower.key, shard), OrderedDict())
+        own = [event for event in events if event.stream_type == mine]
+        unknown = {e.stream_id for e in own if e.recorded.version > 1 and e.stream_id not in rows}
+        if unknown:
+            stored = await self._projections.stored(follower, list(unknown))
+            rows.update({id: fold.load(*found) for id, found in stored.items()})
+        changed: dict[UUID, Row] = {}
+        for event in own:
+            row, recorded = rows.get(event.stream_id), event.recorded
+            if recorded.version != (row.version if row else 0) + 1:
+                raise BrokenStreamError(
+                    f"{mine} {event.stream_id} came to version {recorded.version}"
+                    f" after {row.version if row else 0}"
+                )
+            row = fold.after(row, recorded, event.principal_id)
+            rows[event.stream_id] = changed[event.stream_id] = row
+        while len(rows) > KEPT_ROWS:
+            rows.popitem(last=False)
+        facets_of = fold.view.facets_of
+        return [
+            Change(id, row.version, row.owner_id, facets_of(row.state), fold.dump(row))
+            for id, row in changed.items()
+        ]
+
+    def _forget(self) -> None:
+        self._followers.clear()
+        self._rows.clear()
+
+
+async def _first(wake: asyncio.Event, stop: asyncio.Event, pause: float) -> None:
+    """Sleep until woken, stopped, or the pause is over."""
+    waits = [asyncio.ensure_future(event.wait()) for event in (wake, stop)]
+    await asyncio.wait(waits, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
+    for waiting in waits:
+        waiting.cancel()

@@ -1,0 +1,159 @@
+"""What can be seen of a running service from outside: metrics, spans and one log line per call."""
+
+import logging
+import sys
+import time
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any, Self
+from uuid import UUID
+
+import msgspec
+import structlog
+from opentelemetry.trace import Span, Tracer
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+
+class Telemetry:
+    """The collectors of one service. It sees names, outcomes and times, never what was said."""
+
+    def __init__(self, tracer: Tracer | None = None) -> None:
+        self.registry = CollectorRegistry()
+        self._tracer = tracer
+        self._calls = Counter(
+            "beamkeep_calls",
+            "Calls answered, by their outcome: the class of a success, the code of a refusal.",
+            ("name", "surface", "outcome"),
+            registry=self.registry,
+        )
+        self._seconds = Histogram(
+            "beamkeep_call_seconds",
+            "How long calls took.",
+            ("name",),
+            registry=self.registry,
+            buckets=BUCKETS,
+        )
+        self.projection_lag = Gauge(
+            "beamkeep_projection_lag_events",
+            "Events a projection has yet to follow.",
+            ("projection",),
+            registry=self.registry,
+        )
+        self.projection_blocked_by = Gauge(
+            "beamkeep_projection_blocked_by_seconds",
+            "Age of the oldest transaction that projections wait for, by its process.",
+            ("pid", "database"),
+            registry=self.registry,
+        )
+        self._watched: dict[tuple[str, str], _Watched] = {}
+
+    def call(self, name: str, surface: str, correlation_id: UUID) -> "Seen":
+        """Watch one call; whoever answers it says how it came out."""
+        watched = self._watched.get((name, surface))
+        if watched is None:
+            watched = _Watched(name, surface, self._calls, self._seconds.labels(name))
+            self._watched[name, surface] = watched
+        span = self._tracer and self._tracer.start_as_current_span(
+            name,
+            attributes={"surface": surface, "correlation_id": str(correlation_id)},
+            # The text of an exception may hold what the caller said.
+            record_exception=False,
+            set_status_on_exception=False,
+        )
+        return Seen(watched, correlation_id, span)
+
+    def exposition(self) -> bytes:
+        """Every metric, in the Prometheus text format."""
+        return generate_latest(self.registry)
+
+
+class _Watched:
+    """The collectors of one name on one surface, found once."""
+
+    def __init__(self, name: str, surface: str, calls: Counter, seconds: Histogram) -> None:
+        self.name, self.surface, self._calls, self.seconds = name, surface, calls, seconds
+        self._outcomes: dict[str, Counter] = {}
+
+    def count(self, outcome: str) -> None:
+        counter = self._outcomes.get(outcome)
+        if counter is None:
+            counter = self._calls.labels(self.name, self.surface, outcome)
+            self._outcomes[outcome] = counter
+        counter.inc()
+
+
+class Seen:
+    """One call under way."""
+
+    def __init__(
+        self,
+        watched: _Watched,
+        correlation_id: UUID,
+        spanning: AbstractContextManager[Span] | None,
+    ) -> None:
+        self._watched, self._correlation_id, self._spanning = watched, correlation_id, spanning
+        self.outcome, self.status = "cut off", 0
+        self.principal_id: UUID | None = None
+
+    def answered(self, status: int, refusal_code: str | None = None) -> None:
+        """Say how it came out."""
+        self.status, self.outcome = status, refusal_code or f"{status // 100}xx"
+
+    def __enter__(self) -> Self:
+        self._since = time.perf_counter()
+        self._span = self._spanning and self._spanning.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        seconds = time.perf_counter() - self._since
+        self._watched.count(self.outcome)
+        self._watched.seconds.observe(seconds)
+        if self._spanning and self._span:
+            self._span.set_attribute("outcome", self.outcome)
+            self._spanning.__exit__(kind, error, trace)
+        log.info(
+            "call",
+            name=self._watched.name,
+            surface=self._watched.surface,
+            status=self.status,
+            outcome=self.outcome,
+            ms=round(seconds * 1000, 2),
+            correlation_id=self._correlation_id,
+            **({"principal_id": self.principal_id} if self.principal_id else {}),
+        )
+
+
+def configure_logging(json: bool, level: str) -> None:
+    """Send every log line to standard error, as JSON or for people to read."""
+    to_bytes = msgspec.json.Encoder(enc_hook=repr).encode
+
+    def serialize(fields: Any, **_: object) -> bytes:
+        return to_bytes(fields)
+
+    lines: list[structlog.typing.Processor] = [structlog.dev.ConsoleRenderer()]
+    if json:
+        render = structlog.processors.JSONRenderer(serialize)
+        lines = [structlog.processors.format_exc_info, render]
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            *lines,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(
+            logging.getLevelNamesMapping()[level.upper()]
+        ),
+        logger_factory=structlog.BytesLoggerFactory(sys.stderr.buffer)
+        if json
+        else structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )

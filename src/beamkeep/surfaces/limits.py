@@ -1,0 +1,97 @@
+"""How much one caller may ask of REST and `/mcp`, and what it is told beyond that."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+
+from beamkeep.kernel import Refusal, record
+
+MOST_BUCKETS = 10_000
+
+
+class BodyIncompleteError(Refusal):
+    """The body did not arrive in time."""
+
+    status = 408
+
+
+class BodyTooLargeError(Refusal):
+    """The body is larger than this service reads."""
+
+    status = 413
+
+
+class UrlTooLongError(Refusal):
+    """The address is longer than this service reads."""
+
+    status = 414
+
+
+class UnsupportedMediaTypeError(Refusal):
+    """A body is sent as application/json, in UTF-8 and not compressed."""
+
+    status = 415
+
+
+class TooManyRequestsError(Refusal):
+    """Too many calls at once, or too fast. Wait and repeat."""
+
+    status = 429
+    retry_after = 1
+
+
+class HeadersTooLargeError(Refusal):
+    """The headers are larger than this service reads."""
+
+    status = 431
+
+
+class InternalError(Refusal):
+    """Something went wrong inside the service; the log holds it under the correlation id."""
+
+    status = 500
+
+
+class DeadlineExceededError(Refusal):
+    """The service ran out of time, and whether it wrote is not known.
+
+    Repeat the request with the same idempotency key, or read the object before trying again.
+    """
+
+    status = 503
+    retry_after = 1
+
+
+@record
+class Limits:
+    """How much one caller may ask for."""
+
+    body_bytes: int = 1024 * 1024
+    url_bytes: int = 4 * 1024
+    header_bytes: int = 16 * 1024
+    body_seconds: float = 10
+    deadline_seconds: float = 30
+    per_principal_rate: float = 50
+    per_principal_burst: float = 100
+    per_address_rate: float = 5
+    """For calls without a good token."""
+    per_address_burst: float = 20
+    concurrent_per_principal: int = 8
+
+
+class Buckets:
+    """A token bucket per key. The one unused longest is forgotten first, which fills it."""
+
+    def __init__(self, rate: float, burst: float, clock: Callable[[], float]) -> None:
+        self._rate, self._burst, self._clock = rate, burst, clock
+        self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
+
+    def take(self, key: Hashable) -> None:
+        """Take one token, or refuse."""
+        now = self._clock()
+        left, since = self._left.pop(key, (self._burst, now))
+        left = min(self._burst, left + (now - since) * self._rate)
+        self._left[key] = (left - 1 if left >= 1 else left), now
+        if len(self._left) > MOST_BUCKETS:
+            self._left.popitem(last=False)
+        if left < 1:
+            raise TooManyRequestsError

@@ -1,0 +1,328 @@
+"""REST: every operation and every question of the catalogue at its own method and path."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from importlib.resources import files
+from typing import Any, cast
+from urllib.parse import parse_qsl
+
+import msgspec
+import structlog
+from starlette.routing import Router
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from beamkeep.kernel import Catalogue, One, Operation, Question, Refusal, SurfaceKind
+from beamkeep.runtime.admission import Caller, Request
+from beamkeep.runtime.asking import Found
+from beamkeep.runtime.codec import encode
+from beamkeep.runtime.dispatch import Answered
+from beamkeep.runtime.parsing import MalformedRequestError, parse_body
+from beamkeep.runtime.service import Service
+from beamkeep.runtime.telemetry import Seen, Telemetry
+
+from .edge import JSON, METADATA, Edge, Reply
+from .head import Header, correlation_id_of, head_of, path_of
+from .limits import DeadlineExceededError, InternalError
+from .openapi import document_text
+from .routes import MethodNotAllowedError, Routes, Row
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+REPLAYED: Header = (b"idempotency-replayed", b"true")
+DRY_RUN: dict[tuple[tuple[str, str], ...], bool] = {
+    (): False,
+    (("dry_run", "true"),): True,
+    (("dry_run", "false"),): False,
+}
+TEXT: Header = (b"content-type", b"text/plain; charset=utf-8")
+HTML: Header = (b"content-type", b"text/html; charset=utf-8")
+METRICS: Header = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
+DOCS_POLICY: Header = (b"content-security-policy", b"default-src 'self' 'unsafe-inline'")
+
+type Arguments = Mapping[str, Any] | MalformedRequestError
+
+
+class Accepted:
+    """The calls that are being answered, so that a shutdown can wait for them."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._none_left = asyncio.Event()
+        self._none_left.set()
+
+    def __enter__(self) -> None:
+        self._count += 1
+        self._none_left.clear()
+
+    def __exit__(self, *_: object) -> None:
+        self._count -= 1
+        if not self._count:
+            self._none_left.set()
+
+    async def finished(self, seconds: float) -> None:
+        """Wait until every one is answered, but no longer than this."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._none_left.wait()
+        except TimeoutError:
+            log.warning("calls cut off by shutdown", calls=self._count)
+
+
+class Operations:
+    """Answers calls. Plain ASGI: a command is worth more than the objects a framework makes."""
+
+    def __init__(
+        self, service: Service, edge: Edge, telemetry: Telemetry, accepted: Accepted
+    ) -> None:
+        self._dispatcher, self._asker, self._edge = service.dispatcher, service.asker, edge
+        self._telemetry, self._accepted = telemetry, accepted
+        self._routes = Routes(service.catalogue)
+        homes = {
+            question.aggregate.name: question.route.path.partition("{")[0]
+            for question in service.catalogue.questions
+            if isinstance(question.source, One)
+        }
+        self._homes = {
+            operation.name: homes[operation.aggregate.name]
+            for operation in service.catalogue.operations
+            if operation.genesis
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one call."""
+        with self._accepted:
+            correlation_id = correlation_id_of(scope)
+            try:
+                path = path_of(scope).decode("latin-1")
+                row, values = self._routes.find(scope["method"], path)
+            except Refusal as refusal:
+                reply = unrouted(self._edge, refusal)
+            else:
+                with self._telemetry.call(row.name, SurfaceKind.HTTP, correlation_id) as seen:
+                    reply = await self._answer(row, values, scope, receive, seen)
+            await self._edge.send(reply, scope, send)
+
+    async def _answer(
+        self, row: Row, values: dict[str, str], scope: Scope, receive: Receive, seen: Seen
+    ) -> Reply:
+        deadline = asyncio.timeout(self._edge.limits.deadline_seconds)
+        try:
+            async with deadline:
+                reply = await self._admitted(row, values, scope, receive, seen)
+        except Refusal as told:
+            refusal = told
+        except Exception:
+            refusal = DeadlineExceededError() if deadline.expired() else InternalError()
+            log.exception("call failed", name=row.name, correlation_id=correlation_id_of(scope))
+        else:
+            seen.answered(reply.status)
+            return reply
+        seen.answered(refusal.status, type(refusal).__name__)
+        return self._edge.refused(refusal)
+
+    async def _admitted(
+        self, row: Row, values: dict[str, str], scope: Scope, receive: Receive, seen: Seen
+    ) -> Reply:
+        caller = await self._edge.identify(scope, SurfaceKind.HTTP)
+        seen.principal_id = caller.principal_id
+        with self._edge.in_flight(caller):
+            match row:
+                case Operation():
+                    body = await self._edge.read_body(scope, receive)
+                    request = _command(caller, values, scope, body)
+                    return self._done(row, await self._dispatcher.execute(row, request))
+                case Question():
+                    request = Request(caller, _asked(values, scope["query_string"]))
+                    return _found(await self._asker.ask(row, request))
+
+    def _done(self, operation: Operation, answered: Answered) -> Reply:
+        headers: list[Header] = []
+        if answered.body:
+            headers.append(JSON)
+        if answered.status == 201:
+            headers.append((b"location", self._location(operation, answered)))
+        if answered.version is not None:
+            headers.append((b"etag", b'"%d"' % answered.version))
+        if answered.token is not None:
+            headers.append((b"position-token", str(answered.token).encode()))
+        if answered.replayed:
+            headers.append(REPLAYED)
+        return Reply(answered.status, headers, answered.body)
+
+    def _location(self, operation: Operation, answered: Answered) -> bytes:
+        """Where the new object is read; an answer given again holds its id only in the body."""
+        id = answered.id or msgspec.json.decode(answered.body)[operation.aggregate.id_field]
+        return f"{self._homes[operation.name]}{id}".encode()
+
+
+def unrouted(edge: Edge, refusal: Refusal) -> Reply:
+    """The answer where no such call is, with the methods there are."""
+    status, headers, body = edge.refused(refusal)
+    allowed = cast("Sequence[str]", refusal.facts.get("allow", ()))
+    allow = [(b"allow", ", ".join(allowed).encode())] if allowed else []
+    return Reply(status, [*headers, *allow], body)
+
+
+def _command(caller: Caller, values: dict[str, str], scope: Scope, body: bytes) -> Request:
+    head = head_of(scope)
+    key, if_match = head.get(b"idempotency-key"), head.get(b"if-match")
+    arguments, dry_run = _told(values, scope["query_string"], body)
+    return Request(
+        caller,
+        arguments,
+        None if key is None else key.decode("latin-1"),
+        None if if_match is None else if_match.decode("latin-1"),
+        dry_run,
+    )
+
+
+def _told(values: dict[str, str], query: bytes, body: bytes) -> tuple[Arguments, bool]:
+    """The arguments of a command, and whether it is only a rehearsal.
+
+    What is malformed is handed on: whoever may not call is told that first.
+    """
+    try:
+        arguments = parse_body(body)
+        if not values.keys().isdisjoint(arguments):
+            raise MalformedRequestError("The body repeats what the path says.")
+        dry_run = False if not query else DRY_RUN.get(tuple(_pairs(query)))
+        if dry_run is None:
+            raise MalformedRequestError("The only query parameter is dry_run: true or false.")
+    except MalformedRequestError as refusal:
+        return refusal, False
+    return {**values, **arguments}, dry_run
+
+
+def _asked(values: dict[str, str], query: bytes) -> Arguments:
+    if not query:
+        return values
+    try:
+        pairs = _pairs(query)
+    except MalformedRequestError as refusal:
+        return refusal
+    arguments = dict(pairs)
+    if len(arguments) < len(pairs) or not values.keys().isdisjoint(arguments):
+        return MalformedRequestError("A query parameter is given twice.")
+    return {**values, **arguments}
+
+
+def _pairs(query: bytes) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="strict")
+    except ValueError:
+        raise MalformedRequestError("The query string is not well-formed.") from None
+
+
+def _found(found: Found) -> Reply:
+    if found.version is None:
+        return Reply(200, (JSON,), found.body)
+    return Reply(200, (JSON, (b"etag", b'"%d"' % found.version)), found.body)
+
+
+def application(
+    service: Service,
+    edge: Edge,
+    *,
+    ready: Callable[[], Awaitable[str | None]],
+    metrics: Callable[[], bytes],
+    mcp: ASGIApp | None = None,
+    telemetry: Telemetry | None = None,
+    running: AbstractAsyncContextManager[object] | None = None,
+) -> ASGIApp:
+    """Everything the service answers over HTTP.
+
+    `ready` says in words what is missing, or nothing. `running` is held while the service runs.
+    """
+    accepted = Accepted()
+    operations = Operations(service, edge, telemetry or Telemetry(), accepted)
+    pages = Pages(_pages(service.catalogue, edge, ready, metrics), edge)
+
+    @asynccontextmanager
+    async def lifespan(_: object) -> AsyncGenerator[None]:
+        async with running or nullcontext():
+            yield
+            await accepted.finished(edge.limits.deadline_seconds)
+
+    life = Router(lifespan=lifespan)
+
+    async def front(scope: Scope, receive: Receive, send: Send) -> None:
+        match scope["type"], scope.get("path", ""):
+            case "lifespan", _:
+                await life(scope, receive, send)
+            case "http", path if path in pages.paths:
+                await pages(scope, receive, send)
+            case "http", "/mcp" if mcp:
+                await mcp(scope, receive, _adding(edge.headers_for(scope), send))
+            case "http", _:
+                await operations(scope, receive, send)
+            case _:
+                await send({"type": "websocket.close"})
+
+    return front
+
+
+def _adding(headers: list[Header], send: Send) -> Send:
+    async def adding(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = {name for name, _ in message.get("headers", ())}
+            more = [header for header in headers if header[0] not in own]
+            message = {**message, "headers": [*message.get("headers", ()), *more]}
+        await send(message)
+
+    return adding
+
+
+type Page = Callable[[], Awaitable[Reply]]
+
+
+class Pages:
+    """What is served beside the operations, to anyone."""
+
+    def __init__(self, pages: Mapping[str, Page], edge: Edge) -> None:
+        self._pages, self._edge, self.paths = pages, edge, frozenset(pages)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send one page."""
+        if scope["method"] not in {"GET", "HEAD"}:
+            reply = unrouted(self._edge, MethodNotAllowedError(allow=["GET", "HEAD"]))
+        else:
+            try:
+                reply = await self._pages[scope["path"]]()
+            except Exception:
+                correlation_id = correlation_id_of(scope)
+                log.exception("page failed", path=scope["path"], correlation_id=correlation_id)
+                reply = self._edge.refused(InternalError())
+        await self._edge.send(reply, scope, send)
+
+
+def _pages(
+    catalogue: Catalogue,
+    edge: Edge,
+    ready: Callable[[], Awaitable[str | None]],
+    metrics: Callable[[], bytes],
+) -> dict[str, Page]:
+    async def readiness() -> Reply:
+        missing = await ready()
+        return Reply(503 if missing else 200, (TEXT,), (missing or "ready").encode())
+
+    async def measured() -> Reply:
+        return Reply(200, (METRICS,), metrics())
+
+    docs = files(__package__).joinpath("docs.html").read_bytes()
+    return {
+        "/health": _fixed(b"alive", TEXT),
+        "/ready": readiness,
+        "/metrics": measured,
+        "/openapi.json": _fixed(document_text(catalogue).encode(), JSON),
+        "/docs": _fixed(docs, HTML, DOCS_POLICY),
+        METADATA: _fixed(encode(edge.metadata()), JSON),
+        f"{METADATA}/mcp": _fixed(encode(edge.metadata("/mcp")), JSON),
+    }
+
+
+def _fixed(body: bytes, *headers: Header) -> Page:
+    async def page() -> Reply:
+        return Reply(200, headers, body)
+
+    return page

@@ -1,0 +1,158 @@
+"""The JSON Schema of everything that is sent to the service or answered by it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast, get_args, get_type_hints
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+
+from beamkeep.kernel import Answer, Catalogue, Entries, History, Joined, Many, One, Question
+
+type Schema = dict[str, Any]
+
+WHEREVER = "#/components/schemas/{model}"
+ID: Schema = {"type": "string", "format": "uuid"}
+TIME: Schema = {"type": "string", "format": "date-time"}
+TEXT: Schema = {"type": "string"}
+COUNT: Schema = {"type": "integer", "minimum": 1}
+
+
+def or_null(schema: Schema) -> Schema:
+    """This, or nothing."""
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def exactly(properties: Mapping[str, Schema]) -> Schema:
+    """An object with all of these members and no other."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def page_of(item: Schema) -> Schema:
+    """One page of a list."""
+    return exactly({"items": {"type": "array", "items": item}, "next_cursor": or_null(TEXT)})
+
+
+PLANNED = exactly({"event_type": TEXT, "payload": {"type": "object"}})
+FIXED_SCHEMAS: dict[str, Schema] = {
+    "Problem": {
+        "type": "object",
+        "description": "Why a request was refused (RFC 9457).",
+        "properties": {
+            "type": {"type": "string", "format": "uri"},
+            "title": TEXT,
+            "status": {"type": "integer"},
+            "detail": TEXT,
+            "code": {"type": "string", "description": "The name of the refusal."},
+        },
+        "required": ["type", "title", "status", "detail", "code"],
+    },
+    "DryRun": exactly({"events": {"type": "array", "items": PLANNED}}),
+    "RecordedEvent": exactly(
+        {
+            "event_id": ID,
+            "stream_type": TEXT,
+            "stream_id": ID,
+            "version": COUNT,
+            "position": COUNT,
+            "event_type": TEXT,
+            "schema_version": COUNT,
+            "principal_id": ID,
+            "command_name": TEXT,
+            "surface_id": or_null(ID),
+            "correlation_id": ID,
+            "causation_id": or_null(ID),
+            "recorded_at": TIME,
+            "occurred_at": TIME,
+            "payload": {"type": "object"},
+        }
+    ),
+}
+
+
+class _Schemas(GenerateJsonSchema):
+    """An answer always holds every field; and a title that repeats the name says nothing."""
+
+    def field_is_required(self, field: Any, total: bool) -> bool:
+        return self.mode == "serialization" or super().field_is_required(field, total)
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+class Shapes:
+    """The schema of everything that is sent or answered."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        found, rest = TypeAdapter.json_schemas(
+            list(_shaped(catalogue)), ref_template=WHEREVER, schema_generator=_Schemas
+        )
+        self._of = {cast("str", key): schema for (key, _), schema in found.items()}
+        self.named: dict[str, Schema] = rest.get("$defs", {})
+
+    def __getitem__(self, key: str) -> Schema:
+        return self._of[key]
+
+    def whole(self, key: str) -> Schema:
+        """The schema itself where another would name it."""
+        schema = self._of[key]
+        return self.named[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+
+    def shown(self, question: Question, times: Mapping[str, Schema]) -> Schema:
+        """An object as reads show it."""
+        of = question.aggregate
+        state = dict(self.whole(f"{question.name} state")["properties"])
+        del state["id"]
+        beside = self._of.get(f"{question.name} joined") and self.whole(f"{question.name} joined")
+        joined: Schema = beside["properties"] if beside else {}
+        return exactly({of.id_field: ID, **state, "owner_id": ID, **times, **joined})
+
+
+def _shaped(catalogue: Catalogue) -> Iterator[tuple[Any, Any, TypeAdapter[Any]]]:
+    for operation in catalogue.operations:
+        yield f"{operation.name} asks", "validation", TypeAdapter(operation.command)
+    for question in catalogue.questions:
+        yield f"{question.name} asks", "validation", TypeAdapter(question.query)
+        for part, shape in _answered(question):
+            yield f"{question.name} {part}", "serialization", TypeAdapter(shape)
+
+
+def _answered(question: Question) -> Iterator[tuple[str, type[object]]]:
+    match question.source:
+        case One(joined) | Many(_, joined):
+            yield "state", get_type_hints(question.aggregate.begin)["return"]
+            if joined:
+                yield "joined", _joined_row(joined)
+        case Entries(table):
+            yield "row", table.row
+        case Answer(_, shape):
+            yield "row", shape
+        case History():
+            pass
+
+
+def _joined_row(joined: Joined) -> type[object]:
+    """What a function of type `Joined` finds for each id, by its signature."""
+    return get_args(get_type_hints(joined)["return"])[1]
+
+
+def reachable(roots: Sequence[object], schemas: Mapping[str, Schema]) -> Schema:
+    """The schemas something refers to, by name."""
+    found: dict[str, Schema] = {}
+    ahead: list[Any] = list(roots)
+    while ahead:
+        value: Any = ahead.pop()
+        if isinstance(value, list):
+            ahead += cast("list[Any]", value)
+        elif isinstance(value, dict):
+            members = cast("dict[str, Any]", value)
+            ahead += members.values()
+            where, _, name = str(members.get("$ref", "")).rpartition("/")
+            if where == "#/components/schemas" and name not in found:
+                found[name] = schemas[name]
+                ahead.append(schemas[name])
+    return dict(sorted(found.items()))

@@ -1,0 +1,423 @@
+"""Actor: who may become one, and what is known of it beside its stream."""
+
+from dataclasses import replace
+from uuid import UUID
+
+from tests.support.spec import ABSENT, CALL, LATER, NEW, NOW, Example, Scenario, matrix, misshapen
+
+from beamkeep.contexts.access.actor import (
+    OPERATIONS,
+    Actor,
+    ActorCannotBindIdentityError,
+    ActorCannotDeactivateError,
+    ActorCannotForgetError,
+    ActorCannotUnbindIdentityError,
+    ActorCannotUpdateProfileError,
+    ActorDeactivated,
+    ActorIdentityAlreadyBoundError,
+    ActorIdentityBound,
+    ActorIdentityUnbound,
+    ActorNotFoundError,
+    ActorProfileForgotten,
+    ActorProfileUpdated,
+    ActorRegistered,
+    BindActorIdentity,
+    DeactivateActor,
+    ForgetActor,
+    InvalidActorAffiliationError,
+    InvalidActorEmailError,
+    InvalidActorExternalIdError,
+    InvalidActorIdentityError,
+    InvalidActorKindError,
+    InvalidActorNameError,
+    InvalidActorPhoneError,
+    InvalidActorProfileError,
+    Known,
+    Login,
+    RegisterActor,
+    UnbindActorIdentity,
+    UpdateActorProfile,
+)
+from beamkeep.contexts.access.profile import (
+    DEVELOPER,
+    IDENTITIES,
+    MONITOR,
+    PROFILES,
+    STANDINGS,
+    SYSTEM,
+    Identity,
+    Profile,
+)
+from beamkeep.kernel import ActorKind, Beside, DenialReason, Event, Refusal, Standing
+
+ID, OTHER = NEW, UUID(int=2)
+AT_DESY = Login(issuer="https://idp.desy.test", subject="lise")
+PROFILE = Profile(ID, "Lise", "lise@desy.test", "+49 40", "DESY", "0000-0001", "orcid", NOW, NOW)
+
+registered = ActorRegistered(NOW, ID, ActorKind.HUMAN)
+deactivated = ActorDeactivated(NOW, ID)
+profile = PROFILES.insert(PROFILE)
+login = IDENTITIES.insert(
+    Identity("https://idp.desy.test", "lise", ID), loser=ActorIdentityAlreadyBoundError
+)
+LISE = (registered, profile, login)
+FORGOTTEN = (registered,)
+
+
+def given(*history: Event | Beside) -> Scenario:
+    return Scenario(OPERATIONS, history)
+
+
+def logins(number: int) -> list[Beside]:
+    return [IDENTITIES.insert(Identity("https://idp", f"s{n}", ID)) for n in range(number)]
+
+
+def test_a_person_is_registered_with_standing_profile_and_logins():
+    given().when(
+        RegisterActor(
+            name=" Lise ",
+            email=" lise@desy.test ",
+            phone=" +49 40 ",
+            affiliation=" DESY ",
+            external_id=" 0000-0001 ",
+            external_id_namespace=" orcid ",
+            identities=(Login(issuer=" https://idp.desy.test ", subject=" lise "),),
+        )
+    ).then(registered, STANDINGS.insert(Standing(ID, ActorKind.HUMAN)), profile, login)
+
+
+def test_a_machine_account_is_registered_with_a_name_alone():
+    given().when(RegisterActor(name="Robot", kind=ActorKind.SERVICE_ACCOUNT)).then(
+        ActorRegistered(NOW, ID, ActorKind.SERVICE_ACCOUNT),
+        STANDINGS.insert(Standing(ID, ActorKind.SERVICE_ACCOUNT)),
+        PROFILES.insert(Profile(ID, "Robot", None, None, None, None, None, NOW, NOW)),
+    )
+
+
+def test_an_agent_is_not_registered_here():
+    given().when(RegisterActor(name="Agent", kind=ActorKind.AGENT)).refused(InvalidActorKindError)
+
+
+INVALID: list[tuple[dict[str, str], type[Refusal]]] = [
+    ({"name": " "}, InvalidActorNameError),
+    ({"name": "\t\n"}, InvalidActorNameError),
+    ({"email": " "}, InvalidActorEmailError),
+    ({"email": "lise"}, InvalidActorEmailError),
+    ({"email": "@desy.test"}, InvalidActorEmailError),
+    ({"email": " @desy.test"}, InvalidActorEmailError),
+    ({"email": "lise@"}, InvalidActorEmailError),
+    ({"email": "lise@ "}, InvalidActorEmailError),
+    ({"email": "@"}, InvalidActorEmailError),
+    ({"email": "lise@desy@test"}, InvalidActorEmailError),
+    ({"phone": " "}, InvalidActorPhoneError),
+    ({"affiliation": " "}, InvalidActorAffiliationError),
+    ({"external_id": " ", "external_id_namespace": "orcid"}, InvalidActorExternalIdError),
+    ({"external_id": "1", "external_id_namespace": " "}, InvalidActorExternalIdError),
+    ({"external_id": "1", "external_id_namespace": "ORCID"}, InvalidActorExternalIdError),
+    ({"external_id": "1", "external_id_namespace": "or_cid"}, InvalidActorExternalIdError),
+    ({"external_id": "1", "external_id_namespace": "orcid\nx"}, InvalidActorExternalIdError),
+]
+
+
+def test_a_profile_that_is_not_usable_is_not_registered():
+    for fields, refusal in INVALID:
+        given().when(RegisterActor.model_validate({"name": "Lise"} | fields)).refused(refusal)
+
+
+def test_a_researcher_identifier_comes_with_its_registry():
+    given().when(RegisterActor(name="Lise", external_id="1")).refused(InvalidActorExternalIdError)
+    given().when(RegisterActor(name="Lise", external_id_namespace="orcid")).refused(
+        InvalidActorExternalIdError
+    )
+
+
+def test_the_first_fault_of_a_registration_in_the_order_listed_is_told():
+    everything_wrong: dict[str, object] = {
+        "name": " ",
+        "email": "x",
+        "external_id": "1",
+        "kind": ActorKind.AGENT,
+        "identities": [AT_DESY, AT_DESY],
+    }
+    corrections: list[tuple[str, object, type[Refusal]]] = [
+        ("name", "Lise", InvalidActorNameError),
+        ("email", "lise@desy.test", InvalidActorEmailError),
+        ("external_id", None, InvalidActorExternalIdError),
+        ("kind", ActorKind.HUMAN, InvalidActorKindError),
+        ("identities", [], ActorIdentityAlreadyBoundError),
+    ]
+    for field, good, refusal in corrections:
+        given().when(RegisterActor.model_validate(everything_wrong)).refused(refusal)
+        everything_wrong[field] = good
+
+
+def test_a_login_of_a_registration_is_not_blank():
+    for issuer, subject in ((" ", "lise"), ("https://idp", " ")):
+        login = Login(issuer=issuer, subject=subject)
+        given().when(RegisterActor(name="Lise", identities=(login,))).refused(
+            InvalidActorIdentityError
+        )
+
+
+def test_a_login_is_not_named_twice_in_a_registration():
+    spaced = Login(issuer="https://idp.desy.test ", subject=" lise")
+    given().when(RegisterActor(name="Lise", identities=(AT_DESY, spaced))).refused(
+        ActorIdentityAlreadyBoundError, saying="twice"
+    )
+
+
+def test_the_shape_of_a_registration_has_bounds():
+    RegisterActor(
+        name="x" * 200,
+        email="x" * 254,
+        phone="x" * 50,
+        affiliation="x" * 200,
+        external_id="x" * 100,
+        external_id_namespace="x" * 100,
+        identities=tuple(Login(issuer="i" * 500, subject="s" * 255) for _ in range(10)),
+    )
+    misshapen(RegisterActor, "name", name="")
+    misshapen(RegisterActor, "name")
+    misshapen(RegisterActor, "name", name="x" * 201)
+    misshapen(RegisterActor, "email", name="x", email="x" * 255)
+    misshapen(RegisterActor, "phone", name="x", phone="x" * 51)
+    misshapen(RegisterActor, "affiliation", name="x", affiliation="x" * 201)
+    misshapen(RegisterActor, "external_id", name="x", external_id="x" * 101)
+    misshapen(RegisterActor, "external_id_namespace", name="x", external_id_namespace="x" * 101)
+    misshapen(RegisterActor, "identities", name="x", identities=(AT_DESY,) * 11)
+    misshapen(RegisterActor, "kind", name="x", kind="robot")
+    misshapen(RegisterActor, "nickname", name="x", nickname="x")
+    for issuer, subject in (("", "s"), ("i" * 501, "s"), ("i", ""), ("i", "s" * 256)):
+        login = {"issuer": issuer, "subject": subject}
+        misshapen(RegisterActor, "identities", name="x", identities=[login])
+
+
+def test_an_actor_is_deactivated():
+    given(registered).when(DeactivateActor(actor_id=ID)).then(
+        deactivated,
+        STANDINGS.replace(Standing(ID, ActorKind.HUMAN, DenialReason.INACTIVE_PRINCIPAL)),
+    )
+
+
+def test_an_actor_is_not_deactivated_again():
+    given(registered, deactivated).when(DeactivateActor(actor_id=ID)).refused(
+        ActorCannotDeactivateError, saying="Its active is False; it must be True."
+    )
+
+
+def test_system_is_not_deactivated_and_monitor_is():
+    for id in (SYSTEM, MONITOR):
+        history = given(ActorRegistered(NOW, id, ActorKind.SERVICE_ACCOUNT))
+        scenario = history.when(DeactivateActor(actor_id=id))
+        if id == SYSTEM:
+            scenario.refused(ActorCannotDeactivateError, saying="System")
+        else:
+            barred = Standing(id, ActorKind.SERVICE_ACCOUNT, DenialReason.INACTIVE_PRINCIPAL)
+            scenario.then(ActorDeactivated(NOW, id), STANDINGS.replace(barred))
+
+
+def test_a_field_left_out_stays_and_null_clears_it():
+    call = replace(CALL, now=LATER)
+    given(*LISE).when(
+        UpdateActorProfile(actor_id=ID, name=" Lise M. ", email=None, phone=" 1 "), call=call
+    ).then(
+        ActorProfileUpdated(LATER, ID, ("email", "name", "phone")),
+        PROFILES.replace(
+            Profile(ID, "Lise M.", None, "1", "DESY", "0000-0001", "orcid", NOW, LATER)
+        ),
+    )
+
+
+def test_a_researcher_identifier_is_cleared_with_its_registry():
+    clear = UpdateActorProfile(actor_id=ID, external_id=None, external_id_namespace=None)
+    given(*LISE).when(clear).then(
+        ActorProfileUpdated(NOW, ID, ("external_id", "external_id_namespace")),
+        PROFILES.replace(
+            Profile(ID, "Lise", "lise@desy.test", "+49 40", "DESY", None, None, NOW, NOW)
+        ),
+    )
+
+
+def test_half_of_the_pair_is_enough_where_the_other_half_is_there():
+    given(*LISE).when(UpdateActorProfile(actor_id=ID, external_id="2")).then(
+        ActorProfileUpdated(NOW, ID, ("external_id",)),
+        PROFILES.replace(
+            Profile(ID, "Lise", "lise@desy.test", "+49 40", "DESY", "2", "orcid", NOW, NOW)
+        ),
+    )
+    given(*LISE).when(UpdateActorProfile(actor_id=ID, external_id=None)).refused(
+        InvalidActorExternalIdError
+    )
+
+
+def test_a_profile_is_not_changed_to_one_that_is_not_usable():
+    for fields, refusal in INVALID:
+        change = UpdateActorProfile.model_validate({"actor_id": ID} | fields)
+        given(*LISE).when(change).refused(refusal)
+
+
+def test_a_name_is_not_cleared():
+    given(*LISE).when(UpdateActorProfile(actor_id=ID, name=None)).refused(
+        InvalidActorNameError, saying="may not be cleared"
+    )
+
+
+def test_a_change_of_nothing_is_refused():
+    given(*LISE).when(UpdateActorProfile(actor_id=ID)).refused(InvalidActorProfileError)
+
+
+def test_a_forgotten_profile_is_not_changed():
+    given(*FORGOTTEN).when(UpdateActorProfile(actor_id=ID, name="Lise")).refused(
+        ActorCannotUpdateProfileError
+    )
+
+
+def test_a_bad_value_is_told_before_a_forgotten_profile():
+    given(*FORGOTTEN).when(UpdateActorProfile(actor_id=ID, email="x")).refused(
+        InvalidActorEmailError
+    )
+
+
+def test_a_profile_of_a_deactivated_actor_is_still_changed():
+    given(*LISE, deactivated).when(UpdateActorProfile(actor_id=ID, phone=None)).then(
+        ActorProfileUpdated(NOW, ID, ("phone",)),
+        PROFILES.replace(
+            Profile(ID, "Lise", "lise@desy.test", None, "DESY", "0000-0001", "orcid", NOW, NOW)
+        ),
+    )
+
+
+def test_an_actor_is_forgotten_with_every_login():
+    other = IDENTITIES.insert(Identity("https://idp.cern.test", "lm", ID))
+    somebody_else = IDENTITIES.insert(Identity("https://idp.cern.test", "otto", OTHER))
+    given(*LISE, other, somebody_else).when(ForgetActor(actor_id=ID)).then(
+        ActorProfileForgotten(NOW, ID),
+        PROFILES.delete(ID),
+        IDENTITIES.delete("https://idp.cern.test", "lm"),
+        IDENTITIES.delete("https://idp.desy.test", "lise"),
+    )
+
+
+def test_an_actor_is_forgotten_without_waiting_for_its_deactivation_or_after_it():
+    for history in ((registered, profile), (registered, profile, deactivated)):
+        given(*history).when(ForgetActor(actor_id=ID)).then(
+            ActorProfileForgotten(NOW, ID), PROFILES.delete(ID)
+        )
+
+
+def test_an_actor_is_not_forgotten_twice():
+    given(*FORGOTTEN).when(ForgetActor(actor_id=ID)).refused(ActorCannotForgetError)
+
+
+BIND = BindActorIdentity(actor_id=ID, issuer=" https://idp.desy.test ", subject=" lise ")
+
+
+def test_a_login_is_bound():
+    given(registered, profile).when(BIND).then(
+        ActorIdentityBound(NOW, ID, "https://idp.desy.test"), login
+    )
+
+
+def test_a_tenth_login_is_bound_and_an_eleventh_is_not():
+    given(registered, profile, *logins(9)).when(BIND).then(
+        ActorIdentityBound(NOW, ID, "https://idp.desy.test"), login
+    )
+    given(registered, profile, *logins(10)).when(BIND).refused(
+        ActorCannotBindIdentityError, saying="It has 10 logins"
+    )
+
+
+def test_no_login_is_bound_to_an_actor_that_is_not_active():
+    given(registered, profile, deactivated).when(BIND).refused(
+        ActorCannotBindIdentityError, saying="not active"
+    )
+
+
+def test_no_login_is_bound_to_an_actor_that_was_forgotten():
+    given(*FORGOTTEN).when(BIND).refused(ActorCannotBindIdentityError, saying="forgotten")
+
+
+def test_nobody_logs_in_as_a_seeded_actor():
+    for id in (SYSTEM, MONITOR, DEVELOPER):
+        seeded = Profile(id, "Seeded", None, None, None, None, None, NOW, NOW)
+        history = ActorRegistered(NOW, id, ActorKind.HUMAN), PROFILES.insert(seeded)
+        given(*history).when(BindActorIdentity(actor_id=id, issuer="i", subject="s")).refused(
+            ActorCannotBindIdentityError, saying="seeded"
+        )
+
+
+def test_a_blank_login_is_neither_bound_nor_unbound():
+    for issuer, subject in ((" ", "lise"), ("https://idp", " ")):
+        pair = {"actor_id": ID, "issuer": issuer, "subject": subject}
+        given(*LISE).when(BindActorIdentity.model_validate(pair)).refused(InvalidActorIdentityError)
+        given(*LISE).when(UnbindActorIdentity.model_validate(pair)).refused(
+            InvalidActorIdentityError
+        )
+
+
+def test_a_login_is_unbound():
+    given(*LISE).when(
+        UnbindActorIdentity(actor_id=ID, issuer=" https://idp.desy.test ", subject=" lise ")
+    ).then(
+        ActorIdentityUnbound(NOW, ID, "https://idp.desy.test"),
+        IDENTITIES.delete("https://idp.desy.test", "lise"),
+    )
+
+
+def test_a_login_the_actor_does_not_hold_is_not_unbound():
+    somebody_else = IDENTITIES.insert(Identity("https://idp.cern.test", "otto", OTHER))
+    for issuer, subject in (("https://idp.cern.test", "otto"), ("https://idp.desy.test", "Lise")):
+        given(*LISE, somebody_else).when(
+            UnbindActorIdentity(actor_id=ID, issuer=issuer, subject=subject)
+        ).refused(ActorCannotUnbindIdentityError)
+
+
+def test_a_login_of_anybody_is_not_bound_again():
+    for holder in (ID, OTHER):
+        held = IDENTITIES.insert(Identity("https://idp.desy.test", "lise", holder))
+        given(registered, profile, held).when(BIND).refused(ActorIdentityAlreadyBoundError)
+        given(held).when(RegisterActor(name="Lise", identities=(AT_DESY,))).refused(
+            ActorIdentityAlreadyBoundError
+        )
+
+
+def test_an_actor_that_does_not_exist_is_not_changed():
+    given(registered).when(DeactivateActor(actor_id=ABSENT)).refused(ActorNotFoundError)
+
+
+EXAMPLES = [
+    Example(DeactivateActor(actor_id=ID)),
+    Example(UpdateActorProfile(actor_id=ID, name="Lise"), Known(PROFILE, frozenset())),
+    Example(ForgetActor(actor_id=ID), Known(PROFILE, frozenset())),
+    Example(BIND, Known(PROFILE, frozenset())),
+    Example(
+        UnbindActorIdentity(actor_id=ID, issuer="i", subject="s"),
+        Known(PROFILE, frozenset({("i", "s")})),
+    ),
+]
+ACTIVE = """
+       deactivate_actor  update_actor_profile  forget_actor  bind_actor_identity  unbind_actor_identity
+True   False             True                  True          True                 True
+False  -                 False                 False         -                    False
+"""  # noqa: E501
+
+
+def test_every_command_on_an_actor_that_is_active_or_not():
+    matrix(
+        OPERATIONS,
+        (True, False),
+        EXAMPLES,
+        lambda active: Actor(ID, ActorKind.HUMAN, active),
+        lambda actor: actor.active,
+        ACTIVE,
+    )
+
+
+def test_every_command_is_tried_on_an_actor_that_is_active_or_not():
+    tried = {type(example.command) for example in EXAMPLES}
+    assert tried == {operation.command for operation in OPERATIONS if not operation.genesis}
+
+
+def test_the_profile_of_another_actor_does_not_count():
+    foreign = PROFILES.insert(Profile(OTHER, "Otto", None, None, None, None, None, NOW, NOW))
+    given(registered, foreign).when(ForgetActor(actor_id=ID)).refused(ActorCannotForgetError)

@@ -1,0 +1,34 @@
+"""Every operation succeeds in some test, and every refusal it declares is met in one."""
+
+import pkgutil
+
+import pytest
+from tests.contexts.access import test_actor
+from tests.contexts.trust import test_conduit, test_policy, test_surface, test_visit, test_zone
+from tests.support.spec import REACHED, run_sentences
+
+from beamkeep import contexts
+from beamkeep.kernel import Operation
+
+SENTENCES = (test_actor, test_zone, test_conduit, test_surface, test_policy, test_visit)
+
+
+@pytest.fixture(scope="module")
+def reached() -> set[tuple[str, str]]:
+    """What the sentences reach, whichever of them were selected to run."""
+    for module in SENTENCES:
+        run_sentences(module)
+    return REACHED
+
+
+@pytest.mark.parametrize("operation", contexts.OPERATIONS, ids=lambda operation: operation.name)
+def test_every_outcome_of_an_operation_has_a_test(
+    operation: Operation, reached: set[tuple[str, str]]
+):
+    declared = {"then"} | {refusal.__name__ for refusal in operation.refusals}
+    assert declared <= {outcome for name, outcome in reached if name == operation.name}
+
+
+def test_every_context_is_listed():
+    found = {module.name for module in pkgutil.iter_modules(contexts.__path__)}
+    assert found == {"access", "trust"}

@@ -1,0 +1,243 @@
+"""Policy: whom it permits what, and the grant rows that go with it."""
+
+from dataclasses import replace
+from uuid import UUID
+
+from tests.support.spec import ABSENT, NEW, NOW, Scenario, misshapen
+
+from beamkeep.contexts.access.actor import ActorDeactivated, ActorNotFoundError, ActorRegistered
+from beamkeep.contexts.trust.conduit import ConduitDefined, ConduitNotFoundError
+from beamkeep.contexts.trust.policy import (
+    OPERATIONS,
+    POLICY_GRANTS,
+    AddPolicyGrant,
+    DefinePolicy,
+    InvalidPolicyNameError,
+    InvalidPolicyPermittedCommandsError,
+    InvalidPolicyReasonError,
+    Policy,
+    PolicyCannotAddGrantError,
+    PolicyCannotDefineError,
+    PolicyCannotRevokeGrantError,
+    PolicyDefined,
+    PolicyGrantAdded,
+    PolicyGrantRevoked,
+    PolicyNotFoundError,
+    RevokePolicyGrant,
+    begin,
+    evolve,
+)
+from beamkeep.contexts.trust.surface import SurfaceDefined, SurfaceNotFoundError
+from beamkeep.kernel import ActorKind, Beside, Event, Grant, ObjectScope, SurfaceKind
+
+ID = NEW
+ENTRY, CONSOLE, ELSEWHERE = UUID(int=20), UUID(int=30), UUID(int=31)
+INTERNAL = UUID("00000000-0000-7000-8000-000000000021")
+LISE, OTTO, NIELS = UUID(int=100), UUID(int=101), UUID(int=102)
+
+TOPOLOGY = (
+    ConduitDefined(NOW, ENTRY, "Entry", UUID(int=10), UUID(int=11)),
+    ConduitDefined(NOW, INTERNAL, "Internal", UUID(int=12), UUID(int=11)),
+    SurfaceDefined(NOW, CONSOLE, "Console", SurfaceKind.HTTP, ENTRY),
+    SurfaceDefined(NOW, ELSEWHERE, "Elsewhere", SurfaceKind.HTTP, UUID(int=22)),
+    *(ActorRegistered(NOW, id, ActorKind.HUMAN) for id in (LISE, OTTO, NIELS)),
+)
+defined = PolicyDefined(
+    NOW, ID, "Team", ENTRY, CONSOLE, (LISE, OTTO), ("define_zone", "get_zone"), ObjectScope.OWN
+)
+DEFINE = DefinePolicy(
+    name=" Team ",
+    conduit_id=ENTRY,
+    surface_id=CONSOLE,
+    permitted_principal_ids=frozenset({OTTO, LISE}),
+    permitted_commands=frozenset({"get_zone", "define_zone"}),
+    object_scope=ObjectScope.OWN,
+)
+REVOKE = RevokePolicyGrant(policy_id=ID, permitted_principal_id=LISE, reason=" left ")
+
+
+def given(*history: Event | Beside) -> Scenario:
+    return Scenario(OPERATIONS, (*TOPOLOGY, *history))
+
+
+def grant(principal_id: UUID) -> Grant:
+    return Grant(ID, principal_id, ENTRY, CONSOLE, ("define_zone", "get_zone"), ObjectScope.OWN)
+
+
+def defining(**changes: object) -> DefinePolicy:
+    return DEFINE.model_copy(update=changes)
+
+
+def test_a_policy_is_defined_with_one_grant_row_for_each_principal():
+    given().when(DEFINE).then(
+        defined, POLICY_GRANTS.insert(grant(LISE)), POLICY_GRANTS.insert(grant(OTTO))
+    )
+
+
+def test_a_policy_permits_everything_by_an_asterisk_alone():
+    given().when(
+        defining(permitted_commands=frozenset({"*"}), permitted_principal_ids=frozenset({LISE}))
+    ).then(
+        replace(defined, permitted_principal_ids=(LISE,), permitted_commands=("*",)),
+        POLICY_GRANTS.insert(Grant(ID, LISE, ENTRY, CONSOLE, ("*",), ObjectScope.OWN)),
+    )
+
+
+def test_a_policy_for_calls_from_inside_has_no_surface():
+    given().when(
+        defining(conduit_id=INTERNAL, surface_id=None, permitted_principal_ids=frozenset({LISE}))
+    ).then(
+        replace(defined, conduit_id=INTERNAL, surface_id=None, permitted_principal_ids=(LISE,)),
+        POLICY_GRANTS.insert(replace(grant(LISE), conduit_id=INTERNAL, surface_id=None)),
+    )
+
+
+def test_commands_and_queries_must_be_known():
+    for names in ({"define_zone", "fly"}, {"*", "define_zone"}, {"Define_Zone"}, {" get_zone"}):
+        given().when(defining(permitted_commands=frozenset(names))).refused(
+            InvalidPolicyPermittedCommandsError, saying="Not known: "
+        )
+
+
+def test_what_a_policy_refers_to_must_exist():
+    given().when(defining(conduit_id=ABSENT)).refused(ConduitNotFoundError)
+    given().when(defining(surface_id=ABSENT)).refused(SurfaceNotFoundError)
+    given().when(defining(permitted_principal_ids=frozenset({LISE, ABSENT}))).refused(
+        ActorNotFoundError
+    )
+
+
+def test_a_blank_name_is_refused():
+    given().when(defining(name=" ")).refused(InvalidPolicyNameError)
+
+
+def test_a_surface_goes_with_its_own_conduit():
+    given().when(defining(surface_id=ELSEWHERE)).refused(
+        PolicyCannotDefineError, saying=f"The surface is on conduit {UUID(int=22)}."
+    )
+    given().when(defining(conduit_id=INTERNAL)).refused(PolicyCannotDefineError)
+
+
+def test_without_a_surface_the_conduit_is_internal():
+    given().when(defining(surface_id=None)).refused(PolicyCannotDefineError, saying="Internal")
+
+
+def test_what_is_wrong_is_told_in_order():
+    wrong = {"surface_id": ELSEWHERE, "permitted_commands": frozenset({"fly"}), "name": " "}
+    given().when(defining(**wrong, conduit_id=ABSENT)).refused(ConduitNotFoundError)
+    given().when(defining(**wrong)).refused(InvalidPolicyNameError)
+    given().when(defining(**wrong | {"name": "Team"})).refused(InvalidPolicyPermittedCommandsError)
+
+
+def test_the_shape_of_a_policy_has_bounds():
+    good = DEFINE.model_dump()
+    ids = [UUID(int=n) for n in range(501)]
+    names = [f"n{n}" for n in range(501)]
+    DefinePolicy.model_validate(
+        good | {"permitted_principal_ids": ids[:500], "permitted_commands": names[:500]}
+    )
+    misshapen(DefinePolicy, "name", **good | {"name": "x" * 201})
+    misshapen(DefinePolicy, "permitted_principal_ids", **good | {"permitted_principal_ids": ()})
+    misshapen(DefinePolicy, "permitted_principal_ids", **good | {"permitted_principal_ids": ids})
+    misshapen(DefinePolicy, "permitted_commands", **good | {"permitted_commands": ()})
+    misshapen(DefinePolicy, "permitted_commands", **good | {"permitted_commands": names})
+    misshapen(DefinePolicy, "object_scope", **good | {"object_scope": "Some"})
+    for required in ("surface_id", "object_scope"):
+        misshapen(DefinePolicy, required, **{k: v for k, v in good.items() if k != required})
+
+
+def test_one_more_principal_is_permitted():
+    given(defined).when(AddPolicyGrant(policy_id=ID, permitted_principal_id=NIELS)).then(
+        PolicyGrantAdded(NOW, ID, NIELS), POLICY_GRANTS.insert(grant(NIELS))
+    )
+
+
+def test_a_principal_is_not_permitted_twice():
+    given(defined).when(AddPolicyGrant(policy_id=ID, permitted_principal_id=LISE)).refused(
+        PolicyCannotAddGrantError, saying="already"
+    )
+
+
+def test_a_revoked_principal_is_permitted_again():
+    revoked = PolicyGrantRevoked(NOW, ID, LISE, "left")
+    given(defined, revoked).when(AddPolicyGrant(policy_id=ID, permitted_principal_id=LISE)).then(
+        PolicyGrantAdded(NOW, ID, LISE), POLICY_GRANTS.insert(grant(LISE))
+    )
+
+
+def test_a_policy_permits_at_most_5000():
+    add = AddPolicyGrant(policy_id=ID, permitted_principal_id=NIELS)
+    others = tuple(UUID(int=1000 + n) for n in range(5000))
+    nearly = replace(defined, permitted_principal_ids=others[:4999])
+    given(nearly).when(add).then(
+        PolicyGrantAdded(NOW, ID, NIELS), POLICY_GRANTS.insert(grant(NIELS))
+    )
+    given(replace(defined, permitted_principal_ids=others)).when(add).refused(
+        PolicyCannotAddGrantError, saying="full"
+    )
+
+
+def test_an_actor_that_is_not_active_is_not_permitted():
+    given(defined, ActorDeactivated(NOW, NIELS)).when(
+        AddPolicyGrant(policy_id=ID, permitted_principal_id=NIELS)
+    ).refused(PolicyCannotAddGrantError, saying="not active")
+
+
+def test_an_actor_that_does_not_exist_is_not_permitted():
+    given(defined).when(AddPolicyGrant(policy_id=ID, permitted_principal_id=ABSENT)).refused(
+        ActorNotFoundError
+    )
+
+
+def test_a_grant_is_revoked_with_its_row():
+    given(defined).when(REVOKE).then(
+        PolicyGrantRevoked(NOW, ID, LISE, "left"), POLICY_GRANTS.delete(ID, LISE)
+    )
+
+
+def test_the_last_grant_is_revoked_too():
+    given(defined, PolicyGrantRevoked(NOW, ID, OTTO, "left")).when(REVOKE).then(
+        PolicyGrantRevoked(NOW, ID, LISE, "left"), POLICY_GRANTS.delete(ID, LISE)
+    )
+
+
+def test_what_is_not_granted_is_not_revoked():
+    given(defined, PolicyGrantRevoked(NOW, ID, LISE, "left")).when(REVOKE).refused(
+        PolicyCannotRevokeGrantError
+    )
+
+
+def test_a_blank_reason_is_told_before_anything_else():
+    for principal in (LISE, NIELS):
+        blank = RevokePolicyGrant(policy_id=ID, permitted_principal_id=principal, reason=" ")
+        given(defined).when(blank).refused(InvalidPolicyReasonError)
+
+
+def test_a_reason_has_1_to_500_characters():
+    pair = {"policy_id": ID, "permitted_principal_id": LISE}
+    RevokePolicyGrant.model_validate(pair | {"reason": "x" * 500})
+    misshapen(RevokePolicyGrant, "reason", **pair, reason="x" * 501)
+    misshapen(RevokePolicyGrant, "reason", **pair, reason="")
+
+
+def test_a_policy_that_does_not_exist_is_not_changed():
+    given().when(REVOKE).refused(PolicyNotFoundError)
+
+
+def test_a_policy_is_what_its_events_say():
+    policy = begin(defined)
+    assert policy == Policy(
+        ID,
+        "Team",
+        ENTRY,
+        CONSOLE,
+        frozenset({LISE, OTTO}),
+        frozenset({"define_zone", "get_zone"}),
+        ObjectScope.OWN,
+    )
+    more = evolve(policy, PolicyGrantAdded(NOW, ID, NIELS))
+    assert more.permitted_principal_ids == {LISE, OTTO, NIELS}
+    assert evolve(more, PolicyGrantRevoked(NOW, ID, LISE, "left")).permitted_principal_ids == {
+        OTTO,
+        NIELS,
+    }

@@ -1,0 +1,510 @@
+"""Visit: how it goes on, and who controls its surface."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from tests.support.spec import (
+    ABSENT,
+    CALL,
+    LATER,
+    ME,
+    NEW,
+    NOW,
+    Example,
+    Scenario,
+    matrix,
+    misshapen,
+)
+
+from beamkeep.contexts.trust.policy import Policy, PolicyDefined, PolicyNotFoundError
+from beamkeep.contexts.trust.surface import (
+    SURFACE_CONTROL,
+    SurfaceControl,
+    SurfaceDefined,
+    SurfaceNotFoundError,
+)
+from beamkeep.contexts.trust.visit import (
+    OPERATIONS,
+    AbortVisit,
+    CancelVisit,
+    CompleteVisit,
+    Control,
+    HoldVisit,
+    InvalidVisitExternalRefsError,
+    InvalidVisitPlannedPeriodError,
+    InvalidVisitReasonError,
+    RecordVisitArrival,
+    RegisterVisit,
+    ReleaseVisitSurfaceControl,
+    ResumeVisit,
+    StartVisit,
+    TakeVisitSurfaceControl,
+    Visit,
+    VisitAborted,
+    VisitArrived,
+    VisitCancelled,
+    VisitCannotAbortError,
+    VisitCannotCancelError,
+    VisitCannotCompleteError,
+    VisitCannotHoldError,
+    VisitCannotRecordArrivalError,
+    VisitCannotRegisterError,
+    VisitCannotReleaseControlError,
+    VisitCannotResumeError,
+    VisitCannotStartError,
+    VisitCannotTakeControlError,
+    VisitCannotVoidError,
+    VisitCompleted,
+    VisitEvent,
+    VisitHeld,
+    VisitNotFoundError,
+    VisitRegistered,
+    VisitResumed,
+    VisitStarted,
+    VisitStatus,
+    VisitSurfaceControlReleased,
+    VisitSurfaceControlTaken,
+    VisitType,
+    VisitVoided,
+    VoidVisit,
+    begin,
+    evolve,
+)
+from beamkeep.kernel import Beside, Command, Event, ObjectScope, Refusal, SurfaceKind
+
+ID, PARENT, STRANGER = NEW, UUID(int=2), UUID(int=3)
+ENTRY, CONSOLE, OTHER_CONSOLE = UUID(int=20), UUID(int=30), UUID(int=31)
+TEAM, OTHER_TEAM = UUID(int=40), UUID(int=41)
+START = datetime(2030, 3, 1, tzinfo=UTC)
+END = datetime(2030, 3, 2, tzinfo=UTC)
+
+
+def policy(id: UUID, surface_id: UUID) -> PolicyDefined:
+    return PolicyDefined(NOW, id, "Team", ENTRY, surface_id, (ME,), ("*",), ObjectScope.ALL)
+
+
+def registration(
+    id: UUID, parent_id: UUID | None = None, surface_id: UUID = CONSOLE
+) -> VisitRegistered:
+    return VisitRegistered(
+        NOW, id, TEAM, surface_id, VisitType.USER, START, END, parent_id, {"proposal": "P1"}
+    )
+
+
+AROUND = (
+    SurfaceDefined(NOW, CONSOLE, "Console", SurfaceKind.HTTP, ENTRY),
+    SurfaceDefined(NOW, OTHER_CONSOLE, "Other console", SurfaceKind.HTTP, ENTRY),
+    policy(TEAM, CONSOLE),
+    policy(OTHER_TEAM, OTHER_CONSOLE),
+)
+registered = registration(ID)
+arrived = VisitArrived(NOW, ID)
+started = VisitStarted(NOW, ID)
+held = VisitHeld(NOW, ID, "beam lost")
+completed = VisitCompleted(NOW, ID)
+taken = VisitSurfaceControlTaken(NOW, ID, CONSOLE)
+released = VisitSurfaceControlReleased(NOW, ID, CONSOLE, None)
+in_control = SURFACE_CONTROL.insert(SurfaceControl(CONSOLE, ID, NOW))
+UNDER_WAY = (registered, arrived, started)
+
+ARRIVE = RecordVisitArrival(visit_id=ID)
+BEGIN = StartVisit(visit_id=ID)
+HOLD = HoldVisit(visit_id=ID, reason=" beam lost ")
+RESUME = ResumeVisit(visit_id=ID)
+COMPLETE = CompleteVisit(visit_id=ID)
+CANCEL = CancelVisit(visit_id=ID, reason=" ill ")
+ABORT = AbortVisit(visit_id=ID, reason=" leak ")
+VOID = VoidVisit(visit_id=ID, reason=" typing error ")
+TAKE = TakeVisitSurfaceControl(visit_id=ID)
+RELEASE = ReleaseVisitSurfaceControl(visit_id=ID)
+REGISTER = RegisterVisit(
+    policy_id=TEAM,
+    parent_surface_id=CONSOLE,
+    type=VisitType.USER,
+    planned_start_at=START,
+    planned_end_at=END,
+    external_refs={" proposal ": " P1 "},
+)
+
+
+def given(*history: Event | Beside) -> Scenario:
+    return Scenario(OPERATIONS, (*AROUND, *history))
+
+
+def registering(**changes: object) -> RegisterVisit:
+    return REGISTER.model_copy(update=changes)
+
+
+def test_a_visit_is_registered_with_its_references_trimmed():
+    given().when(REGISTER).then(registered)
+
+
+def test_a_visit_is_registered_as_part_of_another():
+    for history in ((), (VisitArrived(NOW, PARENT), VisitStarted(NOW, PARENT))):
+        given(registration(PARENT), *history).when(registering(parent_id=PARENT)).then(
+            registration(ID, PARENT)
+        )
+
+
+def test_what_a_visit_refers_to_must_exist():
+    given().when(registering(policy_id=ABSENT)).refused(PolicyNotFoundError)
+    given().when(registering(parent_surface_id=ABSENT)).refused(SurfaceNotFoundError)
+    given().when(registering(parent_id=ABSENT)).refused(VisitNotFoundError)
+
+
+def test_a_visit_ends_after_it_starts():
+    for end in (START, START - timedelta(microseconds=1)):
+        given().when(registering(planned_end_at=end)).refused(InvalidVisitPlannedPeriodError)
+    moment = START + timedelta(microseconds=1)
+    given().when(registering(planned_end_at=moment)).then(
+        replace(registered, planned_end_at=moment)
+    )
+
+
+def test_an_outside_reference_is_not_blank():
+    for refs in ({" ": "P1"}, {"proposal": " "}):
+        given().when(registering(external_refs=refs)).refused(InvalidVisitExternalRefsError)
+
+
+def test_a_visit_is_on_the_surface_of_its_policy():
+    given().when(registering(policy_id=OTHER_TEAM)).refused(
+        VisitCannotRegisterError, saying="The policy is for another surface."
+    )
+
+
+def test_a_policy_for_calls_from_inside_has_no_visits():
+    inside = replace(policy(UUID(int=42), CONSOLE), surface_id=None)
+    given(inside).when(registering(policy_id=inside.policy_id)).refused(VisitCannotRegisterError)
+
+
+def test_a_visit_is_on_the_surface_of_the_visit_it_is_part_of():
+    given(registration(PARENT, surface_id=OTHER_CONSOLE)).when(
+        registering(parent_id=PARENT)
+    ).refused(VisitCannotRegisterError, saying="on another surface")
+
+
+def test_a_visit_that_is_over_gets_no_more_parts():
+    over: list[Sequence[VisitEvent]] = [
+        (VisitCancelled(NOW, PARENT, "ill"),),
+        (VisitVoided(NOW, PARENT, "typing error"),),
+        (VisitArrived(NOW, PARENT), VisitStarted(NOW, PARENT), VisitCompleted(NOW, PARENT)),
+        (VisitArrived(NOW, PARENT), VisitStarted(NOW, PARENT), VisitAborted(NOW, PARENT, "leak")),
+    ]
+    for history in over:
+        given(registration(PARENT), *history).when(registering(parent_id=PARENT)).refused(
+            VisitCannotRegisterError, saying="over"
+        )
+
+
+def test_what_is_wrong_with_a_registration_is_told_in_order():
+    wrong: dict[str, object] = {
+        "policy_id": OTHER_TEAM,
+        "planned_end_at": START,
+        "external_refs": {" ": " "},
+    }
+    given().when(registering(**wrong, parent_id=ABSENT)).refused(VisitNotFoundError)
+    given().when(registering(**wrong)).refused(InvalidVisitPlannedPeriodError)
+    wrong |= {"planned_end_at": END}
+    given().when(registering(**wrong)).refused(InvalidVisitExternalRefsError)
+
+
+def test_the_shape_of_a_registration_has_bounds():
+    good = REGISTER.model_dump()
+    twenty = {f"k{n}": "v" for n in range(20)}
+    RegisterVisit.model_validate(good | {"external_refs": twenty})
+    RegisterVisit.model_validate(good | {"external_refs": {"k" * 50: "v" * 200}})
+    for refs in (twenty | {"one": "more"}, {"k" * 51: "v"}, {"k": "v" * 201}, {"": "v"}, {"k": ""}):
+        misshapen(RegisterVisit, "external_refs", **good | {"external_refs": refs})
+    misshapen(RegisterVisit, "type", **good | {"type": "holiday"})
+    for unclear in (1893456000, 1893456000.5, "1893456000", "2030-03-01T00:00:00", "soon"):
+        misshapen(RegisterVisit, "planned_start_at", **good | {"planned_start_at": unclear})
+
+
+def test_the_visitors_arrive():
+    given(registered).when(ARRIVE).then(arrived)
+
+
+def test_the_work_starts():
+    given(registered, arrived).when(BEGIN).then(started)
+
+
+def test_a_visit_is_put_on_hold():
+    given(*UNDER_WAY).when(HOLD).then(held)
+
+
+def test_a_visit_goes_on():
+    given(*UNDER_WAY, held).when(RESUME).then(VisitResumed(NOW, ID))
+
+
+def test_a_visit_is_completed():
+    given(*UNDER_WAY).when(COMPLETE).then(completed)
+
+
+def test_a_visit_is_cancelled():
+    given(registered).when(CANCEL).then(VisitCancelled(NOW, ID, "ill"))
+
+
+def test_a_visit_is_aborted():
+    given(*UNDER_WAY).when(ABORT).then(VisitAborted(NOW, ID, "leak"))
+
+
+def test_a_visit_is_voided():
+    given(registered).when(VOID).then(VisitVoided(NOW, ID, "typing error"))
+
+
+def test_a_completed_visit_does_not_move():
+    moves: list[tuple[Command, type[Refusal]]] = [
+        (ARRIVE, VisitCannotRecordArrivalError),
+        (BEGIN, VisitCannotStartError),
+        (HOLD, VisitCannotHoldError),
+        (RESUME, VisitCannotResumeError),
+        (COMPLETE, VisitCannotCompleteError),
+        (CANCEL, VisitCannotCancelError),
+        (ABORT, VisitCannotAbortError),
+        (VOID, VisitCannotVoidError),
+        (TAKE, VisitCannotTakeControlError),
+    ]
+    for command, refusal in moves:
+        given(*UNDER_WAY, completed).when(command).refused(
+            refusal, saying="Its status is Completed; it must be "
+        )
+
+
+def test_a_refusal_says_what_the_status_must_be():
+    given(registered).when(COMPLETE).refused(
+        VisitCannotCompleteError,
+        saying="The visit cannot be completed. "
+        "Its status is Planned; it must be InProgress or OnHold.",
+    )
+
+
+def test_a_blank_reason_is_told_before_the_status():
+    for kind in (HoldVisit, CancelVisit, AbortVisit, VoidVisit):
+        given(*UNDER_WAY, completed).when(kind(visit_id=ID, reason=" ")).refused(
+            InvalidVisitReasonError
+        )
+
+
+def test_a_reason_has_1_to_500_characters():
+    for kind in (HoldVisit, CancelVisit, AbortVisit, VoidVisit):
+        kind(visit_id=ID, reason="x" * 500)
+        misshapen(kind, "reason", visit_id=ID, reason="x" * 501)
+        misshapen(kind, "reason", visit_id=ID, reason="")
+        misshapen(kind, "reason", visit_id=ID)
+
+
+def test_a_visit_that_does_not_exist_does_not_move():
+    given().when(ARRIVE).refused(VisitNotFoundError)
+
+
+def test_a_visit_takes_control_of_a_free_surface():
+    given(registered, arrived).when(TAKE).then(taken, in_control)
+
+
+def test_control_of_another_surface_is_not_in_the_way():
+    elsewhere = SURFACE_CONTROL.insert(SurfaceControl(OTHER_CONSOLE, STRANGER, NOW))
+    given(registered, arrived, elsewhere).when(TAKE).then(taken, in_control)
+
+
+def test_a_visit_does_not_take_control_twice():
+    given(registered, arrived, taken, in_control).when(TAKE).refused(
+        VisitCannotTakeControlError, saying="Its controlling is True; it must be False."
+    )
+
+
+def test_a_visit_that_has_not_arrived_does_not_take_control():
+    given(registered).when(TAKE).refused(
+        VisitCannotTakeControlError,
+        saying="Its status is Planned; it must be Arrived or InProgress or OnHold.",
+    )
+
+
+def test_only_whom_the_policy_permits_takes_control():
+    given(registered, arrived).when(TAKE, call=replace(CALL, principal_id=ABSENT)).refused(
+        VisitCannotTakeControlError, saying="policy does not permit the caller"
+    )
+
+
+def test_a_surface_held_by_a_stranger_is_not_taken_and_the_stranger_is_named():
+    holder = (
+        registration(STRANGER),
+        VisitSurfaceControlTaken(NOW, STRANGER, CONSOLE),
+        SURFACE_CONTROL.insert(SurfaceControl(CONSOLE, STRANGER, NOW)),
+    )
+    refusal = (
+        given(registered, arrived, *holder)
+        .when(TAKE)
+        .refused(VisitCannotTakeControlError, saying=f"Visit {STRANGER} holds it")
+    )
+    assert refusal.facts == {"held_by_visit_id": STRANGER}
+
+
+def test_a_parent_does_not_take_control_from_its_child():
+    child = (
+        registration(STRANGER, parent_id=ID),
+        VisitSurfaceControlTaken(NOW, STRANGER, CONSOLE),
+        SURFACE_CONTROL.insert(SurfaceControl(CONSOLE, STRANGER, NOW)),
+    )
+    given(registered, arrived, *child).when(TAKE).refused(VisitCannotTakeControlError)
+
+
+def test_a_child_takes_control_from_its_parent_in_one_append_to_both_streams():
+    parent = (
+        registration(PARENT),
+        VisitArrived(NOW, PARENT),
+        VisitSurfaceControlTaken(NOW, PARENT, CONSOLE),
+        SURFACE_CONTROL.insert(SurfaceControl(CONSOLE, PARENT, NOW)),
+    )
+    given(*parent, registration(ID, PARENT), arrived).when(
+        TAKE, call=replace(CALL, now=LATER)
+    ).then(
+        VisitSurfaceControlReleased(LATER, PARENT, CONSOLE, ID),
+        VisitSurfaceControlTaken(LATER, ID, CONSOLE),
+        SURFACE_CONTROL.replace(SurfaceControl(CONSOLE, ID, LATER)),
+    )
+
+
+def test_anybody_who_may_call_it_releases_the_surface():
+    given(registered, arrived, taken, in_control).when(
+        RELEASE, call=replace(CALL, principal_id=ABSENT)
+    ).then(released, SURFACE_CONTROL.delete(CONSOLE))
+
+
+def test_a_surface_not_controlled_is_not_released():
+    given(registered, arrived).when(RELEASE).refused(VisitCannotReleaseControlError)
+
+
+def test_the_end_of_a_controlling_visit_releases_the_surface_first():
+    freed = SURFACE_CONTROL.delete(CONSOLE)
+    controlling = (*UNDER_WAY, taken, in_control)
+    given(*controlling).when(COMPLETE).then(released, freed, completed)
+    given(*controlling).when(ABORT).then(released, freed, VisitAborted(NOW, ID, "leak"))
+    given(*controlling).when(VOID).then(released, freed, VisitVoided(NOW, ID, "typing error"))
+    given(registered, arrived, taken, in_control).when(CANCEL).then(
+        released, freed, VisitCancelled(NOW, ID, "ill")
+    )
+
+
+def test_a_move_that_is_not_the_end_keeps_the_surface():
+    controlling = (*UNDER_WAY, taken, in_control)
+    given(*controlling).when(HOLD).then(held)
+    given(*controlling, held).when(RESUME).then(VisitResumed(NOW, ID))
+
+
+def test_a_visit_is_what_its_first_event_says():
+    assert begin(registration(ID, PARENT)) == Visit(
+        id=ID,
+        policy_id=TEAM,
+        parent_surface_id=CONSOLE,
+        type=VisitType.USER,
+        planned_start_at=START,
+        planned_end_at=END,
+        parent_id=PARENT,
+        external_refs={"proposal": "P1"},
+        status=VisitStatus.PLANNED,
+        controlling=False,
+        last_status_reason=None,
+    )
+
+
+def test_the_last_reason_stays():
+    visit = evolve(evolve(begin(registered), held), VisitResumed(NOW, ID))
+    assert visit.last_status_reason == "beam lost"
+    assert evolve(visit, VisitAborted(NOW, ID, "leak")).last_status_reason == "leak"
+
+
+PERMITTING = Control(
+    Policy(TEAM, "Team", ENTRY, CONSOLE, frozenset({ME}), frozenset({"*"}), ObjectScope.ALL), None
+)
+MOVES = [
+    Example(command) for command in (ARRIVE, BEGIN, HOLD, RESUME, COMPLETE, CANCEL, ABORT, VOID)
+]
+CONTROL = [Example(TAKE, PERMITTING), Example(RELEASE)]
+
+STATUS = """
+            record_visit_arrival  start_visit  hold_visit  resume_visit  complete_visit  cancel_visit  abort_visit  void_visit
+Planned     Arrived               -            -           -             -               Cancelled     -            Voided
+Arrived     -                     InProgress   -           -             -               Cancelled     -            Voided
+InProgress  -                     -            OnHold      -             Completed       -             Aborted      Voided
+OnHold      -                     -            -           InProgress    Completed       -             Aborted      Voided
+Completed   -                     -            -           -             -               -             -            -
+Cancelled   -                     -            -           -             -               -             -            -
+Aborted     -                     -            -           -             -               -             -            -
+Voided      -                     -            -           -             -               -             -            -
+"""  # noqa: E501
+
+
+def in_status(status: VisitStatus) -> Visit:
+    return replace(begin(registered), status=status)
+
+
+def test_every_move_from_every_status():
+    matrix(OPERATIONS, VisitStatus, MOVES, in_status, lambda visit: visit.status, STATUS)
+
+
+CONTROLLING = """
+       take_visit_surface_control  release_visit_surface_control
+False  True                        -
+True   -                           False
+"""
+
+
+def test_control_is_taken_and_released():
+    matrix(
+        OPERATIONS,
+        (False, True),
+        CONTROL,
+        lambda controlling: replace(in_status(VisitStatus.ARRIVED), controlling=controlling),
+        lambda visit: visit.controlling,
+        CONTROLLING,
+    )
+
+
+CONTROLLING_BY_STATUS = """
+            take_visit_surface_control
+Planned     -
+Arrived     True
+InProgress  True
+OnHold      True
+Completed   -
+Cancelled   -
+Aborted     -
+Voided      -
+"""
+
+
+def test_control_is_taken_while_the_visitors_are_there():
+    matrix(
+        OPERATIONS,
+        VisitStatus,
+        CONTROL[:1],
+        in_status,
+        lambda visit: visit.controlling,
+        CONTROLLING_BY_STATUS,
+    )
+
+
+CONTROLLING_AFTER_A_MOVE = """
+            record_visit_arrival  start_visit  hold_visit  resume_visit  complete_visit  cancel_visit  abort_visit  void_visit
+Arrived     -                     True         -           -             -               False         -            False
+InProgress  -                     -            True        -             False           -             False        False
+OnHold      -                     -            -           True          False           -             False        False
+"""  # noqa: E501
+
+
+def test_no_visit_that_is_over_controls_a_surface():
+    matrix(
+        OPERATIONS,
+        (VisitStatus.ARRIVED, VisitStatus.IN_PROGRESS, VisitStatus.ON_HOLD),
+        MOVES,
+        lambda status: replace(in_status(status), controlling=True),
+        lambda visit: visit.controlling,
+        CONTROLLING_AFTER_A_MOVE,
+    )
+
+
+def test_every_command_is_tried_in_some_matrix():
+    tried = {type(example.command) for example in (*MOVES, *CONTROL)}
+    assert tried == {operation.command for operation in OPERATIONS if not operation.genesis}

@@ -1,0 +1,70 @@
+"""An axis guards a rule and serves the fold from one table."""
+
+from datetime import UTC, datetime
+from enum import StrEnum
+
+import pytest
+
+from beamkeep.kernel import Axis, Cannot, Event, record
+
+
+class Door(StrEnum):
+    OPEN = "Open"
+    CLOSED = "Closed"
+    LOCKED = "Locked"
+
+
+@record
+class Opened(Event): ...
+
+
+@record
+class Shut(Event): ...
+
+
+class DoorCannotOpenError(Cannot):
+    """The door cannot be opened."""
+
+
+class DoorCannotShutError(Cannot):
+    """The door cannot be shut."""
+
+
+DOOR: Axis[Door, Opened | Shut] = Axis(
+    "door",
+    (Opened, {Door.CLOSED}, Door.OPEN, DoorCannotOpenError),
+    (Shut, {Door.OPEN, Door.LOCKED}, Door.CLOSED, DoorCannotShutError),
+)
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+def test_a_move_from_an_allowed_state_is_not_refused():
+    DOOR.require(Door.CLOSED, Opened)
+    DOOR.require(Door.OPEN, Shut)
+    DOOR.require(Door.LOCKED, Shut)
+
+
+def test_a_move_from_another_state_is_refused_and_the_refusal_says_what_is_needed():
+    with pytest.raises(DoorCannotOpenError) as refused:
+        DOOR.require(Door.LOCKED, Opened)
+    assert str(refused.value) == (
+        "The door cannot be opened. Its door is Locked; it must be Closed."
+    )
+
+
+def test_all_allowed_states_are_told_in_alphabetical_order():
+    with pytest.raises(DoorCannotShutError, match=r"is Closed; it must be Locked or Open\.$"):
+        DOOR.require(Door.CLOSED, Shut)
+
+
+def test_an_event_leads_where_the_table_says():
+    assert DOOR.after(Opened(NOW)) is Door.OPEN
+    assert DOOR.after(Shut(NOW)) is Door.CLOSED
+
+
+def test_an_axis_may_be_of_yes_and_no():
+    lit: Axis[bool, Opened] = Axis("lit", (Opened, {False}, True, DoorCannotOpenError))
+    lit.require(False, Opened)
+    assert lit.after(Opened(NOW)) is True
+    with pytest.raises(DoorCannotOpenError, match="Its lit is True; it must be False"):
+        lit.require(True, Opened)

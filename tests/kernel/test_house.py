@@ -1,0 +1,110 @@
+"""The house rules that a machine can check."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import beamkeep
+
+HOUSE = Path(beamkeep.__file__).parent
+FORBIDDEN = {"manager", "handler", "helper", "util", "utils", "common", "base", "misc"}
+
+
+def modules(*packages: str) -> list[Path]:
+    return sorted(path for package in packages for path in (HOUSE / package).rglob("*.py"))
+
+
+def lines(*packages: str) -> int:
+    return sum(len(path.read_text().splitlines()) for path in modules(*packages))
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def named(path: Path) -> str:
+    return path.relative_to(HOUSE).as_posix()
+
+
+def assigned(statement: ast.stmt) -> str | None:
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            return name
+        case _:
+            return None
+
+
+def defined(tree: ast.Module) -> Iterator[str]:
+    """Every name a module makes up itself; what it takes from elsewhere is named there."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+                yield name
+            case ast.AsyncFunctionDef(name=name) | ast.arg(arg=name):
+                yield name
+            case ast.Name(id=name, ctx=ast.Store()):
+                yield name
+            case _:
+                pass
+
+
+def words(name: str) -> set[str]:
+    return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+
+
+CONTEXTS = modules("contexts")
+AGGREGATES = [
+    path for path in CONTEXTS if path.name != "__init__.py" and "Aggregate(" in path.read_text()
+]
+
+
+def test_the_kernel_stays_small():
+    assert lines("kernel") < 1_000
+
+
+def test_everything_between_the_contexts_and_the_outside_stays_small():
+    assert lines("kernel", "runtime", "surfaces") < 4_000
+
+
+def test_the_aggregates_are_found():
+    assert [named(path) for path in AGGREGATES] == [
+        "contexts/access/actor.py",
+        "contexts/trust/conduit.py",
+        "contexts/trust/policy.py",
+        "contexts/trust/surface.py",
+        "contexts/trust/visit.py",
+        "contexts/trust/zone.py",
+    ]
+
+
+@pytest.mark.parametrize("path", AGGREGATES, ids=named)
+def test_an_aggregate_ends_with_its_operations_and_then_its_questions(path: Path):
+    body = parsed(path).body
+    order = [assigned(statement) for statement in body]
+    assert order[-1] == "QUESTIONS"
+    after = body[order.index("OPERATIONS") + 1 :]
+    kinds = [ast.unparse(base) for s in after if isinstance(s, ast.ClassDef) for base in s.bases]
+    assert set(kinds) <= {"Listing", "Page", "Query"}
+
+
+@pytest.mark.parametrize("path", CONTEXTS, ids=named)
+def test_a_context_knows_the_type_of_everything(path: Path):
+    used = {node.id for node in ast.walk(parsed(path)) if isinstance(node, ast.Name)}
+    assert "Any" not in used
+
+
+@pytest.mark.parametrize("path", [*CONTEXTS, *modules("kernel")], ids=named)
+def test_a_name_says_what_it_is(path: Path):
+    made_up = [path.stem, *path.parent.parts[len(HOUSE.parts) :], *defined(parsed(path))]
+    assert not [name for name in made_up if words(name) & FORBIDDEN]
+
+
+def test_words_are_found_in_every_spelling():
+    assert words("EventHandler") == {"event", "handler"}
+    assert words("_base_path") == {"base", "path"}
+    assert words("MISC") == {"misc"}
+    assert words("JWTManager") == {"jwt", "manager"}
+    assert words("database") == {"database"}

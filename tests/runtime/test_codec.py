@@ -1,0 +1,278 @@
+"""Every event survives the journey to the store and back."""
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any, get_type_hints
+from uuid import UUID
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from beamkeep.app import CATALOGUE
+from beamkeep.kernel import Aggregate, Event, NotFound, Upcast, record
+from beamkeep.kernel.values import FreeText
+from beamkeep.runtime.codec import BrokenStreamError, Codec, encode
+from beamkeep.runtime.store import Recorded
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+ID, EVENT_ID = UUID(int=1), UUID(int=2)
+
+ZONES = st.integers(-14 * 60, 14 * 60).map(lambda m: timezone(timedelta(minutes=m)))
+TIMES = st.datetimes(datetime(1, 1, 3), datetime(9999, 12, 29), timezones=ZONES)  # noqa: DTZ001
+
+
+def events_of(kind: type[Event]) -> st.SearchStrategy[Event]:
+    hints = get_type_hints(kind)
+    of_time = {name: TIMES for name, hint in hints.items() if hint is datetime}
+    of_text = {name: st.text() for name, hint in hints.items() if hint is FreeText}
+    return st.builds(kind, **of_time | of_text)
+
+
+KINDS = list(CATALOGUE.streams)
+CODEC = Codec(CATALOGUE.aggregates.values())
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_there_and_back(kind: type[Event]):
+    @settings(max_examples=30, deadline=None, database=None)
+    @given(events_of(kind), st.integers(1, 9))
+    def survives(event: Event, version: int) -> None:
+        stored = CODEC.encode(event, version, EVENT_ID)
+        aggregate = CATALOGUE.streams[kind]
+        assert stored.stream == (aggregate.name, getattr(event, aggregate.id_field))
+        assert (stored.version, stored.event_id) == (version, EVENT_ID)
+        recorded = Recorded(version, stored.event_type, stored.schema_version, stored.payload)
+        back = CODEC.decode(aggregate.name, recorded)
+        assert back == event
+        assert type(back) is kind
+        assert CODEC.encode(back, version, EVENT_ID) == stored
+
+    survives()
+
+
+def test_the_names_on_record():
+    """Stored names never change: this list only grows."""
+    assert sorted(kind.__name__ for kind in KINDS) == [
+        "ActorDeactivated",
+        "ActorIdentityBound",
+        "ActorIdentityUnbound",
+        "ActorProfileForgotten",
+        "ActorProfileUpdated",
+        "ActorRegistered",
+        "ConduitDefined",
+        "PolicyDefined",
+        "PolicyGrantAdded",
+        "PolicyGrantRevoked",
+        "SurfaceDefined",
+        "VisitAborted",
+        "VisitArrived",
+        "VisitCancelled",
+        "VisitCompleted",
+        "VisitHeld",
+        "VisitRegistered",
+        "VisitResumed",
+        "VisitStarted",
+        "VisitSurfaceControlReleased",
+        "VisitSurfaceControlTaken",
+        "VisitVoided",
+        "ZoneDefined",
+    ]
+
+
+def test_the_fields_on_record():
+    """Stored fields never change and new ones have a default: these lists only grow."""
+    common = {"occurred_at"}
+    assert {
+        kind.__name__: [f.name for f in fields(kind) if f.name not in common]
+        for kind in KINDS
+        if is_dataclass(kind)
+    } == {
+        "ActorDeactivated": ["actor_id"],
+        "ActorIdentityBound": ["actor_id", "issuer"],
+        "ActorIdentityUnbound": ["actor_id", "issuer"],
+        "ActorProfileForgotten": ["actor_id"],
+        "ActorProfileUpdated": ["actor_id", "changed_fields"],
+        "ActorRegistered": ["actor_id", "kind"],
+        "ConduitDefined": ["conduit_id", "name", "source_zone_id", "target_zone_id"],
+        "PolicyDefined": [
+            "policy_id",
+            "name",
+            "conduit_id",
+            "surface_id",
+            "permitted_principal_ids",
+            "permitted_commands",
+            "object_scope",
+        ],
+        "PolicyGrantAdded": ["policy_id", "permitted_principal_id"],
+        "PolicyGrantRevoked": ["policy_id", "permitted_principal_id", "reason"],
+        "SurfaceDefined": ["surface_id", "name", "kind", "conduit_id"],
+        "VisitAborted": ["visit_id", "reason"],
+        "VisitArrived": ["visit_id"],
+        "VisitCancelled": ["visit_id", "reason"],
+        "VisitCompleted": ["visit_id"],
+        "VisitHeld": ["visit_id", "reason"],
+        "VisitRegistered": [
+            "visit_id",
+            "policy_id",
+            "parent_surface_id",
+            "type",
+            "planned_start_at",
+            "planned_end_at",
+            "parent_id",
+            "external_refs",
+        ],
+        "VisitResumed": ["visit_id"],
+        "VisitStarted": ["visit_id"],
+        "VisitSurfaceControlReleased": ["visit_id", "surface_id", "taken_by_visit_id"],
+        "VisitSurfaceControlTaken": ["visit_id", "surface_id"],
+        "VisitVoided": ["visit_id", "reason"],
+        "ZoneDefined": ["zone_id", "name"],
+    }
+
+
+def test_the_streams_on_record():
+    """Stored names never change: this list only grows."""
+    assert sorted(CATALOGUE.aggregates) == [
+        "Actor",
+        "Conduit",
+        "Policy",
+        "Surface",
+        "Visit",
+        "Zone",
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_a_reason_is_marked_as_a_text_in_which_a_person_may_be_named(kind: type[Event]):
+    hints = get_type_hints(kind, include_extras=True)
+    assert hints.get("reason", FreeText) is FreeText
+
+
+@record
+class LampLit(Event):
+    lamp_id: UUID
+    colour: str
+    watts: int
+
+
+@record
+class LampDimmed(Event):
+    lamp_id: UUID
+
+
+class LampNotFoundError(NotFound):
+    """The lamp does not exist."""
+
+
+@record
+class Lamp:
+    colour: str
+    watts: int
+    dimmed: int = 0
+
+
+def begin(event: LampLit) -> Lamp:
+    return Lamp(event.colour, event.watts)
+
+
+def evolve(lamp: Lamp, event: LampDimmed) -> Lamp:
+    return Lamp(lamp.colour, lamp.watts, lamp.dimmed + 1)
+
+
+def with_colour(old: dict[str, object]) -> dict[str, object]:
+    return old | {"colour": "white"}
+
+
+def in_watts(old: dict[str, object]) -> dict[str, object]:
+    kept = {name: value for name, value in old.items() if name != "kilowatts"}
+    return kept | {"watts": int(str(old["kilowatts"])) * 1000}
+
+
+lamps: Aggregate[Lamp, Any, Any] = Aggregate(
+    "Lamp",
+    begin,
+    evolve,
+    LampNotFoundError,
+    upcasts=(Upcast("LampLit", 1, with_colour), Upcast("LampLit", 2, in_watts)),
+)
+LAMPS = Codec([lamps])
+
+
+def lit(version: int, schema_version: int, **payload: object) -> Recorded:
+    body: Mapping[str, object] = {"occurred_at": NOW, "lamp_id": ID, **payload}
+    return Recorded(version, "LampLit", schema_version, encode(body))
+
+
+DIMMED = encode({"occurred_at": NOW, "lamp_id": ID})
+
+
+def test_an_event_is_stored_in_its_present_form():
+    assert LAMPS.encode(LampLit(NOW, ID, "red", 5), 1, EVENT_ID).schema_version == 3
+    assert LAMPS.encode(LampDimmed(NOW, ID), 1, EVENT_ID).schema_version == 1
+
+
+def test_an_old_event_is_brought_to_its_present_form_step_by_step():
+    for recorded, expected in (
+        (lit(1, 1, kilowatts=2), LampLit(NOW, ID, "white", 2000)),
+        (lit(1, 2, colour="red", kilowatts=3), LampLit(NOW, ID, "red", 3000)),
+        (lit(1, 3, colour="red", watts=5), LampLit(NOW, ID, "red", 5)),
+    ):
+        assert LAMPS.decode("Lamp", recorded) == expected
+        assert LAMPS.fold(lamps, [recorded]) == begin(expected)
+
+
+def test_the_events_of_a_stream_fold_into_its_state():
+    stream = [lit(1, 1, kilowatts=2), Recorded(2, "LampDimmed", 1, DIMMED)]
+    assert LAMPS.fold(lamps, stream) == Lamp("white", 2000, 1)
+    assert LAMPS.fold(lamps, []) is None
+
+
+def test_a_field_added_later_takes_its_default():
+    @record
+    class ZoneDefined(Event):
+        zone_id: UUID
+        colour: str = "grey"
+
+    def found(event: ZoneDefined) -> ZoneDefined:
+        return event
+
+    def kept(zone: ZoneDefined, event: LampDimmed) -> ZoneDefined:
+        return zone
+
+    zones: Aggregate[Any, Any, Any] = Aggregate("Zone", found, kept, LampNotFoundError)
+    payload = encode({"occurred_at": NOW, "zone_id": ID, "unknown": 1})
+    assert Codec([zones]).fold(zones, [Recorded(1, "ZoneDefined", 1, payload)]) == ZoneDefined(
+        NOW, ID, "grey"
+    )
+
+
+def test_a_stream_with_a_hole_is_not_folded():
+    first, third = lit(1, 1, kilowatts=2), Recorded(3, "LampDimmed", 1, DIMMED)
+    with pytest.raises(BrokenStreamError, match="Lamp lacks version 2"):
+        LAMPS.fold(lamps, [first, third])
+    with pytest.raises(BrokenStreamError, match="Lamp lacks version 1"):
+        LAMPS.fold(lamps, [third])
+
+
+@pytest.mark.parametrize(("event_type", "form"), [("LampSold", 1), ("LampDimmed", 2)])
+def test_an_unknown_event_is_not_guessed(event_type: str, form: int):
+    unknown = Recorded(2, event_type, form, DIMMED)
+    saying = f"Lamp has the unknown event {event_type} in form {form}"
+    with pytest.raises(BrokenStreamError, match=saying):
+        LAMPS.decode("Lamp", unknown)
+    with pytest.raises(BrokenStreamError, match=saying):
+        LAMPS.fold(lamps, [lit(1, 1, kilowatts=2), unknown])
+
+
+def test_the_events_until_a_version_or_a_time():
+    later = encode({"occurred_at": NOW + timedelta(days=1), "lamp_id": ID})
+    stream = [lit(1, 1, kilowatts=2), Recorded(2, "LampDimmed", 1, later)]
+    assert LAMPS.until("Lamp", stream, None) == stream
+    assert LAMPS.until("Lamp", stream, 1) == stream[:1]
+    assert LAMPS.until("Lamp", stream, 2) == stream
+    assert LAMPS.until("Lamp", stream, 3) == ()
+    assert LAMPS.until("Lamp", stream, NOW) == stream[:1]
+    assert LAMPS.until("Lamp", stream, NOW + timedelta(days=1)) == stream
+    assert LAMPS.until("Lamp", stream, NOW - timedelta(microseconds=1)) == []

@@ -1,0 +1,169 @@
+"""What a caller may send, and that a refusal never repeats it."""
+
+from uuid import UUID
+
+import pytest
+from pydantic import JsonValue
+
+from beamkeep.contexts.access.actor import RegisterActor
+from beamkeep.contexts.trust.visit import RegisterVisit
+from beamkeep.kernel import Command
+from beamkeep.runtime.parsing import MalformedRequestError, parse, parse_body, parse_id
+
+
+class Say(Command):
+    """Anything at all."""
+
+    what: JsonValue = None
+
+
+def test_a_body_is_an_object_or_nothing():
+    assert parse_body(b"") == {}
+    assert parse_body(b' {"what": [1, "\\u00e9"]} ') == {"what": [1, "é"]}
+
+
+@pytest.mark.parametrize("body", [b"[]", b'"x"', b"1", b"null", b"true"])
+def test_what_is_not_an_object_is_refused(body: bytes):
+    with pytest.raises(MalformedRequestError, match="not a JSON object"):
+        parse_body(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"{]",
+        b"nul",
+        b"{} {}",
+        b"{'what': 1}",
+        b'{"what": NaN}',
+        b'{"what": Infinity}',
+        b'{"what": 1e999}',
+        b'{"what": "\xff"}',
+        b'{"what": "\\ud800"}',
+        b'{"what": "\x00"}',
+        b'{"what": 01}',
+        b"[" * 100_000,
+        b'{"what":' * 100_000,
+        b"\xef\xbb\xbf{}",
+        " ".encode("utf-16"),
+    ],
+    ids=lambda body: repr(body[:20]),
+)
+def test_what_is_not_json_is_refused(body: bytes):
+    with pytest.raises(MalformedRequestError, match="not well-formed JSON"):
+        parse_body(body)
+
+
+def nested(depth: int) -> JsonValue:
+    value: JsonValue = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def test_a_body_is_nested_at_most_64_deep():
+    assert parse(Say, {"what": nested(63)}).what == nested(63)
+    with pytest.raises(MalformedRequestError, match="nested more than 64 deep"):
+        parse(Say, {"what": nested(64)})
+
+
+def test_an_object_counts_as_deep_as_a_list():
+    with pytest.raises(MalformedRequestError, match="nested more than 64 deep"):
+        parse(Say, {"what": {"in": nested(63)}})
+
+
+@pytest.mark.parametrize("what", ["a\x00b", ["\x00"], {"\x00": 1}, {"in": {"deep": ["\x00"]}}])
+def test_a_null_character_is_refused_wherever_it_is(what: JsonValue):
+    with pytest.raises(MalformedRequestError, match="null character"):
+        parse(Say, {"what": what})
+
+
+@pytest.mark.parametrize("what", ["\ud800", ["a\udfff"], {"\udc00": 1}])
+def test_an_unpaired_surrogate_is_refused_wherever_it_is(what: JsonValue):
+    with pytest.raises(MalformedRequestError, match="unpaired surrogate"):
+        parse(Say, {"what": what})
+
+
+def test_a_text_beyond_ascii_is_kept():
+    assert parse(Say, {"what": "Größe 😀"}).what == "Größe 😀"
+
+
+@pytest.mark.parametrize("what", [2**53 + 1, -(2**53) - 1, 10**400, [2**64]])
+def test_an_integer_that_readers_would_round_is_refused(what: JsonValue):
+    with pytest.raises(MalformedRequestError, match=r"beyond 2\^53"):
+        parse(Say, {"what": what})
+
+
+def test_an_integer_up_to_2_to_the_53_is_kept():
+    assert parse(Say, {"what": [2**53, -(2**53)]}).what == [2**53, -(2**53)]
+
+
+@pytest.mark.parametrize("what", [float("nan"), float("inf"), [-float("inf")]])
+def test_a_number_that_is_not_finite_is_refused(what: JsonValue):
+    with pytest.raises(MalformedRequestError, match="not finite"):
+        parse(Say, {"what": what})
+
+
+def test_every_faulty_field_is_named():
+    with pytest.raises(MalformedRequestError) as refused:
+        parse(RegisterActor, {"kind": "robot", "nickname": "x"})
+    assert refused.value.status == 422
+    faults = refused.value.facts["errors"]
+    assert faults == [
+        {"field": "name", "problem": "Field required"},
+        {
+            "field": "kind",
+            "problem": "Input should be 'human', 'agent' or 'service_account'",
+        },
+        {"field": "nickname", "problem": "Extra inputs are not permitted"},
+    ]
+    assert "name: Field required; kind: Input should be" in str(refused.value)
+
+
+def test_a_field_inside_another_is_named_by_its_path():
+    with pytest.raises(MalformedRequestError) as refused:
+        parse(RegisterActor, {"name": "x", "identities": [{"issuer": "i"}]})
+    assert refused.value.facts["errors"] == [
+        {"field": "identities.0.subject", "problem": "Field required"}
+    ]
+
+
+SECRET = "zq-private-zq"
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        (RegisterActor, {"name": [SECRET]}),
+        (RegisterActor, {"name": SECRET * 100}),
+        (RegisterActor, {"name": "x", "kind": SECRET}),
+        (RegisterActor, {"name": "x", "email": {"is": SECRET}}),
+        (RegisterActor, {"name": "x", "identities": [{"issuer": SECRET, "subject": [SECRET]}]}),
+        (RegisterActor, {"name": f"{SECRET}\x00"}),
+        (RegisterActor, {"name": f"{SECRET}\ud800"}),
+        (RegisterVisit, {"policy_id": SECRET, "planned_start_at": SECRET}),
+        (RegisterVisit, {"planned_start_at": f"2030-01-01T00:00:00{SECRET}"}),
+    ],
+)
+def test_a_refusal_never_repeats_the_value(command: type[Command], arguments: dict[str, object]):
+    with pytest.raises(MalformedRequestError) as refused:
+        parse(command, arguments)
+    assert SECRET not in str(refused.value)
+    assert SECRET not in str(refused.value.facts)
+
+
+def test_the_text_tells_ten_faults_and_the_facts_all():
+    with pytest.raises(MalformedRequestError) as refused:
+        parse(Say, {f"f{n}": n for n in range(12)})
+    assert str(refused.value).count("Extra inputs") == 10
+    errors = refused.value.facts["errors"]
+    assert isinstance(errors, list)
+    assert len(errors) == 12  # pyright: ignore[reportUnknownArgumentType]
+
+
+def test_an_id_is_found_or_not():
+    id = UUID(int=1)
+    assert parse_id({"zone_id": str(id)}, "zone_id") == id
+    for arguments in ({}, {"zone_id": "x"}, {"zone_id": 1}, {"zone_id": None}, {"zone_id": [1]}):
+        assert parse_id(arguments, "zone_id") is None

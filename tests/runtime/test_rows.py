@@ -1,0 +1,214 @@
+"""A list row is a fold of one stream, and survives being stored as JSON."""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from beamkeep.app import CATALOGUE
+from beamkeep.contexts.access.actor import (
+    ActorDeactivated,
+    ActorIdentityBound,
+    ActorProfileForgotten,
+    ActorRegistered,
+)
+from beamkeep.contexts.trust.conduit import ConduitDefined
+from beamkeep.contexts.trust.policy import PolicyDefined, PolicyGrantAdded, PolicyGrantRevoked
+from beamkeep.contexts.trust.surface import SurfaceDefined
+from beamkeep.contexts.trust.visit import (
+    VisitAborted,
+    VisitArrived,
+    VisitCompleted,
+    VisitHeld,
+    VisitRegistered,
+    VisitResumed,
+    VisitStarted,
+    VisitSurfaceControlTaken,
+    VisitType,
+)
+from beamkeep.contexts.trust.zone import ZoneDefined
+from beamkeep.kernel import ActorKind, Event, ObjectScope, SurfaceKind
+from beamkeep.runtime.codec import Codec
+from beamkeep.runtime.rows import Row, RowFold
+from beamkeep.runtime.store import Recorded
+
+ID, OWNER, STRANGER = UUID(int=1), UUID(int=9), UUID(int=8)
+A, B, C = UUID(int=10), UUID(int=11), UUID(int=12)
+START = datetime(2030, 1, 1, tzinfo=UTC)
+CODEC = Codec(CATALOGUE.aggregates.values())
+VIEWS = {view.name: view for view in CATALOGUE.views}
+
+
+def at(hours: int) -> datetime:
+    return START + timedelta(hours=hours)
+
+
+VISIT = VisitRegistered(
+    at(0), ID, A, B, VisitType.STAFF, at(24), at(48), C, {"proposal": "P1", "cycle": "2"}
+)
+STREAMS: dict[str, Sequence[Event]] = {
+    "actor": [
+        ActorRegistered(at(0), ID, ActorKind.HUMAN),
+        ActorIdentityBound(at(1), ID, "https://idp"),
+        ActorDeactivated(at(2), ID),
+        ActorProfileForgotten(at(3), ID),
+    ],
+    "zone": [ZoneDefined(at(0), ID, "Hutch é")],
+    "conduit": [ConduitDefined(at(0), ID, "Entry", A, B)],
+    "surface": [SurfaceDefined(at(0), ID, "Console", SurfaceKind.HTTP, A)],
+    "policy": [
+        PolicyDefined(at(0), ID, "Team", A, None, (A, C), ("get_zone", "*"), ObjectScope.OWN),
+        PolicyGrantAdded(at(1), ID, B),
+        PolicyGrantRevoked(at(2), ID, A, "left"),
+    ],
+    "visit": [
+        VISIT,
+        VisitArrived(at(1), ID),
+        VisitSurfaceControlTaken(at(2), ID, B),
+        VisitStarted(at(3), ID),
+        VisitHeld(at(4), ID, "beam lost"),
+        VisitResumed(at(5), ID),
+        VisitCompleted(at(6), ID),
+    ],
+}
+
+
+def rows(name: str, events: Sequence[Event]) -> list[Row]:
+    """The row after each event."""
+    fold, row, found = RowFold(VIEWS[name], CODEC), None, list[Row]()
+    for version, event in enumerate(events, 1):
+        stored = CODEC.encode(event, version, UUID(int=version))
+        recorded = Recorded(version, stored.event_type, stored.schema_version, stored.payload)
+        row = fold.after(row, recorded, OWNER if version == 1 else STRANGER)
+        found.append(row)
+    return found
+
+
+def dumped(name: str, events: Sequence[Event]) -> dict[str, Any]:
+    return json.loads(RowFold(VIEWS[name], CODEC).dump(rows(name, events)[-1]))
+
+
+def test_every_view_has_a_stream_here():
+    assert VIEWS.keys() == STREAMS.keys()
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_row_is_loaded_as_it_was_dumped_after_every_event(name: str):
+    fold = RowFold(VIEWS[name], CODEC)
+    for row in rows(name, STREAMS[name]):
+        stored = fold.dump(row)
+        assert fold.load(row.version, stored) == row
+        assert fold.dump(fold.load(row.version, stored)) == stored
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_row_follows_on_from_one_that_was_loaded(name: str):
+    fold, events = RowFold(VIEWS[name], CODEC), STREAMS[name]
+    row: Row | None = None
+    for version, event in enumerate(events, 1):
+        stored = CODEC.encode(event, version, UUID(int=version))
+        recorded = Recorded(version, stored.event_type, stored.schema_version, stored.payload)
+        row = fold.after(row, recorded, OWNER)
+        row = fold.load(row.version, fold.dump(row))
+    assert row == rows(name, events)[-1]
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_the_owner_is_whoever_wrote_the_first_event(name: str):
+    assert {row.owner_id for row in rows(name, STREAMS[name])} == {OWNER}
+
+
+def test_an_actor_as_its_list_shows_it():
+    assert dumped("actor", STREAMS["actor"]) == {
+        "actor_id": str(ID),
+        "kind": "human",
+        "active": False,
+        "owner_id": str(OWNER),
+        "created_at": "2030-01-01T00:00:00Z",
+        "deactivated_at": "2030-01-01T02:00:00Z",
+    }
+
+
+def test_a_policy_as_its_list_shows_it():
+    assert dumped("policy", STREAMS["policy"]) == {
+        "policy_id": str(ID),
+        "name": "Team",
+        "conduit_id": str(A),
+        "surface_id": None,
+        "permitted_principal_ids": [str(B), str(C)],
+        "permitted_commands": ["*", "get_zone"],
+        "object_scope": "Own",
+        "owner_id": str(OWNER),
+        "created_at": "2030-01-01T00:00:00Z",
+        "updated_at": "2030-01-01T02:00:00Z",
+    }
+
+
+def test_a_visit_as_its_list_shows_it():
+    assert dumped("visit", STREAMS["visit"]) == {
+        "visit_id": str(ID),
+        "policy_id": str(A),
+        "parent_surface_id": str(B),
+        "type": "staff",
+        "planned_start_at": "2030-01-02T00:00:00Z",
+        "planned_end_at": "2030-01-03T00:00:00Z",
+        "parent_id": str(C),
+        "external_refs": {"cycle": "2", "proposal": "P1"},
+        "status": "Completed",
+        "controlling": True,
+        "last_status_reason": "beam lost",
+        "owner_id": str(OWNER),
+        "created_at": "2030-01-01T00:00:00Z",
+        "arrived_at": "2030-01-01T01:00:00Z",
+        "started_at": "2030-01-01T03:00:00Z",
+        "ended_at": "2030-01-01T06:00:00Z",
+    }
+
+
+def test_a_milestone_ahead_is_null():
+    found = dumped("visit", [VISIT])
+    times = {name: found[name] for name in ("created_at", "arrived_at", "started_at", "ended_at")}
+    assert times == {
+        "created_at": "2030-01-01T00:00:00Z",
+        "arrived_at": None,
+        "started_at": None,
+        "ended_at": None,
+    }
+
+
+def test_a_visit_is_over_whichever_way_it_ends():
+    aborted = [*STREAMS["visit"][:-1], VisitAborted(at(7), ID, "leak")]
+    assert dumped("visit", aborted)["ended_at"] == "2030-01-01T07:00:00Z"
+
+
+def test_a_policy_just_defined_was_updated_then():
+    assert dumped("policy", STREAMS["policy"][:1])["updated_at"] == "2030-01-01T00:00:00Z"
+
+
+FACETS = {
+    "actor": {"kind=human", "active=false"},
+    "zone": set[str](),
+    "conduit": {f"source_zone_id={A}", f"target_zone_id={B}"},
+    "surface": {"kind=HTTP", f"conduit_id={A}"},
+    "policy": {
+        f"conduit_id={A}",
+        f"permitted_principal_id={B}",
+        f"permitted_principal_id={C}",
+    },
+    "visit": {
+        "status=Completed",
+        f"parent_surface_id={B}",
+        "type=staff",
+        f"parent_id={C}",
+        f"policy_id={A}",
+    },
+}
+
+
+@pytest.mark.parametrize("name", FACETS)
+def test_what_a_filter_finds_a_row_by(name: str):
+    state = rows(name, STREAMS[name])[-1].state
+    assert set(VIEWS[name].facets_of(state)) == FACETS[name]

@@ -1,0 +1,85 @@
+"""The service in memory, reached over HTTP without a network."""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+from starlette.types import ASGIApp
+
+from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.kernel import Catalogue, Operation
+from beamkeep.runtime.service import Service
+from beamkeep.runtime.telemetry import Telemetry
+from beamkeep.surfaces.edge import Edge
+from beamkeep.surfaces.limits import Limits
+from beamkeep.surfaces.rest import application
+from tests.support.service import ISSUER, call, memory_service
+from tests.support.static_verifier import StaticVerifier
+
+RESOURCE = "https://beamkeep.test"
+ADA = "ada"
+GENEROUS = Limits(
+    per_principal_rate=1e9, per_principal_burst=1e9, per_address_rate=1e9, per_address_burst=1e9
+)
+
+
+async def always_ready() -> str | None:
+    """Nothing is missing."""
+    return None
+
+
+class RestClient:
+    """Calls by name, as Ada, who may do everything, unless told otherwise."""
+
+    def __init__(self, http: httpx2.AsyncClient, catalogue: Catalogue, store: MemoryStore) -> None:
+        self.http, self.catalogue, self.store = http, catalogue, store
+
+    async def send(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        token: str | None = ADA,
+        params: Mapping[str, Any] | None = None,
+        content: bytes | None = None,
+        **headers: str,
+    ) -> httpx2.Response:
+        """Make one call, whatever comes of it; `content` replaces the body."""
+        row = self.catalogue.named[name]
+        rest = {n: v for n, v in arguments.items() if n not in row.route.fields}
+        sent = {n.replace("_", "-"): value for n, value in headers.items()}
+        if token:
+            sent["authorization"] = f"Bearer {token}"
+        path = row.route.path.format(**arguments)
+        if not isinstance(row, Operation):
+            return await self.http.get(path, params={**rest, **(params or {})}, headers=sent)
+        if content is not None:
+            sent["content-type"] = "application/json"
+            return await self.http.post(path, content=content, params=params, headers=sent)
+        return await self.http.post(path, json=rest, params=params, headers=sent)
+
+    async def do(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
+        """Make one call that must succeed."""
+        answer = await self.send(name, arguments, **options)
+        assert answer.is_success, (name, answer.status_code, answer.text)
+        return answer.json() if answer.content else None
+
+
+def rest_application(service: Service, limits: Limits = GENEROUS) -> ASGIApp:
+    """The service over HTTP, for the tokens `ada`, `bob` and `stranger`."""
+    telemetry = Telemetry()
+    edge = Edge(StaticVerifier("ada", "bob", "stranger"), None, limits, RESOURCE)
+    return application(
+        service, edge, ready=always_ready, metrics=telemetry.exposition, telemetry=telemetry
+    )
+
+
+@asynccontextmanager
+async def rest_client(limits: Limits = GENEROUS) -> AsyncGenerator[RestClient]:
+    """A fresh deployment with Ada, who may do everything, and Bob, who may do nothing."""
+    service, store = await memory_service()
+    bob = {"name": "Bob", "identities": [{"issuer": ISSUER, "subject": "bob"}]}
+    await call(service, "register_actor", bob)
+    transport = httpx2.ASGITransport(rest_application(service, limits))
+    async with httpx2.AsyncClient(transport=transport, base_url=RESOURCE) as http:
+        yield RestClient(http, service.catalogue, store)

@@ -1,0 +1,237 @@
+"""Given what happened, when a command, then events and rows, or a refusal."""
+
+from collections import defaultdict
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from types import ModuleType
+from typing import Any, Self
+from uuid import UUID
+
+import pytest
+from pydantic import ValidationError
+
+from beamkeep.contexts import OPERATIONS, QUESTIONS
+from beamkeep.contexts.trust import seeded
+from beamkeep.kernel import (
+    ActorKind,
+    Aggregate,
+    Beside,
+    Call,
+    Catalogue,
+    Command,
+    Delete,
+    Event,
+    Insert,
+    Listing,
+    Operation,
+    Refusal,
+    Replace,
+    SurfaceKind,
+    Table,
+    View,
+    record,
+)
+from beamkeep.runtime.service import Service
+from tests.support.service import ISSUER, call
+
+CATALOGUE = Catalogue(OPERATIONS, QUESTIONS)
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+LATER = datetime(2030, 1, 2, tzinfo=UTC)
+ME = UUID(int=9)
+NEW = UUID(int=1)
+CALL = Call(ME, ActorKind.HUMAN, NOW, NEW)
+ABSENT = UUID(int=404)
+
+REACHED: set[tuple[str, str]] = set()
+"""Every operation and refusal that some scenario met, and `then` for a success."""
+
+
+class Past:
+    """What happened before, as a rule may read it: streams folded, rows in place."""
+
+    def __init__(self, parts: Iterable[Event | Beside]) -> None:
+        self.operation_names = frozenset(CATALOGUE.named)
+        self._streams: dict[tuple[str, UUID], list[Event]] = defaultdict(list)
+        self._tables: dict[str, dict[tuple[object, ...], Any]] = defaultdict(dict)
+        for part in parts:
+            match part:
+                case Event():
+                    aggregate = CATALOGUE.streams[type(part)]
+                    id: UUID = getattr(part, aggregate.id_field)
+                    self._streams[aggregate.name, id].append(part)
+                case Insert(table, row) | Replace(table, row):
+                    key = tuple(getattr(row, column) for column in table.key)
+                    self._tables[table.name][key] = row
+                case Delete(table, key):
+                    self._tables[table.name].pop(key)
+
+    def has(self, insert: Insert) -> bool:
+        """Whether the key of a row is taken."""
+        key = tuple(getattr(insert.row, column) for column in insert.table.key)
+        return key in self._tables[insert.table.name]
+
+    async def one[S](self, of: Aggregate[S, Any, Any], id: UUID) -> S:
+        if (of.name, id) not in self._streams:
+            raise of.absent
+        first, *rest = self._streams[of.name, id]
+        state = of.begin(first)
+        for event in rest:
+            state = of.evolve(state, event)
+        return state
+
+    async def many[S](self, of: Aggregate[S, Any, Any], ids: Iterable[UUID]) -> Mapping[UUID, S]:
+        return {id: await self.one(of, id) for id in ids}
+
+    async def matching(self, of: View[Any], query: Listing) -> tuple[UUID, ...]:
+        raise NotImplementedError("no rule decides on a list yet")
+
+    async def rows[R](self, of: Table[R], **where: object) -> tuple[R, ...]:
+        return tuple(
+            row
+            for row in self._tables[of.name].values()
+            if all(_equals(getattr(row, column), wanted) for column, wanted in where.items())
+        )
+
+
+class Scenario:
+    """One past and one command; `then` and `refused` say what must come of it."""
+
+    def __init__(
+        self, operations: Sequence[Operation], history: Iterable[Event | Beside] = ()
+    ) -> None:
+        self._operations = {operation.command: operation for operation in operations}
+        self._past = Past(history)
+
+    def when(self, command: Command, *, given: object = None, call: Call = CALL) -> Self:
+        """The command; what its rule is given is read from the past unless it is told here."""
+        self._operation = self._operations[type(command)]
+        self._command, self._given, self._call = command, given, call
+        return self
+
+    def then(self, *expected: Event | Beside) -> None:
+        """These events and rows, in this order."""
+        assert self._decide() == list(expected)
+        REACHED.add((self._operation.name, "then"))
+
+    def refused(self, refusal: type[Refusal], saying: str = "") -> Refusal:
+        """This refusal, which the operation declares or every change has."""
+        operation = self._operation
+        implied = () if operation.genesis else (operation.aggregate.absent,)
+        assert refusal in (*operation.refusals, *implied), (
+            f"{operation.name} does not declare {refusal.__name__}"
+        )
+        with pytest.raises(Refusal) as refused:
+            self._decide()
+        assert type(refused.value) is refusal
+        assert saying in str(refused.value)
+        REACHED.add((operation.name, refusal.__name__))
+        return refused.value
+
+    def _decide(self) -> list[Event | Beside]:
+        operation, past = self._operation, self._past
+        arguments: list[Any] = [self._command]
+        if not operation.genesis:
+            id: UUID = getattr(self._command, operation.aggregate.id_field)
+            arguments.insert(0, _result(past.one(operation.aggregate, id)))
+        if operation.given and self._given is None:
+            arguments.append(_result(operation.given(*arguments, past)))
+        elif operation.given:
+            arguments.append(self._given)
+        outcome = list(operation.rule(*arguments, self._call))
+        for part in outcome:
+            if isinstance(part, Insert) and part.loser and past.has(part):
+                raise part.loser
+        return outcome
+
+
+@record
+class Example:
+    """A command that a matrix tries from every state, and what its rule is given."""
+
+    command: Command
+    given: object = None
+
+
+def matrix[S](
+    operations: Sequence[Operation],
+    values: Iterable[object],
+    examples: Sequence[Example],
+    build_state: Callable[[Any], S],
+    read_axis: Callable[[S], object],
+    expected: str,
+) -> None:
+    """Run every example from every state and compare with a table a reader can check by eye."""
+    declared = {operation.command: operation for operation in operations}
+    columns = [(declared[type(example.command)], example) for example in examples]
+    found = [[operation.name for operation, _ in columns]]
+    for value in values:
+        cells = [_moved(*column, build_state(value), read_axis) for column in columns]
+        found.append([str(value), *cells])
+    assert found == [line.split() for line in expected.strip().splitlines()]
+
+
+def misshapen(command: type[Command], field: str, **arguments: object) -> None:
+    """The command cannot even be put into words: one of its fields has the wrong shape."""
+    with pytest.raises(ValidationError) as error:
+        command(**arguments)
+    assert {fault["loc"][0] for fault in error.value.errors()} == {field}
+
+
+def run_sentences(module: ModuleType) -> None:
+    """Run every test of a module that needs nothing but itself, so that `REACHED` is full."""
+    for name, test in vars(module).items():
+        if name.startswith("test_"):
+            test()
+
+
+async def enrol(
+    service: Service, subject: str, *commands: str, scope: str = "All", issuer: str = ISSUER
+) -> UUID:
+    """Register a person with this login, permitted these commands on the HTTP surface."""
+    login = {"issuer": issuer, "subject": subject}
+    made = await call(service, "register_actor", {"name": subject, "identities": [login]})
+    if commands:
+        await permit(service, made.id, *commands, scope=scope)
+    return made.id
+
+
+async def permit(service: Service, principal_id: UUID, *commands: str, scope: str = "All") -> UUID:
+    """Define a policy on the HTTP surface for one principal."""
+    policy = {
+        "name": "Test",
+        "conduit_id": str(seeded.ENTRY),
+        "surface_id": str(seeded.SURFACES[SurfaceKind.HTTP]),
+        "permitted_principal_ids": [str(principal_id)],
+        "permitted_commands": list(commands),
+        "object_scope": scope,
+    }
+    made = await call(service, "define_policy", policy)
+    return made.id
+
+
+def _equals(value: object, wanted: object) -> bool:
+    return value in wanted if isinstance(wanted, set | frozenset) else value == wanted
+
+
+def _moved[S](
+    operation: Operation, example: Example, state: S, read_axis: Callable[[S], object]
+) -> str:
+    given = [example.given] if operation.given else []
+    try:
+        outcome = operation.rule(state, example.command, *given, CALL)
+    except operation.refusals:
+        return "-"
+    own = operation.aggregate
+    for part in outcome:
+        if isinstance(part, Event) and getattr(part, own.id_field) == getattr(state, "id"):  # noqa: B009
+            state = own.evolve(state, part)
+    return str(read_axis(state))
+
+
+def _result[T](reading: "Coroutine[Any, Any, T] | Any") -> T:
+    """What a read of the past finds; the past is all in memory, so it never waits."""
+    try:
+        reading.send(None)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("the read waits for something")

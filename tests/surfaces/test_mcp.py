@@ -1,0 +1,738 @@
+"""Every operation and question as a tool, spoken to with the SDK's own client."""
+
+import asyncio
+import json
+import re
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+from uuid import uuid4
+
+import httpx2
+import jsonschema_rs
+import mcp_types as types
+import pytest
+import structlog.testing
+import uvicorn
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from pydantic import BaseModel
+from starlette.types import ASGIApp, Message, Scope
+from tests.support.service import ISSUER, by, call, memory_service
+
+from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.app import CATALOGUE
+from beamkeep.contexts.trust import seeded
+from beamkeep.contexts.trust.zone import ZoneNotFoundError
+from beamkeep.kernel import Command, Operation, Question, Refusal, SurfaceKind
+from beamkeep.runtime.admission import Admission, Caller, UnauthorizedError
+from beamkeep.runtime.dispatch import IdempotencyConflictError, PreconditionFailedError
+from beamkeep.runtime.parsing import MalformedRequestError
+from beamkeep.runtime.service import Service
+from beamkeep.runtime.telemetry import Telemetry
+from beamkeep.runtime.tokens import InvalidTokenError, MissingTokenError, VerifiedPrincipal
+from beamkeep.surfaces.edge import Edge
+from beamkeep.surfaces.limits import (
+    DeadlineExceededError,
+    InternalError,
+    Limits,
+    TooManyRequestsError,
+)
+from beamkeep.surfaces.mcp import UnknownToolError, http_app, server
+from beamkeep.surfaces.problem import problem
+from beamkeep.surfaces.rest import application
+from beamkeep.surfaces.tools import INSTRUCTIONS, ChangeEnvelope, tool
+
+pytestmark = pytest.mark.anyio
+
+GOLDEN = Path(__file__).with_name("tools.sha256")
+REGENERATE = ".venv/bin/python -m tests.surfaces.test_mcp > tests/surfaces/tools.sha256"
+NOW, BEFORE = "2026-07-28", "2025-11-25"
+MCP = SurfaceKind.MCP_STREAMABLE_HTTP
+
+
+async def identify(scope: Scope, transport: SurfaceKind) -> Caller:
+    """Whoever the token says: its text is the subject."""
+    credentials = dict(scope["headers"]).get(b"authorization")
+    if credentials is None:
+        raise MissingTokenError
+    subject = credentials.decode().removeprefix("Bearer ")
+    if subject == "expired":
+        raise InvalidTokenError
+    surface = dict(scope["headers"]).get(b"x-surface-id")
+    return by(subject, transport, selected_surface=surface and surface.decode())
+
+
+def app(service: Service, **more: Any) -> ASGIApp:
+    hosts, origins = ["127.0.0.1:*"], ["https://console.test"]
+    return http_app(service, identify, allowed_hosts=hosts, allowed_origins=origins, **more)
+
+
+@asynccontextmanager
+async def listening(application: ASGIApp) -> AsyncGenerator[str]:
+    config = uvicorn.Config(application, port=0, log_level="error", lifespan="off", ws="none")
+    running = uvicorn.Server(config)
+    serving = asyncio.create_task(running.serve())
+    while not running.started:
+        await asyncio.sleep(0.005)
+    port = running.servers[0].sockets[0].getsockname()[1]
+    try:
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        running.should_exit = True
+        await serving
+
+
+@asynccontextmanager
+async def client(url: str, subject: str = "ada", mode: str = NOW) -> AsyncGenerator[Client]:
+    headers = {"authorization": f"Bearer {subject}"}
+    async with (
+        httpx2.AsyncClient(headers=headers) as http,
+        Client(streamable_http_client(url, http_client=http), mode=mode) as connected,
+    ):
+        yield connected
+
+
+@pytest.fixture(scope="module")
+async def kept() -> tuple[Service, MemoryStore]:
+    return await memory_service()
+
+
+@pytest.fixture(scope="module")
+def service(kept: tuple[Service, MemoryStore]) -> Service:
+    return kept[0]
+
+
+@pytest.fixture(scope="module")
+async def url(service: Service) -> AsyncGenerator[str]:
+    async with listening(app(service)) as url:
+        yield url
+
+
+@pytest.fixture(params=[NOW, "legacy"])
+async def ada(request: pytest.FixtureRequest, url: str) -> AsyncGenerator[Client]:
+    async with client(url, mode=request.param) as connected:
+        yield connected
+
+
+async def grant(service: Service, subject: str, *commands: str) -> str:
+    """Register a principal who may call these and nothing else, by MCP."""
+    login = {"issuer": ISSUER, "subject": subject}
+    answered = await call(service, "register_actor", {"name": subject, "identities": [login]})
+    policy = {
+        "name": subject,
+        "conduit_id": str(seeded.ENTRY),
+        "surface_id": str(seeded.SURFACES[MCP]),
+        "permitted_principal_ids": [str(answered.id)],
+        "permitted_commands": list(commands),
+        "object_scope": "Own",
+    }
+    defined = await call(service, "define_policy", policy)
+    return str(defined.id)
+
+
+def body_of(result: types.CallToolResult | types.InputRequiredResult) -> dict[str, Any]:
+    """What was answered, which content and structured content say alike."""
+    assert isinstance(result, types.CallToolResult)
+    first = result.content[0]
+    assert isinstance(first, types.TextContent)
+    assert json.loads(first.text) == result.structured_content
+    return result.structured_content
+
+
+def meta_of(result: types.CallToolResult | types.InputRequiredResult) -> dict[str, Any]:
+    assert isinstance(result, types.CallToolResult)
+    return {k: v for k, v in (result.meta or {}).items() if "/" not in k}
+
+
+def refused_with(
+    result: types.CallToolResult | types.InputRequiredResult, refusal: Refusal
+) -> None:
+    assert isinstance(result, types.CallToolResult)
+    assert result.is_error
+    assert body_of(result) == problem(refusal)
+
+
+async def zone(connected: Client, **more: Any) -> str:
+    return body_of(await connected.call_tool("define_zone", {"name": "Hutch", **more}))["zone_id"]
+
+
+# The list of tools
+
+
+async def test_an_administrator_sees_every_row_of_the_catalogue_in_its_order(ada: Client):
+    shown = await ada.list_tools()
+    assert [t.name for t in shown.tools] == list(CATALOGUE.named)
+
+
+async def test_a_principal_sees_only_what_it_may_call(service: Service, url: str):
+    await grant(service, "bob", "list_zones", "define_zone")
+    async with client(url, "bob") as bob:
+        assert [t.name for t in (await bob.list_tools()).tools] == ["define_zone", "list_zones"]
+
+
+async def test_a_revoked_grant_empties_the_list_at_once(service: Service, url: str):
+    policy_id = await grant(service, "carol", "list_zones")
+    found = json.loads((await call(service, "get_policy", {"policy_id": policy_id})).body)
+    (principal_id,) = found["permitted_principal_ids"]
+    async with client(url, "carol") as carol:
+        revoked = {
+            "policy_id": policy_id,
+            "permitted_principal_id": principal_id,
+            "reason": "left",
+        }
+        await call(service, "revoke_grant", revoked)
+        assert (await carol.list_tools()).tools == []
+
+
+async def test_two_principals_at_once_never_see_each_others_tools(service: Service, url: str):
+    await grant(service, "dan", "list_zones")
+    async with client(url, "dan") as dan, client(url) as ada:
+        for _ in range(10):
+            lists = await asyncio.gather(dan.list_tools(), ada.list_tools())
+            assert [len(each.tools) for each in lists] == [1, len(CATALOGUE.named)]
+
+
+async def test_the_list_is_not_for_shared_caches(url: str):
+    async with client(url) as connected:
+        shown = await connected.list_tools()
+        assert (shown.cache_scope, shown.ttl_ms) == ("private", 0)
+
+
+def golden() -> str:
+    rows = [
+        tool(row).model_dump(by_alias=True, exclude_none=True) for row in CATALOGUE.named.values()
+    ]
+    texts = {"instructions": INSTRUCTIONS, **{row["name"]: row for row in rows}}
+    return "".join(
+        f"{sha256(json.dumps(text, sort_keys=True).encode()).hexdigest()}  {name}\n"
+        for name, text in texts.items()
+    )
+
+
+def test_the_texts_and_schemas_of_the_tools_are_the_reviewed_ones():
+    changed = set(golden().splitlines()) ^ set(GOLDEN.read_text().splitlines())
+    assert not changed, f"read what changed, then: {REGENERATE}"
+
+
+@pytest.mark.parametrize("row", CATALOGUE.named.values(), ids=lambda row: row.name)
+def test_a_schema_stands_by_itself_and_takes_nothing_unknown(row: Operation | Question):
+    schema = tool(row).input_schema
+    jsonschema_rs.meta.validate(schema)
+    assert schema["type"] == "object"
+    assert schema["additionalProperties"] is False
+    assert set(row.route.fields) <= set(schema["required"] if row.route.fields else ())
+    own = {f"#/$defs/{name}" for name in schema.get("$defs", ())}
+    assert set(re.findall(r'"\$ref": "([^"]+)"', json.dumps(schema))) <= own
+
+
+class Tree(BaseModel):
+    title: str
+    branches: tuple["Tree", ...] = ()
+
+
+class PlantTree(Command):
+    tree: Tree
+
+
+def test_what_contains_itself_is_described_all_the_way_down():
+    row = CATALOGUE.named["define_zone"]
+    assert isinstance(row, Operation)
+    schema = tool(replace(row, command=PlantTree)).input_schema
+    whole = {"title": "oak", "branches": [{"title": "left", "branches": [{"title": "leaf"}]}]}
+    broken = {"title": "oak", "branches": [{"title": "left", "branches": [{"title": 1}]}]}
+    assert jsonschema_rs.is_valid(schema, {"tree": whole})
+    assert not jsonschema_rs.is_valid(schema, {"tree": broken})
+
+
+@pytest.mark.parametrize("row", CATALOGUE.operations, ids=lambda row: row.name)
+def test_no_command_has_a_field_of_the_name_every_operation_takes(row: Operation):
+    assert row.command.model_fields.keys().isdisjoint(ChangeEnvelope.model_fields)
+
+
+@pytest.mark.parametrize(
+    ("name", "read_only", "destructive"),
+    [
+        ("list_zones", True, False),
+        ("define_zone", False, False),
+        ("start_visit", False, False),
+        ("abort_visit", False, True),
+        ("forget_actor", False, True),
+        ("revoke_grant", False, True),
+    ],
+)
+def test_hints_are_honest(name: str, read_only: bool, destructive: bool):
+    hints = tool(CATALOGUE.named[name]).annotations
+    assert hints is not None
+    assert (hints.read_only_hint, hints.destructive_hint) == (read_only, destructive)
+    assert hints.idempotent_hint is read_only
+
+
+# Calls
+
+
+async def test_what_is_created_can_be_read(ada: Client):
+    created = await ada.call_tool("define_zone", {"name": "Hutch"})
+    zone_id = body_of(created)["zone_id"]
+    assert meta_of(created)["version"] == 1
+    shown = await ada.call_tool("get_zone", {"zone_id": zone_id})
+    assert body_of(shown)["name"] == "Hutch"
+    assert meta_of(shown) == {"version": 1}
+    token = meta_of(created)["position_token"]
+    listed = await ada.call_tool("list_zones", {"min_token": token, "limit": 100})
+    assert zone_id in {item["zone_id"] for item in body_of(listed)["items"]}
+
+
+async def test_a_model_reads_the_version_and_the_token_in_the_content(ada: Client):
+    created = await ada.call_tool("define_zone", {"name": "Hutch"})
+    assert isinstance(created, types.CallToolResult)
+    last = created.content[-1]
+    assert isinstance(last, types.TextContent)
+    assert json.loads(last.text) == meta_of(created)
+
+
+async def test_a_change_answers_an_empty_object(ada: Client, service: Service):
+    actor = await ada.call_tool("register_actor", {"name": "Eve"})
+    actor_id = body_of(actor)["actor_id"]
+    changed = await ada.call_tool("deactivate_actor", {"actor_id": actor_id, "if_match": 1})
+    assert body_of(changed) == {}
+    assert meta_of(changed)["version"] == 2
+
+
+async def test_a_change_of_another_version_is_refused(ada: Client):
+    actor_id = body_of(await ada.call_tool("register_actor", {"name": "Eve"}))["actor_id"]
+    changed = await ada.call_tool("deactivate_actor", {"actor_id": actor_id, "if_match": 7})
+    refused_with(changed, PreconditionFailedError("It is at version 1."))
+
+
+async def test_a_refusal_is_the_problem_rest_answers(ada: Client):
+    nothing = str(uuid4())
+    refusal = ZoneNotFoundError(f"There is no zone {nothing}.")
+    refused_with(await ada.call_tool("get_zone", {"zone_id": nothing}), refusal)
+
+
+async def test_what_is_not_granted_is_refused_like_on_any_surface(service: Service, url: str):
+    await grant(service, "erin", "list_zones")
+    async with client(url, "erin") as erin:
+        refused_with(await erin.call_tool("define_zone", {"name": "Hutch"}), UnauthorizedError())
+
+
+async def test_whoever_may_not_call_is_not_told_what_is_malformed(service: Service, url: str):
+    await grant(service, "frank", "list_zones")
+    async with client(url, "frank") as frank:
+        for arguments in ({"unknown": 1}, {"dry_run": "perhaps"}, {}):
+            refused_with(await frank.call_tool("define_zone", arguments), UnauthorizedError())
+
+
+async def test_an_unknown_tool_is_refused_as_such(ada: Client):
+    refused_with(await ada.call_tool("launch_rocket", {}), UnknownToolError())
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "field"),
+    [
+        ("define_zone", {"name": "Hutch", "colour": "red"}, "colour"),
+        ("define_zone", {}, "name"),
+        ("define_zone", {"name": 7}, "name"),
+        ("define_zone", {"name": "Hutch", "dry_run": "yes"}, "dry_run"),
+        ("define_zone", {"name": "Hutch", "if_match": 1}, "if_match"),
+        ("define_zone", {"name": "Hutch", "idempotency_key": 5}, "idempotency_key"),
+        ("define_zone", {"name": "Hutch", "idempotency_key": "a b"}, "idempotency key"),
+        ("deactivate_actor", {"actor_id": str(uuid4()), "if_match": 0}, "if_match"),
+        ("get_zone", {}, "zone_id"),
+        ("get_zone", {"zone_id": "no id"}, "zone_id"),
+        ("get_zone", {"zone_id": 5}, "zone_id"),
+        ("list_zones", {"limit": 1000}, "limit"),
+        ("list_zones", {"dry_run": True}, "dry_run"),
+    ],
+)
+async def test_arguments_are_checked_by_us(
+    ada: Client, name: str, arguments: dict[str, Any], field: str
+):
+    result = await ada.call_tool(name, arguments)
+    assert body_of(result)["code"] == MalformedRequestError.__name__
+    assert field in body_of(result)["detail"]
+
+
+@pytest.mark.parametrize("version", [NOW, BEFORE])
+async def test_a_number_that_is_none_is_refused_though_the_sdk_reads_it(url: str, version: str):
+    asked = message("tools/call", version, name="list_zones", arguments={"limit": "here"})
+    changes = {"mcp_protocol_version": version, "mcp_method": "tools/call"}
+    headers = head(mcp_name="list_zones", content_type="application/json", **changes)
+    async with httpx2.AsyncClient() as http:
+        text = json.dumps(asked).replace('"here"', "NaN")
+        response = await http.post(url, content=text, headers=headers)
+    refusal = MalformedRequestError("A number is not finite.")
+    assert response.json()["result"]["structuredContent"] == problem(refusal)
+
+
+async def test_a_question_ignores_an_idempotency_key(ada: Client):
+    result = await ada.call_tool("list_zones", {"idempotency_key": "k"})
+    assert "items" in body_of(result)
+
+
+async def test_an_idempotency_key_replays_the_first_answer(ada: Client):
+    first = await ada.call_tool("define_zone", {"name": "Hutch", "idempotency_key": "k1"})
+    again = await ada.call_tool("define_zone", {"name": "Hutch", "idempotency_key": "k1"})
+    assert body_of(first) == body_of(again)
+    assert meta_of(again) == {"replayed": True}
+    other = await ada.call_tool("define_zone", {"name": "Other", "idempotency_key": "k1"})
+    refused_with(other, IdempotencyConflictError())
+
+
+async def test_a_dry_run_answers_events_and_writes_nothing(
+    ada: Client, kept: tuple[Service, MemoryStore]
+):
+    before = body_of(await ada.call_tool("list_zones", {"limit": 100}))
+    told = body_of(await ada.call_tool("define_zone", {"name": "Hutch", "dry_run": True}))
+    assert [event["event_type"] for event in told["events"]] == ["ZoneDefined"]
+    assert body_of(await ada.call_tool("list_zones", {"limit": 100})) == before
+
+
+async def test_a_call_arrives_at_the_surface_of_its_transport(service: Service, url: str):
+    async with client(url) as connected:
+        zone_id = await zone(connected)
+        history = body_of(await connected.call_tool("get_zone_history", {"zone_id": zone_id}))
+    assert history["items"][0]["surface_id"] == str(seeded.SURFACES[MCP])
+
+
+async def test_a_failure_is_logged_once_and_nothing_of_it_is_told(
+    kept: tuple[Service, MemoryStore], monkeypatch: pytest.MonkeyPatch
+):
+    service, store = kept
+
+    async def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("the password is swordfish")
+
+    async def caller(_: object) -> Caller:
+        return by("ada", MCP)
+
+    for mode in (NOW, "legacy"):
+        async with Client(server(service, caller), mode=mode) as connected:
+            with structlog.testing.capture_logs() as logs, monkeypatch.context() as broken:
+                broken.setattr(store, "open", fail)
+                result = await connected.call_tool("define_zone", {"name": "Hutch"})
+                with pytest.raises(MCPError) as listed:
+                    await connected.list_tools()
+        refused_with(result, InternalError())
+        assert listed.value.data == problem(InternalError())
+        failures = [line for line in logs if line["event"] == "call failed"]
+        assert [line["method"] for line in failures] == ["tools/call", "tools/list"]
+
+
+async def test_a_call_does_not_list_the_tools_first(url: str, monkeypatch: pytest.MonkeyPatch):
+    listed: list[Caller] = []
+
+    async def permitted(_: Admission, caller: Caller, catalogue: object) -> frozenset[str]:
+        listed.append(caller)
+        return frozenset()
+
+    monkeypatch.setattr(Admission, "permitted", permitted)
+    async with client(url) as connected:
+        await zone(connected)
+    assert listed == []
+
+
+async def test_calls_are_counted_by_name_surface_and_outcome(service: Service):
+    telemetry = Telemetry()
+    async with listening(app(service, telemetry=telemetry)) as url, client(url) as connected:
+        await zone(connected)
+        await connected.call_tool("get_zone", {"zone_id": str(uuid4())})
+    told = telemetry.exposition().decode()
+    assert 'beamkeep_calls_total{name="define_zone",outcome="2xx",surface="' in told
+    assert 'outcome="ZoneNotFoundError",surface="MCP_STREAMABLE_HTTP"' in told
+
+
+# The transport
+
+
+def message(method: str, version: str = NOW, **params: Any) -> dict[str, Any]:
+    meta: dict[str, object] = {
+        "io.modelcontextprotocol/protocolVersion": version,
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+
+
+def head(**changes: str | None) -> dict[str, str]:
+    headers = {
+        "authorization": "Bearer ada",
+        "accept": "application/json, text/event-stream",
+        "mcp-protocol-version": NOW,
+        "mcp-method": "tools/list",
+    }
+    for name, value in changes.items():
+        headers[name.replace("_", "-")] = value or ""
+    return {name: value for name, value in headers.items() if value}
+
+
+async def post(url: str, body: object = None, **changes: str | None) -> httpx2.Response:
+    async with httpx2.AsyncClient() as http:
+        return await http.post(url, json=body or message("tools/list"), headers=head(**changes))
+
+
+async def test_a_plain_post_is_answered_with_json_and_mints_no_session(url: str):
+    response = await post(url, mcp_session_id="stolen")
+    assert response.status_code == 200
+    assert response.headers["content-type"] == "application/json"
+    assert "mcp-session-id" not in response.headers
+    assert response.json()["result"]["tools"]
+
+
+async def test_a_legacy_handshake_mints_no_session_either(url: str):
+    params = {
+        "protocolVersion": BEFORE,
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    }
+    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+    response = await post(url, body, mcp_protocol_version=None, mcp_method=None)
+    assert response.json()["result"]["protocolVersion"] == BEFORE
+    assert "mcp-session-id" not in response.headers
+
+
+async def test_the_server_says_what_it_speaks(url: str):
+    response = await post(url, message("server/discover"), mcp_method="server/discover")
+    assert response.json()["result"]["supportedVersions"] == [NOW]
+    assert response.json()["result"]["instructions"] == INSTRUCTIONS
+
+
+async def test_without_a_token_there_is_a_bare_challenge(url: str):
+    response = await post(url, authorization=None)
+    assert response.status_code == 401
+    assert response.headers["www-authenticate"] == "Bearer"
+    assert response.headers["content-type"] == "application/problem+json"
+    assert response.json() == problem(MissingTokenError())
+
+
+@pytest.mark.parametrize("version", [NOW, BEFORE])
+@pytest.mark.parametrize(
+    ("method", "params"), [("tools/list", {}), ("tools/call", {"name": "list_zones"})]
+)
+@pytest.mark.parametrize("subject", ["expired", "stranger"])
+async def test_a_bad_token_and_one_of_nobody_we_know_are_challenged_alike(
+    url: str, subject: str, method: str, params: dict[str, Any], version: str
+):
+    response = await post(
+        url,
+        message(method, version, **params),
+        authorization=f"Bearer {subject}",
+        mcp_protocol_version=version,
+        mcp_method=method,
+        mcp_name=params.get("name"),
+    )
+    assert response.status_code == 401
+    assert response.headers["www-authenticate"] == 'Bearer error="invalid_token"'
+    assert response.json() == problem(InvalidTokenError())
+
+
+async def test_a_refusal_is_sent_the_way_the_edge_sends_it(service: Service):
+    def sent(refusal: Refusal, scope: Scope) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+        return refusal.status, [(b"www-authenticate", b"as the edge")], b""
+
+    async with listening(app(service, on_refusal=sent)) as url:
+        response = await post(url, authorization=None)
+    assert response.headers["www-authenticate"] == "as the edge"
+
+
+class Verifier:
+    """Takes the token's text for the subject."""
+
+    async def verify(self, token: str) -> VerifiedPrincipal:
+        return VerifiedPrincipal(ISSUER, token, 2e9)
+
+
+@asynccontextmanager
+async def beside_rest(service: Service, limits: Limits) -> AsyncGenerator[str]:
+    """The whole of what is served over HTTP, put together as a deployment does."""
+    edge = Edge(Verifier(), None, limits, "https://beamkeep.test")
+
+    async def ready() -> None:
+        return None
+
+    tools = http_app(
+        service,
+        edge.identify,
+        allowed_hosts=["127.0.0.1:*"],
+        allowed_origins=[],
+        on_refusal=lambda refusal, _: edge.refused(refusal, MCP),
+        in_flight=edge.in_flight,
+        limits=limits,
+    )
+    whole = application(service, edge, ready=ready, metrics=lambda: b"", mcp=tools)
+    async with listening(whole) as url:
+        yield url
+
+
+async def test_beside_rest_it_is_guarded_by_the_same_edge(service: Service):
+    async with beside_rest(service, Limits()) as url:
+        refused = await post(url, authorization=None)
+        assert refused.headers["www-authenticate"] == (
+            'Bearer resource_metadata="https://beamkeep.test'
+            '/.well-known/oauth-protected-resource/mcp"'
+        )
+        async with client(url) as connected:
+            await zone(connected)
+
+
+async def test_no_principal_calls_more_at_once_than_the_edge_lets_it(service: Service):
+    async with beside_rest(service, Limits(concurrent_per_principal=0)) as url:
+        response = await post(url)
+    assert response.status_code == 429
+    assert response.json() == problem(TooManyRequestsError())
+
+
+@pytest.mark.parametrize("version", [NOW, BEFORE])
+async def test_a_foreign_origin_is_refused(url: str, version: str):
+    for origin, status in (
+        ("https://evil.test", 403),
+        ("null", 403),
+        ("https://console.test", 200),
+    ):
+        response = await post(
+            url, message("tools/list", version), origin=origin, mcp_protocol_version=version
+        )
+        assert response.status_code == status
+
+
+async def test_a_foreign_host_is_refused(url: str):
+    assert (await post(url, host="evil.test")).status_code == 421
+
+
+@pytest.mark.parametrize(
+    "change", [{"origin": "https://evil.test"}, {"host": "evil.test"}, {"authorization": None}]
+)
+async def test_who_and_from_where_are_settled_before_a_byte_of_the_body_is_read(
+    service: Service, change: dict[str, str | None]
+):
+    async def receive() -> Message:
+        raise AssertionError("the body was read")
+
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    headers = {**head(), "host": "127.0.0.1:80", "content-type": "application/json"} | {
+        name: value or "" for name, value in change.items()
+    }
+    raw = [(name.encode(), value.encode()) for name, value in headers.items() if value]
+    scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": raw}
+    await app(service)(scope, receive, send)
+    assert sent[0]["status"] in {401, 403, 421}
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
+@pytest.mark.parametrize("version", [NOW, BEFORE, None])
+async def test_only_post_is_served(url: str, method: str, version: str | None):
+    async with httpx2.AsyncClient() as http:
+        headers = head(mcp_protocol_version=version)
+        response = await http.request(method, url, headers=headers, timeout=5)
+    assert response.status_code == 405
+    assert response.headers["allow"] == "POST"
+
+
+@pytest.mark.parametrize(
+    ("body", "changes", "status", "code"),
+    [
+        (message("tools/list"), {"mcp_method": "tools/call"}, 400, -32020),
+        (message("tools/list"), {"mcp_method": None}, 400, -32020),
+        (
+            message("tools/call", name="list_zones"),
+            {"mcp_method": "tools/call", "mcp_name": "forget_actor"},
+            400,
+            -32020,
+        ),
+        (message("tools/list", "2031-01-01"), {"mcp_protocol_version": "2031-01-01"}, 400, -32022),
+        (message("tools/list", "2031-01-01"), {}, 400, -32020),
+        (message("no/such"), {"mcp_method": "no/such"}, 404, -32601),
+        ([message("tools/list")], {}, 400, -32600),
+    ],
+)
+async def test_what_contradicts_itself_or_is_not_spoken_here_is_refused(
+    url: str, body: object, changes: dict[str, str | None], status: int, code: int
+):
+    response = await post(url, body, **changes)
+    assert (response.status_code, response.json()["error"]["code"]) == (status, code)
+
+
+@pytest.mark.parametrize("version", [BEFORE, None])
+async def test_older_revisions_can_be_turned_off(service: Service, version: str | None):
+    async with listening(app(service, legacy=False)) as url:
+        response = await post(url, mcp_protocol_version=version)
+        assert response.status_code == 400
+        error = response.json()["error"]
+        assert (error["code"], error["data"]["supported"]) == (-32022, [NOW])
+        assert (await post(url)).status_code == 200
+
+
+async def test_a_body_beyond_the_limit_is_not_read(service: Service):
+    async with listening(app(service, limits=Limits(body_bytes=500))) as url:
+        response = await post(url, message("tools/list", padding="x" * 1000))
+    assert response.status_code == 413
+
+
+async def test_a_call_that_takes_too_long_is_given_up(
+    kept: tuple[Service, MemoryStore], monkeypatch: pytest.MonkeyPatch
+):
+    service, store = kept
+
+    async def stall(*_: object) -> None:
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(store, "open", stall)
+    for version in (NOW, BEFORE):
+        async with listening(app(service, limits=Limits(deadline_seconds=0.2))) as url:
+            body = message("tools/list", version)
+            response = await post(url, body, mcp_protocol_version=version)
+        assert response.json() == problem(DeadlineExceededError())
+
+
+async def test_stdio_asks_who_calls_anew_for_every_call(tmp_path: Path):
+    script = tmp_path / "serve.py"
+    script.write_text(
+        dedent("""
+        import asyncio
+        from beamkeep.kernel import SurfaceKind
+        from beamkeep.runtime.tokens import InvalidTokenError
+        from beamkeep.surfaces.mcp import serve_stdio
+        from tests.support.service import by, memory_service
+
+        left = iter(range(3))
+
+        async def caller():
+            if next(left, None) is None:
+                raise InvalidTokenError
+            return by("ada", SurfaceKind.MCP_STDIO)
+
+        async def main():
+            service, _ = await memory_service()
+            await serve_stdio(service, caller)
+
+        asyncio.run(main())
+        """)
+    )
+    root = str(Path(__file__).parents[2])
+    parameters = StdioServerParameters(
+        command=sys.executable, args=[str(script)], env={"PYTHONPATH": root}, cwd=root
+    )
+    async with Client(parameters, mode="auto") as connected:
+        shown = await connected.list_tools()
+        assert [t.name for t in shown.tools] == list(CATALOGUE.named)
+        zone_id = await zone(connected)
+        history = body_of(await connected.call_tool("get_zone_history", {"zone_id": zone_id}))
+        stdio = str(seeded.SURFACES[SurfaceKind.MCP_STDIO])
+        assert history["items"][0]["surface_id"] == stdio
+        refused_with(await connected.call_tool("list_zones", {}), InvalidTokenError())
+        with pytest.raises(MCPError) as refused:
+            await connected.list_tools(cache_mode="bypass")
+        assert refused.value.data == problem(InvalidTokenError())
+
+
+if __name__ == "__main__":
+    sys.stdout.write(golden())

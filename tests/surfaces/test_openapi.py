@@ -1,0 +1,209 @@
+"""The OpenAPI document says what the service does, and the page that shows it stays at home."""
+
+import json
+import re
+from collections.abc import AsyncGenerator, Iterator
+from functools import cache
+from importlib.resources import files
+from typing import Any, cast
+from uuid import uuid4
+
+import httpx2
+import jsonschema_rs
+import pytest
+from tests.support.examples import EXAMPLES
+from tests.support.rest_client import RestClient, rest_client
+
+from beamkeep import surfaces
+from beamkeep.app import CATALOGUE
+from beamkeep.kernel import Operation, Question
+from beamkeep.surfaces.openapi import describe, document_text
+
+pytestmark = pytest.mark.anyio
+
+ROWS = [*CATALOGUE.operations, *CATALOGUE.questions]
+DOCUMENT = describe(CATALOGUE)
+NAMED = "{0.name}".format
+type Row = Operation | Question
+
+
+@pytest.fixture
+async def rest() -> AsyncGenerator[RestClient]:
+    async with rest_client() as client:
+        yield client
+
+
+def described(row: Row) -> dict[str, Any]:
+    return DOCUMENT["paths"][row.route.path][row.route.method.lower()]
+
+
+def resolved(value: dict[str, Any]) -> dict[str, Any]:
+    """What a reference stands for."""
+    while "$ref" in value:
+        found: Any = DOCUMENT
+        for part in value["$ref"].removeprefix("#/").split("/"):
+            found = found[part]
+        value = found
+    return value
+
+
+@cache
+def validator(schema: str) -> jsonschema_rs.Draft202012Validator:
+    whole = {**json.loads(schema), "components": DOCUMENT["components"]}
+    return jsonschema_rs.Draft202012Validator(whole, validate_formats=True)
+
+
+def require_documented(row: Row, answer: httpx2.Response) -> None:
+    """Fail unless status, media type, headers and body are as the document says."""
+    responses = described(row)["responses"]
+    assert str(answer.status_code) in responses, (row.name, answer.status_code)
+    response = resolved(responses[str(answer.status_code)])
+    if not answer.content:
+        assert "content" not in response
+    else:
+        schema = response["content"][answer.headers["content-type"]]["schema"]
+        validator(json.dumps(schema)).validate(answer.json())
+    for name in ("etag", "location", "position-token", "www-authenticate", "retry-after"):
+        if name in answer.headers:
+            assert name in {header.lower() for header in response["headers"]}
+
+
+def test_every_operation_and_question_is_described_once_by_its_name():
+    found = [
+        operation["operationId"]
+        for methods in DOCUMENT["paths"].values()
+        for operation in methods.values()
+    ]
+    assert sorted(found) == sorted(CATALOGUE.named)
+    assert DOCUMENT["openapi"] == "3.1.0"
+    assert DOCUMENT["components"]["securitySchemes"] == {
+        "bearer": {"type": "http", "scheme": "bearer"}
+    }
+
+
+@pytest.mark.parametrize("row", ROWS, ids=NAMED)
+def test_the_parameters_are_those_of_the_call(row: Row):
+    parameters = [resolved(parameter) for parameter in described(row)["parameters"]]
+    found = {(parameter["in"], parameter["name"]) for parameter in parameters}
+    assert len(found) == len(parameters)
+    assert {name for where, name in found if where == "path"} == set(row.route.fields)
+    model = row.command if isinstance(row, Operation) else row.query
+    own = model.model_fields.keys() - set(row.route.fields)
+    if isinstance(row, Operation):
+        body = described(row).get("requestBody")
+        sent = body and body["content"]["application/json"]["schema"]["properties"]
+        assert set(sent or ()) == own
+        assert {name for where, name in found if where == "query"} == {"dry_run"}
+        assert {("header", "Idempotency-Key"), ("header", "If-Match")} <= found
+    else:
+        assert {name for where, name in found if where == "query"} == own
+    assert ("header", "X-Surface-Id") in found
+
+
+@pytest.mark.parametrize("row", ROWS, ids=NAMED)
+def test_every_refusal_of_a_call_is_told_under_its_status(row: Row):
+    responses = described(row)["responses"]
+    for refusal in row.refusals:
+        response = resolved(responses[str(refusal.status)])
+        assert refusal.__name__ in response["description"]
+        schema = response["content"]["application/problem+json"]["schema"]
+        assert refusal.__name__ in schema["allOf"][1]["properties"]["code"]["enum"]
+    expected = {"400", "401", "403", "414", "422", "429", "431", "500", "503"}
+    if isinstance(row, Operation):
+        expected |= {"200", "408", "409", "412", "413", "415", "201" if row.genesis else "204"}
+    if row.aggregate.id_field in row.route.fields:
+        expected.add("404")
+    assert expected <= responses.keys()
+
+
+def schemas_in(value: object) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        members = cast("dict[str, Any]", value)
+        if isinstance(members.get("schema"), dict):
+            yield members["schema"]
+        for each in members.values():
+            yield from schemas_in(each)
+    elif isinstance(value, list):
+        for each in cast("list[object]", value):
+            yield from schemas_in(each)
+
+
+def test_every_schema_is_a_schema_and_every_reference_leads_somewhere():
+    schemas = [*schemas_in(DOCUMENT), *DOCUMENT["components"]["schemas"].values()]
+    assert len(schemas) > len(ROWS)
+    for schema in schemas:
+        assert jsonschema_rs.meta.is_valid({**schema, "$schema": SCHEMA_DIALECT})
+    for where in set(re.findall(r'"\$ref": "([^"]+)"', json.dumps(DOCUMENT))):
+        assert resolved({"$ref": where})
+
+
+SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def test_nothing_is_defined_that_nothing_refers_to():
+    used = set(re.findall(r'"\$ref": "#/components/([^"]+)"', json.dumps(DOCUMENT)))
+    parts = DOCUMENT["components"]
+    defined = {f"{kind}/{name}" for kind in parts for name in parts[kind]}
+    assert defined - {"securitySchemes/bearer"} == used
+
+
+def test_the_text_is_the_same_every_time():
+    text = document_text(CATALOGUE)
+    assert text == document_text.__wrapped__(CATALOGUE)
+    assert text.endswith("}\n")
+    assert json.loads(text) == DOCUMENT
+
+
+@pytest.mark.parametrize("row", ROWS, ids=NAMED)
+async def test_what_is_answered_has_the_documented_shape(row: Row, rest: RestClient):
+    arguments = await EXAMPLES[row.name](rest.do)
+    answers = [await rest.send(row.name, arguments, token) for token in ("ada", "bob", "x", None)]
+    answers.append(await rest.send(row.name, arguments | {"odd": "1"}))
+    answers.append(await rest.send(row.name, arguments, x_surface_id="nowhere"))
+    if row.route.fields:
+        arguments |= {field: str(uuid4()) for field in row.route.fields}
+        answers.append(await rest.send(row.name, arguments))
+    if isinstance(row, Operation):
+        arguments = await EXAMPLES[row.name](rest.do)
+        answers.append(await rest.send(row.name, arguments, params={"dry_run": "true"}))
+    for answer in answers:
+        require_documented(row, answer)
+    assert answers[0].is_success
+    assert answers[-1].status_code == (
+        200 if isinstance(row, Operation) else answers[-1].status_code
+    )
+
+
+async def test_a_list_that_shows_something_has_the_documented_shape(rest: RestClient):
+    for row in CATALOGUE.questions:
+        if row.about is None:
+            await rest.do(
+                f"get_{row.aggregate.noun}", await EXAMPLES[f"get_{row.aggregate.noun}"](rest.do)
+            )
+            answer = await rest.send(row.name, {})
+            assert answer.json()["items"]
+            require_documented(row, answer)
+
+
+async def test_the_denials_of_a_conduit_have_the_documented_shape(rest: RestClient):
+    await rest.send("list_zones", {}, token="bob")
+    answer = await rest.send(
+        "list_conduit_denials", {"conduit_id": "00000000-0000-7000-8000-000000000020"}
+    )
+    assert answer.json()["items"]
+    row = CATALOGUE.named["list_conduit_denials"]
+    require_documented(row, answer)
+
+
+async def test_the_document_and_the_page_are_served(rest: RestClient):
+    assert (await rest.http.get("/openapi.json")).text == document_text(CATALOGUE)
+    page = await rest.http.get("/docs")
+    assert page.headers["content-security-policy"] == "default-src 'self' 'unsafe-inline'"
+    assert "/openapi.json" in page.text
+
+
+def test_the_page_refers_to_no_other_host():
+    page = files(surfaces).joinpath("docs.html").read_text()
+    assert not re.findall(r"""https?:|["'(]//|@import|url\(""", page)
+    links = re.findall(r"""(?:src|href)=["']([^"']*)""", page)
+    assert {link for link in links if not link.startswith(("/", "data:,", "#"))} == set()

@@ -1,0 +1,402 @@
+"""What every operation and every question does alike over HTTP."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+import httpx2
+import pytest
+from structlog.testing import capture_logs
+from tests.support.examples import EXAMPLES
+from tests.support.rest_client import GENEROUS, RESOURCE, RestClient, rest_client
+
+from beamkeep.app import CATALOGUE
+from beamkeep.contexts.trust.seeded import SURFACES
+from beamkeep.kernel import Catalogue, Operation, Question, Route, SurfaceKind
+from beamkeep.runtime.store import Opened, Opening
+from beamkeep.surfaces.routes import MethodNotAllowedError, RouteNotFoundError, Routes
+
+pytestmark = pytest.mark.anyio
+
+ROWS = [*CATALOGUE.operations, *CATALOGUE.questions]
+COMMANDS = [*CATALOGUE.operations]
+CHANGES = [row for row in COMMANDS if not row.genesis]
+ABOUT_ONE = [row for row in ROWS if row.aggregate.id_field in row.route.fields]
+NAMED = "{0.name}".format
+NOTHING = "00000000-0000-7000-8000-ffffffffffff"
+MCP_SURFACE = str(SURFACES[SurfaceKind.MCP_STREAMABLE_HTTP])
+DEEP = b'{"a":' * 80 + b"1" + b"}" * 80
+
+
+@pytest.fixture
+async def rest() -> AsyncGenerator[RestClient]:
+    async with rest_client() as client:
+        yield client
+
+
+def refused(answer: httpx2.Response, status: int, code: str) -> dict[str, Any]:
+    """The problem body, after checking that it is this one."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem = answer.json()
+    assert {"type", "title", "status", "detail", "code"} <= problem.keys()
+    assert (problem["status"], problem["code"]) == (status, code)
+    assert problem["type"] == f"urn:beamkeep:refusal:{code}"
+    return problem
+
+
+def test_every_operation_and_question_has_an_example():
+    assert EXAMPLES.keys() == CATALOGUE.named.keys()
+
+
+@pytest.mark.parametrize("row", ROWS, ids=NAMED)
+async def test_the_example_is_answered(row: Operation | Question, rest: RestClient):
+    arguments = await EXAMPLES[row.name](rest.do)
+    answer = await rest.send(row.name, arguments)
+    match row:
+        case Operation(genesis=True):
+            assert answer.status_code == 201
+            new_id = answer.json()[row.aggregate.id_field]
+            shown = await rest.http.get(
+                answer.headers["location"], headers={"authorization": "Bearer ada"}
+            )
+            assert shown.json()[row.aggregate.id_field] == new_id
+            assert shown.headers["etag"] == answer.headers["etag"] == '"1"'
+        case Operation():
+            assert (answer.status_code, answer.content) == (204, b"")
+            shown = await rest.send(f"get_{row.aggregate.noun}", arguments_of_get(row, arguments))
+            assert shown.headers["etag"] == answer.headers["etag"] != '"1"'
+        case Question():
+            assert answer.status_code == 200
+    if isinstance(row, Operation):
+        assert answer.headers["position-token"] == str(rest.store.position)
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def arguments_of_get(row: Operation, arguments: dict[str, Any]) -> dict[str, Any]:
+    return {row.aggregate.id_field: arguments[row.aggregate.id_field]}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=NAMED)
+async def test_a_call_without_token_is_challenged(row: Operation | Question, rest: RestClient):
+    answer = await rest.send(row.name, anything(row), token=None)
+    refused(answer, 401, "MissingTokenError")
+    metadata = f'resource_metadata="{RESOURCE}/.well-known/oauth-protected-resource"'
+    assert answer.headers["www-authenticate"] == f"Bearer {metadata}"
+
+
+@pytest.mark.parametrize("token", ["forged", "stranger"])
+@pytest.mark.parametrize("row", ROWS, ids=NAMED)
+async def test_a_token_that_is_bad_or_of_nobody_known_is_challenged(
+    row: Operation | Question, token: str, rest: RestClient
+):
+    answer = await rest.send(row.name, anything(row), token=token, x_surface_id="nowhere")
+    refused(answer, 401, "InvalidTokenError")
+    assert answer.headers["www-authenticate"].startswith('Bearer error="invalid_token", resource_')
+
+
+@pytest.mark.parametrize("row", ROWS, ids=NAMED)
+async def test_whoever_lacks_a_policy_learns_only_that(row: Operation | Question, rest: RestClient):
+    broken = anything(row) | dict.fromkeys(row.route.fields, "no-uuid")
+    answer = await rest.send(row.name, broken, "bob", content=b"{", params={"odd": "1"})
+    refused(answer, 403, "UnauthorizedError")
+    assert "www-authenticate" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "surface", ["nowhere", str(uuid4()), "00000000-0000-7000-8000-000000000032"]
+)
+@pytest.mark.parametrize("row", ROWS, ids=NAMED)
+async def test_a_wrong_surface_is_refused_before_the_policy_is_asked(
+    row: Operation | Question, surface: str, rest: RestClient
+):
+    answer = await rest.send(row.name, anything(row), "bob", x_surface_id=surface)
+    refused(answer, 400, "InvalidSurfaceIdError")
+
+
+@pytest.mark.parametrize("row", ROWS, ids=NAMED)
+async def test_an_unknown_field_is_refused_before_the_object_is_looked_for(
+    row: Operation | Question, rest: RestClient
+):
+    problem = refused(
+        await rest.send(row.name, anything(row) | {"odd": "1"}), 422, "MalformedRequestError"
+    )
+    assert "odd" in {fault["field"] for fault in problem["errors"]}
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.route.fields], ids=NAMED)
+async def test_an_id_in_the_path_that_is_no_uuid_is_refused(
+    row: Operation | Question, rest: RestClient
+):
+    arguments = await EXAMPLES[row.name](rest.do)
+    for field in row.route.fields:
+        answer = await rest.send(row.name, arguments | {field: "1"})
+        refused(answer, 422, "MalformedRequestError")
+
+
+@pytest.mark.parametrize("row", ABOUT_ONE, ids=NAMED)
+async def test_an_id_of_nothing_is_not_found(row: Operation | Question, rest: RestClient):
+    arguments = await EXAMPLES[row.name](rest.do)
+    arguments[row.aggregate.id_field] = str(uuid4())
+    answer = await rest.send(row.name, arguments, if_match='"99"')
+    refused(answer, 404, row.aggregate.absent.__name__)
+
+
+@pytest.mark.parametrize("row", CHANGES, ids=NAMED)
+async def test_a_change_of_another_version_is_refused_and_writes_nothing(
+    row: Operation, rest: RestClient
+):
+    arguments = await EXAMPLES[row.name](rest.do)
+    before = rest.store.position
+    answer = await rest.send(row.name, arguments, if_match='"99"')
+    refused(answer, 412, "PreconditionFailedError")
+    assert rest.store.position == before
+    shown = await rest.send(f"get_{row.aggregate.noun}", arguments_of_get(row, arguments))
+    assert (await rest.send(row.name, arguments, if_match=shown.headers["etag"])).is_success
+
+
+@pytest.mark.parametrize("row", COMMANDS, ids=NAMED)
+async def test_a_dry_run_says_what_would_be_written_and_writes_nothing(
+    row: Operation, rest: RestClient
+):
+    arguments = await EXAMPLES[row.name](rest.do)
+    before, tables = rest.store.position, filled_tables(rest)
+    rehearsed = await rest.send(
+        row.name, arguments, params={"dry_run": "true"}, idempotency_key="once"
+    )
+    assert rehearsed.status_code == 200
+    assert "etag" not in rehearsed.headers
+    assert (rest.store.position, filled_tables(rest)) == (before, tables)
+    done = await rest.send(row.name, arguments, params={"dry_run": "false"}, idempotency_key="once")
+    assert done.is_success
+    assert "idempotency-replayed" not in done.headers
+    assert events_after(rest, before.position) == [
+        event["event_type"] for event in rehearsed.json()["events"]
+    ]
+
+
+def filled_tables(rest: RestClient) -> dict[str, dict[Any, Any]]:
+    return {name: dict(rows) for name, rows in rest.store.tables.items() if rows}
+
+
+def events_after(rest: RestClient, position: int) -> list[str]:
+    found = [e for stream in rest.store.streams.values() for e in stream]
+    found.sort(key=lambda envelope: envelope.position)
+    return [e.recorded.event_type for e in found if e.position.position > position]
+
+
+@pytest.mark.parametrize("row", COMMANDS, ids=NAMED)
+async def test_the_same_key_has_one_effect_and_one_answer(row: Operation, rest: RestClient):
+    arguments = await EXAMPLES[row.name](rest.do)
+    first = await rest.send(row.name, arguments, idempotency_key="once")
+    after = rest.store.position
+    again = await rest.send(row.name, arguments, idempotency_key="once")
+    assert rest.store.position == after
+    assert "idempotency-replayed" not in first.headers
+    assert again.headers["idempotency-replayed"] == "true"
+    assert (first.status_code, first.content) == (again.status_code, again.content)
+    assert first.headers.get("location") == again.headers.get("location")
+
+
+@pytest.mark.parametrize("row", COMMANDS, ids=NAMED)
+async def test_the_same_key_for_another_request_is_refused(row: Operation, rest: RestClient):
+    arguments = await EXAMPLES[row.name](rest.do)
+    other = await EXAMPLES[row.name](rest.do)
+    if other == arguments:
+        other |= {"name": f"{other['name']} 2"}
+    await rest.do(row.name, arguments, idempotency_key="once")
+    before = rest.store.position
+    answer = await rest.send(row.name, other, idempotency_key="once")
+    refused(answer, 422, "IdempotencyConflictError")
+    assert rest.store.position == before
+
+
+@pytest.mark.parametrize("key", ["", "with blank", "x" * 256])
+async def test_a_key_that_is_not_visible_ascii_is_refused(key: str, rest: RestClient):
+    answer = await rest.send("define_zone", {"name": "Hutch"}, idempotency_key=key)
+    refused(answer, 422, "MalformedRequestError")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"{",
+        b"[]",
+        b'"x"',
+        b"\xff",
+        b'{"name": NaN}',
+        b"[" * 100_000,
+        b'{"a":' * 80 + b"1" + b"}" * 80,
+    ],
+    ids=["cut off", "list", "text", "no UTF-8", "NaN", "very deep", "deep"],
+)
+@pytest.mark.parametrize("row", COMMANDS, ids=NAMED)
+async def test_a_body_that_is_no_json_object_is_refused(
+    row: Operation, content: bytes, rest: RestClient
+):
+    answer = await rest.send(row.name, anything(row), content=content)
+    refused(answer, 422, "MalformedRequestError")
+
+
+@pytest.mark.parametrize("row", [row for row in COMMANDS if row.route.fields], ids=NAMED)
+async def test_a_body_that_repeats_the_path_is_refused(row: Operation, rest: RestClient):
+    arguments = await EXAMPLES[row.name](rest.do)
+    path = row.route.path.format(**arguments)
+    answer = await rest.http.post(path, json=arguments, headers={"authorization": "Bearer ada"})
+    refused(answer, 422, "MalformedRequestError")
+
+
+@pytest.mark.parametrize(
+    "query", ["dry_run=maybe", "dry_run=", "dry_run=true&dry_run=true", "odd=1", "dry_run=%ff"]
+)
+async def test_a_command_takes_no_other_query_than_dry_run(query: str, rest: RestClient):
+    answer = await rest.http.post(
+        f"/zones?{query}", json={"name": "Hutch"}, headers={"authorization": "Bearer ada"}
+    )
+    refused(answer, 422, "MalformedRequestError")
+
+
+@pytest.mark.parametrize("query", ["limit=1&limit=2", "limit=%ff", "limit=0", "as_of=1"])
+async def test_a_query_that_is_repeated_or_unreadable_is_refused(query: str, rest: RestClient):
+    answer = await rest.http.get(f"/zones?{query}", headers={"authorization": "Bearer ada"})
+    refused(answer, 422, "MalformedRequestError")
+
+
+async def test_a_query_that_repeats_the_path_is_refused(rest: RestClient):
+    arguments = await EXAMPLES["get_zone"](rest.do)
+    answer = await rest.send("get_zone", arguments, params=arguments)
+    refused(answer, 422, "MalformedRequestError")
+
+
+@pytest.mark.parametrize("path", sorted({row.route.path for row in ROWS}))
+async def test_an_address_names_the_methods_it_takes(path: str, rest: RestClient):
+    answer = await rest.http.request("PUT", path.replace("{", "").replace("}", ""))
+    refused(answer, 405, "MethodNotAllowedError")
+    methods = {row.route.method for row in ROWS if row.route.path == path}
+    assert answer.headers["allow"] == ", ".join(sorted(methods))
+
+
+@pytest.mark.parametrize("path", ["/", "/nowhere", "/zones/", "//zones", "/zones/1/2/3", "/mcp"])
+async def test_an_unknown_address_is_not_found_and_never_redirected(path: str, rest: RestClient):
+    refused(await rest.http.get(RESOURCE + path), 404, "RouteNotFoundError")
+
+
+async def test_an_escaped_slash_stays_within_its_segment(rest: RestClient):
+    refused(await rest.http.post("/visits/1%2Fstart"), 405, "MethodNotAllowedError")
+
+
+async def test_a_list_goes_on_where_its_page_ended(rest: RestClient):
+    for _ in range(3):
+        await rest.do("define_zone", {"name": "Hutch"})
+    token = str(rest.store.position)
+    seen: list[str] = []
+    page: dict[str, Any] = {"next_cursor": None}
+    while page["next_cursor"] or not seen:
+        cursor = {"cursor": page["next_cursor"]} if page["next_cursor"] else {}
+        page = await rest.do("list_zones", {"limit": "4", "min_token": token, **cursor})
+        seen += [item["zone_id"] for item in page["items"]]
+    assert len(seen) == len(set(seen)) == 6
+
+
+async def test_what_nobody_foresaw_is_told_without_its_words_and_logged_once(
+    rest: RestClient, monkeypatch: pytest.MonkeyPatch
+):
+    async def fails(opening: Opening) -> Opened:
+        raise RuntimeError("secret")
+
+    monkeypatch.setattr(rest.store, "open", fails)
+    correlation_id = str(uuid4())
+    with capture_logs() as lines:
+        answer = await rest.send("list_zones", {}, x_correlation_id=correlation_id)
+    refused(answer, 500, "InternalError")
+    assert "secret" not in answer.text
+    assert answer.headers["x-correlation-id"] == correlation_id
+    errors = [line for line in lines if line["log_level"] == "error"]
+    assert [str(line["correlation_id"]) for line in errors] == [correlation_id]
+
+
+async def test_a_call_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch):
+    async with rest_client(replace(GENEROUS, deadline_seconds=0.01)) as rest:
+
+        async def hangs(opening: Opening) -> Opened:
+            await asyncio.sleep(60)
+            raise AssertionError
+
+        monkeypatch.setattr(rest.store, "open", hangs)
+        answer = await rest.send("list_zones", {})
+    refused(answer, 503, "DeadlineExceededError")
+    assert answer.headers["retry-after"] == "1"
+
+
+async def test_one_line_per_call_says_what_happened_and_nothing_personal(rest: RestClient):
+    with capture_logs() as lines:
+        await rest.send("register_actor", {"name": "Grace", "email": "grace@lab.test"})
+        await rest.send("register_actor", {"name": " "})
+    assert [(line["name"], line["status"], line["outcome"]) for line in lines] == [
+        ("register_actor", 201, "2xx"),
+        ("register_actor", 400, "InvalidActorNameError"),
+    ]
+    assert not any(word in str(lines) for word in ("Grace", "grace", "ada"))
+
+
+async def test_calls_are_counted_by_name_surface_and_outcome(rest: RestClient):
+    await rest.do("define_zone", {"name": "Hutch"})
+    await rest.send("define_zone", {"name": " "})
+    text = (await rest.http.get("/metrics")).text
+    for outcome in ("2xx", "InvalidZoneNameError"):
+        labels = f'name="define_zone",outcome="{outcome}",surface="HTTP"'
+        assert f"beamkeep_calls_total{{{labels}}} 1.0" in text
+    assert 'beamkeep_call_seconds_count{name="define_zone"} 2.0' in text
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/health", "text/plain; charset=utf-8"),
+        ("/ready", "text/plain; charset=utf-8"),
+        ("/metrics", "text/plain; version=0.0.4; charset=utf-8"),
+        ("/openapi.json", "application/json"),
+        ("/docs", "text/html; charset=utf-8"),
+        ("/.well-known/oauth-protected-resource", "application/json"),
+        ("/.well-known/oauth-protected-resource/mcp", "application/json"),
+    ],
+)
+async def test_a_page_is_served_to_anyone_by_get_alone(path: str, kind: str, rest: RestClient):
+    answer = await rest.http.get(path)
+    assert (answer.status_code, answer.headers["content-type"]) == (200, kind)
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    refused(await rest.http.post(path), 405, "MethodNotAllowedError")
+
+
+async def test_the_metadata_names_the_resource(rest: RestClient):
+    for path in ("", "/mcp"):
+        answer = await rest.http.get(f"/.well-known/oauth-protected-resource{path}")
+        assert answer.json()["resource"] == RESOURCE + path
+
+
+def routes(*paths: str) -> Routes:
+    questions = CATALOGUE.questions[: len(paths)]
+    named = [
+        replace(q, route=Route("GET", p), about=None) for q, p in zip(questions, paths, strict=True)
+    ]
+    return Routes(Catalogue((), named))
+
+
+def test_a_literal_wins_over_a_placeholder_as_far_as_the_whole_path_goes():
+    found = routes("/zones/{zone_id}", "/zones/recent", "/zones/{zone_id}/{part}")
+    names = [question.name for question in CATALOGUE.questions]
+    assert found.find("GET", "/zones/recent")[0].name == names[1]
+    assert found.find("GET", "/zones/7") == (found.find("GET", "/zones/8")[0], {"zone_id": "7"})
+    row, values = found.find("GET", "/zones/recent/walls")
+    assert (row.name, values) == (names[2], {"zone_id": "recent", "part": "walls"})
+    with pytest.raises(RouteNotFoundError):
+        found.find("GET", "/zones")
+    with pytest.raises(MethodNotAllowedError):
+        found.find("HEAD", "/zones/recent")
+
+
+def anything(row: Operation | Question) -> dict[str, Any]:
+    """Arguments that fill the path and nothing else."""
+    return {field: str(uuid4()) for field in row.route.fields}
