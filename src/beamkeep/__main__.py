@@ -157,7 +157,7 @@ def mcp_stdio() -> None:
 def main() -> None:
     """Run one verb."""
     from beamkeep.contexts import CATALOGUE
-    from beamkeep.surfaces.cli import verbs
+    from beamkeep.client.verbs import verbs
 
     group = verbs(CATALOGUE)
     for command in (serve, work, migrate, check, rebuild, mcp_stdio):

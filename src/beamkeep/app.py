@@ -33,7 +33,7 @@ from beamkeep.contexts.access.profile import DEVELOPER, SYSTEM
 from beamkeep.contexts.trust import bootstrap, seeded
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.contexts.trust.surface import surfaces
-from beamkeep.kernel import ActorKind, Call, Catalogue, Refusal
+from beamkeep.kernel import ActorKind, Call, Catalogue, Refusal, SurfaceKind
 from beamkeep.runtime.admission import Admission
 from beamkeep.runtime.asking import Asker
 from beamkeep.runtime.codec import Codec
@@ -217,7 +217,7 @@ async def web(settings: Settings) -> AsyncGenerator[ASGIApp]:
             edge.identify,
             allowed_hosts=list(settings.mcp_allowed_hosts),
             allowed_origins=list(settings.mcp_allowed_origins),
-            on_refusal=lambda refusal, _: edge.refused(refusal),
+            on_refusal=lambda refusal, _: edge.refused(refusal, SurfaceKind.MCP_STREAMABLE_HTTP),
             in_flight=edge.in_flight,
             limits=edge.limits,
             telemetry=deployment.telemetry,

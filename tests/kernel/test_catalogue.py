@@ -256,3 +256,20 @@ def test_a_question_of_its_own_kind_names_its_shape():
     )
     assert (question.name, question.doc) == ("weigh_lamp", "Say how heavy a lamp is.")
     assert found(question) == []
+
+
+class ListColouredLamps(Listing):
+    """List lamps of one colour."""
+
+    colour: str | None = None
+
+
+def colours(lamp: object) -> tuple[str, ...]:
+    return ("red",)
+
+
+def test_a_filter_is_a_field_of_the_state_or_a_facet():
+    assert found(*reads("/lamps", lamps, ListColouredLamps)) == [
+        "list_coloured_lamps: colour is neither a field of its state nor a facet"
+    ]
+    assert found(*reads("/lamps", lamps, ListColouredLamps, facets={"colour": colours})) == []

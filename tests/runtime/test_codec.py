@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from beamkeep.app import CATALOGUE
+from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import Aggregate, Event, NotFound, Upcast, record
 from beamkeep.kernel.values import FreeText
 from beamkeep.runtime.codec import BrokenStreamError, Codec, encode

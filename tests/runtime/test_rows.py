@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from beamkeep.app import CATALOGUE
+from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import (
     ActorDeactivated,
     ActorIdentityBound,

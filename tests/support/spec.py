@@ -10,14 +10,13 @@ from uuid import UUID
 import pytest
 from pydantic import ValidationError
 
-from beamkeep.contexts import OPERATIONS, QUESTIONS
+from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import (
     ActorKind,
     Aggregate,
     Beside,
     Call,
-    Catalogue,
     Command,
     Delete,
     Event,
@@ -34,7 +33,6 @@ from beamkeep.kernel import (
 from beamkeep.runtime.service import Service
 from tests.support.service import ISSUER, call
 
-CATALOGUE = Catalogue(OPERATIONS, QUESTIONS)
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 LATER = datetime(2030, 1, 2, tzinfo=UTC)
 ME = UUID(int=9)

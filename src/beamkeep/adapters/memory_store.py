@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -59,9 +60,13 @@ class MemoryStore:
             principal_id = bound.actor_id if bound else None
         standing: Standing | None = self._table("principal_standing").get((principal_id,))
         grants: list[Grant] = [
-            grant
+            # A grant found for one command permits that command, however many more it names.
+            replace(grant, permitted_commands=(opening.command_name,))
+            if opening.command_name
+            else grant
             for grant in self._table("policy_grant").values()
-            if grant.principal_id == principal_id
+            if standing
+            and grant.principal_id == standing.principal_id
             and grant.conduit_id == opening.conduit_id
             and grant.surface_id == opening.surface_id
             and (
@@ -70,8 +75,8 @@ class MemoryStore:
             )
         ]
         remembered = None
-        if principal_id and opening.idempotency_key:
-            key = principal_id, opening.surface_id, opening.idempotency_key
+        if standing and opening.idempotency_key:
+            key = standing.principal_id, opening.surface_id, opening.idempotency_key
             remembered = self.remembered.get(key)
         stored = self.streams.get(opening.stream, []) if opening.stream else []
         return Opened(
@@ -196,8 +201,11 @@ class MemoryStore:
         for part in beside:
             rows = self._table(part.table.name)
             match part:
-                case Insert(table, row) | Replace(table, row):
+                case Insert(table, row):
                     rows[_key(table, row)] = row
+                case Replace(table, row):
+                    if (taken := _key(table, row)) in rows:
+                        rows[taken] = row
                 case Delete(_, key):
                     for taken in [taken for taken in rows if taken[: len(key)] == key]:
                         del rows[taken]

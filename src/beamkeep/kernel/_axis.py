@@ -19,6 +19,8 @@ class Axis[L: Hashable, E: Event]:
         """Refuse unless the event may happen now."""
         sources, _, refusal = self.moves[event]
         if now not in sources:
+            if isinstance(now, bool):
+                raise refusal(f"It is {'' if now else 'not '}{self.name}.")
             allowed = " or ".join(sorted(str(source) for source in sources))
             raise refusal(f"Its {self.name} is {now}; it must be {allowed}.")
 

@@ -75,6 +75,12 @@ def faults(operations: Sequence[Operation], questions: Sequence[Question]) -> It
             *question.query.model_fields,
         ):
             yield f"{question.name}: {question.about} is neither in its path nor in its query"
+        if isinstance(question.source, Many):
+            view = question.source.view
+            state = get_type_hints(get_type_hints(view.aggregate.begin)["return"])
+            for name in view.filters:
+                if name not in state and name not in view.facets:
+                    yield f"{question.name}: {name} is neither a field of its state nor a facet"
     for aggregate in {id(r.aggregate): r.aggregate for r in rows}.values():
         yield from _faults_of_events(aggregate)
 

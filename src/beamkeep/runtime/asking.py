@@ -1,6 +1,7 @@
 """The one path every question takes."""
 
 import asyncio
+import re
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -37,6 +38,8 @@ from .store import Envelope, EventStore, Position, ReadModel
 
 FRESHNESS_DEADLINE = 1.0
 FRESHNESS_STEP = 0.02
+# Eighteen digits are what a 64-bit integer always holds.
+POSITION_TOKEN = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
 
 
 class NotFreshYetError(Refusal):
@@ -134,7 +137,7 @@ class Asker:
     async def _many(self, asked: "_Asked", view: View[Any], joined: Joined | None) -> Found:
         page = asked.page
         assert isinstance(page, Listing)  # noqa: S101
-        if page.min_token:
+        if page.min_token is not None:
             await self._wait_until(view, page.min_token)
         place = self._place(asked)
         found = await self._lists.listing(
@@ -168,9 +171,9 @@ class Asker:
 
     def _place(self, asked: "_Asked") -> str | None:
         cursor = asked.page.cursor
-        return cursor and self._cursors.read(
-            cursor, asked.principal_id, asked.question.name, asked.filters
-        )
+        if cursor is None:
+            return None
+        return self._cursors.read(cursor, asked.principal_id, asked.question.name, asked.filters)
 
     def _page(self, asked: "_Asked", rows: Sequence[bytes], last: str | None) -> Found:
         cursor = last and self._cursors.write(
@@ -214,10 +217,10 @@ class _Asked:
 
 def parse_position(token: str) -> Position:
     """A position token as a place in the order of all events."""
-    tx, _, position = token.partition("-")
-    if not (tx.isdecimal() and position.isdecimal()):
+    found = POSITION_TOKEN.fullmatch(token)
+    if found is None:
         raise MalformedRequestError("min_token: it is not a Position-Token.")
-    return Position(int(tx), int(position))
+    return Position(int(found[1]), int(found[2]))
 
 
 def _known[T](value: T | None) -> T:

@@ -129,9 +129,10 @@ class Projector:
         while not stop.is_set():
             try:
                 if reviewed + REVIEW_EVERY < clock():
+                    # A review that fails is repeated later; the lists that are read go on.
+                    reviewed = clock()
                     shards = await lease()
                     await self.review()
-                    reviewed = clock()
                 moved = [await self.step(shard) for shard in shards]
                 pause = 0.0 if any(moved) else min(max(pause * 1.5, BUSY_PAUSE), LONGEST_PAUSE)
             except Exception:
@@ -205,6 +206,9 @@ class Projector:
         changed: dict[UUID, Row] = {}
         for event in own:
             row, recorded = rows.get(event.stream_id), event.recorded
+            if row and recorded.version <= row.version:
+                # Seen already: a bookmark starts at the furthest behind when the shards change.
+                continue
             if recorded.version != (row.version if row else 0) + 1:
                 raise BrokenStreamError(
                     f"{mine} {event.stream_id} came to version {recorded.version}"
@@ -215,8 +219,9 @@ class Projector:
         while len(rows) > KEPT_ROWS:
             rows.popitem(last=False)
         facets_of = fold.view.facets_of
+        # Sorted: a set remembers how it was built, and rows built anew must equal the old ones.
         return [
-            Change(id, row.version, row.owner_id, facets_of(row.state), fold.dump(row))
+            Change(id, row.version, row.owner_id, sorted(facets_of(row.state)), fold.dump(row))
             for id, row in changed.items()
         ]
 

@@ -4,16 +4,15 @@ import logging
 import sys
 import time
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 from uuid import UUID
 
 import msgspec
 import structlog
 from opentelemetry.trace import Span, Tracer
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-
-log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
@@ -53,8 +52,7 @@ class Telemetry:
 
     def call(self, name: str, surface: str, correlation_id: UUID) -> "Seen":
         """Watch one call; whoever answers it says how it came out."""
-        watched = self._watched.get((name, surface))
-        if watched is None:
+        if (watched := self._watched.get((name, surface))) is None:
             watched = _Watched(name, surface, self._calls, self._seconds.labels(name))
             self._watched[name, surface] = watched
         span = self._tracer and self._tracer.start_as_current_span(
@@ -75,13 +73,14 @@ class _Watched:
     """The collectors of one name on one surface, found once."""
 
     def __init__(self, name: str, surface: str, calls: Counter, seconds: Histogram) -> None:
-        self.name, self.surface, self._calls, self.seconds = name, surface, calls, seconds
+        self._name, self._surface, self._calls, self.seconds = name, surface, calls, seconds
+        self.log: structlog.stdlib.BoundLogger = structlog.get_logger(name=name, surface=surface)
+        self.log = self.log.bind()
         self._outcomes: dict[str, Counter] = {}
 
     def count(self, outcome: str) -> None:
-        counter = self._outcomes.get(outcome)
-        if counter is None:
-            counter = self._calls.labels(self.name, self.surface, outcome)
+        if (counter := self._outcomes.get(outcome)) is None:
+            counter = self._calls.labels(self._name, self._surface, outcome)
             self._outcomes[outcome] = counter
         counter.inc()
 
@@ -105,7 +104,7 @@ class Seen:
 
     def __enter__(self) -> Self:
         self._since = time.perf_counter()
-        self._span = self._spanning and self._spanning.__enter__()
+        self._span = self._spanning.__enter__() if self._spanning else None
         return self
 
     def __exit__(
@@ -120,10 +119,8 @@ class Seen:
         if self._spanning and self._span:
             self._span.set_attribute("outcome", self.outcome)
             self._spanning.__exit__(kind, error, trace)
-        log.info(
+        self._watched.log.info(
             "call",
-            name=self._watched.name,
-            surface=self._watched.surface,
             status=self.status,
             outcome=self.outcome,
             ms=round(seconds * 1000, 2),
@@ -134,19 +131,16 @@ class Seen:
 
 def configure_logging(json: bool, level: str) -> None:
     """Send every log line to standard error, as JSON or for people to read."""
-    to_bytes = msgspec.json.Encoder(enc_hook=repr).encode
-
-    def serialize(fields: Any, **_: object) -> bytes:
-        return to_bytes(fields)
-
-    lines: list[structlog.typing.Processor] = [structlog.dev.ConsoleRenderer()]
+    to_json = msgspec.json.Encoder(enc_hook=repr).encode
+    # Its own way of showing an exception prints local variables, and with them what callers said.
+    render = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    lines: list[structlog.typing.Processor] = [render]
     if json:
-        render = structlog.processors.JSONRenderer(serialize)
-        lines = [structlog.processors.format_exc_info, render]
+        lines = [structlog.processors.format_exc_info, lambda _, __, line: to_json(line)]
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            _stamped,
             *lines,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(
@@ -157,3 +151,10 @@ def configure_logging(json: bool, level: str) -> None:
         else structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+
+
+def _stamped(
+    _: object, method: str, line: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    line["timestamp"] = datetime.now(UTC)
+    return line

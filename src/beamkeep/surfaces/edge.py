@@ -1,6 +1,5 @@
 """What REST and `/mcp` share before a call is believed: who calls, how much, how fast."""
 
-import asyncio
 import re
 import time
 from collections.abc import Callable, Generator, Hashable, Sequence
@@ -117,11 +116,7 @@ class Edge:
         declared = head.get(b"content-length", b"")
         if declared.isdigit() and int(declared) > self.limits.body_bytes:
             raise BodyTooLargeError
-        try:
-            async with asyncio.timeout(self.limits.body_seconds):
-                body = await self._received(receive)
-        except TimeoutError:
-            raise BodyIncompleteError from None
+        body = await self._received(receive)
         media_type = head.get(b"content-type", b"").partition(b";")[0]
         if body and media_type.strip().lower() != b"application/json":
             raise UnsupportedMediaTypeError

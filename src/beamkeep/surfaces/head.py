@@ -8,15 +8,19 @@ from uuid_utils.compat import uuid7
 type Header = tuple[bytes, bytes]
 type Head = dict[bytes, bytes]
 
+HEAD = "beamkeep.head"
 CORRELATION = "beamkeep.correlation_id"
 
 
 def head_of(scope: Scope) -> Head:
     """The headers by name; one sent several times stands as its values with commas between."""
-    pairs: list[Header] = scope["headers"]
-    head = dict(pairs)
-    if len(head) < len(pairs):
-        head = {name: b", ".join(v for n, v in pairs if n == name) for name in head}
+    head: Head | None = scope.get(HEAD)
+    if head is None:
+        pairs: list[Header] = scope["headers"]
+        head = dict(pairs)
+        if len(head) < len(pairs):
+            head = {name: b", ".join(v for n, v in pairs if n == name) for name in head}
+        scope[HEAD] = head
     return head
 
 

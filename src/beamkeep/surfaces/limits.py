@@ -68,7 +68,6 @@ class Limits:
     body_bytes: int = 1024 * 1024
     url_bytes: int = 4 * 1024
     header_bytes: int = 16 * 1024
-    body_seconds: float = 10
     deadline_seconds: float = 30
     per_principal_rate: float = 50
     per_principal_burst: float = 100

@@ -92,7 +92,7 @@ PARAMETERS = {
         "X-Surface-Id", "header", ID, "The surface the call arrives at; else the seeded one."
     ),
     "Correlation": _parameter(
-        "X-Correlation-Id", "header", ID, "The id to follow this call by; else a fresh one."
+        "X-Correlation-Id", "header", TEXT, "A UUID to follow this call by; else a fresh one."
     ),
     "IdempotencyKey": _parameter(
         "Idempotency-Key",

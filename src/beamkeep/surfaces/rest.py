@@ -23,7 +23,7 @@ from beamkeep.runtime.telemetry import Seen, Telemetry
 
 from .edge import JSON, METADATA, Edge, Reply
 from .head import Header, correlation_id_of, head_of, path_of
-from .limits import DeadlineExceededError, InternalError
+from .limits import BodyIncompleteError, DeadlineExceededError, InternalError
 from .openapi import document_text
 from .routes import MethodNotAllowedError, Routes, Row
 
@@ -92,9 +92,8 @@ class Operations:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one call."""
         with self._accepted:
-            correlation_id = correlation_id_of(scope)
+            correlation_id, path = correlation_id_of(scope), path_of(scope).decode("latin-1")
             try:
-                path = path_of(scope).decode("latin-1")
                 row, values = self._routes.find(scope["method"], path)
             except Refusal as refusal:
                 reply = unrouted(self._edge, refusal)
@@ -106,35 +105,40 @@ class Operations:
     async def _answer(
         self, row: Row, values: dict[str, str], scope: Scope, receive: Receive, seen: Seen
     ) -> Reply:
-        deadline = asyncio.timeout(self._edge.limits.deadline_seconds)
+        deadline, reading = asyncio.timeout(self._edge.limits.deadline_seconds), False
         try:
             async with deadline:
-                reply = await self._admitted(row, values, scope, receive, seen)
+                caller = await self._edge.identify(scope, SurfaceKind.HTTP)
+                seen.principal_id = caller.principal_id
+                with self._edge.in_flight(caller):
+                    reading = isinstance(row, Operation)
+                    body = await self._edge.read_body(scope, receive) if reading else b""
+                    reading = False
+                    reply = await self._carried_out(row, values, scope, caller, body)
         except Refusal as told:
             refusal = told
         except Exception:
-            refusal = DeadlineExceededError() if deadline.expired() else InternalError()
-            log.exception("call failed", name=row.name, correlation_id=correlation_id_of(scope))
+            refusal = InternalError()
+            if deadline.expired():
+                refusal = BodyIncompleteError() if reading else DeadlineExceededError()
+            if not isinstance(refusal, BodyIncompleteError):
+                log.exception("call failed", name=row.name, correlation_id=correlation_id_of(scope))
         else:
             seen.answered(reply.status)
             return reply
         seen.answered(refusal.status, type(refusal).__name__)
         return self._edge.refused(refusal)
 
-    async def _admitted(
-        self, row: Row, values: dict[str, str], scope: Scope, receive: Receive, seen: Seen
+    async def _carried_out(
+        self, row: Row, values: dict[str, str], scope: Scope, caller: Caller, body: bytes
     ) -> Reply:
-        caller = await self._edge.identify(scope, SurfaceKind.HTTP)
-        seen.principal_id = caller.principal_id
-        with self._edge.in_flight(caller):
-            match row:
-                case Operation():
-                    body = await self._edge.read_body(scope, receive)
-                    request = _command(caller, values, scope, body)
-                    return self._done(row, await self._dispatcher.execute(row, request))
-                case Question():
-                    request = Request(caller, _asked(values, scope["query_string"]))
-                    return _found(await self._asker.ask(row, request))
+        match row:
+            case Operation():
+                request = _command(caller, values, scope, body)
+                return self._done(row, await self._dispatcher.execute(row, request))
+            case Question():
+                request = Request(caller, _asked(values, scope["query_string"]))
+                return _found(await self._asker.ask(row, request))
 
     def _done(self, operation: Operation, answered: Answered) -> Reply:
         headers: list[Header] = []
@@ -178,10 +182,7 @@ def _command(caller: Caller, values: dict[str, str], scope: Scope, body: bytes) 
 
 
 def _told(values: dict[str, str], query: bytes, body: bytes) -> tuple[Arguments, bool]:
-    """The arguments of a command, and whether it is only a rehearsal.
-
-    What is malformed is handed on: whoever may not call is told that first.
-    """
+    """The arguments of a command, or what is wrong with them, and whether it is a dry run."""
     try:
         arguments = parse_body(body)
         if not values.keys().isdisjoint(arguments):
@@ -253,7 +254,8 @@ def application(
             case "http", path if path in pages.paths:
                 await pages(scope, receive, send)
             case "http", "/mcp" if mcp:
-                await mcp(scope, receive, _adding(edge.headers_for(scope), send))
+                with accepted:
+                    await mcp(scope, receive, _adding(edge.headers_for(scope), send))
             case "http", _:
                 await operations(scope, receive, send)
             case _:

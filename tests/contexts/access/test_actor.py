@@ -201,7 +201,7 @@ def test_an_actor_is_deactivated():
 
 def test_an_actor_is_not_deactivated_again():
     given(registered, deactivated).when(DeactivateActor(actor_id=ID)).refused(
-        ActorCannotDeactivateError, saying="Its active is False; it must be True."
+        ActorCannotDeactivateError, saying="It is not active."
     )
 
 
@@ -234,6 +234,25 @@ def test_a_researcher_identifier_is_cleared_with_its_registry():
         ActorProfileUpdated(NOW, ID, ("external_id", "external_id_namespace")),
         PROFILES.replace(
             Profile(ID, "Lise", "lise@desy.test", "+49 40", "DESY", None, None, NOW, NOW)
+        ),
+    )
+
+
+def test_the_changed_fields_are_named_in_alphabetical_order_and_never_their_values():
+    change = UpdateActorProfile(
+        actor_id=ID,
+        phone="1",
+        name="Lise M.",
+        external_id="2",
+        affiliation="CERN",
+        external_id_namespace="ror",
+        email="lise@cern.test",
+    )
+    fields = ("affiliation", "email", "external_id", "external_id_namespace", "name", "phone")
+    given(*LISE).when(change).then(
+        ActorProfileUpdated(NOW, ID, fields),
+        PROFILES.replace(
+            Profile(ID, "Lise M.", "lise@cern.test", "1", "CERN", "2", "ror", NOW, NOW)
         ),
     )
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.support.service import call, memory_service
 
 from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.app import CATALOGUE
+from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import Actor, actors
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import Policy, policies

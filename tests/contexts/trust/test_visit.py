@@ -310,7 +310,7 @@ def test_control_of_another_surface_is_not_in_the_way():
 
 def test_a_visit_does_not_take_control_twice():
     given(registered, arrived, taken, in_control).when(TAKE).refused(
-        VisitCannotTakeControlError, saying="Its controlling is True; it must be False."
+        VisitCannotTakeControlError, saying="It is controlling."
     )
 
 

@@ -91,6 +91,7 @@ class Connections:
             self._open -= 1
 
     async def _take(self) -> asyncpg.Connection:
+        deadline = asyncio.get_running_loop().time() + PATIENCE
         while True:
             while self._idle:
                 connection = self._idle.pop()
@@ -99,18 +100,23 @@ class Connections:
                 self._open -= 1
             if self._open < self._most:
                 return await self._connect()
-            await self._wait()
+            await self._wait(deadline)
 
-    async def _wait(self) -> None:
+    async def _wait(self, deadline: float) -> None:
         turn = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:
-            await asyncio.wait_for(turn, PATIENCE)
-        except TimeoutError:
-            raise StoreUnavailableError("Every connection is busy.") from None
-        finally:
+            async with asyncio.timeout_at(deadline):
+                await turn
+        except BaseException as error:
             if turn in self._waiting:
                 self._waiting.remove(turn)
+            elif not turn.cancelled():
+                # Whoever leaves when it is just its turn lets the next one have it.
+                self._wake()
+            if isinstance(error, TimeoutError):
+                raise StoreUnavailableError("Every connection is busy.") from None
+            raise
 
     async def _connect(self) -> asyncpg.Connection:
         self._open += 1

@@ -98,12 +98,17 @@ SELECT transaction_id::text::bigint AS tx, position FROM bk.events
  WHERE stream_id = $1 AND event_id = $2
 """
 
+# Whether a key has its answer.
+ANSWERED = """
+SELECT 1 FROM bk.idempotency WHERE principal_id = $1 AND surface_id = $2 AND key = $3
+"""
+
 ONE_EVENT = """
 WITH n AS MATERIALIZED (
   SELECT $1::text AS stream_type, $2::uuid AS stream_id, $3::bigint AS version,
          $4::uuid AS event_id, $5::text AS event_type, $6::smallint AS schema_version,
          $7::text AS payload, 1 AS ord),
-h AS (SELECT stream_type, stream_id, version AS first FROM n)"""
+h AS (SELECT stream_type, stream_id, version AS first, false AS gap FROM n)"""
 
 MANY_EVENTS = """
 WITH n AS MATERIALIZED (
@@ -111,14 +116,16 @@ WITH n AS MATERIALIZED (
                        $6::smallint[], $7::text[]) WITH ORDINALITY
     AS t (stream_type, stream_id, version, event_id, event_type, schema_version, payload, ord)),
 h AS MATERIALIZED (
-  SELECT stream_type, stream_id, min(version) AS first FROM n GROUP BY 1, 2)"""
+  SELECT stream_type, stream_id, min(version) AS first,
+         max(version) - min(version) + 1 <> count(*) AS gap
+    FROM n GROUP BY 1, 2)"""
 
 # Nothing is inserted unless the event before each is there and older than this transaction: the
 # order of transactions is then the order of versions. The scalar sub-select keeps the planner
 # from ever scanning the log.
 GUARD = """,
 stale AS MATERIALIZED (
-  SELECT 1 FROM h WHERE h.first > 1 AND (
+  SELECT 1 FROM h WHERE h.gap OR h.first > 1 AND (
     SELECT p.transaction_id < pg_current_xact_id() FROM bk.events p
      WHERE p.stream_type = h.stream_type AND p.stream_id = h.stream_id
        AND p.version = h.first - 1 LIMIT 1) IS NOT TRUE)"""
@@ -220,6 +227,10 @@ class PostgresEventStore:
             position = await self._write(append)
         except LOST:
             position = await self._resolve(append)
+        except asyncpg.LockNotAvailableError:
+            raise (IdempotencyInFlightError if append.remember else MovedError) from None
+        except FULL:
+            raise StoreUnavailableError from None
         self._written()
         return position
 
@@ -294,23 +305,30 @@ class PostgresEventStore:
         try:
             rows = await self._connections.fetch(statement, *_arguments(append))
         except asyncpg.UniqueViolationError as error:
-            raise self._taken(append, str(error.table_name)) from None
-        except asyncpg.LockNotAvailableError:
-            raise (IdempotencyInFlightError if append.remember else MovedError) from None
-        except FULL:
-            raise StoreUnavailableError from None
+            raise await self._taken(append, str(error.table_name)) from None
         count, position, tx = rows[0]
         if count == 0:
             raise MovedError
         assert count == len(append.events), "an append is all or nothing"  # noqa: S101
         return Position(tx, position)
 
-    def _taken(self, append: Append, table: str) -> Exception:
-        if table == "idempotency":
+    async def _taken(self, append: Append, table: str) -> Exception:
+        # Whoever lost to the same request may be told of any key that both of them write.
+        if table == "idempotency" or await self._answered(append):
             return AlreadyAnsweredError()
-        inserts = [p for p in append.beside if isinstance(p, Insert) and p.table.name == table]
-        # An unmarked insert that loses is decided again: its rule sees the winner.
-        return KeyTakenError(inserts[0]) if inserts else MovedError()
+        for part in append.beside:
+            if isinstance(part, Insert) and part.table.name == table:
+                key = {column: getattr(part.row, column) for column in part.table.key}
+                if await self.rows(part.table, key):
+                    # An unmarked insert that loses is decided again: its rule sees the winner.
+                    return KeyTakenError(part)
+        return MovedError()
+
+    async def _answered(self, append: Append) -> bool:
+        if append.remember is None:
+            return False
+        key = append.principal_id, append.surface_id, append.remember.key
+        return bool(await self._connections.read(ANSWERED, *key))
 
     async def _resolve(self, append: Append) -> Position:
         """Find out whether an append happened whose answer was lost.
@@ -321,14 +339,14 @@ class PostgresEventStore:
         deadline = asyncio.get_running_loop().time() + RESOLVE_FOR
         while asyncio.get_running_loop().time() < deadline:
             try:
-                if found := await self._connections.fetch(FIND, last.stream[1], last.event_id):
-                    return Position(*found[0])
-                return await self._write(append)
-            except (MovedError, AlreadyAnsweredError, KeyTakenError):
-                if found := await self._connections.read(FIND, last.stream[1], last.event_id):
-                    return Position(*found[0])
-                raise
-            except LOST:
+                try:
+                    return await self._write(append)
+                except (MovedError, AlreadyAnsweredError, KeyTakenError):
+                    if found := await self._connections.fetch(FIND, last.stream[1], last.event_id):
+                        return Position(*found[0])
+                    raise
+            except (*LOST, *FULL, asyncpg.LockNotAvailableError, StoreUnavailableError):
+                # None of these says what became of the first attempt.
                 await asyncio.sleep(0.05)
         raise OutcomeUnknownError
 

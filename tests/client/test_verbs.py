@@ -17,13 +17,13 @@ from click.testing import CliRunner, Result
 from tests.support.service import ISSUER, memory_service
 
 from beamkeep.app import CATALOGUE
+from beamkeep.client.terminal import show
+from beamkeep.client.verbs import Verb, verbs
 from beamkeep.kernel import Operation, Question
 from beamkeep.runtime.tokens import VerifiedPrincipal
-from beamkeep.surfaces.cli import Verb, verbs
 from beamkeep.surfaces.edge import Edge
 from beamkeep.surfaces.limits import Limits
 from beamkeep.surfaces.rest import application
-from beamkeep.surfaces.terminal import show
 
 ZONE = str(uuid4())
 
@@ -216,6 +216,11 @@ def test_what_is_no_token_is_neither_sent_nor_shown():
     assert result.exit_code == 64
     assert "secret" not in result.output
     assert not asked.requests
+
+
+def test_a_command_that_calls_no_service_needs_no_token():
+    result = run(None, "catalogue", BEAMKEEP_TOKEN="no token")
+    assert result.exit_code == 0
 
 
 def test_no_option_takes_a_token():

@@ -14,8 +14,8 @@ from urllib.parse import quote
 import click
 
 from beamkeep.kernel import Catalogue, Operation, Question, record
+from beamkeep.surfaces.schema import input_schema
 
-from .schema import input_schema
 from .terminal import plain, show
 
 if TYPE_CHECKING:
@@ -97,9 +97,9 @@ FOR_CHANGES = (click.Option(["--if-match"], type=int, help="The version it must 
 class Verb(click.Command):
     """One row of the catalogue. Its options are made only when it is the one called."""
 
-    def __init__(self, row: Row) -> None:
+    def __init__(self, row: Row, transport: "httpx2.BaseTransport | None") -> None:
         super().__init__(_kebab(row.name), help=cleandoc(row.doc))
-        self._row = row
+        self._row, self._transport = row, transport
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         if not self.params:
@@ -112,8 +112,8 @@ class Verb(click.Command):
         return super().get_params(ctx)
 
     def invoke(self, ctx: click.Context) -> None:
-        link = ctx.find_object(Link)
-        assert link is not None, "the group made one"  # noqa: S101
+        assert ctx.parent is not None, "the group knows the service"  # noqa: S101
+        link = _link(self._transport, **ctx.parent.params)
         schema, given = input_schema(self._row), dict(ctx.params)
         as_json = given.pop("as_json")
         arguments = _arguments(given, schema)
@@ -135,6 +135,21 @@ def _arguments(given: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, An
         raise click.UsageError("--arguments is not a JSON object", click.get_current_context())
     own = {name: given.pop(name) for name in schema["properties"]}
     return cast("dict[str, Any]", whole) | {n: v for n, v in own.items() if v not in (None, ())}
+
+
+def _link(
+    transport: "httpx2.BaseTransport | None",
+    url: str,
+    token_file: Path | None,
+    surface_id: str | None,
+) -> Link:
+    headers = {"X-Surface-Id": surface_id} if surface_id else {}
+    token = token_file.read_text() if token_file else os.environ.get("BEAMKEEP_TOKEN", "")
+    if token := token.strip():
+        if not TOKEN.fullmatch(token):
+            raise click.UsageError("What is given as the access token is none.")
+        headers["Authorization"] = f"Bearer {token}"
+    return Link(url, headers, transport)
 
 
 def _sent(
@@ -200,7 +215,7 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         name = _kebab(cmd_name)
         row = self._rows.get(name)
-        return Verb(row) if row else super().get_command(ctx, name)
+        return Verb(row, self._transport) if row else super().get_command(ctx, name)
 
     def make_context(self, *args: Any, **more: Any) -> click.Context:
         with _misuse():
@@ -208,17 +223,7 @@ class Verbs(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         with _misuse():
-            ctx.obj = self._link(**ctx.params)
             return super().invoke(ctx)
-
-    def _link(self, url: str, token_file: Path | None, surface_id: str | None) -> Link:
-        headers = {"X-Surface-Id": surface_id} if surface_id else {}
-        token = token_file.read_text() if token_file else os.environ.get("BEAMKEEP_TOKEN", "")
-        if token := token.strip():
-            if not TOKEN.fullmatch(token):
-                raise click.UsageError("What is given as the access token is none.")
-            headers["Authorization"] = f"Bearer {token}"
-        return Link(url, headers, self._transport)
 
 
 class Misuse(click.UsageError):

@@ -1,0 +1,62 @@
+# Every verb of the project. Each fails when something it checks is wrong.
+
+VENV := .venv
+RUN := $(VENV)/bin/python
+COMPILE := $(VENV)/bin/uv pip compile --quiet --generate-hashes --no-header --no-annotate \
+	--universal --python-version 3.12 pyproject.toml
+FITS := -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 12))'
+
+# The interpreter the environment is made with: $PYTHON if it is set, else the first that fits.
+FIND_PYTHON = for each in "$$PYTHON" python3.13 python3.12 python3 \
+	"$$(pyenv root 2>/dev/null)"/versions/3.13*/bin/python \
+	"$$(pyenv root 2>/dev/null)"/versions/3.1[2-9]*/bin/python; do \
+	[ -n "$$each" ] && "$$each" $(FITS) 2>/dev/null && echo "$$each" && break; done
+
+export UV_PYTHON_DOWNLOADS := never
+export VIRTUAL_ENV := $(abspath $(VENV))
+
+.PHONY: help setup lock reference check test faults bench docs demo
+
+help: ## show this
+	@sed -nE 's/^([a-z]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 12
+
+setup: $(VENV)/bin/pip ## make .venv with everything in the lock file, and the package itself
+	@sed -n '/^uv==/,/[^\\]$$/p' requirements/requirements-dev.txt > $(VENV)/uv.txt
+	$(RUN) -m pip install --quiet --disable-pip-version-check --require-hashes -r $(VENV)/uv.txt
+	$(VENV)/bin/uv pip install --quiet --require-hashes -r requirements/requirements-dev.txt
+	$(VENV)/bin/uv pip install --quiet --no-deps --no-build-isolation -e .
+
+$(VENV)/bin/pip:
+	@found=$$($(FIND_PYTHON)); \
+	[ -n "$$found" ] || { echo "No Python 3.12 or newer was found; set PYTHON to one." >&2; exit 1; }; \
+	echo "$$found -m venv $(VENV)"; "$$found" -m venv $(VENV)
+
+lock: ## write the lock files anew from pyproject.toml
+	$(COMPILE) -o requirements/requirements.txt
+	$(COMPILE) --group dev --group docs -o requirements/requirements-dev.txt
+
+reference: ## write docs/reference anew from the code
+	$(RUN) docs/generate.py
+
+check: ## format, lint, types, import contracts, fresh reference, fast tests
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/pyright
+	$(VENV)/bin/lint-imports
+	$(RUN) docs/generate.py --check
+	$(RUN) -m pytest -q -m "not postgres and not faults"
+
+test: ## everything functional, against a real PostgreSQL
+	$(RUN) -m pytest -q -m "not faults"
+
+faults: ## kills, races and abuse
+	$(RUN) -m pytest -q -m faults
+
+bench: ## ratios against the bare engine; writes build/bench.json
+	$(RUN) -m benchmarks
+
+docs: ## build docs/_build with warnings as errors
+	$(VENV)/bin/sphinx-build -W --keep-going -q -b html docs docs/_build
+
+demo: ## a running service with an administrator, a token and three calls to copy
+	$(RUN) -m demo.run

@@ -1,0 +1,166 @@
+"""Measure the service against the bare engine beneath it, and write down what was found."""
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import uvloop
+from tests.support.cluster import Cluster
+
+from . import append, catch_up, counts, fold, growth, listing, over_http
+from .measure import Plan
+from .rig import SERVER, Rig
+
+PATHS: dict[str, Callable[[Rig], Awaitable[dict[str, Any]]]] = {
+    "counts": counts.measure,
+    "append": append.measure,
+    "fold": fold.measure,
+    "list": listing.measure,
+    "http_command": over_http.measure_command,
+    "http_get": over_http.measure_get,
+    "catch_up": catch_up.measure,
+    "growth": growth.measure,
+}
+FULL, QUICK = Plan(20, 2, 0.5), Plan(5, 1, 0.3)
+REPORT = Path("build/bench.json")
+COLUMNS = (
+    f"{'':<24} {'ratio':>6} {'CI95':>15} {'min':>6} {'max':>6} {'A/A CI95':>15} {'bare/s':>8}"
+    f" {'ours/s':>8} {'client µs':>13} {'server µs':>13}  {'gate':>5}"
+)
+
+
+def main() -> None:
+    """Run the paths asked for, print a table, write the report, and judge it."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a few slices of each, for CI")
+    parser.add_argument("--only", type=_names, default=list(PATHS), help="paths, with commas")
+    parser.add_argument(
+        "--gate", action="store_true", help="fail where a whole interval is below its gate"
+    )
+    options = parser.parse_args()
+    report = uvloop.run(_run(options.only, not options.quick))
+    REPORT.parent.mkdir(exist_ok=True)
+    REPORT.write_text(json.dumps(report, indent=2) + "\n")
+    print(f"\nwritten to {REPORT}")
+    missed = _missed(report["paths"], options.gate)
+    print("\n".join(missed) or "nothing failed")
+    sys.exit(1 if missed else 0)
+
+
+def _names(text: str) -> list[str]:
+    names = text.split(",")
+    if unknown := set(names) - PATHS.keys():
+        raise argparse.ArgumentTypeError(
+            f"{', '.join(sorted(unknown))}; there are {', '.join(PATHS)}"
+        )
+    return names
+
+
+async def _run(names: Sequence[str], full: bool) -> dict[str, Any]:
+    plan = FULL if full else QUICK
+    with Cluster.start(None, **SERVER) as cluster:
+        rig = await Rig.on(cluster, plan, full)
+        about = {
+            "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "cores": os.cpu_count(),
+            "server": await rig.settings(),
+            "fsync_us": _fsync_micros(cluster.data),
+            "plan": plan._asdict(),
+            "before": _conditions(),
+        }
+        print("\n".join(f"{name}: {value}" for name, value in about.items()))
+        print(f"\n{COLUMNS}")
+        paths: dict[str, Any] = {}
+        for name in names:
+            since, load = time.monotonic(), _conditions()
+            found = paths[name] = await PATHS[name](rig)
+            found["conditions"] = {"before": load, "after": _conditions()}
+            print("\n".join(_rows(name, found)), flush=True)
+            print(f"  took {time.monotonic() - since:.0f} s, load {os.getloadavg()[0]:.2f}")
+        about["after"] = _conditions()
+    return {**about, "paths": paths}
+
+
+def _conditions() -> dict[str, float]:
+    """How busy the machine is, and how much of it was given to others since it started."""
+    ticks = [int(each) for each in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
+    return {"load": round(os.getloadavg()[0], 2), "steal": round(ticks[7] / sum(ticks), 4)}
+
+
+def _fsync_micros(directory: Path) -> float:
+    """How long the disk takes to say that a page is kept."""
+    file, times = os.open(directory / "fsync_probe", os.O_CREAT | os.O_WRONLY), list[float]()
+    try:
+        for _ in range(100):
+            since = time.perf_counter()
+            os.pwrite(file, bytes(8192), 0)
+            os.fdatasync(file)
+            times.append(time.perf_counter() - since)
+    finally:
+        os.close(file)
+        (directory / "fsync_probe").unlink()
+    return round(1e6 * sorted(times)[50])
+
+
+def _rows(name: str, found: dict[str, Any]) -> Iterator[str]:
+    """A path as lines of the table: itself, then what was measured beside it."""
+    if "ratio" in found:
+        yield _row(name, found)
+    for key, part in _parts(found):
+        if "ratio" in part and key not in {"cpu_ratio", "wall"}:
+            yield _row(f"  {name} {key}", part)
+        elif "statements" in part:
+            yield f"  {key:<22} {part}"
+    if "log_bytes_ratio" in found:
+        verdict = "as expected" if found["reached"] else "NOT AS EXPECTED"
+        yield f"  log bytes {found['log_bytes_ratio']} of a bare INSERT's; {verdict}"
+
+
+def _parts(found: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for key, value in found.items():
+        if isinstance(value, dict):
+            yield key, cast("dict[str, Any]", value)
+
+
+def _row(name: str, found: dict[str, Any]) -> str:
+    def both(key: str) -> str:
+        return " / ".join(f"{value:.0f}" for value in found.get(key, {}).values())
+
+    def bounds(key: str) -> str:
+        return "[{:.2f}, {:.2f}]".format(*found[key]) if key in found else ""
+
+    gate = found.get("gate")
+    verdict = "" if gate is None else f"{gate:>5} {'reached' if found['reached'] else 'MISSED'}"
+    rates = f"{found.get('bare_per_second', ''):>8} {found.get('ours_per_second', ''):>8}"
+    return (
+        f"{name:<24} {found['ratio']:>6.2f} {bounds('interval'):>15} {found['min']:>6.2f}"
+        f" {found['max']:>6.2f} {bounds('aa_interval'):>15} {rates}"
+        f" {both('client_cpu_us'):>13} {both('server_cpu_us'):>13}  {verdict}"
+    )
+
+
+def _missed(paths: dict[str, Any], gates: bool) -> list[str]:
+    """What makes the run fail: a count that is off, or an interval wholly beyond its gate."""
+    found: list[str] = []
+    if not paths.get("counts", {"reached": True})["reached"]:
+        found.append("counts: not as expected")
+    for name, path in paths.items() if gates else ():
+        gate = path.get("gate")
+        if name == "growth":
+            found += [
+                f"growth {part}: {path[part]['interval']} is above {gate}"
+                for part in ("log", "policies")
+                if path[part]["interval"][0] > gate
+            ]
+        elif isinstance(gate, float) and path["interval"][1] < gate:
+            found.append(f"{name}: {path['interval']} is below {gate}")
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""One single-event command against one bare INSERT of the same row."""
+
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+from uuid_utils.compat import uuid7
+
+from beamkeep.contexts.trust import seeded
+from beamkeep.kernel import SurfaceKind
+from beamkeep.runtime.admission import Request
+
+from .loading import load_visits, visit_ids
+from .measure import Plan, Step, Steps, against_itself, gated, throughput
+from .rig import INSERT, Database, Rig, Seam, caller, operation, principal
+
+GATE = 0.40
+METHOD = (
+    "Dispatcher.execute of a change of one visit of 1 to 9 events, token identity and a fresh"
+    " idempotency key each, at 4 connections, against INSERT of the same row into an identical"
+    " table; same driver, loop and connections."
+)
+REASON = "The shutter of the hutch does not close."
+COMMANDS = (
+    "record_visit_arrival",
+    "start_visit",
+    *("hold_visit", "resume_visit") * 3,
+    "hold_visit",
+)
+FRESH, LONG, LONG_EVENTS = 40_000, 3_000, 20
+SURFACE = seeded.SURFACES[SurfaceKind.HTTP]
+
+
+async def measure(rig: Rig) -> dict[str, Any]:
+    """Compare at 4 connections, and at 1 and 8 beside."""
+    async with rig.database("append") as database:
+        await load(database)
+        fresh = Fresh(await visit_ids(database.owner, 0, FRESH))
+        plan = rig.plan
+        figures = await _at(database, fresh, 4, plan)
+        bare = Steps(await bare_steps(database, fresh, 4))
+        alike = await rig.meter.compare(bare, bare, plan.cut(plan.quads // 2))
+        return gated(figures | against_itself(alike), GATE, METHOD) | {
+            f"at_{count}": await _at(database, fresh, count, plan.cut(10)) for count in (1, 8)
+        }
+
+
+async def load(database: Database) -> None:
+    """Load both logs alike: visits to be changed, and long ones around them."""
+    me = await principal(database)
+    for schema in ("bk", "bare"):
+        await load_visits(database.owner, me, FRESH, LONG, LONG_EVENTS, schema)
+        await load_visits(database.owner, me, 0, FRESH, 1, schema)
+    await database.settle()
+
+
+async def _at(database: Database, fresh: "Fresh", count: int, plan: Plan) -> dict[str, Any]:
+    seam = database.seam(count)
+    bare = Steps(await bare_steps(database, fresh, count))
+    ours = Steps([ours_step(seam, fresh) for _ in range(count)])
+    return throughput(await database.rig.meter.compare(bare, ours, plan))
+
+
+class Fresh:
+    """Visits that are only registered, each handed out once."""
+
+    def __init__(self, ids: list[UUID]) -> None:
+        self._ids = iter(ids)
+
+    def changes(self) -> Iterator[tuple[UUID, int, str]]:
+        """One change after another: the visit, its version after it, and the command."""
+        for id in self._ids:
+            for version, name in enumerate(COMMANDS, 2):
+                yield id, version, name
+
+
+def ours_step(seam: Seam, fresh: Fresh) -> Step:
+    """Carry out the next command on a visit of its own."""
+    changes = fresh.changes()
+    operations = {name: operation(name) for name in COMMANDS}
+    execute = seam.service.dispatcher.execute
+
+    async def step() -> None:
+        id, version, name = next(changes)
+        arguments = {"visit_id": str(id)}
+        if name == "hold_visit":
+            arguments["reason"] = REASON
+        answered = await execute(
+            operations[name], Request(caller(), arguments, idempotency_key=str(uuid7()))
+        )
+        assert answered.version == version
+
+    return step
+
+
+async def bare_steps(database: Database, fresh: Fresh, count: int) -> list[Step]:
+    """Insert the rows the same commands would have written."""
+    me = await principal(database)
+    return [_bare_step(each, fresh, me) for each in await database.bare(count)]
+
+
+def _bare_step(connection: asyncpg.Connection, fresh: Fresh, principal_id: UUID) -> Step:
+    changes = fresh.changes()
+    rows = {name: _row(name) for name in COMMANDS}
+    fetch: Callable[..., Awaitable[object]] = connection.fetch
+
+    async def step() -> None:
+        id, version, name = next(changes)
+        await fetch(
+            INSERT,
+            "Visit",
+            id,
+            version,
+            uuid7(),
+            *rows[name],
+            name,
+            principal_id,
+            SURFACE,
+            uuid7(),
+            None,
+            datetime.now(UTC),
+        )
+
+    return step
+
+
+def _row(name: str) -> tuple[str, int, str]:
+    """Type, form and payload of the event a command writes."""
+    event_type = {
+        "record_visit_arrival": "VisitArrived",
+        "start_visit": "VisitStarted",
+        "hold_visit": "VisitHeld",
+        "resume_visit": "VisitResumed",
+    }[name]
+    reason = f',"reason":"{REASON}"' if name == "hold_visit" else ""
+    about = f'"occurred_at":"2030-01-01T08:00:00.123456Z","visit_id":"{seeded.CLIENTS}"'
+    return event_type, 1, f"{{{about}{reason}}}"

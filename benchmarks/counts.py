@@ -1,0 +1,157 @@
+"""What one call costs in statements, transaction ids and log bytes: counted, not timed."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from uuid_utils.compat import uuid7
+
+from beamkeep.adapters.postgres.projections import PostgresProjections, shards
+from beamkeep.contexts import CATALOGUE
+from beamkeep.kernel import Cannot
+from beamkeep.runtime.admission import Request
+from beamkeep.runtime.codec import Codec
+from beamkeep.runtime.projector import PAGE, Projector
+
+from .append import Fresh, bare_steps, ours_step
+from .loading import load_visits, visit_ids
+from .measure import Step
+from .rig import Database, Rig, caller, operation, principal, question
+
+METHOD = (
+    "Counted over {} calls each: statements by pg_stat_statements, transaction ids by the"
+    " snapshot, log bytes by pg_walinspect without full-page images."
+)
+CALLS, PAGES, STREAMS = 200, 5, 2000
+EXPECTED = {
+    "accepted_command": {"statements": 2, "transaction_ids": 1},
+    "refused_command": {"statements": 1, "transaction_ids": 0},
+    "get": {"statements": 1, "transaction_ids": 0},
+    "list": {"statements": 2, "transaction_ids": 0},
+    # The page; then BEGIN, the bookmark, one upsert, COMMIT.
+    "projection_page": {"statements": 5, "transaction_ids": 1},
+    "bare_insert": {"statements": 1, "transaction_ids": 1},
+}
+MOST_LOG_BYTES_RATIO = 1.45
+
+STATEMENTS = """
+SELECT COALESCE(sum(calls), 0)::bigint FROM pg_stat_statements s JOIN pg_roles r ON r.oid = s.userid
+ WHERE r.rolname IN ('bk_app', 'bk_projector')
+"""
+NEXT_TRANSACTION = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
+# What the server writes now and then by itself is left out.
+LOG_BYTES = """
+SELECT sum(record_size)::bigint
+  FROM pg_get_wal_stats($1::text::pg_lsn, pg_current_wal_flush_lsn(), true)
+ WHERE "resource_manager/record_type" !~ '^(Standby|XLOG|LogicalMessage)/'
+"""
+
+
+async def measure(rig: Rig) -> dict[str, Any]:
+    """Count every kind of call, and compare with what is expected."""
+    async with rig.database("counts") as database, _undisturbed(database):
+        me = await principal(database)
+        await load_visits(database.owner, me, 0, STREAMS, 1)
+        await load_visits(database.owner, me, 0, STREAMS, 1, "bare")
+        await load_visits(database.owner, me, STREAMS, 4 * PAGE * PAGES // 20, 20)
+        projections = PostgresProjections(database.pool(1, "bk_projector"))
+        await projections.arrange(CATALOGUE.views, shards(1))
+        await database.settle()
+        fresh = Fresh(await visit_ids(database.owner, 0, STREAMS))
+        seam = database.seam(1)
+        codec = Codec(CATALOGUE.aggregates.values())
+        projector = Projector(CATALOGUE.views, codec, projections)
+        found = {
+            "accepted_command": await _count(database, ours_step(seam, fresh), CALLS),
+            "refused_command": await _count(database, await _refused(database), CALLS),
+            "get": await _count(database, await _get(database), CALLS),
+            "list": await _count(database, _list(database), CALLS),
+            "projection_page": await _count(database, lambda: projector.step(-1), PAGES),
+            "bare_insert": await _count(database, (await bare_steps(database, fresh, 1))[0], CALLS),
+        }
+    ratio = found["accepted_command"]["log_bytes"] / found["bare_insert"]["log_bytes"]
+    reached = ratio <= MOST_LOG_BYTES_RATIO and all(
+        found[kind][name] == value
+        for kind, wanted in EXPECTED.items()
+        for name, value in wanted.items()
+    )
+    return {
+        **found,
+        "log_bytes_ratio": round(ratio, 3),
+        "gate": {"exactly": EXPECTED, "log_bytes_ratio": MOST_LOG_BYTES_RATIO},
+        "reached": reached,
+        "method": METHOD.format(CALLS),
+    }
+
+
+async def _count(database: Database, step: Step, times: int) -> dict[str, float]:
+    """What this many steps cost each, once everything is prepared."""
+    owner = database.owner
+    for _ in range(3):
+        await step()
+    await owner.execute("SELECT pg_stat_statements_reset()")
+    start, first = (
+        await owner.fetchval("SELECT pg_current_wal_flush_lsn()::text"),
+        await _next(database),
+    )
+    for _ in range(times):
+        await step()
+    # A transaction of ours, committed and flushed, so that all before it is flushed too.
+    await owner.execute("SELECT pg_logical_emit_message(true, '', '')")
+    last, statements = await _next(database) - 1, await owner.fetchval(STATEMENTS)
+    return {
+        "statements": statements / times,
+        "transaction_ids": (last - first) / times,
+        "log_bytes": round((await owner.fetchval(LOG_BYTES, start) or 0) / times),
+    }
+
+
+async def _next(database: Database) -> int:
+    return await database.owner.fetchval(NEXT_TRANSACTION)
+
+
+@asynccontextmanager
+async def _undisturbed(database: Database) -> AsyncGenerator[None]:
+    """Count every statement, and keep the server from work of its own meanwhile."""
+    owner = database.owner
+    await owner.execute(f"ALTER DATABASE {database.name} SET pg_stat_statements.track = 'top'")
+    await owner.execute("ALTER SYSTEM SET autovacuum = off")
+    await owner.execute("SELECT pg_reload_conf()")
+    try:
+        yield
+    finally:
+        await owner.execute("ALTER SYSTEM RESET autovacuum")
+        await owner.execute("SELECT pg_reload_conf()")
+
+
+async def _refused(database: Database) -> Step:
+    """A command the visit's state forbids."""
+    seam, start = database.seam(1), operation("start_visit")
+    (id,) = await visit_ids(database.owner, STREAMS - 1, 1)
+
+    async def step() -> None:
+        request = Request(caller(), {"visit_id": str(id)}, idempotency_key=str(uuid7()))
+        with suppress(Cannot):
+            await seam.service.dispatcher.execute(start, request)
+            raise AssertionError("it was not refused")
+
+    return step
+
+
+async def _get(database: Database) -> Step:
+    seam, get = database.seam(1), question("get_visit")
+    (id,) = await visit_ids(database.owner, STREAMS - 1, 1)
+
+    async def step() -> None:
+        await seam.service.asker.ask(get, Request(caller(), {"visit_id": str(id)}))
+
+    return step
+
+
+def _list(database: Database) -> Step:
+    seam, listed = database.seam(1), question("list_visits")
+
+    async def step() -> None:
+        await seam.service.asker.ask(listed, Request(caller(), {}))
+
+    return step

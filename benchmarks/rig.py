@@ -1,0 +1,214 @@
+"""The server, databases and connections that every path is measured on."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple, Self
+from uuid import UUID
+
+import asyncpg
+from tests.support.cluster import Cluster
+from uuid_utils.compat import uuid7
+
+from beamkeep.adapters.postgres.connections import PLANNING, Connections
+from beamkeep.adapters.postgres.event_store import PostgresEventStore
+from beamkeep.adapters.postgres.migrate import migrate, migrations
+from beamkeep.adapters.postgres.projections import PostgresLists
+from beamkeep.app import compose, prepare
+from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.trust.bootstrap import Administrator
+from beamkeep.kernel import Operation, Question, SurfaceKind
+from beamkeep.runtime.admission import Caller
+from beamkeep.runtime.codec import Codec
+from beamkeep.runtime.service import Service
+
+from .measure import Meter, Plan
+
+SERVER = {
+    "shared_buffers": "1GB",
+    "max_wal_size": "8GB",
+    "checkpoint_timeout": "15min",
+    "max_connections": "200",
+    "shared_preload_libraries": "pg_stat_statements",
+    # Counting costs a little on both sides of every comparison, so only `counts` turns it on.
+    "pg_stat_statements.track": "none",
+}
+SHOWN = (
+    "server_version",
+    "fsync",
+    "full_page_writes",
+    "synchronous_commit",
+    "data_checksums",
+    "shared_buffers",
+    "max_wal_size",
+    "autovacuum",
+)
+ISSUER, SUBJECT = "https://idp.test", "ada"
+ADMINISTRATOR = Administrator(ISSUER, SUBJECT, "Ada")
+CURSOR_KEY = b"k" * 32
+WAITS = {
+    "idle_in_transaction_session_timeout": "5000",
+    "statement_timeout": "2000",
+    "lock_timeout": "500",
+}
+
+
+class Rig:
+    """A throwaway cluster with a migrated database that others are copied from."""
+
+    def __init__(self, cluster: Cluster, plan: Plan, full: bool) -> None:
+        self.cluster, self.plan, self.full = cluster, plan, full
+        self.meter = Meter(cluster.pid)
+
+    @classmethod
+    async def on(cls, cluster: Cluster, plan: Plan, full: bool) -> Self:
+        """Make the database that others are copied from."""
+        url = cluster.create_database("template")
+        await migrate(url)
+        async with _connected(url) as connection:
+            await connection.execute(_bare_log())
+            await connection.execute("CREATE EXTENSION pg_stat_statements")
+            await connection.execute("CREATE EXTENSION pg_walinspect")
+        store = PostgresEventStore(Connections(url, 1), url)
+        await prepare(store, PostgresLists(Connections(url, 1)), ADMINISTRATOR, False)
+        return cls(cluster, plan, full)
+
+    async def settings(self) -> dict[str, str]:
+        """What the server is set to."""
+        async with _connected(self.cluster.url()) as connection:
+            return {name: await connection.fetchval(f"SHOW {name}") for name in SHOWN}
+
+    @asynccontextmanager
+    async def database(self, name: str) -> AsyncGenerator["Database"]:
+        """A database of its own for one path, dropped afterwards."""
+        async with _connected(self.cluster.url()) as connection:
+            await connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'template'"
+            )
+            await connection.execute(f"CREATE DATABASE {name} TEMPLATE template")
+        url = self.cluster.url(name)
+        async with _connected(url) as owner:
+            database = Database(self, name, owner)
+            try:
+                yield database
+            finally:
+                await database.close()
+        async with _connected(self.cluster.url()) as connection:
+            await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+class Database:
+    """One database, with what is needed to load it and to work on it."""
+
+    def __init__(self, rig: Rig, name: str, owner: asyncpg.Connection) -> None:
+        self.rig, self.name, self.owner = rig, name, owner
+        self._opened: list[asyncpg.Connection] = []
+        self._pools: list[Connections] = []
+
+    def url(self, role: str = "bk_app") -> str:
+        """Its address for a role."""
+        return self.rig.cluster.url(self.name, role)
+
+    async def settle(self) -> None:
+        """Leave nothing for later: visibility, statistics and dirty pages."""
+        await self.owner.execute("VACUUM (FREEZE, ANALYZE)")
+        await self.owner.execute("CHECKPOINT")
+
+    async def bare(self, count: int, role: str = "bk_app") -> list[asyncpg.Connection]:
+        """Plain connections, set as the service sets its own."""
+        opened = [
+            await asyncpg.connect(self.url(role), server_settings=PLANNING | WAITS)
+            for _ in range(count)
+        ]
+        self._opened += opened
+        return opened
+
+    def pool(self, count: int, role: str = "bk_app") -> Connections:
+        """Connections as the service opens them."""
+        pool = Connections(self.url(role), count, **WAITS)
+        self._pools.append(pool)
+        return pool
+
+    def seam(self, count: int) -> "Seam":
+        """The service on this database, with this many connections."""
+        return seam_on(self.pool(count), self.url())
+
+    async def close(self) -> None:
+        """Close every connection but the owner's."""
+        for connection in self._opened:
+            await connection.close()
+        for pool in self._pools:
+            await pool.close()
+
+
+class Seam(NamedTuple):
+    """The service and the parts of it that a path calls by themselves."""
+
+    service: Service
+    store: PostgresEventStore
+    lists: PostgresLists
+    codec: Codec
+
+
+def seam_on(connections: Connections, url: str) -> Seam:
+    """The service on these connections."""
+    store, lists = PostgresEventStore(connections, url), PostgresLists(connections)
+    service = compose(store, lists, CURSOR_KEY)
+    return Seam(service, store, lists, Codec(CATALOGUE.aggregates.values()))
+
+
+def operation(name: str) -> Operation:
+    """A command of the catalogue."""
+    found = CATALOGUE.named[name]
+    assert isinstance(found, Operation)
+    return found
+
+
+def question(name: str) -> Question:
+    """A question of the catalogue."""
+    found = CATALOGUE.named[name]
+    assert isinstance(found, Question)
+    return found
+
+
+def caller() -> Caller:
+    """The administrator, as a verified token names it."""
+    return Caller(uuid7(), identity=(ISSUER, SUBJECT), transport=SurfaceKind.HTTP)
+
+
+async def principal(database: Database) -> UUID:
+    """The administrator's id."""
+    return await database.owner.fetchval(
+        "SELECT actor_id FROM bk.actor_identity WHERE subject = $1", SUBJECT
+    )
+
+
+@asynccontextmanager
+async def _connected(url: str) -> AsyncGenerator[asyncpg.Connection]:
+    connection = await asyncpg.connect(url)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+def _bare_log() -> str:
+    """The log's own definition, in another schema: tables, indexes, triggers and all."""
+    (text,) = (text for name, text in migrations().items() if name.endswith("_event_log"))
+    log = text.partition("-- ===== the log =====")[2].partition("-- ===== rows written")[0]
+    return (
+        "CREATE SCHEMA bare AUTHORIZATION bk_owner; SET ROLE bk_owner;"
+        f"{log.replace('bk.', 'bare.')} RESET ROLE;"
+        "GRANT USAGE ON SCHEMA bare TO bk_app; GRANT SELECT, INSERT ON bare.events TO bk_app;"
+        "GRANT USAGE ON SEQUENCE bare.event_position TO bk_app;"
+    )
+
+
+INSERT = """
+INSERT INTO bare.events (stream_type, stream_id, version, event_id, event_type, schema_version,
+                         payload, command_name, principal_id, surface_id, correlation_id,
+                         causation_id, occurred_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+"""
+"""One row into the log beside ours."""
+
+type Row = Sequence[Any]

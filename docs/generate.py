@@ -1,0 +1,327 @@
+"""Write the pages of docs/reference from the code's own declarations, or say which are stale."""
+
+import argparse
+import sys
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import fields
+from enum import Enum
+from importlib import import_module
+from inspect import cleandoc
+from pathlib import Path
+from pkgutil import walk_packages
+from types import NoneType
+from typing import Annotated, Any, TypeAliasType, cast, get_args, get_origin, get_type_hints
+
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+
+from beamkeep import contexts
+from beamkeep.adapters.identity_providers import IntrospectionProvider, JwtProvider
+from beamkeep.contexts import CATALOGUE
+from beamkeep.kernel import (
+    Aggregate,
+    Axis,
+    Event,
+    Many,
+    MayContainPersonalData,
+    Operation,
+    Question,
+    Refusal,
+    event_types,
+)
+from beamkeep.runtime.asking import NotFreshYetError
+from beamkeep.settings import Settings
+from beamkeep.surfaces.openapi import ALWAYS, OF_COMMANDS, document_text
+
+REFERENCE = Path(__file__).with_name("reference")
+NOTE = "<!-- Written by docs/generate.py from the code; `make reference` writes it anew. -->"
+
+
+def main() -> int:
+    """Write every page, or compare every page with what would be written."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--check", action="store_true", help="write nothing; fail when stale")
+    checking = options.parse_args().check
+    stale: list[str] = []
+    for name, text in pages().items():
+        file = REFERENCE / name
+        if file.exists() and file.read_text() == text:
+            continue
+        stale.append(name)
+        if not checking:
+            file.write_text(text)
+    for name in stale:
+        print(
+            f"docs/reference/{name} {'is stale; run `make reference`' if checking else 'written'}"
+        )
+    return int(checking and bool(stale))
+
+
+def pages() -> dict[str, str]:
+    """Every generated file by name."""
+    return {
+        "openapi.json": document_text(CATALOGUE),
+        "operations.md": _page("Operations and questions", operations()),
+        "transitions.md": _page("Transitions", transitions()),
+        "events.md": _page("Events", events()),
+        "refusals.md": _page("Refusals", refusals()),
+        "settings.md": _page("Settings", settings()),
+    }
+
+
+def operations() -> Iterator[str]:
+    """What can be asked for, by aggregate."""
+    yield (
+        "Each row is a path of the REST interface, a tool of MCP, a verb of the command line"
+        " (with `-` for `_`), a name a policy may permit and a label of the metrics."
+        " Every command also takes `dry_run`, which answers 200 and writes nothing."
+    )
+    for name, aggregate in CATALOGUE.aggregates.items():
+        yield f"## {name}"
+        rows = [row for row in CATALOGUE.named.values() if row.aggregate is aggregate]
+        yield _table(
+            ("name", "method and path", "kind", "status", "what it does"),
+            [(f"`{r.name}`", f"`{r.route}`", _kind(r), _status(r), _line(r.doc)) for r in rows],
+        )
+    yield "## Filters of the lists"
+    lists = [q for q in CATALOGUE.questions if isinstance(q.source, Many)]
+    yield _table(
+        ("list", "filters", "times beside `created_at`"),
+        [
+            (
+                f"`{question.name}`",
+                _codes(question.source.view.filters),
+                _codes(question.source.view.milestones),
+            )
+            for question in lists
+            if isinstance(question.source, Many)
+        ],
+    )
+
+
+def transitions() -> Iterator[str]:
+    """Every axis, as a matrix of events and the states they may happen in."""
+    yield (
+        "One table for each axis of state. A row is an event, a column the state it finds;"
+        " the cell is the state it leads to. Where there is a dash, the command is refused."
+    )
+    for axis in _axes():
+        aggregate = CATALOGUE.streams[next(iter(axis.moves))]
+        yield f"## {aggregate.name}: {axis.name}"
+        states = _states(axis)
+        rows: list[Sequence[str]] = []
+        for event, (sources, target, refusal) in axis.moves.items():
+            moves = [str(target) if state in sources else "-" for state in states]
+            rows.append((f"`{event.__name__}`", *moves, f"`{refusal.__name__}`"))
+        yield _table(("event", *map(str, states), "refused with"), rows)
+
+
+def events() -> Iterator[str]:
+    """Every event with its fields."""
+    yield (
+        "Events are kept for ever. Form is the version an event is stored in today; older forms"
+        " are read through upcasts. A field marked † may contain personal data by accident;"
+        " no field is meant to hold any. Every event also carries `occurred_at`, and its envelope"
+        " the principal, the command, the surface and the position."
+    )
+    for name, aggregate in CATALOGUE.aggregates.items():
+        yield f"## {name}"
+        rows = [
+            (f"`{event.__name__}`", str(_form(aggregate, event)), ", ".join(_fields(event)))
+            for event in event_types(aggregate)
+        ]
+        yield _table(("event", "form", "fields"), rows)
+
+
+def refusals() -> Iterator[str]:
+    """Every refusal with its status, its sentence and who may meet it."""
+    yield (
+        "A refusal is a problem body of RFC 9457, the same on every surface; its `code` is the"
+        " name here. 404 of an aggregate is possible wherever it is named."
+    )
+    met: dict[type[Refusal], list[str]] = defaultdict(list)
+    for row in CATALOGUE.named.values():
+        own = [*row.refusals, *_implied(row)]
+        for refusal in dict.fromkeys(own):
+            if refusal not in (*ALWAYS, *OF_COMMANDS):
+                met[refusal].append(f"`{row.name}`")
+    for title, several in (("Any call", ALWAYS), ("Any command", OF_COMMANDS)):
+        yield f"## {title}"
+        yield _table(("code", "status", "meaning"), [_refusal(r) for r in _by_status(several)])
+    yield "## Of single operations and questions"
+    yield _table(
+        ("code", "status", "meaning", "where"),
+        [(*_refusal(refusal), ", ".join(met[refusal])) for refusal in _by_status(met)],
+    )
+
+
+def settings() -> Iterator[str]:
+    """Every setting with its type, default and meaning."""
+    yield cleandoc(Settings.__doc__ or "")
+    yield "Lists and objects are written as JSON. Defaults of secrets are not shown."
+    yield _settings_table(Settings.model_fields, str.upper)
+    yield "## Identity providers"
+    yield "`IDENTITY_PROVIDERS` is a JSON list of objects of these two kinds."
+    for provider in (JwtProvider, IntrospectionProvider):
+        yield f'### `"kind": "{provider.model_fields["kind"].default}"`'
+        yield cleandoc(provider.__doc__ or "")
+        yield _settings_table(provider.model_fields, str)
+
+
+def _settings_table(found: dict[str, FieldInfo], spelled: Any) -> str:
+    rows = [
+        (
+            f"`{spelled(name)}`",
+            _type(field.annotation),
+            _default(field),
+            _line(field.description or ""),
+        )
+        for name, field in found.items()
+    ]
+    return _table(("name", "type", "default", "meaning"), rows)
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    default = field.default
+    match default:
+        case None:
+            return "none"
+        case SecretStr():
+            return "not shown"
+        case bool(value):
+            return f"`{str(value).lower()}`"
+        case tuple():
+            texts = [f'"{value}"' for value in cast("tuple[object, ...]", field.default)]
+            return f"`[{', '.join(texts)}]`"
+        case value:
+            return f"`{value}`"
+
+
+def _page(title: str, parts: Iterable[str]) -> str:
+    return "\n\n".join([NOTE, f"# {title}", *parts]) + "\n"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
+    )
+
+
+def _line(text: str) -> str:
+    return " ".join(cleandoc(text).split())
+
+
+def _codes(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "none"
+
+
+def _kind(row: Operation | Question) -> str:
+    if isinstance(row, Question):
+        return "query"
+    return "create" if row.genesis else "change"
+
+
+def _status(row: Operation | Question) -> str:
+    return {"query": "200", "create": "201", "change": "204"}[_kind(row)]
+
+
+def _axes() -> list[Axis[Any, Any]]:
+    """Every axis that some module of the contexts declares, in the modules' order."""
+    names = [m.name for m in walk_packages(contexts.__path__, f"{contexts.__name__}.")]
+    found: dict[int, Axis[Any, Any]] = {}
+    for name in names:
+        for value in vars(import_module(name)).values():
+            if isinstance(value, Axis):
+                axis = cast("Axis[Any, Any]", value)
+                found[id(axis)] = axis
+    return list(found.values())
+
+
+def _states(axis: Axis[Any, Any]) -> list[Hashable]:
+    """Every value of an axis: the members of its enumeration, or the two truth values."""
+    target: Hashable = next(iter(axis.moves.values()))[1]
+    return list(type(target)) if isinstance(target, Enum) else [True, False]
+
+
+def _form(aggregate: Aggregate[Any, Any, Any], event: type[Event]) -> int:
+    return 1 + sum(upcast.event_type == event.__name__ for upcast in aggregate.upcasts)
+
+
+def _fields(event: type[Event]) -> Iterator[str]:
+    hints = get_type_hints(event, include_extras=True)
+    for field in fields(event):
+        if field.name != "occurred_at":
+            mark = " †" if _marked(hints[field.name]) else ""
+            yield f"`{field.name}`{mark} {_type(hints[field.name])}"
+
+
+def _marked(hint: Any) -> bool:
+    if isinstance(hint, TypeAliasType):
+        return _marked(hint.__value__)
+    if isinstance(hint, MayContainPersonalData):
+        return True
+    marks = getattr(hint, "__metadata__", ())
+    return any(_marked(part) for part in (*get_args(hint), *marks))
+
+
+def _type(hint: Any) -> str:
+    """A type in words a reader knows."""
+    if isinstance(hint, TypeAliasType):
+        return _type(hint.__value__)
+    arguments = get_args(hint)
+    match get_origin(hint):
+        case None:
+            return _plain(hint)
+        case origin if origin is Annotated:
+            return _type(arguments[0])
+        case origin if origin in (tuple, list, frozenset, set):
+            return f"list of {_type(arguments[0])}"
+        case origin if origin is dict:
+            return f"map of {_type(arguments[0])} to {_type(arguments[1])}"
+        case origin if getattr(origin, "__name__", "") == "Literal":
+            return " or ".join(f"`{argument}`" for argument in arguments)
+        case _:
+            ordered = sorted(arguments, key=lambda argument: argument is NoneType)
+            return " or ".join(dict.fromkeys(_type(argument) for argument in ordered))
+
+
+def _plain(kind: Any) -> str:
+    known = {
+        "str": "text",
+        "bool": "bool",
+        "int": "integer",
+        "float": "number",
+        "datetime": "time",
+        "NoneType": "none",
+        "Path": "file",
+        "SecretStr": "secret",
+        "JwtProvider": "object",
+        "IntrospectionProvider": "object",
+    }
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return " or ".join(f"`{member.value}`" for member in kind)
+    return known.get(kind.__name__, kind.__name__)
+
+
+def _implied(row: Operation | Question) -> Iterator[type[Refusal]]:
+    """What every change and every question about one object may be refused with."""
+    if row.about if isinstance(row, Question) else not row.genesis:
+        yield row.aggregate.absent
+    if isinstance(row, Question) and isinstance(row.source, Many):
+        yield NotFreshYetError
+
+
+def _refusal(refusal: type[Refusal]) -> tuple[str, str, str]:
+    return f"`{refusal.__name__}`", str(refusal.status), _line(refusal.__doc__ or "")
+
+
+def _by_status(several: Iterable[type[Refusal]]) -> list[type[Refusal]]:
+    return sorted(several, key=lambda refusal: (refusal.status, refusal.__name__))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,57 @@
+"""`beamkeep work` as processes that can be killed, paused and resumed."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.faults.ground import Ground
+from tests.faults.report import ROOT
+
+DEADLINE = 20.0
+
+
+class Worker:
+    """One worker process."""
+
+    def __init__(self, ground: Ground, name: str, log: Path, module: str = "beamkeep") -> None:
+        self.name = name
+        self._ground, self._log, self._module = ground, log / f"{name}.log", module
+        self._process = self._start()
+
+    def kill(self) -> None:
+        """End it without a chance to put anything away, and start another in its place."""
+        self._process.kill()
+        self._process.wait(DEADLINE)
+        self._process = self._start()
+
+    def pause(self) -> None:
+        """Stop it in the middle of whatever it does."""
+        self._process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
+    def go_on(self) -> None:
+        """Let it go on as if nothing had happened."""
+        self._process.send_signal(signal.SIGCONT)
+
+    def close(self) -> None:
+        """Stop it for good."""
+        self._process.send_signal(signal.SIGCONT)
+        self._process.terminate()
+        try:
+            self._process.wait(DEADLINE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(DEADLINE)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        with self._log.open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", self._module, "work"],
+                cwd=ROOT,
+                env={**os.environ, **self._ground.environment(self.name)},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )

@@ -1,0 +1,298 @@
+"""Events are appended and never changed, whoever tries and however."""
+
+from collections.abc import Generator, Mapping, Sequence
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from psycopg import errors, sql
+from tests.support.cluster import Cluster
+from tests.support.postgres import Database, fresh_database
+
+pytestmark = pytest.mark.postgres
+
+REFUSED_BY_TRIGGER = "BK405"
+REFUSED_BY_PRIVILEGE = "42501"
+ROLES = ("bk_app", "bk_projector", "bk_reader", "bk_monitor")
+
+COLUMNS = (
+    "version, stream_id, event_id, principal_id, correlation_id, occurred_at, schema_version,"
+    " stream_type, event_type, command_name, payload"
+)
+VALUES = (
+    f"1, '{UUID(int=1)}', '{UUID(int=2)}', '{UUID(int=3)}', '{UUID(int=4)}', now(), 1,"
+    " 'Zone', 'ZoneDefined', 'define_zone', '{}'"
+)
+WRITE = f"INSERT INTO bk.events ({COLUMNS}) VALUES ({VALUES})"
+
+WAYS = {
+    "update": "UPDATE bk.events SET payload = '{\"forged\":1}'",
+    "update_one_column": "UPDATE bk.events SET transaction_id = '3'",
+    "update_a_partition": "UPDATE bk.{partition} SET payload = '{\"forged\":1}'",
+    "delete": "DELETE FROM bk.events",
+    "delete_from_a_partition": "DELETE FROM bk.{partition}",
+    "truncate": "TRUNCATE bk.events",
+    "truncate_a_partition": "TRUNCATE bk.{partition}",
+    "truncate_in_passing": "TRUNCATE bk.claims, bk.events CASCADE",
+    "merge_to_update": (
+        "MERGE INTO bk.events e USING (SELECT 1) s ON true"
+        " WHEN MATCHED THEN UPDATE SET payload = '{}'"
+    ),
+    "merge_to_delete": (
+        "MERGE INTO bk.events e USING (SELECT 1) s ON true WHEN MATCHED THEN DELETE"
+    ),
+    "insert_over": (
+        f"{WRITE} ON CONFLICT (stream_type, stream_id, version)"
+        " DO UPDATE SET payload = '{\"forged\":1}'"
+    ),
+    "update_while_reading": (
+        "WITH gone AS (DELETE FROM bk.events RETURNING *) SELECT count(*) FROM gone"
+    ),
+    "move_to_another_partition": f"UPDATE bk.events SET stream_id = '{uuid4()}'",
+}
+"""Every way to change the data of an event."""
+
+LIKE_A_REPLICA = "SET session_replication_role = replica"
+
+OWNERS_WAYS = {
+    "disable_a_trigger": "ALTER TABLE bk.{partition} DISABLE TRIGGER events_no_change",
+    "disable_all_triggers": "ALTER TABLE bk.events DISABLE TRIGGER ALL",
+    "drop_a_trigger": "DROP TRIGGER events_no_change ON bk.events",
+    "replace_the_trigger": (
+        "CREATE OR REPLACE FUNCTION bk.refuse_change() RETURNS trigger LANGUAGE plpgsql"
+        " AS 'BEGIN RETURN NEW; END'"
+    ),
+    "detach_a_partition": "ALTER TABLE bk.events DETACH PARTITION bk.{partition}",
+    "drop_a_partition": "DROP TABLE bk.{partition}",
+    "drop_the_log": "DROP TABLE bk.events CASCADE",
+    "drop_a_column": "ALTER TABLE bk.events DROP COLUMN payload",
+    "add_a_rule": "CREATE RULE gone AS ON INSERT TO bk.events DO INSTEAD NOTHING",
+    "take_it_over": "ALTER TABLE bk.events OWNER TO CURRENT_USER",
+    "become_the_owner": "SET ROLE bk_owner",
+    "grant_it_to_oneself": (
+        "GRANT UPDATE ON bk.events TO CURRENT_USER; UPDATE bk.events SET payload = '{}'"
+    ),
+    "act_like_a_replica": LIKE_A_REPLICA,
+}
+"""Every way round the rules that only the owner of the tables has."""
+
+
+@pytest.fixture(scope="module")
+def written(cluster: Cluster) -> Generator[tuple[Database, str]]:
+    """A database with one event in it, and the name of that event's partition."""
+    database = fresh_database(cluster)
+    database.ask(WRITE)
+    (found,) = database.ask("SELECT tableoid::regclass::text FROM bk.events")
+    yield database, str(found[0]).removeprefix("bk.")
+
+
+def try_it(database: Database, role: str, *statements: str) -> str | None:
+    """The code with which a role is refused, if it is; whatever it does is undone."""
+    with psycopg.connect(database.url(role)) as connection:
+        try:
+            for statement in statements:
+                connection.execute(statement.encode())
+        except psycopg.Error as error:
+            return error.sqlstate
+        finally:
+            connection.rollback()
+    return None
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("role", ROLES)
+def test_no_role_of_the_service_changes_an_event(
+    written: tuple[Database, str], role: str, way: str
+):
+    database, partition = written
+    assert try_it(database, role, WAYS[way].replace("{partition}", partition)) == (
+        REFUSED_BY_PRIVILEGE
+    )
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("role", ["bk_owner", "postgres"])
+@pytest.mark.parametrize("before", [(), (LIKE_A_REPLICA,)], ids=["plainly", "as_a_replica"])
+def test_neither_the_owner_nor_a_superuser_changes_an_event(
+    written: tuple[Database, str], role: str, way: str, before: tuple[str, ...]
+):
+    database, partition = written
+    # The owner does not log in; and only a superuser may act like a replica.
+    become = [*before, f"SET ROLE {role}"]
+    statement = WAYS[way].replace("{partition}", partition)
+    assert try_it(database, "postgres", *become, statement) == REFUSED_BY_TRIGGER
+
+
+@pytest.mark.parametrize("way", OWNERS_WAYS)
+@pytest.mark.parametrize("role", ROLES)
+def test_no_role_of_the_service_gets_round_the_rules(
+    written: tuple[Database, str], role: str, way: str
+):
+    database, partition = written
+    assert try_it(database, role, OWNERS_WAYS[way].replace("{partition}", partition)) == (
+        REFUSED_BY_PRIVILEGE
+    )
+
+
+@pytest.mark.parametrize("role", [*ROLES, "postgres"])
+def test_nobody_copies_an_event_over_another(written: tuple[Database, str], role: str):
+    database, _ = written
+    copied = "1\t{0}\t{1}\t{0}\t{0}\t2030-01-01\t1\tZone\tZoneDefined\tforge\t{{}}\n"
+    with psycopg.connect(database.url(role)) as connection:
+        expected = (
+            errors.UniqueViolation if role in {"bk_app", "postgres"} else errors.InsufficientPrivilege
+        )
+        with pytest.raises(expected), connection.cursor() as cursor:
+            with cursor.copy(f"COPY bk.events ({COLUMNS}) FROM STDIN".encode()) as copy:
+                copy.write(copied.format(UUID(int=1), uuid4()))
+        connection.rollback()
+
+
+def test_the_event_is_still_what_it_was(written: tuple[Database, str]):
+    database, _ = written
+    assert database.ask("SELECT version, event_type, payload::text FROM bk.events") == [
+        (1, "ZoneDefined", "{}")
+    ]
+
+
+def test_an_ordinary_trigger_would_let_a_replica_delete_events(written: tuple[Database, str]):
+    database, partition = written
+    ordinary = f"ALTER TABLE bk.{partition} ENABLE TRIGGER events_no_change"
+    assert try_it(database, "postgres", ordinary, "DELETE FROM bk.events") == REFUSED_BY_TRIGGER
+    assert try_it(database, "postgres", ordinary, LIKE_A_REPLICA, "DELETE FROM bk.events") is None
+
+
+def test_every_partition_has_its_triggers_always(written: tuple[Database, str]):
+    database, _ = written
+    rows = database.ask(
+        """SELECT c.relname, t.tgname, t.tgenabled::text FROM pg_trigger t
+             JOIN pg_class c ON c.oid = t.tgrelid
+            WHERE c.relispartition AND c.relnamespace = 'bk'::regnamespace AND NOT t.tgisinternal"""
+    )
+    names = ("events_no_change", "no_truncate")
+    assert {*rows} == {(f"events_p{n}", name, "A") for n in range(16) for name in names}
+
+
+# Who may do what: S select, I insert, U update, D delete, T truncate, r references, t trigger.
+PRIVILEGES = """
+                       bk_app  bk_projector  bk_reader  bk_monitor
+events                 SI      S             -          -
+claims                 SID     S             -          -
+idempotency            SID     -             -          -
+principal_standing     SIU     S             -          -
+actor_profile          SIUD    -             -          -
+actor_identity         SID     -             -          -
+policy_grant           SID     S             -          -
+surface_control        SIUD    S             -          -
+authorization_denials  SI      S             -          -
+projections            S       SIUD          -          S
+bookmarks              S       SIUD          -          S
+deployment             S       S             -          S
+events_p0              -       S             -          -
+events_p1              -       S             -          -
+events_p2              -       S             -          -
+events_p3              -       S             -          -
+events_p4              -       S             -          -
+events_p5              -       S             -          -
+events_p6              -       S             -          -
+events_p7              -       S             -          -
+events_p8              -       S             -          -
+events_p9              -       S             -          -
+events_p10             -       S             -          -
+events_p11             -       S             -          -
+events_p12             -       S             -          -
+events_p13             -       S             -          -
+events_p14             -       S             -          -
+events_p15             -       S             -          -
+"""
+LETTERS = {
+    "SELECT": "S",
+    "INSERT": "I",
+    "UPDATE": "U",
+    "DELETE": "D",
+    "TRUNCATE": "T",
+    "REFERENCES": "r",
+    "TRIGGER": "t",
+}
+
+
+def test_each_role_may_do_what_the_table_says_and_no_more(written: tuple[Database, str]):
+    database, _ = written
+    header, *lines = PRIVILEGES.strip("\n").splitlines()
+    assert tuple(header.split()) == ROLES
+    expected: dict[str, Sequence[str]] = {line.split()[0]: line.split()[1:] for line in lines}
+    assert found_privileges(database) == expected
+
+
+def found_privileges(database: Database) -> Mapping[str, Sequence[str]]:
+    tables = database.ask(
+        "SELECT relname::text FROM pg_class"
+        " WHERE relnamespace = 'bk'::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f')"
+    )
+    with psycopg.connect(database.url("postgres")) as connection:
+        may = sql.SQL("SELECT has_table_privilege(%s, %s, %s)")
+
+        def letters(role: str, table: str) -> str:
+            found = [
+                letter
+                for privilege, letter in LETTERS.items()
+                if connection.execute(may, [role, f"bk.{table}", privilege]).fetchone() == (True,)
+            ]
+            return "".join(found) or "-"
+
+        return {str(t): [letters(role, str(t)) for role in ROLES] for (t,) in tables}
+
+
+def test_nobody_may_do_anything_to_one_column_alone(written: tuple[Database, str]):
+    database, _ = written
+    granted = "SELECT attname FROM pg_attribute WHERE attacl IS NOT NULL AND attrelid > 16383"
+    assert database.ask(granted) == []
+
+
+def test_only_the_application_draws_positions(written: tuple[Database, str]):
+    database, _ = written
+    may = "SELECT has_sequence_privilege(%s, 'bk.event_position', %s)"
+    found = {
+        (role, privilege)
+        for role in ROLES
+        for privilege in ("USAGE", "SELECT", "UPDATE")
+        if database.ask(may, role, privilege) == [(True,)]
+    }
+    assert found == {("bk_app", "USAGE")}
+
+
+def test_no_role_that_logs_in_owns_anything_or_is_anything_special(
+    written: tuple[Database, str],
+):
+    database, _ = written
+    assert database.ask(
+        """SELECT rolname::text, rolcanlogin, rolsuper OR rolcreaterole OR rolcreatedb
+                  OR rolreplication OR rolbypassrls
+             FROM pg_roles WHERE starts_with(rolname, 'bk_') ORDER BY 1"""
+    ) == [
+        ("bk_app", True, False),
+        ("bk_monitor", True, False),
+        ("bk_owner", False, False),
+        ("bk_projector", True, False),
+        ("bk_reader", True, False),
+    ]
+    owners = database.ask(
+        "SELECT DISTINCT relowner::regrole::text FROM pg_class"
+        " WHERE relnamespace = 'bk'::regnamespace"
+    )
+    assert owners == [("bk_owner",)]
+    members = database.ask(
+        "SELECT roleid::regrole::text, member::regrole::text FROM pg_auth_members"
+        " WHERE member::regrole::text LIKE 'bk%' ORDER BY 2"
+    )
+    assert members == [
+        ("pg_read_all_stats", "bk_monitor"),
+        ("pg_read_all_stats", "bk_projector"),
+    ]
+    assert [s for s in ("bk", "proj") for role in ROLES if may_create(database, role, s)] == [
+        "proj"
+    ]
+
+
+def may_create(database: Database, role: str, schema: str) -> bool:
+    return database.ask("SELECT has_schema_privilege(%s, %s, 'CREATE')", role, schema) == [(True,)]

@@ -1,0 +1,180 @@
+"""A database is served only when it is fit, and migrated once."""
+
+import asyncio
+from collections.abc import Generator
+from functools import partial
+from uuid import UUID
+
+import asyncpg
+import pytest
+from tests.support.cluster import Cluster
+from tests.support.postgres import Database, connected, fresh_database, until
+
+from beamkeep.adapters.postgres import fence
+from beamkeep.adapters.postgres.fence import UnfitDatabaseError, faults, require_fit
+from beamkeep.adapters.postgres.migrate import MigrationChangedError, migrate, migrations
+
+pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
+
+EVERY_MIGRATION = ["0001_event_log"]
+
+
+@pytest.fixture
+def fit(cluster: Cluster) -> Database:
+    return fresh_database(cluster)
+
+
+@pytest.fixture
+def empty(cluster: Cluster) -> Database:
+    return fresh_database(cluster, "template0")
+
+
+async def fault(database: Database, user: str = "bk_app") -> str:
+    (found,) = await faults(database.url(user))
+    return found
+
+
+async def test_a_migrated_database_is_fit(fit: Database):
+    assert await faults(fit.url()) == []
+    await require_fit(fit.url())
+
+
+async def test_nothing_is_served_from_an_unfit_database(empty: Database):
+    with pytest.raises(UnfitDatabaseError, match="The database is empty; run `beamkeep migrate`"):
+        await require_fit(empty.url())
+
+
+@pytest.mark.parametrize("url", ["postgresql://bk_app@127.0.0.1:1/beamkeep", "{nobody}", "{none}"])
+async def test_a_database_that_lets_nobody_in_is_named(fit: Database, url: str):
+    url = url.format(nobody=fit.url("nobody"), none=fit.cluster.url("none", "bk_app"))
+    (found,) = await faults(url)
+    assert found.startswith("The database does not let us in: ")
+
+
+async def test_missing_migrations_are_named(fit: Database):
+    fit.ask("DELETE FROM public.beamkeep_migrations")
+    assert await fault(fit) == (
+        "Migrations are missing: 0001_event_log; run `beamkeep migrate`."
+    )
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "named"),
+    [
+        ("synchronous_commit", "off", "synchronous_commit is off; what we acknowledge"),
+        (
+            "default_transaction_isolation",
+            "serializable",
+            "isolation is serializable; it must be read committed.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("whose", ["ROLE bk_app IN DATABASE {}", "DATABASE {}"])
+async def test_a_setting_for_our_role_or_our_database_is_seen(
+    fit: Database, whose: str, setting: str, value: str, named: str
+):
+    fit.ask(f"ALTER {whose.format(fit.name)} SET {setting} = '{value}'")
+    assert named in await fault(fit)
+
+
+@pytest.fixture
+def reconfigured(fit: Database) -> Generator[Database]:
+    yield fit
+    fit.ask("ALTER SYSTEM RESET ALL")
+    fit.ask("SELECT pg_reload_conf()")
+
+
+@pytest.mark.parametrize("setting", ["fsync", "full_page_writes"])
+async def test_a_server_that_could_lose_writes_is_refused(reconfigured: Database, setting: str):
+    reconfigured.ask(f"ALTER SYSTEM SET {setting} = off")
+    reconfigured.ask("SELECT pg_reload_conf()")
+    async with connected(reconfigured) as watch:
+        await until(partial(watch.fetchval, f"SELECT current_setting('{setting}') = 'off'"))
+    await until(partial(faults, reconfigured.url()))
+    assert await fault(reconfigured) == f"PostgreSQL's {setting} is off; it must be on."
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "named"),
+    [
+        ("current_setting('max_prepared_transactions')", "'4'", "max_prepared_transactions is 4"),
+        ("current_setting('data_checksums')", "'off'", "data_checksums is off; it must be on."),
+        ("current_setting('server_version_num')::int", "140017", "PostgreSQL is older than 15."),
+        ("pg_is_in_recovery()", "true", "This is a standby"),
+    ],
+)
+async def test_what_only_another_server_would_say_is_understood(
+    fit: Database, monkeypatch: pytest.MonkeyPatch, column: str, value: str, named: str
+):
+    assert column in fence.SETTINGS
+    monkeypatch.setattr(fence, "SETTINGS", fence.SETTINGS.replace(column, value))
+    assert named in await fault(fit)
+
+
+async def test_a_log_restored_into_another_cluster_is_refused(fit: Database):
+    fit.ask("UPDATE bk.deployment SET system_identifier = system_identifier + 1")
+    assert "written by another cluster" in await fault(fit)
+
+
+async def test_events_of_transactions_still_to_come_are_refused(fit: Database):
+    fit.ask(
+        """INSERT INTO bk.events (transaction_id, version, stream_id, event_id, principal_id,
+                                  correlation_id, occurred_at, schema_version, stream_type,
+                                  event_type, command_name, payload)
+           VALUES ('99000000000', 1, %(id)s, %(id)s, %(id)s, %(id)s, now(), 1, 'Zone',
+                   'ZoneDefined', 'define_zone', '{}')""".replace("%(id)s", f"'{UUID(int=1)}'")
+    )
+    assert "transactions this cluster has not reached" in await fault(fit)
+
+
+async def test_a_bookmark_beyond_the_end_of_the_log_is_refused(fit: Database):
+    bookmark = "INSERT INTO bk.bookmarks (projection, generation, shard, tx) VALUES"
+    fit.ask(f"{bookmark} ('zone', 1, -1, pg_snapshot_xmax(pg_current_snapshot()))")
+    assert await faults(fit.url()) == []
+    fit.ask(f"{bookmark} ('actor', 1, -1, '99000000000')")
+    assert await fault(fit) == "A bookmark stands beyond the end of the log; delete it and rebuild."
+
+
+async def test_nobody_serves_as_a_superuser(fit: Database):
+    assert await fault(fit, "postgres") == (
+        "The role postgres is a superuser; log in as bk_app."
+    )
+
+
+@pytest.mark.parametrize("privilege", ["UPDATE", "DELETE", "TRUNCATE"])
+async def test_nobody_serves_who_may_change_events(fit: Database, privilege: str):
+    fit.ask(f"GRANT {privilege} ON bk.events TO bk_app")
+    assert await fault(fit) == "The role bk_app may change events; log in as bk_app."
+
+
+async def test_every_fault_is_named_at_once(fit: Database):
+    fit.ask("UPDATE bk.deployment SET system_identifier = 1")
+    fit.ask("GRANT DELETE ON bk.events TO bk_app")
+    assert len(await faults(fit.url())) == 2
+
+
+async def test_a_database_is_migrated_once(empty: Database):
+    url = empty.url("postgres")
+    assert list(migrations()) == EVERY_MIGRATION
+    assert await migrate(url) == EVERY_MIGRATION
+    assert await migrate(url) == []
+    assert await faults(empty.url()) == []
+
+
+async def test_two_hosts_that_migrate_at_once_take_turns(empty: Database):
+    both = await asyncio.gather(*(migrate(empty.url("postgres")) for _ in range(2)))
+    assert sorted(both) == [[], EVERY_MIGRATION]
+
+
+async def test_a_migration_changed_after_it_was_applied_is_refused(fit: Database):
+    fit.ask("UPDATE public.beamkeep_migrations SET digest = 'other'")
+    with pytest.raises(MigrationChangedError, match="0001_event_log"):
+        await migrate(fit.url("postgres"))
+
+
+async def test_a_migration_that_fails_leaves_nothing(empty: Database):
+    empty.ask("CREATE SCHEMA proj")
+    with pytest.raises(asyncpg.PostgresError, match="already exists"):
+        await migrate(empty.url("postgres"))
+    assert empty.ask("SELECT to_regnamespace('bk')") == [(None,)]
+    assert empty.ask("SELECT * FROM public.beamkeep_migrations") == []

@@ -1,0 +1,227 @@
+"""No statement of the store ever scans the log, whatever the planner knew when it was planned."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import psycopg
+import pytest
+from psycopg import sql
+from tests.support.appends import ANSWER, HTTP, ME, append, at, registered, updated
+from tests.support.cluster import Cluster
+from tests.support.postgres import ARRANGED, Database, fresh_database
+from uuid_utils.compat import uuid7
+
+from beamkeep.adapters.postgres.connections import PLANNING, Connections
+from beamkeep.adapters.postgres.event_store import (
+    GUARD,
+    INSERT_EVENTS,
+    MANY_EVENTS,
+    WRITTEN,
+    PostgresEventStore,
+)
+from beamkeep.adapters.postgres.projections import WHOLE_LOG, PostgresLists, PostgresProjections
+from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.access.profile import IDENTITIES, PROFILES, STANDINGS, Identity
+from beamkeep.contexts.trust import seeded
+from beamkeep.contexts.trust.policy import POLICY_GRANTS
+from beamkeep.contexts.trust.surface import SURFACE_CONTROL
+from beamkeep.kernel import CLAIMS, DENIALS, ActorKind, Claim, Standing
+from beamkeep.runtime.store import BEGINNING, MovedError, Opening, Position
+
+pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
+
+GENERIC = {"plan_cache_mode": "force_generic_plan"}
+MANY = 1_000_000
+# Small for ever: a handful of rows whatever is written.
+SMALL = {"deployment", "projections", "bookmarks"}
+
+type Asked = dict[str, Sequence[Any]]
+"""Statements, each with arguments it was once given."""
+
+
+class Recorder(Connections):
+    """Connections that remember every statement."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url, 1)
+        self.asked: Asked = {}
+
+    async def fetch(self, statement: str, *arguments: Any) -> list[asyncpg.Record]:
+        self.asked[statement] = arguments
+        return await super().fetch(statement, *arguments)
+
+
+async def every_statement(database: Database) -> Asked:
+    """Whatever the store, the lists and the tail can ask, in each of its shapes."""
+    served = Recorder(database.url())
+    store = PostgresEventStore(served, database.url())
+    await opened_and_read(store)
+    await appended(store)
+    await listed(PostgresLists(served))
+    tailing = Recorder(database.url("bk_projector"))
+    await tailed(PostgresProjections(tailing))
+    await served.close()
+    await tailing.close()
+    return served.asked | tailing.asked
+
+
+async def opened_and_read(store: PostgresEventStore) -> None:
+    id = uuid7()
+    await store.open(
+        Opening(("https://idp.test", "ada"), None, seeded.ENTRY, HTTP, "x", "k", ("Zone", id))
+    )
+    await store.load([("Zone", id), ("Actor", id)])
+    await store.history(("Zone", id), 0, 10)
+    await store.rows(CLAIMS, {"scope": "name", "key": "a"})
+    await store.rows(CLAIMS, {"scope": "seed"})
+    await store.rows(PROFILES, {"actor_id": [id]})
+    await store.rows(IDENTITIES, {"actor_id": id})
+    await store.rows(IDENTITIES, {"issuer": "a", "subject": "b"})
+    await store.rows(STANDINGS, {"principal_id": id})
+    await store.rows(SURFACE_CONTROL, {"surface_id": id})
+    await store.rows(POLICY_GRANTS, {"surface_id": {id}})
+    await store.rows(POLICY_GRANTS, {"principal_id": id, "conduit_id": id})
+    await store.entries(DENIALS, {"conduit_id": id}, id, 10)
+    await store.forget_answers(24)
+    await store.cursor_key()
+
+
+async def appended(store: PostgresEventStore) -> None:
+    """An append in each of its shapes: one event or many, with each of what can go with it."""
+    for number, (many, reads, remembers, beside) in enumerate(
+        (many, reads, remembers, beside)
+        for many in (False, True)
+        for reads in (False, True)
+        for remembers in (False, True)
+        for beside in (False, True)
+    ):
+        id = uuid7()
+        more = [at(2, updated(id))] if many else []
+        me, login = Standing(id, ActorKind.HUMAN), Identity("https://idp.test", str(id), id)
+        rows = [
+            CLAIMS.insert(Claim("name", str(id), None)),
+            IDENTITIES.insert(login),
+            STANDINGS.replace(me),
+            POLICY_GRANTS.delete(id, id),
+            POLICY_GRANTS.delete(id),
+            PROFILES.delete(id),
+        ]
+        await store.append(
+            append(
+                at(1, registered(id)),
+                *more,
+                read={("Actor", uuid7()): 0} if reads else {},
+                beside=rows if beside else (),
+                remember=ANSWER if remembers else None,
+                principal_id=UUID(int=number),
+            )
+        )
+    # One that finds its stream moved, and so looks where the event is that it failed to write.
+    with pytest.raises(MovedError):
+        await store.append(append(at(3, updated(uuid7()))))
+
+
+async def listed(lists: PostgresLists) -> None:
+    id = uuid7()
+    for view in CATALOGUE.views:
+        for facets in [(), ("a=b",)] if view.filters else [()]:
+            for owner_id in (None, id):
+                for after in (None, id):
+                    await lists.listing(view, facets, owner_id, after, 50)
+    await lists.follows(CATALOGUE.views[0], Position(1, 1))
+
+
+async def tailed(projections: PostgresProjections) -> None:
+    for shard in (WHOLE_LOG, 7):
+        await projections.page(shard, BEGINNING, 100, None, None)
+        await projections.page(shard, BEGINNING, 100, ["Zone"], 10)
+    (follower, *_) = await projections.followers(WHOLE_LOG)
+    await projections.stored(follower, [uuid7()])
+    await projections.lag()
+
+
+def scanned(database: Database, asked: Asked, settings: dict[str, str]) -> dict[str, set[str]]:
+    """The tables each statement would read from end to end, by a plan made for any values."""
+    found: dict[str, set[str]] = {}
+    with psycopg.connect(database.url("postgres"), autocommit=True) as connection:
+        for name, value in settings.items():
+            connection.execute("SELECT set_config(%s, %s, false)", [name, value])
+        for statement, arguments in asked.items():
+            connection.execute(f"PREPARE asked AS {statement}".encode())
+            given = sql.SQL(", ").join(sql.Literal(_plain(value)) for value in arguments)
+            execute = sql.SQL("({})").format(given) if arguments else sql.SQL("")
+            plan = connection.execute(sql.SQL("EXPLAIN EXECUTE asked{}").format(execute))
+            lines = "\n".join(line for (line,) in plan)
+            connection.execute("DEALLOCATE asked")
+            if tables := set(re.findall(r"Seq Scan on (\w+)", lines)) - SMALL:
+                found[statement] = tables
+    return found
+
+
+def _plain(value: object) -> object:
+    """A value as psycopg can write it: only asyncpg's own ids are foreign to it."""
+    if isinstance(value, UUID):
+        return UUID(int=value.int)
+    if isinstance(value, list | tuple | set | frozenset):
+        members: list[object] = [_plain(member) for member in value]
+        return members
+    return value
+
+
+@pytest.fixture(scope="module")
+def planned(cluster: Cluster) -> Database:
+    return fresh_database(cluster, ARRANGED)
+
+
+async def test_no_statement_scans_a_table_planned_on_an_empty_database(planned: Database):
+    asked = await every_statement(planned)
+    appends = [statement for statement in asked if "INSERT INTO bk.events" in statement]
+    assert len(appends) == 16
+    assert scanned(planned, asked, PLANNING) == {}
+
+
+async def test_nor_planned_once_the_planner_has_seen_that_the_tables_are_empty(cluster: Cluster):
+    database = fresh_database(cluster, ARRANGED)
+    asked = await every_statement(fresh_database(cluster, ARRANGED))
+    database.ask("VACUUM ANALYZE")
+    assert scanned(database, asked, PLANNING) == {}
+
+
+NOT_EXISTS = """,
+stale AS MATERIALIZED (
+  SELECT 1 FROM h WHERE h.first > 1 AND NOT EXISTS (
+    SELECT 1 FROM bk.events p
+     WHERE p.stream_type = h.stream_type AND p.stream_id = h.stream_id
+       AND p.version = h.first - 1 AND p.transaction_id < pg_current_xact_id()))"""
+
+
+async def test_another_way_to_write_the_guard_would_scan_the_log(planned: Database):
+    ours = MANY_EVENTS + GUARD + INSERT_EVENTS.format("") + WRITTEN
+    asked = await every_statement(planned)
+    assert ours in asked
+    naive = ours.replace(GUARD, NOT_EXISTS)
+    planned.ask("VACUUM ANALYZE")
+    both = {ours: asked[ours], naive: asked[ours]}
+    found = scanned(planned, both, GENERIC)
+    assert set(found) == {naive}
+    assert any(table.startswith("events_p") for table in found[naive])
+
+
+@pytest.mark.faults
+async def test_nor_planned_on_a_million_events(cluster: Cluster):
+    database = fresh_database(cluster, ARRANGED)
+    database.ask(
+        f"""INSERT INTO bk.events (version, stream_id, event_id, principal_id, correlation_id,
+                                   occurred_at, schema_version, stream_type, event_type,
+                                   command_name, payload)
+            SELECT n % 20 + 1, md5((n / 20)::text)::uuid, gen_random_uuid(), '{ME}', '{ME}', now(),
+                   1, 'Actor', 'ActorProfileUpdated', 'update_actor_profile', '{{}}'
+              FROM generate_series(0, {MANY - 1}) AS n"""
+    )
+    asked = await every_statement(database)
+    assert scanned(database, asked, PLANNING) == {}
+    database.ask("ANALYZE bk.events")
+    assert scanned(database, asked, PLANNING) == {}

@@ -1,0 +1,683 @@
+"""The PostgreSQL store: what a call costs, and what becomes of it when the database fails."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from itertools import combinations
+from types import TracebackType
+from typing import Any, Self
+from uuid import UUID, uuid4
+
+import asyncpg
+import psycopg
+import pytest
+from tests.support.appends import ANSWER, HTTP, ME, NOW, append, at, registered, updated
+from tests.support.cluster import Cluster
+from tests.support.postgres import (
+    Database,
+    Deployed,
+    connected,
+    until,
+    waiting_for_a_lock,
+)
+from tests.support.proxy import Proxy, Step
+from tests.support.service import call
+from tests.support.spec import enrol
+from uuid_utils.compat import uuid7
+
+from beamkeep.adapters.postgres import connections, event_store
+from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.event_store import (
+    GUARD,
+    INSERT_EVENTS,
+    ONE_EVENT,
+    WRITTEN,
+    PostgresEventStore,
+)
+from beamkeep.app import IDLE
+from beamkeep.contexts.access.actor import ActorCannotDeactivateError, ActorProfileForgotten
+from beamkeep.contexts.access.profile import PROFILES
+from beamkeep.contexts.trust.policy import PolicyNotFoundError
+from beamkeep.contexts.trust.zone import InvalidZoneNameError
+from beamkeep.kernel import CLAIMS, Claim
+from beamkeep.runtime.admission import UnauthorizedError
+from beamkeep.runtime.store import (
+    Append,
+    IdempotencyInFlightError,
+    MovedError,
+    OutcomeUnknownError,
+    StoreUnavailableError,
+)
+
+pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
+
+
+# What a call costs
+
+
+class Meter:
+    """Counts what happens in one database: statements, and transaction ids taken."""
+
+    def __init__(self, database: Database) -> None:
+        self._name = database.name
+        self._watch = psycopg.connect(database.cluster.url(), autocommit=True)
+        self.statements = self.xids = 0
+
+    def __enter__(self) -> Self:
+        self._before = self._read()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        after = self._read()
+        self.statements, self.xids = (a - b for a, b in zip(after, self._before, strict=True))
+
+    def close(self) -> None:
+        self._watch.close()
+
+    def _read(self) -> tuple[int, int]:
+        row = self._watch.execute(
+            """SELECT COALESCE((SELECT sum(calls) FROM pg_stat_statements s
+                                  JOIN pg_database d ON d.oid = s.dbid
+                                 WHERE d.datname = %s), 0)::bigint,
+                      pg_snapshot_xmax(pg_current_snapshot())::text::bigint""",
+            [self._name],
+        ).fetchone()
+        assert row is not None
+        return row
+
+
+@pytest.fixture
+async def meter(database: Database, deployed: Deployed) -> AsyncGenerator[Meter]:
+    with psycopg.connect(database.cluster.url()) as connection:
+        loaded = connection.execute("SHOW shared_preload_libraries").fetchone()
+    if loaded != ("pg_stat_statements",):
+        pytest.skip("this PostgreSQL cannot count statements")
+    # The first call by a surface reads that surface.
+    await call(deployed.service, "define_zone", {"name": "First"})
+    meter = Meter(database)
+    yield meter
+    meter.close()
+
+
+async def test_a_command_is_two_statements_and_one_transaction_id(
+    deployed: Deployed, meter: Meter
+):
+    service = deployed.service
+    actor = await call(service, "register_actor", {"name": "Grace"})
+    zone = partial(call, service, "define_zone", {"name": "Hutch"})
+    commands: list[Callable[[], Awaitable[object]]] = [
+        zone,
+        partial(zone, idempotency_key="k"),
+        partial(call, service, "register_actor", {"name": "Grace", "email": "g@lab.test"}),
+        partial(call, service, "deactivate_actor", {"actor_id": str(actor.id)}),
+    ]
+    for command in commands:
+        with meter:
+            await command()
+        assert (meter.statements, meter.xids) == (2, 1)
+
+
+async def test_a_repeated_command_is_one_statement_and_no_transaction_id(
+    deployed: Deployed, meter: Meter
+):
+    again = partial(
+        call, deployed.service, "define_zone", {"name": "Hutch"}, idempotency_key="again"
+    )
+    first = await again()
+    with meter:
+        answer = await again()
+    assert (answer.replayed, answer.body) == (True, first.body)
+    assert (meter.statements, meter.xids) == (1, 0)
+
+
+async def test_a_refused_command_takes_no_transaction_id(deployed: Deployed, meter: Meter):
+    service = deployed.service
+    actor = await call(service, "register_actor", {"name": "Grace"})
+    await call(service, "deactivate_actor", {"actor_id": str(actor.id)})
+    policy = {"policy_id": str(uuid4()), "permitted_principal_id": str(uuid4()), "reason": "Left"}
+    for name, arguments, refusal in (
+        ("define_zone", {"name": " "}, InvalidZoneNameError),
+        ("deactivate_actor", {"actor_id": str(actor.id)}, ActorCannotDeactivateError),
+        ("revoke_grant", policy, PolicyNotFoundError),
+    ):
+        with meter, pytest.raises(refusal):
+            await call(service, name, arguments)
+        assert (meter.statements, meter.xids) == (1, 0), name
+
+
+async def test_a_denied_command_is_two_statements_one_of_which_records_it(
+    deployed: Deployed, meter: Meter
+):
+    await enrol(deployed.service, "eve")
+    with meter, pytest.raises(UnauthorizedError):
+        await call(deployed.service, "define_zone", {"name": "Hutch"}, subject="eve")
+    assert (meter.statements, meter.xids) == (2, 1)
+
+
+async def test_a_get_is_one_statement_and_any_other_question_two(
+    deployed: Deployed, meter: Meter
+):
+    service = deployed.service
+    zone = await call(service, "define_zone", {"name": "Hutch"})
+    about = {"zone_id": str(zone.id)}
+    for name, arguments, statements in (
+        ("get_zone", about, 1),
+        ("get_zone_history", about, 2),
+        ("list_zones", {}, 2),
+    ):
+        with meter:
+            await call(service, name, arguments)
+        assert (meter.statements, meter.xids) == (statements, 0), name
+
+
+# Lost answers
+
+
+class Counted(Connections):
+    """Connections that count what is asked of them."""
+
+    asked = 0
+
+    async def fetch(self, statement: str, *arguments: Any) -> list[asyncpg.Record]:
+        self.asked += 1
+        return await super().fetch(statement, *arguments)
+
+
+class Behind:
+    """A store that reaches its database through a proxy."""
+
+    def __init__(self, proxy: Proxy, database: Database, **settings: str) -> None:
+        url = f"postgresql://bk_app@127.0.0.1:{proxy.port}/{database.name}"
+        self.proxy, self.connections = proxy, Counted(url, 4, **settings)
+        self.store = PostgresEventStore(self.connections, url)
+
+
+@asynccontextmanager
+async def behind(database: Database, **settings: str) -> AsyncGenerator[Behind]:
+    async with Proxy.before(database.cluster.port) as proxy:
+        reached = Behind(proxy, database, **settings)
+        # A connection is open, and the statements an append needs are known to it.
+        await reached.store.append(append(at(1, registered(uuid7()))))
+        yield reached
+        await reached.connections.close()
+
+
+async def versions(store: PostgresEventStore, id: UUID) -> list[int]:
+    return [envelope.recorded.version for envelope in await store.history(("Actor", id), 0, 99)]
+
+
+@pytest.mark.parametrize("after", ["nothing", "sending", "answering"])
+async def test_an_append_whose_answer_was_lost_is_written_exactly_once(
+    unseeded: Database, after: Step
+):
+    async with behind(unseeded) as reached:
+        id = uuid7()
+        new, more = at(1, registered(id)), at(2, updated(id))
+        claim = CLAIMS.insert(Claim("name", str(id), ME))
+        reached.proxy.cut_at(new.event_id.bytes, after)
+        position = await reached.store.append(append(new, more, beside=[claim], remember=ANSWER))
+        assert reached.proxy.cuts == 1
+        assert await versions(reached.store, id) == [1, 2]
+        (*_, last) = await reached.store.history(("Actor", id), 0, 99)
+        assert last.position == position
+
+
+async def test_an_append_that_was_lost_and_overtaken_is_refused(unseeded: Database):
+    async with behind(unseeded) as reached:
+        id = uuid7()
+        await reached.store.append(append(at(1, registered(id))))
+        mine = at(2, updated(id))
+        reached.proxy.cut_at(mine.event_id.bytes, "nothing")
+        other = unseeded.connections(1)
+        await PostgresEventStore(other, "").append(append(at(2, updated(id))))
+        with pytest.raises(MovedError):
+            await reached.store.append(append(mine))
+        assert await versions(reached.store, id) == [1, 2]
+        await other.close()
+
+
+async def test_a_lost_answer_stays_open_while_the_rows_are_locked(unseeded: Database):
+    async with behind(unseeded, lock_timeout="20") as reached, connected(unseeded) as other:
+        id = uuid7()
+        new = at(1, registered(id))
+        await other.execute("BEGIN; INSERT INTO bk.claims VALUES ('name', 'a', NULL)")
+        reached.proxy.cut_at(new.event_id.bytes, "sending")
+        so_far = reached.connections.asked
+        claim = CLAIMS.insert(Claim("name", "a", ME))
+        appending = asyncio.create_task(reached.store.append(append(new, beside=[claim])))
+
+        async def tried_again() -> bool:
+            return reached.connections.asked >= so_far + 3 or appending.done()
+
+        await until(tried_again)
+        await other.execute("ROLLBACK")
+        await appending
+        assert await versions(reached.store, id) == [1]
+
+
+async def test_whoever_cannot_be_told_what_became_of_it_is_told_so(
+    unseeded: Database, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(event_store, "RESOLVE_FOR", 0.2)
+    async with behind(unseeded) as reached:
+        id = uuid7()
+        new = at(1, registered(id))
+        reached.proxy.cut_at(new.event_id.bytes, "answering")
+        reached.proxy.away = True
+        with pytest.raises(OutcomeUnknownError):
+            await reached.store.append(append(new))
+        reached.proxy.away = False
+        assert await versions(reached.store, id) == [1]
+
+
+@pytest.mark.parametrize("after", ["nothing", "answering"])
+async def test_a_connection_lost_in_a_read_is_replaced(unseeded: Database, after: Step):
+    async with behind(unseeded) as reached:
+        id = uuid7()
+        await reached.store.append(append(at(1, registered(id))))
+        await reached.store.load([("Actor", id)])
+        reached.proxy.cut_at(id.bytes, after)
+        assert len((await reached.store.load([("Actor", id)]))["Actor", id]) == 1
+        assert reached.proxy.cuts == 1
+
+
+async def test_a_read_gives_up_when_the_database_stays_away(
+    unseeded: Database, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(connections, "PATIENCE", 0.2)
+    async with behind(unseeded) as reached:
+        id = uuid7()
+        reached.proxy.cut_at(id.bytes, "nothing")
+        reached.proxy.away = True
+        with pytest.raises(StoreUnavailableError):
+            await reached.store.load([("Actor", id)])
+
+
+async def test_the_service_answers_again_once_a_crashed_database_is_back(
+    unseeded: Database, cluster: Cluster
+):
+    pool = unseeded.connections(4)
+    store = PostgresEventStore(pool, unseeded.url())
+    id = uuid7()
+    await store.append(append(at(1, registered(id))))
+    await asyncio.gather(*(store.load([("Actor", id)]) for _ in range(4)))
+    unseeded.ask("CHECKPOINT")
+    # Neither gives the loop a chance to notice that every connection is dead.
+    cluster.kill()
+    cluster.resume()
+    back = time.monotonic()
+    await store.append(append(at(2, updated(id))))
+    assert await versions(store, id) == [1, 2]
+    assert time.monotonic() - back < 5.0
+    await pool.close()
+
+
+# The order of transactions is the order of versions
+
+APPEND = ONE_EVENT + GUARD + INSERT_EVENTS.format("") + WRITTEN
+UNGUARDED = APPEND.replace("p.transaction_id < pg_current_xact_id()", "true")
+CLAIMING = ("begin", "claim", "read", "append", "commit")
+PLAIN = ("begin", "read", "append", "commit")
+
+
+class Writer:
+    """A transaction that appends one event to a stream, taken step by step."""
+
+    def __init__(
+        self, connection: asyncpg.Connection, statement: str, id: UUID, steps: Iterable[str]
+    ) -> None:
+        self._connection, self._statement, self._id = connection, statement, id
+        self._steps = iter(steps)
+        self._version, self._failed = 0, False
+        self.step: asyncio.Task[None] | None = None
+
+    def begin_next(self) -> asyncio.Task[None]:
+        self.step = asyncio.create_task(getattr(self, f"_{next(self._steps)}")())
+        return self.step
+
+    @property
+    def pid(self) -> int:
+        return self._connection.get_server_pid()
+
+    async def _begin(self) -> None:
+        await self._connection.execute("BEGIN")
+
+    async def _claim(self) -> None:
+        await self._connection.fetchval("SELECT pg_current_xact_id()::text")
+
+    async def _read(self) -> None:
+        self._version = await self._connection.fetchval(
+            "SELECT max(version) FROM bk.events WHERE stream_type = 'Actor' AND stream_id = $1",
+            self._id,
+        )
+
+    async def _append(self) -> None:
+        new = at(self._version + 1, updated(self._id))
+        try:
+            written = await self._connection.fetchval(
+                self._statement,
+                *(new.stream[0], new.stream[1], new.version, new.event_id, new.event_type),
+                *(new.schema_version, new.payload.decode(), "try_it", ME, HTTP, uuid7(), None, NOW),
+            )
+        except asyncpg.UniqueViolationError:
+            written = 0
+        self._failed = written == 0
+
+    async def _commit(self) -> None:
+        await self._connection.execute("ROLLBACK" if self._failed else "COMMIT")
+
+
+async def tail_after(
+    order: Sequence[int],
+    statement: str,
+    programs: Sequence[Sequence[str]],
+    sessions: Sequence[asyncpg.Connection],
+) -> list[int]:
+    """The versions of one stream, in tail order, after two writers took turns in this order."""
+    watch, *both = sessions
+    id = uuid7()
+    first = at(1, registered(id))
+    await watch.fetchval(
+        APPEND,
+        *(first.stream[0], id, 1, first.event_id, first.event_type, 1, first.payload.decode()),
+        *("try_it", ME, HTTP, uuid7(), None, NOW),
+    )
+    writers = [
+        Writer(session, statement, id, program)
+        for session, program in zip(both, programs, strict=True)
+    ]
+    waiting = list(order)
+    while waiting:
+        for place, turn in enumerate(waiting):
+            if await rests(writers[turn], watch):
+                break
+        else:
+            raise AssertionError("both writers wait for each other")
+        waiting.pop(place)
+        writers[turn].begin_next()
+        await rests(writers[turn], watch)
+    for writer in writers:
+        assert writer.step is not None
+        await writer.step
+    rows = await watch.fetch(
+        "SELECT version FROM bk.events WHERE stream_id = $1 ORDER BY transaction_id, position", id
+    )
+    return [row[0] for row in rows]
+
+
+async def rests(writer: Writer, watch: asyncpg.Connection) -> bool:
+    """Whether a writer has done its last step, rather than waits for the other one."""
+    while writer.step is not None and not writer.step.done():
+        if await watch.fetchval("SELECT cardinality(pg_blocking_pids($1)) > 0", writer.pid):
+            return False
+        await asyncio.wait([writer.step], timeout=0.001)
+    return True
+
+
+def orders(first: int, second: int) -> list[list[int]]:
+    """Every order in which two writers can take so many turns each."""
+    turns = range(first + second)
+    return [[int(turn not in own) for turn in turns] for own in combinations(turns, first)]
+
+
+async def inversions(
+    database: Database, statement: str, programs: Sequence[Sequence[str]], stop_at: int
+) -> tuple[int, list[list[int]]]:
+    """How many orders were tried, and the first of those that the tail tells wrongly."""
+    found: list[list[int]] = []
+    every = orders(*(len(program) for program in programs))
+    async with connected(database) as watch, connected(database) as a, connected(database) as b:
+        for order in every:
+            tail = await tail_after(order, statement, programs, [watch, a, b])
+            if tail != sorted(tail):
+                found.append(order)
+                if len(found) == stop_at:
+                    break
+            assert sorted(tail) == list(range(1, len(tail) + 1))
+    return len(every), found
+
+
+@pytest.mark.parametrize(
+    ("programs", "number"),
+    [((CLAIMING, CLAIMING), 252), ((CLAIMING, PLAIN), 126), ((PLAIN, PLAIN), 70)],
+)
+async def test_no_order_of_two_writers_makes_the_tail_tell_versions_out_of_order(
+    unseeded: Database, programs: Sequence[Sequence[str]], number: int
+):
+    assert await inversions(unseeded, APPEND, programs, stop_at=1) == (number, [])
+
+
+async def test_without_the_guard_some_order_does(unseeded: Database):
+    assert UNGUARDED != APPEND
+    _, found = await inversions(unseeded, UNGUARDED, (CLAIMING, CLAIMING), stop_at=1)
+    assert found
+
+
+async def test_a_transaction_older_than_what_it_read_may_not_append_after_it(unseeded: Database):
+    """The order inversion itself: an id taken first, a version read later."""
+    async with connected(unseeded) as a, connected(unseeded) as b, connected(unseeded) as watch:
+        overtaken = [0, 0, 1, 1, 1, 1, 0, 0, 0]
+        tail = partial(tail_after, overtaken, programs=(CLAIMING, PLAIN), sessions=[watch, a, b])
+        assert await tail(statement=UNGUARDED) == [1, 3, 2]
+        assert await tail(statement=APPEND) == [1, 2]
+
+
+# Locks, timeouts, a full disk
+
+
+async def test_a_key_just_being_written_is_in_flight(unseeded: Database):
+    pool = unseeded.connections(2, lock_timeout="50")
+    store, id = PostgresEventStore(pool, unseeded.url()), uuid7()
+    async with connected(unseeded) as first:
+        await first.execute("BEGIN")
+        await first.execute(
+            "INSERT INTO bk.idempotency VALUES ($1, $2, $3, $4, 201, '')",
+            *(ME, HTTP, ANSWER.key, ANSWER.fingerprint),
+        )
+        with pytest.raises(IdempotencyInFlightError):
+            await store.append(append(at(1, registered(id)), remember=ANSWER))
+        await first.execute("ROLLBACK")
+    assert await versions(store, id) == []
+    await store.append(append(at(1, registered(id)), remember=ANSWER))
+    await pool.close()
+
+
+async def test_a_row_just_being_written_is_waited_for_and_then_decided_on_again(
+    unseeded: Database,
+):
+    pool = unseeded.connections(2, lock_timeout="50")
+    store = PostgresEventStore(pool, unseeded.url())
+    async with connected(unseeded) as first:
+        await first.execute("BEGIN; INSERT INTO bk.claims VALUES ('name', 'a', NULL)")
+        with pytest.raises(MovedError):
+            claim = CLAIMS.insert(Claim("name", "a", ME))
+            await store.append(append(at(1, registered(uuid7())), beside=[claim]))
+    await pool.close()
+
+
+async def test_a_statement_that_takes_too_long_makes_the_store_unavailable(unseeded: Database):
+    pool = unseeded.connections(2, statement_timeout="50", lock_timeout="0")
+    store = PostgresEventStore(pool, unseeded.url())
+    with pytest.raises(StoreUnavailableError):
+        await pool.read("SELECT pg_sleep(60)")
+    async with connected(unseeded, "postgres") as other:
+        await other.execute("BEGIN; LOCK TABLE bk.claims")
+        claim = CLAIMS.insert(Claim("name", "a", ME))
+        with pytest.raises(StoreUnavailableError):
+            await store.append(append(at(1, registered(uuid7())), beside=[claim]))
+    await pool.close()
+
+
+class Failing(Connections):
+    """Connections to a server that refuses everything for one reason."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__("", 1)
+        self._reason = reason
+
+    async def fetch(self, statement: str, *arguments: Any) -> list[asyncpg.Record]:
+        raise self._reason
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        asyncpg.InsufficientResourcesError("could not extend file: No space left on device"),
+        asyncpg.QueryCanceledError("canceling statement due to statement timeout"),
+        asyncpg.ReadOnlySQLTransactionError("cannot execute INSERT in a read-only transaction"),
+    ],
+)
+async def test_a_server_that_can_do_nothing_makes_the_store_unavailable(reason: Exception):
+    store = PostgresEventStore(Failing(reason), "")
+    with pytest.raises(StoreUnavailableError):
+        await store.append(append(at(1, registered(uuid7()))))
+    with pytest.raises(StoreUnavailableError):
+        await store.load([("Actor", uuid7())])
+
+
+# Forgetting
+
+
+async def test_a_profile_is_blanked_before_it_is_deleted(database: Database, deployed: Deployed):
+    database.ask("CREATE TABLE public.seen (name text, email text)")
+    database.ask(
+        """CREATE FUNCTION public.see() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+           BEGIN INSERT INTO public.seen VALUES (NEW.name, NEW.email); RETURN NULL; END $$"""
+    )
+    database.ask(
+        "CREATE TRIGGER see AFTER UPDATE ON bk.actor_profile"
+        " FOR EACH ROW EXECUTE FUNCTION public.see()"
+    )
+    grace = {"name": "Grace", "email": "grace@lab.test"}
+    actor = await call(deployed.service, "register_actor", grace)
+    await call(deployed.service, "forget_actor", {"actor_id": str(actor.id)})
+    assert database.ask("SELECT * FROM public.seen") == [("", None)]
+    assert await deployed.store.rows(PROFILES, {"actor_id": actor.id}) == ()
+
+    other = await call(deployed.service, "register_actor", grace)
+    async with connected(database) as app:
+        await app.execute("DELETE FROM bk.actor_profile WHERE actor_id = $1", other.id)
+    assert database.ask("SELECT count(*) FROM public.seen") == [(2,)], "whoever deletes it"
+
+
+async def test_whoever_loses_the_race_to_forget_leaves_the_profile(deployed: Deployed):
+    grace = {"name": "Grace", "email": "grace@lab.test"}
+    actor = await call(deployed.service, "register_actor", grace)
+    await call(deployed.service, "update_actor_profile", {"actor_id": str(actor.id), "phone": "1"})
+    forget = append(
+        at(2, ActorProfileForgotten(NOW, actor.id)), beside=[PROFILES.delete(actor.id)]
+    )
+    with pytest.raises(MovedError):
+        await deployed.store.append(forget)
+    (profile,) = await deployed.store.rows(PROFILES, {"actor_id": actor.id})
+    assert (profile.name, profile.email, profile.phone) == ("Grace", "grace@lab.test", "1")
+
+
+async def test_a_profile_and_the_event_of_its_end_go_together(
+    database: Database, deployed: Deployed
+):
+    actor = await call(deployed.service, "register_actor", {"name": "Grace"})
+    forget = partial(call, deployed.service, "forget_actor", {"actor_id": str(actor.id)})
+    async with connected(database, "postgres") as reader:
+        # While the events cannot be written, neither is the profile deleted.
+        await reader.execute("BEGIN; LOCK TABLE bk.events IN SHARE MODE")
+        forgetting = asyncio.create_task(forget())
+        await until(partial(waiting_for_a_lock, reader))
+        assert len(await deployed.store.rows(PROFILES, {"actor_id": actor.id})) == 1
+        await reader.execute("ROLLBACK")
+        await forgetting
+    assert await deployed.store.rows(PROFILES, {"actor_id": actor.id}) == ()
+    assert await versions(deployed.store, actor.id) == [1, 2]
+
+
+# Connections
+
+
+@pytest.fixture
+async def two(unseeded: Database) -> AsyncGenerator[Connections]:
+    pool = Connections(unseeded.url(), 2, **IDLE, application_name="two")
+    yield pool
+    await pool.close()
+
+
+async def open_connections(database: Database) -> int:
+    async with connected(database, "postgres") as watch:
+        return await watch.fetchval(
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'two' AND datname = $1",
+            database.name,
+        )
+
+
+async def test_more_tasks_than_connections_are_all_served(two: Connections, unseeded: Database):
+    rows = await asyncio.gather(*(two.read("SELECT $1::int", n) for n in range(200)))
+    assert [row[0][0] for row in rows] == list(range(200))
+    assert await open_connections(unseeded) == 2
+
+
+async def test_a_cancelled_task_leaves_its_connection_to_others(
+    two: Connections, unseeded: Database
+):
+    async with connected(unseeded, "postgres") as watch:
+        await watch.execute("BEGIN; LOCK TABLE bk.claims")
+        stuck = [asyncio.create_task(two.fetch("SELECT FROM bk.claims")) for _ in range(6)]
+
+        async def both_wait() -> bool:
+            return 2 == await watch.fetchval(
+                "SELECT count(*) FROM pg_stat_activity"
+                " WHERE wait_event_type = 'Lock' AND application_name = 'two'"
+            )
+
+        await until(both_wait)
+        for task in stuck:
+            task.cancel()
+        await asyncio.gather(*stuck, return_exceptions=True)
+        rows = await asyncio.gather(*(two.read("SELECT 1") for _ in range(4)))
+        assert len(rows) == 4
+
+
+async def test_whoever_is_cancelled_at_its_turn_passes_it_on(two: Connections):
+    async with two.connection():
+        held, free = asyncio.Event(), asyncio.Event()
+
+        async def hold() -> None:
+            async with two.connection():
+                held.set()
+                await free.wait()
+
+        holding = asyncio.create_task(hold())
+        await held.wait()
+        first, second = (asyncio.create_task(two.fetch("SELECT 1")) for _ in range(2))
+        await asyncio.sleep(0)
+        free.set()
+        holding.add_done_callback(lambda _: first.cancel())
+        async with asyncio.timeout(1):
+            await second
+        await asyncio.gather(holding, first, return_exceptions=True)
+
+
+async def test_nobody_waits_for_a_connection_for_ever(
+    two: Connections, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(connections, "PATIENCE", 0.1)
+    async with two.connection(), two.connection():
+        with pytest.raises(StoreUnavailableError, match="busy"):
+            await two.fetch("SELECT 1")
+    assert (await two.fetch("SELECT 1"))[0][0] == 1
+
+
+async def test_an_append_that_is_not_whole_is_never_taken_for_one():
+    class Forgetful(Connections):
+        async def fetch(self, statement: str, *arguments: Any) -> list[Any]:
+            return [(1, 1, 1)]
+
+    id = uuid7()
+    whole: Append = append(at(1, registered(id)), at(2, updated(id)))
+    with pytest.raises(AssertionError, match="all or nothing"):
+        await PostgresEventStore(Forgetful("", 1), "").append(whole)

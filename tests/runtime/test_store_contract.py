@@ -1,0 +1,591 @@
+"""What the one path asks of an event store, held against each of the two there are."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID, uuid4
+
+import pytest
+from tests.support.appends import ANSWER, CODEC, FINGERPRINT, HTTP, ME, NOW, append, at, registered, updated
+from tests.support.postgres import Database, postgres_service
+from uuid_utils.compat import uuid7
+
+from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.postgres.projections import WHOLE_LOG
+from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.access.actor import (
+    ActorDeactivated,
+    ActorIdentityAlreadyBoundError,
+    ActorProfileUpdated,
+    ActorRegistered,
+)
+from beamkeep.contexts.access.profile import IDENTITIES, STANDINGS, Identity
+from beamkeep.contexts.trust import seeded
+from beamkeep.contexts.trust.policy import POLICY_GRANTS
+from beamkeep.contexts.trust.zone import ZoneDefined
+from beamkeep.kernel import (
+    CLAIMS,
+    DENIALS,
+    ActorKind,
+    Beside,
+    Claim,
+    Denial,
+    DenialReason,
+    Event,
+    Grant,
+    ObjectScope,
+    Standing,
+    SurfaceKind,
+    View,
+)
+from beamkeep.runtime.codec import Codec
+from beamkeep.runtime.store import (
+    BEGINNING,
+    AlreadyAnsweredError,
+    Append,
+    EventStore,
+    KeyTakenError,
+    MovedError,
+    NewEvent,
+    Opened,
+    Opening,
+    Position,
+    ReadModel,
+    Recorded,
+    Remembered,
+    Stream,
+    ToRemember,
+)
+
+pytestmark = pytest.mark.anyio
+
+ENTRY = seeded.ENTRY
+
+
+class Kept(NamedTuple):
+    """A store and the lists read from it; lists are in step after `catch_up`."""
+
+    store: EventStore
+    lists: ReadModel
+    catch_up: Callable[[], Awaitable[None]]
+
+
+@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
+def place(request: pytest.FixtureRequest) -> Database | None:
+    return None if request.param == "memory" else request.getfixturevalue("unseeded")
+
+
+@pytest.fixture
+async def kept(place: Database | None) -> AsyncGenerator[Kept]:
+    if place is None:
+        store = MemoryStore(CODEC)
+
+        async def nothing() -> None: ...
+
+        yield Kept(store, store, nothing)
+        return
+    async with postgres_service(place, seeds=False) as deployed:
+
+        async def catch_up() -> None:
+            await deployed.projector.catch_up([WHOLE_LOG])
+
+        yield Kept(deployed.store, deployed.lists, catch_up)
+
+
+@pytest.fixture
+def store(kept: Kept) -> EventStore:
+    return kept.store
+
+
+async def an_actor(store: EventStore, versions: int = 1, **more: Any) -> UUID:
+    id = uuid7()
+    changes = [at(version, updated(id)) for version in range(2, versions + 1)]
+    await store.append(append(at(1, registered(id)), *changes, **more))
+    return id
+
+
+async def count(store: EventStore, id: UUID) -> int:
+    return len((await store.load([("Actor", id)])).get(("Actor", id), ()))
+
+
+def asked(**known: Any) -> Opening:
+    opening = Opening(None, None, ENTRY, HTTP, "define_zone")
+    return replace(opening, **known)
+
+
+def grant(principal_id: UUID, *commands: str, surface_id: UUID | None = HTTP) -> Grant:
+    return Grant(uuid7(), principal_id, ENTRY, surface_id, commands, ObjectScope.OWN)
+
+
+def read(recorded: Recorded) -> tuple[int, str, int, dict[str, Any]]:
+    version, event_type, schema_version, payload = recorded
+    return version, event_type, schema_version, json.loads(payload)
+
+
+# Opening a call
+
+
+async def test_nothing_is_known_of_an_unknown_identity(store: EventStore):
+    assert await store.open(asked(identity=("https://idp.test", "nobody"))) == Opened(
+        None, (), None, None, []
+    )
+
+
+async def test_a_principal_without_a_standing_has_no_grants_and_no_answers(store: EventStore):
+    ghost = uuid7()
+    await an_actor(
+        store,
+        principal_id=ghost,
+        remember=ANSWER,
+        beside=[POLICY_GRANTS.insert(grant(ghost, "*"))],
+    )
+    assert await store.open(asked(principal_id=ghost, idempotency_key="key")) == Opened(
+        None, (), None, None, []
+    )
+
+
+async def test_a_bound_login_is_its_actor_with_its_standing(store: EventStore):
+    me = Standing(uuid7(), ActorKind.AGENT, DenialReason.SUSPENDED_AGENT)
+    login = Identity("https://idp.test", "ada", me.principal_id)
+    await an_actor(store, beside=[STANDINGS.insert(me), IDENTITIES.insert(login)])
+
+    by_login = await store.open(asked(identity=("https://idp.test", "ada")))
+    by_id = await store.open(asked(principal_id=me.principal_id))
+    assert by_login.standing == by_id.standing == me
+    assert (await store.open(asked(identity=("https://idp.test", "eve")))).standing is None
+    assert (await store.open(asked(identity=("https://other.test", "ada")))).standing is None
+
+
+async def with_grants(store: EventStore, *grants: Grant) -> None:
+    me = Standing(grants[0].principal_id, ActorKind.HUMAN)
+    beside = [STANDINGS.insert(me), *(POLICY_GRANTS.insert(grant) for grant in grants)]
+    await an_actor(store, beside=beside)
+
+
+async def test_the_grants_found_for_one_command_permit_that_command_only(store: EventStore):
+    me = uuid7()
+    named, every = grant(me, "define_zone", "get_zone"), grant(me, "*")
+    await with_grants(store, named, every, grant(me, "get_zone"))
+
+    opened = await store.open(asked(principal_id=me))
+    assert sorted(opened.grants, key=lambda g: g.policy_id) == [
+        replace(named, permitted_commands=("define_zone",)),
+        replace(every, permitted_commands=("define_zone",)),
+    ]
+
+
+async def test_the_grants_found_for_all_commands_name_every_command_they_permit(
+    store: EventStore,
+):
+    me = uuid7()
+    grants = [grant(me, "define_zone", "get_zone"), grant(me, "*")]
+    await with_grants(store, *grants)
+    opened = await store.open(asked(principal_id=me, command_name=None))
+    assert sorted(opened.grants, key=lambda g: g.policy_id) == grants
+
+
+async def test_a_grant_holds_only_for_its_principal_its_conduit_and_its_surface(
+    store: EventStore,
+):
+    me, inside = uuid7(), grant(uuid7(), "*", surface_id=None)
+    outside = grant(me, "*")
+    elsewhere = replace(grant(me, "*"), conduit_id=seeded.INTERNAL)
+    await with_grants(store, outside, elsewhere, replace(inside, principal_id=me), inside)
+
+    async def found(**at: Any) -> list[UUID]:
+        return [g.policy_id for g in (await store.open(asked(principal_id=me, **at))).grants]
+
+    assert await found() == [outside.policy_id]
+    assert await found(conduit_id=seeded.INTERNAL) == [elsewhere.policy_id]
+    assert await found(surface_id=None) == [inside.policy_id]
+    assert await found(surface_id=uuid4()) == []
+    assert await found(conduit_id=None) == []
+
+
+async def test_an_answer_is_remembered_for_its_principal_surface_and_key(store: EventStore):
+    me, other = Standing(uuid7(), ActorKind.HUMAN), Standing(uuid7(), ActorKind.HUMAN)
+    standings = [STANDINGS.insert(me), STANDINGS.insert(other)]
+    await an_actor(store, principal_id=me.principal_id, remember=ANSWER, beside=standings)
+
+    async def remembered(**more: Any) -> Remembered | None:
+        known = {"principal_id": me.principal_id, "idempotency_key": "key"} | more
+        return (await store.open(asked(**known))).remembered
+
+    assert await remembered() == Remembered(FINGERPRINT, 201, b'{"id":1}')
+    assert await remembered(idempotency_key="other") is None
+    assert await remembered(idempotency_key=None) is None
+    assert await remembered(surface_id=uuid4()) is None
+    assert await remembered(principal_id=other.principal_id) is None
+
+
+async def test_the_target_is_opened_with_its_events_and_its_first_writer(store: EventStore):
+    id = await an_actor(store, 3)
+    await store.append(append(at(4, updated(id)), principal_id=uuid7()))
+    opened = await store.open(asked(stream=("Actor", id)))
+    assert [recorded.version for recorded in opened.events] == [1, 2, 3, 4]
+    assert opened.owner_id == ME
+    assert (await store.open(asked(stream=("Zone", id)))).events == []
+
+
+# Loading
+
+
+async def test_several_streams_are_loaded_at_once_and_an_absent_one_is_left_out(
+    store: EventStore,
+):
+    one, two, absent = await an_actor(store), await an_actor(store, 2), uuid7()
+    found = await store.load([("Actor", one), ("Actor", two), ("Actor", absent)])
+    assert {stream: [r.version for r in events] for stream, events in found.items()} == {
+        ("Actor", one): [1],
+        ("Actor", two): [1, 2],
+    }
+
+
+async def test_an_event_is_read_as_it_was_written(store: EventStore):
+    id = uuid7()
+    event = ZoneDefined(NOW, id, 'Schöner "Hutch" \\ \t 1€ 🜂')
+    await store.append(append(at(1, event)))
+    stream = CODEC.stream(event)
+    (recorded,) = (await store.load([stream]))[stream]
+    assert CODEC.decode("Zone", recorded) == event
+    expected = {"occurred_at": "2030-01-01T12:30:15.123456Z", "zone_id": str(id)}
+    assert read(recorded) == (1, "ZoneDefined", 1, expected | {"name": event.name})
+
+
+# Appending
+
+
+async def test_each_append_is_further_on_than_the_one_before(store: EventStore):
+    id = uuid7()
+    one = await store.append(append(at(1, registered(id))))
+    two = await store.append(append(at(2, updated(id)), at(3, updated(id))))
+    assert BEGINNING < one < two
+    assert one.tx < two.tx
+    assert await count(store, id) == 3
+
+
+async def test_several_streams_are_appended_to_at_once(store: EventStore):
+    one, two = uuid7(), uuid7()
+    events = [at(1, registered(one)), at(1, registered(two)), at(2, updated(one))]
+    await store.append(append(*events))
+    assert (await count(store, one), await count(store, two)) == (2, 1)
+
+
+async def test_of_several_streams_none_is_appended_to_when_one_has_moved(store: EventStore):
+    moved, other = await an_actor(store, 2), uuid7()
+    with pytest.raises(MovedError):
+        await store.append(append(at(1, registered(other)), at(2, updated(moved))))
+    assert (await count(store, moved), await count(store, other)) == (2, 0)
+
+
+async def test_a_version_is_written_once(store: EventStore):
+    id = await an_actor(store)
+    with pytest.raises(MovedError):
+        await store.append(append(at(1, registered(id))))
+    await store.append(append(at(2, updated(id))))
+    with pytest.raises(MovedError):
+        await store.append(append(at(2, updated(id))))
+    assert await count(store, id) == 2
+
+
+async def test_a_gap_between_the_versions_is_refused(store: EventStore):
+    id = await an_actor(store)
+    with pytest.raises(MovedError):
+        await store.append(append(at(3, updated(id))))
+    with pytest.raises(MovedError):
+        await store.append(append(at(2, updated(id)), at(4, updated(id))))
+    with pytest.raises(MovedError):
+        await store.append(append(at(2, updated(uuid7()))))
+    assert await count(store, id) == 1
+
+
+async def test_a_decision_stands_while_what_it_read_stands(store: EventStore):
+    one, two, mine = await an_actor(store, 2), await an_actor(store), uuid7()
+    read = {("Actor", one): 2, ("Actor", two): 1, ("Actor", uuid7()): 0}
+    await store.append(append(at(1, registered(mine)), read=read))
+    assert await count(store, mine) == 1
+
+
+@pytest.mark.parametrize("version", [0, 1])
+async def test_a_decision_falls_when_something_it_read_has_moved(store: EventStore, version: int):
+    still, moved, mine = await an_actor(store), await an_actor(store, version + 1), uuid7()
+    read = {("Actor", still): 1, ("Actor", moved): version}
+    with pytest.raises(MovedError):
+        await store.append(append(at(1, registered(mine)), read=read))
+    assert await count(store, mine) == 0
+
+
+async def test_an_empty_append_writes_nothing(store: EventStore):
+    claim = Claim("name", "a", None)
+    beside = [CLAIMS.insert(claim)]
+    assert await store.append(append(beside=beside, remember=ANSWER)) == BEGINNING
+    assert await store.rows(CLAIMS, {"scope": "name"}) == ()
+    await an_actor(store, remember=ANSWER)
+
+
+# Rows beside the events
+
+
+async def claims(store: EventStore) -> set[tuple[str, str]]:
+    rows = await store.rows(CLAIMS, {"scope": {"name", "code"}})
+    return {(row.scope, row.key) for row in rows}
+
+
+async def with_claims(store: EventStore) -> None:
+    names = [("name", "a"), ("name", "b"), ("code", "a")]
+    await an_actor(store, beside=[CLAIMS.insert(Claim(*name, ME)) for name in names])
+
+
+async def test_rows_are_inserted_with_the_events(store: EventStore):
+    await with_claims(store)
+    assert await claims(store) == {("name", "a"), ("name", "b"), ("code", "a")}
+
+
+async def test_a_row_is_put_in_place_of_the_one_with_its_key(store: EventStore):
+    me, other = Standing(uuid7(), ActorKind.HUMAN), Standing(uuid7(), ActorKind.HUMAN)
+    await an_actor(store, beside=[STANDINGS.insert(me), STANDINGS.insert(other)])
+    barred = replace(me, barred=DenialReason.INACTIVE_PRINCIPAL)
+    absent = Standing(uuid7(), ActorKind.HUMAN)
+    await an_actor(store, beside=[STANDINGS.replace(barred), STANDINGS.replace(absent)])
+    ids = {me.principal_id, other.principal_id, absent.principal_id}
+    assert set(await store.rows(STANDINGS, {"principal_id": ids})) == {barred, other}
+
+
+async def test_rows_are_deleted_by_their_key(store: EventStore):
+    await with_claims(store)
+    absent = CLAIMS.delete("name", "never there")
+    await an_actor(store, beside=[CLAIMS.delete("name", "a"), absent, CLAIMS.delete("code", "a")])
+    assert await claims(store) == {("name", "b")}
+
+
+async def test_rows_are_deleted_by_how_their_key_begins(store: EventStore):
+    await with_claims(store)
+    await an_actor(store, beside=[CLAIMS.delete("name")])
+    assert await claims(store) == {("code", "a")}
+
+
+async def test_inserts_deletes_and_replacements_go_together(store: EventStore):
+    await with_claims(store)
+    me = Standing(uuid7(), ActorKind.HUMAN)
+    parts = [CLAIMS.delete("code"), CLAIMS.delete("name", "b"), STANDINGS.insert(me)]
+    await an_actor(store, beside=[*parts, CLAIMS.insert(Claim("code", "c", None))])
+    assert await claims(store) == {("name", "a"), ("code", "c")}
+    assert await store.rows(STANDINGS, {"principal_id": me.principal_id}) == (me,)
+
+
+async def test_whoever_finds_a_key_taken_is_told_which_and_writes_nothing(store: EventStore):
+    await with_claims(store)
+    id, me = uuid7(), Standing(uuid7(), ActorKind.HUMAN)
+    free = CLAIMS.insert(Claim("name", "free", ME))
+    taken = CLAIMS.insert(Claim("name", "b", ME), loser=ActorIdentityAlreadyBoundError)
+    beside = [STANDINGS.insert(me), free, taken, CLAIMS.delete("code")]
+    with pytest.raises(KeyTakenError) as error:
+        await store.append(append(at(1, registered(id)), beside=beside, remember=ANSWER))
+    assert error.value.insert is taken
+    assert await count(store, id) == 0
+    assert await claims(store) == {("name", "a"), ("name", "b"), ("code", "a")}
+    assert await store.rows(STANDINGS, {"principal_id": me.principal_id}) == ()
+    await an_actor(store, remember=ANSWER)
+
+
+async def test_whoever_finds_an_idempotency_key_answered_writes_nothing(store: EventStore):
+    await an_actor(store, remember=ANSWER)
+    id, insert = uuid7(), CLAIMS.insert(Claim("name", "a", ME))
+    again = append(at(1, registered(id)), beside=[insert], remember=ANSWER)
+    with pytest.raises(AlreadyAnsweredError):
+        await store.append(again)
+    assert await count(store, id) == 0
+    assert await claims(store) == set()
+    await store.append(replace(again, principal_id=uuid7()))
+
+
+async def test_whoever_finds_a_stream_moved_writes_no_row_and_no_answer(store: EventStore):
+    await with_claims(store)
+    id, me = await an_actor(store, 2), Standing(uuid7(), ActorKind.HUMAN)
+    for version in (2, 4):
+        beside = [STANDINGS.insert(me), CLAIMS.delete("name")]
+        with pytest.raises(MovedError):
+            await store.append(append(at(version, updated(id)), beside=beside, remember=ANSWER))
+    assert await store.rows(STANDINGS, {"principal_id": me.principal_id}) == ()
+    assert len(await claims(store)) == 3
+    await an_actor(store, remember=ANSWER)
+
+
+# Reading
+
+
+async def test_a_history_is_read_page_by_page(store: EventStore):
+    id = await an_actor(store, 5)
+
+    async def versions(after: int, limit: int) -> list[int]:
+        return [e.recorded.version for e in await store.history(("Actor", id), after, limit)]
+
+    assert await versions(0, 3) == [1, 2, 3]
+    assert await versions(3, 3) == [4, 5]
+    assert await versions(5, 3) == []
+    assert await store.history(("Actor", uuid7()), 0, 10) == []
+
+
+async def test_a_history_tells_everything_known_of_an_event(store: EventStore):
+    id = uuid7()
+    new = at(1, registered(id))
+    position = await store.append(append(new))
+    (envelope,) = await store.history(("Actor", id), 0, 10)
+    assert envelope.position == position
+    assert envelope.stream == ("Actor", id)
+    assert read(envelope.recorded)[:3] == (1, "ActorRegistered", 1)
+    assert envelope.event_id == new.event_id
+    assert envelope.principal_id == ME
+    assert (envelope.command_name, envelope.surface_id) == ("try_it", HTTP)
+    assert (envelope.correlation_id, envelope.causation_id) == (UUID(int=7), UUID(int=8))
+    assert envelope.occurred_at == NOW
+    assert datetime.now(UTC) - envelope.recorded_at < timedelta(minutes=1)
+
+
+async def test_rows_are_found_by_a_value_and_by_a_set_of_values(store: EventStore):
+    await with_claims(store)
+
+    async def keys(**where: object) -> list[tuple[str, str]]:
+        return sorted((row.scope, row.key) for row in await store.rows(CLAIMS, where))
+
+    assert await keys(scope="name") == [("name", "a"), ("name", "b")]
+    assert await keys(scope="name", key="b") == [("name", "b")]
+    assert await keys(scope={"name", "code"}, key=["a"]) == [("code", "a"), ("name", "a")]
+    assert await keys(scope="name", key=()) == []
+    assert await keys(scope="none") == []
+
+
+async def test_a_row_comes_back_as_it_was_written(store: EventStore):
+    me = uuid7()
+    inside = grant(me, "define_zone", "get_zone", surface_id=None)
+    await with_grants(store, inside)
+    assert await store.rows(POLICY_GRANTS, {"principal_id": me}) == (inside,)
+
+
+def denial(number: int, conduit_id: UUID = ENTRY, name: str = "define_zone") -> Denial:
+    reason = DenialReason.NO_MATCHING_POLICY
+    return Denial(UUID(int=number), conduit_id, None, ME, name, reason, UUID(int=7), NOW)
+
+
+async def test_denials_are_read_newest_first(store: EventStore):
+    for number in (2, 3, 1):
+        await store.deny(denial(number))
+    await store.deny(denial(4, seeded.INTERNAL))
+    await store.deny(denial(5, name="get_zone"))
+
+    async def found(before: int | None, limit: int, **where: object) -> list[int]:
+        last = None if before is None else UUID(int=before)
+        rows = await store.entries(DENIALS, {"conduit_id": ENTRY} | where, last, limit)
+        return [row.denial_id.int for row in rows]
+
+    assert await found(None, 2) == [5, 3]
+    assert await found(3, 9) == [2, 1]
+    assert await found(1, 9) == []
+    assert await found(None, 9, command_name="define_zone") == [3, 2, 1]
+    assert await store.entries(DENIALS, {"conduit_id": seeded.INTERNAL}, None, 9) == (
+        denial(4, seeded.INTERNAL),
+    )
+
+
+async def test_one_task_at_a_time_is_alone_with_a_piece_of_work(store: EventStore):
+    inside, left, order = asyncio.Event(), asyncio.Event(), list[str]()
+
+    async def first() -> None:
+        async with store.alone("work"):
+            inside.set()
+            await left.wait()
+            order.append("first")
+
+    async def second() -> None:
+        await inside.wait()
+        async with store.alone("work"):
+            order.append("second")
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(first())
+        tasks.create_task(second())
+        await inside.wait()
+        async with store.alone("other work"):
+            order.append("other")
+        left.set()
+    assert order == ["other", "first", "second"]
+
+
+# Lists
+
+
+VIEWS: dict[str, View[Any]] = {view.name: view for view in CATALOGUE.views}
+
+
+async def listed(
+    kept: Kept,
+    *facets: str,
+    name: str = "actor",
+    owner_id: UUID | None = None,
+    after: UUID | None = None,
+    limit: int = 100,
+) -> list[UUID]:
+    await kept.catch_up()
+    rows = await kept.lists.listing(VIEWS[name], facets, owner_id, after, limit)
+    return [id for id, _ in rows]
+
+
+async def test_a_list_shows_each_aggregate_as_it_is_by_age(kept: Kept):
+    ids = [await an_actor(kept.store) for _ in range(3)]
+    await kept.store.append(append(at(2, ActorDeactivated(NOW, ids[1]))))
+    assert await listed(kept) == ids
+    rows = await kept.lists.listing(VIEWS["actor"], [], None, None, 10)
+    assert json.loads(rows[1][1]) == {
+        "actor_id": str(ids[1]),
+        "kind": "human",
+        "active": False,
+        "owner_id": str(ME),
+        "created_at": "2030-01-01T12:30:15.123456Z",
+        "deactivated_at": "2030-01-01T12:30:15.123456Z",
+    }
+
+
+async def test_a_list_is_narrowed_by_all_its_facets(kept: Kept):
+    one, two = [await an_actor(kept.store) for _ in range(2)]
+    await kept.store.append(append(at(2, ActorDeactivated(NOW, one))))
+    assert await listed(kept, "active=true") == [two]
+    assert await listed(kept, "active=false", "kind=human") == [one]
+    assert await listed(kept, "active=false", "kind=agent") == []
+
+
+async def test_a_list_shows_only_the_owners_where_one_is_named(kept: Kept):
+    mine, zone = await an_actor(kept.store), uuid7()
+    other = await an_actor(kept.store, principal_id=uuid7())
+    await kept.store.append(append(at(1, ZoneDefined(NOW, zone, "Hutch"))))
+    assert await listed(kept, owner_id=ME) == [mine]
+    assert await listed(kept, owner_id=other) == [other], "an actor is its own"
+    assert await listed(kept, "kind=human", owner_id=ME) == [mine]
+    assert await listed(kept, name="zone", owner_id=ME) == [zone]
+    assert await listed(kept, name="zone", owner_id=zone) == [], "a zone is not"
+
+
+async def test_a_list_is_read_page_by_page(kept: Kept):
+    ids = [await an_actor(kept.store) for _ in range(5)]
+    assert await listed(kept, limit=2) == ids[:2]
+    assert await listed(kept, after=ids[1], limit=2) == ids[2:4]
+    assert await listed(kept, "kind=human", after=ids[2], owner_id=ME) == ids[3:]
+    assert await listed(kept, after=ids[4]) == []
+
+
+async def test_a_list_follows_what_was_written_and_not_what_was_not(kept: Kept):
+    id = uuid7()
+    position = await kept.store.append(append(at(1, registered(id))))
+    await kept.catch_up()
+    assert await kept.lists.follows(VIEWS["actor"], position)
+    assert await kept.lists.follows(VIEWS["zone"], position), "of other streams too"
+    assert await kept.lists.follows(VIEWS["actor"], BEGINNING)
+
+
+async def test_positions_are_told_apart_within_one_append(kept: Kept):
+    id = uuid7()
+    last = await kept.store.append(append(at(1, registered(id)), at(2, updated(id))))
+    first, second = await kept.store.history(("Actor", id), 0, 10)
+    assert second.position == last == Position(last.tx, first.position.position + 1)

@@ -1,0 +1,119 @@
+"""What can be seen of a call from outside."""
+
+import json
+from collections.abc import Generator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import structlog
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import get_current_span
+
+from beamkeep.runtime.telemetry import Telemetry, configure_logging
+
+CORRELATION_ID = uuid4()
+
+
+@pytest.fixture
+def as_before() -> Generator[None]:
+    before = structlog.get_config()
+    yield
+    structlog.configure(**before)
+
+
+def test_a_call_is_counted_and_timed_under_its_outcome():
+    telemetry = Telemetry()
+    for refusal_code in (None, "VisitCannotStartError", None):
+        with telemetry.call("start_visit", "HTTP", CORRELATION_ID) as seen:
+            seen.answered(409 if refusal_code else 204, refusal_code)
+    labels = {"name": "start_visit", "surface": "HTTP"}
+    counted = telemetry.registry.get_sample_value
+    assert counted("beamkeep_calls_total", {**labels, "outcome": "2xx"}) == 2
+    assert counted("beamkeep_calls_total", {**labels, "outcome": "VisitCannotStartError"}) == 1
+    assert counted("beamkeep_call_seconds_count", {"name": "start_visit"}) == 3
+
+
+def test_a_call_nobody_answered_is_counted_as_cut_off():
+    telemetry = Telemetry()
+    with pytest.raises(KeyboardInterrupt), telemetry.call("start_visit", "HTTP", CORRELATION_ID):
+        raise KeyboardInterrupt
+    assert b'outcome="cut off"' in telemetry.exposition()
+
+
+def test_two_services_in_one_process_count_apart():
+    one, other = Telemetry(), Telemetry()
+    with one.call("start_visit", "HTTP", CORRELATION_ID) as seen:
+        seen.answered(204)
+    assert b"start_visit" in one.exposition()
+    assert b"start_visit" not in other.exposition()
+
+
+def test_a_call_is_a_span_that_holds_no_words_of_the_caller():
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    telemetry = Telemetry(provider.get_tracer("beamkeep"))
+
+    def failing() -> None:
+        with telemetry.call("start_visit", "HTTP", CORRELATION_ID) as seen:
+            assert get_current_span().is_recording()
+            seen.answered(500, "InternalError")
+            raise RuntimeError("Grace")
+
+    with pytest.raises(RuntimeError):
+        failing()
+    (span,) = exporter.get_finished_spans()
+    assert span.name == "start_visit"
+    assert span.attributes == {
+        "surface": "HTTP",
+        "outcome": "InternalError",
+        "correlation_id": str(CORRELATION_ID),
+    }
+    assert (span.events, span.status.description) == ((), None)
+
+
+@pytest.mark.usefixtures("as_before")
+def test_a_line_is_json_with_what_happened(capfdbinary: pytest.CaptureFixture[bytes]):
+    configure_logging(json=True, level="info")
+    with Telemetry().call("start_visit", "HTTP", CORRELATION_ID) as seen:
+        seen.principal_id = CORRELATION_ID
+        seen.answered(204)
+    line: dict[str, Any] = json.loads(capfdbinary.readouterr().err)
+    assert line.pop("ms") >= 0
+    assert line.pop("timestamp").endswith("Z")
+    assert line == {
+        "event": "call",
+        "level": "info",
+        "name": "start_visit",
+        "surface": "HTTP",
+        "status": 204,
+        "outcome": "2xx",
+        "correlation_id": str(CORRELATION_ID),
+        "principal_id": str(CORRELATION_ID),
+    }
+
+
+@pytest.mark.usefixtures("as_before")
+def test_a_line_below_the_level_is_not_written(capfdbinary: pytest.CaptureFixture[bytes]):
+    configure_logging(json=False, level="warning")
+    with Telemetry().call("start_visit", "HTTP", CORRELATION_ID) as seen:
+        seen.answered(204)
+    assert capfdbinary.readouterr().err == b""
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+@pytest.mark.usefixtures("as_before")
+def test_a_logged_exception_shows_no_local_variables(
+    as_json: bool, capfdbinary: pytest.CaptureFixture[bytes]
+):
+    configure_logging(json=as_json, level="info")
+    heard = "gra" + "ce"
+    try:
+        raise RuntimeError(str(len(heard)))
+    except RuntimeError:
+        structlog.get_logger().exception("call failed")
+    written = capfdbinary.readouterr().err
+    assert b"RuntimeError" in written
+    assert b"grace" not in written

@@ -1,0 +1,53 @@
+"""Events of actors, and appends of them, for tests of the stores."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.access.actor import ActorProfileUpdated, ActorRegistered
+from beamkeep.contexts.trust import seeded
+from beamkeep.kernel import ActorKind, Beside, Event, SurfaceKind
+from beamkeep.runtime.codec import Codec
+from beamkeep.runtime.store import Append, NewEvent, Stream, ToRemember
+
+CODEC = Codec(CATALOGUE.aggregates.values())
+NOW = datetime(2030, 1, 1, 12, 30, 15, 123456, UTC)
+ME, HTTP = UUID(int=9), seeded.SURFACES[SurfaceKind.HTTP]
+FINGERPRINT = b"f" * 32
+ANSWER = ToRemember("key", FINGERPRINT, 201, b'{"id":1}')
+
+
+def registered(id: UUID) -> ActorRegistered:
+    return ActorRegistered(NOW, id, ActorKind.HUMAN)
+
+
+def updated(id: UUID, field: str = "name") -> ActorProfileUpdated:
+    return ActorProfileUpdated(NOW, id, (field,))
+
+
+def at(version: int, event: Event) -> NewEvent:
+    return CODEC.encode(event, version, uuid7())
+
+
+def append(
+    *events: NewEvent,
+    read: Mapping[Stream, int] | None = None,
+    beside: Sequence[Beside] = (),
+    remember: ToRemember | None = None,
+    principal_id: UUID = ME,
+) -> Append:
+    return Append(
+        events=events,
+        read=read or {},
+        beside=beside,
+        remember=remember,
+        command_name="try_it",
+        principal_id=principal_id,
+        surface_id=HTTP,
+        correlation_id=UUID(int=7),
+        causation_id=UUID(int=8),
+        occurred_at=NOW,
+    )

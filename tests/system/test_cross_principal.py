@@ -1,0 +1,308 @@
+"""Nobody sees what is another's: every read, on every surface, for every kind of principal."""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import httpx2
+import pytest
+from tests.support.examples import EXAMPLES, an_actor
+from tests.support.server import Server
+from tests.system.calling import Answer, As, Calling, Mcp, Principal, Rest, permit, registered
+
+from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.trust import seeded
+from beamkeep.kernel import Entries, History, Many, One, Question, View
+from beamkeep.runtime.admission import UnauthorizedError
+from beamkeep.surfaces.problem import problem
+
+pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
+
+EVERY_READ = pytest.mark.parametrize("question", CATALOGUE.questions, ids=lambda each: each.name)
+EVERY_LIST = pytest.mark.parametrize(
+    "question",
+    [each for each in CATALOGUE.questions if isinstance(each.source, Many)],
+    ids=lambda each: each.name,
+)
+# What never changes has one event, and its history one page.
+CHANGING = {each.aggregate.name for each in CATALOGUE.operations if not each.genesis}
+EVERY_PAGED_READ = pytest.mark.parametrize(
+    "question",
+    [
+        each
+        for each in CATALOGUE.questions
+        if isinstance(each.source, Many | Entries)
+        or (isinstance(each.source, History) and each.aggregate.name in CHANGING)
+    ],
+    ids=lambda each: each.name,
+)
+BOTH_SURFACES = pytest.mark.parametrize("surface", [Rest, Mcp])
+
+
+@dataclass(frozen=True)
+class People:
+    """Everybody the tests need, each with an address in the service and on one surface."""
+
+    server: Server
+    surface: type[Calling]
+    here: Calling
+    elsewhere: Calling
+    admin: As
+    p1: Principal
+    p2: Principal
+    p3: Principal
+    p4: Principal
+
+    def on(self, principal: Principal) -> As:
+        """A principal, calling on the surface at hand."""
+        return As(self.here, principal.token)
+
+
+@pytest.fixture(scope="module")
+async def http(server: Server) -> AsyncGenerator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(base_url=server.url, timeout=30) as http:
+        yield http
+
+
+@pytest.fixture
+async def people(server: Server, surface: type[Calling], http: httpx2.AsyncClient) -> People:
+    """P1 may do everything and see its own; the others may do nothing yet."""
+    other = Mcp if surface is Rest else Rest
+    admin, here = As(Rest(http), server.admin), surface(http)
+    several = [await registered(server, admin, str(uuid4())) for _ in range(4)]
+    await permit(admin, several[0], ["*"], "Own", here.surface_id)
+    return People(server, surface, here, other(http), admin, *several)
+
+
+def test_every_read_has_a_case():
+    assert {question.name for question in CATALOGUE.questions} <= EXAMPLES.keys()
+    listed = {q.aggregate.name for q in CATALOGUE.questions if isinstance(q.source, Many)}
+    shown = {q.aggregate.name for q in CATALOGUE.questions if isinstance(q.source, One)}
+    assert listed == shown == CATALOGUE.aggregates.keys()
+    assert all(q.about or isinstance(q.source, Many) for q in CATALOGUE.questions)
+
+
+@BOTH_SURFACES
+@EVERY_READ
+async def test_a_read_shows_an_object_only_to_whom_a_policy_shows_it(
+    question: Question, people: People
+):
+    p1, p2, p3, p4 = (people.on(who) for who in (people.p1, people.p2, people.p3, people.p4))
+    arguments, id = await an_object_of(p1, question)
+    absent = with_id(question, arguments, str(uuid4()))
+
+    # Without a policy, and with one for another surface only.
+    await permit(people.admin, people.p4, [question.name], "All", people.elsewhere.surface_id)
+    for nobody in (p2, p4):
+        for asked in (arguments, absent):
+            require_denied(await nobody.send(question.name, asked))
+    elsewhere = As(people.elsewhere, people.p4.token)
+    await require_shown(elsewhere, question, arguments, id, p1.position_token)
+
+    # Own: only the owner.
+    own = [question.name], "Own", people.here.surface_id
+    await permit(people.admin, people.p2, *own)
+    await require_hidden(p2, people.p2, question, arguments, absent, p1.position_token)
+    await require_shown(p1, question, arguments, id, p1.position_token)
+
+    # All: everybody's, until it is taken away.
+    policy_id = await permit(
+        people.admin, people.p3, [question.name], "All", people.here.surface_id
+    )
+    await require_shown(p3, question, arguments, id, p1.position_token)
+    left = {"permitted_principal_id": str(people.p3.id), "reason": "Left"}
+    await people.admin("revoke_grant", {"policy_id": policy_id, **left})
+    for asked in (arguments, absent):
+        require_denied(await p3.send(question.name, asked))
+
+
+@BOTH_SURFACES
+@EVERY_LIST
+async def test_no_filter_finds_what_is_anothers(question: Question, people: People):
+    p1, p2 = people.on(people.p1), people.on(people.p2)
+    _, id = await an_object_of(p1, question)
+    await permit(people.admin, people.p2, [question.name], "Own", people.here.surface_id)
+    id_field, token = question.aggregate.id_field, p1.position_token
+    rows = await p1.listed(question.name, token)
+    (row,) = [row for row in rows if row[id_field] == id]
+    for name, value in filters_of(view_of(question), row).items():
+        found = await p1.listed(question.name, token, **{name: value})
+        assert id in {row[id_field] for row in found}, name
+        hidden = await p2.listed(question.name, token, **{name: value})
+        assert id not in {row[id_field] for row in hidden}, name
+
+
+@BOTH_SURFACES
+@EVERY_PAGED_READ
+async def test_nobody_goes_on_where_anothers_page_ended(question: Question, people: People):
+    p1, p3 = people.on(people.p1), people.on(people.p3)
+    await permit(people.admin, people.p3, [question.name], "All", people.here.surface_id)
+    arguments, cursor = await a_cursor_of(p1, question, people.on(people.p4))
+    refused = await p3.send(question.name, {**arguments, "cursor": cursor})
+    assert (refused.status, refused.body["code"]) == (422, "MalformedRequestError")
+    assert (await p1.send(question.name, {**arguments, "cursor": cursor})).status == 200
+
+
+@BOTH_SURFACES
+async def test_an_answer_is_not_given_again_to_another_principal_or_on_another_surface(
+    people: People,
+):
+    p1, p2, p3 = (people.on(who) for who in (people.p1, people.p2, people.p3))
+    await permit(people.admin, people.p1, ["define_zone"], "Own", people.elsewhere.surface_id)
+    policy_id = await permit(
+        people.admin, people.p3, ["define_zone"], "All", people.here.surface_id
+    )
+    zone, key = ("define_zone", {"name": "Hutch"}), {"idempotency_key": "the same"}
+    first = await p1.send(*zone, **key)
+    again = await p1.send(*zone, **key)
+    assert (again.body, again.replayed, first.replayed) == (first.body, True, False)
+
+    require_denied(await p2.send(*zone, **key))
+    for another in (p3, As(people.elsewhere, people.p1.token)):
+        answer = await another.send(*zone, **key)
+        assert answer.ok
+        assert not answer.replayed
+        assert answer.body != first.body
+
+    left = {"permitted_principal_id": str(people.p3.id), "reason": "Left"}
+    await people.admin("revoke_grant", {"policy_id": policy_id, **left})
+    require_denied(await p3.send(*zone, **key))
+
+
+@BOTH_SURFACES
+async def test_what_another_may_do_is_not_told_to_one_who_may_see_only_its_own(people: People):
+    p2 = people.on(people.p2)
+    name = "evaluate_authorization"
+    await permit(people.admin, people.p2, [name], "Own", people.here.surface_id)
+    asked = {
+        "command_name": "get_visit",
+        "conduit_id": str(seeded.ENTRY),
+        "surface_id": people.here.surface_id,
+    }
+    of_itself = await p2(name, {**asked, "principal_id": str(people.p2.id)})
+    assert of_itself["decision"] == "Deny"
+    of_another = await p2.send(name, {**asked, "principal_id": str(people.p1.id)})
+    of_nobody = await p2.send(name, {**asked, "principal_id": str(uuid4())})
+    assert of_another == of_nobody
+    assert of_another.body["code"] == "ActorNotFoundError"
+
+
+@BOTH_SURFACES
+async def test_denials_are_shown_to_the_owner_of_the_conduit_they_happened_on(people: People):
+    p1, p2, p4 = (people.on(who) for who in (people.p1, people.p2, people.p4))
+    name = "list_conduit_denials"
+    await permit(people.admin, people.p2, [name], "Own", people.here.surface_id)
+    zones = [(await p1("define_zone", {"name": "Z"}))["zone_id"] for _ in range(2)]
+    ends = {"source_zone_id": zones[0], "target_zone_id": zones[1]}
+    conduit = await p1("define_conduit", {"name": "Gate", **ends})
+    console = {"name": "Console", "kind": people.here.kind, **conduit}
+    surface_id = (await p1("define_surface", console))["surface_id"]
+    require_denied(await p4.send("list_visits", {}, surface_id=surface_id))
+
+    (denial,) = (await p1(name, conduit))["items"]
+    assert (denial["principal_id"], denial["command_name"]) == (str(people.p4.id), "list_visits")
+    assert denial["reason_code"] == "no_matching_policy"
+    for hidden_from, conduit_id in ((p2, conduit["conduit_id"]), (p1, str(seeded.ENTRY))):
+        refused = await hidden_from.send(name, {"conduit_id": conduit_id})
+        assert refused == await hidden_from.send(name, {"conduit_id": str(uuid4())})
+        assert refused.body["code"] == "ConduitNotFoundError"
+
+
+async def an_object_of(owner: As, question: Question) -> tuple[dict[str, Any], str]:
+    """What a read is asked, about an object of this owner, and the object's id."""
+    if question.about:
+        arguments = await EXAMPLES[question.name](owner)
+        return arguments, arguments[question.about]
+    shown = EXAMPLES[f"get_{question.aggregate.noun}"]
+    return {}, (await shown(owner))[question.aggregate.id_field]
+
+
+def with_id(question: Question, arguments: dict[str, Any], id: str) -> dict[str, Any]:
+    """The same question about another object."""
+    return {**arguments, question.about: id} if question.about else arguments
+
+
+def view_of(question: Question) -> View[Any]:
+    assert isinstance(question.source, Many)
+    return question.source.view
+
+
+def filters_of(view: View[Any], row: dict[str, Any]) -> dict[str, Any]:
+    """Every filter with a value by which this row is found."""
+    found = {name: row[name] if name in row else row[f"{name}s"][0] for name in view.filters}
+    return {
+        name: str(value).lower() if isinstance(value, bool) else value
+        for name, value in found.items()
+        if value is not None
+    }
+
+
+async def a_cursor_of(owner: As, question: Question, denied: As) -> tuple[dict[str, Any], str]:
+    """A question of which the owner has seen the first page, and where that page ended."""
+    arguments, id = await an_object_of(owner, question)
+    match question.source:
+        case Many():
+            await an_object_of(owner, question)
+            arguments["min_token"] = owner.position_token
+        case Entries():
+            await two_denials_on(owner, id, denied)
+        case _:
+            await once_more(owner, question.aggregate.name, id)
+    asked = {**arguments, "limit": 1}
+    page = await owner(question.name, asked)
+    assert len(page["items"]) == 1
+    return asked, page["next_cursor"]
+
+
+async def once_more(owner: As, aggregate: str, id: str) -> None:
+    """Let something happen to an object that has but one event."""
+    if aggregate == "Actor":
+        await owner("update_actor_profile", {"actor_id": id, "name": "Grace H."})
+    if aggregate == "Policy":
+        await owner("add_grant", {"policy_id": id, "permitted_principal_id": await an_actor(owner)})
+
+
+async def two_denials_on(owner: As, conduit_id: str, denied: As) -> None:
+    """Turn somebody away twice on a conduit."""
+    console = {"name": "Console", "kind": owner.calling.kind, "conduit_id": conduit_id}
+    surface_id = (await owner("define_surface", console))["surface_id"]
+    for _ in range(2):
+        require_denied(await denied.send("list_visits", {}, surface_id=surface_id))
+
+
+def require_denied(answer: Answer) -> None:
+    """It is told that it may not, and nothing else."""
+    assert (answer.status, answer.body) == (403, problem(UnauthorizedError()))
+
+
+async def require_shown(
+    by: As, question: Question, arguments: dict[str, Any], id: str, min_token: str
+) -> None:
+    """The object is answered, or its row is in the list."""
+    if question.about:
+        assert (await by.send(question.name, arguments)).status == 200
+    else:
+        rows = await by.listed(question.name, min_token)
+        assert id in {row[question.aggregate.id_field] for row in rows}
+
+
+async def require_hidden(
+    by: As,
+    principal: Principal,
+    question: Question,
+    arguments: dict[str, Any],
+    absent: dict[str, Any],
+    min_token: str,
+) -> None:
+    """The object is answered as one that does not exist, or the list holds only its own."""
+    if question.about:
+        refused, nothing = [await by.send(question.name, asked) for asked in (arguments, absent)]
+        assert refused == nothing
+        assert refused.body == problem(question.aggregate.absent())
+        if isinstance(question.source, One):
+            assert await by.send(question.name, {**arguments, "as_of": 1}) == nothing
+    else:
+        rows = await by.listed(question.name, min_token)
+        itself = str(principal.id)
+        assert all(itself in (row["owner_id"], row.get("actor_id")) for row in rows)

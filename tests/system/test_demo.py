@@ -1,0 +1,28 @@
+"""What `make demo` shows works as it is printed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.postgres
+def test_the_three_calls_of_the_demo_work_and_nothing_is_left_running(tmp_path: Path):
+    command = [sys.executable, "-m", "demo.run", "--check", "--folder", str(tmp_path)]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert [line.split()[:2] for line in ran.stdout.splitlines()] == [
+        ["works:", "curl"],
+        ["works:", ".venv/bin/python"],
+        ["works:", ".venv/bin/beamkeep"],
+    ]
+    assert {file.name for file in tmp_path.iterdir()} == {
+        "env",
+        "jwks.json",
+        "token",
+        "service.log",
+    }
+    assert (tmp_path / "token").stat().st_mode & 0o077 == 0

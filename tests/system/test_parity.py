@@ -1,0 +1,188 @@
+"""REST and MCP answer alike: the same refusals word for word, and successes of the same shape."""
+
+from collections.abc import AsyncGenerator
+from typing import Any
+from uuid import uuid4
+
+import httpx2
+import pytest
+from tests.support.examples import EXAMPLES
+from tests.support.server import Server
+from tests.system.calling import Answer, As, Mcp, Rest, registered
+
+from beamkeep.contexts import CATALOGUE
+from beamkeep.kernel import Operation, Question, Refusal
+
+pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
+
+ROWS = (*CATALOGUE.operations, *CATALOGUE.questions)
+CHANGES = [each for each in CATALOGUE.operations if not each.genesis]
+EARLIER = "2030-01-31T07:30:00Z"
+# How the arguments of an example are spoiled, so that the first refusal about sense is given.
+SPOILED = {
+    "register_actor": {"name": " "},
+    "update_actor_profile": {"name": " "},
+    "bind_actor_identity": {"issuer": " "},
+    "unbind_actor_identity": {"issuer": " "},
+    "define_zone": {"name": " "},
+    "define_conduit": {"name": " "},
+    "define_surface": {"name": " "},
+    "define_policy": {"name": " "},
+    "revoke_grant": {"reason": " "},
+    "evaluate_authorization": {"command_name": "open_gate"},
+    "register_visit": {"planned_start_at": EARLIER, "planned_end_at": EARLIER},
+    "hold_visit": {"reason": " "},
+    "cancel_visit": {"reason": " "},
+    "abort_visit": {"reason": " "},
+    "void_visit": {"reason": " "},
+}
+
+type Row = Operation | Question
+
+
+def every(*rows: Row) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("row", rows, ids=lambda row: row.name)
+
+
+def first_of_its_own(row: Row) -> type[Refusal] | None:
+    """The first refusal of the row that is about sense or state."""
+    return next((each for each in row.refusals if each.status in {400, 409}), None)
+
+
+def refers(row: Row) -> str | None:
+    """The argument that names something which must exist."""
+    if isinstance(row, Question):
+        return row.about
+    if not row.genesis:
+        return row.aggregate.id_field
+    fields = row.command.model_fields
+    return next((name for name in fields if name.endswith("_id") and row.given), None)
+
+
+class Both:
+    """One principal on both surfaces."""
+
+    def __init__(self, http: httpx2.AsyncClient, token: str) -> None:
+        self.rest, self.mcp = As(Rest(http), token), As(Mcp(http), token)
+
+    async def refused(self, name: str, arguments: dict[str, Any], **options: Any) -> Answer:
+        """The refusal, which is the same on both."""
+        rest = await self.rest.send(name, arguments, **options)
+        mcp = await self.mcp.send(name, arguments, **options)
+        assert rest.status >= 400
+        assert rest == mcp
+        return rest
+
+
+@pytest.fixture(scope="module")
+async def http(server: Server) -> AsyncGenerator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(base_url=server.url, timeout=30) as http:
+        yield http
+
+
+@pytest.fixture(scope="module")
+def ada(server: Server, http: httpx2.AsyncClient) -> Both:
+    return Both(http, server.admin)
+
+
+@pytest.fixture(scope="module")
+async def nobody(server: Server, http: httpx2.AsyncClient, ada: Both) -> Both:
+    principal = await registered(server, ada.rest, str(uuid4()))
+    return Both(http, principal.token)
+
+
+@every(*ROWS)
+async def test_who_may_not_is_told_so_alike(row: Row, ada: Both, nobody: Both):
+    arguments = await EXAMPLES[row.name](ada.rest)
+    refused = await nobody.refused(row.name, arguments)
+    assert (refused.status, refused.body["code"]) == (403, "UnauthorizedError")
+
+
+@every(*(row for row in ROWS if refers(row)))
+async def test_what_does_not_exist_is_missed_alike(row: Row, ada: Both):
+    field = refers(row)
+    assert field
+    arguments = await EXAMPLES[row.name](ada.rest)
+    refused = await ada.refused(row.name, {**arguments, field: str(uuid4())})
+    assert refused.status == 404
+    assert refused.body["code"].endswith("NotFoundError")
+
+
+@every(*ROWS)
+async def test_a_request_of_the_wrong_shape_is_refused_alike(row: Row, ada: Both):
+    arguments = await EXAMPLES[row.name](ada.rest)
+    refused = await ada.refused(row.name, {**arguments, "colour": "red"})
+    assert (refused.status, refused.body["code"]) == (422, "MalformedRequestError")
+    assert [fault["field"] for fault in refused.body["errors"]] == ["colour"]
+
+
+@every(*(row for row in ROWS if first_of_its_own(row)))
+async def test_the_first_refusal_of_its_own_is_given_alike(row: Row, ada: Both):
+    first = first_of_its_own(row)
+    assert first
+    arguments = await EXAMPLES[row.name](ada.rest)
+    if row.name in SPOILED:
+        arguments |= SPOILED[row.name]
+    else:
+        # What was done cannot be done again.
+        await ada.rest(row.name, arguments)
+    refused = await ada.refused(row.name, arguments)
+    assert (refused.status, refused.body["code"]) == (first.status, first.__name__)
+
+
+@every(*CHANGES)
+async def test_a_change_of_another_version_is_refused_alike(row: Row, ada: Both):
+    arguments = await EXAMPLES[row.name](ada.rest)
+    refused = await ada.refused(row.name, arguments, if_match=1000)
+    assert (refused.status, refused.body["code"]) == (412, "PreconditionFailedError")
+
+
+@every(*CATALOGUE.operations)
+async def test_a_key_used_for_something_else_is_refused_alike(row: Row, ada: Both):
+    key, zone = f"{row.name} and a zone", {"name": "Hutch"}
+    for surface in (ada.rest, ada.mcp):
+        await surface("define_zone", zone, idempotency_key=key)
+    arguments = await EXAMPLES[row.name](ada.rest)
+    if row.name == "define_zone":
+        arguments = {"name": "Another"}
+    refused = await ada.refused(row.name, arguments, idempotency_key=key)
+    assert (refused.status, refused.body["code"]) == (422, "IdempotencyConflictError")
+
+
+async def test_who_shows_no_token_is_refused_alike(http: httpx2.AsyncClient):
+    rest, mcp = [await each.send(None, "list_zones", {}) for each in (Rest(http), Mcp(http))]
+    assert (rest.status, rest.body["code"]) == (401, "MissingTokenError")
+    assert rest == mcp
+
+
+@every(*ROWS)
+async def test_a_success_has_the_same_shape(row: Row, ada: Both):
+    answers = [
+        await surface.send(row.name, await EXAMPLES[row.name](surface))
+        for surface in (ada.rest, ada.mcp)
+    ]
+    rest, mcp = [
+        (answer.ok, shape(answer.body), answer.version, answer.position_token is None)
+        for answer in answers
+    ]
+    assert rest[0]
+    assert rest == mcp
+
+
+@every(*CATALOGUE.operations)
+async def test_a_dry_run_answers_the_same_events(row: Row, ada: Both):
+    arguments = await EXAMPLES[row.name](ada.rest)
+    rest, mcp = [
+        await surface.send(row.name, arguments, dry_run=True) for surface in (ada.rest, ada.mcp)
+    ]
+    assert rest.body["events"]
+    assert (rest.ok, shape(rest.body)) == (mcp.ok, shape(mcp.body))
+
+
+def shape(value: Any) -> Any:
+    """The names and types of an answer, without what they hold; of a list, every kind of item."""
+    if isinstance(value, dict):
+        return {name: shape(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return sorted({repr(shape(item)) for item in value})
+    return type(value).__name__

@@ -1,0 +1,137 @@
+"""The service keeps every promise of its own OpenAPI document, whatever it is sent."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from math import ceil
+from typing import Any
+
+import httpx2
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
+from schemathesis.specs.openapi import checks
+from tests.support.examples import EXAMPLES
+from tests.support.server import Server
+from tests.system.calling import As, Rest
+
+from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.trust import seeded
+from beamkeep.kernel import SurfaceKind
+
+pytestmark = pytest.mark.faults
+
+FEWEST_REQUESTS = 5000
+MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
+# Its types are left half open, so its operations and cases are Any here.
+PROMISES: Any = checks
+CHECKS = [
+    schemathesis.checks.not_a_server_error,
+    PROMISES.status_code_conformance,
+    PROMISES.content_type_conformance,
+    PROMISES.response_headers_conformance,
+    PROMISES.response_schema_conformance,
+]
+# Without these nearly every call would be turned away at the door.
+AT_THE_DOOR = {"X-Surface-Id": str(seeded.SURFACES[SurfaceKind.HTTP]), "If-Match": "*"}
+# A mode may have fewer cases than asked for, so a few more are asked for.
+EACH = ceil(FEWEST_REQUESTS * 1.15 / (len(CATALOGUE.named) * len(MODES) * 2))
+
+
+class Tried:
+    """How often each operation answered with each status."""
+
+    def __init__(self) -> None:
+        self.by_status: Counter[int] = Counter()
+        self.succeeded: set[str] = set()
+        self.refused: set[str] = set()
+
+    def add(self, name: str, status: int) -> None:
+        self.by_status[status] += 1
+        (self.succeeded if status < 300 else self.refused).add(name)
+
+
+def test_no_request_made_from_the_document_or_against_it_breaks_a_promise_of_the_document(
+    server: Server, capsys: pytest.CaptureFixture[str]
+):
+    schema: Any = schemathesis.openapi.from_url(f"{server.url}/openapi.json")
+    examples = asyncio.run(made(server))
+    tried = Tried()
+    with requests.Session() as session:
+        session.headers["Authorization"] = f"Bearer {server.admin}"
+        for operation in described(schema):
+            for mode in MODES:
+                attempt(operation, mode, {}, {}, session, tried)
+                attempt(operation, mode, examples[name_of(operation)], AT_THE_DOOR, session, tried)
+    with capsys.disabled():
+        print(f"\n{tried.by_status.total()} requests, {dict(sorted(tried.by_status.items()))}")
+    assert tried.by_status.total() >= FEWEST_REQUESTS
+    assert tried.succeeded == tried.refused == CATALOGUE.named.keys()
+
+
+def described(schema: Any) -> Iterator[Any]:
+    """Every operation of the document, which holds all of the catalogue."""
+    found = [each.ok() for each in schema.get_all_operations()]
+    assert {name_of(operation) for operation in found} == CATALOGUE.named.keys()
+    yield from found
+
+
+def name_of(operation: Any) -> str:
+    """The name of an operation in the catalogue."""
+    return operation.definition.raw["operationId"]
+
+
+async def made(server: Server) -> dict[str, dict[str, Any]]:
+    """Arguments with which each operation would succeed."""
+    async with httpx2.AsyncClient(base_url=server.url) as http:
+        admin = As(Rest(http), server.admin)
+        return {name: await example(admin) for name, example in EXAMPLES.items()}
+
+
+def attempt(
+    operation: Any,
+    mode: GenerationMode,
+    known: dict[str, Any],
+    headers: dict[str, str],
+    session: requests.Session,
+    tried: Tried,
+) -> None:
+    """Send one operation many requests; those that may be good name things that exist."""
+    fields = CATALOGUE.named[name_of(operation)].route.fields
+    path = {name: value for name, value in known.items() if name in fields}
+    rest = {name: value for name, value in known.items() if name not in fields}
+    strategy = operation.as_strategy(
+        generation_mode=mode, path_parameters=path or None, headers=headers or None
+    )
+
+    @settings(
+        max_examples=EACH,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    )
+    @given(case=strategy)
+    def send(case: Any) -> None:
+        if mode is GenerationMode.POSITIVE:
+            refer(case, rest)
+        response = case.call(session=session)
+        tried.add(name_of(operation), response.status_code)
+        case.validate_response(response, checks=CHECKS)
+
+    try:
+        send()
+    except Unsatisfiable:
+        assert mode is GenerationMode.NEGATIVE
+
+
+def refer(case: Any, known: dict[str, Any]) -> None:
+    """Let a generated request refer to things that exist."""
+    for container in (case.body, case.query):
+        if isinstance(container, dict):
+            for name, value in known.items():
+                if name in container and name.endswith(("_id", "_ids", "_name")):
+                    container[name] = value
