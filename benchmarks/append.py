@@ -41,7 +41,7 @@ async def measure(rig: Rig) -> dict[str, Any]:
         plan = rig.plan
         figures = await _at(database, fresh, 4, plan)
         bare = Steps(await bare_steps(database, fresh, 4))
-        alike = await rig.meter.compare(bare, bare, plan.cut(plan.quads // 2))
+        alike = await rig.meter.compare(bare, bare, plan.alike())
         return gated(figures | against_itself(alike), GATE, METHOD) | {
             f"at_{count}": await _at(database, fresh, count, plan.cut(10)) for count in (1, 8)
         }

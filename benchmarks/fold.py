@@ -36,7 +36,7 @@ async def measure(rig: Rig) -> dict[str, Any]:
         }
         connections = await database.bare(CONNECTIONS)
         bare = Steps([_bare(each, ids[GATED], GATED) for each in connections])
-        alike = await rig.meter.compare(bare, bare, plan.cut(plan.quads // 2))
+        alike = await rig.meter.compare(bare, bare, plan.alike())
         method = METHOD.format(SHAPES[GATED], CONNECTIONS)
         return gated(found.pop(GATED) | against_itself(alike), GATE, method) | {
             f"of_{events}": figures for events, figures in found.items()

@@ -7,7 +7,7 @@ from uuid import UUID
 import asyncpg
 
 from beamkeep.adapters.postgres.connections import Connections
-from beamkeep.adapters.postgres.projections import PostgresProjections, shards
+from beamkeep.adapters.postgres.projections import PostgresLists, PostgresProjections, shards
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust.visit import ListVisits, VisitType
 from beamkeep.kernel import Many, View
@@ -17,16 +17,19 @@ from beamkeep.runtime.cursors import Cursors
 from beamkeep.runtime.session import facets
 
 from .loading import load_visits, visit_ids
-from .measure import Step, Steps, against_itself, gated, throughput
+from .measure import Plan, Quad, Step, Steps, against_itself, gated, throughput
 from .rig import CURSOR_KEY, WAITS, Database, Rig, caller, principal, question, seam_on
 
 GATE = 0.50
 METHOD = (
-    "PostgresLists.listing and the assembly of a page of 50 out of {} rows, from a random"
-    " place, with no filter, a common one or a rare one, at 1 connection,"
-    " against the very same statements and values through the driver; `asked` is the whole question with authorization."
+    "PostgresLists.listing and the assembly of a page of 50 out of {} rows, from a random place,"
+    " with no filter, a common one or a rare one, at 1 connection, against the very same statements"
+    " and values through the driver, both with plans made for the values; `generic` has both with"
+    " one plan for all values, and `asked` is the whole question with authorization."
 )
 NAME, ROWS, LIMIT, DIFFERENT = "list_visits", 200_000, 50, 500
+# A filter may fit one row in a thousand or one in three: one plan for both suits neither.
+OWN_PLANS = {"plan_cache_mode": "force_custom_plan"}
 FILL = """
 INSERT INTO proj.visit_v1 (id, version, owner_id, facets, row)
 SELECT e.stream_id, 3, e.principal_id,
@@ -56,7 +59,7 @@ class Heard(Connections):
     """Connections that keep what was read through them."""
 
     def __init__(self, url: str) -> None:
-        super().__init__(url, 1, **WAITS)
+        super().__init__(url, 1, **WAITS, **OWN_PLANS)
         self.last: tuple[str, tuple[Any, ...]] = "", ()
 
     async def read(self, statement: str, *arguments: Any) -> list[asyncpg.Record]:
@@ -69,23 +72,32 @@ async def measure(rig: Rig) -> dict[str, Any]:
     """Compare at the store's seam, and the whole question beside."""
     async with rig.database("list") as database:
         pages = await _load(database)
-        view = _view()
-        heard = Heard(database.url())
-        lists = seam_on(heard, database.url()).lists
-        statements: list[tuple[str, tuple[Any, ...]]] = []
-        for page in pages:
-            await lists.listing(view, facets(view, page.query), None, page.after, LIMIT + 1)
-            statements.append(heard.last)
-        await heard.close()
-        bare = Steps([_bare((await database.bare(1))[0], statements)])
+        statements = await _statements(database, pages)
         plan, meter = rig.plan, rig.meter
-        ours = Steps([await _ours(database, view, pages)])
-        figures = throughput(await meter.compare(bare, ours, plan))
-        alike = await meter.compare(bare, bare, plan.cut(plan.quads // 2))
-        whole = Steps([await _asked(database, pages)])
-        asked = throughput(await meter.compare(bare, whole, plan.cut(8)))
-        found = gated(figures | against_itself(alike), GATE, METHOD.format(ROWS))
-        return found | {"asked": asked}
+
+        async def against_bare(ours: Step, planning: dict[str, str], plan: Plan) -> list[Quad]:
+            connection = (await database.bare(1, **planning))[0]
+            return await meter.compare(Steps([_bare(connection, statements)]), Steps([ours]), plan)
+
+        own = await _ours(database, pages, OWN_PLANS)
+        figures = throughput(await against_bare(own, OWN_PLANS, plan))
+        bare = _bare((await database.bare(1, **OWN_PLANS))[0], statements)
+        alike = against_itself(await against_bare(bare, OWN_PLANS, plan.alike()))
+        generic = await against_bare(await _ours(database, pages, {}), {}, plan.cut(5))
+        asked = await against_bare(await _asked(database, pages), OWN_PLANS, plan.cut(5))
+        found = gated(figures | alike, GATE, METHOD.format(ROWS))
+        return found | {"generic": throughput(generic), "asked": throughput(asked)}
+
+
+async def _statements(database: Database, pages: list[Asked]) -> list[tuple[str, tuple[Any, ...]]]:
+    """What the lists send for these pages."""
+    view, heard = _view(), Heard(database.url())
+    lists, sent = PostgresLists(heard), list[tuple[str, tuple[Any, ...]]]()
+    for page in pages:
+        await lists.listing(view, facets(view, page.query), None, page.after, LIMIT + 1)
+        sent.append(heard.last)
+    await heard.close()
+    return sent
 
 
 def _view() -> View[Any]:
@@ -121,9 +133,10 @@ def _bare(connection: asyncpg.Connection, statements: list[tuple[str, tuple[Any,
     return step
 
 
-async def _ours(database: Database, view: View[Any], pages: list[Asked]) -> Step:
+async def _ours(database: Database, pages: list[Asked], planning: dict[str, str]) -> Step:
     draw, cursors = random.Random(1), Cursors(CURSOR_KEY)  # noqa: S311
-    me, lists = await principal(database), database.seam(1).lists
+    me, view = await principal(database), _view()
+    lists = PostgresLists(database.pool(1, **planning))
 
     async def step() -> None:
         query, after = draw.choice(pages)
@@ -138,7 +151,11 @@ async def _ours(database: Database, view: View[Any], pages: list[Asked]) -> Step
 
 async def _asked(database: Database, pages: list[Asked]) -> Step:
     draw, cursors = random.Random(1), Cursors(CURSOR_KEY)  # noqa: S311
-    me, ask, listed = await principal(database), database.seam(1).service.asker.ask, question(NAME)
+    me, ask, listed = (
+        await principal(database),
+        seam_on(database.pool(1, **OWN_PLANS), "").service.asker.ask,
+        question(NAME),
+    )
 
     async def step() -> None:
         query, after = draw.choice(pages)

@@ -60,9 +60,13 @@ class Plan(NamedTuple):
     dropped: int
     seconds: float
 
-    def cut(self, quads: int, dropped: int = 1) -> "Plan":
+    def cut(self, quads: int) -> "Plan":
         """The same with no more quads than this, for what no gate rests on."""
-        return Plan(min(self.quads, quads), min(self.dropped, dropped), self.seconds)
+        return Plan(min(self.quads, quads), min(self.dropped, 1), self.seconds)
+
+    def alike(self) -> "Plan":
+        """Enough quads to see how far a side strays from itself."""
+        return self.cut(max(4, self.quads // 2))
 
 
 class Slice(NamedTuple):

@@ -1,8 +1,8 @@
 """The server, databases and connections that every path is measured on."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 from uuid import UUID
 
 import asyncpg
@@ -113,18 +113,20 @@ class Database:
         await self.owner.execute("VACUUM (FREEZE, ANALYZE)")
         await self.owner.execute("CHECKPOINT")
 
-    async def bare(self, count: int, role: str = "bk_app") -> list[asyncpg.Connection]:
+    async def bare(
+        self, count: int, role: str = "bk_app", **settings: str
+    ) -> list[asyncpg.Connection]:
         """Plain connections, set as the service sets its own."""
         opened = [
-            await asyncpg.connect(self.url(role), server_settings=PLANNING | WAITS)
+            await asyncpg.connect(self.url(role), server_settings=PLANNING | WAITS | settings)
             for _ in range(count)
         ]
         self._opened += opened
         return opened
 
-    def pool(self, count: int, role: str = "bk_app") -> Connections:
+    def pool(self, count: int, role: str = "bk_app", **settings: str) -> Connections:
         """Connections as the service opens them."""
-        pool = Connections(self.url(role), count, **WAITS)
+        pool = Connections(self.url(role), count, **WAITS, **settings)
         self._pools.append(pool)
         return pool
 
@@ -210,5 +212,3 @@ INSERT INTO bare.events (stream_type, stream_id, version, event_id, event_type, 
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 """
 """One row into the log beside ours."""
-
-type Row = Sequence[Any]

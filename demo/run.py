@@ -29,7 +29,7 @@ from beamkeep.kernel import SurfaceKind
 ROOT = Path(__file__).parents[1]
 ISSUER, SUBJECT, KEY_ID = "https://idp.demo.invalid", "ada", "demo"
 TOKEN_SECONDS = 12 * 3600
-DEADLINE = 30.0
+DEADLINE = 120.0
 CALLS = (
     'curl -s -H "Authorization: Bearer $BEAMKEEP_TOKEN" "$BEAMKEEP_URL/visits"',
     ".venv/bin/python demo/mcp_client.py list_visits",

@@ -7,7 +7,6 @@ or what every answer in it holds.
 
 import os
 import re
-import select
 import shutil
 import signal
 import subprocess
@@ -17,13 +16,15 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"(?:<!-- ([^\n]*) -->\n)?```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 STAYS = re.compile(r"stays; ready when it prints: (.+)")
 HOLDS = re.compile(r"every answer holds: (.+)")
 NOT_OURS = frozenset({"VIRTUAL_ENV", "PYTHONPATH", "MAKEFLAGS", "MAKELEVEL", "MFLAGS"})
-SECONDS = 600.0
+SECONDS = 300.0
 END = "-- end of the answer, status "
 
 
@@ -76,6 +77,8 @@ class Shell:
             bufsize=1,
             start_new_session=True,
         )
+        self._lines: Queue[str] = Queue()
+        Thread(target=self._read, daemon=True).start()
 
     def run(self, command: str) -> str:
         """What a command prints; it must succeed."""
@@ -94,22 +97,30 @@ class Shell:
 
     def until(self, text: str) -> list[str]:
         """The lines up to one that begins with a text."""
-        assert self._process.stdout, "it is a pipe"  # noqa: S101
         deadline, lines = time.monotonic() + SECONDS, list[str]()
         while not (lines and lines[-1].startswith(text)):
-            ready = select.select([self._process.stdout], [], [], deadline - time.monotonic())[0]
-            line = self._process.stdout.readline() if ready else ""
-            if not line:
-                raise ReadmeError(f"waited in vain for {text!r}:\n" + "\n".join(lines))
-            lines.append(line.rstrip("\n"))
+            try:
+                lines.append(self._lines.get(timeout=max(0, deadline - time.monotonic())))
+            except Empty:
+                told = "\n".join(lines)
+                raise ReadmeError(f"waited in vain for {text!r}:\n{told}") from None
         return lines
+
+    def _read(self) -> None:
+        assert self._process.stdout, "it is a pipe"  # noqa: S101
+        for line in self._process.stdout:
+            self._lines.put(line.rstrip("\n"))
 
     def close(self) -> None:
         """Press Ctrl-C, and leave."""
         os.killpg(self._process.pid, signal.SIGINT)
         assert self._process.stdin, "it is a pipe"  # noqa: S101
         self._process.stdin.close()
-        self._process.wait(60)
+        try:
+            self._process.wait(30)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            raise ReadmeError("it does not stop at Ctrl-C") from None
 
 
 def follow(page: str, where: Path) -> None:

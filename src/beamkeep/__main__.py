@@ -156,8 +156,8 @@ def mcp_stdio() -> None:
 
 def main() -> None:
     """Run one verb."""
-    from beamkeep.contexts import CATALOGUE
     from beamkeep.client.verbs import verbs
+    from beamkeep.contexts import CATALOGUE
 
     group = verbs(CATALOGUE)
     for command in (serve, work, migrate, check, rebuild, mcp_stdio):
@@ -168,8 +168,8 @@ def main() -> None:
 def _settings() -> "Settings":
     from pydantic import ValidationError
 
-    from beamkeep.runtime.telemetry import configure_logging
     from beamkeep.settings import Settings
+    from beamkeep.telemetry import configure_logging
 
     try:
         settings = Settings()

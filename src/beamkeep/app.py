@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from uuid import UUID
 
 import asyncpg
@@ -29,11 +29,11 @@ from beamkeep.adapters.postgres.projections import (
     shards,
 )
 from beamkeep.contexts import CATALOGUE
-from beamkeep.contexts.access.profile import DEVELOPER, SYSTEM
-from beamkeep.contexts.trust import bootstrap, seeded
+from beamkeep.contexts.access.profile import DEVELOPER
+from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.contexts.trust.surface import surfaces
-from beamkeep.kernel import ActorKind, Call, Catalogue, Refusal, SurfaceKind
+from beamkeep.kernel import Catalogue, Refusal, SurfaceKind
 from beamkeep.runtime.admission import Admission
 from beamkeep.runtime.asking import Asker
 from beamkeep.runtime.codec import Codec
@@ -41,27 +41,21 @@ from beamkeep.runtime.cursors import Cursors
 from beamkeep.runtime.dispatch import Dispatcher
 from beamkeep.runtime.places import Places
 from beamkeep.runtime.projector import Projector
-from beamkeep.runtime.seeding import Seed, sow
 from beamkeep.runtime.service import Service
-from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import EventStore, ReadModel
-from beamkeep.runtime.telemetry import Telemetry
+from beamkeep.seeding import now, prepare
 from beamkeep.settings import Settings
 from beamkeep.surfaces.edge import Edge
 from beamkeep.surfaces.limits import Limits
 from beamkeep.surfaces.mcp import http_app
 from beamkeep.surfaces.rest import application
+from beamkeep.telemetry import Telemetry
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 IDLE = {"idle_in_transaction_session_timeout": "5000"}
 BLOCKED_AFTER = 2.0
 HOUSEKEEPING_EVERY = 5.0
-
-
-def now() -> datetime:
-    """The time, as the clock seam tells it."""
-    return datetime.now(UTC)
 
 
 def compose(
@@ -82,34 +76,6 @@ def compose(
         Dispatcher(catalogue, admission, store, lists, codec, clock, new_id),
         Asker(catalogue, admission, store, lists, codec, Cursors(cursor_key)),
     )
-
-
-async def prepare(
-    store: EventStore,
-    lists: ReadModel,
-    first_administrator: Administrator | None,
-    open_for_development: bool,
-    catalogue: Catalogue = CATALOGUE,
-    clock: Callable[[], datetime] = now,
-    new_id: Callable[[], UUID] = uuid7,
-) -> list[str]:
-    """Write what a fresh deployment begins with, and say what was written."""
-    codec = Codec(catalogue.aggregates.values())
-
-    def call(id: UUID | None) -> Call:
-        return Call(SYSTEM, ActorKind.SERVICE_ACCOUNT, clock(), id or new_id())
-
-    async with store.alone("bootstrap"):
-        seeds = [Seed(key, outcome) for key, outcome in bootstrap.foundations(call)]
-        if open_for_development:
-            seeds += [Seed(key, outcome) for key, outcome in bootstrap.developer(call)]
-        sown = await sow(seeds, store, codec, SYSTEM, new_id)
-        if first_administrator:
-            session = Session(store, lists, codec, frozenset(catalogue.named))
-            outcomes = await bootstrap.administrator(first_administrator, call, session)
-            seeds = [Seed(None, outcome) for outcome in outcomes]
-            sown += await sow(seeds, store, codec, SYSTEM, new_id)
-    return sown
 
 
 class Deployment:

@@ -142,14 +142,14 @@ class Nemesis:
             await self._pause(name, pid)
             return
         other = self._dice.choice(list(self._workers))
-        await asyncio.to_thread(self._workers[name if self._dice.random() < 0.7 else other].kill)
+        await asyncio.to_thread(self._workers[name if self._dice.random() < 0.5 else other].kill)
         self.killed += 1
 
     async def _pause(self, name: str, pid: int) -> None:
         worker = self._workers[name]
         worker.pause()
         self.paused += 1
-        if self._only_pauses or self._dice.random() < 0.7:
+        if self._only_pauses or self._dice.random() < 0.5:
             async with connected(self._url) as connection:
                 await connection.execute("SELECT pg_terminate_backend($1)", pid)
 
@@ -163,6 +163,8 @@ class Nemesis:
         worker.go_on()
 
     async def _holder(self) -> tuple[str, int] | None:
+        for worker in self._workers.values():
+            worker.require_alive()
         async with connected(self._url) as connection:
             row = await connection.fetchrow(HOLDER)
         return (row[0], row[1]) if row else None

@@ -20,6 +20,10 @@ class Worker:
         self._ground, self._log, self._module = ground, log / f"{name}.log", module
         self._process = self._start()
 
+    def require_alive(self) -> None:
+        """Fail with its last words if it has ended by itself."""
+        assert self._process.poll() is None, self._log.read_text()[-2000:]
+
     def kill(self) -> None:
         """End it without a chance to put anything away, and start another in its place."""
         self._process.kill()

@@ -637,7 +637,7 @@ async def test_a_child_takes_control_from_its_parent_in_one_append(
         "VisitSurfaceControlTaken",
     ]
     assert (released.recorded.version, took.recorded.version) == (4, 3)
-    assert released.position.tx == took.position.tx
+    assert released.correlation_id == took.correlation_id
     assert [row.visit_id for row in store.tables["surface_control"].values()] == [child]
 
 

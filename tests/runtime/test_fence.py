@@ -53,9 +53,7 @@ async def test_a_database_that_lets_nobody_in_is_named(fit: Database, url: str):
 
 async def test_missing_migrations_are_named(fit: Database):
     fit.ask("DELETE FROM public.beamkeep_migrations")
-    assert await fault(fit) == (
-        "Migrations are missing: 0001_event_log; run `beamkeep migrate`."
-    )
+    assert await fault(fit) == ("Migrations are missing: 0001_event_log; run `beamkeep migrate`.")
 
 
 @pytest.mark.parametrize(
@@ -136,9 +134,7 @@ async def test_a_bookmark_beyond_the_end_of_the_log_is_refused(fit: Database):
 
 
 async def test_nobody_serves_as_a_superuser(fit: Database):
-    assert await fault(fit, "postgres") == (
-        "The role postgres is a superuser; log in as bk_app."
-    )
+    assert await fault(fit, "postgres") == ("The role postgres is a superuser; log in as bk_app.")
 
 
 @pytest.mark.parametrize("privilege", ["UPDATE", "DELETE", "TRUNCATE"])

@@ -20,7 +20,7 @@ from tests.support.postgres import (
     Deployed,
     connected,
     until,
-    waiting_for_a_lock,
+    waiting_for_a_table,
 )
 from tests.support.proxy import Proxy, Step
 from tests.support.service import call
@@ -106,9 +106,7 @@ async def meter(database: Database, deployed: Deployed) -> AsyncGenerator[Meter]
     meter.close()
 
 
-async def test_a_command_is_two_statements_and_one_transaction_id(
-    deployed: Deployed, meter: Meter
-):
+async def test_a_command_is_two_statements_and_one_transaction_id(deployed: Deployed, meter: Meter):
     service = deployed.service
     actor = await call(service, "register_actor", {"name": "Grace"})
     zone = partial(call, service, "define_zone", {"name": "Hutch"})
@@ -161,9 +159,7 @@ async def test_a_denied_command_is_two_statements_one_of_which_records_it(
     assert (meter.statements, meter.xids) == (2, 1)
 
 
-async def test_a_get_is_one_statement_and_any_other_question_two(
-    deployed: Deployed, meter: Meter
-):
+async def test_a_get_is_one_statement_and_any_other_question_two(deployed: Deployed, meter: Meter):
     service = deployed.service
     zone = await call(service, "define_zone", {"name": "Hutch"})
     about = {"zone_id": str(zone.id)}
@@ -226,7 +222,7 @@ async def test_an_append_whose_answer_was_lost_is_written_exactly_once(
         assert reached.proxy.cuts == 1
         assert await versions(reached.store, id) == [1, 2]
         (*_, last) = await reached.store.history(("Actor", id), 0, 99)
-        assert last.position == position
+        assert last.position == position.position
 
 
 async def test_an_append_that_was_lost_and_overtaken_is_refused(unseeded: Database):
@@ -395,14 +391,12 @@ async def tail_after(
     ]
     waiting = list(order)
     while waiting:
-        for place, turn in enumerate(waiting):
-            if await rests(writers[turn], watch):
-                break
-        else:
-            raise AssertionError("both writers wait for each other")
-        waiting.pop(place)
-        writers[turn].begin_next()
-        await rests(writers[turn], watch)
+        # Whoever waits for the other lets it go first.
+        ready = [turn for turn in dict.fromkeys(waiting) if await rests(writers[turn], watch)]
+        assert ready, "both writers wait for each other"
+        waiting.remove(ready[0])
+        writers[ready[0]].begin_next()
+        await rests(writers[ready[0]], watch)
     for writer in writers:
         assert writer.step is not None
         await writer.step
@@ -496,8 +490,8 @@ async def test_a_row_just_being_written_is_waited_for_and_then_decided_on_again(
     store = PostgresEventStore(pool, unseeded.url())
     async with connected(unseeded) as first:
         await first.execute("BEGIN; INSERT INTO bk.claims VALUES ('name', 'a', NULL)")
+        claim = CLAIMS.insert(Claim("name", "a", ME))
         with pytest.raises(MovedError):
-            claim = CLAIMS.insert(Claim("name", "a", ME))
             await store.append(append(at(1, registered(uuid7())), beside=[claim]))
     await pool.close()
 
@@ -571,9 +565,7 @@ async def test_whoever_loses_the_race_to_forget_leaves_the_profile(deployed: Dep
     grace = {"name": "Grace", "email": "grace@lab.test"}
     actor = await call(deployed.service, "register_actor", grace)
     await call(deployed.service, "update_actor_profile", {"actor_id": str(actor.id), "phone": "1"})
-    forget = append(
-        at(2, ActorProfileForgotten(NOW, actor.id)), beside=[PROFILES.delete(actor.id)]
-    )
+    forget = append(at(2, ActorProfileForgotten(NOW, actor.id)), beside=[PROFILES.delete(actor.id)])
     with pytest.raises(MovedError):
         await deployed.store.append(forget)
     (profile,) = await deployed.store.rows(PROFILES, {"actor_id": actor.id})
@@ -589,7 +581,7 @@ async def test_a_profile_and_the_event_of_its_end_go_together(
         # While the events cannot be written, neither is the profile deleted.
         await reader.execute("BEGIN; LOCK TABLE bk.events IN SHARE MODE")
         forgetting = asyncio.create_task(forget())
-        await until(partial(waiting_for_a_lock, reader))
+        await until(partial(waiting_for_a_table, reader))
         assert len(await deployed.store.rows(PROFILES, {"actor_id": actor.id})) == 1
         await reader.execute("ROLLBACK")
         await forgetting
@@ -627,14 +619,7 @@ async def test_a_cancelled_task_leaves_its_connection_to_others(
     async with connected(unseeded, "postgres") as watch:
         await watch.execute("BEGIN; LOCK TABLE bk.claims")
         stuck = [asyncio.create_task(two.fetch("SELECT FROM bk.claims")) for _ in range(6)]
-
-        async def both_wait() -> bool:
-            return 2 == await watch.fetchval(
-                "SELECT count(*) FROM pg_stat_activity"
-                " WHERE wait_event_type = 'Lock' AND application_name = 'two'"
-            )
-
-        await until(both_wait)
+        await until(partial(waiting_for_a_table, watch, 2))
         for task in stuck:
             task.cancel()
         await asyncio.gather(*stuck, return_exceptions=True)
@@ -644,22 +629,14 @@ async def test_a_cancelled_task_leaves_its_connection_to_others(
 
 async def test_whoever_is_cancelled_at_its_turn_passes_it_on(two: Connections):
     async with two.connection():
-        held, free = asyncio.Event(), asyncio.Event()
-
-        async def hold() -> None:
-            async with two.connection():
-                held.set()
-                await free.wait()
-
-        holding = asyncio.create_task(hold())
-        await held.wait()
-        first, second = (asyncio.create_task(two.fetch("SELECT 1")) for _ in range(2))
-        await asyncio.sleep(0)
-        free.set()
-        holding.add_done_callback(lambda _: first.cancel())
-        async with asyncio.timeout(1):
+        async with two.connection():
+            first, second = (asyncio.create_task(two.fetch("SELECT 1")) for _ in range(2))
+            await asyncio.sleep(0)
+        # The connection is free and it is the first one's turn, which it has not heard yet.
+        first.cancel()
+        async with asyncio.timeout(2):
             await second
-        await asyncio.gather(holding, first, return_exceptions=True)
+        assert first.cancelled()
 
 
 async def test_nobody_waits_for_a_connection_for_ever(

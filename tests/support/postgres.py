@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 import asyncpg
 import psycopg
-from tests.support.cluster import Cluster
-from tests.support.service import ADMIN
 
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
@@ -27,6 +25,8 @@ from beamkeep.contexts import CATALOGUE
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.projector import Projector
 from beamkeep.runtime.service import Service
+from tests.support.cluster import Cluster
+from tests.support.service import ADMIN
 
 MIGRATED, ARRANGED, PREPARED = "migrated", "arranged", "prepared"
 TIMEOUTS = {"statement_timeout": "2000", "lock_timeout": "500"}
@@ -162,11 +162,12 @@ async def until(condition: Callable[[], Awaitable[object]]) -> None:
             await asyncio.sleep(0.005)
 
 
-async def waiting_for_a_lock(connection: asyncpg.Connection) -> bool:
-    """Whether some other connection to the database waits for a lock."""
+async def waiting_for_a_table(connection: asyncpg.Connection, number: int = 1) -> bool:
+    """Whether so many connections to the database wait for a table to be unlocked."""
     return await connection.fetchval(
-        "SELECT count(*) > 0 FROM pg_stat_activity"
-        " WHERE wait_event_type = 'Lock' AND datname = current_database()"
+        """SELECT count(*) = $1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+            WHERE locktype = 'relation' AND NOT granted AND datname = current_database()""",
+        number,
     )
 
 

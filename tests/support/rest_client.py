@@ -10,10 +10,10 @@ from starlette.types import ASGIApp
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.kernel import Catalogue, Operation
 from beamkeep.runtime.service import Service
-from beamkeep.runtime.telemetry import Telemetry
 from beamkeep.surfaces.edge import Edge
 from beamkeep.surfaces.limits import Limits
 from beamkeep.surfaces.rest import application
+from beamkeep.telemetry import Telemetry
 from tests.support.service import ISSUER, call, memory_service
 from tests.support.static_verifier import StaticVerifier
 

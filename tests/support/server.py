@@ -23,7 +23,7 @@ from tests.support.postgres import Database
 from tests.support.tokens import claims, header, jwk, mint
 
 ISSUER, ADMINISTRATOR = "https://idp.test", "ada"
-DEADLINE = 30.0
+DEADLINE = 120.0
 NUMBERS = count(1)
 GENEROUS = {
     "PER_PRINCIPAL_RATE": "1000000",
@@ -113,7 +113,7 @@ class Server(Deployment):
 
 
 @contextmanager
-def deployment(cluster: Cluster, migrated: bool = True, **settings: str) -> Generator[Deployment]:
+def deployment(cluster: Cluster, migrated: bool, **settings: str) -> Generator[Deployment]:
     """A fresh database and everything a service needs beside it; nothing runs yet."""
     database = Database(cluster, f"served_{next(NUMBERS)}")
     cluster.create_database(database.name)
@@ -145,7 +145,7 @@ def deployment(cluster: Cluster, migrated: bool = True, **settings: str) -> Gene
 @contextmanager
 def running_server(cluster: Cluster, **settings: str) -> Generator[Server]:
     """A service that answers on a fresh database, and that must end well when it is told to."""
-    with deployment(cluster, **settings) as made, serving(made) as server:
+    with deployment(cluster, True, **settings) as made, serving(made) as server:
         yield server
 
 
@@ -168,13 +168,14 @@ def serving(made: Deployment) -> Generator[Server]:
 
 def _wait_until_ready(server: Server) -> None:
     deadline = time.monotonic() + DEADLINE
-    while time.monotonic() < deadline and server.process.poll() is None:
-        try:
-            if httpx2.get(f"{server.url}/ready").is_success:
-                return
-        except httpx2.TransportError:
-            pass
-        time.sleep(0.02)
+    with httpx2.Client(base_url=server.url) as http:
+        while time.monotonic() < deadline and server.process.poll() is None:
+            try:
+                if http.get("/ready").is_success:
+                    return
+            except httpx2.TransportError:
+                pass
+            time.sleep(0.05)
     raise ServerError(f"it did not start:\n{_end_of(server.log)}")
 
 
@@ -184,7 +185,8 @@ def _end_of(log: Path) -> str:
 
 def _plain_environment() -> dict[str, str]:
     """What any program needs, and no setting that happens to be set around the tests."""
-    return {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    needed = ("PATH", "HOME", "LANG", "PYTHONPATH")
+    return {name: os.environ[name] for name in needed if name in os.environ}
 
 
 def _free_port() -> int:

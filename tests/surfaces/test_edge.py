@@ -1,8 +1,7 @@
 """Who is let in, how much of it, and how fast."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -15,7 +14,6 @@ from tests.support.static_verifier import StaticVerifier
 from tests.support.tokens import Clock
 
 from beamkeep.kernel import Refusal, SurfaceKind
-from beamkeep.runtime.store import Opened, Opening
 from beamkeep.runtime.tokens import (
     InvalidTokenError,
     MalformedCredentialsError,
@@ -34,7 +32,7 @@ from beamkeep.surfaces.limits import (
     UnsupportedMediaTypeError,
     UrlTooLongError,
 )
-from beamkeep.surfaces.rest import Accepted, application
+from beamkeep.surfaces.rest import application
 
 pytestmark = pytest.mark.anyio
 
@@ -396,51 +394,3 @@ async def test_a_service_that_is_not_ready_says_what_is_missing():
         alive = await http.get("/health")
     assert (answer.status_code, answer.text) == (503, "The schema is two migrations behind.")
     assert alive.status_code == 200
-
-
-async def test_a_shutdown_waits_for_what_was_accepted_but_not_for_ever():
-    accepted = Accepted()
-    await accepted.finished(0)
-    with accepted:
-        waiting = asyncio.create_task(accepted.finished(60))
-        await asyncio.sleep(0)
-        assert not waiting.done()
-        await accepted.finished(0.01)
-    await asyncio.wait_for(waiting, 1)
-
-
-async def test_the_service_stops_only_after_its_last_answer():
-    service, store = await memory_service()
-    opened, may_go_on = store.open, asyncio.Event()
-
-    async def slow(opening: Opening) -> Opened:
-        await may_go_on.wait()
-        return await opened(opening)
-
-    store.open = slow
-    steps: list[str] = []
-
-    @asynccontextmanager
-    async def running() -> AsyncGenerator[None]:
-        steps.append("started")
-        yield
-        steps.append("stopped")
-
-    app = application(service, edge(), ready=always_ready, metrics=bytes, running=running())
-    events = asyncio.Queue[Message]()
-    told = asyncio.Queue[Message]()
-    life = asyncio.ensure_future(app({"type": "lifespan"}, events.get, told.put))
-    await events.put({"type": "lifespan.startup"})
-    assert (await told.get())["type"] == "lifespan.startup.complete"
-
-    async def answer(message: Message) -> None:
-        steps.append(message["type"])
-
-    call = asyncio.ensure_future(app({**scope(ADA), "method": "GET"}, whole(b""), answer))
-    await asyncio.sleep(0)
-    await events.put({"type": "lifespan.shutdown"})
-    await asyncio.sleep(0.01)
-    assert steps == ["started"]
-    may_go_on.set()
-    await asyncio.gather(call, life)
-    assert steps == ["started", "http.response.start", "http.response.body", "stopped"]

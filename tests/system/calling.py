@@ -143,7 +143,7 @@ def _told(result: Mapping[str, Any]) -> Answer:
     body = result["structuredContent"]
     if result.get("isError"):
         return Answer(body["status"], body)
-    meta = result.get("_meta") or {}
+    meta: Mapping[str, Any] = result.get("_meta") or {}
     return Answer(
         200,
         body or None,
@@ -154,7 +154,7 @@ def _told(result: Mapping[str, Any]) -> Answer:
 
 
 def _message(method: str, **params: Any) -> dict[str, Any]:
-    meta = {
+    meta: dict[str, Any] = {
         "io.modelcontextprotocol/protocolVersion": MCP_REVISION,
         "io.modelcontextprotocol/clientCapabilities": {},
     }

@@ -1,7 +1,7 @@
 """REST and MCP answer alike: the same refusals word for word, and successes of the same shape."""
 
 from collections.abc import AsyncGenerator
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import httpx2
@@ -139,7 +139,7 @@ async def test_a_change_of_another_version_is_refused_alike(row: Row, ada: Both)
 
 @every(*CATALOGUE.operations)
 async def test_a_key_used_for_something_else_is_refused_alike(row: Row, ada: Both):
-    key, zone = f"{row.name} and a zone", {"name": "Hutch"}
+    key, zone = f"zone-and-{row.name}", {"name": "Hutch"}
     for surface in (ada.rest, ada.mcp):
         await surface("define_zone", zone, idempotency_key=key)
     arguments = await EXAMPLES[row.name](ada.rest)
@@ -182,7 +182,9 @@ async def test_a_dry_run_answers_the_same_events(row: Row, ada: Both):
 def shape(value: Any) -> Any:
     """The names and types of an answer, without what they hold; of a list, every kind of item."""
     if isinstance(value, dict):
-        return {name: shape(member) for name, member in value.items()}
+        members = cast("dict[str, Any]", value)
+        return {name: shape(member) for name, member in members.items()}
     if isinstance(value, list):
-        return sorted({repr(shape(item)) for item in value})
+        items = cast("list[Any]", value)
+        return sorted({repr(shape(item)) for item in items})
     return type(value).__name__

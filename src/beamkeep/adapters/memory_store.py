@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from msgspec import Raw
+
 from beamkeep.kernel import (
     DENIALS,
     EVERY_COMMAND,
@@ -115,17 +117,20 @@ class MemoryStore:
             self.position = Position(self.position.tx, self.position.position + 1)
             self.streams.setdefault(event.stream, []).append(
                 Envelope(
-                    self.position,
-                    event.stream,
-                    Recorded(event.version, event.event_type, event.schema_version, event.payload),
                     event.event_id,
+                    *event.stream,
+                    event.version,
+                    self.position.position,
+                    event.event_type,
+                    event.schema_version,
                     append.principal_id,
                     append.command_name,
                     append.surface_id,
                     append.correlation_id,
                     append.causation_id,
-                    append.occurred_at,
                     datetime.now(UTC),
+                    append.occurred_at,
+                    Raw(event.payload),
                 )
             )
         if append.remember:

@@ -146,36 +146,17 @@ def reads[S](
 ) -> tuple[Question, Question, Question]:
     """The three reads every aggregate has: get, history and list."""
     view = View(of, listing, milestones or {}, facets or {})
-    one, get = f"{resources}/{{{of.id_field}}}", f"get_{of.noun}"
-    thing = of.noun.replace("_", " ")
+    one, get, thing = f"{resources}/{{{of.id_field}}}", f"get_{of.noun}", of.noun.replace("_", " ")
+    told = f"List everything that happened to one {thing}, by version."
+    name, doc = snake(listing.__name__), listing.__doc__ or ""
+
+    def about_one(name: str, path: str, doc: str, query: type[Query], source: Source) -> Question:
+        return Question(name, Route("GET", path), doc, query, of, source, of.id_field)
+
     return (
-        Question(
-            get,
-            Route("GET", one),
-            f"Show one {thing}.",
-            Get,
-            of,
-            One(shown_with),
-            of.id_field,
-        ),
-        Question(
-            f"{get}_history",
-            Route("GET", f"{one}/history"),
-            f"List everything that happened to one {thing}, by version.",
-            Page,
-            of,
-            History(),
-            of.id_field,
-        ),
-        Question(
-            snake(listing.__name__),
-            Route("GET", resources),
-            listing.__doc__ or "",
-            listing,
-            of,
-            Many(view, listed_with),
-            None,
-        ),
+        about_one(get, one, f"Show one {thing}.", Get, One(shown_with)),
+        about_one(f"{get}_history", f"{one}/history", told, Page, History()),
+        Question(name, Route("GET", resources), doc, listing, of, Many(view, listed_with), None),
     )
 
 

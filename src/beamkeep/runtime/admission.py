@@ -11,7 +11,6 @@ from beamkeep.kernel import (
     EVERY_COMMAND,
     Catalogue,
     Denial,
-    DenialReason,
     Deny,
     ObjectScope,
     Refusal,
@@ -97,7 +96,7 @@ class Admission:
         place, standing, opened = await self._open(name, caller, stream, key)
         verdict = authorize(standing, opened.grants, name, place.conduit_id, place.surface_id)
         if isinstance(verdict, Deny):
-            await self._record(name, caller, place, standing, verdict.reason_code)
+            await self._record(name, caller, place, standing, verdict)
             raise UnauthorizedError
         assert standing is not None, "an unknown principal is denied"  # noqa: S101
         return Admitted(place, standing, verdict.object_scope, opened)
@@ -138,27 +137,16 @@ class Admission:
         return place, opened.standing, opened
 
     async def _record(
-        self,
-        name: str,
-        caller: Caller,
-        place: Place,
-        standing: Standing | None,
-        reason: DenialReason,
+        self, name: str, caller: Caller, place: Place, standing: Standing | None, verdict: Deny
     ) -> None:
         principal_id = standing.principal_id if standing else caller.principal_id
         assert principal_id is not None, "a token that maps to no actor was refused before"  # noqa: S101
-        denial = Denial(
-            self._new_id(),
-            place.conduit_id,
-            place.surface_id,
-            principal_id,
-            name,
-            reason,
-            caller.correlation_id,
-            self._clock(),
-        )
+        where, why, when = (place.conduit_id, place.surface_id), verdict.reason_code, self._clock()
+        called = caller.correlation_id
         try:
-            await self._store.deny(denial)
+            await self._store.deny(
+                Denial(self._new_id(), *where, principal_id, name, why, called, when)
+            )
         except Exception:
             # The verdict stands whether or not it could be written down.
-            log.exception("denial not recorded", command_name=name, reason_code=reason)
+            log.exception("denial not recorded", command_name=name, reason_code=why)

@@ -34,7 +34,7 @@ from .codec import Codec, encode, shown
 from .cursors import Cursors
 from .parsing import MalformedRequestError, parse, parse_id
 from .session import Session, facets
-from .store import Envelope, EventStore, Position, ReadModel
+from .store import EventStore, Position, ReadModel
 
 FRESHNESS_DEADLINE = 1.0
 FRESHNESS_STEP = 0.02
@@ -122,7 +122,8 @@ class Asker:
         state = asked.session.adopt(of, asked.about, events)
         answer = shown(of, state, _known(opened.owner_id))
         if joined:
-            answer |= await _shown_with(joined, _known(asked.about), asked.session)
+            id = _known(asked.about)
+            answer |= msgspec.to_builtins((await joined([id], asked.session))[id])
         return Found(encode(answer), len(events))
 
     async def _history(self, asked: "_Asked") -> Found:
@@ -130,9 +131,9 @@ class Asker:
         after = int(self._place(asked) or 0)
         stream = asked.question.aggregate.name, _known(asked.about)
         found = await self._store.history(stream, after, page.limit + 1)
-        items = [_history_entry(envelope) for envelope in found[: page.limit]]
-        more = str(items[-1]["version"]) if len(found) > page.limit else None
-        return self._page(asked, [encode(item) for item in items], more)
+        kept = found[: page.limit]
+        last = str(kept[-1].version) if len(found) > page.limit else None
+        return self._page(asked, [encode(envelope) for envelope in kept], last)
 
     async def _many(self, asked: "_Asked", view: View[Any], joined: Joined | None) -> Found:
         page = asked.page
@@ -226,28 +227,3 @@ def parse_position(token: str) -> Position:
 def _known[T](value: T | None) -> T:
     assert value is not None, "the object was found"  # noqa: S101
     return value
-
-
-async def _shown_with(joined: Joined, id: UUID, session: Session) -> dict[str, Any]:
-    return msgspec.to_builtins((await joined([id], session))[id])
-
-
-def _history_entry(envelope: Envelope) -> dict[str, Any]:
-    stream_type, stream_id = envelope.stream
-    return {
-        "event_id": envelope.event_id,
-        "stream_type": stream_type,
-        "stream_id": stream_id,
-        "version": envelope.recorded.version,
-        "position": envelope.position.position,
-        "event_type": envelope.recorded.event_type,
-        "schema_version": envelope.recorded.schema_version,
-        "principal_id": envelope.principal_id,
-        "command_name": envelope.command_name,
-        "surface_id": envelope.surface_id,
-        "correlation_id": envelope.correlation_id,
-        "causation_id": envelope.causation_id,
-        "recorded_at": envelope.recorded_at,
-        "occurred_at": envelope.occurred_at,
-        "payload": msgspec.Raw(envelope.recorded.payload),
-    }

@@ -13,6 +13,7 @@ import msgspec
 
 from beamkeep.kernel import (
     Call,
+    Cannot,
     Catalogue,
     Event,
     Insert,
@@ -93,6 +94,7 @@ class Dispatcher:
 
     async def execute(self, operation: Operation, request: Request) -> Answered:
         """Carry out one command, deciding again when something it rests on has moved."""
+        looked_again = False
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 return await self._attempt(operation, request)
@@ -101,22 +103,31 @@ class Dispatcher:
             except KeyTakenError as taken:
                 if taken.insert.loser:
                     raise taken.insert.loser from None
+            except Cannot:
+                # The same request, sent twice, may have written what this refusal rests on: then
+                # a second look finds its answer.
+                if request.idempotency_key is None or looked_again:
+                    raise
+                looked_again = True
             await asyncio.sleep(random.uniform(0, 0.004) * attempt)  # noqa: S311
         raise ConcurrencyError
 
     async def _attempt(self, operation: Operation, request: Request) -> Answered:
         # 1-3. Who, where, may it. The same statement reads what steps 4 and 5 need.
-        target = self._target(operation, request)
+        target = None
+        if not operation.genesis and not isinstance(request.arguments, Refusal):
+            target = parse_id(request.arguments, operation.aggregate.id_field)
         stream = (operation.aggregate.name, target) if target else None
         key = request.idempotency_key
+        sound = key is None or IDEMPOTENCY_KEY.fullmatch(key) is not None
         admitted = await self._admission.admit(
-            operation.name, request.caller, stream, key if key and _well_formed(key) else None
+            operation.name, request.caller, stream, key if sound else None
         )
         opened = admitted.opened
         if isinstance(request.arguments, Refusal):
             raise request.arguments
         command = parse(operation.command, request.arguments)
-        if key is not None and not _well_formed(key):
+        if not sound:
             raise MalformedRequestError("An idempotency key is 1 to 255 visible ASCII characters.")
 
         # 4. Again?
@@ -168,11 +179,6 @@ class Dispatcher:
         version = versions.get((operation.aggregate.name, id), len(opened.events))
         return Answered(status, body, id, version, token)
 
-    def _target(self, operation: Operation, request: Request) -> UUID | None:
-        if operation.genesis or isinstance(request.arguments, Refusal):
-            return None
-        return parse_id(request.arguments, operation.aggregate.id_field)
-
     def _numbered(
         self, outcome: Outcome, read: Mapping[Stream, int]
     ) -> tuple[list[NewEvent], dict[Stream, int]]:
@@ -199,10 +205,6 @@ class Dispatcher:
             if isinstance(event, Event)
         ]
         return Answered(200, encode({"events": events}))
-
-
-def _well_formed(key: str) -> bool:
-    return IDEMPOTENCY_KEY.fullmatch(key) is not None
 
 
 def _fingerprint(operation: Operation, arguments: Mapping[str, Any]) -> bytes:

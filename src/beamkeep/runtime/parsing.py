@@ -60,28 +60,21 @@ def parse_id(arguments: Mapping[str, object], field: str) -> UUID | None:
 
 def _require_plain(value: object, depth: int) -> None:
     """Refuse what JSON can say and the store or another reader of it cannot keep."""
-    if isinstance(value, str):
-        if "\x00" in value:
-            raise MalformedRequestError("A text holds a null character.")
-        if not value.isascii():
-            value.encode()
-    elif isinstance(value, bool) or value is None:
-        return
-    elif isinstance(value, int):
-        if not -EXACT_INTEGER <= value <= EXACT_INTEGER:
+    match value:
+        case str():
+            if "\x00" in value:
+                raise MalformedRequestError("A text holds a null character.")
+            if not value.isascii():
+                value.encode()
+        case int() if abs(value) > EXACT_INTEGER:
             raise MalformedRequestError("An integer is beyond 2^53, where readers round.")
-    elif isinstance(value, float):
-        if not isfinite(value):
+        case float() if not isfinite(value):
             raise MalformedRequestError("A number is not finite.")
-    elif isinstance(value, dict | list):
-        if not depth:
+        case dict() | list() if not depth:
             raise MalformedRequestError(f"The body is nested more than {MAX_DEPTH} deep.")
-        if isinstance(value, dict):
-            members = cast("dict[str, object]", value)
-            for key in members:
-                _require_plain(key, depth)
-            items = list(members.values())
-        else:
-            items = cast("list[object]", value)
-        for item in items:
-            _require_plain(item, depth - 1)
+        case dict() | list():
+            held = cast("dict[str, object] | list[object]", value)
+            for item in (*held, *held.values()) if isinstance(held, dict) else held:
+                _require_plain(item, depth - 1)
+        case _:
+            pass

@@ -145,8 +145,12 @@ class Projector:
 
     async def review(self) -> None:
         """Notice new generations and other workers, and switch what has caught up."""
-        self._followers.clear()
+        for shard, known in list(self._followers.items()):
+            if set(await self._projections.followers(shard)) != set(known):
+                # The rows kept in memory are as old as the bookmarks.
+                self._forget()
         if switched := await self._projections.switch():
+            self._followers.clear()
             log.info("projections switched", names=switched)
 
     async def catch_up(self, shards: Sequence[int]) -> None:
@@ -199,7 +203,8 @@ class Projector:
         fold, mine = self._folds[follower.name], self._types[follower.name]
         rows = self._rows.setdefault((follower.key, shard), OrderedDict())
         own = [event for event in events if event.stream_type == mine]
-        unknown = {e.stream_id for e in own if e.recorded.version > 1 and e.stream_id not in rows}
+        begun = {event.stream_id for event in own if event.recorded.version == 1}
+        unknown = {event.stream_id for event in own} - begun - rows.keys()
         if unknown:
             stored = await self._projections.stored(follower, list(unknown))
             rows.update({id: fold.load(*found) for id, found in stored.items()})

@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
+from msgspec import Raw
+
 from beamkeep.kernel import Beside, Denial, Grant, Insert, Refusal, Standing, Table, View, record
 
 type Stream = tuple[str, UUID]
@@ -105,20 +107,29 @@ class Position(NamedTuple):
 BEGINNING = Position(0, 0)
 
 
-class Envelope(NamedTuple):
+@record
+class Envelope:
     """An event with everything known about it."""
 
-    position: Position
-    stream: Stream
-    recorded: Recorded
     event_id: UUID
+    stream_type: str
+    stream_id: UUID
+    version: int
+    position: int
+    event_type: str
+    schema_version: int
     principal_id: UUID
     command_name: str
     surface_id: UUID | None
     correlation_id: UUID
     causation_id: UUID | None
-    occurred_at: datetime
     recorded_at: datetime
+    occurred_at: datetime
+    payload: Raw
+
+    @property
+    def recorded(self) -> Recorded:
+        return Recorded(self.version, self.event_type, self.schema_version, bytes(self.payload))
 
 
 class MovedError(Exception):

@@ -26,8 +26,8 @@ from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.parsing import MalformedRequestError, parse
 from beamkeep.runtime.service import Service
-from beamkeep.runtime.telemetry import Seen, Telemetry
 from beamkeep.runtime.tokens import TokenRefusal
+from beamkeep.telemetry import Seen, Telemetry
 
 from .limits import DeadlineExceededError, InternalError, Limits
 from .problem import problem
@@ -167,25 +167,14 @@ def server(
     )
 
 
-def refused(refusal: Refusal, scope: Scope) -> HttpAnswer:
-    """A refusal as an HTTP answer, with the challenge of RFC 6750 where a token is at fault."""
-    headers = [(b"content-type", b"application/problem+json"), (b"cache-control", b"no-store")]
-    if isinstance(refusal, TokenRefusal):
-        error = f' error="{refusal.challenge}"' if refusal.challenge else ""
-        headers.append((b"www-authenticate", f"Bearer{error}".encode()))
-    if refusal.retry_after is not None:
-        headers.append((b"retry-after", str(refusal.retry_after).encode()))
-    return refusal.status, headers, encode(problem(refusal))
-
-
 def http_app(
     service: Service,
     identify: Identify,
     *,
     allowed_hosts: list[str],
     allowed_origins: list[str],
+    on_refusal: OnRefusal,
     legacy: bool = True,
-    on_refusal: OnRefusal = refused,
     in_flight: Callable[[Caller], AbstractContextManager[object]] = nullcontext,
     limits: Limits | None = None,
     telemetry: Telemetry | None = None,

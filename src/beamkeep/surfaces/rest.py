@@ -1,8 +1,7 @@
 """REST: every operation and every question of the catalogue at its own method and path."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any, cast
 from urllib.parse import parse_qsl
@@ -19,7 +18,7 @@ from beamkeep.runtime.codec import encode
 from beamkeep.runtime.dispatch import Answered
 from beamkeep.runtime.parsing import MalformedRequestError, parse_body
 from beamkeep.runtime.service import Service
-from beamkeep.runtime.telemetry import Seen, Telemetry
+from beamkeep.telemetry import Seen, Telemetry
 
 from .edge import JSON, METADATA, Edge, Reply
 from .head import Header, correlation_id_of, head_of, path_of
@@ -43,40 +42,12 @@ DOCS_POLICY: Header = (b"content-security-policy", b"default-src 'self' 'unsafe-
 type Arguments = Mapping[str, Any] | MalformedRequestError
 
 
-class Accepted:
-    """The calls that are being answered, so that a shutdown can wait for them."""
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._none_left = asyncio.Event()
-        self._none_left.set()
-
-    def __enter__(self) -> None:
-        self._count += 1
-        self._none_left.clear()
-
-    def __exit__(self, *_: object) -> None:
-        self._count -= 1
-        if not self._count:
-            self._none_left.set()
-
-    async def finished(self, seconds: float) -> None:
-        """Wait until every one is answered, but no longer than this."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._none_left.wait()
-        except TimeoutError:
-            log.warning("calls cut off by shutdown", calls=self._count)
-
-
 class Operations:
     """Answers calls. Plain ASGI: a command is worth more than the objects a framework makes."""
 
-    def __init__(
-        self, service: Service, edge: Edge, telemetry: Telemetry, accepted: Accepted
-    ) -> None:
+    def __init__(self, service: Service, edge: Edge, telemetry: Telemetry) -> None:
         self._dispatcher, self._asker, self._edge = service.dispatcher, service.asker, edge
-        self._telemetry, self._accepted = telemetry, accepted
+        self._telemetry = telemetry
         self._routes = Routes(service.catalogue)
         homes = {
             question.aggregate.name: question.route.path.partition("{")[0]
@@ -91,16 +62,15 @@ class Operations:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one call."""
-        with self._accepted:
-            correlation_id, path = correlation_id_of(scope), path_of(scope).decode("latin-1")
-            try:
-                row, values = self._routes.find(scope["method"], path)
-            except Refusal as refusal:
-                reply = unrouted(self._edge, refusal)
-            else:
-                with self._telemetry.call(row.name, SurfaceKind.HTTP, correlation_id) as seen:
-                    reply = await self._answer(row, values, scope, receive, seen)
-            await self._edge.send(reply, scope, send)
+        correlation_id, path = correlation_id_of(scope), path_of(scope).decode("latin-1")
+        try:
+            row, values = self._routes.find(scope["method"], path)
+        except Refusal as refusal:
+            reply = unrouted(self._edge, refusal)
+        else:
+            with self._telemetry.call(row.name, SurfaceKind.HTTP, correlation_id) as seen:
+                reply = await self._answer(row, values, scope, receive, seen)
+        await self._edge.send(reply, scope, send)
 
     async def _answer(
         self, row: Row, values: dict[str, str], scope: Scope, receive: Receive, seen: Seen
@@ -229,33 +199,19 @@ def application(
     metrics: Callable[[], bytes],
     mcp: ASGIApp | None = None,
     telemetry: Telemetry | None = None,
-    running: AbstractAsyncContextManager[object] | None = None,
 ) -> ASGIApp:
-    """Everything the service answers over HTTP.
-
-    `ready` says in words what is missing, or nothing. `running` is held while the service runs.
-    """
-    accepted = Accepted()
-    operations = Operations(service, edge, telemetry or Telemetry(), accepted)
+    """Everything the service answers over HTTP; `ready` says in words what is missing, if it is."""
+    operations = Operations(service, edge, telemetry or Telemetry())
     pages = Pages(_pages(service.catalogue, edge, ready, metrics), edge)
-
-    @asynccontextmanager
-    async def lifespan(_: object) -> AsyncGenerator[None]:
-        async with running or nullcontext():
-            yield
-            await accepted.finished(edge.limits.deadline_seconds)
-
-    life = Router(lifespan=lifespan)
 
     async def front(scope: Scope, receive: Receive, send: Send) -> None:
         match scope["type"], scope.get("path", ""):
             case "lifespan", _:
-                await life(scope, receive, send)
+                await Router()(scope, receive, send)
             case "http", path if path in pages.paths:
                 await pages(scope, receive, send)
             case "http", "/mcp" if mcp:
-                with accepted:
-                    await mcp(scope, receive, _adding(edge.headers_for(scope), send))
+                await mcp(scope, receive, _adding(edge.headers_for(scope), send))
             case "http", _:
                 await operations(scope, receive, send)
             case _:

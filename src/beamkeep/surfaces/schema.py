@@ -5,7 +5,6 @@ from typing import Any, cast
 
 from beamkeep.kernel import Operation, Question
 
-DEFINITIONS = "#/$defs/"
 LITERAL = frozenset({"const", "default", "enum", "examples"})
 """Keywords whose value is an example of what is described, not a schema."""
 
@@ -14,9 +13,7 @@ def input_schema(row: Operation | Question) -> dict[str, Any]:
     """The arguments of a call, those in its path first."""
     model = row.command if isinstance(row, Operation) else row.query
     whole = model.model_json_schema()
-    definitions: Mapping[str, Any] = whole.pop("$defs", {})
-    recursive: dict[str, Any] = {}
-    schema = cast("dict[str, Any]", _inlined(whole, definitions, (), recursive))
+    schema: dict[str, Any] = _inlined(whole, whole.pop("$defs", {}))
     in_path = [field for field in row.route.fields if field not in model.model_fields]
     schema["properties"] = {
         **{field: {"type": "string", "format": "uuid"} for field in in_path},
@@ -24,38 +21,21 @@ def input_schema(row: Operation | Question) -> dict[str, Any]:
     }
     if required := [*in_path, *schema.pop("required", ())]:
         schema["required"] = required
-    if recursive:
-        schema["$defs"] = recursive
     return schema
 
 
-def _inlined(
-    value: object,
-    definitions: Mapping[str, Any],
-    within: tuple[str, ...],
-    recursive: dict[str, Any],
-) -> object:
-    """A schema without references, save those of a definition that contains itself."""
+def _inlined(value: Any, definitions: Mapping[str, Any]) -> Any:
+    """A schema without references, and without titles that repeat a name."""
     if isinstance(value, list):
-        items = cast("list[object]", value)
-        return [_inlined(item, definitions, within, recursive) for item in items]
+        return [_inlined(item, definitions) for item in cast("list[Any]", value)]
     if not isinstance(value, dict):
         return value
     schema = cast("dict[str, Any]", value)
     # A property may be called title as well; then it is a schema and not a text.
     kept = {
-        key: each if key in LITERAL else _inlined(each, definitions, within, recursive)
+        key: each if key in LITERAL else _inlined(each, definitions)
         for key, each in schema.items()
         if key != "$ref" and not (key == "title" and isinstance(each, str))
     }
-    reference = schema.get("$ref")
-    if not isinstance(reference, str):
-        return kept
-    name = reference.removeprefix(DEFINITIONS)
-    if name in within:
-        recursive.setdefault(name, {})
-        return {"$ref": reference, **kept}
-    target = _inlined(definitions[name], definitions, (*within, name), recursive)
-    if name in recursive and not recursive[name]:
-        recursive[name] = target
-    return {**cast("dict[str, Any]", target), **kept}
+    name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
+    return {**_inlined(definitions[name], definitions), **kept} if name else kept

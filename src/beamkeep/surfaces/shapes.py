@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast, get_args, get_type_hints
 
+from msgspec import Raw
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
 from beamkeep.kernel import Answer, Catalogue, Entries, History, Joined, Many, One, Question
+from beamkeep.runtime.store import Envelope
 
 type Schema = dict[str, Any]
 
@@ -14,7 +16,6 @@ WHEREVER = "#/components/schemas/{model}"
 ID: Schema = {"type": "string", "format": "uuid"}
 TIME: Schema = {"type": "string", "format": "date-time"}
 TEXT: Schema = {"type": "string"}
-COUNT: Schema = {"type": "integer", "minimum": 1}
 
 
 def or_null(schema: Schema) -> Schema:
@@ -54,21 +55,8 @@ FIXED_SCHEMAS: dict[str, Schema] = {
     "DryRun": exactly({"events": {"type": "array", "items": PLANNED}}),
     "RecordedEvent": exactly(
         {
-            "event_id": ID,
-            "stream_type": TEXT,
-            "stream_id": ID,
-            "version": COUNT,
-            "position": COUNT,
-            "event_type": TEXT,
-            "schema_version": COUNT,
-            "principal_id": ID,
-            "command_name": TEXT,
-            "surface_id": or_null(ID),
-            "correlation_id": ID,
-            "causation_id": or_null(ID),
-            "recorded_at": TIME,
-            "occurred_at": TIME,
-            "payload": {"type": "object"},
+            name: {"type": "object"} if kind is Raw else TypeAdapter(kind).json_schema()
+            for name, kind in get_type_hints(Envelope).items()
         }
     ),
 }

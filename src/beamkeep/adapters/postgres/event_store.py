@@ -9,6 +9,7 @@ from uuid import UUID
 
 import asyncpg
 import msgspec
+from msgspec import Raw
 
 from beamkeep.kernel import (
     ActorKind,
@@ -72,6 +73,12 @@ UNION ALL
   ORDER BY e.version)
 """
 
+# The events of one stream.
+LOAD_ONE = """
+SELECT version, event_type, schema_version, payload::text FROM bk.events
+ WHERE stream_type = $1 AND stream_id = $2 ORDER BY version
+"""
+
 # The events of several streams.
 LOAD = """
 SELECT s.stream_type, s.stream_id, e.version, e.event_type, e.schema_version, e.payload
@@ -82,11 +89,11 @@ SELECT s.stream_type, s.stream_id, e.version, e.event_type, e.schema_version, e.
     ORDER BY e.version) AS e
 """
 
-# The events of one stream with their envelopes.
+# The events of one stream with their envelopes, in the order of the record.
 HISTORY = """
-SELECT transaction_id::text::bigint AS tx, position, version, event_type, schema_version,
-       payload::text, event_id, principal_id, command_name, surface_id, correlation_id,
-       causation_id, occurred_at, recorded_at
+SELECT event_id, stream_type, stream_id, version, position, event_type, schema_version,
+       principal_id, command_name, surface_id, correlation_id, causation_id, recorded_at,
+       occurred_at, payload::text
   FROM bk.events
  WHERE stream_type = $1 AND stream_id = $2 AND version > $3
  ORDER BY version LIMIT $4
@@ -159,6 +166,8 @@ WRITTEN = """
 SELECT count(*) AS n, max(position) AS position, max(transaction_id)::text::bigint AS tx FROM ins"""
 
 RESOLVE_FOR = 4.0
+LONGEST_WRITE = 2.5
+"""A little more than the time limit of a statement."""
 
 
 class PostgresEventStore:
@@ -213,6 +222,9 @@ class PostgresEventStore:
 
     async def load(self, streams: Sequence[Stream]) -> Mapping[Stream, Sequence[Recorded]]:
         """The events of these streams, by version."""
+        if len(streams) == 1:
+            rows = await self._connections.read(LOAD_ONE, *streams[0])
+            return {streams[0]: [Recorded(*row) for row in rows]} if rows else {}
         rows = await self._connections.read(LOAD, [s[0] for s in streams], [s[1] for s in streams])
         found: dict[Stream, list[Recorded]] = {}
         for stream_type, stream_id, *recorded in rows:
@@ -237,7 +249,7 @@ class PostgresEventStore:
     async def history(self, stream: Stream, after: int, limit: int) -> Sequence[Envelope]:
         """The events of one stream after a version."""
         rows = await self._connections.read(HISTORY, *stream, after, limit)
-        return [_envelope(stream, row) for row in rows]
+        return [Envelope(*known, payload=Raw(payload)) for *known, payload in rows]
 
     async def rows[R](self, table: Table[R], where: Mapping[str, object]) -> tuple[R, ...]:
         """The rows whose columns equal these values, or are among them where a set is given."""
@@ -335,19 +347,23 @@ class PostgresEventStore:
 
         The very same events are sent again: their versions and ids let them in at most once.
         """
-        last = append.events[-1]
-        deadline = asyncio.get_running_loop().time() + RESOLVE_FOR
-        while asyncio.get_running_loop().time() < deadline:
+        last, clock = append.events[-1], asyncio.get_running_loop().time
+        lost_at = clock()
+        while clock() < lost_at + RESOLVE_FOR:
             try:
                 try:
                     return await self._write(append)
-                except (MovedError, AlreadyAnsweredError, KeyTakenError):
+                except (MovedError, AlreadyAnsweredError, KeyTakenError) as refused:
                     if found := await self._connections.fetch(FIND, last.stream[1], last.event_id):
                         return Position(*found[0])
-                    raise
+                    # What was read may have moved while the first attempt still runs unseen; it
+                    # has ended one way or the other when its time is up.
+                    if not isinstance(refused, MovedError) or clock() > lost_at + LONGEST_WRITE:
+                        raise
             except (*LOST, *FULL, asyncpg.LockNotAvailableError, StoreUnavailableError):
                 # None of these says what became of the first attempt.
-                await asyncio.sleep(0.05)
+                pass
+            await asyncio.sleep(0.05)
         raise OutcomeUnknownError
 
 
@@ -451,9 +467,3 @@ def _among(value: object) -> list[Any]:
     if isinstance(value, list | tuple | set | frozenset):
         return list(cast("Iterable[Any]", value))
     return [value]
-
-
-def _envelope(stream: Stream, row: asyncpg.Record) -> Envelope:
-    tx, position, version, event_type, schema_version, payload, *rest = row
-    recorded = Recorded(version, event_type, schema_version, payload)
-    return Envelope(Position(tx, position), stream, recorded, *rest)

@@ -115,9 +115,7 @@ def _faulty_order(row: asyncpg.Record | None) -> list[str]:
             " before old ones. Follow the restore procedure."
         )
     if row["furthest"] > row["xmax"]:
-        found.append(
-            "A bookmark stands beyond the end of the log; delete it and rebuild."
-        )
+        found.append("A bookmark stands beyond the end of the log; delete it and rebuild.")
     return found
 
 

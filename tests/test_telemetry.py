@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import get_current_span
 
-from beamkeep.runtime.telemetry import Telemetry, configure_logging
+from beamkeep.telemetry import Telemetry, configure_logging
 
 CORRELATION_ID = uuid4()
 

@@ -1,0 +1,105 @@
+"""Writing what a fresh deployment begins with, once."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.access.profile import SYSTEM
+from beamkeep.contexts.trust import bootstrap
+from beamkeep.contexts.trust.bootstrap import Administrator
+from beamkeep.kernel import (
+    CLAIMS,
+    ActorKind,
+    Call,
+    Catalogue,
+    Claim,
+    Event,
+    Outcome,
+    claim_key,
+    record,
+)
+from beamkeep.runtime.codec import Codec
+from beamkeep.runtime.session import Session
+from beamkeep.runtime.store import Append, EventStore, ReadModel
+
+COMMAND_NAME = "bootstrap_deployment"
+
+
+@record
+class Seed:
+    """Something that is written once in a deployment's life."""
+
+    key: str | None
+    """What it is remembered by; none when whoever made it knows that it is missing."""
+    outcome: Outcome
+
+
+async def sow(
+    seeds: Sequence[Seed],
+    store: EventStore,
+    codec: Codec,
+    principal_id: UUID,
+    new_id: Callable[[], UUID],
+) -> list[str]:
+    """Write the seeds that were never written, and say which."""
+    known = {claim.key for claim in await store.rows(CLAIMS, {"scope": "seed"})}
+    sown: list[str] = []
+    correlation_id = new_id()
+    for seed in seeds:
+        key = claim_key(seed.key)
+        if seed.key is not None and key in known:
+            continue
+        events = [part for part in seed.outcome if isinstance(part, Event)]
+        remember = [] if seed.key is None else [CLAIMS.insert(Claim("seed", key, None))]
+        await store.append(
+            Append(
+                events=[codec.encode(event, 1, new_id()) for event in events],
+                read={},
+                beside=[p for p in seed.outcome if not isinstance(p, Event)] + remember,
+                remember=None,
+                command_name=COMMAND_NAME,
+                principal_id=principal_id,
+                surface_id=None,
+                correlation_id=correlation_id,
+                causation_id=None,
+                occurred_at=events[0].occurred_at,
+            )
+        )
+        sown.append(seed.key or type(events[0]).__name__)
+    return sown
+
+
+def now() -> datetime:
+    """The time, as the clock seam tells it."""
+    return datetime.now(UTC)
+
+
+async def prepare(
+    store: EventStore,
+    lists: ReadModel,
+    first_administrator: Administrator | None,
+    open_for_development: bool,
+    catalogue: Catalogue = CATALOGUE,
+    clock: Callable[[], datetime] = now,
+    new_id: Callable[[], UUID] = uuid7,
+) -> list[str]:
+    """Write what a fresh deployment begins with, and say what was written."""
+    codec = Codec(catalogue.aggregates.values())
+
+    def call(id: UUID | None) -> Call:
+        return Call(SYSTEM, ActorKind.SERVICE_ACCOUNT, clock(), id or new_id())
+
+    async with store.alone("bootstrap"):
+        seeds = [Seed(key, outcome) for key, outcome in bootstrap.foundations(call)]
+        if open_for_development:
+            seeds += [Seed(key, outcome) for key, outcome in bootstrap.developer(call)]
+        sown = await sow(seeds, store, codec, SYSTEM, new_id)
+        if first_administrator:
+            session = Session(store, lists, codec, frozenset(catalogue.named))
+            outcomes = await bootstrap.administrator(first_administrator, call, session)
+            seeds = [Seed(None, outcome) for outcome in outcomes]
+            sown += await sow(seeds, store, codec, SYSTEM, new_id)
+    return sown

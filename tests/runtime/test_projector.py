@@ -1,0 +1,514 @@
+"""The projector: every list is the fold of its streams, whoever keeps it and however it is kept."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+import pytest
+from tests.support.appends import CODEC, ME, append, at, registered, updated
+from tests.support.cluster import Cluster
+from tests.support.examples import EXAMPLES
+from tests.support.postgres import (
+    Database,
+    Deployed,
+    connected,
+    fresh_database,
+    postgres_service,
+    until,
+)
+from tests.support.service import call
+from uuid_utils.compat import uuid7
+
+from beamkeep.adapters.postgres import projections as adapter
+from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.projections import (
+    WHOLE_LOG,
+    PostgresProjections,
+    RebuiltDifferentlyError,
+    ShardLease,
+    shards,
+)
+from beamkeep.app import IDLE
+from beamkeep.contexts import CATALOGUE
+from beamkeep.kernel import View
+from beamkeep.runtime import projector as runtime
+from beamkeep.runtime.codec import BrokenStreamError
+from beamkeep.runtime.projector import Change, Follower, Projector, TailPage
+from beamkeep.runtime.rows import Row, RowFold
+from beamkeep.runtime.store import BEGINNING, Position, Recorded
+
+pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
+
+VIEWS: dict[str, View[Any]] = {view.name: view for view in CATALOGUE.views}
+PARTITIONS = shards(16)
+
+type Rows = list[tuple[object, ...]]
+
+
+class Watched(PostgresProjections):
+    """Projections that record each page applied or lost, and can be held before they apply."""
+
+    def __init__(self, connections: Connections) -> None:
+        super().__init__(connections)
+        self.applied: list[Position] = []
+        self.lost = 0
+        self.pages: list[Sequence[str] | None] = []
+        self.before_apply: Callable[[], Awaitable[None]] | None = None
+
+    async def page(
+        self,
+        shard: int,
+        after: Position,
+        limit: int,
+        names: Sequence[str] | None,
+        until: int | None,
+    ) -> TailPage:
+        self.pages.append(names)
+        return await super().page(shard, after, limit, names, until)
+
+    async def apply(
+        self,
+        shard: int,
+        followers: Sequence[Follower],
+        reached: Position,
+        changes: Mapping[tuple[str, int], Sequence[Change]],
+    ) -> bool:
+        if hold := self.before_apply:
+            self.before_apply = None
+            await hold()
+        if await super().apply(shard, followers, reached, changes):
+            self.applied.append(reached)
+            return True
+        self.lost += 1
+        return False
+
+
+@asynccontextmanager
+async def worker(database: Database, page: int = 1000) -> AsyncGenerator[tuple[Projector, Watched]]:
+    """A projector of its own, as another process would run it."""
+    connections = Connections(database.url("bk_projector"), 2, **IDLE)
+    projections = Watched(connections)
+    yield Projector(CATALOGUE.views, CODEC, projections, page), projections
+    await connections.close()
+
+
+async def actors(deployed: Deployed, number: int, versions: int = 1) -> list[UUID]:
+    ids = [uuid7() for _ in range(number)]
+    for id in ids:
+        await deployed.store.append(append(at(1, registered(id))))
+    for version in range(2, versions + 1):
+        for id in ids:
+            await deployed.store.append(append(at(version, updated(id))))
+    return ids
+
+
+def listed(database: Database, table: str) -> Rows:
+    return database.ask(
+        f"SELECT id, version, owner_id, facets, row::text FROM proj.{table} ORDER BY id"
+    )
+
+
+def folded(database: Database, view: View[Any]) -> Rows:
+    """What a list must show, from the events alone."""
+    fold, rows = RowFold(view, CODEC), dict[UUID, Row]()
+    for id, principal_id, *recorded in database.ask(
+        """SELECT stream_id, principal_id, version::int, event_type, schema_version, payload::text
+             FROM bk.events WHERE stream_type = %s ORDER BY version""",
+        view.aggregate.name,
+    ):
+        assert isinstance(id, UUID)
+        assert isinstance(principal_id, UUID)
+        event = Recorded(*recorded)  # type: ignore[arg-type]
+        rows[id] = fold.after(rows.get(id), event, principal_id)
+    return [
+        (id, row.version, row.owner_id, sorted(view.facets_of(row.state)), fold.dump(row).decode())
+        for id, row in sorted(rows.items())
+    ]
+
+
+def assert_in_step(database: Database) -> None:
+    for name, view in VIEWS.items():
+        assert listed(database, name) == folded(database, view), name
+
+
+def bookmarks(database: Database, name: str = "actor") -> Rows:
+    return database.ask(
+        "SELECT generation, shard, tx::text, pos FROM bk.bookmarks WHERE projection = %s"
+        " ORDER BY 1, 2",
+        name,
+    )
+
+
+def live(database: Database, name: str) -> object:
+    found = "SELECT generation FROM bk.projections WHERE live AND name = %s"
+    return database.ask(found, name)[0][0]
+
+
+# Following
+
+
+async def test_every_list_is_the_fold_of_its_streams(database: Database, deployed: Deployed):
+    async def do(name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
+        answer = await call(deployed.service, name, arguments, **options)
+        return json.loads(answer.body or b"null")
+
+    for name in ("deactivate_actor", "add_grant", "revoke_grant", "hold_visit", "define_conduit"):
+        await do(name, await EXAMPLES[name](do))
+    await actors(deployed, 5, versions=3)
+    # Small pages, so that rows are folded further from what was stored.
+    async with worker(database, page=7) as (projector, _):
+        await projector.catch_up([WHOLE_LOG])
+    for view in VIEWS.values():
+        assert folded(database, view)
+    assert_in_step(database)
+
+
+async def test_a_list_follows_a_position_once_its_events_are_applied(deployed: Deployed):
+    (id,) = await actors(deployed, 1)
+    position = await deployed.store.append(append(at(2, updated(id))))
+    follows = partial(deployed.lists.follows, VIEWS["actor"], position)
+    assert not await follows()
+    await deployed.projector.catch_up([WHOLE_LOG])
+    assert await follows()
+    assert await deployed.lists.follows(VIEWS["actor"], BEGINNING)
+
+
+async def test_a_running_projector_follows_when_woken_and_stops_when_told(deployed: Deployed):
+    wake, stop = asyncio.Event(), asyncio.Event()
+
+    async def lease() -> Sequence[int]:
+        return (WHOLE_LOG,)
+
+    running = asyncio.create_task(deployed.projector.run(lease, wake, stop))
+    for _ in range(3):
+        (id,) = await actors(deployed, 1)
+        position = await deployed.store.append(append(at(2, updated(id))))
+        wake.set()
+        await until(partial(deployed.lists.follows, VIEWS["actor"], position))
+    stop.set()
+    async with asyncio.timeout(5):
+        await running
+
+
+async def test_a_stream_that_comes_out_of_order_raises_an_alarm(
+    database: Database, deployed: Deployed
+):
+    (id,) = await actors(deployed, 1)
+    await deployed.projector.catch_up([WHOLE_LOG])
+    insert = """INSERT INTO bk.events (version, stream_id, event_id, principal_id, correlation_id,
+                    occurred_at, schema_version, stream_type, event_type, command_name, payload)
+                SELECT %s, stream_id, gen_random_uuid(), principal_id, correlation_id, occurred_at,
+                       1, stream_type, 'ActorDeactivated', command_name, payload
+                  FROM bk.events WHERE stream_id = %s AND version = 1"""
+    before = listed(database, "actor"), bookmarks(database)
+    database.ask(insert, 3, id)
+    database.ask(insert, 2, id)
+    with pytest.raises(BrokenStreamError, match="came to version 3 after 1"):
+        await deployed.projector.step(WHOLE_LOG)
+    assert (listed(database, "actor"), bookmarks(database)) == before
+
+
+# Several workers
+
+
+async def test_two_workers_that_race_apply_each_page_once(database: Database, deployed: Deployed):
+    await actors(deployed, 30, versions=3)
+    async with worker(database, 10) as (one, first), worker(database, 10) as (two, second):
+        await asyncio.gather(one.catch_up([WHOLE_LOG]), two.catch_up([WHOLE_LOG]))
+        applied = first.applied + second.applied
+        assert len(set(applied)) == len(applied)
+        assert first.lost + second.lost > 0, "they did race"
+    assert_in_step(database)
+
+
+async def overtaken(database: Database, deployed: Deployed) -> bool:
+    """Whether a worker that slept while another went on has written anything."""
+    ids = await actors(deployed, 3)
+    async with worker(database) as (stale, held), worker(database) as (other, _):
+        after: list[object] = []
+
+        async def meanwhile() -> None:
+            await other.catch_up([WHOLE_LOG])
+            for id in ids:
+                await deployed.store.append(append(at(2, updated(id))))
+            await other.catch_up([WHOLE_LOG])
+            after.extend([listed(database, "actor"), bookmarks(database)])
+
+        held.before_apply = meanwhile
+        await stale.step(WHOLE_LOG)
+        return after != [listed(database, "actor"), bookmarks(database)]
+
+
+async def test_a_worker_that_was_overtaken_writes_nothing(database: Database, deployed: Deployed):
+    assert not await overtaken(database, deployed)
+
+
+async def test_a_worker_that_did_not_compare_would_turn_the_bookmark_back(
+    database: Database, deployed: Deployed, monkeypatch: pytest.MonkeyPatch
+):
+    compare = "AND (b.tx, b.pos) = ($4::text::xid8, $7::bigint)"
+    assert compare in adapter.MOVE
+    careless = adapter.MOVE.replace(compare, "AND ($4::text, $7::bigint) IS NOT NULL")
+    monkeypatch.setattr(adapter, "MOVE", careless)
+    assert await overtaken(database, deployed)
+
+
+async def test_an_overtaken_worker_goes_on_from_where_the_other_is(
+    database: Database, deployed: Deployed
+):
+    ids = await actors(deployed, 3)
+    async with worker(database) as (one, _), worker(database) as (two, _):
+        await one.catch_up([WHOLE_LOG])
+        for id in ids:
+            await deployed.store.append(append(at(2, updated(id))))
+        await two.catch_up([WHOLE_LOG])
+        for id in ids:
+            await deployed.store.append(append(at(3, updated(id))))
+        await one.catch_up([WHOLE_LOG])
+    assert_in_step(database)
+
+
+async def test_a_shard_is_leased_to_one_worker_and_handed_over(database: Database):
+    url = database.url("bk_projector")
+    one, two, three = (ShardLease(url, wanted) for wanted in [(0, 1), (1, 2), (0, 1, 2)])
+    assert await one() == (0, 1)
+    assert await two() == (2,)
+    assert await three() == ()
+    assert await one() == (0, 1), "asking again takes nothing twice"
+
+    await one.close()
+    await until(partial(leases, two, (2, 1)))
+    await until(partial(leases, three, (0,)))
+
+    database.ask(
+        """SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database d ON d.oid = database
+            WHERE locktype = 'advisory' AND datname = current_database()
+            GROUP BY pid HAVING count(*) = 2"""
+    )
+    await until(partial(leases, three, (0, 1, 2)))
+    await until(partial(leases, two, ()))
+    await two.close()
+    await three.close()
+
+
+async def leases(lease: ShardLease, wanted: Sequence[int]) -> bool:
+    return sorted(await lease()) == sorted(wanted)
+
+
+# The tail
+
+
+async def test_an_open_older_transaction_holds_the_tail_back_and_nothing_else(
+    database: Database, deployed: Deployed, cluster: Cluster
+):
+    await deployed.projector.catch_up([WHOLE_LOG])
+    elsewhere = fresh_database(cluster)
+    async with connected(elsewhere, "postgres") as other:
+        await other.execute("BEGIN")
+        await other.fetchval("SELECT pg_current_xact_id()::text")
+        ids = await actors(deployed, 3, versions=2)
+        assert not await deployed.projector.step(WHOLE_LOG)
+        assert await deployed.projections.blocked_by(60.0) == []
+        ((pid, name, seconds),) = await deployed.projections.blocked_by(0.0)
+        assert (pid, name) == (other.get_server_pid(), elsewhere.name)
+        assert 0 < seconds < 60
+        assert (await deployed.projections.lag())["actor"] > 0
+        zone = await call(deployed.service, "define_zone", {"name": "Hutch"})
+        found = await call(deployed.service, "get_zone", {"zone_id": str(zone.id)})
+        assert found.version == 1
+        await other.execute("COMMIT")
+    await deployed.projector.catch_up([WHOLE_LOG])
+    assert {row[0] for row in listed(database, "actor")} >= set(ids)
+    assert_in_step(database)
+    assert (await deployed.projections.lag())["actor"] == 0
+
+
+async def test_nothing_is_skipped_that_was_begun_first_and_committed_last(
+    database: Database, deployed: Deployed
+):
+    await deployed.projector.catch_up([WHOLE_LOG])
+    (early,) = await actors(deployed, 1)
+    async with connected(database) as slow:
+        await slow.execute("BEGIN")
+        await slow.execute(
+            """INSERT INTO bk.events (version, stream_id, event_id, principal_id, correlation_id,
+                   occurred_at, schema_version, stream_type, event_type, command_name, payload)
+               SELECT 2, stream_id, gen_random_uuid(), principal_id, correlation_id, occurred_at,
+                      1, stream_type, 'ActorDeactivated', command_name, payload
+                 FROM bk.events WHERE stream_id = $1""",
+            early,
+        )
+        await actors(deployed, 3)
+        await deployed.projector.catch_up([WHOLE_LOG])
+        await slow.execute("COMMIT")
+    await deployed.projector.catch_up([WHOLE_LOG])
+    assert_in_step(database)
+
+
+# Shards
+
+
+async def test_the_log_is_followed_whole_by_partitions_and_whole_again(
+    database: Database, deployed: Deployed
+):
+    ids = await actors(deployed, 40, versions=2)
+    await deployed.projector.catch_up([WHOLE_LOG])
+
+    await deployed.projections.arrange(CATALOGUE.views, PARTITIONS)
+    assert [row[1] for row in bookmarks(database)] == list(range(16))
+    for version in (3, 4):
+        for id in ids:
+            await deployed.store.append(append(at(version, updated(id))))
+    async with worker(database) as (projector, _):
+        await projector.catch_up(PARTITIONS)
+        assert_in_step(database)
+        for version in (5, 6):
+            for id in ids:
+                await deployed.store.append(append(at(version, updated(id))))
+        # Some partitions are further on than others when the change comes.
+        await projector.catch_up(PARTITIONS[:8])
+
+    await deployed.projections.arrange(CATALOGUE.views, (WHOLE_LOG,))
+    assert [row[1] for row in bookmarks(database)] == [WHOLE_LOG]
+    async with worker(database, page=30) as (projector, _):
+        await projector.catch_up([WHOLE_LOG])
+    assert_in_step(database)
+
+
+async def test_a_list_kept_by_partitions_follows_once_each_of_them_does(database: Database):
+    async with postgres_service(database, PARTITIONS) as deployed:
+        (id,) = await actors(deployed, 1)
+        position = await deployed.store.append(append(at(2, updated(id))))
+        (found,) = database.ask(
+            "SELECT tableoid::regclass::text FROM bk.events WHERE stream_id = %s LIMIT 1", id
+        )
+        own = int(str(found[0]).removeprefix("bk.events_p"))
+        follows = partial(deployed.lists.follows, VIEWS["actor"], position)
+        await deployed.projector.catch_up([shard for shard in PARTITIONS if shard != own])
+        assert not await follows()
+        await deployed.projector.catch_up([own])
+        assert await follows()
+
+
+# Building anew
+
+
+async def test_a_list_is_built_anew_while_it_is_read_and_written(
+    database: Database, deployed: Deployed
+):
+    ids = await actors(deployed, 100, versions=2)
+    async with worker(database, page=100) as (projector, projections):
+        await projector.catch_up([WHOLE_LOG])
+        seen: list[int] = []
+        stop = asyncio.Event()
+
+        async def write() -> None:
+            while not stop.is_set():
+                await actors(deployed, 1, versions=2)
+
+        async def read() -> None:
+            while not stop.is_set():
+                rows = await deployed.lists.listing(VIEWS["actor"], [], None, None, 10_000)
+                seen.append(len(rows))
+
+        async def build() -> None:
+            try:
+                assert await projections.rebuild(VIEWS["actor"], [WHOLE_LOG]) == 2
+                async with asyncio.timeout(30):
+                    while live(database, "actor") != 2:
+                        await projector.review()
+                        await projector.step(WHOLE_LOG)
+            finally:
+                stop.set()
+
+        async with asyncio.TaskGroup() as tasks:
+            for work in (write, read, build):
+                tasks.create_task(work())
+        await projector.catch_up([WHOLE_LOG])
+    assert min(seen) > len(ids)
+    assert seen == sorted(seen)
+    assert [row[0] for row in bookmarks(database)] == [2]
+    assert_in_step(database)
+    assert listed(database, "actor") == listed(database, "actor_v2")
+
+
+async def rebuilt_but_corrupt(database: Database, deployed: Deployed) -> None:
+    await actors(deployed, 3)
+    await deployed.projector.catch_up([WHOLE_LOG])
+    await deployed.projections.rebuild(VIEWS["actor"], [WHOLE_LOG])
+    await deployed.projector.review()
+    await deployed.projector.catch_up([WHOLE_LOG])
+    database.ask("UPDATE proj.actor_v1 SET row = '{}' WHERE owner_id = %s", ME)
+
+
+async def test_a_list_built_differently_is_not_switched_to(database: Database, deployed: Deployed):
+    await rebuilt_but_corrupt(database, deployed)
+    before = listed(database, "actor")
+    with pytest.raises(RebuiltDifferentlyError):
+        await deployed.projections.switch()
+    assert live(database, "actor") == 1
+    assert listed(database, "actor") == before
+
+
+async def test_the_other_lists_go_on_while_one_cannot_be_switched(
+    database: Database, deployed: Deployed, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(runtime, "FAILURE_PAUSE", 0.01)
+    await rebuilt_but_corrupt(database, deployed)
+    wake, stop = asyncio.Event(), asyncio.Event()
+
+    async def lease() -> Sequence[int]:
+        return (WHOLE_LOG,)
+
+    running = asyncio.create_task(deployed.projector.run(lease, wake, stop))
+    try:
+        zone = await call(deployed.service, "define_zone", {"name": "Hutch"})
+        assert zone.token is not None
+        await until(partial(deployed.lists.follows, VIEWS["zone"], zone.token))
+    finally:
+        stop.set()
+        await running
+    assert live(database, "actor") == 1
+
+
+async def test_a_rare_list_built_anew_reads_no_more_than_its_own_events_and_joins_the_rest(
+    database: Database, deployed: Deployed
+):
+    await actors(deployed, 60, versions=2)
+    async with worker(database, page=10) as (projector, projections):
+        await projector.catch_up([WHOLE_LOG])
+        await projections.rebuild(VIEWS["surface"], [WHOLE_LOG])
+        await projector.review()
+        projections.pages.clear()
+        await projector.catch_up([WHOLE_LOG])
+        own = [names for names in projections.pages if names == ["Surface"]]
+        assert 1 <= len(own) <= 2, "not one page for every ten events of others"
+        reached = {row[2:] for name in VIEWS for row in bookmarks(database, name)}
+        assert len(reached) == 1, "all stand at one place again"
+        await projector.review()
+        assert live(database, "surface") == 2
+        await actors(deployed, 1)
+        projections.pages.clear()
+        await projector.step(WHOLE_LOG)
+        assert projections.pages == [None]
+    assert_in_step(database)
+
+
+async def test_a_list_whose_rows_are_declared_anew_is_built_anew(
+    database: Database, deployed: Deployed
+):
+    changed = View(
+        VIEWS["zone"].aggregate, VIEWS["zone"].listing, VIEWS["zone"].milestones, {}, version=2
+    )
+    await deployed.projections.arrange([changed], [WHOLE_LOG])
+    await deployed.projections.arrange([changed], [WHOLE_LOG])
+    assert [row[0] for row in bookmarks(database, "zone")] == [1, 2]
+    async with worker(database) as (projector, _):
+        await projector.catch_up([WHOLE_LOG])
+        await projector.review()
+    assert live(database, "zone") == 2
+    assert_in_step(database)

@@ -1,0 +1,389 @@
+"""What whoever runs the service sees of it: that it is well, why it is not, and how it ends."""
+
+import asyncio
+import json
+import re
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import uuid4
+
+import httpx2
+import psycopg
+import pytest
+from tests.support.cluster import Cluster
+from tests.support.examples import EXAMPLES
+from tests.support.server import Deployment, Server, deployment, running_server
+from tests.system.calling import Answer, As, Calling, Mcp, Rest, registered
+
+from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.access.profile import DELETED_USER
+
+pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
+
+DEADLINE = 30.0
+BACK_WITHIN = 5.0
+REFUSED_TO_START = 78
+IN_FLIGHT = 20
+
+# Nobody writes events while this is held.
+HOLD = "LOCK TABLE bk.events IN SHARE ROW EXCLUSIVE MODE"
+WAITING = """
+SELECT count(*) FROM pg_stat_activity
+ WHERE wait_event_type = 'Lock' AND datname = current_database()
+"""
+ZONES = "SELECT count(*) FROM bk.events WHERE command_name = 'define_zone'"
+
+
+@asynccontextmanager
+async def client(server: Server) -> AsyncGenerator[httpx2.AsyncClient]:
+    """Plain HTTP, for many calls at once."""
+    limits = httpx2.Limits(max_connections=IN_FLIGHT)
+    async with httpx2.AsyncClient(base_url=server.url, timeout=DEADLINE, limits=limits) as http:
+        yield http
+
+
+async def until[T](ask: Callable[[], Awaitable[T]], enough: Callable[[T], bool]) -> T:
+    """Ask again and again until the answer is enough, but not for ever."""
+    async with asyncio.timeout(DEADLINE):
+        while not enough(answer := await ask()):
+            await asyncio.sleep(0.02)
+    return answer
+
+
+# Health, readiness, metrics.
+
+
+async def test_a_service_that_runs_says_it_is_alive_and_ready_to_anyone(server: Server):
+    async with client(server) as http:
+        alive, ready = await http.get("/health"), await http.get("/ready")
+    assert (alive.status_code, alive.text) == (200, "alive")
+    assert (ready.status_code, ready.text) == (200, "ready")
+
+
+async def test_while_the_database_is_down_the_service_says_so_and_it_comes_back_by_itself():
+    with Cluster.start() as cluster, running_server(cluster) as server:
+        async with client(server) as http:
+            admin = As(Rest(http), server.admin)
+
+            async def ready() -> httpx2.Response:
+                return await http.get("/ready")
+
+            await admin("define_zone", {"name": "Before"})
+            cluster.kill()
+            down = await until(ready, lambda answer: answer.status_code != 200)
+            assert (down.status_code, down.text) == (503, "The database does not answer.")
+            assert (await http.get("/health")).status_code == 200
+            refused = await admin.send("define_zone", {"name": "Meanwhile"})
+            assert (refused.status, refused.body["code"]) == (503, "StoreUnavailableError")
+
+            cluster.resume()
+            since = time.monotonic()
+            await until(ready, lambda answer: answer.status_code == 200)
+            assert time.monotonic() - since < BACK_WITHIN
+
+            made = await admin("define_zone", {"name": "After"})
+            names = [row["name"] for row in await caught_up(admin, "list_zones")]
+            assert "Before" in names
+            assert "After" in names
+            assert "Meanwhile" not in names
+            assert (await admin("get_zone", made))["name"] == "After"
+        assert server.process.poll() is None
+
+
+async def caught_up(by: As, name: str) -> list[dict[str, Any]]:
+    """The list, once it shows what was written last."""
+
+    async def ask() -> Answer:
+        return await by.send(name, {"min_token": by.position_token, "limit": 100})
+
+    answer = await until(ask, lambda answer: answer.status != 503)
+    return answer.body["items"]
+
+
+async def test_metrics_count_calls_and_show_the_lag_of_the_lists_and_who_holds_them_up(
+    server: Server,
+):
+    async with client(server) as http:
+        admin = As(Rest(http), server.admin)
+
+        async def metrics() -> str:
+            return (await http.get("/metrics")).text
+
+        counter = 'beamkeep_calls_total{name="define_zone",outcome="2xx",surface="HTTP"}'
+        before = sample(await metrics(), counter)
+        await admin("define_zone", {"name": "Hutch"})
+        assert sample(await metrics(), counter) == before + 1
+
+        lags = await until(metrics, lambda text: "beamkeep_projection_lag_events{" in text)
+        for view in CATALOGUE.views:
+            assert f'beamkeep_projection_lag_events{{projection="{view.name}"' in lags
+
+        assert "# TYPE beamkeep_projection_blocked_by_seconds gauge" in await metrics()
+        name = server.database.name
+        with psycopg.connect(server.database.url("postgres")) as idle:
+            idle.execute("SELECT pg_current_xact_id()")
+            blocked = (
+                f"beamkeep_projection_blocked_by_seconds"
+                f'{{database="{name}",pid="{idle.info.backend_pid}"}}'
+            )
+            await until(metrics, lambda text: blocked in text)
+        await until(metrics, lambda text: blocked not in text)
+
+
+def sample(metrics: str, name: str) -> float:
+    """The value of one metric; what was never counted is not there."""
+    found = re.search(rf"^{re.escape(name)} (\S+)$", metrics, re.MULTILINE)
+    return float(found[1]) if found else 0.0
+
+
+# How it ends.
+
+
+async def test_every_command_accepted_before_the_end_is_answered(cluster: Cluster):
+    with running_server(cluster) as server:
+        async with client(server) as http:
+            rest, token = Rest(http), server.admin
+            with psycopg.connect(server.database.url("postgres")) as holding:
+                holding.execute(HOLD)
+                sent = [
+                    asyncio.create_task(rest.send(token, "define_zone", {"name": f"Zone {n}"}))
+                    for n in range(IN_FLIGHT)
+                ]
+
+                async def waiting() -> int:
+                    return counted(server, WAITING)
+
+                await until(waiting, lambda count: count > 0)
+                server.process.send_signal(signal.SIGTERM)
+                await until(lambda: accepts(server), lambda accepted: not accepted)
+                under_way = [call for call in sent if not call.done()]
+            assert under_way
+            ended = await asyncio.gather(*sent, return_exceptions=True)
+        assert server.process.wait(DEADLINE) == 0
+        calls = [line for line in logged(server) if line["event"] == "call"]
+    answers = [each for each in ended if isinstance(each, Answer)]
+    # Who came too late was never let in.
+    assert all(isinstance(each, Answer | httpx2.TransportError) for each in ended)
+    assert Counter(each.status for each in answers) == Counter(line["status"] for line in calls)
+    assert {each.status for each in answers} <= {201, 503}
+    assert counted(server, ZONES) == len([each for each in answers if each.status == 201])
+
+
+def counted(server: Server, statement: str) -> int:
+    """The one number a statement answers."""
+    ((number,),) = server.database.ask(statement)
+    assert isinstance(number, int)
+    return number
+
+
+def logged(server: Server) -> list[dict[str, Any]]:
+    """Every line of the log, each of which is JSON."""
+    return [json.loads(line) for line in server.log.read_text().splitlines()]
+
+
+async def accepts(server: Server) -> bool:
+    """Whether anybody new is let in."""
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.1", int(server.url.rpartition(":")[2]))
+    except OSError:
+        return False
+    writer.close()
+    return True
+
+
+# How it starts, and what it says of a deployment.
+
+
+@pytest.fixture(scope="module")
+def made(cluster: Cluster) -> Generator[Deployment]:
+    with deployment(cluster, False) as made:
+        yield made
+
+
+def test_check_says_in_words_what_is_wrong_until_nothing_is(made: Deployment):
+    def check(**settings: str | None) -> tuple[int, str]:
+        ran = made.run("check", **settings)
+        return ran.returncode, ran.stdout
+
+    superuser = made.database.url("postgres")
+    empty = "The database is empty; run `beamkeep migrate`."
+    assert check(database_url=superuser, projector_database_url=None) == (
+        1,
+        f"DATABASE_URL: {empty}\n",
+    )
+    assert made.run("migrate").returncode == 0
+    assert check(database_url=superuser) == (
+        1,
+        "DATABASE_URL: The role postgres is a superuser; log in as bk_app.\n",
+    )
+    assert check() == (0, "nothing is wrong\n")
+    code, told = check(database_url=made.database.url().replace(made.database.name, "nowhere"))
+    assert code == 1
+    assert told.startswith("DATABASE_URL: The database does not let us in: ")
+
+
+def test_a_service_that_would_let_anybody_in_does_not_start(made: Deployment):
+    ran = made.run("serve", require_authenticated_principal="false")
+    assert ran.returncode == REFUSED_TO_START
+    assert "anybody could do anything" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_service_that_would_let_nobody_in_does_not_start(made: Deployment):
+    ran = made.run("serve", identity_providers="[]")
+    assert ran.returncode == REFUSED_TO_START
+    assert "nobody could log in" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_service_does_not_start_on_a_database_that_is_not_fit(made: Deployment):
+    ran = made.run("serve", database_url=made.database.url("postgres"))
+    assert ran.returncode == REFUSED_TO_START
+    assert "The role postgres is a superuser; log in as bk_app." in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+async def test_a_service_for_development_lets_anybody_in_when_that_is_what_was_said(
+    cluster: Cluster,
+):
+    opened = {"require_authenticated_principal": "false", "development": "true"}
+    with running_server(cluster, identity_providers="[]", **opened) as server:
+        async with client(server) as http:
+            assert (await Rest(http).send(None, "define_zone", {"name": "Hutch"})).status == 201
+
+
+# What it leaves behind.
+
+PERSONAL, FREE = f"personal{uuid4().hex}", f"free{uuid4().hex}"
+TEXTS = frozenset({"name", "reason", "phone", "affiliation", "external_id", "subject"})
+PROFILE = {"name": "Grace", "phone": "555", "affiliation": "Lab", "external_id": "0000"}
+
+
+def marked(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The same arguments with a mark in every text."""
+    mark = PERSONAL if CATALOGUE.named[name].aggregate.name == "Actor" else FREE
+
+    def told(field: str, value: Any) -> Any:
+        match field:
+            case "email":
+                return f"{mark}@lab.test"
+            case "external_refs":
+                return {key: f"{text} {mark}" for key, text in value.items()}
+            case "identities":
+                return [{**login, "subject": f"{login['subject']} {mark}"} for login in value]
+            case _ if field in TEXTS:
+                return f"{value} {mark}"
+            case _:
+                return value
+
+    return {field: told(field, value) for field, value in arguments.items()}
+
+
+class Marking(As):
+    """A principal whose every text can be found again; remembers whom it registered."""
+
+    def __init__(self, calling: Calling, token: str) -> None:
+        super().__init__(calling, token)
+        self.actor_ids: list[str] = []
+
+    async def __call__(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
+        key = {} if name.startswith(("get", "list", "eval")) else {"idempotency_key": uuid4().hex}
+        body = await super().__call__(name, marked(name, arguments), **key, **options)
+        if name == "register_actor":
+            self.actor_ids.append(body["actor_id"])
+        return body
+
+
+async def everything_said(by: Marking) -> None:
+    """Every operation and question once, and refusals that hold what was said."""
+    for name, example in EXAMPLES.items():
+        await by(name, await example(by))
+    namespace = {"email": "-", "external_id_namespace": "orcid"}
+    login = {"issuer": "https://other.test", "subject": uuid4().hex}
+    whole = {**PROFILE, **namespace, "identities": [login]}
+    (actor_id,) = (await by("register_actor", whole)).values()
+    await by("update_actor_profile", {"actor_id": actor_id, **PROFILE, **namespace})
+    refused: list[tuple[str, dict[str, Any], int]] = [
+        ("register_actor", marked("register_actor", whole), 409),
+        ("register_actor", {"name": "Grace", "email": PERSONAL}, 400),
+        ("register_actor", {"name": [PERSONAL], "phone": {PERSONAL: FREE}}, 422),
+        ("define_zone", {"name": FREE, FREE: FREE}, 422),
+        ("list_zones", {"cursor": FREE}, 422),
+        ("get_zone", {"zone_id": FREE}, 422),
+    ]
+    for name, arguments, status in refused:
+        assert (await by.send(name, arguments)).status == status, (name, arguments)
+
+
+async def test_nothing_said_is_in_the_log_and_nothing_personal_outlives_being_forgotten(
+    cluster: Cluster,
+):
+    with running_server(cluster, log_level="debug") as server:
+        token, forged = server.admin, f"{server.token('mallory')}x"
+        async with client(server) as http:
+            for calling in (Rest(http), Mcp(http)):
+                by = Marking(calling, token)
+                await everything_said(by)
+                assert (await calling.send(forged, "list_zones", {})).status == 401
+                stranger = await calling.send(server.token(PERSONAL), "list_zones", {})
+                assert stranger.status == 401
+                denied = await registered(server, As(calling, token), f"{uuid4().hex} {PERSONAL}")
+                assert (await calling.send(denied.token, "list_zones", {})).status == 403
+                by.actor_ids.append(str(denied.id))
+                assert PERSONAL in dump(server)
+                await forget(by)
+        left = dump(server)
+        hidden = PERSONAL.encode().hex()
+        assert FREE in left
+        assert PERSONAL not in left
+        assert hidden not in left
+
+        log = server.log.read_text()
+        assert log.count('"event":"call"') > 2 * len(EXAMPLES)
+        for secret in (PERSONAL, FREE, token, forged, "mallory", server.database.url()):
+            assert secret not in log
+        database_log = cluster.log.read_text()
+        assert PERSONAL not in database_log
+        assert FREE not in database_log
+
+
+async def forget(by: Marking) -> None:
+    """Forget everybody who was registered, and see that they are."""
+    for actor_id in by.actor_ids:
+        one = {"actor_id": actor_id}
+        assert (await by.send("forget_actor", one)).status in {200, 204, 409}
+        assert (await by("get_actor", one))["name"] == DELETED_USER
+        history = (await by("get_actor_history", one))["items"]
+        forgotten = [each for each in history if each["event_type"] == "ActorProfileForgotten"]
+        assert [each["payload"].keys() - {"occurred_at"} for each in forgotten] == [{"actor_id"}]
+        assert PERSONAL not in json.dumps(history)
+    rows = await by.listed("list_actors", by.position_token)
+    assert PERSONAL not in json.dumps(rows)
+
+
+def dump(server: Server) -> str:
+    """Everything the database holds, as text."""
+    command = ["pg_dump", "--dbname", server.database.url("postgres")]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+async def test_each_call_leaves_one_line_of_json_with_its_correlation_id(server: Server):
+    async with client(server) as http:
+        ids = [str(uuid4()) for _ in range(3)]
+        for id, name in zip(ids, ("list_zones", "get_zone", "define_zone"), strict=True):
+            headers = {"Authorization": f"Bearer {server.admin}", "X-Correlation-Id": id}
+            path = CATALOGUE.named[name].route.path.format(zone_id=uuid4())
+            method = CATALOGUE.named[name].route.method
+            answer = await http.request(method, path, headers=headers)
+            assert answer.headers["x-correlation-id"] == id
+    calls = [line for line in logged(server) if line.get("correlation_id") in ids]
+    assert [(line["correlation_id"], line["status"]) for line in calls] == list(
+        zip(ids, (200, 404, 422), strict=True)
+    )
+    assert {line["event"] for line in calls} == {"call"}
+    assert all({"name", "surface", "outcome", "ms", "timestamp"} <= line.keys() for line in calls)
