@@ -26,6 +26,8 @@ CALLS, PAGES, STREAMS = 200, 5, 2000
 EXPECTED = {
     "accepted_command": {"statements": 2, "transaction_ids": 1},
     "refused_command": {"statements": 1, "transaction_ids": 0},
+    # With a key it looks again, for the answer of its twin.
+    "refused_with_key": {"statements": 2, "transaction_ids": 0},
     "get": {"statements": 1, "transaction_ids": 0},
     "list": {"statements": 2, "transaction_ids": 0},
     # The page; then BEGIN, the bookmark, one upsert, COMMIT.
@@ -64,7 +66,8 @@ async def measure(rig: Rig) -> dict[str, Any]:
         projector = Projector(CATALOGUE.views, codec, projections)
         found = {
             "accepted_command": await _count(database, ours_step(seam, fresh), CALLS),
-            "refused_command": await _count(database, await _refused(database), CALLS),
+            "refused_command": await _count(database, await _refused(database, False), CALLS),
+            "refused_with_key": await _count(database, await _refused(database, True), CALLS),
             "get": await _count(database, await _get(database), CALLS),
             "list": await _count(database, _list(database), CALLS),
             "projection_page": await _count(database, lambda: projector.step(-1), PAGES),
@@ -125,13 +128,14 @@ async def _undisturbed(database: Database) -> AsyncGenerator[None]:
         await owner.execute("SELECT pg_reload_conf()")
 
 
-async def _refused(database: Database) -> Step:
+async def _refused(database: Database, keyed: bool) -> Step:
     """A command the visit's state forbids."""
     seam, start = database.seam(1), operation("start_visit")
     (id,) = await visit_ids(database.owner, STREAMS - 1, 1)
 
     async def step() -> None:
-        request = Request(caller(), {"visit_id": str(id)}, idempotency_key=str(uuid7()))
+        key = str(uuid7()) if keyed else None
+        request = Request(caller(), {"visit_id": str(id)}, idempotency_key=key)
         with suppress(Cannot):
             await seam.service.dispatcher.execute(start, request)
             raise AssertionError("it was not refused")

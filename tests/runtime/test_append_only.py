@@ -177,7 +177,7 @@ def test_every_partition_has_its_triggers_always(written: tuple[Database, str]):
 # Who may do what: S select, I insert, U update, D delete, T truncate, r references, t trigger.
 PRIVILEGES = """
                        bk_app  bk_projector  bk_reader  bk_monitor
-events                 SI      S             -          -
+events                 S       S             -          -
 claims                 SID     S             -          -
 idempotency            SID     -             -          -
 principal_standing     SIU     S             -          -
@@ -188,7 +188,7 @@ surface_control        SIUD    S             -          -
 authorization_denials  SI      S             -          -
 projections            S       SIUD          -          S
 bookmarks              S       SIUD          -          S
-deployment             S       S             -          S
+deployment             S       -             -          -
 events_p0              -       S             -          -
 events_p1              -       S             -          -
 events_p2              -       S             -          -
@@ -244,10 +244,42 @@ def found_privileges(database: Database) -> Mapping[str, Sequence[str]]:
         return {str(t): [letters(role, str(t)) for role in ROLES] for (t,) in tables}
 
 
-def test_nobody_may_do_anything_to_one_column_alone(written: tuple[Database, str]):
+# Nobody but the database says where and when an event was recorded, nor shows the signing key.
+BY_COLUMN = {
+    ("events", "bk_app", "INSERT"): {
+        "version",
+        "stream_id",
+        "event_id",
+        "principal_id",
+        "surface_id",
+        "correlation_id",
+        "causation_id",
+        "occurred_at",
+        "schema_version",
+        "stream_type",
+        "event_type",
+        "command_name",
+        "payload",
+    },
+    ("deployment", "bk_projector", "SELECT"): {"one", "system_identifier"},
+    ("deployment", "bk_monitor", "SELECT"): {"one", "system_identifier"},
+}
+
+
+def test_each_role_may_do_to_single_columns_what_the_table_says_and_no_more(
+    written: tuple[Database, str],
+):
     database, _ = written
-    granted = "SELECT attname FROM pg_attribute WHERE attacl IS NOT NULL AND attrelid > 16383"
-    assert database.ask(granted) == []
+    granted = database.ask(
+        """SELECT c.relname::text, r.rolname::text, x.privilege_type, a.attname::text
+             FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+            CROSS JOIN LATERAL aclexplode(a.attacl) AS x JOIN pg_roles r ON r.oid = x.grantee
+            WHERE a.attacl IS NOT NULL AND a.attrelid > 16383"""
+    )
+    found: dict[tuple[object, ...], set[object]] = {}
+    for table, role, privilege, column in granted:
+        found.setdefault((table, role, privilege), set()).add(column)
+    assert found == BY_COLUMN
 
 
 def test_only_the_application_draws_positions(written: tuple[Database, str]):

@@ -202,7 +202,11 @@ GRANT USAGE ON SCHEMA bk TO bk_app, bk_projector, bk_reader, bk_monitor;
 GRANT USAGE ON SCHEMA proj TO bk_app, bk_reader, bk_monitor;
 GRANT USAGE, CREATE ON SCHEMA proj TO bk_projector;
 
-GRANT SELECT, INSERT ON bk.events TO bk_app;
+-- Nobody says where or when an event was recorded but the database itself.
+GRANT SELECT ON bk.events TO bk_app;
+GRANT INSERT (version, stream_id, event_id, principal_id, surface_id, correlation_id, causation_id,
+              occurred_at, schema_version, stream_type, event_type, command_name, payload)
+  ON bk.events TO bk_app;
 GRANT USAGE ON SEQUENCE bk.event_position TO bk_app;
 GRANT SELECT, INSERT, DELETE ON bk.claims TO bk_app;
 GRANT SELECT, INSERT, DELETE ON bk.idempotency TO bk_app;
@@ -212,11 +216,15 @@ GRANT SELECT, INSERT, DELETE ON bk.actor_identity TO bk_app;
 GRANT SELECT, INSERT, DELETE ON bk.policy_grant TO bk_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON bk.surface_control TO bk_app;
 GRANT SELECT, INSERT ON bk.authorization_denials TO bk_app;
-GRANT SELECT ON bk.bookmarks, bk.projections, bk.deployment TO bk_app, bk_monitor;
+GRANT SELECT ON bk.bookmarks, bk.projections TO bk_app, bk_monitor;
+GRANT SELECT ON bk.deployment TO bk_app;
+GRANT SELECT (one, system_identifier) ON bk.deployment TO bk_monitor;
 
 GRANT SELECT ON bk.events TO bk_projector;
 GRANT SELECT ON ALL TABLES IN SCHEMA bk TO bk_projector;
-REVOKE SELECT ON bk.actor_profile, bk.actor_identity, bk.idempotency FROM bk_projector;
+REVOKE SELECT ON bk.actor_profile, bk.actor_identity, bk.idempotency, bk.deployment
+  FROM bk_projector;
+GRANT SELECT (one, system_identifier) ON bk.deployment TO bk_projector;
 GRANT SELECT, INSERT, UPDATE, DELETE ON bk.bookmarks, bk.projections TO bk_projector;
 DO $$
 BEGIN
