@@ -1,6 +1,7 @@
 """What can be seen of a call from outside."""
 
 import json
+import logging
 from collections.abc import Generator
 from typing import Any
 from uuid import uuid4
@@ -20,8 +21,12 @@ CORRELATION_ID = uuid4()
 @pytest.fixture
 def as_before() -> Generator[None]:
     before = structlog.get_config()
+    root = logging.getLogger()
+    found, level = list(root.handlers), root.level
     yield
     structlog.configure(**before)
+    root.handlers[:] = found
+    root.setLevel(level)
 
 
 def test_a_call_is_counted_and_timed_under_its_outcome():
@@ -117,3 +122,16 @@ def test_a_logged_exception_shows_no_local_variables(
     written = capfdbinary.readouterr().err
     assert b"RuntimeError" in written
     assert b"grace" not in written
+
+
+@pytest.mark.usefixtures("as_before")
+def test_what_a_library_logs_has_the_same_form(capfdbinary: pytest.CaptureFixture[bytes]):
+    configure_logging(json=True, level="info")
+    logging.getLogger("uvicorn.error").warning("Invalid %s received.", "request")
+    line: dict[str, Any] = json.loads(capfdbinary.readouterr().err)
+    del line["timestamp"]
+    assert line == {
+        "event": "Invalid request received.",
+        "level": "warning",
+        "logger": "uvicorn.error",
+    }

@@ -151,6 +151,23 @@ def configure_logging(json: bool, level: str) -> None:
         else structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+    # Of what libraries say, only what someone must look into.
+    least = max(logging.WARNING, logging.getLevelNamesMapping()[level.upper()])
+    logging.basicConfig(handlers=[_Handed()], level=least, force=True)
+
+
+class _Handed(logging.Handler):
+    """Hands on what libraries log, so that every line has one form."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text, error = record.getMessage(), record.exc_info
+        self._log.log(
+            record.levelno, text, logger=record.name, **({"exc_info": error} if error else {})
+        )
 
 
 def _stamped(

@@ -110,8 +110,9 @@ ANSWERED = """
 SELECT 1 FROM bk.idempotency WHERE principal_id = $1 AND surface_id = $2 AND key = $3
 """
 
+# Not materialized, so that the guard's look-up is by parameters and opens one partition of the log.
 ONE_EVENT = """
-WITH n AS MATERIALIZED (
+WITH n AS NOT MATERIALIZED (
   SELECT $1::text AS stream_type, $2::uuid AS stream_id, $3::bigint AS version,
          $4::uuid AS event_id, $5::text AS event_type, $6::smallint AS schema_version,
          $7::text AS payload, 1 AS ord),
