@@ -17,9 +17,9 @@ from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.kernel import Operation, Question, SurfaceKind
+from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.service import Service
 
 from .measure import Meter, Plan
 

@@ -34,6 +34,7 @@ from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.contexts.trust.surface import surfaces
 from beamkeep.kernel import Catalogue, Refusal, SurfaceKind
+from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admission
 from beamkeep.runtime.asking import Asker
 from beamkeep.runtime.codec import Codec
@@ -41,7 +42,6 @@ from beamkeep.runtime.cursors import Cursors
 from beamkeep.runtime.dispatch import Dispatcher
 from beamkeep.runtime.places import Places
 from beamkeep.runtime.projector import Projector
-from beamkeep.runtime.service import Service
 from beamkeep.runtime.store import EventStore, ReadModel
 from beamkeep.seeding import now, prepare
 from beamkeep.settings import Settings
@@ -89,7 +89,15 @@ class Deployment:
         timeouts = {"statement_timeout": "2000", "lock_timeout": "500"}
         self._commands = Connections(url, settings.database_connections, **IDLE, **timeouts)
         self.store = PostgresEventStore(self._commands, url, self.wake.set)
-        self.lists = PostgresLists(self._commands)
+        # A list is planned for the very values it is filtered by: some find much, some little.
+        self._listing = Connections(
+            url,
+            settings.database_connections,
+            **IDLE,
+            **timeouts,
+            plan_cache_mode="force_custom_plan",
+        )
+        self.lists = PostgresLists(self._listing)
         projector_url = settings.projector_database_url or settings.database_url
         self._projector_url = projector_url.get_secret_value()
         self._projecting = Connections(self._projector_url, 4, **IDLE)
@@ -149,6 +157,7 @@ class Deployment:
     async def close(self) -> None:
         """Close every connection."""
         await self._commands.close()
+        await self._listing.close()
         await self._projecting.close()
 
 

@@ -136,7 +136,7 @@ def holes(log: Sequence[Logged]) -> list[Stream]:
 
 def audit_tail(log: Sequence[Logged], seen: Sequence[Tailed]) -> TailFigures:
     """Compare what a reader of the tail saw with what is in the log."""
-    times = Counter(event.position for event in seen)
+    times = Counter(Position(event.tx, event.position) for event in seen)
     reached: dict[Stream, int] = {}
     misordered = 0
     for event in seen:

@@ -18,10 +18,10 @@ from beamkeep.contexts.access.profile import DEVELOPER
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.zone import ZoneDefined
 from beamkeep.kernel import Operation, Refusal, SurfaceKind, record
+from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.dispatch import Answered
-from beamkeep.runtime.service import Service
 from beamkeep.runtime.store import IdempotencyInFlightError, OutcomeUnknownError
 
 CODEC = Codec(CATALOGUE.aggregates.values())

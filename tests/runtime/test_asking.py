@@ -19,12 +19,11 @@ from beamkeep.contexts.trust.conduit import ConduitNotFoundError
 from beamkeep.contexts.trust.policy import InvalidPolicyPermittedCommandsError
 from beamkeep.contexts.trust.zone import ZoneNotFoundError
 from beamkeep.kernel import DENIALS, Question, Refusal, SurfaceKind
-from beamkeep.runtime import asking
+from beamkeep.runtime import Service, asking
 from beamkeep.runtime.admission import Request, UnauthorizedError
 from beamkeep.runtime.asking import NotFreshYetError
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.parsing import MalformedRequestError
-from beamkeep.runtime.service import Service
 from beamkeep.runtime.store import Position
 
 pytestmark = pytest.mark.anyio

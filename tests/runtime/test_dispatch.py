@@ -28,6 +28,7 @@ from beamkeep.contexts.trust.policy import (
 from beamkeep.contexts.trust.visit import VisitCannotTakeControlError
 from beamkeep.contexts.trust.zone import InvalidZoneNameError
 from beamkeep.kernel import DENIALS, Denial, DenialReason, Operation, Refusal, SurfaceKind
+from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request, UnauthorizedError
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.dispatch import (
@@ -38,7 +39,6 @@ from beamkeep.runtime.dispatch import (
 )
 from beamkeep.runtime.parsing import MalformedRequestError
 from beamkeep.runtime.places import InvalidSurfaceIdError
-from beamkeep.runtime.service import Service
 from beamkeep.runtime.store import Append, MovedError, Position
 from beamkeep.runtime.tokens import InvalidTokenError
 

@@ -317,7 +317,9 @@ async def test_the_service_answers_again_once_a_crashed_database_is_back(
 
 # The order of transactions is the order of versions
 
-APPEND = ONE_EVENT + GUARD + INSERT_EVENTS.format("") + WRITTEN
+APPEND = (
+    ONE_EVENT + GUARD + INSERT_EVENTS.format("true AND NOT EXISTS (SELECT 1 FROM stale)") + WRITTEN
+)
 UNGUARDED = APPEND.replace("p.transaction_id < pg_current_xact_id()", "true")
 CLAIMING = ("begin", "claim", "read", "append", "commit")
 PLAIN = ("begin", "read", "append", "commit")

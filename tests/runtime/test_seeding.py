@@ -11,9 +11,9 @@ from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust.bootstrap import Administrator, AdministratorUnusableError
 from beamkeep.kernel import CLAIMS
+from beamkeep.runtime import Service
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.service import Service
 from beamkeep.runtime.store import Append, Position
 from beamkeep.runtime.tokens import InvalidTokenError
 

@@ -22,9 +22,9 @@ from beamkeep.adapters.postgres.projections import (
 )
 from beamkeep.app import IDLE, compose, prepare
 from beamkeep.contexts import CATALOGUE
+from beamkeep.runtime import Service
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.projector import Projector
-from beamkeep.runtime.service import Service
 from tests.support.cluster import Cluster
 from tests.support.service import ADMIN
 

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp
 
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.kernel import Catalogue, Operation
-from beamkeep.runtime.service import Service
+from beamkeep.runtime import Service
 from beamkeep.surfaces.edge import Edge
 from beamkeep.surfaces.limits import Limits
 from beamkeep.surfaces.rest import application

@@ -9,9 +9,9 @@ from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.kernel import Operation, Question, SurfaceKind
+from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.service import Service
 
 ISSUER = "https://idp.test"
 ADMIN = Administrator(ISSUER, "ada", "Ada")

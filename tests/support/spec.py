@@ -30,7 +30,7 @@ from beamkeep.kernel import (
     View,
     record,
 )
-from beamkeep.runtime.service import Service
+from beamkeep.runtime import Service
 from tests.support.service import ISSUER, call
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)

@@ -28,10 +28,10 @@ from beamkeep.app import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.zone import ZoneNotFoundError
 from beamkeep.kernel import Operation, Question, Refusal, SurfaceKind
+from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admission, Caller, UnauthorizedError
 from beamkeep.runtime.dispatch import IdempotencyConflictError, PreconditionFailedError
 from beamkeep.runtime.parsing import MalformedRequestError
-from beamkeep.runtime.service import Service
 from beamkeep.runtime.tokens import InvalidTokenError, MissingTokenError, VerifiedPrincipal
 from beamkeep.surfaces.edge import Edge, Reply
 from beamkeep.surfaces.limits import (

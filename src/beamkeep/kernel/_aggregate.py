@@ -3,6 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Never, Protocol, overload
 from uuid import UUID
 
@@ -41,7 +42,7 @@ class Route:
     method: str
     path: str
 
-    @property
+    @cached_property
     def fields(self) -> tuple[str, ...]:
         return tuple(re.findall(r"{(\w+)}", self.path))
 
@@ -87,11 +88,11 @@ class Aggregate[S, G: Event, E: Event]:
     """Whether one is also owned by the principal that has its id."""
     upcasts: tuple[Upcast, ...] = ()
 
-    @property
+    @cached_property
     def noun(self) -> str:
         return snake(self.name)
 
-    @property
+    @cached_property
     def id_field(self) -> str:
         """The name its id goes by everywhere outside its own state."""
         return f"{self.noun}_id"

@@ -1,4 +1,4 @@
-"""`@record`: a frozen, slotted dataclass, the only kind of data a context holds."""
+"""`@record`: a plain immutable dataclass, the only kind of data a context holds."""
 
 from dataclasses import dataclass
 from typing import dataclass_transform
@@ -6,5 +6,14 @@ from typing import dataclass_transform
 
 @dataclass_transform(frozen_default=True)
 def record[T](cls: type[T]) -> type[T]:
-    """Make a class of plain fields immutable and compact."""
-    return dataclass(frozen=True, slots=True)(cls)
+    """Make a class of plain fields a value; the type checker, not each field, refuses changes."""
+    return dataclass(unsafe_hash=True)(cls)
+
+
+def replace[T](kept: T, **changes: object) -> T:
+    """A copy of a record with some fields changed."""
+    if not changes.keys() <= kept.__dict__.keys():
+        raise TypeError(f"{type(kept).__name__} has no {', '.join(changes)}")
+    new = object.__new__(type(kept))
+    new.__dict__ = kept.__dict__ | changes
+    return new

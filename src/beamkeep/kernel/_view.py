@@ -1,6 +1,7 @@
 """Reads: what can be asked of the aggregates and of the rows beside them."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -56,7 +57,7 @@ class View[S]:
     def name(self) -> str:
         return self.aggregate.noun
 
-    @property
+    @cached_property
     def filters(self) -> tuple[str, ...]:
         return tuple(name for name in self.listing.model_fields if name not in Listing.model_fields)
 

@@ -1,1 +1,17 @@
 """The one path every call takes, and the seams it needs."""
+
+from beamkeep.kernel import Catalogue, record
+
+from .admission import Admission
+from .asking import Asker
+from .dispatch import Dispatcher
+
+
+@record
+class Service:
+    """Everything a surface needs to answer calls."""
+
+    catalogue: Catalogue
+    admission: Admission
+    dispatcher: Dispatcher
+    asker: Asker

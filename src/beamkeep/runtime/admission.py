@@ -1,8 +1,7 @@
 """Who calls, from where, and may they: what every command and every question passes first."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import structlog
@@ -20,7 +19,7 @@ from beamkeep.kernel import (
     record,
 )
 
-from .parsing import MalformedRequestError
+from .parsing import Arguments
 from .places import InvalidSurfaceIdError, Place, Places
 from .store import EventStore, Opened, Opening, Stream
 from .tokens import InvalidTokenError
@@ -56,7 +55,7 @@ class Request:
     """One call as it came in: nothing in it has been believed yet."""
 
     caller: Caller
-    arguments: Mapping[str, Any] | MalformedRequestError
+    arguments: Arguments
     idempotency_key: str | None = None
     if_match: str | None = None
     dry_run: bool = False

@@ -51,10 +51,9 @@ class NotFreshYetError(Refusal):
 
 @record
 class Found:
-    """What a question is answered with."""
+    """What a question is answered with: JSON."""
 
     body: bytes
-    """JSON."""
     version: int | None = None
 
 
@@ -77,9 +76,7 @@ class Asker:
     async def ask(self, question: Question, request: Request) -> Found:
         """Answer one question."""
         # 1-3. Who, where, may it.
-        about = None
-        if question.about and not isinstance(request.arguments, Refusal):
-            about = parse_id(request.arguments, question.about)
+        about = parse_id(request.arguments, question.about) if question.about else None
         stream = (question.aggregate.name, about) if about else None
         admitted = await self._admission.admit(question.name, request.caller, stream)
         if isinstance(request.arguments, Refusal):
@@ -120,16 +117,16 @@ class Asker:
         of, opened = asked.question.aggregate, asked.admitted.opened
         events = self._codec.until(of.name, opened.events, asked.query.as_of)
         state = asked.session.adopt(of, asked.about, events)
-        answer = shown(of, state, _known(opened.owner_id))
+        answer = shown(of, state, opened.owner_id)
         if joined:
-            id = _known(asked.about)
-            answer |= msgspec.to_builtins((await joined([id], asked.session))[id])
+            answer |= msgspec.to_builtins((await joined([state.id], asked.session))[state.id])
         return Found(encode(answer), len(events))
 
     async def _history(self, asked: "_Asked") -> Found:
         page = asked.page
         after = int(self._place(asked) or 0)
-        stream = asked.question.aggregate.name, _known(asked.about)
+        assert asked.about is not None, "it was found"  # noqa: S101
+        stream = asked.question.aggregate.name, asked.about
         found = await self._store.history(stream, after, page.limit + 1)
         kept = found[: page.limit]
         last = str(kept[-1].version) if len(found) > page.limit else None
@@ -152,10 +149,8 @@ class Asker:
         rows = [row for _, row in kept]
         if joined and kept:
             beside = await joined([id for id, _ in kept], asked.session)
-            rows = [
-                encode(msgspec.json.decode(row) | msgspec.to_builtins(beside[id]))
-                for id, row in kept
-            ]
+            more = {id: msgspec.to_builtins(each) for id, each in beside.items()}
+            rows = [encode(msgspec.json.decode(row) | more[id]) for id, row in kept]
         return self._page(asked, rows, str(kept[-1][0]) if len(found) > page.limit else None)
 
     async def _entries(self, asked: "_Asked", table: Table[Any]) -> Found:
@@ -177,9 +172,8 @@ class Asker:
         return self._cursors.read(cursor, asked.principal_id, asked.question.name, asked.filters)
 
     def _page(self, asked: "_Asked", rows: Sequence[bytes], last: str | None) -> Found:
-        cursor = last and self._cursors.write(
-            last, asked.principal_id, asked.question.name, asked.filters
-        )
+        asker, name = asked.principal_id, asked.question.name
+        cursor = last and self._cursors.write(last, asker, name, asked.filters)
         return Found(b'{"items":[%b],"next_cursor":%b}' % (b",".join(rows), encode(cursor)))
 
     async def _wait_until(self, view: View[Any], token: str) -> None:
@@ -222,8 +216,3 @@ def parse_position(token: str) -> Position:
     if found is None:
         raise MalformedRequestError("min_token: it is not a Position-Token.")
     return Position(int(found[1]), int(found[2]))
-
-
-def _known[T](value: T | None) -> T:
-    assert value is not None, "the object was found"  # noqa: S101
-    return value

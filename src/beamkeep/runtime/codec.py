@@ -97,7 +97,7 @@ def _upcasting(event: type[Event], steps: Sequence[Upcast]) -> Decode:
     return decode
 
 
-def shown[S](aggregate: Aggregate[S, Any, Any], state: S, owner_id: UUID) -> dict[str, Any]:
+def shown[S](aggregate: Aggregate[S, Any, Any], state: S, owner_id: UUID | None) -> dict[str, Any]:
     """A state as the outside sees it."""
     fields: dict[str, Any] = msgspec.to_builtins(state, order="deterministic")
     return {aggregate.id_field: fields.pop("id"), **fields, "owner_id": str(owner_id)}

@@ -22,9 +22,8 @@ class Cursors:
 
     def write(self, place: str, principal_id: UUID, name: str, filters: Filters) -> str:
         """The cursor after a place in one principal's page through one question."""
-        return urlsafe_b64encode(
-            self._tag(place, principal_id, name, filters) + place.encode()
-        ).decode()
+        tag = self._tag(place, principal_id, name, filters)
+        return urlsafe_b64encode(tag + place.encode()).decode()
 
     def read(self, cursor: str, principal_id: UUID, name: str, filters: Filters) -> str:
         """The place a cursor stands for; a foreign or altered one is refused."""

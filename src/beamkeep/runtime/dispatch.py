@@ -114,10 +114,9 @@ class Dispatcher:
 
     async def _attempt(self, operation: Operation, request: Request) -> Answered:
         # 1-3. Who, where, may it. The same statement reads what steps 4 and 5 need.
-        target = None
-        if not operation.genesis and not isinstance(request.arguments, Refusal):
-            target = parse_id(request.arguments, operation.aggregate.id_field)
-        stream = (operation.aggregate.name, target) if target else None
+        of = operation.aggregate
+        target = None if operation.genesis else parse_id(request.arguments, of.id_field)
+        stream = (of.name, target) if target else None
         key = request.idempotency_key
         sound = key is None or IDEMPOTENCY_KEY.fullmatch(key) is not None
         admitted = await self._admission.admit(

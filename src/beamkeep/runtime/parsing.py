@@ -20,6 +20,10 @@ class MalformedRequestError(Refusal):
     status = 422
 
 
+type Arguments = Mapping[str, Any] | MalformedRequestError
+"""What a caller sent, or what is wrong with it: whoever may not call is told that first."""
+
+
 def parse_body(body: bytes) -> dict[str, Any]:
     """A JSON object, or the refusal that it is none."""
     if not body:
@@ -49,9 +53,9 @@ def parse[M: BaseModel](model: type[M], arguments: Mapping[str, object]) -> M:
     raise MalformedRequestError(told, errors=faults)
 
 
-def parse_id(arguments: Mapping[str, object], field: str) -> UUID | None:
+def parse_id(arguments: Arguments, field: str) -> UUID | None:
     """The id a field names, if it is one."""
-    text = arguments.get(field)
+    text = arguments.get(field) if isinstance(arguments, Mapping) else None
     try:
         return UUID(text) if isinstance(text, str) else None
     except ValueError:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import structlog
 
-from beamkeep.kernel import View, record
+from beamkeep.kernel import View, record, replace
 
 from .codec import BrokenStreamError, Codec
 from .rows import Row, RowFold
@@ -17,7 +17,7 @@ from .store import Position, Recorded
 
 PAGE = 1000
 KEPT_ROWS = 20_000
-BUSY_PAUSE, LONGEST_PAUSE, FAILURE_PAUSE = 0.025, 0.25, 1.0
+BUSY_PAUSE, LONGEST_PAUSE, FAILURE_PAUSE, GATHERING = 0.025, 0.25, 1.0, 0.01
 REVIEW_EVERY = 2.0
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -40,7 +40,8 @@ class Follower:
 class Tailed(NamedTuple):
     """An event as the tail delivers it."""
 
-    position: Position
+    tx: int
+    position: int
     stream_type: str
     stream_id: UUID
     principal_id: UUID
@@ -133,8 +134,11 @@ class Projector:
                     reviewed = clock()
                     shards = await lease()
                     await self.review()
-                moved = [await self.step(shard) for shard in shards]
-                pause = 0.0 if any(moved) else min(max(pause * 1.5, BUSY_PAUSE), LONGEST_PAUSE)
+                moved = max([await self.step(shard) for shard in shards], default=0)
+                pause = 0.0 if moved else min(max(pause * 1.5, BUSY_PAUSE), LONGEST_PAUSE)
+                if 0 < moved < self._page:
+                    # What is written at about the same time is followed together.
+                    await asyncio.sleep(GATHERING)
             except Exception:
                 log.exception("projection step failed")
                 self._forget()
@@ -158,14 +162,14 @@ class Projector:
         while any([await self.step(shard) for shard in shards]):
             pass
 
-    async def step(self, shard: int) -> bool:
-        """Apply the next page of one shard, and say whether there was anything in it."""
+    async def step(self, shard: int) -> int:
+        """Apply the next page of one shard, and say how many events were in it."""
         if shard not in self._followers:
             self._followers[shard] = await self._projections.followers(shard)
         followers = sorted(self._followers[shard], key=lambda f: f.reached)
         groups = [list(group) for _, group in groupby(followers, key=lambda f: f.reached)]
         until: int | None = None
-        busy = False
+        most = 0
         for group in groups:
             names = None if len(groups) == 1 else [self._types[f.name] for f in group]
             page = await self._projections.page(shard, group[0].reached, self._page, names, until)
@@ -174,35 +178,39 @@ class Projector:
             full = len(page.events) == self._page
             if not page.events and len(groups) == 1:
                 break
-            end = page.events[-1].position if full else Position(until, 0)
+            end = Position(*page.events[-1][:2]) if full else Position(until, 0)
             if end <= group[0].reached:
                 continue
-            busy |= bool(page.events)
+            most = max(most, len(page.events))
             if not await self._apply(shard, group, page.events, end):
-                return True
-        return busy
+                return self._page
+        return most
 
     async def _apply(
         self, shard: int, group: Sequence[Follower], events: Sequence[Tailed], end: Position
     ) -> bool:
-        changes = {f.key: await self._fold(shard, f, events) for f in group}
+        by_type: dict[str, list[Tailed]] = {}
+        for event in events:
+            by_type.setdefault(event.stream_type, []).append(event)
+        changes = {
+            f.key: await self._fold(shard, f, own)
+            for f in group
+            if (own := by_type.get(self._types[f.name]))
+        }
         if not await self._projections.apply(shard, group, end, changes):
             self._forget()
             return False
         moved = {f.key for f in group}
-        self._followers[shard] = [
-            Follower(f.name, f.generation, f.live, end) if f.key in moved else f
-            for f in self._followers[shard]
-        ]
+        known = self._followers[shard]
+        self._followers[shard] = [replace(f, reached=end) if f.key in moved else f for f in known]
         return True
 
     async def _fold(
-        self, shard: int, follower: Follower, events: Sequence[Tailed]
+        self, shard: int, follower: Follower, own: Sequence[Tailed]
     ) -> Sequence[Change]:
         """The rows one follower has after these events."""
         fold, mine = self._folds[follower.name], self._types[follower.name]
         rows = self._rows.setdefault((follower.key, shard), OrderedDict())
-        own = [event for event in events if event.stream_type == mine]
         begun = {event.stream_id for event in own if event.recorded.version == 1}
         unknown = {event.stream_id for event in own} - begun - rows.keys()
         if unknown:
@@ -211,14 +219,13 @@ class Projector:
         changed: dict[UUID, Row] = {}
         for event in own:
             row, recorded = rows.get(event.stream_id), event.recorded
-            if row and recorded.version <= row.version:
+            before = row.version if row else 0
+            if recorded.version <= before:
                 # Seen already: a bookmark starts at the furthest behind when the shards change.
                 continue
-            if recorded.version != (row.version if row else 0) + 1:
-                raise BrokenStreamError(
-                    f"{mine} {event.stream_id} came to version {recorded.version}"
-                    f" after {row.version if row else 0}"
-                )
+            if recorded.version != before + 1:
+                found = f"version {recorded.version} after {before}"
+                raise BrokenStreamError(f"{mine} {event.stream_id} came to {found}")
             row = fold.after(row, recorded, event.principal_id)
             rows[event.stream_id] = changed[event.stream_id] = row
         while len(rows) > KEPT_ROWS:

@@ -55,9 +55,7 @@ class RowFold:
         """A row as it was dumped."""
         fields: dict[str, Any] = msgspec.json.decode(row)
         fields["id"] = fields[self._aggregate.id_field]
-        times = {"created_at", *self._ahead}
-        milestones = msgspec.convert(
-            {name: fields[name] for name in times}, dict[str, datetime | None]
-        )
+        times = {name: fields[name] for name in ("created_at", *self._ahead)}
+        milestones = msgspec.convert(times, dict[str, datetime | None])
         state = msgspec.convert(fields, self._state_type)
         return Row(version, UUID(fields["owner_id"]), state, milestones)

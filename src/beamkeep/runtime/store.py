@@ -184,10 +184,7 @@ class EventStore(Protocol):
         ...
 
     async def append(self, append: Append) -> Position:
-        """Write all of it in one statement, unless something it rests on has moved.
-
-        With no events at all nothing is written, and the answer is where the log begins.
-        """
+        """Write all of it in one statement, unless something it rests on has moved."""
         ...
 
     async def history(self, stream: Stream, after: int, limit: int) -> Sequence[Envelope]:

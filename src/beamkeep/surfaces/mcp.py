@@ -22,10 +22,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from beamkeep.kernel import NotFound, Operation, Question, Refusal, SurfaceKind
+from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.parsing import MalformedRequestError, parse
-from beamkeep.runtime.service import Service
 from beamkeep.runtime.tokens import TokenRefusal
 from beamkeep.telemetry import Seen, Telemetry
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib.resources import files
-from typing import Any, cast
+from typing import cast
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -12,12 +12,12 @@ from starlette.routing import Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from beamkeep.kernel import Catalogue, One, Operation, Question, Refusal, SurfaceKind
+from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.asking import Found
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.dispatch import Answered
-from beamkeep.runtime.parsing import MalformedRequestError, parse_body
-from beamkeep.runtime.service import Service
+from beamkeep.runtime.parsing import Arguments, MalformedRequestError, parse_body
 from beamkeep.telemetry import Seen, Telemetry
 
 from .edge import JSON, METADATA, Edge, Reply
@@ -38,8 +38,6 @@ TEXT: Header = (b"content-type", b"text/plain; charset=utf-8")
 HTML: Header = (b"content-type", b"text/html; charset=utf-8")
 METRICS: Header = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
 DOCS_POLICY: Header = (b"content-security-policy", b"default-src 'self' 'unsafe-inline'")
-
-type Arguments = Mapping[str, Any] | MalformedRequestError
 
 
 class Operations:

@@ -154,7 +154,7 @@ ins AS (
                          causation_id, occurred_at)
   SELECT n.stream_type, n.stream_id, n.version, n.event_id, n.event_type, n.schema_version,
          n.payload::json, $8::text, $9::uuid, $10::uuid, $11::uuid, $12::uuid, $13::timestamptz
-    FROM n WHERE NOT EXISTS (SELECT 1 FROM stale){} ORDER BY n.ord
+    FROM n WHERE {} ORDER BY n.ord
   RETURNING position, transaction_id)"""
 
 REMEMBER = """,
@@ -309,8 +309,11 @@ class PostgresEventStore:
         return rows[0][0]
 
     async def _write(self, append: Append) -> Position:
+        single = len(append.events) == 1
         statement = _statement(
-            len(append.events) == 1,
+            single,
+            # A single first event has none before it to be compared with.
+            single and append.events[0].version == 1,
             bool(append.read),
             append.remember is not None,
             tuple((type(part), part.table, _key_columns(part)) for part in _first_of_each(append)),
@@ -371,17 +374,22 @@ class PostgresEventStore:
 @cache
 def _statement(
     single: bool,
+    begins: bool,
     reads: bool,
     remembers: bool,
     beside: tuple[tuple[type[Beside], Table[Any], tuple[str, ...]], ...],
 ) -> str:
     """The append for decisions of one shape."""
     parameter = 14
-    parts = [ONE_EVENT if single else MANY_EVENTS, GUARD]
+    parts, unless = [ONE_EVENT if single else MANY_EVENTS], ["true"]
+    if not begins:
+        parts.append(GUARD)
+        unless.append("NOT EXISTS (SELECT 1 FROM stale)")
     if reads:
         parts.append(READ_SET.format(*range(parameter, parameter + 3)))
+        unless.append("NOT EXISTS (SELECT 1 FROM moved)")
         parameter += 3
-    parts.append(INSERT_EVENTS.format(" AND NOT EXISTS (SELECT 1 FROM moved)" if reads else ""))
+    parts.append(INSERT_EVENTS.format(" AND ".join(unless)))
     if remembers:
         parts.append(REMEMBER.format(*range(parameter, parameter + 4)))
         parameter += 4

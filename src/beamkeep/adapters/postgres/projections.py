@@ -414,8 +414,9 @@ def _listing(name: str, facets: bool, owner: bool, self_owned: bool, after: bool
 
 
 def _tailed(row: asyncpg.Record) -> Tailed:
-    _, tx, position, stream_type, stream_id, principal_id, *recorded = row
-    return Tailed(Position(tx, position), stream_type, stream_id, principal_id, Recorded(*recorded))
+    _, tx, position, stream_type, stream_id, principal_id, version, event_type, form, payload = row
+    recorded = Recorded(version, event_type, form, payload)
+    return Tailed(tx, position, stream_type, stream_id, principal_id, recorded)
 
 
 def _columns(rows: Sequence[Change]) -> list[list[Any]]:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Annotated
 from uuid import UUID
 
@@ -26,6 +25,7 @@ from beamkeep.kernel import (
     Standing,
     reads,
     record,
+    replace,
 )
 from beamkeep.kernel.values import Name, trimmed, trimmed_or_none
 

@@ -1,6 +1,5 @@
 """Policy: one allow-list for one conduit and surface. Policies add up."""
 
-from dataclasses import replace
 from typing import Annotated
 from uuid import UUID
 
@@ -30,6 +29,7 @@ from beamkeep.kernel import (
     authorize,
     reads,
     record,
+    replace,
 )
 from beamkeep.kernel.values import FreeText, Name, Reason, trimmed
 

@@ -1,7 +1,6 @@
 """Visit: one planned session on one surface, with arrival, progress and control of it."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
@@ -24,6 +23,7 @@ from beamkeep.kernel import (
     Reader,
     reads,
     record,
+    replace,
 )
 from beamkeep.kernel.values import FreeText, Reason, Timestamp, trimmed
 
