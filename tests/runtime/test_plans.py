@@ -21,6 +21,7 @@ from beamkeep.adapters.postgres.event_store import (
     GUARD,
     INSERT_EVENTS,
     MANY_EVENTS,
+    OPEN,
     WRITTEN,
     PostgresEventStore,
 )
@@ -214,6 +215,21 @@ stale AS MATERIALIZED (
     SELECT 1 FROM bk.events p
      WHERE p.stream_type = h.stream_type AND p.stream_id = h.stream_id
        AND p.version = h.first - 1 AND p.transaction_id < pg_current_xact_id()))"""
+
+
+async def test_what_was_answered_is_found_by_its_whole_key_also_by_a_plan_made_when_it_was_empty(
+    vacuumed: Database,
+):
+    with psycopg.connect(vacuumed.url("postgres"), autocommit=True) as connection:
+        for name, value in PLANNING.items():
+            connection.execute("SELECT set_config(%s, %s, false)", [name, value])
+        connection.execute(f"PREPARE asked AS {OPEN}".encode())
+        nothing = ", ".join(["NULL"] * 9)
+        plan = connection.execute(f"EXPLAIN EXECUTE asked ({nothing})".encode())
+        lines = [str(line) for (line,) in plan]
+    (at,) = (n for n, line in enumerate(lines) if "idempotency_pkey" in line)
+    for column in ("principal_id = ", "surface_id = ", "key = "):
+        assert column in lines[at + 1]
 
 
 async def test_another_way_to_write_the_guard_would_scan_the_log(

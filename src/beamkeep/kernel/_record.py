@@ -12,8 +12,8 @@ def record[T](cls: type[T]) -> type[T]:
 
 def replace[T](kept: T, **changes: object) -> T:
     """A copy of a record with some fields changed."""
-    if not changes.keys() <= kept.__dict__.keys():
-        raise TypeError(f"{type(kept).__name__} has no {', '.join(changes)}")
     new = object.__new__(type(kept))
     new.__dict__ = kept.__dict__ | changes
+    if len(new.__dict__) != len(kept.__dict__):
+        raise TypeError(f"{type(kept).__name__} has no such field: {', '.join(changes)}")
     return new

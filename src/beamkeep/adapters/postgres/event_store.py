@@ -47,6 +47,8 @@ from .connections import FULL, LOST, Connections
 
 # Who calls, what they may do, what was answered to this key, and the events of the target:
 # everything a call must know before it decides, in one round trip that takes no transaction id.
+# The caller is a sub-select and not a join: then every part is found by its whole key, also by a
+# plan that was made when the tables were empty.
 OPEN = """
 WITH who AS MATERIALIZED (
   SELECT s.principal_id, s.kind, s.barred FROM bk.principal_standing s
@@ -58,14 +60,15 @@ SELECT 1 AS part, w.principal_id AS id, w.kind AS a, w.barred AS b, NULL::bigint
 UNION ALL
 SELECT 2, g.policy_id, g.object_scope, NULL, NULL, NULL,
        CASE WHEN $6::text IS NULL THEN g.permitted_commands END, NULL
-  FROM who w JOIN bk.policy_grant g
-    ON g.principal_id = w.principal_id AND g.conduit_id = $4::uuid
+  FROM bk.policy_grant g
+ WHERE g.principal_id = (SELECT w.principal_id FROM who w) AND g.conduit_id = $4::uuid
    AND g.surface_id IS NOT DISTINCT FROM $5::uuid
- WHERE $6::text IS NULL OR g.permitted_commands && ARRAY[$6::text, '*']
+   AND ($6::text IS NULL OR g.permitted_commands && ARRAY[$6::text, '*'])
 UNION ALL
 SELECT 3, NULL, i.result, NULL, NULL, i.status, NULL, i.fingerprint
-  FROM who w JOIN bk.idempotency i
-    ON i.principal_id = w.principal_id AND i.surface_id = $5::uuid AND i.key = $7::text
+  FROM bk.idempotency i
+ WHERE i.principal_id = (SELECT w.principal_id FROM who w) AND i.surface_id = $5::uuid
+   AND i.key = $7::text
 UNION ALL
 (SELECT 4, CASE WHEN e.version = 1 THEN e.principal_id END, e.event_type, e.payload::text,
         e.version, e.schema_version, NULL, NULL
