@@ -127,11 +127,11 @@ def test_a_logged_exception_shows_no_local_variables(
 @pytest.mark.usefixtures("as_before")
 def test_what_a_library_logs_has_the_same_form(capfdbinary: pytest.CaptureFixture[bytes]):
     configure_logging(json=True, level="info")
-    logging.getLogger("uvicorn.error").warning("Invalid %s received.", "request")
+    logging.getLogger("some.library").warning("Invalid %s received.", "request")
     line: dict[str, Any] = json.loads(capfdbinary.readouterr().err)
     del line["timestamp"]
     assert line == {
         "event": "Invalid request received.",
         "level": "warning",
-        "logger": "uvicorn.error",
+        "logger": "some.library",
     }
