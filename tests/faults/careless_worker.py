@@ -1,7 +1,7 @@
-"""`beamkeep work`, but each page is applied wherever the bookmark stands."""
+"""The slow worker, but each page is applied wherever the bookmark stands."""
 
-from beamkeep.__main__ import main
 from beamkeep.adapters.postgres import projections
+from tests.faults.slow_worker import run
 
 COMPARED = "(b.tx, b.pos) = ($4::text::xid8, $7::bigint)"
 
@@ -9,4 +9,4 @@ if __name__ == "__main__":
     assert COMPARED in projections.MOVE
     given = "($4::text::xid8, $7::bigint) IS NOT NULL"
     projections.MOVE = projections.MOVE.replace(COMPARED, given)
-    main()
+    run()

@@ -53,7 +53,7 @@ SELECT a.application_name, a.pid FROM pg_locks l JOIN pg_stat_activity a USING (
 
 
 async def test_lists_survive_workers_that_are_killed_and_paused(report: Report, tmp_path: Path):
-    figures = await harass("beamkeep", asked("WORKER_FAULTS", 40), tmp_path)
+    figures = await harass("tests.faults.slow_worker", asked("WORKER_FAULTS", 40), tmp_path)
     report("T3", figures)
     assert figures["stale_writes_accepted"] == 0
     assert figures["rows_differing"] == figures["rows_differing_from_rebuilt"] == 0

@@ -1,0 +1,33 @@
+"""`beamkeep work`, but with time to be interrupted between reading a page and applying it."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from beamkeep.__main__ import main
+from beamkeep.adapters.postgres.projections import PostgresProjections
+from beamkeep.runtime.projector import Change, Follower
+from beamkeep.runtime.store import Position
+
+applied = PostgresProjections.apply
+
+
+async def apply_later(
+    self: PostgresProjections,
+    shard: int,
+    followers: Sequence[Follower],
+    reached: Position,
+    changes: Mapping[tuple[str, int], Sequence[Change]],
+) -> bool:
+    """Apply a page a little after it was read."""
+    await asyncio.sleep(0.03)
+    return await applied(self, shard, followers, reached, changes)
+
+
+def run() -> None:
+    """Work slowly."""
+    PostgresProjections.apply = apply_later
+    main()
+
+
+if __name__ == "__main__":
+    run()
