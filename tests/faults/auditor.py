@@ -9,9 +9,8 @@ from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust.policy import grant_to, policies
 from beamkeep.contexts.trust.visit import visits
 from beamkeep.kernel import View, record
-from beamkeep.runtime.projector import Tailed
 from beamkeep.runtime.rows import Row, RowFold
-from beamkeep.runtime.store import Position, Recorded, Stream
+from beamkeep.runtime.store import Position, Recorded, Stream, Tailed
 from tests.faults.ground import connected
 from tests.faults.workload import CODEC, Attempt, End
 
@@ -141,8 +140,8 @@ def audit_tail(log: Sequence[Logged], seen: Sequence[Tailed]) -> TailFigures:
     misordered = 0
     for event in seen:
         stream = event.stream_type, event.stream_id
-        misordered += event.recorded.version < reached.get(stream, 0)
-        reached[stream] = event.recorded.version
+        misordered += event.version < reached.get(stream, 0)
+        reached[stream] = event.version
     return TailFigures(
         seen=len(seen),
         skipped=sum(event.position not in times for event in log),
@@ -169,7 +168,7 @@ def folded_rows(log: Sequence[Logged], view: View[Any]) -> Rows:
     for event in log:
         kind, id = event.stream
         if kind == view.aggregate.name:
-            rows[id] = fold.after(rows.get(id), event.recorded, event.principal_id)
+            rows[id] = fold.after(rows.get(id), [event.recorded], event.principal_id)
     return {
         id: (row.version, row.owner_id, tuple(sorted(view.facets_of(row.state))), fold.dump(row))
         for id, row in rows.items()

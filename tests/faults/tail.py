@@ -8,8 +8,7 @@ import asyncpg
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.projections import PAGE, WHOLE_LOG, PostgresProjections
 from beamkeep.kernel import Refusal
-from beamkeep.runtime.projector import Tailed
-from beamkeep.runtime.store import BEGINNING, Position
+from beamkeep.runtime.store import BEGINNING, Position, Tailed
 
 XMIN_RULE = "AND e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())"
 

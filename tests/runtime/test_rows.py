@@ -82,7 +82,7 @@ def rows(name: str, events: Sequence[Event]) -> list[Row]:
     for version, event in enumerate(events, 1):
         stored = CODEC.encode(event, version, UUID(int=version))
         recorded = Recorded(version, stored.event_type, stored.schema_version, stored.payload)
-        row = fold.after(row, recorded, OWNER if version == 1 else STRANGER)
+        row = fold.after(row, [recorded], OWNER if version == 1 else STRANGER)
         found.append(row)
     return found
 
@@ -111,7 +111,7 @@ def test_a_row_follows_on_from_one_that_was_loaded(name: str):
     for version, event in enumerate(events, 1):
         stored = CODEC.encode(event, version, UUID(int=version))
         recorded = Recorded(version, stored.event_type, stored.schema_version, stored.payload)
-        row = fold.after(row, recorded, OWNER)
+        row = fold.after(row, [recorded], OWNER)
         row = fold.load(row.version, fold.dump(row))
     assert row == rows(name, events)[-1]
 

@@ -24,7 +24,7 @@ from beamkeep.kernel import (
     View,
 )
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.rows import Row, RowFold
+from beamkeep.runtime.rows import RowFold
 from beamkeep.runtime.store import (
     BEGINNING,
     AlreadyAnsweredError,
@@ -181,10 +181,7 @@ class MemoryStore:
         for (name, id), stored in sorted(self.streams.items()):
             if name != view.aggregate.name or (after is not None and id <= after):
                 continue
-            row: Row | None = None
-            for envelope in stored:
-                row = fold.after(row, envelope.recorded, envelope.principal_id)
-            assert row is not None, "a stream has a first event"  # noqa: S101
+            row = fold.after(None, [e.recorded for e in stored], stored[0].principal_id)
             owners = {row.owner_id, id} if view.aggregate.self_owned else {row.owner_id}
             if set(facets) <= set(view.facets_of(row.state)) and owner_id in {None, *owners}:
                 found.append((id, fold.dump(row)))

@@ -10,7 +10,7 @@ import msgspec
 
 from beamkeep.kernel import Aggregate, Event, Upcast, event_types
 
-from .store import NewEvent, Recorded
+from .store import NewEvent, Recorded, Tailed
 
 type Decode = Callable[[bytes | str], Event]
 
@@ -50,21 +50,16 @@ class Codec:
             self.stream(event), version, event_id, kind.__name__, schema_version, encode(event)
         )
 
-    def decode(self, aggregate: str, recorded: Recorded) -> Event:
+    def decode(self, aggregate: str, stored: Recorded | Tailed) -> Event:
         """An event as it was meant, whatever form it was stored in."""
-        try:
-            decode = self._decode[aggregate][recorded.event_type, recorded.schema_version]
-        except KeyError:
-            raise BrokenStreamError(
-                f"{aggregate} has the unknown event {recorded.event_type}"
-                f" in form {recorded.schema_version}"
-            ) from None
-        return decode(recorded.payload)
+        decode = self._decode[aggregate].get((stored.event_type, stored.schema_version))
+        if decode is None:
+            unknown = f"{stored.event_type} in form {stored.schema_version}"
+            raise BrokenStreamError(f"{aggregate} has the unknown event {unknown}")
+        return decode(stored.payload)
 
     def fold[S](self, aggregate: Aggregate[S, Any, Any], events: Sequence[Recorded]) -> S | None:
         """The state after these events; none before the first."""
-        if not events:
-            return None
         decoders, evolve = self._decode[aggregate.name], aggregate.evolve
         state: S | None = None
         for expected, recorded in enumerate(events, 1):

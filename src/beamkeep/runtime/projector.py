@@ -13,7 +13,7 @@ from beamkeep.kernel import View, record, replace
 
 from .codec import BrokenStreamError, Codec
 from .rows import Row, RowFold
-from .store import Position, Recorded
+from .store import Position, Tailed
 
 PAGE = 1000
 KEPT_ROWS = 20_000
@@ -35,17 +35,6 @@ class Follower:
     @property
     def key(self) -> tuple[str, int]:
         return self.name, self.generation
-
-
-class Tailed(NamedTuple):
-    """An event as the tail delivers it."""
-
-    tx: int
-    position: int
-    stream_type: str
-    stream_id: UUID
-    principal_id: UUID
-    recorded: Recorded
 
 
 @record
@@ -189,9 +178,10 @@ class Projector:
     async def _apply(
         self, shard: int, group: Sequence[Follower], events: Sequence[Tailed], end: Position
     ) -> bool:
-        by_type: dict[str, list[Tailed]] = {}
+        by_type: dict[str, dict[UUID, list[Tailed]]] = {}
         for event in events:
-            by_type.setdefault(event.stream_type, []).append(event)
+            streams = by_type.setdefault(event.stream_type, {})
+            streams.setdefault(event.stream_id, []).append(event)
         changes = {
             f.key: await self._fold(shard, f, own)
             for f in group
@@ -206,28 +196,25 @@ class Projector:
         return True
 
     async def _fold(
-        self, shard: int, follower: Follower, own: Sequence[Tailed]
+        self, shard: int, follower: Follower, own: Mapping[UUID, Sequence[Tailed]]
     ) -> Sequence[Change]:
-        """The rows one follower has after these events."""
+        """The rows one follower has after these events, given by stream."""
         fold, mine = self._folds[follower.name], self._types[follower.name]
         rows = self._rows.setdefault((follower.key, shard), OrderedDict())
-        begun = {event.stream_id for event in own if event.recorded.version == 1}
-        unknown = {event.stream_id for event in own} - begun - rows.keys()
-        if unknown:
-            stored = await self._projections.stored(follower, list(unknown))
+        if unknown := [id for id, run in own.items() if run[0].version > 1 and id not in rows]:
+            stored = await self._projections.stored(follower, unknown)
             rows.update({id: fold.load(*found) for id, found in stored.items()})
         changed: dict[UUID, Row] = {}
-        for event in own:
-            row, recorded = rows.get(event.stream_id), event.recorded
+        for id, run in own.items():
+            row = rows.get(id)
             before = row.version if row else 0
-            if recorded.version <= before:
-                # Seen already: a bookmark starts at the furthest behind when the shards change.
-                continue
-            if recorded.version != before + 1:
-                found = f"version {recorded.version} after {before}"
-                raise BrokenStreamError(f"{mine} {event.stream_id} came to {found}")
-            row = fold.after(row, recorded, event.principal_id)
-            rows[event.stream_id] = changed[event.stream_id] = row
+            # Some were seen already: a bookmark starts furthest behind when the shards change.
+            ahead = [event for event in run if event.version > before]
+            if [event.version for event in ahead] != [*range(before + 1, before + 1 + len(ahead))]:
+                found = f"{[event.version for event in ahead]} after {before}"
+                raise BrokenStreamError(f"{mine} {id} came to versions {found}")
+            if ahead:
+                rows[id] = changed[id] = fold.after(row, ahead, run[0].principal_id)
         while len(rows) > KEPT_ROWS:
             rows.popitem(last=False)
         facets_of = fold.view.facets_of

@@ -1,5 +1,6 @@
 """A list row: a pure fold of one stream's events."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, get_type_hints
 from uuid import UUID
@@ -9,7 +10,7 @@ import msgspec
 from beamkeep.kernel import Event, View
 
 from .codec import Codec, encode, shown
-from .store import Recorded
+from .store import Recorded, Tailed
 
 
 class Row(NamedTuple):
@@ -34,18 +35,19 @@ class RowFold:
             for event in events:
                 self._reached.setdefault(event, []).append(name)
 
-    def after(self, row: Row | None, recorded: Recorded, principal_id: UUID) -> Row:
-        """The row after one more event."""
-        event = self._codec.decode(self._aggregate.name, recorded)
-        if row is None:
-            state, owner_id = self._aggregate.begin(event), principal_id
-            milestones = {"created_at": event.occurred_at, **self._ahead}
-        else:
-            state, owner_id = self._aggregate.evolve(row.state, event), row.owner_id
-            milestones = row.milestones
-        if reached := self._reached.get(type(event)):
-            milestones = milestones | dict.fromkeys(reached, event.occurred_at)
-        return Row(recorded.version, owner_id, state, milestones)
+    def after(self, row: Row | None, events: Sequence[Recorded | Tailed], by: UUID) -> Row:
+        """The row after some more events, the first of them by this principal."""
+        begin, evolve, name = self._aggregate.begin, self._aggregate.evolve, self._aggregate.name
+        version, owner_id, state, milestones = row or (0, by, None, self._ahead)
+        for stored in events:
+            event = self._codec.decode(name, stored)
+            if state is None:
+                state, milestones = begin(event), {"created_at": event.occurred_at, **milestones}
+            else:
+                state = evolve(state, event)
+            if reached := self._reached.get(type(event)):
+                milestones = milestones | dict.fromkeys(reached, event.occurred_at)
+        return Row(version + len(events), owner_id, state, milestones)
 
     def dump(self, row: Row) -> bytes:
         """The row as a list answers it."""

@@ -23,6 +23,21 @@ class Recorded(NamedTuple):
     payload: bytes | str
 
 
+class Tailed(NamedTuple):
+    """An event as the tail delivers it."""
+
+    tx: int
+    position: int
+    stream_type: str
+    stream_id: UUID
+    principal_id: UUID
+    version: int
+    event_type: str
+    schema_version: int
+    payload: str
+    watermark: int
+
+
 @record
 class Opening:
     """What one statement finds out before anything is decided."""

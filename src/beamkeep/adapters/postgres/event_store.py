@@ -228,7 +228,7 @@ class PostgresEventStore:
         """The events of these streams, by version."""
         if len(streams) == 1:
             rows = await self._connections.read(LOAD_ONE, *streams[0])
-            return {streams[0]: [Recorded(*row) for row in rows]} if rows else {}
+            return {streams[0]: [Recorded._make(row) for row in rows]} if rows else {}
         rows = await self._connections.read(LOAD, [s[0] for s in streams], [s[1] for s in streams])
         found: dict[Stream, list[Recorded]] = {}
         for stream_type, stream_id, *recorded in rows:

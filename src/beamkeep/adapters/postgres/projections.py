@@ -8,8 +8,8 @@ from uuid import UUID
 import asyncpg
 
 from beamkeep.kernel import View
-from beamkeep.runtime.projector import Change, Follower, Tailed, TailPage
-from beamkeep.runtime.store import Position, Recorded, StoreUnavailableError
+from beamkeep.runtime.projector import Change, Follower, TailPage
+from beamkeep.runtime.store import Position, StoreUnavailableError, Tailed
 
 from .connections import Connections
 
@@ -26,9 +26,9 @@ WITH b AS (
    WHERE (e.transaction_id, e.position) > ($1::text::xid8, $2::bigint)
      AND e.transaction_id < pg_snapshot_xmin(pg_current_snapshot()){narrowed}
    ORDER BY e.transaction_id, e.position LIMIT $3)
-SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS watermark,
-       b.transaction_id::text::bigint AS tx, b.position, b.stream_type, b.stream_id,
-       b.principal_id, b.version, b.event_type, b.schema_version, b.payload::text
+SELECT b.transaction_id::text::bigint AS tx, b.position, b.stream_type, b.stream_id,
+       b.principal_id, b.version, b.event_type, b.schema_version, b.payload::text,
+       pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS watermark
   FROM (SELECT 1) AS one LEFT JOIN b ON true
  ORDER BY b.transaction_id, b.position
 """
@@ -179,7 +179,8 @@ class PostgresProjections:
         rows = await self._connections.read(
             _page(shard, names is not None), str(after.tx), after.position, limit, *narrow
         )
-        return TailPage(rows[0][0], [_tailed(row) for row in rows if row[1] is not None])
+        events = [] if rows[0]["tx"] is None else [Tailed._make(row) for row in rows]
+        return TailPage(rows[0]["watermark"], events)
 
     async def stored(
         self, follower: Follower, ids: Sequence[UUID]
@@ -411,12 +412,6 @@ def _listing(name: str, facets: bool, owner: bool, self_owned: bool, after: bool
         f"SELECT id, row::text FROM proj.{name} WHERE {' AND '.join(conditions)}"  # noqa: S608
         f" ORDER BY id LIMIT ${n + 1}"
     )
-
-
-def _tailed(row: asyncpg.Record) -> Tailed:
-    _, tx, position, stream_type, stream_id, principal_id, version, event_type, form, payload = row
-    recorded = Recorded(version, event_type, form, payload)
-    return Tailed(tx, position, stream_type, stream_id, principal_id, recorded)
 
 
 def _columns(rows: Sequence[Change]) -> list[list[Any]]:
