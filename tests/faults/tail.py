@@ -17,7 +17,7 @@ class Recorder:
     """Follows the whole log through the adapter's own page."""
 
     def __init__(self, connections: Connections) -> None:
-        self._projections = PostgresProjections(connections)
+        self._connections, self._projections = connections, PostgresProjections(connections)
         self.seen: list[Tailed] = []
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -34,8 +34,9 @@ class Recorder:
             self.seen += page.events
             if not page.events:
                 if last:
-                    return
+                    break
                 await asyncio.sleep(0.005)
+        await self._connections.close()
 
 
 class CarelessConnections(Connections):
