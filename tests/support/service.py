@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose, prepare
@@ -40,8 +40,3 @@ async def call(
             return await service.dispatcher.execute(row, request)
         case Question():
             return await service.asker.ask(row, request)
-
-
-def new_id() -> UUID:
-    """An id of nothing."""
-    return uuid4()

@@ -140,7 +140,7 @@ class Dispatcher:
         session = Session(self._store, self._lists, self._codec, self._names)
         given: list[Any] = [command]
         if not operation.genesis:
-            given.insert(0, session.adopt(operation.aggregate, target, opened.events))
+            given.insert(0, session.adopt(of, target, opened.events))
         if operation.given:
             given.append(await operation.given(*given, session))
         if request.if_match is not None:
@@ -157,7 +157,7 @@ class Dispatcher:
         id = target or call.new_id
         status, body = 204, b""
         if operation.genesis:
-            status, body = 201, encode({operation.aggregate.id_field: id})
+            status, body = 201, encode({of.id_field: id})
         events, versions = self._numbered(outcome, session.versions)
         token = await self._store.append(
             Append(
@@ -175,7 +175,7 @@ class Dispatcher:
         )
 
         # 8. Answer.
-        version = versions.get((operation.aggregate.name, id), len(opened.events))
+        version = versions.get((of.name, id), len(opened.events))
         return Answered(status, body, id, version, token)
 
     def _numbered(

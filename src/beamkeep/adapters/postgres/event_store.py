@@ -319,7 +319,7 @@ class PostgresEventStore:
             single and append.events[0].version == 1,
             bool(append.read),
             append.remember is not None,
-            tuple((type(part), part.table, _key_columns(part)) for part in _first_of_each(append)),
+            tuple((kind, alike[0].table, key) for (kind, _, key), alike in _grouped(append)),
         )
         try:
             rows = await self._connections.fetch(statement, *_arguments(append))
@@ -415,13 +415,14 @@ def _beside(kind: type[Beside], table: Table[Any], key: tuple[str, ...], paramet
     return f"DELETE FROM {name} AS t USING {rows} AS r WHERE {same} AND {written}"  # noqa: S608
 
 
-def _first_of_each(append: Append) -> list[Beside]:
-    """One part of each kind, table and key: all of its like are written by one clause."""
-    return list({_like(part): part for part in append.beside}.values())
-
-
-def _like(part: Beside) -> tuple[type[Beside], str, tuple[str, ...]]:
-    return type(part), part.table.name, _key_columns(part)
+def _grouped(
+    append: Append,
+) -> Iterable[tuple[tuple[type[Beside], str, tuple[str, ...]], list[Beside]]]:
+    """What is written beside, by kind, table and key: all that is alike is one clause."""
+    groups: dict[tuple[type[Beside], str, tuple[str, ...]], list[Beside]] = {}
+    for part in append.beside:
+        groups.setdefault((type(part), part.table.name, _key_columns(part)), []).append(part)
+    return groups.items()
 
 
 def _key_columns(part: Beside) -> tuple[str, ...]:
@@ -453,8 +454,7 @@ def _arguments(append: Append) -> list[Any]:
         arguments += [[s[0] for s in streams], [s[1] for s in streams], list(append.read.values())]
     if kept := append.remember:
         arguments += [kept.key, kept.fingerprint, kept.status, kept.result.decode()]
-    for first in _first_of_each(append):
-        alike = [part for part in append.beside if _like(part) == _like(first)]
+    for _, alike in _grouped(append):
         arguments.append(encode([_row(part) for part in alike]).decode())
     return arguments
 

@@ -55,6 +55,12 @@ ON CONFLICT (id) DO UPDATE
  WHERE t.version < EXCLUDED.version
 """
 
+# The generations of one view, the newest first; whoever makes one takes turns with all others.
+GENERATIONS = """
+SELECT generation, declared FROM bk.projections WHERE name = $1 ORDER BY generation DESC
+"""
+ARRANGING = "SELECT pg_advisory_xact_lock(hashtextextended('arrange', 1))"
+
 FOLLOWERS = """
 SELECT p.name, p.generation, p.live, b.tx::text::bigint AS tx, b.pos
   FROM bk.projections p
@@ -139,13 +145,9 @@ class PostgresProjections:
     async def arrange(self, views: Sequence[View[Any]], shards: Sequence[int]) -> None:
         """Make a table and bookmarks for every view that lacks them, in the shards followed."""
         async with self._connections.connection() as connection, connection.transaction():
-            await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('arrange', 1))")
+            await connection.execute(ARRANGING)
             for view in views:
-                found = await connection.fetch(
-                    "SELECT generation, declared, live FROM bk.projections WHERE name = $1"
-                    " ORDER BY generation DESC",
-                    view.name,
-                )
+                found = await connection.fetch(GENERATIONS, view.name)
                 if not found or found[0]["declared"] != view.version:
                     await _begin(connection, view, found, shards)
             await _follow(connection, shards)
@@ -153,12 +155,8 @@ class PostgresProjections:
     async def rebuild(self, view: View[Any], shards: Sequence[int]) -> int:
         """Begin a new generation of a view's rows beside the one that is read."""
         async with self._connections.connection() as connection, connection.transaction():
-            await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('arrange', 1))")
-            found = await connection.fetch(
-                "SELECT generation, declared, live FROM bk.projections WHERE name = $1"
-                " ORDER BY generation DESC",
-                view.name,
-            )
+            await connection.execute(ARRANGING)
+            found = await connection.fetch(GENERATIONS, view.name)
             return await _begin(connection, view, found, shards)
 
     async def followers(self, shard: int) -> Sequence[Follower]:
