@@ -4,7 +4,6 @@ import argparse
 import sys
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import fields
 from enum import Enum
 from importlib import import_module
 from inspect import cleandoc
@@ -13,6 +12,7 @@ from pkgutil import walk_packages
 from types import NoneType
 from typing import Annotated, Any, TypeAliasType, cast, get_args, get_origin, get_type_hints
 
+from msgspec.structs import fields
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 

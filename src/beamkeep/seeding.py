@@ -18,8 +18,8 @@ from beamkeep.kernel import (
     Claim,
     Event,
     Outcome,
+    Record,
     claim_key,
-    record,
 )
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.session import Session
@@ -28,8 +28,7 @@ from beamkeep.runtime.store import Append, EventStore, ReadModel
 COMMAND_NAME = "bootstrap_deployment"
 
 
-@record
-class Seed:
+class Seed(Record):
     """Something that is written once in a deployment's life."""
 
     key: str | None

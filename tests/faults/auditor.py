@@ -8,7 +8,7 @@ from uuid import UUID
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust.policy import grant_to, policies
 from beamkeep.contexts.trust.visit import visits
-from beamkeep.kernel import View, record
+from beamkeep.kernel import Record, View
 from beamkeep.runtime.rows import Row, RowFold
 from beamkeep.runtime.store import Position, Recorded, Stream, Tailed
 from tests.faults.ground import connected
@@ -33,8 +33,7 @@ class Logged(NamedTuple):
     recorded: Recorded
 
 
-@record
-class HistoryFigures:
+class HistoryFigures(Record):
     """What the clients were told, and how much of it is not so."""
 
     acknowledged: int
@@ -57,8 +56,7 @@ class HistoryFigures:
     """Streams whose versions are not 1, 2, 3, …"""
 
 
-@record
-class TailFigures:
+class TailFigures(Record):
     """What a reader of the tail missed, saw twice, or saw in the wrong order."""
 
     seen: int

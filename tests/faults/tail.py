@@ -8,7 +8,7 @@ import asyncpg
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.projections import PAGE, WHOLE_LOG, PostgresProjections
 from beamkeep.kernel import Refusal
-from beamkeep.runtime.store import BEGINNING, Position, Tailed
+from beamkeep.runtime.store import BEGINNING, Tailed
 
 XMIN_RULE = "AND e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())"
 
@@ -25,7 +25,7 @@ class Recorder:
         # The place is kept in memory, so it is the last event seen and not the watermark: a
         # crash may give the ids of transactions that left nothing behind to new ones.
         while True:
-            after = Position(*self.seen[-1][:2]) if self.seen else BEGINNING
+            after = self.seen[-1].at if self.seen else BEGINNING
             last = stop.is_set()
             try:
                 page = await self._projections.page(WHOLE_LOG, after, 200, None, None)

@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.app import compose
+from beamkeep.kernel import replace
 from beamkeep.runtime.dispatch import ConcurrencyError
 from beamkeep.runtime.store import Append, EventStore, Position, StoreUnavailableError
 from tests.faults.auditor import Logged, audit_history, read_log

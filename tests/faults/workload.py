@@ -17,7 +17,7 @@ from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.zone import ZoneDefined
-from beamkeep.kernel import Operation, Refusal, SurfaceKind, record
+from beamkeep.kernel import Operation, Record, Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.codec import Codec
@@ -64,16 +64,14 @@ class End(StrEnum):
 UNDECIDED = (OutcomeUnknownError, IdempotencyInFlightError)
 
 
-@record
-class Step:
+class Step(Record):
     """One command with its arguments."""
 
     name: str
     arguments: Mapping[str, Any]
 
 
-@record
-class Attempt:
+class Attempt(Record):
     """One try of one request; all tries of a request bear its key."""
 
     key: str

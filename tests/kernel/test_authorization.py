@@ -1,6 +1,5 @@
 """May this principal make this call: every case of the evaluation, written out."""
 
-from dataclasses import replace
 from itertools import permutations
 from uuid import UUID
 
@@ -16,6 +15,7 @@ from beamkeep.kernel import (
     Standing,
     Verdict,
     authorize,
+    replace,
 )
 
 LISE, OTTO = UUID(int=1), UUID(int=2)

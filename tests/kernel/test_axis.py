@@ -5,7 +5,7 @@ from enum import StrEnum
 
 import pytest
 
-from beamkeep.kernel import Axis, Cannot, Event, record
+from beamkeep.kernel import Axis, Cannot, Event
 
 
 class Door(StrEnum):
@@ -14,11 +14,9 @@ class Door(StrEnum):
     LOCKED = "Locked"
 
 
-@record
 class Opened(Event): ...
 
 
-@record
 class Shut(Event): ...
 
 

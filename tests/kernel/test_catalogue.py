@@ -1,6 +1,5 @@
 """Every mistake in the declarations is found when the service starts, and named in words."""
 
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -21,27 +20,25 @@ from beamkeep.kernel import (
     Query,
     Question,
     Reader,
+    Record,
     Route,
     Upcast,
     answers,
     event_types,
     reads,
-    record,
+    replace,
 )
 from beamkeep.kernel._catalogue import faults  # pyright: ignore[reportPrivateUsage]
 
 
-@record
 class LampLit(Event):
     lamp_id: UUID
 
 
-@record
 class LampDimmed(Event):
     lamp_id: UUID
 
 
-@record
 class LampBroken(Event):
     lamp_id: UUID
 
@@ -61,8 +58,7 @@ class LampCannotDimError(Cannot):
 class Unsaid(Cannot): ...
 
 
-@record
-class Lamp:
+class Lamp(Record):
     id: UUID
 
 

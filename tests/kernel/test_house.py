@@ -87,7 +87,7 @@ def test_an_aggregate_ends_with_its_operations_and_then_its_questions(path: Path
     assert order[-1] == "QUESTIONS"
     after = body[order.index("OPERATIONS") + 1 :]
     kinds = [ast.unparse(base) for s in after if isinstance(s, ast.ClassDef) for base in s.bases]
-    assert set(kinds) <= {"Listing", "Page", "Query"}
+    assert set(kinds) <= {"Listing", "Page", "Query", "Record"}
 
 
 @pytest.mark.parametrize("path", CONTEXTS, ids=named)

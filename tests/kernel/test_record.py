@@ -2,11 +2,10 @@
 
 import pytest
 
-from beamkeep.kernel import record, replace
+from beamkeep.kernel import Record, replace
 
 
-@record
-class Lamp:
+class Lamp(Record):
     colour: str
     lit: bool = False
 
@@ -23,5 +22,11 @@ def test_a_copy_differs_in_what_is_changed_and_leaves_the_original():
 
 
 def test_what_is_no_field_cannot_be_changed():
-    with pytest.raises(TypeError, match="Lamp has no such field: size"):
+    with pytest.raises(TypeError, match="has no field 'size'"):
         replace(Lamp("red"), size=3)
+
+
+def test_a_field_is_set_once():
+    lamp = Lamp("red")
+    with pytest.raises(AttributeError):
+        lamp.lit = True  # pyright: ignore[reportAttributeAccessIssue]

@@ -9,12 +9,12 @@ from beamkeep.kernel import (
     Claim,
     Delete,
     Insert,
+    Record,
     Replace,
     Table,
     claim,
     claim_key,
     free,
-    record,
 )
 
 HOLDER = UUID(int=1)
@@ -24,8 +24,7 @@ class TakenError(Cannot):
     """It is taken."""
 
 
-@record
-class Peg:
+class Peg(Record):
     wall: str
     number: int
 

@@ -23,12 +23,12 @@ from beamkeep.kernel import (
     Insert,
     Listing,
     Operation,
+    Record,
     Refusal,
     Replace,
     SurfaceKind,
     Table,
     View,
-    record,
 )
 from beamkeep.runtime import Service
 from tests.support.service import ISSUER, call
@@ -142,8 +142,7 @@ class Scenario:
         return outcome
 
 
-@record
-class Example:
+class Example(Record):
     """A command that a matrix tries from every state, and what its rule is given."""
 
     command: Command

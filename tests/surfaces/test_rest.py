@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -14,7 +13,7 @@ from tests.support.rest_client import GENEROUS, RESOURCE, RestClient, rest_clien
 
 from beamkeep.app import CATALOGUE
 from beamkeep.contexts.trust.seeded import SURFACES
-from beamkeep.kernel import Catalogue, Operation, Question, Route, SurfaceKind
+from beamkeep.kernel import Catalogue, Operation, Question, Route, SurfaceKind, replace
 from beamkeep.runtime.store import Opened, Opening
 from beamkeep.surfaces.routes import MethodNotAllowedError, RouteNotFoundError, Routes
 

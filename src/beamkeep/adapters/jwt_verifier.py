@@ -13,7 +13,7 @@ from jwt import PyJWK, PyJWS
 from jwt.exceptions import PyJWTError
 from pydantic import BaseModel, Field, model_validator
 
-from beamkeep.kernel import record
+from beamkeep.kernel import Record
 from beamkeep.runtime.tokens import (
     IdentityProviderUnavailableError,
     InvalidTokenError,
@@ -89,8 +89,7 @@ class JwtProvider(BaseModel):
         return self
 
 
-@record
-class UnverifiedJwt:
+class UnverifiedJwt(Record):
     """A signed token taken apart and not yet believed."""
 
     text: str

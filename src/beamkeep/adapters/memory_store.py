@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -22,6 +21,7 @@ from beamkeep.kernel import (
     Standing,
     Table,
     View,
+    replace,
 )
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.rows import RowFold

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import httpx2
 from pydantic import AfterValidator, ConfigDict, StringConstraints
 
-from beamkeep.kernel import record
+from beamkeep.kernel import Record
 from beamkeep.runtime.tokens import VerifiedPrincipal
 
 LEEWAY = 60.0
@@ -49,8 +49,7 @@ ProviderAddress = Annotated[str, AfterValidator(_only_private_routes)]
 Name = Annotated[str, StringConstraints(min_length=1)]
 
 
-@record
-class Vouched:
+class Vouched(Record):
     """A verified principal, and the moment from which the token must be checked again."""
 
     principal: VerifiedPrincipal

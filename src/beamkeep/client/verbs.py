@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import click
 
-from beamkeep.kernel import Catalogue, Operation, Question, record
+from beamkeep.kernel import Catalogue, Operation, Question, Record
 from beamkeep.surfaces.schema import input_schema
 
 from .terminal import plain, show
@@ -33,8 +33,7 @@ SCALARS: Mapping[str, click.ParamType[Any]] = {
 type Row = Operation | Question
 
 
-@record
-class Link:
+class Link(Record):
     """How to reach the service, and as whom."""
 
     url: str

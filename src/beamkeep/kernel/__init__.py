@@ -2,6 +2,8 @@
 
 # pyright: reportUnusedImport=false
 
+from msgspec.structs import replace
+
 from ._aggregate import (
     Aggregate,
     Call,
@@ -31,7 +33,7 @@ from ._authorization import (
 from ._axis import Axis
 from ._catalogue import Catalogue, FaultyDeclarationsError, event_types
 from ._event import Event, MayContainPersonalData, Upcast
-from ._record import record, replace
+from ._record import Record
 from ._refusal import Cannot, Invalid, NotFound, Refusal
 from ._table import CLAIMS, Beside, Claim, Delete, Insert, Replace, Table, claim, claim_key, free
 from ._view import (

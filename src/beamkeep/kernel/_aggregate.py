@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ._authorization import ActorKind
 from ._event import Event, Upcast
-from ._record import record
+from ._record import Record
 from ._refusal import NotFound, Refusal
 from ._table import Beside, Table
 
@@ -25,8 +25,7 @@ class Command(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
-@record
-class Call:
+class Call(Record):
     """Who asks, when, and the fresh id a creation may take."""
 
     principal_id: UUID
@@ -35,8 +34,7 @@ class Call:
     new_id: UUID
 
 
-@record
-class Route:
+class Route(Record, dict=True):
     """A method and a path; placeholders are in braces."""
 
     method: str
@@ -50,8 +48,7 @@ class Route:
         return f"{self.method} {self.path}"
 
 
-@record
-class Operation:
+class Operation(Record):
     """One thing the service can be asked to do. Every surface is a loop over these."""
 
     name: str
@@ -75,8 +72,7 @@ def unchanging[S](state: S, event: Never) -> S:
     return state
 
 
-@record
-class Aggregate[S, G: Event, E: Event]:
+class Aggregate[S, G: Event, E: Event](Record, dict=True):
     """A consistency boundary: its state is `begin` of the first event, `evolve` of the rest."""
 
     name: str

@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
-from ._record import record
+from ._record import Record
 from ._table import Table
 
 EVERY_COMMAND = "*"
@@ -44,8 +44,7 @@ class SurfaceKind(StrEnum):
     MCP_STREAMABLE_HTTP = "MCP_STREAMABLE_HTTP"
 
 
-@record
-class Standing:
+class Standing(Record):
     """Whether a principal may act at all, kept in step with its own stream."""
 
     principal_id: UUID
@@ -53,8 +52,7 @@ class Standing:
     barred: DenialReason | None = None
 
 
-@record
-class Grant:
+class Grant(Record):
     """One policy's permission for one principal on one conduit and surface."""
 
     policy_id: UUID
@@ -65,8 +63,7 @@ class Grant:
     object_scope: ObjectScope
 
 
-@record
-class Denial:
+class Denial(Record):
     """A call that was turned away, for whoever looks after the policies."""
 
     denial_id: UUID
@@ -82,14 +79,12 @@ class Denial:
 DENIALS = Table("authorization_denials", Denial, key=("denial_id",))
 
 
-@record
-class Allow:
+class Allow(Record):
     determining_policies: tuple[UUID, ...]
     object_scope: ObjectScope
 
 
-@record
-class Deny:
+class Deny(Record):
     reason_code: DenialReason
 
 

@@ -3,23 +3,20 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from ._record import record
+from ._record import Record
 
 
-@record
-class Event:
+class Event(Record):
     """Something that happened. Its class name and its fields are a storage format."""
 
     occurred_at: datetime
 
 
-@record
-class MayContainPersonalData:
+class MayContainPersonalData(Record):
     """Marks a free text of an event in which a person may be named by accident."""
 
 
-@record
-class Upcast:
+class Upcast(Record):
     """Reads an event stored in an old form: one step, from its version to the next."""
 
     event_type: str

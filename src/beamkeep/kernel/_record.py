@@ -1,19 +1,28 @@
-"""`@record`: a plain immutable dataclass, the only kind of data a context holds."""
+"""`Record`: a plain immutable value of named fields, the only kind of data a context holds."""
 
-from dataclasses import dataclass
-from typing import dataclass_transform
+from typing import Any, dataclass_transform, get_type_hints
+
+from msgspec import Struct
+from msgspec.structs import fields
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
 
 
 @dataclass_transform(frozen_default=True)
-def record[T](cls: type[T]) -> type[T]:
-    """Make a class of plain fields a value; the type checker, not each field, refuses changes."""
-    return dataclass(unsafe_hash=True)(cls)
+class Record(Struct, frozen=True):
+    """A value: made once, equal to another with the same fields, never changed."""
 
-
-def replace[T](kept: T, **changes: object) -> T:
-    """A copy of a record with some fields changed."""
-    new = object.__new__(type(kept))
-    new.__dict__ = kept.__dict__ | changes
-    if len(new.__dict__) != len(kept.__dict__):
-        raise TypeError(f"{type(kept).__name__} has no such field: {', '.join(changes)}")
-    return new
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _: Any, schemas: GetCoreSchemaHandler) -> CoreSchema:
+        """Lets commands hold records and surfaces describe them."""
+        hints = get_type_hints(cls, include_extras=True)
+        members = {
+            field.name: core_schema.typed_dict_field(
+                schemas.generate_schema(hints[field.name]), required=field.required
+            )
+            for field in fields(cls)
+        }
+        given = core_schema.typed_dict_schema(
+            members, cls_name=cls.__name__, extra_behavior="forbid", ref=cls.__name__
+        )
+        return core_schema.no_info_after_validator_function(lambda known: cls(**known), given)

@@ -5,12 +5,11 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
-from ._record import record
+from ._record import Record
 from ._refusal import Refusal
 
 
-@record
-class Table[R]:
+class Table[R](Record):
     """A table of plain rows. The record's fields are its columns."""
 
     name: str
@@ -30,21 +29,18 @@ class Table[R]:
         return Delete(self, key)
 
 
-@record
-class Insert:
+class Insert(Record):
     table: Table[Any]
     row: object
     loser: type[Refusal] | None
 
 
-@record
-class Replace:
+class Replace(Record):
     table: Table[Any]
     row: object
 
 
-@record
-class Delete:
+class Delete(Record):
     table: Table[Any]
     key: tuple[object, ...]
 
@@ -53,8 +49,7 @@ type Beside = Insert | Replace | Delete
 """What a rule may ask to be written beside its events."""
 
 
-@record
-class Claim:
+class Claim(Record):
     """A name that only one holder may have."""
 
     scope: str

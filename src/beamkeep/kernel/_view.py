@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ._aggregate import Aggregate, Reader, Route, parse_route, snake
 from ._event import Event
-from ._record import record
+from ._record import Record
 from ._refusal import Refusal
 from ._table import Table
 from .values import Timestamp
@@ -40,8 +40,7 @@ class Listing(Page):
     """The `Position-Token` of an earlier answer: the list shows at least what was written then."""
 
 
-@record
-class View[S]:
+class View[S](Record, dict=True):
     """One list row per aggregate: its state, its milestones, its owner. A fold, nothing else."""
 
     aggregate: Aggregate[S, Any, Any]
@@ -82,35 +81,30 @@ type Joined = Callable[[Sequence[UUID], Reader], Awaitable[Mapping[UUID, Any]]]
 """Today's rows from beside the streams that an answer shows with each object."""
 
 
-@record
-class One:
+class One(Record):
     """The state of one aggregate."""
 
     joined: Joined | None = None
 
 
-@record
-class History:
+class History(Record):
     """The events of one aggregate."""
 
 
-@record
-class Many:
+class Many(Record):
     """The rows of a read model."""
 
     view: View[Any]
     joined: Joined | None = None
 
 
-@record
-class Entries:
+class Entries(Record):
     """The rows beside one aggregate, newest first."""
 
     table: Table[Any]
 
 
-@record
-class Answer:
+class Answer(Record):
     """Whatever this function finds about one aggregate."""
 
     find: Callable[..., Awaitable[object]]
@@ -120,8 +114,7 @@ class Answer:
 type Source = One | History | Many | Entries | Answer
 
 
-@record
-class Question:
+class Question(Record):
     """One thing the service can be asked. Every surface is a loop over these too."""
 
     name: str

@@ -1,14 +1,13 @@
 """The one path every call takes, and the seams it needs."""
 
-from beamkeep.kernel import Catalogue, record
+from beamkeep.kernel import Catalogue, Record
 
 from .admission import Admission
 from .asking import Asker
 from .dispatch import Dispatcher
 
 
-@record
-class Service:
+class Service(Record):
     """Everything a surface needs to answer calls."""
 
     catalogue: Catalogue

@@ -12,11 +12,11 @@ from beamkeep.kernel import (
     Denial,
     Deny,
     ObjectScope,
+    Record,
     Refusal,
     Standing,
     SurfaceKind,
     authorize,
-    record,
 )
 
 from .parsing import Arguments
@@ -36,8 +36,7 @@ class UnauthorizedError(Refusal):
     status = 403
 
 
-@record
-class Caller:
+class Caller(Record):
     """Who calls, by what, as far as the surface knows it."""
 
     correlation_id: UUID
@@ -50,8 +49,7 @@ class Caller:
     selected_surface: str | None = None
 
 
-@record
-class Request:
+class Request(Record):
     """One call as it came in: nothing in it has been believed yet."""
 
     caller: Caller
@@ -61,8 +59,7 @@ class Request:
     dry_run: bool = False
 
 
-@record
-class Admitted:
+class Admitted(Record):
     """A call that may go on."""
 
     place: Place

@@ -23,10 +23,10 @@ from beamkeep.kernel import (
     Page,
     Query,
     Question,
+    Record,
     Refusal,
     Table,
     View,
-    record,
 )
 
 from .admission import Admission, Admitted, Request
@@ -49,8 +49,7 @@ class NotFreshYetError(Refusal):
     retry_after = 1
 
 
-@record
-class Found:
+class Found(Record):
     """What a question is answered with: JSON."""
 
     body: bytes
@@ -186,8 +185,7 @@ class Asker:
             await asyncio.sleep(FRESHNESS_STEP)
 
 
-@record
-class _Asked:
+class _Asked(Record):
     question: Question
     query: Query
     admitted: Admitted

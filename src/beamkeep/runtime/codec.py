@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from itertools import takewhile
+from functools import reduce
 from typing import Any
 from uuid import UUID
 
@@ -50,26 +50,26 @@ class Codec:
             self.stream(event), version, event_id, kind.__name__, schema_version, encode(event)
         )
 
-    def decode(self, aggregate: str, stored: Recorded | Tailed) -> Event:
-        """An event as it was meant, whatever form it was stored in."""
-        decode = self._decode[aggregate].get((stored.event_type, stored.schema_version))
-        if decode is None:
-            unknown = f"{stored.event_type} in form {stored.schema_version}"
-            raise BrokenStreamError(f"{aggregate} has the unknown event {unknown}")
-        return decode(stored.payload)
+    def decode(self, aggregate: str, stored: Sequence[Recorded | Tailed]) -> list[Event]:
+        """Events as they were meant, whatever form they were stored in."""
+        decoders = self._decode[aggregate]
+        try:
+            return [decoders[each[1:3]](each[3]) for each in stored]
+        except KeyError:
+            name, form = min({each[1:3] for each in stored} - decoders.keys())
+            found = f"{aggregate} has the unknown event {name} in form {form}"
+            raise BrokenStreamError(found) from None
 
     def fold[S](self, aggregate: Aggregate[S, Any, Any], events: Sequence[Recorded]) -> S | None:
         """The state after these events; none before the first."""
-        decoders, evolve = self._decode[aggregate.name], aggregate.evolve
-        state: S | None = None
-        for expected, recorded in enumerate(events, 1):
-            version, event_type, schema_version, payload = recorded
-            if version != expected:
-                raise BrokenStreamError(f"{aggregate.name} lacks version {expected}")
-            decode = decoders.get((event_type, schema_version))
-            event = decode(payload) if decode else self.decode(aggregate.name, recorded)
-            state = aggregate.begin(event) if state is None else evolve(state, event)
-        return state
+        if not events:
+            return None
+        versions, expected = [each[0] for each in events], [*range(1, len(events) + 1)]
+        if versions != expected:
+            lacking = min({*expected} - {*versions})
+            raise BrokenStreamError(f"{aggregate.name} lacks version {lacking}")
+        first, *others = self.decode(aggregate.name, events)
+        return reduce(aggregate.evolve, others, aggregate.begin(first))
 
     def until(
         self, aggregate: str, events: Sequence[Recorded], as_of: int | datetime | None
@@ -79,7 +79,8 @@ class Codec:
             return events
         if isinstance(as_of, int):
             return events[:as_of] if as_of <= len(events) else ()
-        return list(takewhile(lambda r: self.decode(aggregate, r).occurred_at <= as_of, events))
+        happened = [event.occurred_at <= as_of for event in self.decode(aggregate, events)]
+        return events[: (*happened, False).index(False)]
 
 
 def _upcasting(event: type[Event], steps: Sequence[Upcast]) -> Decode:

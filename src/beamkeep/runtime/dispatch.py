@@ -19,8 +19,8 @@ from beamkeep.kernel import (
     Insert,
     Operation,
     Outcome,
+    Record,
     Refusal,
-    record,
 )
 
 from .admission import Admission, Request
@@ -62,8 +62,7 @@ class IdempotencyConflictError(Refusal):
     status = 422
 
 
-@record
-class Answered:
+class Answered(Record):
     """What a command is answered with."""
 
     status: int

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 from uuid import UUID
 
-from beamkeep.kernel import Aggregate, Invalid, SurfaceKind, record
+from beamkeep.kernel import Aggregate, Invalid, Record, SurfaceKind
 
 from .codec import Codec
 from .store import EventStore
@@ -17,8 +17,7 @@ class InvalidSurfaceIdError(Invalid):
     """
 
 
-@record
-class Place:
+class Place(Record):
     conduit_id: UUID
     surface_id: UUID | None
 

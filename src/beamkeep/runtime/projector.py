@@ -9,7 +9,7 @@ from uuid import UUID
 
 import structlog
 
-from beamkeep.kernel import View, record, replace
+from beamkeep.kernel import Record, View, replace
 
 from .codec import BrokenStreamError, Codec
 from .rows import Row, RowFold
@@ -23,8 +23,7 @@ REVIEW_EVERY = 2.0
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-@record
-class Follower:
+class Follower(Record):
     """One generation of one view's rows, and how far it has come in one shard."""
 
     name: str
@@ -37,8 +36,7 @@ class Follower:
         return self.name, self.generation
 
 
-@record
-class TailPage:
+class TailPage(Record):
     """Events in order, and the transaction id below which nothing more can appear."""
 
     watermark: int
@@ -167,7 +165,7 @@ class Projector:
             full = len(page.events) == self._page
             if not page.events and len(groups) == 1:
                 break
-            end = Position(*page.events[-1][:2]) if full else Position(until, 0)
+            end = page.events[-1].at if full else Position(until, 0)
             if end <= group[0].reached:
                 continue
             most = max(most, len(page.events))

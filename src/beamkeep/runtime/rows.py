@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import reduce
 from typing import Any, NamedTuple, get_type_hints
 from uuid import UUID
 
@@ -37,17 +38,20 @@ class RowFold:
 
     def after(self, row: Row | None, events: Sequence[Recorded | Tailed], by: UUID) -> Row:
         """The row after some more events, the first of them by this principal."""
-        begin, evolve, name = self._aggregate.begin, self._aggregate.evolve, self._aggregate.name
-        version, owner_id, state, milestones = row or (0, by, None, self._ahead)
-        for stored in events:
-            event = self._codec.decode(name, stored)
-            if state is None:
-                state, milestones = begin(event), {"created_at": event.occurred_at, **milestones}
-            else:
-                state = evolve(state, event)
-            if reached := self._reached.get(type(event)):
-                milestones = milestones | dict.fromkeys(reached, event.occurred_at)
-        return Row(version + len(events), owner_id, state, milestones)
+        happened = self._codec.decode(self._aggregate.name, events)
+        if row is None:
+            first, *others = happened
+            state, times = self._aggregate.begin(first), {"created_at": first.occurred_at}
+            row = Row(0, by, state, times | self._ahead)
+        else:
+            others = happened
+        milestones = row.milestones | {
+            name: event.occurred_at
+            for event in happened
+            for name in self._reached.get(type(event), ())
+        }
+        state = reduce(self._aggregate.evolve, others, row.state)
+        return Row(row.version + len(events), row.owner_id, state, milestones)
 
     def dump(self, row: Row) -> bytes:
         """The row as a list answers it."""

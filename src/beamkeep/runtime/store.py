@@ -8,14 +8,17 @@ from uuid import UUID
 
 from msgspec import Raw
 
-from beamkeep.kernel import Beside, Denial, Grant, Insert, Refusal, Standing, Table, View, record
+from beamkeep.kernel import Beside, Denial, Grant, Insert, Record, Refusal, Standing, Table, View
 
 type Stream = tuple[str, UUID]
 """An aggregate's name and id."""
 
 
 class Recorded(NamedTuple):
-    """An event as it was stored: all that a fold needs."""
+    """An event as it was stored: all that a fold needs.
+
+    Read it by position: an adapter may hand over its driver's rows when they begin with these.
+    """
 
     version: int
     event_type: str
@@ -24,22 +27,25 @@ class Recorded(NamedTuple):
 
 
 class Tailed(NamedTuple):
-    """An event as the tail delivers it."""
+    """An event as the tail delivers it; it begins as a recorded one does."""
 
+    version: int
+    event_type: str
+    schema_version: int
+    payload: bytes | str
     tx: int
     position: int
     stream_type: str
     stream_id: UUID
     principal_id: UUID
-    version: int
-    event_type: str
-    schema_version: int
-    payload: str
     watermark: int
 
+    @property
+    def at(self) -> "Position":
+        return Position(self.tx, self.position)
 
-@record
-class Opening:
+
+class Opening(Record):
     """What one statement finds out before anything is decided."""
 
     identity: tuple[str, str] | None
@@ -54,8 +60,7 @@ class Opening:
     stream: Stream | None = None
 
 
-@record
-class Remembered:
+class Remembered(Record):
     """An answer given earlier to the same idempotency key."""
 
     fingerprint: bytes
@@ -63,8 +68,7 @@ class Remembered:
     result: bytes
 
 
-@record
-class Opened:
+class Opened(Record):
     standing: Standing | None
     grants: tuple[Grant, ...]
     remembered: Remembered | None
@@ -82,8 +86,7 @@ class NewEvent(NamedTuple):
     payload: bytes
 
 
-@record
-class ToRemember:
+class ToRemember(Record):
     """The answer to keep under an idempotency key."""
 
     key: str
@@ -92,8 +95,7 @@ class ToRemember:
     result: bytes
 
 
-@record
-class Append:
+class Append(Record):
     """Everything one decision writes: all of it or none."""
 
     events: Sequence[NewEvent]
@@ -122,8 +124,7 @@ class Position(NamedTuple):
 BEGINNING = Position(0, 0)
 
 
-@record
-class Envelope:
+class Envelope(Record):
     """An event with everything known about it."""
 
     event_id: UUID

@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Protocol
 
-from beamkeep.kernel import Refusal, record
+from beamkeep.kernel import Record, Refusal
 
 
 class TokenRefusal(Refusal):
@@ -37,8 +37,7 @@ class IdentityProviderUnavailableError(Refusal):
     retry_after = 2
 
 
-@record
-class VerifiedPrincipal:
+class VerifiedPrincipal(Record):
     """Whom an identity provider vouches for, kept for one request and never logged."""
 
     issuer: str

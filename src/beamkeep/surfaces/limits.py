@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
-from beamkeep.kernel import Refusal, record
+from beamkeep.kernel import Record, Refusal
 
 MOST_BUCKETS = 10_000
 
@@ -61,8 +61,7 @@ class DeadlineExceededError(Refusal):
     retry_after = 1
 
 
-@record
-class Limits:
+class Limits(Record):
     """How much one caller may ask for."""
 
     body_bytes: int = 1024 * 1024

@@ -1,6 +1,5 @@
 """Actor: who may become one, and what is known of it beside its stream."""
 
-from dataclasses import replace
 from uuid import UUID
 
 from tests.support.spec import ABSENT, CALL, LATER, NEW, NOW, Example, Scenario, matrix, misshapen
@@ -48,7 +47,7 @@ from beamkeep.contexts.access.profile import (
     Identity,
     Profile,
 )
-from beamkeep.kernel import ActorKind, Beside, DenialReason, Event, Refusal, Standing
+from beamkeep.kernel import ActorKind, Beside, DenialReason, Event, Refusal, Standing, replace
 
 ID, OTHER = NEW, UUID(int=2)
 AT_DESY = Login(issuer="https://idp.desy.test", subject="lise")

@@ -1,7 +1,6 @@
 """Bootstrap: what a fresh deployment begins with, and who becomes its first administrator."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -32,6 +31,7 @@ from beamkeep.kernel import (
     Outcome,
     Standing,
     SurfaceKind,
+    replace,
 )
 
 pytestmark = pytest.mark.anyio

@@ -1,6 +1,5 @@
 """Policy: whom it permits what, and the grant rows that go with it."""
 
-from dataclasses import replace
 from uuid import UUID
 
 from tests.support.spec import ABSENT, NEW, NOW, Scenario, misshapen
@@ -28,7 +27,7 @@ from beamkeep.contexts.trust.policy import (
     evolve,
 )
 from beamkeep.contexts.trust.surface import SurfaceDefined, SurfaceNotFoundError
-from beamkeep.kernel import ActorKind, Beside, Event, Grant, ObjectScope, SurfaceKind
+from beamkeep.kernel import ActorKind, Beside, Event, Grant, ObjectScope, SurfaceKind, replace
 
 ID = NEW
 ENTRY, CONSOLE, ELSEWHERE = UUID(int=20), UUID(int=30), UUID(int=31)

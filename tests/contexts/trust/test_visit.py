@@ -1,7 +1,6 @@
 """Visit: how it goes on, and who controls its surface."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -72,7 +71,7 @@ from beamkeep.contexts.trust.visit import (
     begin,
     evolve,
 )
-from beamkeep.kernel import Beside, Command, Event, ObjectScope, Refusal, SurfaceKind
+from beamkeep.kernel import Beside, Command, Event, ObjectScope, Refusal, SurfaceKind, replace
 
 ID, PARENT, STRANGER = NEW, UUID(int=2), UUID(int=3)
 ENTRY, CONSOLE, OTHER_CONSOLE = UUID(int=20), UUID(int=30), UUID(int=31)

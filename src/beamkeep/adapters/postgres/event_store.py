@@ -76,7 +76,7 @@ UNION ALL
   ORDER BY e.version)
 """
 
-# The events of one stream.
+# The events of one stream. A row is taken as it comes: its first four columns are a record's.
 LOAD_ONE = """
 SELECT version, event_type, schema_version, payload::text FROM bk.events
  WHERE stream_type = $1 AND stream_id = $2 ORDER BY version
@@ -84,7 +84,7 @@ SELECT version, event_type, schema_version, payload::text FROM bk.events
 
 # The events of several streams.
 LOAD = """
-SELECT s.stream_type, s.stream_id, e.version, e.event_type, e.schema_version, e.payload
+SELECT e.version, e.event_type, e.schema_version, e.payload, s.stream_type, s.stream_id
   FROM unnest($1::text[], $2::uuid[]) AS s (stream_type, stream_id)
  CROSS JOIN LATERAL (
    SELECT version, event_type, schema_version, payload::text FROM bk.events e
@@ -203,7 +203,7 @@ class PostgresEventStore:
         events: list[Recorded] = []
         for part, id, a, b, n, m, names, digest in rows:
             if part == 4:
-                events.append(Recorded(n, a, m, b))
+                events.append(cast("Recorded", (n, a, m, b)))
                 owner_id = owner_id or id
             elif part == 1:
                 standing = Standing(id, ActorKind(a), DenialReason(b) if b else None)
@@ -228,11 +228,11 @@ class PostgresEventStore:
         """The events of these streams, by version."""
         if len(streams) == 1:
             rows = await self._connections.read(LOAD_ONE, *streams[0])
-            return {streams[0]: [Recorded._make(row) for row in rows]} if rows else {}
+            return {streams[0]: cast("list[Recorded]", rows)} if rows else {}
         rows = await self._connections.read(LOAD, [s[0] for s in streams], [s[1] for s in streams])
         found: dict[Stream, list[Recorded]] = {}
-        for stream_type, stream_id, *recorded in rows:
-            found.setdefault((stream_type, stream_id), []).append(Recorded(*recorded))
+        for row in rows:
+            found.setdefault(row[4:6], []).append(cast("Recorded", row))
         return found
 
     async def append(self, append: Append) -> Position:
@@ -410,7 +410,7 @@ def _beside(kind: type[Beside], table: Table[Any], key: tuple[str, ...], paramet
     if kind is Insert:
         return f"INSERT INTO {name} ({columns}) SELECT {columns} FROM {rows} WHERE {written}"  # noqa: S608
     if kind is Replace:
-        values = ", ".join(f"{c} = r.{c}" for c in table.row.__dataclass_fields__)
+        values = ", ".join(f"{c} = r.{c}" for c in table.row.__struct_fields__)
         return f"UPDATE {name} AS t SET {values} FROM {rows} AS r WHERE {same} AND {written}"  # noqa: S608
     return f"DELETE FROM {name} AS t USING {rows} AS r WHERE {same} AND {written}"  # noqa: S608
 
@@ -472,7 +472,7 @@ def _select(table: Table[Any], where: tuple[str, ...]) -> str:
 
 
 def _columns(table: Table[Any]) -> str:
-    return ", ".join(table.row.__dataclass_fields__)
+    return ", ".join(table.row.__struct_fields__)
 
 
 def _among(value: object) -> list[Any]:

@@ -26,9 +26,9 @@ WITH b AS (
    WHERE (e.transaction_id, e.position) > ($1::text::xid8, $2::bigint)
      AND e.transaction_id < pg_snapshot_xmin(pg_current_snapshot()){narrowed}
    ORDER BY e.transaction_id, e.position LIMIT $3)
-SELECT b.transaction_id::text::bigint AS tx, b.position, b.stream_type, b.stream_id,
-       b.principal_id, b.version, b.event_type, b.schema_version, b.payload::text,
-       pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS watermark
+SELECT b.version, b.event_type, b.schema_version, b.payload::text,
+       b.transaction_id::text::bigint AS tx, b.position, b.stream_type, b.stream_id,
+       b.principal_id, pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS watermark
   FROM (SELECT 1) AS one LEFT JOIN b ON true
  ORDER BY b.transaction_id, b.position
 """

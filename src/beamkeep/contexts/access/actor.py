@@ -22,9 +22,9 @@ from beamkeep.kernel import (
     Listing,
     NotFound,
     Reader,
+    Record,
     Standing,
     reads,
-    record,
     replace,
 )
 from beamkeep.kernel.values import Name, trimmed, trimmed_or_none
@@ -46,35 +46,28 @@ NAMESPACE = re.compile(r"[a-z0-9-]{1,100}")
 
 
 # Events are stored for ever: add a field with a default; never rename or drop one.
-@record
 class ActorEvent(Event):
     actor_id: UUID
 
 
-@record
 class ActorRegistered(ActorEvent):
     kind: ActorKind
 
 
-@record
 class ActorDeactivated(ActorEvent): ...
 
 
-@record
 class ActorProfileUpdated(ActorEvent):
     changed_fields: tuple[str, ...]
 
 
-@record
 class ActorProfileForgotten(ActorEvent): ...
 
 
-@record
 class ActorIdentityBound(ActorEvent):
     issuer: str
 
 
-@record
 class ActorIdentityUnbound(ActorEvent):
     issuer: str
 
@@ -158,8 +151,7 @@ ACTIVE: Axis[bool, ActorChanged] = Axis(
 )
 
 
-@record
-class Actor:
+class Actor(Record):
     id: UUID
     kind: ActorKind
     active: bool = True
@@ -235,8 +227,7 @@ class BindActorIdentity(ActorCommand, Login): ...
 class UnbindActorIdentity(ActorCommand, Login): ...
 
 
-@record
-class Known:
+class Known(Record):
     """What is known of an actor beside its stream."""
 
     profile: Profile | None

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from beamkeep.kernel import Reader, Standing, Table, record
+from beamkeep.kernel import Reader, Record, Standing, Table
 
 SYSTEM = UUID("00000000-0000-7000-8000-000000000001")
 MONITOR = UUID("00000000-0000-7000-8000-000000000002")
@@ -14,8 +14,7 @@ SEEDED = frozenset({SYSTEM, MONITOR, DEVELOPER})
 DELETED_USER = "<deleted user>"
 
 
-@record
-class Profile:
+class Profile(Record):
     actor_id: UUID
     name: str
     email: str | None
@@ -27,8 +26,7 @@ class Profile:
     updated_at: datetime
 
 
-@record
-class Identity:
+class Identity(Record):
     """A login at an identity provider, bound to an actor."""
 
     issuer: str
@@ -41,14 +39,12 @@ IDENTITIES = Table("actor_identity", Identity, key=("issuer", "subject"))
 STANDINGS = Table("principal_standing", Standing, key=("principal_id",))
 
 
-@record
-class ShownIdentity:
+class ShownIdentity(Record):
     issuer: str
     subject: str
 
 
-@record
-class ShownProfile:
+class ShownProfile(Record):
     name: str
     email: str | None = None
     phone: str | None = None
@@ -58,8 +54,7 @@ class ShownProfile:
     identities: tuple[ShownIdentity, ...] = ()
 
 
-@record
-class ShownName:
+class ShownName(Record):
     name: str
 
 

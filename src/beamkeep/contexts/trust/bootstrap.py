@@ -12,8 +12,8 @@ from beamkeep.kernel import (
     ObjectScope,
     Outcome,
     Reader,
+    Record,
     SurfaceKind,
-    record,
 )
 
 from . import seeded
@@ -32,8 +32,7 @@ class AdministratorUnusableError(Exception):
     """The login in the BOOTSTRAP_ADMIN settings belongs to an actor that may not administrate."""
 
 
-@record
-class Administrator:
+class Administrator(Record):
     """The person a deployment's settings name as its first administrator."""
 
     issuer: str

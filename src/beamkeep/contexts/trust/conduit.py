@@ -14,9 +14,9 @@ from beamkeep.kernel import (
     NotFound,
     Page,
     Reader,
+    Record,
     entries,
     reads,
-    record,
     unchanging,
 )
 from beamkeep.kernel.values import Name, trimmed
@@ -25,7 +25,6 @@ from .zone import ZoneNotFoundError, zones
 
 
 # Events are stored for ever: add a field with a default; never rename or drop one.
-@record
 class ConduitDefined(Event):
     conduit_id: UUID
     name: str
@@ -45,8 +44,7 @@ class InvalidConduitZonesError(Invalid):
     """A conduit leads from one zone to another; name two different zones."""
 
 
-@record
-class Conduit:
+class Conduit(Record):
     id: UUID
     name: str
     source_zone_id: UUID

@@ -24,11 +24,11 @@ from beamkeep.kernel import (
     ObjectScope,
     Query,
     Reader,
+    Record,
     Table,
     answers,
     authorize,
     reads,
-    record,
     replace,
 )
 from beamkeep.kernel.values import FreeText, Name, Reason, trimmed
@@ -43,12 +43,10 @@ POLICY_GRANTS = Table("policy_grant", Grant, key=("policy_id", "principal_id"))
 
 
 # Events are stored for ever: add a field with a default; never rename or drop one.
-@record
 class PolicyEvent(Event):
     policy_id: UUID
 
 
-@record
 class PolicyDefined(PolicyEvent):
     name: str
     conduit_id: UUID
@@ -58,12 +56,10 @@ class PolicyDefined(PolicyEvent):
     object_scope: ObjectScope
 
 
-@record
 class PolicyGrantAdded(PolicyEvent):
     permitted_principal_id: UUID
 
 
-@record
 class PolicyGrantRevoked(PolicyEvent):
     permitted_principal_id: UUID
     reason: FreeText
@@ -97,8 +93,7 @@ class PolicyCannotRevokeGrantError(Cannot):
     """The policy does not permit this principal, so there is nothing to revoke."""
 
 
-@record
-class Policy:
+class Policy(Record):
     id: UUID
     name: str
     conduit_id: UUID
@@ -166,8 +161,7 @@ class RevokePolicyGrant(PolicyCommand):
     reason: Reason
 
 
-@record
-class Referred:
+class Referred(Record):
     """What a new policy refers to."""
 
     surface: Surface | None
@@ -294,8 +288,7 @@ class EvaluateAuthorization(Query):
     """Left out for a call from inside the service."""
 
 
-@record
-class Evaluation:
+class Evaluation(Record):
     decision: str
     determining_policies: tuple[UUID, ...] = ()
     object_scope: ObjectScope | None = None

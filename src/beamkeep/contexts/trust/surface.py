@@ -14,10 +14,10 @@ from beamkeep.kernel import (
     Listing,
     NotFound,
     Reader,
+    Record,
     SurfaceKind,
     Table,
     reads,
-    record,
     unchanging,
 )
 from beamkeep.kernel.values import Name, trimmed
@@ -27,7 +27,6 @@ from .seeded import INTERNAL
 
 
 # Events are stored for ever: add a field with a default; never rename or drop one.
-@record
 class SurfaceDefined(Event):
     surface_id: UUID
     name: str
@@ -47,8 +46,7 @@ class SurfaceCannotDefineError(Cannot):
     """Calls from outside do not arrive by the Internal conduit; name another one."""
 
 
-@record
-class Surface:
+class Surface(Record):
     id: UUID
     name: str
     kind: SurfaceKind
@@ -92,8 +90,7 @@ OPERATIONS = (
 )
 
 
-@record
-class SurfaceControl:
+class SurfaceControl(Record):
     """Which visit drives a surface."""
 
     surface_id: UUID
@@ -104,8 +101,7 @@ class SurfaceControl:
 SURFACE_CONTROL = Table("surface_control", SurfaceControl, key=("surface_id",))
 
 
-@record
-class ShownControl:
+class ShownControl(Record):
     controlling_visit_id: UUID | None
     controlled_since: datetime | None
 

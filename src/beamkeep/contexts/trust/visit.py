@@ -21,8 +21,8 @@ from beamkeep.kernel import (
     Listing,
     NotFound,
     Reader,
+    Record,
     reads,
-    record,
     replace,
 )
 from beamkeep.kernel.values import FreeText, Reason, Timestamp, trimmed
@@ -51,12 +51,10 @@ class VisitStatus(StrEnum):
 
 
 # Events are stored for ever: add a field with a default; never rename or drop one.
-@record
 class VisitEvent(Event):
     visit_id: UUID
 
 
-@record
 class VisitRegistered(VisitEvent):
     policy_id: UUID
     parent_surface_id: UUID
@@ -67,48 +65,38 @@ class VisitRegistered(VisitEvent):
     external_refs: dict[str, str]
 
 
-@record
 class VisitArrived(VisitEvent): ...
 
 
-@record
 class VisitStarted(VisitEvent): ...
 
 
-@record
 class VisitHeld(VisitEvent):
     reason: FreeText
 
 
-@record
 class VisitResumed(VisitEvent): ...
 
 
-@record
 class VisitCompleted(VisitEvent): ...
 
 
-@record
 class VisitCancelled(VisitEvent):
     reason: FreeText
 
 
-@record
 class VisitAborted(VisitEvent):
     reason: FreeText
 
 
-@record
 class VisitVoided(VisitEvent):
     reason: FreeText
 
 
-@record
 class VisitSurfaceControlTaken(VisitEvent):
     surface_id: UUID
 
 
-@record
 class VisitSurfaceControlReleased(VisitEvent):
     surface_id: UUID
     taken_by_visit_id: UUID | None
@@ -204,8 +192,7 @@ CONTROLLING: Axis[bool, VisitControl] = Axis(
 )
 
 
-@record
-class Visit:
+class Visit(Record):
     id: UUID
     policy_id: UUID
     parent_surface_id: UUID
@@ -297,16 +284,14 @@ class TakeVisitSurfaceControl(VisitCommand): ...
 class ReleaseVisitSurfaceControl(VisitCommand): ...
 
 
-@record
-class Referred:
+class Referred(Record):
     """What a new visit refers to."""
 
     policy: Policy
     parent: Visit | None
 
 
-@record
-class Control:
+class Control(Record):
     """Who may drive the surface, and who does."""
 
     policy: Policy

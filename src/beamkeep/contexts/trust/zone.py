@@ -10,15 +10,14 @@ from beamkeep.kernel import (
     Invalid,
     Listing,
     NotFound,
+    Record,
     reads,
-    record,
     unchanging,
 )
 from beamkeep.kernel.values import Name, trimmed
 
 
 # Events are stored for ever: add a field with a default; never rename or drop one.
-@record
 class ZoneDefined(Event):
     zone_id: UUID
     name: str
@@ -32,8 +31,7 @@ class InvalidZoneNameError(Invalid):
     """The zone's name is not usable."""
 
 
-@record
-class Zone:
+class Zone(Record):
     id: UUID
     name: str
 
