@@ -14,7 +14,6 @@ from beamkeep.kernel import Many, View
 from beamkeep.runtime.admission import Request
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.cursors import Cursors
-from beamkeep.runtime.session import facets
 
 from .loading import load_visits, visit_ids
 from .measure import Plan, Quad, Step, Steps, against_itself, gated, throughput
@@ -94,7 +93,7 @@ async def _statements(database: Database, pages: list[Asked]) -> list[tuple[str,
     view, heard = _view(), Heard(database.url())
     lists, sent = PostgresLists(heard), list[tuple[str, tuple[Any, ...]]]()
     for page in pages:
-        await lists.listing(view, facets(view, page.query), None, page.after, LIMIT + 1)
+        await lists.listing(view, *view.sought(page.query), None, page.after, LIMIT + 1)
         sent.append(heard.last)
     await heard.close()
     return sent
@@ -140,7 +139,7 @@ async def _ours(database: Database, pages: list[Asked], planning: dict[str, str]
 
     async def step() -> None:
         query, after = draw.choice(pages)
-        found = await lists.listing(view, facets(view, query), None, after, LIMIT + 1)
+        found = await lists.listing(view, *view.sought(query), None, after, LIMIT + 1)
         kept, more = found[:LIMIT], len(found) > LIMIT
         last = cursors.write(str(kept[-1][0]), me, NAME, {}) if more else None
         rows = b",".join([row for _, row in kept])

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 import asyncpg
@@ -33,7 +34,7 @@ from beamkeep.contexts.access.profile import DEVELOPER
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.contexts.trust.surface import surfaces
-from beamkeep.kernel import Catalogue, Refusal, SurfaceKind
+from beamkeep.kernel import Catalogue, Installation, Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admission
 from beamkeep.runtime.asking import Asker
@@ -42,8 +43,9 @@ from beamkeep.runtime.cursors import Cursors
 from beamkeep.runtime.dispatch import Dispatcher
 from beamkeep.runtime.places import Places
 from beamkeep.runtime.projector import Projector
+from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import EventStore, ReadModel
-from beamkeep.seeding import now, prepare
+from beamkeep.seeding import ANY_INSTALLATION, now, prepare
 from beamkeep.settings import Settings
 from beamkeep.surfaces.edge import Edge
 from beamkeep.surfaces.limits import Limits
@@ -63,18 +65,20 @@ def compose(
     lists: ReadModel,
     cursor_key: bytes,
     catalogue: Catalogue = CATALOGUE,
+    installation: Installation = ANY_INSTALLATION,
     clock: Callable[[], datetime] = now,
     new_id: Callable[[], UUID] = uuid7,
 ) -> Service:
     """Put the parts together on whatever keeps the events."""
     codec = Codec(catalogue.aggregates.values())
+    sessions = partial(Session, store, lists, codec, catalogue, installation)
     places = Places(store, codec, surfaces, seeded.SURFACES, seeded.INTERNAL)
     admission = Admission(store, places, clock, new_id)
     return Service(
         catalogue,
         admission,
-        Dispatcher(catalogue, admission, store, lists, codec, clock, new_id),
-        Asker(catalogue, admission, store, lists, codec, Cursors(cursor_key)),
+        Dispatcher(admission, store, codec, sessions, clock, new_id),
+        Asker(admission, store, lists, codec, sessions, Cursors(cursor_key)),
     )
 
 

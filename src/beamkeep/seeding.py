@@ -17,6 +17,7 @@ from beamkeep.kernel import (
     Catalogue,
     Claim,
     Event,
+    Installation,
     Outcome,
     Record,
     claim_key,
@@ -25,6 +26,8 @@ from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import Append, EventStore, ReadModel
 
+ANY_INSTALLATION = Installation()
+"""A deployment whose settings say nothing of itself."""
 COMMAND_NAME = "bootstrap_deployment"
 
 
@@ -82,6 +85,7 @@ async def prepare(
     first_administrator: Administrator | None,
     open_for_development: bool,
     catalogue: Catalogue = CATALOGUE,
+    installation: Installation = ANY_INSTALLATION,
     clock: Callable[[], datetime] = now,
     new_id: Callable[[], UUID] = uuid7,
 ) -> list[str]:
@@ -97,7 +101,7 @@ async def prepare(
             seeds += [Seed(key, outcome) for key, outcome in bootstrap.developer(call)]
         sown = await sow(seeds, store, codec, SYSTEM, new_id)
         if first_administrator:
-            session = Session(store, lists, codec, frozenset(catalogue.named))
+            session = Session(store, lists, codec, catalogue, installation)
             outcomes = await bootstrap.administrator(first_administrator, call, session)
             seeds = [Seed(None, outcome) for outcome in outcomes]
             sown += await sow(seeds, store, codec, SYSTEM, new_id)

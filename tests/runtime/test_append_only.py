@@ -185,6 +185,8 @@ actor_profile          SIUD    -             -          -
 actor_identity         SID     -             -          -
 policy_grant           SID     S             -          -
 surface_control        SIUD    S             -          -
+asset_place            SIU     -             -          -
+enclosure_freshness    SIU     -             -          -
 authorization_denials  SI      S             -          -
 projections            S       SIUD          -          S
 bookmarks              S       SIUD          -          S

@@ -136,7 +136,7 @@ async def listed(lists: PostgresLists) -> None:
         for facets in [(), ("a=b",)] if view.filters else [()]:
             for owner_id in (None, id):
                 for after in (None, id):
-                    await lists.listing(view, facets, owner_id, after, 50)
+                    await lists.listing(view, facets, {}, owner_id, after, 50)
     await lists.follows(CATALOGUE.views[0], Position(1, 1))
 
 

@@ -412,7 +412,7 @@ async def test_a_list_is_built_anew_while_it_is_read_and_written(
 
         async def read() -> None:
             while not stop.is_set():
-                rows = await deployed.lists.listing(VIEWS["actor"], [], None, None, 10_000)
+                rows = await deployed.lists.listing(VIEWS["actor"], [], {}, None, None, 10_000)
                 seen.append(len(rows))
 
         async def build() -> None:

@@ -42,8 +42,11 @@ from beamkeep.kernel import (
     Denial,
     DenialReason,
     Grant,
+    Lock,
     ObjectScope,
+    Record,
     Standing,
+    Table,
     View,
     replace,
 )
@@ -63,6 +66,7 @@ from beamkeep.runtime.store import (
 pytestmark = pytest.mark.anyio
 
 ENTRY = seeded.ENTRY
+NAMED = Claim("name", "a", None)
 
 
 class Kept(NamedTuple):
@@ -318,12 +322,57 @@ async def test_a_decision_falls_when_something_it_read_has_moved(store: EventSto
     assert await count(store, mine) == 0
 
 
-async def test_an_empty_append_writes_nothing(store: EventStore):
-    claim = Claim("name", "a", None)
-    beside = [CLAIMS.insert(claim)]
-    assert await store.append(append(beside=beside, remember=ANSWER)) == BEGINNING
-    assert await store.rows(CLAIMS, {"scope": "name"}) == ()
+async def test_an_empty_append_writes_nothing_and_answers_no_key(store: EventStore):
+    assert await store.append(append(remember=ANSWER)) == BEGINNING
     await an_actor(store, remember=ANSWER)
+
+
+async def test_rows_may_be_written_without_an_event(store: EventStore):
+    id, other = uuid7(), uuid7()
+    stood, alike = Standing(id, ActorKind.HUMAN, None), Standing(other, ActorKind.AGENT, None)
+    beside = [STANDINGS.insert(stood), STANDINGS.insert(alike)]
+    await store.append(append(at(1, registered(id)), beside=beside))
+    barred = replace(stood, barred=DenialReason.INACTIVE_PRINCIPAL)
+    assert await store.append(append(beside=[STANDINGS.replace(barred)])) == BEGINNING
+    assert set(await store.rows(STANDINGS, {"principal_id": {id, other}})) == {barred, alike}
+
+
+async def test_what_is_written_under_a_lock_is_written_once_and_whole(store: EventStore):
+    id, lock = uuid7(), Lock("tree")
+    await store.append(append(at(1, registered(id)), beside=[lock, CLAIMS.insert(NAMED)]))
+    assert await claims(store) == {("name", "a")}
+    with pytest.raises(MovedError):
+        await store.append(append(at(1, registered(id)), beside=[lock]))
+    await store.append(append(at(2, updated(id)), beside=[lock], read={("Actor", id): 1}))
+    assert await count(store, id) == 2
+
+
+class Place(Record):
+    asset_id: UUID
+    parent_id: UUID | None
+    facility_code: str | None
+
+
+PLACES = Table("asset_place", Place, key=("asset_id",), parent="parent_id")
+
+
+async def test_the_rows_above_some_rows_are_found_whatever_their_number(store: EventStore):
+    root, middle, leaf, twin, stranger = [uuid7() for _ in range(5)]
+    over = {root: None, middle: root, leaf: middle, twin: root, stranger: None}
+    rows = {id: Place(id, parent, None) for id, parent in over.items()}
+    beside = [PLACES.insert(row) for row in rows.values()]
+    await store.append(append(at(1, registered(uuid7())), beside=beside))
+
+    async def above(*ids: UUID) -> set[Place]:
+        found = await store.above(PLACES, ids)
+        assert len(found) == len(set(found))
+        return set(found)
+
+    assert await above(leaf) == {rows[leaf], rows[middle], rows[root]}
+    assert await above(leaf, twin) == {rows[leaf], rows[middle], rows[twin], rows[root]}
+    assert await above(uuid7()) == set()
+    await store.append(append(beside=[PLACES.replace(Place(root, leaf, None))]))
+    assert {row.asset_id for row in await above(middle)} == {root, middle, leaf}, "a circle ends"
 
 
 # Rows beside the events
@@ -529,7 +578,7 @@ async def listed(
     limit: int = 100,
 ) -> list[UUID]:
     await kept.catch_up()
-    rows = await kept.lists.listing(VIEWS[name], facets, owner_id, after, limit)
+    rows = await kept.lists.listing(VIEWS[name], facets, {}, owner_id, after, limit)
     return [id for id, _ in rows]
 
 
@@ -537,7 +586,7 @@ async def test_a_list_shows_each_aggregate_as_it_is_by_age(kept: Kept):
     ids = [await an_actor(kept.store) for _ in range(3)]
     await kept.store.append(append(at(2, ActorDeactivated(NOW, ids[1]))))
     assert await listed(kept) == ids
-    rows = await kept.lists.listing(VIEWS["actor"], [], None, None, 10)
+    rows = await kept.lists.listing(VIEWS["actor"], [], {}, None, None, 10)
     assert json.loads(rows[1][1]) == {
         "actor_id": str(ids[1]),
         "kind": "human",

@@ -21,14 +21,15 @@ from beamkeep.kernel import (
     Delete,
     Event,
     Insert,
+    Installation,
     Listing,
+    Lock,
     Operation,
     Record,
     Refusal,
     Replace,
     SurfaceKind,
     Table,
-    View,
 )
 from beamkeep.runtime import Service
 from tests.support.service import ISSUER, call
@@ -39,6 +40,7 @@ ME = UUID(int=9)
 NEW = UUID(int=1)
 CALL = Call(ME, ActorKind.HUMAN, NOW, NEW)
 ABSENT = UUID(int=404)
+INSTALLATION = Installation("synchrotron", "https://lab.test/assets/{asset_id}")
 
 REACHED: set[tuple[str, str]] = set()
 """Every operation and refusal that some scenario met, and `then` for a success."""
@@ -48,7 +50,7 @@ class Past:
     """What happened before, as a rule may read it: streams folded, rows in place."""
 
     def __init__(self, parts: Iterable[Event | Beside]) -> None:
-        self.operation_names = frozenset(CATALOGUE.named)
+        self.operation_names, self.installation = CATALOGUE.named.keys(), INSTALLATION
         self._streams: dict[tuple[str, UUID], list[Event]] = defaultdict(list)
         self._tables: dict[str, dict[tuple[object, ...], Any]] = defaultdict(dict)
         for part in parts:
@@ -62,6 +64,8 @@ class Past:
                     self._tables[table.name][key] = row
                 case Delete(table, key):
                     self._tables[table.name].pop(key)
+                case Lock():
+                    pass
 
     def has(self, insert: Insert) -> bool:
         """Whether the key of a row is taken."""
@@ -80,8 +84,13 @@ class Past:
     async def many[S](self, of: Aggregate[S, Any, Any], ids: Iterable[UUID]) -> Mapping[UUID, S]:
         return {id: await self.one(of, id) for id in ids}
 
-    async def matching(self, of: View[Any], query: Listing) -> tuple[UUID, ...]:
-        raise NotImplementedError("no rule decides on a list yet")
+    async def matching(self, query: Listing) -> tuple[UUID, ...]:
+        view = next(view for view in CATALOGUE.views if view.listing is type(query))
+        wanted, name = set(view.sought(query)[0]), view.aggregate.name
+        states = [
+            await self.one(view.aggregate, id) for n, id in sorted(self._streams) if n == name
+        ]
+        return tuple(state.id for state in states if wanted <= set(view.facets_of(state)))
 
     async def rows[R](self, of: Table[R], **where: object) -> tuple[R, ...]:
         return tuple(
@@ -89,6 +98,16 @@ class Past:
             for row in self._tables[of.name].values()
             if all(_equals(getattr(row, column), wanted) for column, wanted in where.items())
         )
+
+    async def above[R](self, of: Table[R], ids: Iterable[UUID]) -> Mapping[UUID, R]:
+        rows, found = self._tables[of.name], dict[UUID, R]()
+        waiting = [*ids]
+        while waiting:
+            id = waiting.pop()
+            if (id,) in rows and id not in found:
+                found[id] = rows[id,]
+                waiting.append(getattr(found[id], str(of.parent)))
+        return found
 
 
 class Scenario:

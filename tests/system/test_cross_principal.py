@@ -8,7 +8,8 @@ from uuid import uuid4
 
 import httpx2
 import pytest
-from tests.support.examples import EXAMPLES, an_actor
+from tests.support.examples import EXAMPLES
+from tests.support.examples.trust import an_actor
 from tests.support.server import Server
 from tests.system.calling import Answer, As, Calling, Mcp, Principal, Rest, permit, registered
 

@@ -17,6 +17,7 @@ from beamkeep.kernel import (
     Denial,
     Grant,
     Insert,
+    Lock,
     Replace,
     Standing,
     Table,
@@ -96,6 +97,7 @@ class MemoryStore:
     async def append(self, append: Append) -> Position:
         """Write all of it at once, unless something it rests on has moved."""
         if not append.events:
+            self._write_beside(append.beside)
             return BEGINNING
         if append.remember:
             key = append.principal_id, append.surface_id, append.remember.key
@@ -157,6 +159,11 @@ class MemoryStore:
         found.sort(key=lambda row: getattr(row, column), reverse=True)
         return tuple(r for r in found if before is None or getattr(r, column) < before)[:limit]
 
+    async def above[R](self, table: Table[R], ids: Sequence[UUID]) -> tuple[R, ...]:
+        """The rows of a tree with these ids and all those above them."""
+        rows = self._table(table.name)
+        return tuple(rows[id,] for id in {over for id in ids for over in self._chain(table, id)})
+
     @asynccontextmanager
     async def alone(self, name: str) -> AsyncGenerator[None]:
         """Keep every other task out of a piece of work while this one does it."""
@@ -171,15 +178,18 @@ class MemoryStore:
         self,
         view: View[Any],
         facets: Sequence[str],
+        along: Mapping[str, UUID],
         owner_id: UUID | None,
         after: UUID | None,
         limit: int,
     ) -> Sequence[tuple[UUID, bytes]]:
         """Rows by id, as JSON, each with its id; only the owner's where one is named."""
-        fold = RowFold(view, self._codec)
+        fold, standing = RowFold(view, self._codec), self._along(view.tree, along)
         found: list[tuple[UUID, bytes]] = []
         for (name, id), stored in sorted(self.streams.items()):
             if name != view.aggregate.name or (after is not None and id <= after):
+                continue
+            if standing is not None and id not in standing:
                 continue
             row = fold.after(None, [e.recorded for e in stored], stored[0].principal_id)
             owners = {row.owner_id, id} if view.aggregate.self_owned else {row.owner_id}
@@ -194,7 +204,27 @@ class MemoryStore:
     def _table(self, name: str) -> Rows:
         return self.tables.setdefault(name, {})
 
+    def _chain(self, table: Table[Any], id: UUID | None) -> list[UUID]:
+        """A row's id and the ids above it, as far up as they are known."""
+        found: list[UUID] = []
+        rows = self._table(table.name)
+        while id is not None and (id,) in rows and id not in found:
+            found.append(id)
+            id = getattr(rows[id,], str(table.parent))
+        return found
+
+    def _along(self, tree: Table[Any] | None, along: Mapping[str, UUID]) -> set[UUID] | None:
+        """What stands below and above the ids given; none when nothing is asked of the tree."""
+        if tree is None or not along:
+            return None
+        ids: set[UUID] = {getattr(row, tree.key[0]) for row in self._table(tree.name).values()}
+        below, above = along.get("below"), along.get("above")
+        if below:
+            ids = {id for id in ids if below in self._chain(tree, id)[1:]}
+        return ids & {*self._chain(tree, above)[1:]} if above else ids
+
     def _write_beside(self, beside: Sequence[Beside]) -> None:
+        beside = [part for part in beside if not isinstance(part, Lock)]
         for part in beside:
             if isinstance(part, Insert) and _key(part.table, part.row) in self._table(
                 part.table.name

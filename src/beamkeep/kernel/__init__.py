@@ -8,6 +8,7 @@ from ._aggregate import (
     Aggregate,
     Call,
     Command,
+    Installation,
     Operation,
     Outcome,
     Reader,
@@ -35,7 +36,19 @@ from ._catalogue import Catalogue, FaultyDeclarationsError, event_types
 from ._event import Event, MayContainPersonalData, Upcast
 from ._record import Record
 from ._refusal import Cannot, Invalid, NotFound, Refusal
-from ._table import CLAIMS, Beside, Claim, Delete, Insert, Replace, Table, claim, claim_key, free
+from ._table import (
+    CLAIMS,
+    Beside,
+    Claim,
+    Delete,
+    Insert,
+    Lock,
+    Replace,
+    Table,
+    claim,
+    claim_key,
+    free,
+)
 from ._view import (
     Answer,
     Entries,
@@ -51,6 +64,5 @@ from ._view import (
     View,
     answers,
     entries,
-    facet,
     reads,
 )

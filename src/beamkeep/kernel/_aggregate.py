@@ -1,7 +1,7 @@
 """Aggregates and the operations declared on them."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Never, Protocol, overload
@@ -16,7 +16,7 @@ from ._refusal import NotFound, Refusal
 from ._table import Beside, Table
 
 if TYPE_CHECKING:
-    from ._view import Listing, View
+    from ._view import Listing
 
 
 class Command(BaseModel):
@@ -32,6 +32,15 @@ class Call(Record):
     principal_kind: ActorKind
     now: datetime
     new_id: UUID
+
+
+class Installation(Record):
+    """What a rule or a read may need to know of the deployment it runs in."""
+
+    facility_code: str = "local"
+    """The code of the deployment's own Site."""
+    asset_page: str = "urn:uuid:{asset_id}"
+    """The address of an asset's page, as it is published."""
 
 
 class Route(Record, dict=True):
@@ -167,9 +176,12 @@ class Reader(Protocol):
     """Reads for one call, remembering every version it read so that the append can hold it."""
 
     @property
-    def operation_names(self) -> frozenset[str]:
+    def operation_names(self) -> Set[str]:
         """Every command and query the running service knows."""
         ...
+
+    @property
+    def installation(self) -> Installation: ...
 
     async def one[S](self, of: Aggregate[S, Any, Any], id: UUID) -> S:
         """The state of one aggregate, or the refusal that it does not exist."""
@@ -179,12 +191,16 @@ class Reader(Protocol):
         """The states of several, in one round trip; the first that is absent is refused."""
         ...
 
-    async def matching(self, of: "View[Any]", query: "Listing") -> tuple[UUID, ...]:
-        """The ids a read model finds; read their streams before deciding anything."""
+    async def matching(self, query: "Listing") -> tuple[UUID, ...]:
+        """The ids a list finds; read their streams before deciding anything."""
         ...
 
     async def rows[R](self, of: Table[R], **where: object) -> tuple[R, ...]:
         """The rows whose columns equal these values, or are among them where a set is given."""
+        ...
+
+    async def above[R](self, of: Table[R], ids: Iterable[UUID]) -> Mapping[UUID, R]:
+        """The rows of a tree with these ids and all those above them, by id."""
         ...
 
 

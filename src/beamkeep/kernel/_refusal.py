@@ -7,9 +7,13 @@ from typing import ClassVar
 class Refusal(Exception):
     """The request was understood and refused."""
 
-    status: ClassVar[int]
+    status: ClassVar[int] = 500
     retry_after: ClassVar[int | None] = None
     """Seconds after which the same request may fare better, where that is known."""
+
+    def __init_subclass__(cls, status: int | None = None, retry_after: int | None = None) -> None:
+        cls.status = status or cls.status
+        cls.retry_after = retry_after or cls.retry_after
 
     def __init__(self, detail: str | None = None, **facts: object) -> None:
         self.facts = facts
@@ -17,19 +21,13 @@ class Refusal(Exception):
         super().__init__(" ".join([cleandoc(type(self).__doc__ or ""), detail or ""]).strip())
 
 
-class Invalid(Refusal):
+class Invalid(Refusal, status=400):
     """The request does not make sense, whatever the state."""
 
-    status = 400
 
-
-class NotFound(Refusal):
+class NotFound(Refusal, status=404):
     """No such thing."""
 
-    status = 404
 
-
-class Cannot(Refusal):
+class Cannot(Refusal, status=409):
     """The present state does not allow it."""
-
-    status = 409

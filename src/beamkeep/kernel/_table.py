@@ -15,6 +15,8 @@ class Table[R](Record):
     name: str
     row: type[R]
     key: tuple[str, ...]
+    parent: str | None = None
+    """The column that names the row above, where the rows form a tree."""
 
     def insert(self, row: R, loser: type[Refusal] | None = None) -> "Insert":
         """Add a row; whoever finds its key taken is refused with `loser`."""
@@ -45,7 +47,13 @@ class Delete(Record):
     key: tuple[object, ...]
 
 
-type Beside = Insert | Replace | Delete
+class Lock(Record):
+    """A name that whoever writes holds alone, so that two such decisions never cross."""
+
+    name: str
+
+
+type Beside = Insert | Replace | Delete | Lock
 """What a rule may ask to be written beside its events."""
 
 

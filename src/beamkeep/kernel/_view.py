@@ -40,6 +40,10 @@ class Listing(Page):
     """The `Position-Token` of an earlier answer: the list shows at least what was written then."""
 
 
+ALONG = ("below", "above")
+"""The filters of a list whose rows form a tree."""
+
+
 class View[S](Record, dict=True):
     """One list row per aggregate: its state, its milestones, its owner. A fold, nothing else."""
 
@@ -49,6 +53,8 @@ class View[S](Record, dict=True):
     """When the last event of these kinds happened; `created_at` is there in any case."""
     facets: Mapping[str, Callable[[S], Iterable[object]]]
     """The filters that are not simply the state's field of the same name."""
+    tree: Table[Any] | None = None
+    """The rows by which the filters `below` and `above` find what stands under or over another."""
     version: int = 1
     """Raised when the row changes, so that it is built anew beside the old one."""
 
@@ -58,12 +64,13 @@ class View[S](Record, dict=True):
 
     @cached_property
     def filters(self) -> tuple[str, ...]:
-        return tuple(name for name in self.listing.model_fields if name not in Listing.model_fields)
+        found = self.listing.model_fields.keys() - Listing.model_fields.keys()
+        return tuple(sorted(found - set(ALONG) if self.tree else found))
 
     def facets_of(self, state: S) -> tuple[str, ...]:
         """What a filter can find this row by, each as `name=value`."""
         return tuple(
-            facet(name, value)
+            _facet(name, value)
             for name in self.filters
             for value in (
                 self.facets[name](state) if name in self.facets else (getattr(state, name),)
@@ -71,8 +78,15 @@ class View[S](Record, dict=True):
             if value is not None
         )
 
+    def sought(self, query: Listing) -> tuple[list[str], dict[str, UUID]]:
+        """What a query's filters look for: properties of a row, and its place in the tree."""
+        names = (*self.filters, *(ALONG if self.tree else ()))
+        given = {name: value for name in names if (value := getattr(query, name)) is not None}
+        along = {name: given.pop(name) for name in ALONG if self.tree and name in given}
+        return [_facet(name, value) for name, value in given.items()], along
 
-def facet(name: str, value: object) -> str:
+
+def _facet(name: str, value: object) -> str:
     """One searchable property of a row."""
     return f"{name}={str(value).lower() if isinstance(value, bool) else value}"
 
@@ -137,9 +151,10 @@ def reads[S](
     facets: Mapping[str, Callable[[S], Iterable[object]]] | None = None,
     shown_with: Joined | None = None,
     listed_with: Joined | None = None,
+    tree: Table[Any] | None = None,
 ) -> tuple[Question, Question, Question]:
     """The three reads every aggregate has: get, history and list."""
-    view = View(of, listing, milestones or {}, facets or {})
+    view = View(of, listing, milestones or {}, facets or {}, tree)
     one, get, thing = f"{resources}/{{{of.id_field}}}", f"get_{of.noun}", of.noun.replace("_", " ")
     told = f"List everything that happened to one {thing}, by version."
     name, doc = snake(listing.__name__), listing.__doc__ or ""

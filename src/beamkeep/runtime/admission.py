@@ -27,13 +27,11 @@ from .tokens import InvalidTokenError
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-class UnauthorizedError(Refusal):
+class UnauthorizedError(Refusal, status=403):
     """The principal may not do this here.
 
     Whoever looks after the policies of this surface can grant it.
     """
-
-    status = 403
 
 
 class Caller(Record):

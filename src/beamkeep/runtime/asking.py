@@ -3,7 +3,7 @@
 import asyncio
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +11,6 @@ import msgspec
 
 from beamkeep.kernel import (
     Answer,
-    Catalogue,
     Entries,
     Get,
     History,
@@ -33,7 +32,7 @@ from .admission import Admission, Admitted, Request
 from .codec import Codec, encode, shown
 from .cursors import Cursors
 from .parsing import MalformedRequestError, parse, parse_id
-from .session import Session, facets
+from .session import Session
 from .store import EventStore, Position, ReadModel
 
 FRESHNESS_DEADLINE = 1.0
@@ -42,11 +41,8 @@ FRESHNESS_STEP = 0.02
 POSITION_TOKEN = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
 
 
-class NotFreshYetError(Refusal):
+class NotFreshYetError(Refusal, status=503, retry_after=1):
     """The list has not yet caught up with the position asked for."""
-
-    status = 503
-    retry_after = 1
 
 
 class Found(Record):
@@ -61,16 +57,15 @@ class Asker:
 
     def __init__(
         self,
-        catalogue: Catalogue,
         admission: Admission,
         store: EventStore,
         lists: ReadModel,
         codec: Codec,
+        sessions: Callable[[], Session],
         cursors: Cursors,
     ) -> None:
         self._admission, self._store, self._lists = admission, store, lists
-        self._codec, self._cursors = codec, cursors
-        self._names = frozenset(catalogue.named)
+        self._codec, self._sessions, self._cursors = codec, sessions, cursors
 
     async def ask(self, question: Question, request: Request) -> Found:
         """Answer one question."""
@@ -83,7 +78,7 @@ class Asker:
         query = self._parse(question, request.arguments)
 
         # 4. What it is about must be there, and be theirs to see.
-        session = Session(self._store, self._lists, self._codec, self._names)
+        session = self._sessions()
         asked = _Asked(question, query, admitted, session, about)
         if question.about:
             seen = admitted.sees(admitted.opened.owner_id, question.aggregate.self_owned, about)
@@ -139,7 +134,7 @@ class Asker:
         place = self._place(asked)
         found = await self._lists.listing(
             view,
-            facets(view, page),
+            *view.sought(page),
             None if asked.admitted.scope is ObjectScope.ALL else asked.principal_id,
             UUID(place) if place else None,
             page.limit + 1,

@@ -14,7 +14,6 @@ import msgspec
 from beamkeep.kernel import (
     Call,
     Cannot,
-    Catalogue,
     Event,
     Insert,
     Operation,
@@ -35,7 +34,6 @@ from .store import (
     MovedError,
     NewEvent,
     Position,
-    ReadModel,
     Stream,
     ToRemember,
 )
@@ -44,22 +42,16 @@ ATTEMPTS = 4
 IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
-class ConcurrencyError(Refusal):
+class ConcurrencyError(Refusal, status=409):
     """Others kept changing the same thing; nothing was written. Read it again and repeat."""
 
-    status = 409
 
-
-class PreconditionFailedError(Refusal):
+class PreconditionFailedError(Refusal, status=412):
     """It is no longer at the version the request names. Read it again and decide anew."""
 
-    status = 412
 
-
-class IdempotencyConflictError(Refusal):
+class IdempotencyConflictError(Refusal, status=422):
     """The idempotency key was used for a different request. Use a new key."""
-
-    status = 422
 
 
 class Answered(Record):
@@ -79,17 +71,15 @@ class Dispatcher:
 
     def __init__(
         self,
-        catalogue: Catalogue,
         admission: Admission,
         store: EventStore,
-        lists: ReadModel,
         codec: Codec,
+        sessions: Callable[[], Session],
         clock: Callable[[], datetime],
         new_id: Callable[[], UUID],
     ) -> None:
-        self._admission, self._store, self._lists, self._codec = admission, store, lists, codec
-        self._clock, self._new_id = clock, new_id
-        self._names = frozenset(catalogue.named)
+        self._admission, self._store, self._codec = admission, store, codec
+        self._sessions, self._clock, self._new_id = sessions, clock, new_id
 
     async def execute(self, operation: Operation, request: Request) -> Answered:
         """Carry out one command, deciding again when something it rests on has moved."""
@@ -136,7 +126,7 @@ class Dispatcher:
             return Answered(opened.remembered.status, opened.remembered.result, replayed=True)
 
         # 5. Load.
-        session = Session(self._store, self._lists, self._codec, self._names)
+        session = self._sessions()
         given: list[Any] = [command]
         if not operation.genesis:
             given.insert(0, session.adopt(of, target, opened.events))

@@ -14,10 +14,8 @@ MAX_DEPTH = 64
 EXACT_INTEGER = 2**53
 
 
-class MalformedRequestError(Refusal):
+class MalformedRequestError(Refusal, status=422):
     """The request does not have the declared shape."""
-
-    status = 422
 
 
 type Arguments = Mapping[str, Any] | MalformedRequestError

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from beamkeep.kernel import Aggregate, Listing, Table, View, facet
+from beamkeep.kernel import Aggregate, Catalogue, Installation, Listing, Table
 
 from .codec import Codec
 from .store import EventStore, ReadModel, Recorded, Stream
@@ -16,10 +16,16 @@ class Session:
     """Reads for one call, remembering every version read so that the append can hold them to it."""
 
     def __init__(
-        self, store: EventStore, lists: ReadModel, codec: Codec, operation_names: frozenset[str]
+        self,
+        store: EventStore,
+        lists: ReadModel,
+        codec: Codec,
+        catalogue: Catalogue,
+        installation: Installation,
     ) -> None:
         self._store, self._lists, self._codec = store, lists, codec
-        self.operation_names = operation_names
+        self._catalogue, self.installation = catalogue, installation
+        self.operation_names = catalogue.named.keys()
         self.versions: dict[Stream, int] = {}
 
     def adopt[S](
@@ -44,17 +50,16 @@ class Session:
         found = await self._store.load([(of.name, id) for id in wanted])
         return {id: self.adopt(of, id, found.get((of.name, id), ())) for id in wanted}
 
-    async def matching(self, of: View[Any], query: Listing) -> tuple[UUID, ...]:
-        """The ids a read model finds; read their streams before deciding anything."""
-        rows = await self._lists.listing(of, facets(of, query), None, None, ALL_MATCHES)
+    async def matching(self, query: Listing) -> tuple[UUID, ...]:
+        """The ids a list finds; read their streams before deciding anything."""
+        view = next(view for view in self._catalogue.views if view.listing is type(query))
+        rows = await self._lists.listing(view, *view.sought(query), None, None, ALL_MATCHES)
         return tuple(id for id, _ in rows)
 
     async def rows[R](self, of: Table[R], **where: object) -> tuple[R, ...]:
         """The rows whose columns equal these values, or are among them where a set is given."""
         return await self._store.rows(of, where)
 
-
-def facets(view: View[Any], query: Listing) -> list[str]:
-    """What a query's filters look for."""
-    given = [(name, getattr(query, name)) for name in view.filters]
-    return [facet(name, value) for name, value in given if value is not None]
+    async def above[R](self, of: Table[R], ids: Iterable[UUID]) -> Mapping[UUID, R]:
+        """The rows of a tree with these ids and all those above them, by id."""
+        return {getattr(row, of.key[0]): row for row in await self._store.above(of, list(ids))}

@@ -164,28 +164,19 @@ class KeyTakenError(Exception):
         self.insert = insert
 
 
-class StoreUnavailableError(Refusal):
+class StoreUnavailableError(Refusal, status=503, retry_after=1):
     """The database does not answer; nothing was written."""
 
-    status = 503
-    retry_after = 1
 
-
-class OutcomeUnknownError(Refusal):
+class OutcomeUnknownError(Refusal, status=503, retry_after=1):
     """The database went away while it wrote, and whether it wrote is not known yet.
 
     Repeat the request with the same idempotency key, or read the object before trying again.
     """
 
-    status = 503
-    retry_after = 1
 
-
-class IdempotencyInFlightError(Refusal):
+class IdempotencyInFlightError(Refusal, status=409, retry_after=1):
     """The first request with this idempotency key is still being written."""
-
-    status = 409
-    retry_after = 1
 
 
 class EventStore(Protocol):
@@ -217,6 +208,10 @@ class EventStore(Protocol):
         """Rows by key, newest first."""
         ...
 
+    async def above[R](self, table: Table[R], ids: Sequence[UUID]) -> tuple[R, ...]:
+        """The rows of a tree with these ids and all those above them."""
+        ...
+
     def alone(self, name: str) -> AbstractAsyncContextManager[None]:
         """Keep every other process out of a piece of work while this one does it."""
         ...
@@ -233,6 +228,7 @@ class ReadModel(Protocol):
         self,
         view: View[Any],
         facets: Sequence[str],
+        along: Mapping[str, UUID],
         owner_id: UUID | None,
         after: UUID | None,
         limit: int,

@@ -30,11 +30,8 @@ class MalformedCredentialsError(TokenRefusal):
     challenge = "invalid_request"
 
 
-class IdentityProviderUnavailableError(Refusal):
+class IdentityProviderUnavailableError(Refusal, status=503, retry_after=2):
     """The identity provider that must vouch for this token does not answer."""
-
-    status = 503
-    retry_after = 2
 
 
 class VerifiedPrincipal(Record):

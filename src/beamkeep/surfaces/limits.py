@@ -8,57 +8,39 @@ from beamkeep.kernel import Record, Refusal
 MOST_BUCKETS = 10_000
 
 
-class BodyIncompleteError(Refusal):
+class BodyIncompleteError(Refusal, status=408):
     """The body did not arrive in time."""
 
-    status = 408
 
-
-class BodyTooLargeError(Refusal):
+class BodyTooLargeError(Refusal, status=413):
     """The body is larger than this service reads."""
 
-    status = 413
 
-
-class UrlTooLongError(Refusal):
+class UrlTooLongError(Refusal, status=414):
     """The address is longer than this service reads."""
 
-    status = 414
 
-
-class UnsupportedMediaTypeError(Refusal):
+class UnsupportedMediaTypeError(Refusal, status=415):
     """A body is sent as application/json, in UTF-8 and not compressed."""
 
-    status = 415
 
-
-class TooManyRequestsError(Refusal):
+class TooManyRequestsError(Refusal, status=429, retry_after=1):
     """Too many calls at once, or too fast. Wait and repeat."""
 
-    status = 429
-    retry_after = 1
 
-
-class HeadersTooLargeError(Refusal):
+class HeadersTooLargeError(Refusal, status=431):
     """The headers are larger than this service reads."""
 
-    status = 431
 
-
-class InternalError(Refusal):
+class InternalError(Refusal, status=500):
     """Something went wrong inside the service; the log holds it under the correlation id."""
 
-    status = 500
 
-
-class DeadlineExceededError(Refusal):
+class DeadlineExceededError(Refusal, status=503, retry_after=1):
     """The service ran out of time, and whether it wrote is not known.
 
     Repeat the request with the same idempotency key, or read the object before trying again.
     """
-
-    status = 503
-    retry_after = 1
 
 
 class Limits(Record):

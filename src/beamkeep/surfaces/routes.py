@@ -7,16 +7,12 @@ from beamkeep.kernel import Catalogue, Operation, Question, Refusal
 type Row = Operation | Question
 
 
-class RouteNotFoundError(Refusal):
+class RouteNotFoundError(Refusal, status=404):
     """There is nothing at this address. What there is stands in /openapi.json."""
 
-    status = 404
 
-
-class MethodNotAllowedError(Refusal):
+class MethodNotAllowedError(Refusal, status=405):
     """This address does not take this method."""
-
-    status = 405
 
 
 class _Level:

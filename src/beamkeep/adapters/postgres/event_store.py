@@ -13,12 +13,12 @@ from msgspec import Raw
 
 from beamkeep.kernel import (
     ActorKind,
-    Beside,
     Delete,
     Denial,
     DenialReason,
     Grant,
     Insert,
+    Lock,
     ObjectScope,
     Replace,
     Standing,
@@ -169,9 +169,17 @@ idem AS (
 WRITTEN = """
 SELECT count(*) AS n, max(position) AS position, max(transaction_id)::text::bigint AS tx FROM ins"""
 
+# A lock ends with its transaction, so that no writer that died keeps the others out.
+LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(name, 2)) FROM unnest($1::text[]) AS n (name)"
+
 RESOLVE_FOR = 4.0
 LONGEST_WRITE = 2.5
 """A little more than the time limit of a statement."""
+
+
+type Row = Insert | Replace | Delete
+type Clauses = tuple[tuple[type[Row], Table[Any], tuple[str, ...]], ...]
+"""What is written beside, by its shape: kind, table and the columns of the key."""
 
 
 class PostgresEventStore:
@@ -238,13 +246,17 @@ class PostgresEventStore:
     async def append(self, append: Append) -> Position:
         """Write all of it in one statement, unless something it rests on has moved."""
         if not append.events:
+            if append.beside:
+                # What is put in place of a row may be put there twice, should the answer be lost.
+                await self._connections.read(_rows_alone(_clauses(append)), *_rows(append))
             return BEGINNING
         try:
             position = await self._write(append)
         except LOST:
             position = await self._resolve(append)
         except asyncpg.LockNotAvailableError:
-            raise (IdempotencyInFlightError if append.remember else MovedError) from None
+            waited = append.remember and not _locks(append)
+            raise (IdempotencyInFlightError if waited else MovedError) from None
         except FULL:
             raise StoreUnavailableError from None
         self._written()
@@ -274,6 +286,11 @@ class PostgresEventStore:
             before,
             limit,
         )
+        return tuple(msgspec.convert(dict(row), table.row) for row in found)
+
+    async def above[R](self, table: Table[R], ids: Sequence[UUID]) -> tuple[R, ...]:
+        """The rows of a tree with these ids and all those above them."""
+        found = await self._connections.read(_above(table), list(ids))
         return tuple(msgspec.convert(dict(row), table.row) for row in found)
 
     @asynccontextmanager
@@ -319,10 +336,15 @@ class PostgresEventStore:
             single and append.events[0].version == 1,
             bool(append.read),
             append.remember is not None,
-            tuple((kind, alike[0].table, key) for (kind, _, key), alike in _grouped(append)),
+            _clauses(append),
         )
+        locks, arguments = _locks(append), _arguments(append)
         try:
-            rows = await self._connections.fetch(statement, *_arguments(append))
+            rows = await (
+                self._under(locks, statement, *arguments)
+                if locks
+                else self._connections.fetch(statement, *arguments)
+            )
         except asyncpg.UniqueViolationError as error:
             raise await self._taken(append, str(error.table_name)) from None
         count, position, tx = rows[0]
@@ -330,6 +352,12 @@ class PostgresEventStore:
             raise MovedError
         assert count == len(append.events), "an append is all or nothing"  # noqa: S101
         return Position(tx, position)
+
+    async def _under(self, locks: list[str], statement: str, *arguments: Any) -> list[Any]:
+        """Write while holding these names; what was read is checked in a snapshot taken since."""
+        async with self._connections.connection() as connection, connection.transaction():
+            await connection.execute(LOCK, locks)
+            return await connection.fetch(statement, *arguments)
 
     async def _taken(self, append: Append, table: str) -> Exception:
         # Whoever lost to the same request may be told of any key that both of them write.
@@ -380,7 +408,7 @@ def _statement(
     begins: bool,
     reads: bool,
     remembers: bool,
-    beside: tuple[tuple[type[Beside], Table[Any], tuple[str, ...]], ...],
+    beside: Clauses,
 ) -> str:
     """The append for decisions of one shape."""
     parameter = 14
@@ -397,15 +425,24 @@ def _statement(
         parts.append(REMEMBER.format(*range(parameter, parameter + 4)))
         parameter += 4
     for number, (kind, table, key) in enumerate(beside):
-        parts.append(f",\nb{number} AS ({_beside(kind, table, key, parameter)})")
+        written = "EXISTS (SELECT 1 FROM ins)"
+        parts.append(f",\nb{number} AS ({_beside(kind, table, key, parameter, written)})")
         parameter += 1
     return "".join([*parts, WRITTEN])
 
 
-def _beside(kind: type[Beside], table: Table[Any], key: tuple[str, ...], parameter: int) -> str:
+@cache
+def _rows_alone(beside: Clauses) -> str:
+    """What writes rows where no event is written with them."""
+    parts = [f"b{n} AS ({_beside(*clause, n, 'true')})" for n, clause in enumerate(beside, 1)]
+    return f"WITH {', '.join(parts)} SELECT 1"
+
+
+def _beside(
+    kind: type[Row], table: Table[Any], key: tuple[str, ...], parameter: int, written: str
+) -> str:
     name, columns = f"bk.{table.name}", _columns(table)
     rows = f"jsonb_populate_recordset(NULL::{name}, ${parameter}::text::jsonb)"
-    written = "EXISTS (SELECT 1 FROM ins)"
     same = " AND ".join(f"t.{column} = r.{column}" for column in key)
     if kind is Insert:
         return f"INSERT INTO {name} ({columns}) SELECT {columns} FROM {rows} WHERE {written}"  # noqa: S608
@@ -415,17 +452,29 @@ def _beside(kind: type[Beside], table: Table[Any], key: tuple[str, ...], paramet
     return f"DELETE FROM {name} AS t USING {rows} AS r WHERE {same} AND {written}"  # noqa: S608
 
 
-def _grouped(
-    append: Append,
-) -> Iterable[tuple[tuple[type[Beside], str, tuple[str, ...]], list[Beside]]]:
+def _grouped(append: Append) -> Iterable[list[Row]]:
     """What is written beside, by kind, table and key: all that is alike is one clause."""
-    groups: dict[tuple[type[Beside], str, tuple[str, ...]], list[Beside]] = {}
+    groups: dict[tuple[type[Row], str, tuple[str, ...]], list[Row]] = {}
     for part in append.beside:
-        groups.setdefault((type(part), part.table.name, _key_columns(part)), []).append(part)
-    return groups.items()
+        if not isinstance(part, Lock):
+            groups.setdefault((type(part), part.table.name, _key_columns(part)), []).append(part)
+    return groups.values()
 
 
-def _key_columns(part: Beside) -> tuple[str, ...]:
+def _clauses(append: Append) -> Clauses:
+    return tuple((type(a), a.table, _key_columns(a)) for a, *_ in _grouped(append))
+
+
+def _rows(append: Append) -> list[str]:
+    return [encode([_row(part) for part in alike]).decode() for alike in _grouped(append)]
+
+
+def _locks(append: Append) -> list[str]:
+    """The names to be held, in one order for all: then nobody waits in a circle."""
+    return sorted(part.name for part in append.beside if isinstance(part, Lock))
+
+
+def _key_columns(part: Row) -> tuple[str, ...]:
     return part.table.key[: len(part.key)] if isinstance(part, Delete) else part.table.key
 
 
@@ -454,12 +503,10 @@ def _arguments(append: Append) -> list[Any]:
         arguments += [[s[0] for s in streams], [s[1] for s in streams], list(append.read.values())]
     if kept := append.remember:
         arguments += [kept.key, kept.fingerprint, kept.status, kept.result.decode()]
-    for _, alike in _grouped(append):
-        arguments.append(encode([_row(part) for part in alike]).decode())
-    return arguments
+    return arguments + _rows(append)
 
 
-def _row(part: Beside) -> object:
+def _row(part: Row) -> object:
     if isinstance(part, Delete):
         return dict(zip(part.table.key, part.key, strict=False))
     return part.row
@@ -469,6 +516,16 @@ def _row(part: Beside) -> object:
 def _select(table: Table[Any], where: tuple[str, ...]) -> str:
     conditions = " AND ".join(f"{column} = ANY(${n})" for n, column in enumerate(where, 1))
     return f"SELECT {_columns(table)} FROM bk.{table.name} WHERE {conditions}"  # noqa: S608
+
+
+@cache
+def _above(table: Table[Any]) -> str:
+    key, parent, name = table.key[0], table.parent, f"bk.{table.name}"
+    return (
+        f"WITH RECURSIVE t AS (SELECT {_columns(table)} FROM {name} WHERE {key} = ANY($1::uuid[])"  # noqa: S608
+        f" UNION SELECT {', '.join(f'r.{c}' for c in table.row.__struct_fields__)}"
+        f" FROM t JOIN {name} r ON r.{key} = t.{parent}) SELECT {_columns(table)} FROM t"
+    )
 
 
 def _columns(table: Table[Any]) -> str:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import asyncpg
 
-from beamkeep.kernel import View
+from beamkeep.kernel import Table, View
 from beamkeep.runtime.projector import Change, Follower, TailPage
 from beamkeep.runtime.store import Position, StoreUnavailableError, Tailed
 
@@ -111,6 +111,7 @@ class PostgresLists:
         self,
         view: View[Any],
         facets: Sequence[str],
+        along: Mapping[str, UUID],
         owner_id: UUID | None,
         after: UUID | None,
         limit: int,
@@ -119,11 +120,12 @@ class PostgresLists:
         statement = _listing(
             view.name,
             bool(facets),
+            tuple(_standing(view.tree, way) for way in along),
             owner_id is not None,
             view.aggregate.self_owned,
             after is not None,
         )
-        given = [facets or None, owner_id, after, limit]
+        given = [facets or None, *along.values(), owner_id, after, limit]
         try:
             rows = await self._connections.read(statement, *(g for g in given if g is not None))
         except asyncpg.UndefinedTableError:
@@ -397,10 +399,14 @@ def _upsert(table: str) -> str:
 
 
 @cache
-def _listing(name: str, facets: bool, owner: bool, self_owned: bool, after: bool) -> str:
+def _listing(
+    name: str, facets: bool, along: tuple[str, ...], owner: bool, self_owned: bool, after: bool
+) -> str:
     conditions, n = ["true"], 0
     if facets:
         conditions.append(f"facets @> ${(n := n + 1)}::text[]")
+    for standing in along:
+        conditions += [f"id IN ({standing.format(n := n + 1)})"]
     if owner:
         owned = f"owner_id = ${(n := n + 1)}::uuid"
         conditions.append(f"({owned} OR id = ${n}::uuid)" if self_owned else owned)
@@ -409,6 +415,18 @@ def _listing(name: str, facets: bool, owner: bool, self_owned: bool, after: bool
     return (
         f"SELECT id, row::text FROM proj.{name} WHERE {' AND '.join(conditions)}"  # noqa: S608
         f" ORDER BY id LIMIT ${n + 1}"
+    )
+
+
+@cache
+def _standing(tree: Table[Any] | None, way: str) -> str:
+    """What stands below or above one row of a tree. A set: it ends even where the tree does not."""
+    assert tree is not None, "only a tree is filtered so"  # noqa: S101
+    key, parent = (tree.key[0], tree.parent) if way == "below" else (tree.parent, tree.key[0])
+    return (
+        f"WITH RECURSIVE t AS (SELECT {key} AS id FROM bk.{tree.name} WHERE {parent} = ${{}}::uuid"  # noqa: S608
+        f" UNION SELECT r.{key} FROM t JOIN bk.{tree.name} r ON r.{parent} = t.id)"
+        " SELECT id FROM t"
     )
 
 

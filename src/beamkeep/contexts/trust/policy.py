@@ -1,5 +1,6 @@
 """Policy: one allow-list for one conduit and surface. Policies add up."""
 
+from collections.abc import Set
 from typing import Annotated
 from uuid import UUID
 
@@ -165,7 +166,7 @@ class Referred(Record):
     """What a new policy refers to."""
 
     surface: Surface | None
-    operation_names: frozenset[str]
+    operation_names: Set[str]
 
 
 async def referred(command: DefinePolicy, read: Reader) -> Referred:

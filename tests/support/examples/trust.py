@@ -1,38 +1,12 @@
-"""One working example of every command and question, made with nothing but calls.
+"""Examples of access and trust."""
 
-`do(name, arguments)` makes a call on any surface and gives back the answer as JSON.
-"""
-
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 from beamkeep.contexts.trust import seeded
+from tests.support.examples.making import Do, Example, Make, given
 
 ENTRY = str(seeded.ENTRY)
-
-
-class Do(Protocol):
-    """Makes one call that must succeed, and gives back its answer, nothing for an empty one."""
-
-    async def __call__(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any: ...
-
-
-type Example = Callable[[Do], Awaitable[dict[str, Any]]]
-"""Makes the world ready for a call, and gives back the arguments of that call."""
-type Make = Callable[[Do], Awaitable[Any]]
-
-
-def given(**parts: Make | str | list[str]) -> Example:
-    """Arguments of which some, those that are functions, are made first."""
-
-    async def example(do: Do) -> dict[str, Any]:
-        return {
-            name: part if isinstance(part, str | list) else await part(do)
-            for name, part in parts.items()
-        }
-
-    return example
 
 
 async def an_actor(do: Do) -> str:

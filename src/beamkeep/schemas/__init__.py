@@ -1,0 +1,22 @@
+"""Declared schemas and the values checked against them, for every context. Pure."""
+
+from .bounds import Json, JsonObject
+from .carrying import carry, carry_settings, merge_patch
+from .declaring import declare, require_same_units
+from .lint import Finding, lint_schema
+from .nodes import Schema
+from .subset import require_subset
+
+__all__ = [
+    "Finding",
+    "Json",
+    "JsonObject",
+    "Schema",
+    "carry",
+    "carry_settings",
+    "declare",
+    "lint_schema",
+    "merge_patch",
+    "require_same_units",
+    "require_subset",
+]

@@ -1,0 +1,68 @@
+"""Carrying values: an object is checked against its declarer's schema when it is written."""
+
+from collections.abc import Mapping
+
+from beamkeep.kernel import Refusal
+
+from .bounds import MAX_LEVELS, Json, JsonObject, refused, require_bounded
+from .nodes import Schema, closed, properties
+from .validating import violation
+
+
+def carry(
+    values: object, schema: Schema | None, refusal: type[Refusal], declarer: str
+) -> JsonObject:
+    """The values, unchanged, once the schema of their declarer takes them."""
+    carried = require_bounded(values, refusal)
+    if carried and schema is None:
+        raise _undeclared(carried, refusal, declarer)
+    if carried and schema is not None and (found := violation(carried, schema)):
+        raise refused(refusal, *found)
+    return carried
+
+
+def carry_settings(
+    values: object, schemas: Mapping[str, Schema | None], refusal: type[Refusal]
+) -> JsonObject:
+    """The settings, unchanged, once the schemas of all families, by name, take their parts."""
+    carried = require_bounded(values, refusal)
+    present = {family: schema for family, schema in schemas.items() if schema is not None}
+    if carried and not present:
+        raise _undeclared(carried, refusal, "a family")
+    for family, schema in present.items():
+        part = {name: carried[name] for name in carried.keys() & properties(schema).keys()}
+        if part and (found := violation(part, schema)):
+            path, rule, why = found
+            raise refused(refusal, path, rule, f"{why}, says family {family}")
+    declared = {name for schema in present.values() for name in properties(schema)}
+    if (other := carried.keys() - declared) and all(map(closed, present.values())):
+        name = min(other)
+        why = f"no family declares `{name[:100]}`"
+        raise refused(refusal, (name,), "additionalProperties", why)
+    return carried
+
+
+def merge_patch(values: JsonObject, patch: JsonObject) -> JsonObject:
+    """The values with a merge patch of RFC 7396 applied: `null` removes, objects merge."""
+    merged = dict(values)
+    pending = [(merged, patch, 1)]
+    while pending:
+        into, changes, level = pending.pop()
+        for name, change in changes.items():
+            if change is None:
+                into.pop(name, None)
+            # Deeper than values go, nothing need be merged: whoever carries it will refuse it.
+            elif isinstance(change, dict) and level < MAX_LEVELS:
+                present: Json = into.get(name)
+                inner = dict(present) if isinstance(present, dict) else {}
+                into[name] = inner
+                pending.append((inner, change, level + 1))
+            else:
+                into[name] = change
+    return merged
+
+
+def _undeclared(values: JsonObject, refusal: type[Refusal], declarer: str) -> Refusal:
+    names = ", ".join(f"`{name}`" for name in sorted(values))
+    first = f"declare one on {declarer} first, {{}} for no constraint"
+    return refused(refusal, (), "schema", f"no schema is declared for {names}; {first}")

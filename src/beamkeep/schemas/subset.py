@@ -1,0 +1,120 @@
+"""Whether a method keeps within its capability, read off the two schemas keyword by keyword."""
+
+from decimal import Decimal
+
+from beamkeep.kernel import Record, Refusal, replace
+
+from .bounds import Json, JsonObject, Path, path_text
+from .nodes import Schema, below, closed, exact, properties, shut, unit
+from .validating import violation
+
+
+class Widening(Record):
+    """The first place where a method takes more than its capability."""
+
+    path: Path
+    keyword: str
+    rule: int
+    """The row of the table in `docs/domain/schemas.md`."""
+
+
+def require_subset(
+    method: Schema | None, capability: Schema | None, refusal: type[Refusal]
+) -> None:
+    """Refuse a method's schema that takes what its capability's schema does not."""
+    if method is None or capability is None:
+        return
+    if found := _widening(method, capability, ()):
+        place = path_text(found.path)
+        raise refusal(
+            f"At {place}: `{found.keyword}` takes more than the capability (rule {found.rule}).",
+            path=place,
+            keyword=found.keyword,
+            rule=found.rule,
+        )
+
+
+def _widening(m: JsonObject, c: JsonObject, path: Path) -> Widening | None:
+    if not c:
+        return None
+    if unit(c) is not None and unit(m) != unit(c):
+        return Widening(path, "unit", 1)
+    if "enum" in m:
+        taken = all(violation(value, c) is None for value in _list(m["enum"]))
+        return None if taken else Widening(path, "enum", 2)
+    for keyword, rule, holds in (
+        ("enum", 3, "enum" not in c),
+        ("type", 4, not path or _type_within(m.get("type"), c.get("type"))),
+        ("minimum", 5, _within(_bound(m, "inimum", 1), _bound(c, "inimum", 1))),
+        ("maximum", 6, _within(_bound(m, "aximum", -1), _bound(c, "aximum", -1))),
+        ("minLength", 7, _count_within(m, c, "minLength", 1)),
+        ("minItems", 7, _count_within(m, c, "minItems", 1)),
+        ("maxLength", 8, _count_within(m, c, "maxLength", -1)),
+        ("maxItems", 8, _count_within(m, c, "maxItems", -1)),
+        ("pattern", 9, "pattern" not in c or m.get("pattern") == c["pattern"]),
+    ):
+        if not holds:
+            return Widening(path, keyword, rule)
+    if "items" in c:
+        if "items" not in m:
+            return Widening(path, "items", 10)
+        if found := _widening(below(m["items"]), below(c["items"]), (*path, "items")):
+            return replace(found, rule=10)
+    if path and not any(map(_about_objects, (m, c))):
+        return None
+    return _wider_object(m, c, path)
+
+
+def _wider_object(m: JsonObject, c: JsonObject, path: Path) -> Widening | None:
+    own, allowed = properties(m), properties(c)
+    if closed(c) and not closed(m):
+        return Widening(path, "additionalProperties", 11)
+    for name, node in own.items():
+        step = (*path, "properties", name)
+        if closed(c) and name not in allowed:
+            return Widening(step, "properties", 12)
+        if name in allowed and (found := _widening(below(node), below(allowed[name]), step)):
+            return found
+    if not set(_list(m.get("required", []))) >= set(_list(c.get("required", []))):
+        return Widening(path, "required", 13)
+    return None
+
+
+def _about_objects(node: JsonObject) -> bool:
+    return node.get("type") == "object" or "properties" in node or shut(node)
+
+
+def _type_within(m: Json, c: Json) -> bool:
+    return c is None or m == c or (m == "integer" and c == "number")
+
+
+type _Bound = tuple[Decimal, bool] | None
+
+
+def _bound(node: JsonObject, ending: str, sign: int) -> _Bound:
+    """The tighter of the two bounds on one side, larger the tighter it is; exclusive wins a tie."""
+    given = [
+        (_signed(node[keyword], sign), exclusive)
+        for keyword, exclusive in ((f"m{ending}", False), (f"exclusiveM{ending}", True))
+        if keyword in node
+    ]
+    return max(given, default=None)
+
+
+def _within(m: _Bound, c: _Bound) -> bool:
+    return c is None or (m is not None and m >= c)
+
+
+def _count_within(m: JsonObject, c: JsonObject, keyword: str, sign: int) -> bool:
+    return keyword not in c or (
+        keyword in m and _signed(m[keyword], sign) >= _signed(c[keyword], sign)
+    )
+
+
+def _signed(number: Json, sign: int) -> Decimal:
+    # Arithmetic would round to the precision of the context; copying never does.
+    return exact(number) if sign > 0 else exact(number).copy_negate()
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,50 @@
+"""Whether a code is a unit of its system, really parsed or looked up, never converted."""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+
+@lru_cache(maxsize=4096)
+def is_code(system: str, code: str) -> bool:
+    """Whether the system knows the code; the code has at most 100 characters."""
+    # A control character would end the text early in the C library, a blank around it would make
+    # two codes of one unit.
+    return code.isprintable() and code == code.strip() and SYSTEMS[system](code)
+
+
+def _udunits(code: str) -> bool:
+    import cf_units  # noqa: PLC0415  # takes a third of a second, and few processes declare units
+
+    try:
+        with cf_units.suppress_errors():
+            unit = cf_units.Unit(code)
+    except ValueError:
+        return False
+    # The library also reads "unknown", and rewrites some texts before it parses them.
+    return unit.is_udunits() and unit.origin == code
+
+
+def _ucum(code: str) -> bool:
+    from .ucum import is_ucum  # noqa: PLC0415
+
+    return is_ucum(code)
+
+
+def _qudt(code: str) -> bool:
+    from .qudt import UNITS  # noqa: PLC0415
+
+    return code in UNITS
+
+
+def _iec61360(code: str) -> bool:
+    from .iec61360 import is_iec61360  # noqa: PLC0415
+
+    return is_iec61360(code)
+
+
+SYSTEMS: Mapping[str, Callable[[str], bool]] = {
+    "udunits": _udunits,
+    "ucum": _ucum,
+    "qudt": _qudt,
+    "iec61360": _iec61360,
+}

@@ -1,0 +1,290 @@
+"""Process variables of a real IOC, over real Channel Access."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterator
+from contextlib import aclosing, asynccontextmanager
+from itertools import cycle, islice
+from pathlib import Path
+
+import aioca
+import pytest
+from tests.support.ioc import Ioc, IocRecord, Network, loopback_network
+
+from beamkeep.adapters.epics import EpicsSignals
+from beamkeep.workers.signals import Reading
+
+pytestmark = pytest.mark.anyio
+
+SILENCE = 6.0
+PERMIT, HUTCH, CURRENT, TURNS = "PSS:PERMIT", "PSS:HUTCH", "SR:CURRENT", "SR:TURNS"
+RECORDS = (
+    IocRecord(PERMIT, "boolOut", 0, ("Denied", "Granted")),
+    IocRecord(HUTCH, "mbbIn", 1, ("Open", "Searched", "Locked")),
+    IocRecord(CURRENT, "aOut", 0.5),
+    IocRecord(TURNS, "longOut", 7),
+    IocRecord("SR:UNLABELLED", "boolOut", 0),
+)
+DENIED, GRANTED = Reading(PERMIT, "Denied", "Denied"), Reading(PERMIT, "Granted", "Granted")
+
+
+@pytest.fixture(scope="session")
+def network() -> Iterator[Network]:
+    """libca reads its environment once in a process, so there is one network for all tests."""
+    with loopback_network(servers=2) as network, pytest.MonkeyPatch.context() as patch:
+        for name, value in network.environment.items():
+            patch.setenv(name, value)
+        yield network
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_process_is_left(network: Network) -> Iterator[None]:
+    before = children()
+    yield
+    assert children() == before
+
+
+@pytest.fixture(scope="module")
+def shared(network: Network) -> Iterator[Ioc]:
+    with Ioc(network.ports[0], *RECORDS) as ioc:
+        yield ioc
+
+
+@pytest.fixture
+def ioc(shared: Ioc) -> Ioc:
+    shared.access(PERMIT, "DEFAULT")
+    shared.alarm(PERMIT, "NO")
+    for each in RECORDS:
+        shared.put(each.name, each.initial)
+    return shared
+
+
+@pytest.fixture(autouse=True)
+async def no_channel_outlives_the_loop() -> AsyncIterator[None]:
+    yield
+    aioca.purge_channel_caches()
+
+
+class Listener:
+    """Takes readings one by one, and does not wait for ever."""
+
+    def __init__(self, readings: AsyncGenerator[Reading]) -> None:
+        self._readings = readings
+
+    async def next(self, seconds: float = 10) -> Reading:
+        async with asyncio.timeout(seconds):
+            return await anext(self._readings)
+
+    async def several(self, count: int) -> list[Reading]:
+        return [await self.next() for _ in range(count)]
+
+
+@asynccontextmanager
+async def listening(
+    signals: Collection[str], connect_timeout: float = 10
+) -> AsyncGenerator[Listener]:
+    source = EpicsSignals(connect_timeout=connect_timeout, silence_seconds=SILENCE)
+    async with aclosing(source.readings(signals)) as readings:
+        yield Listener(readings)
+
+
+def children() -> set[str]:
+    """The processes this one started and that are still there, dead ones included."""
+    return {
+        pid
+        for task in Path("/proc/self/task").iterdir()
+        for pid in (task / "children").read_text().split()
+    }
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+def followers(signal: str) -> int:
+    return sum(each.subscriber_count for each in aioca.get_channel_infos() if each.name == signal)
+
+
+async def test_fifty_flips_are_fifty_readings_in_order(ioc: Ioc) -> None:
+    async with listening([PERMIT]) as listener:
+        assert await listener.next() == DENIED
+        ioc.put(PERMIT, *islice(cycle([1, 0]), 50))
+        assert await listener.several(50) == [GRANTED, DENIED] * 25
+        ioc.alarm(PERMIT, "MINOR", "SOFT")
+        assert await listener.next() == Reading(PERMIT, "Denied", "alarm MINOR (SOFT)")
+
+
+async def test_an_invalid_alarm_takes_the_value_away_and_its_end_gives_it_back(ioc: Ioc) -> None:
+    async with listening([PERMIT]) as listener:
+        assert await listener.next() == DENIED
+        ioc.alarm(PERMIT, "INVALID", "LINK")
+        assert await listener.next() == Reading(PERMIT, None, "alarm INVALID (LINK)")
+        ioc.put(PERMIT, 1)
+        assert await listener.next() == Reading(PERMIT, None, "alarm INVALID (LINK)")
+        ioc.alarm(PERMIT, "MAJOR", "STATE")
+        assert await listener.next() == Reading(PERMIT, "Granted", "alarm MAJOR (STATE)")
+        ioc.alarm(PERMIT, "NO")
+        assert await listener.next() == GRANTED
+
+
+async def test_a_signal_in_invalid_alarm_has_no_value_from_the_start(ioc: Ioc) -> None:
+    ioc.alarm(PERMIT, "INVALID", "COMM")
+    async with listening([PERMIT]) as listener:
+        assert await listener.next() == Reading(PERMIT, None, "alarm INVALID (COMM)")
+
+
+async def test_a_state_is_read_as_its_label(ioc: Ioc) -> None:
+    async with listening([HUTCH]) as listener:
+        assert await listener.next() == Reading(HUTCH, "Searched", "Searched")
+        ioc.put(HUTCH, 2)
+        assert await listener.next() == Reading(HUTCH, "Locked", "Locked")
+
+
+async def test_a_state_without_a_label_is_no_value(ioc: Ioc) -> None:
+    async with listening(["SR:UNLABELLED"]) as listener:
+        assert (await listener.next()).value is None
+
+
+async def test_a_number_is_read_as_plain_text(ioc: Ioc) -> None:
+    async with listening([TURNS]) as listener:
+        assert (await listener.next()).value == "7"
+    async with listening([CURRENT]) as listener:
+        assert (await listener.next()).value == "0.5"
+        ioc.put(CURRENT, 1.0, 300.0, -2.5e-7, float("inf"))
+        read = [each.value for each in await listener.several(4)]
+        assert read == ["1", "300", "-0.00000025", None]
+
+
+async def test_every_signal_is_read_at_first_and_once_however_often_it_is_named(ioc: Ioc) -> None:
+    async with listening([PERMIT, TURNS, PERMIT]) as listener:
+        assert {each.signal for each in await listener.several(2)} == {PERMIT, TURNS}
+        ioc.put(TURNS, 8)
+        assert await listener.next() == Reading(TURNS, "8", "8")
+
+
+async def test_a_signal_nobody_serves_is_not_connected(ioc: Ioc) -> None:
+    async with listening(["PSS:NOBODY", PERMIT], connect_timeout=0.5) as listener:
+        assert await listener.next() == DENIED
+        assert await listener.next() == Reading("PSS:NOBODY", None, "not connected")
+
+
+async def test_a_signal_that_may_no_longer_be_read_has_no_value_until_it_may(ioc: Ioc) -> None:
+    async with listening([PERMIT]) as listener:
+        assert await listener.next() == DENIED
+        ioc.access(PERMIT, "HIDDEN")
+        assert await listener.next() == Reading(PERMIT, None, "not readable")
+        ioc.access(PERMIT, "DEFAULT")
+        while (reading := await listener.next()).value is None:
+            pass
+        assert reading == DENIED
+
+
+async def test_nothing_is_followed_once_the_readings_are_closed(ioc: Ioc) -> None:
+    async with listening([PERMIT]) as listener:
+        await listener.next()
+        assert followers(PERMIT) == 1
+    assert followers(PERMIT) == 0
+
+
+async def test_nothing_is_followed_once_the_listener_is_cancelled(ioc: Ioc) -> None:
+    async def listen() -> None:
+        async with listening([PERMIT]) as listener:
+            while True:
+                await listener.next()
+
+    task = asyncio.create_task(listen())
+    await until(lambda: followers(PERMIT) == 1)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert followers(PERMIT) == 0
+
+
+async def test_a_silence_shorter_than_an_echo_cannot_be_noticed() -> None:
+    with pytest.raises(ValueError, match="more than 5 seconds"):
+        EpicsSignals(silence_seconds=5.0)
+
+
+async def test_a_killed_ioc_is_noticed_at_once_and_only_its_own_signals_are_lost(
+    ioc: Ioc, network: Network
+) -> None:
+    other = IocRecord("OTHER:PERMIT", "boolOut", 1, ("Denied", "Granted"))
+    with Ioc(network.ports[1], other) as doomed:
+        async with listening([PERMIT, other.name]) as listener:
+            assert {each.value for each in await listener.several(2)} == {"Denied", "Granted"}
+            doomed.kill()
+            assert await listener.next(1) == Reading(other.name, None, "not connected")
+            ioc.put(PERMIT, 1)
+            assert await listener.next() == GRANTED
+
+
+@pytest.mark.faults
+async def test_a_signal_that_appears_late_or_again_is_read_without_asking_anew(
+    network: Network,
+) -> None:
+    late = IocRecord("LATE:PERMIT", "boolOut", 1, ("Denied", "Granted"))
+    async with listening([late.name], connect_timeout=0.2) as listener:
+        assert await listener.next() == Reading(late.name, None, "not connected")
+        with Ioc(network.ports[1], late) as ioc:
+            assert await listener.next() == Reading(late.name, "Granted", "Granted")
+            ioc.kill()
+            assert await listener.next(1) == Reading(late.name, None, "not connected")
+            ioc.start()
+            # libca begins to search for what it lost only every ten seconds.
+            assert await listener.next(15) == Reading(late.name, "Granted", "Granted")
+            ioc.put(late.name, 0, 1)
+            read = [each.value for each in await listener.several(2)]
+            assert read == ["Denied", "Granted"]
+
+
+@pytest.mark.faults
+async def test_a_signal_lost_and_found_while_we_were_busy_is_read_as_it_is_now(
+    network: Network,
+) -> None:
+    before = IocRecord("BUSY:PERMIT", "longOut", 1)
+    after = IocRecord("BUSY:PERMIT", "boolOut", 1, ("Denied", "Granted"))
+    async with listening([before.name]) as listener:
+        with Ioc(network.ports[1], before) as ioc:
+            assert (await listener.next()).value == "1"
+            ioc.kill()
+        with Ioc(network.ports[1], after):
+            deadline = time.monotonic() + 15
+            while not is_connected(network.ports[1]):
+                assert time.monotonic() < deadline
+                time.sleep(0.2)
+            while (reading := await listener.next(2)).value != "Granted":
+                pass
+            assert reading == Reading(before.name, "Granted", "Granted")
+            with pytest.raises(TimeoutError):
+                await listener.next(0.5)
+
+
+@pytest.mark.faults
+async def test_a_frozen_ioc_is_noticed_within_the_silence_and_read_again_once_it_goes_on(
+    network: Network,
+) -> None:
+    record = IocRecord("FROZEN:PERMIT", "boolOut", 1, ("Denied", "Granted"))
+    with Ioc(network.ports[1], record) as ioc:
+        async with listening([record.name]) as listener:
+            granted = Reading(record.name, "Granted", "Granted")
+            assert await listener.next() == granted
+            ioc.freeze()
+            # A second more for the machine that runs the tests.
+            lost = await listener.next(SILENCE + 1)
+            assert lost == Reading(record.name, None, "not connected")
+            ioc.thaw()
+            assert await listener.next() == granted
+            ioc.put(record.name, 0)
+            assert (await listener.next()).value == "Denied"
+
+
+def is_connected(port: int) -> bool:
+    """Whether somebody has a connection to this port of ours."""
+    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    here, established = f":{port:04X}", "01"
+    return any(
+        fields[1].endswith(here) and fields[3] == established
+        for fields in (line.split() for line in lines)
+    )

@@ -1,0 +1,27 @@
+"""What examples are made with: `do(name, arguments)` makes a call on any surface."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+
+class Do(Protocol):
+    """Makes one call that must succeed, and gives back its answer, nothing for an empty one."""
+
+    async def __call__(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any: ...
+
+
+type Example = Callable[[Do], Awaitable[dict[str, Any]]]
+"""Makes the world ready for a call, and gives back the arguments of that call."""
+type Make = Callable[[Do], Awaitable[Any]]
+
+
+def given(**parts: Make | str | list[str]) -> Example:
+    """Arguments of which some, those that are functions, are made first."""
+
+    async def example(do: Do) -> dict[str, Any]:
+        return {
+            name: part if isinstance(part, str | list) else await part(do)
+            for name, part in parts.items()
+        }
+
+    return example

@@ -1,0 +1,4 @@
+class AugmentedValue:
+    ok: bool
+    severity: int
+    status: int

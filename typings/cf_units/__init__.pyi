@@ -1,0 +1,9 @@
+# The part of cf-units that Beamkeep uses; the package itself ships no types.
+from contextlib import AbstractContextManager
+
+class Unit:
+    origin: str
+    def __init__(self, unit: str) -> None: ...
+    def is_udunits(self) -> bool: ...
+
+def suppress_errors() -> AbstractContextManager[None]: ...
