@@ -1,4 +1,4 @@
-"""A running service to try: its own database, an administrator with a real token, and a visit."""
+"""A running service to try: a beamline, a visit, and an administrator with a real token."""
 
 import argparse
 import json
@@ -105,7 +105,10 @@ def running(folder: Path) -> Generator[Demo]:
 
 
 def seed(demo: Demo) -> str:
-    """A beamline's console, a visitor who may use it, and her visit; answers the visit's id."""
+    """A beamline, its console, a visitor who may use it, and her visit; answers the visit's id."""
+    beamkeep = [sys.executable, "-m", "beamkeep", "import", "yaml", "demo/beamline.yaml", "--apply"]
+    environment = {**os.environ, **demo.environment}
+    subprocess.run(beamkeep, cwd=ROOT, env=environment, check=True, capture_output=True)
     entry = str(seeded.ENTRY)
     console = {"name": "Tomography console", "kind": SurfaceKind.HTTP, "conduit_id": entry}
     surface_id = demo.do("/surfaces", console).json()["surface_id"]

@@ -18,8 +18,10 @@ from mcp.client.streamable_http import streamable_http_client
 
 TABLE = Path(__file__).with_name("catalogue.md")
 ROW = re.compile(r"\| (\w+) \| `(\w+) (/\S+)` \| \w+ \| \w+ \| (\w+) \| (\d+) \|")
-RUNNING = frozenset({"catalogue", "check", "mcp-stdio", "migrate", "rebuild", "serve", "work"})
-"""Verbs of the command line that run the service instead of calling it."""
+RUNNING = frozenset(
+    {"catalogue", "check", "import", "mcp-stdio", "migrate", "rebuild", "serve", "work"}
+)
+"""Verbs of the command line that are more or less than one call."""
 
 
 class Row(NamedTuple):
@@ -69,7 +71,7 @@ def verbs() -> list[str]:
     shown = subprocess.run(
         command, check=True, capture_output=True, text=True, env={**os.environ, "COLUMNS": "200"}
     ).stdout
-    listed = re.findall(r"^  ([a-z][a-z-]*)  ", shown.partition("Commands:")[2], re.MULTILINE)
+    listed = re.findall(r"^  ([a-z][a-z-]*)(?:  |$)", shown.partition("Commands:")[2], re.MULTILINE)
     return [verb.replace("-", "_") for verb in listed if verb not in RUNNING]
 
 

@@ -48,21 +48,20 @@ def serve() -> None:
 @click.command()
 @click.option("--shards", help="Only these parts of the log, like 0,1,2; all of them by default.")
 def work(shards: str | None) -> None:
-    """Keep the lists in step with the events until told to stop."""
-    from beamkeep.adapters.postgres.fence import require_fit
+    """Keep the lists in step with the events, watch and observe, until told to stop."""
     from beamkeep.app import Deployment
 
     settings = _settings()
     wanted = [int(shard) for shard in shards.split(",")] if shards else None
 
     async def run() -> None:
-        await require_fit(settings.database_url.get_secret_value())
         deployment = Deployment(settings)
+        service = await deployment.service()
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, deployment.stop.set)
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(deployment.project(wanted))
-            tasks.create_task(deployment.keep_house())
+            for piece in deployment.work(service, wanted):
+                tasks.create_task(piece)
         await deployment.close()
 
     _run(run())
@@ -186,11 +185,12 @@ def _run[T](work: Coroutine[Any, Any, T]) -> T:
     import uvloop
 
     from beamkeep.adapters.postgres.fence import UnfitDatabaseError
+    from beamkeep.app import MissingExtraError
     from beamkeep.contexts.trust.bootstrap import AdministratorUnusableError
 
     try:
         return uvloop.run(work)
-    except* (UnfitDatabaseError, AdministratorUnusableError) as unfit:
+    except* (UnfitDatabaseError, AdministratorUnusableError, MissingExtraError) as unfit:
         for error in unfit.exceptions:
             click.echo(str(error), err=True)
     sys.exit(78)

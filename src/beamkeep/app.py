@@ -2,10 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 import asyncpg
@@ -23,10 +24,10 @@ from beamkeep.adapters.identity_providers import IdentityProviders
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.fence import require_fit
+from beamkeep.adapters.postgres.lease import Lease
 from beamkeep.adapters.postgres.projections import (
     PostgresLists,
     PostgresProjections,
-    ShardLease,
     shards,
 )
 from beamkeep.contexts import CATALOGUE
@@ -52,12 +53,16 @@ from beamkeep.surfaces.limits import Limits
 from beamkeep.surfaces.mcp import http_app
 from beamkeep.surfaces.rest import application
 from beamkeep.telemetry import Telemetry
+from beamkeep.workers.observing import Observer
+from beamkeep.workers.reporting import Monitor
+from beamkeep.workers.signals import SignalSource
+from beamkeep.workers.staleness import StalenessWatch
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 IDLE = {"idle_in_transaction_session_timeout": "5000"}
 BLOCKED_AFTER = 2.0
-HOUSEKEEPING_EVERY = 5.0
+HOUSEKEEPING_EVERY, LOOK_EVERY, LEASE_EVERY = 5.0, 10.0, 2.0
 
 
 def compose(
@@ -77,6 +82,7 @@ def compose(
     return Service(
         catalogue,
         admission,
+        sessions,
         Dispatcher(admission, store, codec, sessions, clock, new_id),
         Asker(admission, store, lists, codec, sessions, Cursors(cursor_key)),
     )
@@ -114,41 +120,95 @@ class Deployment:
         await require_fit(settings.database_url.get_secret_value())
         if settings.project_in_serve:
             await self.projections.arrange(CATALOGUE.views, self.shards)
+        here = installation(settings)
         sown = await prepare(
             self.store,
             self.lists,
             first_administrator(settings),
             not settings.require_authenticated_principal,
+            installation=here,
         )
         if sown:
             log.info("deployment prepared", sown=sown)
-        return compose(self.store, self.lists, await self.store.cursor_key())
+        cursor_key = await self.store.cursor_key()
+        return compose(self.store, self.lists, cursor_key, installation=here)
 
     async def project(self, wanted: Sequence[int] | None = None) -> None:
         """Keep the lists, until told to stop."""
         await self.projections.arrange(CATALOGUE.views, self.shards)
         codec = Codec(CATALOGUE.aggregates.values())
         projector = Projector(CATALOGUE.views, codec, self.projections)
-        lease = ShardLease(self._projector_url, wanted or self.shards)
+        lease = Lease(self._projector_url, "shard", wanted or self.shards)
         try:
             await projector.run(lease, self.wake, self.stop)
         finally:
             await lease.close()
 
+    def work(
+        self, service: Service, wanted: Sequence[int] | None = None
+    ) -> list[Coroutine[Any, Any, None]]:
+        """All that is done beside answering calls, each piece until told to stop."""
+        monitor = Monitor(service, uuid7)
+        stale_after = timedelta(seconds=self.settings.enclosure_stale_after_seconds)
+        watch = StalenessWatch(monitor, service.sessions, stale_after, now)
+        return [
+            self.project(wanted),
+            self._regularly(HOUSEKEEPING_EVERY, self.keep_house),
+            self._regularly(LOOK_EVERY, watch.look),
+            self.observe(monitor),
+        ]
+
     async def keep_house(self) -> None:
-        """Measure the lists' lag and drop old answers, until told to stop."""
+        """Measure the lists' lag and drop old answers."""
+        for name, seconds in (await self.projections.lag()).items():
+            self.telemetry.projection_lag.labels(name).set(seconds)
+        self.telemetry.projection_blocked_by.clear()
+        for pid, database, age in await self.projections.blocked_by(BLOCKED_AFTER):
+            self.telemetry.projection_blocked_by.labels(str(pid), database).set(age)
+        await self.store.forget_answers(self.settings.idempotency_ttl_hours)
+
+    async def observe(self, monitor: Monitor) -> None:
+        """Follow the signals the settings name, while no other worker does, until told to stop."""
+        settings = self.settings
+        signals = [*settings.observed_enclosures, *settings.observed_supplies]
+        if not signals:
+            return
+        source = control_system(settings)
+        observed = [signal.observed() for signal in signals]
+        lease = Lease(settings.database_url.get_secret_value(), "observer", [0])
+        following: asyncio.Task[None] | None = None
+
+        async def follow_if_held() -> None:
+            nonlocal following
+            held = False
+            try:
+                held = bool(await lease())
+            finally:
+                # Whoever does not know that it holds the lease does not follow.
+                if following and not held:
+                    following.cancel()
+                    following = None
+            if held and following is None:
+                observer = Observer(monitor, source, observed, settings.observer_repeat_seconds)
+                following = asyncio.create_task(observer.run())
+
+        try:
+            await self._regularly(LEASE_EVERY, follow_if_held)
+        finally:
+            if following:
+                following.cancel()
+                await asyncio.wait([following])
+            await lease.close()
+
+    async def _regularly(self, seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+        """Do a piece of work again and again until told to stop, whether or not it succeeds."""
         while not self.stop.is_set():
             try:
-                for name, seconds in (await self.projections.lag()).items():
-                    self.telemetry.projection_lag.labels(name).set(seconds)
-                self.telemetry.projection_blocked_by.clear()
-                for pid, database, age in await self.projections.blocked_by(BLOCKED_AFTER):
-                    self.telemetry.projection_blocked_by.labels(str(pid), database).set(age)
-                await self.store.forget_answers(self.settings.idempotency_ttl_hours)
+                await work()
             except Exception:
-                log.exception("housekeeping failed")
+                log.exception("regular work failed", work=work.__name__)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self.stop.wait(), HOUSEKEEPING_EVERY)
+                await asyncio.wait_for(self.stop.wait(), seconds)
 
     async def ready(self) -> str | None:
         """What keeps the service from answering, in words; nothing when nothing does."""
@@ -163,6 +223,25 @@ class Deployment:
         await self._commands.close()
         await self._listing.close()
         await self._projecting.close()
+
+
+def control_system(settings: Settings) -> SignalSource:
+    """Whatever tells of the signals the settings name."""
+    try:
+        from beamkeep.adapters.epics import EpicsSignals  # noqa: PLC0415
+    except ImportError:
+        raise MissingExtraError("Signals are observed: install beamkeep[epics].") from None
+    return EpicsSignals(silence_seconds=settings.observer_silence_seconds)
+
+
+class MissingExtraError(Exception):
+    """The settings ask for something that is not installed."""
+
+
+def installation(settings: Settings) -> Installation:
+    """What rules and reads may know of the deployment."""
+    page = settings.asset_landing_page_template or "{base_url}/assets/{asset_id}"
+    return Installation(settings.self_facility_code, page.replace("{base_url}", settings.base_url))
 
 
 def first_administrator(settings: Settings) -> Administrator | None:
@@ -202,8 +281,8 @@ async def web(settings: Settings) -> AsyncGenerator[ASGIApp]:
             telemetry=deployment.telemetry,
         )
         if settings.project_in_serve:
-            tasks.create_task(deployment.project())
-            tasks.create_task(deployment.keep_house())
+            for work in deployment.work(service):
+                tasks.create_task(work)
         yield application(
             service,
             edge,

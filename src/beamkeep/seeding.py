@@ -8,11 +8,13 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import SYSTEM
+from beamkeep.contexts.federation.facility import own_site
 from beamkeep.contexts.trust import bootstrap
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.kernel import (
     CLAIMS,
     ActorKind,
+    Advice,
     Call,
     Catalogue,
     Claim,
@@ -60,7 +62,7 @@ async def sow(
             Append(
                 events=[codec.encode(event, 1, new_id()) for event in events],
                 read={},
-                beside=[p for p in seed.outcome if not isinstance(p, Event)] + remember,
+                beside=[p for p in seed.outcome if not isinstance(p, Event | Advice)] + remember,
                 remember=None,
                 command_name=COMMAND_NAME,
                 principal_id=principal_id,
@@ -99,9 +101,10 @@ async def prepare(
         seeds = [Seed(key, outcome) for key, outcome in bootstrap.foundations(call)]
         if open_for_development:
             seeds += [Seed(key, outcome) for key, outcome in bootstrap.developer(call)]
+        session = Session(store, lists, codec, catalogue, installation)
+        seeds += [Seed(None, outcome) for outcome in await own_site(call(None), session)]
         sown = await sow(seeds, store, codec, SYSTEM, new_id)
         if first_administrator:
-            session = Session(store, lists, codec, catalogue, installation)
             outcomes = await bootstrap.administrator(first_administrator, call, session)
             seeds = [Seed(None, outcome) for outcome in outcomes]
             sown += await sow(seeds, store, codec, SYSTEM, new_id)

@@ -3,11 +3,13 @@
 from typing import Annotated, Literal, Self
 from uuid import UUID
 
-from annotated_types import Ge, Le
-from pydantic import SecretStr, model_validator
+from annotated_types import Ge, Gt, Le
+from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from beamkeep.adapters.identity_providers import IdentityProvider
+from beamkeep.contexts.federation.facility import CODE
+from beamkeep.workers.observing import EnclosureSignal, SupplySignal
 
 
 class Settings(BaseSettings):
@@ -36,6 +38,11 @@ class Settings(BaseSettings):
     """The port `serve` listens on."""
     base_url: str = "http://127.0.0.1:8000"
     """How clients reach the service; also the resource that tokens must be meant for."""
+    self_facility_code: Annotated[str, Field(pattern=CODE)] = "local"
+    """The code of the deployment's own site, which every other deployment knows it by."""
+    asset_landing_page_template: Annotated[str, Field(pattern=r"\{asset_id\}")] | None = None
+    """The address of an asset's page in instrument records; {base_url} and {asset_id} are filled
+    in. BASE_URL/assets/{asset_id} without it."""
 
     require_authenticated_principal: bool = True
     """Whether every call needs a token. False lets anyone in as Developer."""
@@ -64,9 +71,20 @@ class Settings(BaseSettings):
     idempotency_ttl_hours: Annotated[int, Ge(1), Le(24 * 365)] = 24
     """How long an answer is kept for its idempotency key."""
     project_in_serve: bool = True
-    """Whether `serve` keeps the lists too; false where `work` does."""
+    """Whether `serve` also does all that `work` does: keeps the lists, watches and observes."""
     projection_shards: Literal[1, 16] = 1
     """Into how many parts the log is divided to be followed; 16 lets 16 workers share it."""
+
+    enclosure_stale_after_seconds: Annotated[float, Ge(1)] = 60.0
+    """How long an enclosure's monitor may be silent before its permit is `Unknown`."""
+    observed_enclosures: tuple[EnclosureSignal, ...] = ()
+    """Which signals of the control system tell the permits of enclosures, as JSON."""
+    observed_supplies: tuple[SupplySignal, ...] = ()
+    """Which signals of the control system tell of supplies, as JSON."""
+    observer_repeat_seconds: Annotated[float, Ge(0.1)] = 20.0
+    """How often an unchanged permit is reported again, so that it is not taken for stale."""
+    observer_silence_seconds: Annotated[float, Gt(5)] = 15.0
+    """How long the control system may be silent before its signals count as lost."""
 
     body_bytes: Annotated[int, Ge(1024)] = 1024 * 1024
     """The largest request body."""

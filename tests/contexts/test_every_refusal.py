@@ -4,13 +4,28 @@ import pkgutil
 
 import pytest
 from tests.contexts.access import test_actor
+from tests.contexts.enclosure import test_enclosure
+from tests.contexts.equipment import test_asset, test_family, test_frame, test_model, test_mount
+from tests.contexts.federation import test_facility
+from tests.contexts.supply import test_supply
 from tests.contexts.trust import test_conduit, test_policy, test_surface, test_visit, test_zone
 from tests.support.spec import REACHED, run_sentences
 
 from beamkeep import contexts
 from beamkeep.kernel import Operation
 
-SENTENCES = (test_actor, test_zone, test_conduit, test_surface, test_policy, test_visit)
+SENTENCES = (
+    test_actor,
+    test_zone,
+    test_conduit,
+    test_surface,
+    test_policy,
+    test_visit,
+    test_facility,
+    test_enclosure,
+    test_supply,
+    *(test_family, test_model, test_asset, test_frame, test_mount),
+)
 
 
 @pytest.fixture(scope="module")
@@ -31,4 +46,4 @@ def test_every_outcome_of_an_operation_has_a_test(
 
 def test_every_context_is_listed():
     found = {module.name for module in pkgutil.iter_modules(contexts.__path__)}
-    assert found == {"access", "trust"}
+    assert found == {"access", "trust", "federation", "enclosure", "equipment", "supply"}

@@ -55,6 +55,16 @@ def test_all_allowed_states_are_told_in_alphabetical_order():
         DOOR.require(Door.CLOSED, Shut)
 
 
+class PorterCannotOpenError(Cannot):
+    """The porter cannot open the door."""
+
+
+def test_another_command_that_makes_the_move_is_refused_in_its_own_words():
+    DOOR.require(Door.CLOSED, Opened, told=PorterCannotOpenError)
+    with pytest.raises(PorterCannotOpenError, match=r"is Locked; it must be Closed\.$"):
+        DOOR.require(Door.LOCKED, Opened, told=PorterCannotOpenError)
+
+
 def test_an_event_leads_where_the_table_says():
     assert DOOR.after(Opened(NOW)) is Door.OPEN
     assert DOOR.after(Shut(NOW)) is Door.CLOSED

@@ -72,6 +72,14 @@ def test_everything_between_the_contexts_and_the_outside_stays_small():
 def test_the_aggregates_are_found():
     assert [named(path) for path in AGGREGATES] == [
         "contexts/access/actor.py",
+        "contexts/enclosure/enclosure.py",
+        "contexts/equipment/asset.py",
+        "contexts/equipment/family.py",
+        "contexts/equipment/frame.py",
+        "contexts/equipment/model.py",
+        "contexts/equipment/mount.py",
+        "contexts/federation/facility.py",
+        "contexts/supply/supply.py",
         "contexts/trust/conduit.py",
         "contexts/trust/policy.py",
         "contexts/trust/surface.py",

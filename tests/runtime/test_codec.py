@@ -10,23 +10,36 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.equipment.placement import Placement
 from beamkeep.kernel import Aggregate, Event, NotFound, Record, Upcast
 from beamkeep.kernel.values import FreeText
 from beamkeep.runtime.codec import BrokenStreamError, Codec, encode
 from beamkeep.runtime.store import Recorded
+from beamkeep.schemas import JsonObject, Schema
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 ID, EVENT_ID = UUID(int=1), UUID(int=2)
 
 ZONES = st.integers(-14 * 60, 14 * 60).map(lambda m: timezone(timedelta(minutes=m)))
 TIMES = st.datetimes(datetime(1, 1, 3), datetime(9999, 12, 29), timezones=ZONES)  # noqa: DTZ001
+SCALARS = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text()
+JSON = st.recursive(SCALARS, lambda held: st.lists(held) | st.dictionaries(st.text(), held))
+OBJECTS = st.dictionaries(st.text(), JSON)
 
 
 def events_of(kind: type[Event]) -> st.SearchStrategy[Event]:
     hints = get_type_hints(kind)
     of_time = {name: TIMES for name, hint in hints.items() if hint is datetime}
     of_text = {name: st.text() for name, hint in hints.items() if hint is FreeText}
-    return st.builds(kind, **of_time | of_text)
+    of_schema = {name: st.none() | OBJECTS for name, hint in hints.items() if hint == Schema | None}
+    of_json = {name: OBJECTS for name, hint in hints.items() if hint == JsonObject}
+    return st.builds(kind, **of_time | of_text | of_schema | of_json)
+
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+st.register_type_strategy(
+    Placement, st.builds(Placement, st.uuids(), FINITE, FINITE, FINITE, FINITE, FINITE, FINITE)
+)
 
 
 KINDS = list(CATALOGUE.streams)
@@ -60,10 +73,55 @@ def test_the_names_on_record():
         "ActorProfileForgotten",
         "ActorProfileUpdated",
         "ActorRegistered",
+        "AssetActivated",
+        "AssetAlternateIdentifierAdded",
+        "AssetAlternateIdentifierRemoved",
+        "AssetDecommissioned",
+        "AssetDegraded",
+        "AssetExternalIdAssigned",
+        "AssetFamilyAdded",
+        "AssetFamilyRemoved",
+        "AssetFaulted",
+        "AssetInstalledInMount",
+        "AssetLocated",
+        "AssetMaintenanceEntered",
+        "AssetMaintenanceExited",
+        "AssetRegistered",
+        "AssetRelocated",
+        "AssetRenamed",
+        "AssetRestored",
+        "AssetSettingsUpdated",
+        "AssetUninstalledFromMount",
         "ConduitDefined",
+        "EnclosureDecommissioned",
+        "EnclosurePermitObserved",
+        "EnclosureRegistered",
+        "FacilityDecommissioned",
+        "FacilityRegistered",
+        "FamilyDefined",
+        "FamilyDeprecated",
+        "FamilyVersioned",
+        "FrameDecommissioned",
+        "FramePlacementUpdated",
+        "FrameRegistered",
+        "ModelDefined",
+        "ModelDeprecated",
+        "ModelVersioned",
+        "MountAssetInstalled",
+        "MountAssetUninstalled",
+        "MountDecommissioned",
+        "MountPlacementUpdated",
+        "MountRegistered",
         "PolicyDefined",
         "PolicyGrantAdded",
         "PolicyGrantRevoked",
+        "SupplyDegraded",
+        "SupplyDeregistered",
+        "SupplyMarkedAvailable",
+        "SupplyMarkedRecovering",
+        "SupplyMarkedUnavailable",
+        "SupplyRegistered",
+        "SupplyRestored",
         "SurfaceDefined",
         "VisitAborted",
         "VisitArrived",
@@ -93,7 +151,69 @@ def test_the_fields_on_record():
         "ActorProfileForgotten": ["actor_id"],
         "ActorProfileUpdated": ["actor_id", "changed_fields"],
         "ActorRegistered": ["actor_id", "kind"],
+        "AssetActivated": ["asset_id"],
+        "AssetAlternateIdentifierAdded": ["asset_id", "kind", "value"],
+        "AssetAlternateIdentifierRemoved": ["asset_id", "kind", "value"],
+        "AssetDecommissioned": ["asset_id"],
+        "AssetDegraded": ["asset_id", "reason"],
+        "AssetExternalIdAssigned": ["asset_id", "external_id_namespace", "external_id"],
+        "AssetFamilyAdded": ["asset_id", "family_id"],
+        "AssetFamilyRemoved": ["asset_id", "family_id"],
+        "AssetFaulted": ["asset_id", "reason"],
+        "AssetInstalledInMount": ["asset_id", "mount_id"],
+        "AssetLocated": ["asset_id", "located_in_enclosure_id"],
+        "AssetMaintenanceEntered": ["asset_id"],
+        "AssetMaintenanceExited": ["asset_id"],
+        "AssetRegistered": [
+            "asset_id",
+            "name",
+            "tier",
+            "parent_id",
+            "facility_code",
+            "family_ids",
+            "model_id",
+            "located_in_enclosure_id",
+            "alternate_identifiers",
+        ],
+        "AssetRelocated": ["asset_id", "from_parent_id", "to_parent_id", "reason"],
+        "AssetRenamed": ["asset_id", "name"],
+        "AssetRestored": ["asset_id", "reason"],
+        "AssetSettingsUpdated": ["asset_id", "settings"],
+        "AssetUninstalledFromMount": ["asset_id", "mount_id", "reason"],
         "ConduitDefined": ["conduit_id", "name", "source_zone_id", "target_zone_id"],
+        "EnclosureDecommissioned": ["enclosure_id", "reason"],
+        "EnclosurePermitObserved": [
+            "enclosure_id",
+            "from_permit_status",
+            "to_permit_status",
+            "trigger",
+            "monitor_ref",
+            "reason",
+        ],
+        "EnclosureRegistered": ["enclosure_id", "name", "facility_code"],
+        "FacilityDecommissioned": ["facility_id", "reason"],
+        "FacilityRegistered": ["facility_id", "code", "name", "kind", "parent_id"],
+        "FamilyDefined": ["family_id", "name", "affordances", "settings_schema"],
+        "FamilyDeprecated": ["family_id"],
+        "FamilyVersioned": ["family_id", "version_tag", "affordances", "settings_schema"],
+        "FrameDecommissioned": ["frame_id", "reason"],
+        "FramePlacementUpdated": ["frame_id", "placement"],
+        "FrameRegistered": ["frame_id", "name", "parent_id", "placement"],
+        "ModelDefined": ["model_id", "name", "manufacturer", "part_number", "declared_family_ids"],
+        "ModelDeprecated": ["model_id", "reason"],
+        "ModelVersioned": [
+            "model_id",
+            "version_tag",
+            "name",
+            "manufacturer",
+            "part_number",
+            "declared_family_ids",
+        ],
+        "MountAssetInstalled": ["mount_id", "asset_id"],
+        "MountAssetUninstalled": ["mount_id", "asset_id", "reason"],
+        "MountDecommissioned": ["mount_id", "reason"],
+        "MountPlacementUpdated": ["mount_id", "placement"],
+        "MountRegistered": ["mount_id", "slot_code", "parent_id", "placement"],
         "PolicyDefined": [
             "policy_id",
             "name",
@@ -105,6 +225,13 @@ def test_the_fields_on_record():
         ],
         "PolicyGrantAdded": ["policy_id", "permitted_principal_id"],
         "PolicyGrantRevoked": ["policy_id", "permitted_principal_id", "reason"],
+        "SupplyDegraded": ["supply_id", "from_status", "trigger", "monitor_ref", "reason"],
+        "SupplyDeregistered": ["supply_id", "from_status", "trigger", "monitor_ref", "reason"],
+        "SupplyMarkedAvailable": ["supply_id", "from_status", "trigger", "monitor_ref", "reason"],
+        "SupplyMarkedRecovering": ["supply_id", "from_status", "trigger", "monitor_ref", "reason"],
+        "SupplyMarkedUnavailable": ["supply_id", "from_status", "trigger", "monitor_ref", "reason"],
+        "SupplyRegistered": ["supply_id", "kind", "name", "facility_code", "containing_asset_id"],
+        "SupplyRestored": ["supply_id", "from_status", "trigger", "monitor_ref", "reason"],
         "SurfaceDefined": ["surface_id", "name", "kind", "conduit_id"],
         "VisitAborted": ["visit_id", "reason"],
         "VisitArrived": ["visit_id"],
@@ -134,8 +261,16 @@ def test_the_streams_on_record():
     """Stored names never change: this list only grows."""
     assert sorted(CATALOGUE.aggregates) == [
         "Actor",
+        "Asset",
         "Conduit",
+        "Enclosure",
+        "Facility",
+        "Family",
+        "Frame",
+        "Model",
+        "Mount",
         "Policy",
+        "Supply",
         "Surface",
         "Visit",
         "Zone",

@@ -25,11 +25,11 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres import projections as adapter
 from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.lease import Lease
 from beamkeep.adapters.postgres.projections import (
     WHOLE_LOG,
     PostgresProjections,
     RebuiltDifferentlyError,
-    ShardLease,
     shards,
 )
 from beamkeep.app import IDLE
@@ -156,7 +156,7 @@ async def test_every_list_is_the_fold_of_its_streams(database: Database, deploye
         answer = await call(deployed.service, name, arguments, **options)
         return json.loads(answer.body or b"null")
 
-    for name in ("deactivate_actor", "add_grant", "revoke_grant", "hold_visit", "define_conduit"):
+    for name in (operation.name for operation in CATALOGUE.operations):
         await do(name, await EXAMPLES[name](do))
     await actors(deployed, 5, versions=3)
     # Small pages, so that rows are folded further from what was stored.
@@ -274,7 +274,7 @@ async def test_an_overtaken_worker_goes_on_from_where_the_other_is(
 
 async def test_a_shard_is_leased_to_one_worker_and_handed_over(database: Database):
     url = database.url("bk_projector")
-    one, two, three = (ShardLease(url, wanted) for wanted in [(0, 1), (1, 2), (0, 1, 2)])
+    one, two, three = (Lease(url, "shard", wanted) for wanted in [(0, 1), (1, 2), (0, 1, 2)])
     assert await one() == (0, 1)
     assert await two() == (2,)
     assert await three() == ()
@@ -295,7 +295,7 @@ async def test_a_shard_is_leased_to_one_worker_and_handed_over(database: Databas
     await three.close()
 
 
-async def leases(lease: ShardLease, wanted: Sequence[int]) -> bool:
+async def leases(lease: Lease, wanted: Sequence[int]) -> bool:
     return sorted(await lease()) == sorted(wanted)
 
 

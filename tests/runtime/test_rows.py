@@ -15,9 +15,65 @@ from beamkeep.contexts.access.actor import (
     ActorProfileForgotten,
     ActorRegistered,
 )
+from beamkeep.contexts.enclosure.enclosure import (
+    EnclosureDecommissioned,
+    EnclosurePermitObserved,
+    EnclosureRegistered,
+    PermitStatus,
+)
+from beamkeep.contexts.equipment.asset import (
+    AlternateIdentifier,
+    AlternateIdentifierKind,
+    AssetDecommissioned,
+    AssetDegraded,
+    AssetExternalIdAssigned,
+    AssetInstalledInMount,
+    AssetRegistered,
+    AssetRelocated,
+    AssetSettingsUpdated,
+    AssetTier,
+    AssetUninstalledFromMount,
+    ExternalIdNamespace,
+)
+from beamkeep.contexts.equipment.family import (
+    Affordance,
+    FamilyDefined,
+    FamilyDeprecated,
+    FamilyVersioned,
+)
+from beamkeep.contexts.equipment.frame import (
+    FrameDecommissioned,
+    FramePlacementUpdated,
+    FrameRegistered,
+)
+from beamkeep.contexts.equipment.model import (
+    IdentifierScheme,
+    Manufacturer,
+    ModelDefined,
+    ModelDeprecated,
+    ModelVersioned,
+)
+from beamkeep.contexts.equipment.mount import (
+    MountAssetInstalled,
+    MountDecommissioned,
+    MountRegistered,
+)
+from beamkeep.contexts.equipment.placement import Placement
+from beamkeep.contexts.federation.facility import (
+    FacilityDecommissioned,
+    FacilityKind,
+    FacilityRegistered,
+)
+from beamkeep.contexts.supply.supply import (
+    SupplyMarkedAvailable,
+    SupplyMarkedUnavailable,
+    SupplyRegistered,
+    SupplyStatus,
+)
 from beamkeep.contexts.trust.conduit import ConduitDefined
 from beamkeep.contexts.trust.policy import PolicyDefined, PolicyGrantAdded, PolicyGrantRevoked
 from beamkeep.contexts.trust.surface import SurfaceDefined
+from beamkeep.contexts.trust.trigger import TriggerSource
 from beamkeep.contexts.trust.visit import (
     VisitAborted,
     VisitArrived,
@@ -46,9 +102,16 @@ def at(hours: int) -> datetime:
     return START + timedelta(hours=hours)
 
 
+UNKNOWN = PermitStatus.UNKNOWN
 VISIT = VisitRegistered(
     at(0), ID, A, B, VisitType.STAFF, at(24), at(48), C, {"proposal": "P1", "cycle": "2"}
 )
+CALLED = (
+    AlternateIdentifier(AlternateIdentifierKind.EPICS_PV, "BL01:X"),
+    AlternateIdentifier(AlternateIdentifierKind.OTHER, "x"),
+    AlternateIdentifier(AlternateIdentifierKind.OTHER, "é"),
+)
+HERE = Placement(A, 1.0, -2.5, 1e-9, 0.0, 0.5, -0.5)
 STREAMS: dict[str, Sequence[Event]] = {
     "actor": [
         ActorRegistered(at(0), ID, ActorKind.HUMAN),
@@ -72,6 +135,58 @@ STREAMS: dict[str, Sequence[Event]] = {
         VisitHeld(at(4), ID, "beam lost"),
         VisitResumed(at(5), ID),
         VisitCompleted(at(6), ID),
+    ],
+    "facility": [
+        FacilityRegistered(at(0), ID, "hall-2", "Hall 2", FacilityKind.AREA, A),
+        FacilityDecommissioned(at(1), ID, "closed"),
+    ],
+    "enclosure": [
+        EnclosureRegistered(at(0), ID, "Hutch", "hall-2"),
+        EnclosurePermitObserved(
+            at(1), ID, UNKNOWN, PermitStatus.PERMITTED, TriggerSource.MONITOR, "pss", "searched"
+        ),
+        EnclosureDecommissioned(at(2), ID, "rebuilt"),
+    ],
+    "family": [
+        FamilyDefined(at(0), ID, "Stages", (Affordance.HOMEABLE, Affordance.LIMITABLE), None),
+        FamilyVersioned(at(1), ID, "2", (), {"properties": {"gap": {"maximum": 1.0}}}),
+        FamilyDeprecated(at(2), ID),
+    ],
+    "model": [
+        ModelDefined(
+            at(0), ID, "Stage", Manufacturer("Acme", "1", IdentifierScheme.ROR), "PS", (A, B)
+        ),
+        ModelVersioned(at(1), ID, "B", "Stage", Manufacturer("Acme"), "PS-2", (C,)),
+        ModelDeprecated(at(2), ID, "no longer made"),
+    ],
+    "supply": [
+        SupplyRegistered(at(0), ID, "photon_beam", "Ring beam", "hall-2", B),
+        SupplyMarkedAvailable(
+            at(1), ID, SupplyStatus.UNKNOWN, TriggerSource.OPERATOR, None, "checked"
+        ),
+        SupplyMarkedUnavailable(
+            at(2), ID, SupplyStatus.AVAILABLE, TriggerSource.MONITOR, "SR:DCCT", "beam dump"
+        ),
+    ],
+    "asset": [
+        AssetRegistered(at(0), ID, "Camera", AssetTier.DEVICE, A, None, (B, C), A, None, CALLED),
+        AssetDegraded(at(1), ID, "it drifts"),
+        AssetRelocated(at(2), ID, A, B, "rebuilt"),
+        AssetSettingsUpdated(at(3), ID, {"gain": 2, "rows": [1.5, None, {"a": True}]}),
+        AssetInstalledInMount(at(4), ID, C),
+        AssetUninstalledFromMount(at(5), ID, C, "repair"),
+        AssetExternalIdAssigned(at(6), ID, ExternalIdNamespace.DOI, "10.5281/42"),
+        AssetDecommissioned(at(7), ID),
+    ],
+    "mount": [
+        MountRegistered(at(0), ID, "Slot 1", None, HERE),
+        MountAssetInstalled(at(1), ID, A),
+        MountDecommissioned(at(2), ID, "rebuilt"),
+    ],
+    "frame": [
+        FrameRegistered(at(0), ID, "Table", A, HERE),
+        FramePlacementUpdated(at(1), ID, HERE),
+        FrameDecommissioned(at(2), ID, "rebuilt"),
     ],
 }
 
@@ -168,6 +283,36 @@ def test_a_visit_as_its_list_shows_it():
     }
 
 
+def test_a_facility_as_its_list_shows_it():
+    assert dumped("facility", STREAMS["facility"]) == {
+        "facility_id": str(ID),
+        "code": "hall-2",
+        "name": "Hall 2",
+        "kind": "Area",
+        "parent_id": str(A),
+        "status": "Decommissioned",
+        "owner_id": str(OWNER),
+        "created_at": "2030-01-01T00:00:00Z",
+        "decommissioned_at": "2030-01-01T01:00:00Z",
+    }
+
+
+def test_an_enclosure_as_its_list_shows_it():
+    assert dumped("enclosure", STREAMS["enclosure"]) == {
+        "enclosure_id": str(ID),
+        "name": "Hutch",
+        "facility_code": "hall-2",
+        "permit_status": "Permitted",
+        "lifecycle": "Decommissioned",
+        "last_observed_reason": "searched",
+        "last_monitor_ref": "pss",
+        "owner_id": str(OWNER),
+        "created_at": "2030-01-01T00:00:00Z",
+        "last_observed_at": "2030-01-01T01:00:00Z",
+        "decommissioned_at": "2030-01-01T02:00:00Z",
+    }
+
+
 def test_a_milestone_ahead_is_null():
     found = dumped("visit", [VISIT])
     times = {name: found[name] for name in ("created_at", "arrived_at", "started_at", "ended_at")}
@@ -205,6 +350,8 @@ FACETS = {
         f"parent_id={C}",
         f"policy_id={A}",
     },
+    "facility": {"code=hall-2", "kind=Area", "status=Decommissioned", f"parent_id={A}"},
+    "enclosure": {"facility_code=hall-2", "permit_status=Permitted", "lifecycle=Decommissioned"},
 }
 
 

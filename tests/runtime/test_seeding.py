@@ -1,6 +1,7 @@
 """A fresh deployment is prepared once, and recovered when it locked itself out."""
 
 import asyncio
+import json
 from uuid import UUID
 
 import pytest
@@ -10,7 +11,7 @@ from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust.bootstrap import Administrator, AdministratorUnusableError
-from beamkeep.kernel import CLAIMS
+from beamkeep.kernel import CLAIMS, Installation
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.runtime.codec import Codec
@@ -35,6 +36,7 @@ FOUNDATIONS = [
     "surface-MCP_STREAMABLE_HTTP",
     "policy-Monitors",
 ]
+OWN_SITE = ["FacilityRegistered"]
 FIRST_ADMINISTRATOR = ["ActorRegistered", "PolicyDefined", "PolicyDefined", "PolicyDefined"]
 
 
@@ -47,17 +49,26 @@ def serve(store: MemoryStore) -> Service:
 
 
 async def start(
-    store: MemoryStore, admin: Administrator | None = ADMIN, open_for_development: bool = False
+    store: MemoryStore,
+    admin: Administrator | None = ADMIN,
+    open_for_development: bool = False,
+    code: str = "local",
 ) -> list[str]:
-    return await prepare(store, store, admin, open_for_development)
+    here = Installation(facility_code=code)
+    return await prepare(store, store, admin, open_for_development, installation=here)
+
+
+async def sites(store: MemoryStore) -> list[tuple[str, str, str]]:
+    found = json.loads((await call(serve(store), "list_facilities", {})).body)["items"]
+    return [(site["code"], site["name"], site["kind"]) for site in found]
 
 
 async def test_a_fresh_deployment_is_seeded():
-    assert await start(fresh()) == FOUNDATIONS + FIRST_ADMINISTRATOR
+    assert await start(fresh()) == FOUNDATIONS + OWN_SITE + FIRST_ADMINISTRATOR
 
 
 async def test_without_settings_there_is_no_administrator():
-    assert await start(fresh(), admin=None) == FOUNDATIONS
+    assert await start(fresh(), admin=None) == FOUNDATIONS + OWN_SITE
 
 
 async def test_a_second_start_writes_nothing():
@@ -71,7 +82,7 @@ async def test_a_second_start_writes_nothing():
 async def test_processes_that_start_together_seed_once():
     store = fresh()
     sown = await asyncio.gather(*(start(store) for _ in range(5)))
-    assert sorted(sown, key=len) == [[], [], [], [], FOUNDATIONS + FIRST_ADMINISTRATOR]
+    assert sorted(sown, key=len) == [[], [], [], [], FOUNDATIONS + OWN_SITE + FIRST_ADMINISTRATOR]
 
 
 async def test_a_start_that_broke_off_is_finished_by_the_next():
@@ -88,7 +99,7 @@ async def test_a_start_that_broke_off_is_finished_by_the_next():
     with pytest.raises(ConnectionError):
         await start(store)
     store.left = 100
-    assert await start(store) == FOUNDATIONS[5:] + FIRST_ADMINISTRATOR
+    assert await start(store) == FOUNDATIONS[5:] + OWN_SITE + FIRST_ADMINISTRATOR
 
 
 async def test_the_envelope_of_a_seed_names_system():
@@ -121,6 +132,26 @@ async def test_what_was_revoked_or_deactivated_since_stays_so():
     await call(service, "deactivate_actor", {"actor_id": str(MONITOR)})
     assert await start(store) == []
     assert not [key for key in store.tables["policy_grant"] if key[0] == MONITORS]
+
+
+async def test_the_own_site_has_the_code_of_the_settings_for_its_name():
+    store = fresh()
+    await start(store, code="synchrotron")
+    assert await sites(store) == [("synchrotron", "synchrotron", "Site")]
+
+
+async def test_a_facility_that_has_the_code_already_is_the_own_site():
+    store = fresh()
+    await start(store)
+    peer = {"code": "synchrotron", "name": "The ring", "kind": "Site"}
+    await call(serve(store), "register_facility", peer)
+    assert await start(store, code="synchrotron") == []
+    assert await start(store, code="neutron-source") == OWN_SITE
+    assert await sites(store) == [
+        ("local", "local", "Site"),
+        ("synchrotron", "The ring", "Site"),
+        ("neutron-source", "neutron-source", "Site"),
+    ]
 
 
 async def test_a_service_that_runs_open_seeds_the_developer_once():

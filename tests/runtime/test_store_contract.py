@@ -322,9 +322,13 @@ async def test_a_decision_falls_when_something_it_read_has_moved(store: EventSto
     assert await count(store, mine) == 0
 
 
-async def test_an_empty_append_writes_nothing_and_answers_no_key(store: EventStore):
+async def test_an_answer_is_kept_though_nothing_is_written_with_it(store: EventStore):
+    assert await store.append(append()) == BEGINNING
     assert await store.append(append(remember=ANSWER)) == BEGINNING
-    await an_actor(store, remember=ANSWER)
+    with pytest.raises(AlreadyAnsweredError):
+        await store.append(append(remember=ANSWER))
+    with pytest.raises(AlreadyAnsweredError):
+        await an_actor(store, remember=ANSWER)
 
 
 async def test_rows_may_be_written_without_an_event(store: EventStore):
@@ -333,7 +337,10 @@ async def test_rows_may_be_written_without_an_event(store: EventStore):
     beside = [STANDINGS.insert(stood), STANDINGS.insert(alike)]
     await store.append(append(at(1, registered(id)), beside=beside))
     barred = replace(stood, barred=DenialReason.INACTIVE_PRINCIPAL)
-    assert await store.append(append(beside=[STANDINGS.replace(barred)])) == BEGINNING
+    rows = append(beside=[STANDINGS.replace(barred)], remember=ANSWER)
+    assert await store.append(rows) == BEGINNING
+    with pytest.raises(AlreadyAnsweredError):
+        await store.append(rows)
     assert set(await store.rows(STANDINGS, {"principal_id": {id, other}})) == {barred, alike}
 
 

@@ -252,6 +252,12 @@ def test_a_schema_is_at_most_8_nodes_deep(by: str):
     assert found(nested(200, by))[1] == "depth"
 
 
+def test_a_schema_has_at_most_1000_nodes():
+    many: JsonObject = {f"p{n}": {"type": "string"} for n in range(999)}
+    accepted(of(**many))
+    assert found(of(**many, q={}))[1] == "size"
+
+
 def test_a_schema_has_at_most_50_patterns():
     accepted(of(**{f"p{n}": {"pattern": f"^{n}"} for n in range(50)}))
     assert found(of(**{f"p{n}": {"pattern": "a"} for n in range(51)}))[1] == "pattern"

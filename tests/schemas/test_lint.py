@@ -3,7 +3,8 @@
 import pytest
 from tests.support.schemas import ANYTHING, DIALECT
 
-from beamkeep.schemas import Finding, Json, JsonObject, lint_schema
+from beamkeep.kernel import Advice
+from beamkeep.schemas import Json, JsonObject, lint_schema
 
 from .test_carrying import CAMERA
 
@@ -32,7 +33,7 @@ def test_a_good_schema_has_no_findings():
 
 @pytest.mark.parametrize("keyword", ["additionalProperties", "unevaluatedProperties"])
 def test_every_level_with_properties_is_closed(keyword: str):
-    assert lint_schema(shut(a={"properties": {}})) == [Finding("$.properties.a", CLOSE)]
+    assert lint_schema(shut(a={"properties": {}})) == [Advice("$.properties.a", CLOSE)]
     assert lint_schema(shut(a={"properties": {}, keyword: False})) == []
 
 
@@ -53,18 +54,18 @@ def test_names_are_lower_snake_case_with_at_most_a_vendor(name: str):
 )
 def test_units_are_never_in_names(ending: str):
     name = f"gap_{ending}"
-    assert lint_schema(shut(**{name: ANYTHING})) == [Finding(f"$.properties.{name}", UNITS)]
+    assert lint_schema(shut(**{name: ANYTHING})) == [Advice(f"$.properties.{name}", UNITS)]
     assert lint_schema(shut(**{ending: ANYTHING, f"{ending}_gap": ANYTHING})) == []
 
 
 @pytest.mark.parametrize("kind", ["number", "integer"])
 def test_a_number_is_described(kind: str):
-    assert lint_schema(shut(a={"type": kind})) == [Finding("$.properties.a", DESCRIBE)]
+    assert lint_schema(shut(a={"type": kind})) == [Advice("$.properties.a", DESCRIBE)]
     assert lint_schema(shut(a={"type": kind, "description": "Gap, 0 to 5 mm"})) == []
 
 
 @pytest.mark.parametrize("word", ["EPICS", "epics", "Tango", "ophyd", "OPC", "Modbus", "IOC"])
 def test_descriptions_name_no_control_system(word: str):
     told: JsonObject = {"description": f"Gap, as {word}-served."}
-    assert lint_schema(shut(a=told)) == [Finding("$.properties.a", CONTROL)]
+    assert lint_schema(shut(a=told)) == [Advice("$.properties.a", CONTROL)]
     assert lint_schema(shut(a={"description": f"x{word}y {word}s"})) == []

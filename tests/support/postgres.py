@@ -20,13 +20,13 @@ from beamkeep.adapters.postgres.projections import (
     PostgresLists,
     PostgresProjections,
 )
-from beamkeep.app import IDLE, compose, prepare
+from beamkeep.app import IDLE, compose
 from beamkeep.contexts import CATALOGUE
 from beamkeep.runtime import Service
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.projector import Projector
 from tests.support.cluster import Cluster
-from tests.support.service import ADMIN
+from tests.support.service import INSTALLATION, prepared_service
 
 MIGRATED, ARRANGED, PREPARED = "migrated", "arranged", "prepared"
 TIMEOUTS = {"statement_timeout": "2000", "lock_timeout": "500"}
@@ -132,9 +132,12 @@ async def postgres_service(
     store = PostgresEventStore(commands, database.url())
     lists, projections = PostgresLists(commands), PostgresProjections(projecting)
     await projections.arrange(CATALOGUE.views, shards)
-    if seeds:
-        await prepare(store, lists, ADMIN, open_for_development=False)
-    service = compose(store, lists, await store.cursor_key())
+    cursor_key = await store.cursor_key()
+    service = (
+        await prepared_service(store, lists, cursor_key)
+        if seeds
+        else compose(store, lists, cursor_key, installation=INSTALLATION)
+    )
     projector = Projector(CATALOGUE.views, Codec(CATALOGUE.aggregates.values()), projections)
     try:
         yield Deployed(service, store, lists, projections, projector)

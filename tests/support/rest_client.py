@@ -14,11 +14,12 @@ from beamkeep.surfaces.edge import Edge
 from beamkeep.surfaces.limits import Limits
 from beamkeep.surfaces.rest import application
 from beamkeep.telemetry import Telemetry
+from tests.support.examples import CALLERS
 from tests.support.service import ISSUER, call, memory_service
 from tests.support.static_verifier import StaticVerifier
 
 RESOURCE = "https://beamkeep.test"
-ADA = "ada"
+WHOEVER_MAY = "whoever may"
 GENEROUS = Limits(
     per_principal_rate=1e9, per_principal_burst=1e9, per_address_rate=1e9, per_address_burst=1e9
 )
@@ -30,7 +31,7 @@ async def always_ready() -> str | None:
 
 
 class RestClient:
-    """Calls by name, as Ada, who may do everything, unless told otherwise."""
+    """Calls by name, as Ada, who may do everything a person may, unless told otherwise."""
 
     def __init__(self, http: httpx2.AsyncClient, catalogue: Catalogue, store: MemoryStore) -> None:
         self.http, self.catalogue, self.store = http, catalogue, store
@@ -39,7 +40,7 @@ class RestClient:
         self,
         name: str,
         arguments: Mapping[str, Any],
-        token: str | None = ADA,
+        token: str | None = WHOEVER_MAY,
         params: Mapping[str, Any] | None = None,
         content: bytes | None = None,
         **headers: str,
@@ -48,6 +49,8 @@ class RestClient:
         row = self.catalogue.named[name]
         rest = {n: v for n, v in arguments.items() if n not in row.route.fields}
         sent = {n.replace("_", "-"): value for n, value in headers.items()}
+        if token == WHOEVER_MAY:
+            token = CALLERS.get(name, "ada")
         if token:
             sent["authorization"] = f"Bearer {token}"
         path = row.route.path.format(**arguments)
@@ -66,9 +69,9 @@ class RestClient:
 
 
 def rest_application(service: Service, limits: Limits = GENEROUS) -> ASGIApp:
-    """The service over HTTP, for the tokens `ada`, `bob` and `stranger`."""
+    """The service over HTTP, for the tokens `ada`, `bob`, `stranger` and of whoever must call."""
     telemetry = Telemetry()
-    edge = Edge(StaticVerifier("ada", "bob", "stranger"), None, limits, RESOURCE)
+    edge = Edge(StaticVerifier("ada", "bob", "stranger", *CALLERS.values()), None, limits, RESOURCE)
     return application(
         service, edge, ready=always_ready, metrics=telemetry.exposition, telemetry=telemetry
     )

@@ -19,6 +19,7 @@ import httpx2
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
 from tests.support.cluster import Cluster
+from tests.support.examples.federation import OWN_SITE
 from tests.support.postgres import Database
 from tests.support.tokens import claims, header, jwk, mint
 
@@ -70,7 +71,7 @@ class Deployment:
         return subprocess.run(
             [sys.executable, "-m", "beamkeep", *arguments],
             cwd=self.folder,
-            env=self._environment(settings),
+            env=self.environment(**settings),
             capture_output=True,
             text=True,
             check=False,
@@ -83,12 +84,13 @@ class Deployment:
             return subprocess.Popen(
                 [sys.executable, "-m", "beamkeep", "serve"],
                 cwd=self.folder,
-                env=self._environment({}),
+                env=self.environment(),
                 stdout=lines,
                 stderr=lines,
             )
 
-    def _environment(self, changes: Mapping[str, str | None]) -> dict[str, str]:
+    def environment(self, **changes: str | None) -> dict[str, str]:
+        """What it runs in, with some settings changed or, as None, left out."""
         changed = {name.upper(): value for name, value in changes.items()}
         all_settings = {**_plain_environment(), **self.settings, **changed}
         return {name: value for name, value in all_settings.items() if value is not None}
@@ -133,6 +135,7 @@ def deployment(cluster: Cluster, migrated: bool, **settings: str) -> Generator[D
             "BOOTSTRAP_ADMIN_ISSUER": ISSUER,
             "BOOTSTRAP_ADMIN_SUBJECT": ADMINISTRATOR,
             "BOOTSTRAP_ADMIN_NAME": "Ada",
+            "SELF_FACILITY_CODE": OWN_SITE,
             **GENEROUS,
         }
         chosen = defaults | {name.upper(): value for name, value in settings.items()}

@@ -1,5 +1,6 @@
 """A service in memory, with an administrator, for tests of everything above the store."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
@@ -8,20 +9,37 @@ from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust.bootstrap import Administrator
-from beamkeep.kernel import Operation, Question, SurfaceKind
+from beamkeep.kernel import Installation, Operation, Question, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.codec import Codec
+from beamkeep.runtime.store import EventStore, ReadModel
+from tests.support.examples import CALLERS, let_callers_in
+from tests.support.examples.federation import OWN_SITE
 
 ISSUER = "https://idp.test"
 ADMIN = Administrator(ISSUER, "ada", "Ada")
+INSTALLATION = Installation(OWN_SITE, "https://lab.test/assets/{asset_id}")
 
 
 async def memory_service() -> tuple[Service, MemoryStore]:
     """A service on the in-memory store, prepared as a fresh deployment is."""
     store = MemoryStore(Codec(CATALOGUE.aggregates.values()))
-    await prepare(store, store, ADMIN, open_for_development=False)
-    return compose(store, store, cursor_key=b"k" * 32), store
+    return await prepared_service(store, store, b"k" * 32), store
+
+
+async def prepared_service(store: EventStore, lists: ReadModel, cursor_key: bytes) -> Service:
+    """A service prepared as a fresh deployment is, with everybody the examples need."""
+    sown = await prepare(store, lists, ADMIN, open_for_development=False, installation=INSTALLATION)
+    service = compose(store, lists, cursor_key, installation=INSTALLATION)
+
+    async def do(name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
+        answer = await call(service, name, arguments, **options)
+        return json.loads(answer.body or b"null")
+
+    if sown:
+        await let_callers_in(do, ISSUER)
+    return service
 
 
 def by(subject: str, transport: SurfaceKind | None = SurfaceKind.HTTP, **more: Any) -> Caller:
@@ -30,11 +48,15 @@ def by(subject: str, transport: SurfaceKind | None = SurfaceKind.HTTP, **more: A
 
 
 async def call(
-    service: Service, name: str, arguments: Mapping[str, Any], subject: str = "ada", **more: Any
+    service: Service,
+    name: str,
+    arguments: Mapping[str, Any],
+    subject: str | None = None,
+    **more: Any,
 ) -> Any:
-    """Call one operation or question as a surface would."""
+    """Call one operation or question as a surface would, as Ada wherever she may."""
     row = service.catalogue.named[name]
-    request = Request(by(subject), arguments, **more)
+    request = Request(by(subject or CALLERS.get(name, "ada")), arguments, **more)
     match row:
         case Operation():
             return await service.dispatcher.execute(row, request)

@@ -14,6 +14,7 @@ from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import (
     ActorKind,
+    Advice,
     Aggregate,
     Beside,
     Call,
@@ -21,7 +22,6 @@ from beamkeep.kernel import (
     Delete,
     Event,
     Insert,
-    Installation,
     Listing,
     Lock,
     Operation,
@@ -32,7 +32,7 @@ from beamkeep.kernel import (
     Table,
 )
 from beamkeep.runtime import Service
-from tests.support.service import ISSUER, call
+from tests.support.service import INSTALLATION, ISSUER, call
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 LATER = datetime(2030, 1, 2, tzinfo=UTC)
@@ -40,7 +40,6 @@ ME = UUID(int=9)
 NEW = UUID(int=1)
 CALL = Call(ME, ActorKind.HUMAN, NOW, NEW)
 ABSENT = UUID(int=404)
-INSTALLATION = Installation("synchrotron", "https://lab.test/assets/{asset_id}")
 
 REACHED: set[tuple[str, str]] = set()
 """Every operation and refusal that some scenario met, and `then` for a success."""
@@ -125,8 +124,8 @@ class Scenario:
         self._command, self._given, self._call = command, given, call
         return self
 
-    def then(self, *expected: Event | Beside) -> None:
-        """These events and rows, in this order."""
+    def then(self, *expected: Event | Beside | Advice) -> None:
+        """These events, rows and warnings, in this order."""
         assert self._decide() == list(expected)
         REACHED.add((self._operation.name, "then"))
 
@@ -144,7 +143,7 @@ class Scenario:
         REACHED.add((operation.name, refusal.__name__))
         return refused.value
 
-    def _decide(self) -> list[Event | Beside]:
+    def _decide(self) -> list[Event | Beside | Advice]:
         operation, past = self._operation, self._past
         arguments: list[Any] = [self._command]
         if not operation.genesis:
@@ -162,10 +161,11 @@ class Scenario:
 
 
 class Example(Record):
-    """A command that a matrix tries from every state, and what its rule is given."""
+    """A command that a matrix tries from every state, what its rule is given, and who calls."""
 
     command: Command
     given: object = None
+    call: Call = CALL
 
 
 def matrix[S](
@@ -234,12 +234,13 @@ def _moved[S](
 ) -> str:
     given = [example.given] if operation.given else []
     try:
-        outcome = operation.rule(state, example.command, *given, CALL)
+        outcome = operation.rule(state, example.command, *given, example.call)
     except operation.refusals:
         return "-"
     own = operation.aggregate
     for part in outcome:
-        if isinstance(part, Event) and getattr(part, own.id_field) == getattr(state, "id"):  # noqa: B009
+        moves = isinstance(part, Event) and CATALOGUE.streams[type(part)] is own
+        if moves and getattr(part, own.id_field) == getattr(state, "id"):  # noqa: B009
             state = own.evolve(state, part)
     return str(read_axis(state))
 

@@ -21,6 +21,7 @@ import uvicorn
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from starlette.types import ASGIApp, Message, Scope
+from tests.support.examples.equipment import LINEAR_STAGE, MOTOR_SETTINGS
 from tests.support.service import ISSUER, by, call, memory_service
 
 from beamkeep.adapters.memory_store import MemoryStore
@@ -290,6 +291,24 @@ async def test_a_change_answers_an_empty_object(ada: Client, service: Service):
     changed = await ada.call_tool("deactivate_actor", {"actor_id": actor_id, "if_match": 1})
     assert body_of(changed) == {}
     assert meta_of(changed)["version"] == 2
+
+
+async def test_a_badly_authored_schema_is_accepted_with_its_warnings(ada: Client):
+    careless: dict[str, Any] = {**MOTOR_SETTINGS, "properties": {"gap_mm": {}}}
+    stage = LINEAR_STAGE | {"settings_schema": careless}
+    found = {"path": "$.properties.gap_mm", "rule": "keep units out of names"}
+    made = body_of(await ada.call_tool("define_family", stage))
+    assert made.pop("warnings") == [found]
+    new = {"version_tag": "2", "affordances": ["Posable"], "settings_schema": careless}
+    changed = await ada.call_tool("version_family", {**made, **new})
+    assert body_of(changed) == {"warnings": [found]}
+
+
+async def test_a_well_authored_schema_is_accepted_without_a_word(ada: Client):
+    made = body_of(await ada.call_tool("define_family", LINEAR_STAGE))
+    assert made.keys() == {"family_id"}
+    new = {"version_tag": "2", "affordances": ["Posable"], "settings_schema": MOTOR_SETTINGS}
+    assert body_of(await ada.call_tool("version_family", {**made, **new})) == {}
 
 
 async def test_a_change_of_another_version_is_refused(ada: Client):

@@ -11,7 +11,7 @@ from uuid import uuid4
 import httpx2
 import jsonschema_rs
 import pytest
-from tests.support.examples import EXAMPLES
+from tests.support.examples import CALLERS, EXAMPLES
 from tests.support.rest_client import RestClient, rest_client
 
 from beamkeep import surfaces
@@ -157,7 +157,8 @@ def test_the_text_is_the_same_every_time():
 @pytest.mark.parametrize("row", ROWS, ids=NAMED)
 async def test_what_is_answered_has_the_documented_shape(row: Row, rest: RestClient):
     arguments = await EXAMPLES[row.name](rest.do)
-    answers = [await rest.send(row.name, arguments, token) for token in ("ada", "bob", "x", None)]
+    caller = CALLERS.get(row.name, "ada")
+    answers = [await rest.send(row.name, arguments, token) for token in (caller, "bob", "x", None)]
     answers.append(await rest.send(row.name, arguments | {"odd": "1"}))
     answers.append(await rest.send(row.name, arguments, x_surface_id="nowhere"))
     if row.route.fields:

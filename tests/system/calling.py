@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import httpx2
+from tests.support.examples import CALLERS, let_callers_in
 from tests.support.server import ISSUER, Server
 
 from beamkeep.contexts import CATALOGUE
@@ -167,14 +168,25 @@ def _headers(token: str | None, surface_id: str | None) -> dict[str, str]:
 
 
 class As:
-    """One principal on one surface; remembers how far the log has come by what it wrote."""
+    """One principal on one surface; remembers how far the log has come by what it wrote.
 
-    def __init__(self, calling: Calling, token: str) -> None:
+    `others` are the tokens of those who call in its place, by the name of the operation.
+    """
+
+    def __init__(
+        self, calling: Calling, token: str, others: Mapping[str, str] | None = None
+    ) -> None:
         self.calling, self.token, self.position_token = calling, token, "0-0"
+        self.others = others or {}
+
+    def caller_of(self, name: str) -> "As":
+        """Whoever makes this call."""
+        return As(self.calling, self.others.get(name, self.token))
 
     async def send(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Answer:
         """Make one call, whatever comes of it."""
-        answer = await self.calling.send(self.token, name, arguments, **options)
+        token = self.others.get(name, self.token)
+        answer = await self.calling.send(token, name, arguments, **options)
         self.position_token = answer.position_token or self.position_token
         return answer
 
@@ -194,6 +206,15 @@ class As:
             if page["next_cursor"] is None:
                 return rows
             asked["cursor"] = page["next_cursor"]
+
+
+async def callers(server: Server, admin: As) -> dict[str, str]:
+    """The tokens of those who call where it cannot be a person; let in if they are not yet."""
+    tokens = {name: server.token(subject) for name, subject in CALLERS.items()}
+    known = [await admin.calling.send(token, "list_zones", {}) for token in tokens.values()]
+    if not all(answer.ok for answer in known):
+        await let_callers_in(admin, ISSUER)
+    return tokens
 
 
 class Principal(NamedTuple):

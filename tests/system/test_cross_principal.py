@@ -3,15 +3,26 @@
 import json
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_type_hints
 from uuid import uuid4
 
 import httpx2
+import msgspec
 import pytest
 from tests.support.examples import EXAMPLES
 from tests.support.examples.trust import an_actor
 from tests.support.server import Server
-from tests.system.calling import Answer, As, Calling, Mcp, Principal, Rest, permit, registered
+from tests.system.calling import (
+    Answer,
+    As,
+    Calling,
+    Mcp,
+    Principal,
+    Rest,
+    callers,
+    permit,
+    registered,
+)
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust import seeded
@@ -53,10 +64,11 @@ class People:
     p2: Principal
     p3: Principal
     p4: Principal
+    others: dict[str, str]
 
     def on(self, principal: Principal) -> As:
         """A principal, calling on the surface at hand."""
-        return As(self.here, principal.token)
+        return As(self.here, principal.token, self.others)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +84,7 @@ async def people(server: Server, surface: type[Calling], http: httpx2.AsyncClien
     admin, here = As(Rest(http), server.admin), surface(http)
     several = [await registered(server, admin, str(uuid4())) for _ in range(4)]
     await permit(admin, several[0], ["*"], "Own", here.surface_id)
-    return People(here, other(http), admin, *several)
+    return People(here, other(http), admin, *several, others=await callers(server, admin))
 
 
 def test_every_read_has_a_case():
@@ -237,14 +249,11 @@ def view_of(question: Question) -> View[Any]:
     return question.source.view
 
 
-def filters_of(view: View[Any], row: dict[str, Any]) -> dict[str, Any]:
+def filters_of(view: View[Any], row: dict[str, Any]) -> dict[str, str]:
     """Every filter with a value by which this row is found."""
-    found = {name: row[name] if name in row else row[f"{name}s"][0] for name in view.filters}
-    return {
-        name: str(value).lower() if isinstance(value, bool) else value
-        for name, value in found.items()
-        if value is not None
-    }
+    state_type: type[Any] = get_type_hints(view.aggregate.begin)["return"]
+    state = msgspec.convert({**row, "id": row[view.aggregate.id_field]}, state_type)
+    return dict(facet.split("=", 1) for facet in view.facets_of(state))
 
 
 async def a_cursor_of(owner: As, question: Question, denied: As) -> tuple[dict[str, Any], str]:

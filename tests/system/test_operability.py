@@ -18,7 +18,7 @@ import pytest
 from tests.support.cluster import Cluster
 from tests.support.examples import EXAMPLES
 from tests.support.server import Deployment, Server, deployment, running_server
-from tests.system.calling import Answer, As, Calling, Mcp, Rest, registered
+from tests.system.calling import Answer, As, Calling, Mcp, Rest, callers, registered
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DELETED_USER
@@ -260,7 +260,9 @@ async def test_a_service_for_development_lets_anybody_in_when_that_is_what_was_s
 # What it leaves behind.
 
 PERSONAL, FREE = f"personal{uuid4().hex}", f"free{uuid4().hex}"
-TEXTS = frozenset({"name", "reason", "phone", "affiliation", "external_id", "subject"})
+TEXTS = frozenset(
+    {"name", "reason", "monitor_ref", "phone", "affiliation", "external_id", "subject"}
+)
 PROFILE = {"name": "Grace", "phone": "555", "affiliation": "Lab", "external_id": "0000"}
 
 
@@ -287,8 +289,8 @@ def marked(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 class Marking(As):
     """A principal whose every text can be found again; remembers whom it registered."""
 
-    def __init__(self, calling: Calling, token: str) -> None:
-        super().__init__(calling, token)
+    def __init__(self, calling: Calling, token: str, others: dict[str, str]) -> None:
+        super().__init__(calling, token, others)
         self.actor_ids: list[str] = []
 
     async def __call__(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
@@ -327,7 +329,7 @@ async def test_nothing_said_is_in_the_log_and_nothing_personal_outlives_being_fo
         token, forged = server.admin, f"{server.token('mallory')}x"
         async with client(server) as http:
             for calling in (Rest(http), Mcp(http)):
-                by = Marking(calling, token)
+                by = Marking(calling, token, await callers(server, As(calling, token)))
                 await everything_said(by)
                 assert (await calling.send(forged, "list_zones", {})).status == 401
                 stranger = await calling.send(server.token(PERSONAL), "list_zones", {})

@@ -96,13 +96,23 @@ class MemoryStore:
 
     async def append(self, append: Append) -> Position:
         """Write all of it at once, unless something it rests on has moved."""
-        if not append.events:
-            self._write_beside(append.beside)
-            return BEGINNING
         if append.remember:
             key = append.principal_id, append.surface_id, append.remember.key
             if key in self.remembered:
                 raise AlreadyAnsweredError
+        if append.events:
+            self._require_unmoved(append)
+        self._write_beside(append.beside)
+        if append.events:
+            self._write_events(append)
+        if append.remember:
+            kept = append.remember
+            self.remembered[append.principal_id, append.surface_id, kept.key] = Remembered(
+                kept.fingerprint, kept.status, kept.result
+            )
+        return self.position if append.events else BEGINNING
+
+    def _require_unmoved(self, append: Append) -> None:
         expected = {stream: len(self.streams.get(stream, ())) for stream in append.read}
         if expected != dict(append.read):
             raise MovedError
@@ -113,7 +123,8 @@ class MemoryStore:
             expected[event.stream] += 1
             if event.version != expected[event.stream]:
                 raise MovedError
-        self._write_beside(append.beside)
+
+    def _write_events(self, append: Append) -> None:
         self.position = Position(self.position.tx + 1, self.position.position)
         for event in append.events:
             self.position = Position(self.position.tx, self.position.position + 1)
@@ -135,12 +146,6 @@ class MemoryStore:
                     Raw(event.payload),
                 )
             )
-        if append.remember:
-            kept = append.remember
-            self.remembered[append.principal_id, append.surface_id, kept.key] = Remembered(
-                kept.fingerprint, kept.status, kept.result
-            )
-        return self.position
 
     async def history(self, stream: Stream, after: int, limit: int) -> Sequence[Envelope]:
         """The events of one stream after a version."""

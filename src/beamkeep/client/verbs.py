@@ -1,44 +1,31 @@
 """The command line: every operation and every question as a verb, against a running service."""
 
 import json
-import os
-import re
 import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from inspect import cleandoc
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Never, cast
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from beamkeep.kernel import Catalogue, Operation, Question, Record
+from beamkeep.kernel import Catalogue, Operation, Question
 from beamkeep.surfaces.schema import input_schema
 
-from .terminal import plain, show
+from .calling import REFUSED, Row, end, link_to, refusal_of, send
+from .importing.applying import import_group
+from .terminal import show
 
 if TYPE_CHECKING:
     import httpx2
 
-REFUSED, UNREACHABLE, MISUSED = 1, 2, 64
-SECONDS = 60.0
-TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+MISUSED = 64
 SCALARS: Mapping[str, click.ParamType[Any]] = {
     "string": click.STRING,
     "integer": click.INT,
     "number": click.FLOAT,
 }
-
-type Row = Operation | Question
-
-
-class Link(Record):
-    """How to reach the service, and as whom."""
-
-    url: str
-    headers: dict[str, str]
-    transport: "httpx2.BaseTransport | None"
 
 
 class Json(click.ParamType[Any]):
@@ -112,15 +99,15 @@ class Verb(click.Command):
 
     def invoke(self, ctx: click.Context) -> None:
         assert ctx.parent is not None, "the group knows the service"  # noqa: S101
-        link = _link(self._transport, **ctx.parent.params)
+        link = link_to(self._transport, **ctx.parent.params)
         schema, given = input_schema(self._row), dict(ctx.params)
         as_json = given.pop("as_json")
         arguments = _arguments(given, schema)
         if missing := [name for name in schema.get("required", ()) if name not in arguments]:
             raise click.UsageError("Missing " + ", ".join(f"--{_kebab(n)}" for n in missing), ctx)
-        response = _sent(self._row, arguments, given, link)
+        response = send(self._row, arguments, given, link)
         if not response.is_success:
-            _end(_refusal(response), REFUSED)
+            end(refusal_of(response), REFUSED)
         if as_json or not sys.stdout.isatty():
             click.echo(response.content, nl=bool(response.content))
         else:
@@ -134,60 +121,6 @@ def _arguments(given: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, An
         raise click.UsageError("--arguments is not a JSON object", click.get_current_context())
     own = {name: given.pop(name) for name in schema["properties"]}
     return cast("dict[str, Any]", whole) | {n: v for n, v in own.items() if v not in (None, ())}
-
-
-def _link(
-    transport: "httpx2.BaseTransport | None",
-    url: str,
-    token_file: Path | None,
-    surface_id: str | None,
-) -> Link:
-    headers = {"X-Surface-Id": surface_id} if surface_id else {}
-    token = token_file.read_text() if token_file else os.environ.get("BEAMKEEP_TOKEN", "")
-    if token := token.strip():
-        if not TOKEN.fullmatch(token):
-            raise click.UsageError("What is given as the access token is none.")
-        headers["Authorization"] = f"Bearer {token}"
-    return Link(url, headers, transport)
-
-
-def _sent(
-    row: Row, arguments: dict[str, Any], beside: Mapping[str, Any], link: Link
-) -> "httpx2.Response":
-    import httpx2  # noqa: PLC0415  it is slow to load, and help does without
-
-    headers = dict(link.headers)
-    if key := beside.get("idempotency_key"):
-        headers["Idempotency-Key"] = key
-    if (version := beside.get("if_match")) is not None:
-        headers["If-Match"] = f'"{version}"'
-    in_path = {n: quote(str(arguments.pop(n)), safe="") for n in row.route.fields}
-    path, sent = row.route.path.format(**in_path), cast("dict[str, Any]", {})
-    if isinstance(row, Question):
-        sent["params"] = arguments
-    else:
-        sent["json"] = arguments
-        if beside.get("dry_run"):
-            sent["params"] = {"dry_run": "true"}
-    try:
-        with httpx2.Client(transport=link.transport, timeout=SECONDS) as client:
-            address = link.url.rstrip("/") + path
-            return client.request(row.route.method, address, headers=headers, **sent)
-    except (httpx2.TransportError, httpx2.InvalidURL) as error:
-        _end(f"The service at {link.url} does not answer: {error}", UNREACHABLE)
-
-
-def _refusal(response: "httpx2.Response") -> str:
-    try:
-        problem = response.json()
-        return f"{problem['code']}: {problem['detail']}"
-    except (ValueError, KeyError, TypeError):
-        return f"HTTP {response.status_code}: {response.reason_phrase}"
-
-
-def _end(text: str, code: int) -> Never:
-    click.echo(plain(text), err=True)
-    raise click.exceptions.Exit(code)
 
 
 class Verbs(click.Group):
@@ -207,6 +140,7 @@ class Verbs(click.Group):
             click.Option(["--surface-id"], help="Call by another surface than the usual one."),
         ]
         self.add_command(_listing(catalogue))
+        self.add_command(import_group(catalogue, transport))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), *self._rows]

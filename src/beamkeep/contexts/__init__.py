@@ -2,8 +2,22 @@
 
 from beamkeep.kernel import Catalogue
 
-from . import access, trust
+from . import access, enclosure, equipment, federation, supply, trust
 
-OPERATIONS = (*access.OPERATIONS, *trust.OPERATIONS)
-QUESTIONS = (*access.QUESTIONS, *trust.QUESTIONS)
+OPERATIONS = (
+    *access.OPERATIONS,
+    *trust.OPERATIONS,
+    *federation.OPERATIONS,
+    *enclosure.OPERATIONS,
+    *equipment.OPERATIONS,
+    *supply.OPERATIONS,
+)
+QUESTIONS = (
+    *access.QUESTIONS,
+    *trust.QUESTIONS,
+    *federation.QUESTIONS,
+    *enclosure.QUESTIONS,
+    *equipment.QUESTIONS,
+    *supply.QUESTIONS,
+)
 CATALOGUE = Catalogue(OPERATIONS, QUESTIONS)

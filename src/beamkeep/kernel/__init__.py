@@ -5,6 +5,7 @@
 from msgspec.structs import replace
 
 from ._aggregate import (
+    Advice,
     Aggregate,
     Call,
     Command,

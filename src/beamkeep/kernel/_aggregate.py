@@ -72,8 +72,15 @@ class Operation(Record):
     genesis: bool
 
 
-type Outcome = Sequence[Event | Beside]
-"""What a rule decides: events, of one stream or several, and rows to be written with them."""
+class Advice(Record):
+    """What a rule lets pass and its answer warns of: where, and which rule for authors."""
+
+    path: str
+    rule: str
+
+
+type Outcome = Sequence[Event | Beside | Advice]
+"""What a rule decides: events, of one stream or several, rows written with them, warnings."""
 
 
 def unchanging[S](state: S, event: Never) -> S:

@@ -15,10 +15,11 @@ class Axis[L: Hashable, E: Event]:
             event: (sources, target, refusal) for event, sources, target, refusal in moves
         }
 
-    def require(self, now: L, event: type[E]) -> None:
-        """Refuse unless the event may happen now."""
-        sources, _, refusal = self.moves[event]
+    def require(self, now: L, event: type[E], told: type[Cannot] | None = None) -> None:
+        """Refuse unless the event may happen now; `told` by another command than the usual one."""
+        sources, _, usual = self.moves[event]
         if now not in sources:
+            refusal = told or usual
             if isinstance(now, bool):
                 raise refusal(f"It is {'' if now else 'not '}{self.name}.")
             allowed = " or ".join(sorted(str(source) for source in sources))

@@ -1,10 +1,13 @@
 """The one path every call takes, and the seams it needs."""
 
+from collections.abc import Callable
+
 from beamkeep.kernel import Catalogue, Record
 
 from .admission import Admission
 from .asking import Asker
 from .dispatch import Dispatcher
+from .session import Session
 
 
 class Service(Record):
@@ -12,5 +15,6 @@ class Service(Record):
 
     catalogue: Catalogue
     admission: Admission
+    sessions: Callable[[], Session]
     dispatcher: Dispatcher
     asker: Asker

@@ -11,16 +11,7 @@ from uuid import UUID
 
 import msgspec
 
-from beamkeep.kernel import (
-    Call,
-    Cannot,
-    Event,
-    Insert,
-    Operation,
-    Outcome,
-    Record,
-    Refusal,
-)
+from beamkeep.kernel import Advice, Call, Cannot, Event, Insert, Operation, Outcome, Record, Refusal
 
 from .admission import Admission, Request
 from .codec import Codec, encode
@@ -139,20 +130,22 @@ class Dispatcher:
         principal = admitted.standing
         call = Call(principal.principal_id, principal.kind, self._clock(), self._new_id())
         outcome = operation.rule(*given, call)
+        advice = [part for part in outcome if isinstance(part, Advice)]
+        warnings = {"warnings": advice} if advice else {}
         if request.dry_run:
-            return await self._would_write(outcome)
+            return await self._would_write(outcome, warnings)
 
         # 7. Append.
         id = target or call.new_id
-        status, body = 204, b""
-        if operation.genesis:
-            status, body = 201, encode({of.id_field: id})
+        answer = ({of.id_field: id} if operation.genesis else {}) | warnings
+        status = 201 if operation.genesis else 200 if answer else 204
+        body = encode(answer) if answer else b""
         events, versions = self._numbered(outcome, session.versions)
         token = await self._store.append(
             Append(
                 events=events,
                 read={s: v for s, v in session.versions.items() if s not in versions},
-                beside=[part for part in outcome if not isinstance(part, Event)],
+                beside=[part for part in outcome if not isinstance(part, Event | Advice)],
                 remember=ToRemember(key, fingerprint, status, body) if key else None,
                 command_name=operation.name,
                 principal_id=call.principal_id,
@@ -180,7 +173,7 @@ class Dispatcher:
                 events.append(self._codec.encode(event, versions[stream], self._new_id()))
         return events, versions
 
-    async def _would_write(self, outcome: Outcome) -> Answered:
+    async def _would_write(self, outcome: Outcome, warnings: dict[str, Any]) -> Answered:
         """The answer of a dry run: the events, or the refusal of a key that is taken."""
         for part in outcome:
             if isinstance(part, Insert) and part.loser:
@@ -192,7 +185,7 @@ class Dispatcher:
             for event in outcome
             if isinstance(event, Event)
         ]
-        return Answered(200, encode({"events": events}))
+        return Answered(200, encode({"events": events} | warnings))
 
 
 def _fingerprint(operation: Operation, arguments: Mapping[str, Any]) -> bytes:

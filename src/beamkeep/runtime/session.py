@@ -35,7 +35,7 @@ class Session:
         state = self._codec.fold(of, events)
         if id is None or state is None:
             raise of.absent(f"There is no {of.noun.replace('_', ' ')} {id}.")
-        self.versions[of.name, id] = len(events)
+        self.versions.setdefault((of.name, id), len(events))  # what was read first counts
         return state
 
     async def one[S](self, of: Aggregate[S, Any, Any], id: UUID) -> S:

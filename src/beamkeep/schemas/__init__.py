@@ -3,12 +3,11 @@
 from .bounds import Json, JsonObject
 from .carrying import carry, carry_settings, merge_patch
 from .declaring import declare, require_same_units
-from .lint import Finding, lint_schema
+from .lint import lint_schema
 from .nodes import Schema
 from .subset import require_subset
 
 __all__ = [
-    "Finding",
     "Json",
     "JsonObject",
     "Schema",

@@ -3,11 +3,14 @@
 import json
 import math
 import re
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from beamkeep.kernel import Refusal
 
-type Json = dict[str, Json] | list[Json] | str | int | float | bool | None
+if TYPE_CHECKING:
+    type Json = dict[str, Json] | list[Json] | str | int | float | bool | None
+else:
+    Json = object  # what reads types at run time cannot follow one into itself
 type JsonObject = dict[str, Json]
 type Path = tuple[str | int, ...]
 type _Container = dict[object, object] | list[object]

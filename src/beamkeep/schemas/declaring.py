@@ -9,6 +9,8 @@ from .nodes import NUMERIC, Schema, below, exact, is_number, nodes, properties, 
 from .units import SYSTEMS, is_code
 from .validating import MAX_PATTERNS, compiled, is_linear_pattern
 
+MAX_NODES = 1000
+
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TYPES = ("object", "array", "string", "number", "integer", "boolean")
 RESERVED_NAMES = frozenset({"compatible", "backend"})
@@ -56,7 +58,9 @@ type _Tree = list[tuple[Path, Json, int]]
 
 def _require_object(schema: object, refusal: type[Refusal]) -> Schema:
     written = require_bounded(schema, refusal, _LEVELS_AS_WRITTEN)
-    for path, _, level in nodes(written):
+    for number, (path, _, level) in enumerate(nodes(written), 1):
+        if number > MAX_NODES:
+            raise refused(refusal, path, "size", f"it has more than {MAX_NODES:,} nodes")
         if level > MAX_LEVELS:
             raise refused(refusal, path, "depth", f"it is nested more than {MAX_LEVELS} nodes deep")
     return written

@@ -2,7 +2,7 @@
 
 import re
 
-from beamkeep.kernel import Record
+from beamkeep.kernel import Advice
 
 from .bounds import path_text
 from .nodes import NUMERIC, Schema, below, nodes, properties, shut
@@ -35,29 +35,22 @@ _CONTROL_WORD = re.compile(
 )
 
 
-class Finding(Record):
-    """One place where a schema departs from an authoring rule."""
-
-    path: str
-    rule: str
-
-
-def lint_schema(schema: Schema) -> list[Finding]:
+def lint_schema(schema: Schema) -> list[Advice]:
     """Every departure of a declared schema from the authoring rules; they refuse nothing."""
-    found: list[Finding] = []
+    found: list[Advice] = []
     for path, at, _ in nodes(schema):
         node = below(at)
         description = node.get("description")
         if "properties" in node and not shut(node):
-            found.append(Finding(path_text(path), "close every object level"))
+            found.append(Advice(path_text(path), "close every object level"))
         if node.get("type") in NUMERIC and not description:
-            found.append(Finding(path_text(path), "describe quantity, range and unit of a number"))
+            found.append(Advice(path_text(path), "describe quantity, range and unit of a number"))
         if isinstance(description, str) and _CONTROL_WORD.search(description):
-            found.append(Finding(path_text(path), "name no transport, driver or control system"))
+            found.append(Advice(path_text(path), "name no transport, driver or control system"))
         for name in properties(node):
             place = path_text((*path, "properties", name))
             if not _NAME.fullmatch(name):
-                found.append(Finding(place, "name in lower snake_case, or as vendor.name"))
+                found.append(Advice(place, "name in lower snake_case, or as vendor.name"))
             if name.endswith(UNIT_ENDINGS):
-                found.append(Finding(place, "keep units out of names"))
+                found.append(Advice(place, "keep units out of names"))
     return found

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.metadata import version
 from inspect import cleandoc
+from typing import get_args, get_type_hints
 
 from beamkeep.kernel import (
+    Advice,
     Answer,
     Catalogue,
     Entries,
@@ -45,6 +47,7 @@ from .shapes import (
     ID,
     TEXT,
     TIME,
+    WARNINGS,
     Schema,
     Shapes,
     exactly,
@@ -161,15 +164,17 @@ def _command(operation: Operation, shapes: Shapes, shared: Shared) -> Schema:
     body = {n: schema for n, schema in properties.items() if n not in operation.route.fields}
     required = [n for n in asked.get("required", ()) if n in body]
     refusals = [*ALWAYS, *OF_COMMANDS, *operation.refusals]
-    answer: Schema = {"204": _answer("Done.", None, "ETag", "Position-Token")}
+    warns = Advice in get_args(*get_args(get_type_hints(operation.rule)["return"]))
+    done = "ETag", "Position-Token", "Idempotency-Replayed"
+    answer = {"200": _answer("What would be written, of a dry run.", _ref("schemas", "DryRun"))}
+    if warns:
+        answer["200"] = _answer("Warned, or a dry run.", _ref("schemas", "Warned"), *done)
     if operation.genesis:
-        new = exactly({operation.aggregate.id_field: ID})
-        answer = {"201": _answer("Created.", new, "Location", "ETag", "Position-Token")}
+        new = exactly({operation.aggregate.id_field: ID}, **(WARNINGS if warns else {}))
+        answer["201"] = _answer("Created.", new, "Location", *done)
     else:
+        answer["204"] = _answer("Done.", None, *done)
         refusals.append(operation.aggregate.absent)
-    for response in answer.values():
-        response["headers"] |= _headers("Idempotency-Replayed")
-    answer["200"] = _answer("What would be written, of a dry run.", _ref("schemas", "DryRun"))
     described = _described(operation, properties, shared, refusals, answer)
     described["parameters"] += [
         _ref("parameters", name) for name in ("DryRun", "IdempotencyKey", "IfMatch")
@@ -220,14 +225,13 @@ def _described(
     for refusal in dict.fromkeys(refusals):
         by_status[refusal.status].append(refusal)
     common = {*ALWAYS, *OF_COMMANDS, NotFreshYetError}
-    responses = answer
     for status, several in sorted(by_status.items()):
         if common.issuperset(several):
             name = "-".join(refusal.__name__.removesuffix("Error") for refusal in several)
             shared[name] = _refused(several)
-            responses[str(status)] = _ref("responses", name)
+            answer[str(status)] = _ref("responses", name)
         else:
-            responses[str(status)] = _refused(several)
+            answer[str(status)] = _refused(several)
     path = [
         {"name": field, "in": "path", "required": True, "schema": properties.get(field, ID)}
         for field in row.route.fields
@@ -237,7 +241,7 @@ def _described(
         "tags": [row.aggregate.name],
         "summary": _sentences(row.doc),
         "parameters": [*path, _ref("parameters", "Surface"), _ref("parameters", "Correlation")],
-        "responses": dict(sorted(responses.items())),
+        "responses": dict(sorted(answer.items())),
     }
 
 

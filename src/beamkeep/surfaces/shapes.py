@@ -23,11 +23,11 @@ def or_null(schema: Schema) -> Schema:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
-def exactly(properties: Mapping[str, Schema]) -> Schema:
-    """An object with all of these members and no other."""
+def exactly(properties: Mapping[str, Schema], **perhaps: Schema) -> Schema:
+    """An object with all of these members, perhaps some of those, and no other."""
     return {
         "type": "object",
-        "properties": dict(properties),
+        "properties": {**properties, **perhaps},
         "required": list(properties),
         "additionalProperties": False,
     }
@@ -39,6 +39,9 @@ def page_of(item: Schema) -> Schema:
 
 
 PLANNED = exactly({"event_type": TEXT, "payload": {"type": "object"}})
+EVENTS: dict[str, Schema] = {"events": {"type": "array", "items": PLANNED}}
+ADVICE = exactly({"path": TEXT, "rule": TEXT})
+WARNINGS: dict[str, Schema] = {"warnings": {"type": "array", "items": ADVICE}}
 FIXED_SCHEMAS: dict[str, Schema] = {
     "Problem": {
         "type": "object",
@@ -52,7 +55,8 @@ FIXED_SCHEMAS: dict[str, Schema] = {
         },
         "required": ["type", "title", "status", "detail", "code"],
     },
-    "DryRun": exactly({"events": {"type": "array", "items": PLANNED}}),
+    "DryRun": exactly(EVENTS),
+    "Warned": {"anyOf": [exactly(WARNINGS), exactly(EVENTS, **WARNINGS)]},
     "RecordedEvent": exactly(
         {
             name: {"type": "object"} if kind is Raw else TypeAdapter(kind).json_schema()

@@ -1,11 +1,37 @@
 """One working example of every command and question, made with nothing but calls."""
 
-from tests.support.examples import trust
+from beamkeep.contexts.trust import seeded
+from tests.support.examples import assets, enclosure, equipment, federation, supply, trust
 from tests.support.examples.making import Do, Example
 
-__all__ = ["CALLERS", "EXAMPLES", "Do", "Example"]
+__all__ = ["CALLERS", "EXAMPLES", "Do", "Example", "let_callers_in"]
 
-EXAMPLES: dict[str, Example] = {**trust.EXAMPLES}
+EXAMPLES: dict[str, Example] = {
+    **trust.EXAMPLES,
+    **federation.EXAMPLES,
+    **enclosure.EXAMPLES,
+    **equipment.EXAMPLES,
+    **assets.EXAMPLES,
+    **supply.EXAMPLES,
+}
 
-CALLERS: dict[str, str] = {}
+CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_status": "gate"}
 """Who calls where it cannot be a person, by the name of the operation."""
+
+
+async def let_callers_in(do: Do, issuer: str) -> None:
+    """Register every such machine account, permitted everything on the seeded surfaces."""
+    for subject in sorted({*CALLERS.values()}):
+        login = {"issuer": issuer, "subject": subject}
+        account = {"name": subject, "kind": "service_account", "identities": [login]}
+        made = await do("register_actor", account)
+        for surface_id in seeded.SURFACES.values():
+            policy = {
+                "name": subject,
+                "conduit_id": str(seeded.ENTRY),
+                "surface_id": str(surface_id),
+                "permitted_principal_ids": [made["actor_id"]],
+                "permitted_commands": ["*"],
+                "object_scope": "All",
+            }
+            await do("define_policy", policy)

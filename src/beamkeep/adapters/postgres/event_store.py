@@ -41,6 +41,7 @@ from beamkeep.runtime.store import (
     Remembered,
     StoreUnavailableError,
     Stream,
+    ToRemember,
 )
 
 from .connections import FULL, LOST, Connections
@@ -166,6 +167,10 @@ idem AS (
   SELECT $9::uuid, $10::uuid, ${0}::text, ${1}::bytea, ${2}::smallint, ${3}::text
    WHERE EXISTS (SELECT 1 FROM ins))"""
 
+KEEP = """
+INSERT INTO bk.idempotency (principal_id, surface_id, key, fingerprint, status, result)
+VALUES ($1::uuid, $2::uuid, $3::text, $4::bytea, $5::smallint, $6::text)"""
+
 WRITTEN = """
 SELECT count(*) AS n, max(position) AS position, max(transaction_id)::text::bigint AS tx FROM ins"""
 
@@ -246,9 +251,7 @@ class PostgresEventStore:
     async def append(self, append: Append) -> Position:
         """Write all of it in one statement, unless something it rests on has moved."""
         if not append.events:
-            if append.beside:
-                # What is put in place of a row may be put there twice, should the answer be lost.
-                await self._connections.read(_rows_alone(_clauses(append)), *_rows(append))
+            await self._write_rows(append)
             return BEGINNING
         try:
             position = await self._write(append)
@@ -353,6 +356,21 @@ class PostgresEventStore:
         assert count == len(append.events), "an append is all or nothing"  # noqa: S101
         return Position(tx, position)
 
+    async def _write_rows(self, append: Append) -> None:
+        """Write the rows and the answer of a decision that has no events."""
+        clauses, kept = _clauses(append), append.remember
+        answer = [append.principal_id, append.surface_id, *_kept(kept)] if kept else []
+        if not clauses and not kept:
+            return
+        try:
+            # What is put in place of a row may be put there twice, should the answer be lost.
+            statement = _rows_alone(clauses, len(answer))
+            await self._connections.read(statement, *answer, *_rows(append))
+        except asyncpg.UniqueViolationError:
+            raise AlreadyAnsweredError from None
+        except asyncpg.LockNotAvailableError:
+            raise IdempotencyInFlightError from None
+
     async def _under(self, locks: list[str], statement: str, *arguments: Any) -> list[Any]:
         """Write while holding these names; what was read is checked in a snapshot taken since."""
         async with self._connections.connection() as connection, connection.transaction():
@@ -432,9 +450,11 @@ def _statement(
 
 
 @cache
-def _rows_alone(beside: Clauses) -> str:
-    """What writes rows where no event is written with them."""
-    parts = [f"b{n} AS ({_beside(*clause, n, 'true')})" for n, clause in enumerate(beside, 1)]
+def _rows_alone(beside: Clauses, kept: int) -> str:
+    """What writes rows where no event is written with them, after the answer that is kept."""
+    parts = [f"idem AS ({KEEP})"] if kept else []
+    for n, clause in enumerate(beside, kept + 1):
+        parts.append(f"b{n} AS ({_beside(*clause, n, 'true')})")
     return f"WITH {', '.join(parts)} SELECT 1"
 
 
@@ -502,8 +522,12 @@ def _arguments(append: Append) -> list[Any]:
         streams = list(append.read)
         arguments += [[s[0] for s in streams], [s[1] for s in streams], list(append.read.values())]
     if kept := append.remember:
-        arguments += [kept.key, kept.fingerprint, kept.status, kept.result.decode()]
+        arguments += _kept(kept)
     return arguments + _rows(append)
+
+
+def _kept(answer: ToRemember) -> list[Any]:
+    return [answer.key, answer.fingerprint, answer.status, answer.result.decode()]
 
 
 def _row(part: Row) -> object:

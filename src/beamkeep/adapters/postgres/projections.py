@@ -242,32 +242,6 @@ class PostgresProjections:
         return [tuple(row) for row in await self._connections.read(BLOCKED_BY, seconds)]
 
 
-class ShardLease:
-    """Shards kept to one worker, so that no two do the same work; correctness does not need it."""
-
-    def __init__(self, url: str, wanted: Sequence[int]) -> None:
-        self._url, self._wanted = url, wanted
-        self._connection: asyncpg.Connection | None = None
-        self._held: list[int] = []
-
-    async def __call__(self) -> Sequence[int]:
-        """The shards this worker holds, having tried for those it lacks."""
-        if self._connection is None or self._connection.is_closed():
-            # A session's lock outside any transaction: it ends with the session, however that ends.
-            self._connection, self._held = await asyncpg.connect(self._url), []
-        for shard in self._wanted:
-            if shard not in self._held and await self._connection.fetchval(
-                "SELECT pg_try_advisory_lock(hashtextextended('shard', $1))", shard
-            ):
-                self._held.append(shard)
-        return tuple(self._held)
-
-    async def close(self) -> None:
-        """Leave the shards to others."""
-        if self._connection:
-            await self._connection.close()
-
-
 class _MovedByAnotherError(Exception):
     """Another worker has applied the page."""
 

@@ -395,56 +395,25 @@ INVALID_PROFILE = (
     InvalidActorAffiliationError,
 )
 
+# fmt: off
 OPERATIONS = (
-    actors.creates(
-        "POST /actors",
-        RegisterActor,
-        register_actor,
-        *INVALID_PROFILE,
-        InvalidActorKindError,
-        InvalidActorIdentityError,
-        ActorIdentityAlreadyBoundError,
-    ),
-    actors.changes(
-        "POST /actors/{actor_id}/deactivate",
-        DeactivateActor,
-        deactivate_actor,
-        ActorCannotDeactivateError,
-    ),
-    actors.changes(
-        "POST /actors/{actor_id}/update-profile",
-        UpdateActorProfile,
-        update_actor_profile,
-        *INVALID_PROFILE,
-        InvalidActorProfileError,
-        ActorCannotUpdateProfileError,
-        given=known,
-    ),
-    actors.changes(
-        "POST /actors/{actor_id}/forget",
-        ForgetActor,
-        forget_actor,
-        ActorCannotForgetError,
-        given=known,
-    ),
-    actors.changes(
-        "POST /actors/{actor_id}/identities/bind",
-        BindActorIdentity,
-        bind_actor_identity,
-        InvalidActorIdentityError,
-        ActorCannotBindIdentityError,
-        ActorIdentityAlreadyBoundError,
-        given=known,
-    ),
-    actors.changes(
-        "POST /actors/{actor_id}/identities/unbind",
-        UnbindActorIdentity,
-        unbind_actor_identity,
-        InvalidActorIdentityError,
-        ActorCannotUnbindIdentityError,
-        given=known,
-    ),
+    actors.creates("POST /actors", RegisterActor, register_actor, *INVALID_PROFILE,
+        InvalidActorKindError, InvalidActorIdentityError, ActorIdentityAlreadyBoundError),
+    actors.changes("POST /actors/{actor_id}/deactivate", DeactivateActor, deactivate_actor,
+        ActorCannotDeactivateError),
+    actors.changes("POST /actors/{actor_id}/update-profile", UpdateActorProfile,
+        update_actor_profile, *INVALID_PROFILE, InvalidActorProfileError,
+        ActorCannotUpdateProfileError, given=known),
+    actors.changes("POST /actors/{actor_id}/forget", ForgetActor, forget_actor,
+        ActorCannotForgetError, given=known),
+    actors.changes("POST /actors/{actor_id}/identities/bind", BindActorIdentity,
+        bind_actor_identity, InvalidActorIdentityError, ActorCannotBindIdentityError,
+        ActorIdentityAlreadyBoundError, given=known),
+    actors.changes("POST /actors/{actor_id}/identities/unbind", UnbindActorIdentity,
+        unbind_actor_identity, InvalidActorIdentityError, ActorCannotUnbindIdentityError,
+        given=known),
 )
+# fmt: on
 
 
 class ListActors(Listing):

@@ -77,17 +77,12 @@ def define_conduit(command: DefineConduit, given: None, call: Call) -> list[Cond
 
 conduits = Aggregate("Conduit", begin, unchanging, ConduitNotFoundError)
 
+# fmt: off
 OPERATIONS = (
-    conduits.creates(
-        "POST /conduits",
-        DefineConduit,
-        define_conduit,
-        ZoneNotFoundError,
-        InvalidConduitNameError,
-        InvalidConduitZonesError,
-        given=both_zones,
-    ),
+    conduits.creates("POST /conduits", DefineConduit, define_conduit, ZoneNotFoundError,
+        InvalidConduitNameError, InvalidConduitZonesError, given=both_zones),
 )
+# fmt: on
 
 
 class ListConduits(Listing):

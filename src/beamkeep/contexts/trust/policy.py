@@ -240,35 +240,17 @@ def revoke_grant(
 
 policies = Aggregate("Policy", begin, evolve, PolicyNotFoundError)
 
+# fmt: off
 OPERATIONS = (
-    policies.creates(
-        "POST /policies",
-        DefinePolicy,
-        define_policy,
-        ConduitNotFoundError,
-        SurfaceNotFoundError,
-        ActorNotFoundError,
-        InvalidPolicyNameError,
-        InvalidPolicyPermittedCommandsError,
-        PolicyCannotDefineError,
-        given=referred,
-    ),
-    policies.changes(
-        "POST /policies/{policy_id}/add-grant",
-        AddPolicyGrant,
-        add_grant,
-        ActorNotFoundError,
-        PolicyCannotAddGrantError,
-        given=permitted_actor,
-    ),
-    policies.changes(
-        "POST /policies/{policy_id}/revoke-grant",
-        RevokePolicyGrant,
-        revoke_grant,
-        InvalidPolicyReasonError,
-        PolicyCannotRevokeGrantError,
-    ),
+    policies.creates("POST /policies", DefinePolicy, define_policy, ConduitNotFoundError,
+        SurfaceNotFoundError, ActorNotFoundError, InvalidPolicyNameError,
+        InvalidPolicyPermittedCommandsError, PolicyCannotDefineError, given=referred),
+    policies.changes("POST /policies/{policy_id}/add-grant", AddPolicyGrant, add_grant,
+        ActorNotFoundError, PolicyCannotAddGrantError, given=permitted_actor),
+    policies.changes("POST /policies/{policy_id}/revoke-grant", RevokePolicyGrant, revoke_grant,
+        InvalidPolicyReasonError, PolicyCannotRevokeGrantError),
 )
+# fmt: on
 
 
 class ListPolicies(Listing):

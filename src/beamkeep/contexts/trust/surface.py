@@ -77,17 +77,12 @@ def define_surface(command: DefineSurface, given: None, call: Call) -> list[Surf
 
 surfaces = Aggregate("Surface", begin, unchanging, SurfaceNotFoundError)
 
+# fmt: off
 OPERATIONS = (
-    surfaces.creates(
-        "POST /surfaces",
-        DefineSurface,
-        define_surface,
-        ConduitNotFoundError,
-        InvalidSurfaceNameError,
-        SurfaceCannotDefineError,
-        given=its_conduit,
-    ),
+    surfaces.creates("POST /surfaces", DefineSurface, define_surface, ConduitNotFoundError,
+        InvalidSurfaceNameError, SurfaceCannotDefineError, given=its_conduit),
 )
+# fmt: on
 
 
 class SurfaceControl(Record):

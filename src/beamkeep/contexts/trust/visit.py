@@ -440,77 +440,32 @@ def _released(visit: Visit, call: Call) -> list[VisitControl | Beside]:
 
 visits = Aggregate("Visit", begin, evolve, VisitNotFoundError)
 
+# fmt: off
 OPERATIONS = (
-    visits.creates(
-        "POST /visits",
-        RegisterVisit,
-        register_visit,
-        PolicyNotFoundError,
-        SurfaceNotFoundError,
-        VisitNotFoundError,
-        InvalidVisitPlannedPeriodError,
-        InvalidVisitExternalRefsError,
-        VisitCannotRegisterError,
-        given=referred,
-    ),
-    visits.changes(
-        "POST /visits/{visit_id}/record-arrival",
-        RecordVisitArrival,
-        record_visit_arrival,
-        VisitCannotRecordArrivalError,
-    ),
+    visits.creates("POST /visits", RegisterVisit, register_visit, PolicyNotFoundError,
+        SurfaceNotFoundError, VisitNotFoundError, InvalidVisitPlannedPeriodError,
+        InvalidVisitExternalRefsError, VisitCannotRegisterError, given=referred),
+    visits.changes("POST /visits/{visit_id}/record-arrival", RecordVisitArrival,
+        record_visit_arrival, VisitCannotRecordArrivalError),
     visits.changes("POST /visits/{visit_id}/start", StartVisit, start_visit, VisitCannotStartError),
-    visits.changes(
-        "POST /visits/{visit_id}/hold",
-        HoldVisit,
-        hold_visit,
-        InvalidVisitReasonError,
-        VisitCannotHoldError,
-    ),
-    visits.changes(
-        "POST /visits/{visit_id}/resume", ResumeVisit, resume_visit, VisitCannotResumeError
-    ),
-    visits.changes(
-        "POST /visits/{visit_id}/complete",
-        CompleteVisit,
-        complete_visit,
-        VisitCannotCompleteError,
-    ),
-    visits.changes(
-        "POST /visits/{visit_id}/cancel",
-        CancelVisit,
-        cancel_visit,
-        InvalidVisitReasonError,
-        VisitCannotCancelError,
-    ),
-    visits.changes(
-        "POST /visits/{visit_id}/abort",
-        AbortVisit,
-        abort_visit,
-        InvalidVisitReasonError,
-        VisitCannotAbortError,
-    ),
-    visits.changes(
-        "POST /visits/{visit_id}/void",
-        VoidVisit,
-        void_visit,
-        InvalidVisitReasonError,
-        VisitCannotVoidError,
-    ),
-    visits.changes(
-        "POST /visits/{visit_id}/surface-control/take",
-        TakeVisitSurfaceControl,
-        take_visit_surface_control,
-        VisitCannotTakeControlError,
-        given=control,
-    ),
-    visits.changes(
-        "POST /visits/{visit_id}/surface-control/release",
-        ReleaseVisitSurfaceControl,
-        release_visit_surface_control,
-        VisitCannotReleaseControlError,
-    ),
+    visits.changes("POST /visits/{visit_id}/hold", HoldVisit, hold_visit, InvalidVisitReasonError,
+        VisitCannotHoldError),
+    visits.changes("POST /visits/{visit_id}/resume", ResumeVisit, resume_visit,
+        VisitCannotResumeError),
+    visits.changes("POST /visits/{visit_id}/complete", CompleteVisit, complete_visit,
+        VisitCannotCompleteError),
+    visits.changes("POST /visits/{visit_id}/cancel", CancelVisit, cancel_visit,
+        InvalidVisitReasonError, VisitCannotCancelError),
+    visits.changes("POST /visits/{visit_id}/abort", AbortVisit, abort_visit,
+        InvalidVisitReasonError, VisitCannotAbortError),
+    visits.changes("POST /visits/{visit_id}/void", VoidVisit, void_visit, InvalidVisitReasonError,
+        VisitCannotVoidError),
+    visits.changes("POST /visits/{visit_id}/surface-control/take", TakeVisitSurfaceControl,
+        take_visit_surface_control, VisitCannotTakeControlError, given=control),
+    visits.changes("POST /visits/{visit_id}/surface-control/release", ReleaseVisitSurfaceControl,
+        release_visit_surface_control, VisitCannotReleaseControlError),
 )
+# fmt: on
 
 
 class ListVisits(Listing):

@@ -51,7 +51,11 @@ def define_zone(command: DefineZone, call: Call) -> list[ZoneDefined]:
 
 zones = Aggregate("Zone", begin, unchanging, ZoneNotFoundError)
 
-OPERATIONS = (zones.creates("POST /zones", DefineZone, define_zone, InvalidZoneNameError),)
+# fmt: off
+OPERATIONS = (
+    zones.creates("POST /zones", DefineZone, define_zone, InvalidZoneNameError),
+)
+# fmt: on
 
 
 class ListZones(Listing):

@@ -1,0 +1,266 @@
+"""Enclosure: a volume that a personnel-safety system guards, and what that system reports of it."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from beamkeep.contexts.federation.facility import (
+    Facility,
+    FacilityCode,
+    FacilityNotFoundError,
+    FacilityStatus,
+    facility_by_code,
+)
+from beamkeep.contexts.trust.trigger import (
+    MonitorTriggerRequiredError,
+    TriggerSource,
+    require_monitor,
+    trigger,
+)
+from beamkeep.kernel import (
+    Aggregate,
+    Axis,
+    Beside,
+    Call,
+    Cannot,
+    Command,
+    Event,
+    Invalid,
+    Listing,
+    NotFound,
+    Reader,
+    Record,
+    Table,
+    claim,
+    free,
+    reads,
+    replace,
+)
+from beamkeep.kernel.values import FreeText, Name, Reason, trimmed
+
+NAMES = "enclosure-name"
+
+
+class PermitStatus(StrEnum):
+    PERMITTED = "Permitted"
+    NOT_PERMITTED = "NotPermitted"
+    UNKNOWN = "Unknown"
+
+
+class EnclosureLifecycle(StrEnum):
+    ACTIVE = "Active"
+    DECOMMISSIONED = "Decommissioned"
+
+
+class Freshness(Record):
+    """When an enclosure's monitor was last heard of."""
+
+    enclosure_id: UUID
+    last_reported_at: datetime | None
+
+
+FRESHNESS = Table("enclosure_freshness", Freshness, key=("enclosure_id",))
+
+
+# Events are stored for ever: add a field with a default; never rename or drop one.
+class EnclosureEvent(Event):
+    enclosure_id: UUID
+
+
+class EnclosureRegistered(EnclosureEvent):
+    name: str
+    facility_code: str
+
+
+class EnclosurePermitObserved(EnclosureEvent):
+    from_permit_status: PermitStatus
+    to_permit_status: PermitStatus
+    trigger: TriggerSource
+    monitor_ref: str
+    reason: FreeText
+
+
+class EnclosureDecommissioned(EnclosureEvent):
+    reason: FreeText
+
+
+type EnclosureChanged = EnclosurePermitObserved | EnclosureDecommissioned
+
+
+class EnclosureNotFoundError(NotFound):
+    """The enclosure does not exist."""
+
+
+class InvalidEnclosureNameError(Invalid):
+    """The enclosure's name is not usable."""
+
+
+class InvalidEnclosureReasonError(Invalid):
+    """The reason is not usable."""
+
+
+class InvalidEnclosureMonitorRefError(Invalid):
+    """The name of the sensor or signal is not usable."""
+
+
+class EnclosureAlreadyExistsError(Cannot):
+    """An active enclosure of the facility has this name; decommission it or choose another name."""
+
+
+class EnclosureCannotRegisterError(Cannot):
+    """The enclosure cannot be registered: its facility is decommissioned."""
+
+
+class EnclosureCannotObserveStatusError(Cannot):
+    """Nothing can be observed of the enclosure any more."""
+
+
+class EnclosureCannotDecommissionError(Cannot):
+    """The enclosure cannot be decommissioned."""
+
+
+L = EnclosureLifecycle
+LIFECYCLE: Axis[EnclosureLifecycle, EnclosureChanged] = Axis(
+    "lifecycle",
+    # event, allowed from, leads to, refused with
+    (EnclosurePermitObserved, {L.ACTIVE}, L.ACTIVE, EnclosureCannotObserveStatusError),
+    (EnclosureDecommissioned, {L.ACTIVE}, L.DECOMMISSIONED, EnclosureCannotDecommissionError),
+)
+
+
+class Enclosure(Record):
+    id: UUID
+    name: str
+    facility_code: str
+    permit_status: PermitStatus = PermitStatus.UNKNOWN
+    lifecycle: EnclosureLifecycle = EnclosureLifecycle.ACTIVE
+    last_observed_reason: str | None = None
+    last_monitor_ref: str | None = None
+
+
+def begin(event: EnclosureRegistered) -> Enclosure:
+    return Enclosure(event.enclosure_id, event.name, event.facility_code)
+
+
+def evolve(enclosure: Enclosure, event: EnclosureChanged) -> Enclosure:
+    match event:
+        case EnclosurePermitObserved():
+            return replace(
+                enclosure,
+                permit_status=event.to_permit_status,
+                last_observed_reason=event.reason,
+                last_monitor_ref=event.monitor_ref,
+            )
+        case EnclosureDecommissioned():
+            return replace(enclosure, lifecycle=LIFECYCLE.after(event))
+
+
+class RegisterEnclosure(Command):
+    name: Name
+    facility_code: FacilityCode
+    """The site or area it stands in."""
+
+
+class ObserveEnclosureStatus(Command):
+    enclosure_id: UUID
+    permit_status: PermitStatus
+    reason: Reason
+    monitor_ref: Name
+    """The sensor or signal that tells."""
+
+
+class DecommissionEnclosure(Command):
+    enclosure_id: UUID
+    reason: Reason
+
+
+async def facility(command: RegisterEnclosure, read: Reader) -> Facility:
+    return await facility_by_code(command.facility_code, read)
+
+
+def register_enclosure(
+    command: RegisterEnclosure, given: Facility, call: Call
+) -> list[EnclosureRegistered | Beside]:
+    """Register an enclosure; its permit is unknown until its monitor reports."""
+    name = trimmed(command.name, InvalidEnclosureNameError)
+    if given.status is not FacilityStatus.ACTIVE:
+        raise EnclosureCannotRegisterError
+    return [
+        EnclosureRegistered(call.now, call.new_id, name, given.code),
+        FRESHNESS.insert(Freshness(call.new_id, None)),
+        claim(NAMES, given.code, name, holder=call.new_id, loser=EnclosureAlreadyExistsError),
+    ]
+
+
+def observe_enclosure_status(
+    enclosure: Enclosure, command: ObserveEnclosureStatus, call: Call
+) -> list[EnclosurePermitObserved | Beside]:
+    """Report what an enclosure's safety system says; the same again only keeps it fresh."""
+    require_monitor(call)
+    reason = trimmed(command.reason, InvalidEnclosureReasonError)
+    monitor_ref = trimmed(command.monitor_ref, InvalidEnclosureMonitorRefError)
+    LIFECYCLE.require(enclosure.lifecycle, EnclosurePermitObserved)
+    before, after = enclosure.permit_status, command.permit_status
+    heard = FRESHNESS.replace(Freshness(enclosure.id, call.now))
+    if before is after:
+        return [heard]
+    return [
+        EnclosurePermitObserved(
+            call.now, enclosure.id, before, after, trigger(call), monitor_ref, reason
+        ),
+        heard,
+    ]
+
+
+def decommission_enclosure(
+    enclosure: Enclosure, command: DecommissionEnclosure, call: Call
+) -> list[EnclosureDecommissioned | Beside]:
+    """Take an enclosure out of use for good, and give its name back."""
+    reason = trimmed(command.reason, InvalidEnclosureReasonError)
+    LIFECYCLE.require(enclosure.lifecycle, EnclosureDecommissioned)
+    return [
+        EnclosureDecommissioned(call.now, enclosure.id, reason),
+        free(NAMES, enclosure.facility_code, enclosure.name),
+    ]
+
+
+enclosures = Aggregate("Enclosure", begin, evolve, EnclosureNotFoundError)
+
+# fmt: off
+OPERATIONS = (
+    enclosures.creates("POST /enclosures", RegisterEnclosure, register_enclosure,
+        FacilityNotFoundError, InvalidEnclosureNameError, EnclosureCannotRegisterError,
+        EnclosureAlreadyExistsError, given=facility),
+    enclosures.changes("POST /enclosures/{enclosure_id}/observe-status", ObserveEnclosureStatus,
+        observe_enclosure_status, MonitorTriggerRequiredError, InvalidEnclosureReasonError,
+        InvalidEnclosureMonitorRefError, EnclosureCannotObserveStatusError),
+    enclosures.changes("POST /enclosures/{enclosure_id}/decommission", DecommissionEnclosure,
+        decommission_enclosure, InvalidEnclosureReasonError, EnclosureCannotDecommissionError),
+)
+# fmt: on
+
+
+class ListEnclosures(Listing):
+    """List enclosures, by age."""
+
+    facility_code: FacilityCode | None = None
+    permit_status: PermitStatus | None = None
+    lifecycle: EnclosureLifecycle | None = None
+
+
+async def freshness(ids: Sequence[UUID], read: Reader) -> dict[UUID, Freshness]:
+    rows = await read.rows(FRESHNESS, enclosure_id=ids)
+    return {row.enclosure_id: row for row in rows}
+
+
+QUESTIONS = reads(
+    "/enclosures",
+    enclosures,
+    ListEnclosures,
+    milestones={
+        "last_observed_at": (EnclosurePermitObserved,),
+        "decommissioned_at": (EnclosureDecommissioned,),
+    },
+    shown_with=freshness,
+)

@@ -1,0 +1,19 @@
+"""Equipment: what hardware there is, what stands in what, and where."""
+
+from . import asset, family, frame, model, mount, pidinst
+
+OPERATIONS = (
+    *family.OPERATIONS,
+    *model.OPERATIONS,
+    *asset.OPERATIONS,
+    *mount.OPERATIONS,
+    *frame.OPERATIONS,
+)
+QUESTIONS = (
+    *family.QUESTIONS,
+    *model.QUESTIONS,
+    *asset.QUESTIONS,
+    *pidinst.QUESTIONS,
+    *mount.QUESTIONS,
+    *frame.QUESTIONS,
+)

@@ -1,0 +1,158 @@
+"""The record of an asset for publication, in the terms of the PIDINST metadata schema 1.0."""
+
+from collections.abc import Iterable
+from datetime import date
+from uuid import UUID
+
+from beamkeep.contexts.federation.facility import Facility, FacilityNotFoundError, facility_by_code
+from beamkeep.kernel import Cannot, Query, Reader, Record, answers
+
+from .asset import AlternateIdentifierKind, Asset, ExternalIdNamespace, assets
+from .family import families
+from .model import models
+from .place import PLACES, facility_scopes
+
+TYPES = {ExternalIdNamespace.DOI: "DOI", ExternalIdNamespace.HANDLE: "Handle"}
+
+
+class AssetPidinstIncompleteError(Cannot):
+    """The asset cannot be described for publication: a mandatory part of the record is missing."""
+
+
+class PidinstIdentifier(Record):
+    value: str
+    type: str
+
+
+class PidinstOwner(Record):
+    name: str
+
+
+class PidinstTerm(Record):
+    """Something with a name and, perhaps, an identifier of its own."""
+
+    name: str
+    identifier: str | None
+    identifier_type: str | None
+
+
+class PidinstDate(Record):
+    value: date
+    type: str
+
+
+class PidinstRelatedIdentifier(Record):
+    value: str
+    type: str
+    relation: str
+
+
+class PidinstAlternateIdentifier(Record):
+    value: str
+    type: str
+    name: str | None
+
+
+class Pidinst(Record):
+    identifier: PidinstIdentifier
+    schema_version: str
+    landing_page: str
+    name: str
+    owners: tuple[PidinstOwner, ...]
+    manufacturers: tuple[PidinstTerm, ...]
+    model: PidinstTerm
+    instrument_types: tuple[PidinstTerm, ...]
+    dates: tuple[PidinstDate, ...]
+    related_identifiers: tuple[PidinstRelatedIdentifier, ...]
+    alternate_identifiers: tuple[PidinstAlternateIdentifier, ...]
+
+
+class GetAssetPidinst(Query):
+    """Describe one asset as an instrument, for publication; the record is stored nowhere."""
+
+    asset_id: UUID
+
+
+async def pidinst(query: GetAssetPidinst, read: Reader) -> Pidinst:
+    asset = await read.one(assets, query.asset_id)
+    owner = await _owner(asset, read)
+    model = await read.one(models, asset.model_id) if asset.model_id else None
+    if model is None or owner is None:
+        lacking = {"model": model, "facility": owner}
+        missing = tuple(part for part, found in lacking.items() if found is None)
+        raise AssetPidinstIncompleteError(f"Missing: {', '.join(missing)}.", missing=missing)
+    maker = model.manufacturer
+    kinds = (await read.many(families, sorted(asset.family_ids))).values()
+    children = [row.asset_id for row in await read.rows(PLACES, parent_id=asset.id)]
+    parents = [asset.parent_id] if asset.parent_id else []
+    near = await read.many(assets, [*parents, *children])
+    return Pidinst(
+        _published(asset) or PidinstIdentifier(f"urn:uuid:{asset.id}", "URN"),
+        "1.0",
+        read.installation.asset_page.replace("{asset_id}", str(asset.id)),
+        asset.name,
+        (PidinstOwner(owner.name),),
+        (PidinstTerm(maker.name, maker.identifier, maker.identifier_scheme),),
+        PidinstTerm(model.name, model.part_number, "PartNumber"),
+        tuple(
+            PidinstTerm(family.name, f"urn:uuid:{family.id}", "URN")
+            for family in sorted(kinds, key=lambda family: (family.name, family.id))
+        ),
+        _dates(asset),
+        (
+            *_related("IsComponentOf", (near[id] for id in parents)),
+            *_related("HasComponent", (near[id] for id in children)),
+        ),
+        _alternates(asset),
+    )
+
+
+async def _owner(asset: Asset, read: Reader) -> Facility | None:
+    """The facility at the root of the asset's chain, if it can be found."""
+    code = (await facility_scopes([asset.id], read))[asset.id].facility_scope
+    try:
+        return await facility_by_code(code, read) if code else None
+    except FacilityNotFoundError:
+        return None
+
+
+def _published(asset: Asset) -> PidinstIdentifier | None:
+    namespace = asset.external_id_namespace
+    if asset.external_id is None or namespace is None:
+        return None
+    return PidinstIdentifier(asset.external_id, TYPES[namespace])
+
+
+def _dates(asset: Asset) -> tuple[PidinstDate, ...]:
+    times = {"Commissioned": asset.commissioned_at, "DeCommissioned": asset.decommissioned_at}
+    return tuple(PidinstDate(time.date(), type) for type, time in times.items() if time)
+
+
+def _related(relation: str, others: Iterable[Asset]) -> list[PidinstRelatedIdentifier]:
+    found = [(one.value, one.type) for asset in others if (one := _published(asset))]
+    return [PidinstRelatedIdentifier(*one, relation) for one in sorted(found)]
+
+
+def _alternates(asset: Asset) -> tuple[PidinstAlternateIdentifier, ...]:
+    found = [
+        PidinstAlternateIdentifier(one.value, str(one.kind), None)
+        if one.kind is AlternateIdentifierKind.INVENTORY_NUMBER
+        else PidinstAlternateIdentifier(one.value, "Other", one.kind)
+        for one in sorted(asset.alternate_identifiers)
+    ]
+    if (serial := asset.settings.get("serial_number")) is not None:
+        found.append(PidinstAlternateIdentifier(str(serial), "SerialNumber", None))
+    return tuple(sorted(found, key=lambda one: (one.type, one.value)))
+
+
+QUESTIONS = (
+    answers(
+        "GET /assets/{asset_id}/pidinst",
+        GetAssetPidinst,
+        pidinst,
+        Pidinst,
+        AssetPidinstIncompleteError,
+        of=assets,
+        about="asset_id",
+    ),
+)

@@ -1,0 +1,18 @@
+"""One PostgreSQL cluster for the tests of equipment, and a fresh database for each that asks."""
+
+from collections.abc import Generator
+
+import pytest
+from tests.support.cluster import Cluster
+from tests.support.postgres import PREPARED, Database, fresh_database, postgres_cluster
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Generator[Cluster]:
+    with postgres_cluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def database(cluster: Cluster) -> Database:
+    return fresh_database(cluster, PREPARED)

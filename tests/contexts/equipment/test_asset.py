@@ -1,0 +1,919 @@
+"""Asset: what it is, where it stands, whether it may be used and whether it works."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from tests.support.spec import (
+    ABSENT,
+    LATER,
+    NEW,
+    NOW,
+    Example,
+    Past,
+    Scenario,
+    matrix,
+    misshapen,
+)
+
+from beamkeep.contexts.enclosure.enclosure import (
+    EnclosureDecommissioned,
+    EnclosureNotFoundError,
+    EnclosureRegistered,
+)
+from beamkeep.contexts.equipment.asset import (
+    MOST_IDENTIFIERS,
+    OPERATIONS,
+    ActivateAsset,
+    AddAssetAlternateIdentifier,
+    AddAssetFamily,
+    AlternateIdentifier,
+    AlternateIdentifierKind,
+    Asset,
+    AssetActivated,
+    AssetAlternateIdentifierAdded,
+    AssetAlternateIdentifierRemoved,
+    AssetCannotActivateError,
+    AssetCannotAddAlternateIdentifierError,
+    AssetCannotAddFamilyError,
+    AssetCannotAssignExternalIdError,
+    AssetCannotDecommissionError,
+    AssetCannotDegradeError,
+    AssetCannotEnterMaintenanceError,
+    AssetCannotExitMaintenanceError,
+    AssetCannotFaultError,
+    AssetCannotLocateError,
+    AssetCannotRegisterError,
+    AssetCannotRelocateError,
+    AssetCannotRemoveAlternateIdentifierError,
+    AssetCannotRemoveFamilyError,
+    AssetCannotRenameError,
+    AssetCannotRestoreError,
+    AssetCannotUpdateSettingsError,
+    AssetCondition,
+    AssetDecommissioned,
+    AssetDegraded,
+    AssetEvent,
+    AssetExternalIdAssigned,
+    AssetFamilyAdded,
+    AssetFamilyRemoved,
+    AssetFaulted,
+    AssetInstalledInMount,
+    AssetIsInstalledError,
+    AssetLifecycle,
+    AssetLocated,
+    AssetMaintenanceEntered,
+    AssetMaintenanceExited,
+    AssetModelMismatchError,
+    AssetNotFoundError,
+    AssetRegistered,
+    AssetRelocated,
+    AssetRenamed,
+    AssetRestored,
+    AssetSettingsUpdated,
+    AssetTier,
+    AssetUninstalledFromMount,
+    AssignAssetExternalId,
+    DecommissionAsset,
+    DegradeAsset,
+    EnterAssetMaintenance,
+    ExitAssetMaintenance,
+    ExternalIdNamespace,
+    FaultAsset,
+    InvalidAssetAlternateIdentifierError,
+    InvalidAssetExternalIdError,
+    InvalidAssetNameError,
+    InvalidAssetParentError,
+    InvalidAssetReasonError,
+    InvalidAssetSettingsError,
+    LocateAsset,
+    Membership,
+    RegisterAsset,
+    RelocateAsset,
+    RemoveAssetAlternateIdentifier,
+    RemoveAssetFamily,
+    RenameAsset,
+    RestoreAsset,
+    UpdateAssetSettings,
+    begin,
+    evolve,
+    lineage,
+)
+from beamkeep.contexts.equipment.family import (
+    Affordance,
+    Family,
+    FamilyDefined,
+    FamilyDeprecated,
+    FamilyNotFoundError,
+    FamilyVersioned,
+)
+from beamkeep.contexts.equipment.model import (
+    Manufacturer,
+    ModelDefined,
+    ModelDeprecated,
+    ModelNotFoundError,
+)
+from beamkeep.contexts.equipment.place import (
+    ASSET_TREE,
+    PLACES,
+    DamagedTreeError,
+    FacilityScope,
+    Place,
+    facility_scopes,
+    upwards,
+)
+from beamkeep.contexts.federation.facility import (
+    FacilityDecommissioned,
+    FacilityKind,
+    FacilityNotFoundError,
+    FacilityRegistered,
+)
+from beamkeep.kernel import Beside, Cannot, Command, Event, Lock, Refusal, claim, replace
+from beamkeep.schemas import Schema
+
+ID, ROOT, SHELF, OTHER_ROOT = NEW, UUID(int=2), UUID(int=3), UUID(int=4)
+SITE, CLOSED_SITE = UUID(int=20), UUID(int=21)
+CAMERA, STAGE, OLD = UUID(int=30), UUID(int=31), UUID(int=32)
+PIXEL, OLD_MODEL = UUID(int=40), UUID(int=41)
+HUTCH, OLD_HUTCH = UUID(int=50), UUID(int=51)
+MOUNT = UUID(int=60)
+
+PV, INVENTORY = AlternateIdentifierKind.EPICS_PV, AlternateIdentifierKind.INVENTORY_NUMBER
+SERIAL = AlternateIdentifier(INVENTORY, "42")
+SIGNAL = AlternateIdentifier(PV, "BL01:CAM")
+
+
+def schema(**properties: Any) -> Schema:
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+    }
+
+
+GAIN = schema(gain={"type": "integer"}, serial_number={"type": "string"})
+SPEED = schema(speed={"type": "number"}, serial_number={"type": "string"})
+
+
+def family(id: UUID, name: str, settings_schema: Schema | None) -> FamilyDefined:
+    return FamilyDefined(NOW, id, name, (Affordance.IMAGEABLE,), settings_schema)
+
+
+def facility(id: UUID, code: str) -> tuple[Event | Beside, ...]:
+    held = claim("facility-code", code, holder=id, loser=Cannot)
+    return FacilityRegistered(NOW, id, code, "Synchrotron", FacilityKind.SITE, None), held
+
+
+def registration(
+    id: UUID,
+    parent_id: UUID | None,
+    *family_ids: UUID,
+    model_id: UUID | None = None,
+    enclosure_id: UUID | None = None,
+    identifiers: tuple[AlternateIdentifier, ...] = (),
+    name: str = "Camera",
+) -> AssetRegistered:
+    code = None if parent_id else "site"
+    tier = AssetTier.DEVICE if parent_id else AssetTier.UNIT
+    return AssetRegistered(
+        NOW, id, name, tier, parent_id, code, family_ids, model_id, enclosure_id, identifiers
+    )
+
+
+def placed(event: AssetRegistered) -> tuple[Event | Beside, ...]:
+    """A registration as it is written: with its row in the tree."""
+    return event, PLACES.insert(Place(event.asset_id, event.parent_id, event.facility_code))
+
+
+AROUND = (
+    *facility(SITE, "site"),
+    *facility(CLOSED_SITE, "closed"),
+    FacilityDecommissioned(NOW, CLOSED_SITE, "sold"),
+    family(CAMERA, "Camera", GAIN),
+    family(STAGE, "Stage", SPEED),
+    family(OLD, "Plate", None),
+    FamilyDeprecated(NOW, OLD),
+    ModelDefined(NOW, PIXEL, "Pixel", Manufacturer("Acme"), "P-1", (CAMERA, OLD)),
+    ModelDefined(NOW, OLD_MODEL, "Plate", Manufacturer("Acme"), "P-0", (CAMERA,)),
+    ModelDeprecated(NOW, OLD_MODEL, "no longer made"),
+    EnclosureRegistered(NOW, HUTCH, "Hutch", "site"),
+    EnclosureRegistered(NOW, OLD_HUTCH, "Old hutch", "site"),
+    EnclosureDecommissioned(NOW, OLD_HUTCH, "rebuilt"),
+    *placed(registration(ROOT, None)),
+    *placed(registration(SHELF, ROOT)),
+    *placed(registration(OTHER_ROOT, None)),
+)
+registered = registration(ID, ROOT)
+activated = AssetActivated(NOW, ID)
+in_maintenance = AssetMaintenanceEntered(NOW, ID)
+decommissioned = AssetDecommissioned(NOW, ID)
+degraded = AssetDegraded(NOW, ID, "it drifts")
+faulted = AssetFaulted(NOW, ID, "it does not move")
+installed = AssetInstalledInMount(NOW, ID, MOUNT)
+member = AssetFamilyAdded(NOW, ID, CAMERA)
+identified = AssetAlternateIdentifierAdded(NOW, ID, PV, "BL01:CAM")
+published = AssetExternalIdAssigned(NOW, ID, ExternalIdNamespace.DOI, "10.5281/42")
+RETIRED = (*placed(registered), decommissioned)
+
+RENAME = RenameAsset(asset_id=ID, name=" Detector ")
+ACTIVATE = ActivateAsset(asset_id=ID)
+ENTER = EnterAssetMaintenance(asset_id=ID)
+EXIT = ExitAssetMaintenance(asset_id=ID)
+DECOMMISSION = DecommissionAsset(asset_id=ID)
+DEGRADE = DegradeAsset(asset_id=ID, reason=" it drifts ")
+FAULT = FaultAsset(asset_id=ID, reason=" it does not move ")
+RESTORE = RestoreAsset(asset_id=ID, reason=" new belt ")
+RELOCATE = RelocateAsset(asset_id=ID, to_parent_id=SHELF, reason=" rebuilt ")
+LOCATE = LocateAsset(asset_id=ID, located_in_enclosure_id=HUTCH)
+JOIN = AddAssetFamily(asset_id=ID, family_id=CAMERA)
+LEAVE = RemoveAssetFamily(asset_id=ID, family_id=CAMERA)
+SETTLE = UpdateAssetSettings(asset_id=ID, settings_patch={"gain": 2})
+IDENTIFY = AddAssetAlternateIdentifier(asset_id=ID, kind=PV, value=" BL01:CAM ")
+STRIKE_OUT = RemoveAssetAlternateIdentifier(asset_id=ID, kind=PV, value=" BL01:CAM ")
+ASSIGN = AssignAssetExternalId(
+    asset_id=ID, external_id_namespace=ExternalIdNamespace.DOI, external_id=" 10.5281/42 "
+)
+
+
+def given(*history: Event | Beside) -> Scenario:
+    return Scenario(OPERATIONS, [*AROUND, *history])
+
+
+def register(**changes: Any) -> RegisterAsset:
+    known: dict[str, Any] = {"name": "Camera", "tier": AssetTier.DEVICE, "parent_id": ROOT}
+    return RegisterAsset(**(known | changes))
+
+
+def a_root(**changes: Any) -> RegisterAsset:
+    known: dict[str, Any] = {"parent_id": None, "facility_code": "site"}
+    return register(**(known | changes))
+
+
+# Registration
+
+
+def test_a_root_is_registered_at_its_facility():
+    given().when(a_root(name=" Beamline ", tier=AssetTier.UNIT)).then(
+        AssetRegistered(NOW, NEW, "Beamline", AssetTier.UNIT, None, "site", (), None, None, ()),
+        PLACES.insert(Place(NEW, None, "site")),
+    )
+
+
+def test_a_part_is_registered_with_all_that_is_known_of_it_in_order():
+    command = register(
+        family_ids=[CAMERA],
+        model_id=PIXEL,
+        located_in_enclosure_id=HUTCH,
+        alternate_identifiers=[
+            {"kind": "InventoryNumber", "value": " 42 "},
+            {"kind": "EPICS_PV", "value": "BL01:CAM"},
+            {"kind": "InventoryNumber", "value": "42"},
+        ],
+    )
+    given().when(command).then(
+        registration(
+            NEW, ROOT, CAMERA, model_id=PIXEL, enclosure_id=HUTCH, identifiers=(SIGNAL, SERIAL)
+        ),
+        PLACES.insert(Place(NEW, ROOT, None)),
+    )
+
+
+def test_families_are_kept_in_one_order():
+    given().when(register(family_ids=[STAGE, CAMERA])).then(
+        registration(NEW, ROOT, CAMERA, STAGE), PLACES.insert(Place(NEW, ROOT, None))
+    )
+
+
+def test_an_asset_stands_at_a_facility_or_under_an_asset_and_never_both():
+    given().when(register(parent_id=None)).refused(InvalidAssetParentError)
+    given().when(register(facility_code="site")).refused(InvalidAssetParentError)
+
+
+def test_everything_a_new_asset_names_must_exist():
+    given().when(register(parent_id=ABSENT)).refused(AssetNotFoundError)
+    given().when(a_root(facility_code="nowhere")).refused(FacilityNotFoundError)
+    given().when(a_root(facility_code="NO WHERE")).refused(FacilityNotFoundError)
+    given().when(register(family_ids=[CAMERA, ABSENT])).refused(FamilyNotFoundError)
+    given().when(register(model_id=ABSENT)).refused(ModelNotFoundError)
+    given().when(register(located_in_enclosure_id=ABSENT)).refused(EnclosureNotFoundError)
+
+
+def test_nothing_a_new_asset_names_may_be_retired():
+    def saying(words: str, command: RegisterAsset, *history: Event) -> None:
+        given(*history).when(command).refused(AssetCannotRegisterError, saying=words)
+
+    saying("its parent is Decommissioned", register(), AssetDecommissioned(NOW, ROOT))
+    saying("its facility is Decommissioned", a_root(facility_code="closed"))
+    saying("its enclosure is Decommissioned", register(located_in_enclosure_id=OLD_HUTCH))
+    saying("family Plate is Deprecated", register(family_ids=[CAMERA, OLD]))
+    saying("its model is Deprecated", register(model_id=OLD_MODEL))
+
+
+def test_the_families_of_a_new_asset_are_declared_by_its_model():
+    given().when(register(family_ids=[CAMERA, STAGE], model_id=PIXEL)).refused(
+        AssetModelMismatchError, saying=f"Model Pixel does not declare {STAGE}."
+    )
+
+
+def test_a_blank_name_or_identifier_is_refused():
+    given().when(register(name=" ")).refused(InvalidAssetNameError)
+    blank = [{"kind": "Other", "value": " "}]
+    given().when(register(alternate_identifiers=blank)).refused(
+        InvalidAssetAlternateIdentifierError
+    )
+
+
+def numbered(count: int) -> list[dict[str, str]]:
+    return [{"kind": "Other", "value": str(n)} for n in range(count)]
+
+
+def test_a_new_asset_has_at_most_50_alternate_identifiers_repeats_not_counted():
+    given().when(register(alternate_identifiers=numbered(51))).refused(
+        InvalidAssetAlternateIdentifierError
+    )
+    repeated = [*numbered(50), {"kind": "Other", "value": " 0 "}]
+    identifiers = tuple(
+        sorted(AlternateIdentifier(AlternateIdentifierKind.OTHER, str(n)) for n in range(50))
+    )
+    given().when(register(alternate_identifiers=repeated)).then(
+        registration(NEW, ROOT, identifiers=identifiers), PLACES.insert(Place(NEW, ROOT, None))
+    )
+
+
+def test_what_is_wrong_with_a_registration_is_told_in_order():
+    wrong: dict[str, Any] = {"parent_id": ABSENT, "facility_code": "nowhere"}
+    wrong |= {"family_ids": [ABSENT], "model_id": ABSENT, "located_in_enclosure_id": ABSENT}
+    wrong |= {"name": " ", "alternate_identifiers": [{"kind": "Other", "value": " "}]}
+    steps: list[tuple[type[Refusal], dict[str, Any]]] = [
+        (AssetNotFoundError, {"parent_id": ROOT}),
+        (FacilityNotFoundError, {"facility_code": "site"}),
+        (FamilyNotFoundError, {"family_ids": [OLD, STAGE]}),
+        (ModelNotFoundError, {"model_id": PIXEL}),
+        (EnclosureNotFoundError, {"located_in_enclosure_id": None}),
+        (InvalidAssetNameError, {"name": "Camera"}),
+        (InvalidAssetParentError, {"facility_code": None}),
+        (InvalidAssetAlternateIdentifierError, {"alternate_identifiers": []}),
+        (AssetCannotRegisterError, {"family_ids": [STAGE]}),
+        (AssetModelMismatchError, {}),
+    ]
+    for refusal, mended in steps:
+        given().when(register(**wrong)).refused(refusal)
+        wrong |= mended
+
+
+def test_the_shape_of_a_registration():
+    misshapen(RegisterAsset, "name", name="", tier="Unit")
+    misshapen(RegisterAsset, "name", name="x" * 201, tier="Unit")
+    misshapen(RegisterAsset, "tier", name="x", tier="Beamline")
+    misshapen(RegisterAsset, "facility_code", name="x", tier="Unit", facility_code="x" * 33)
+    misshapen(RegisterAsset, "family_ids", name="x", tier="Unit", family_ids=["x"])
+    long = [{"kind": "Other", "value": "x" * 201}]
+    misshapen(
+        RegisterAsset, "alternate_identifiers", name="x", tier="Unit", alternate_identifiers=long
+    )
+    serial = [{"kind": "SerialNumber", "value": "1"}]
+    misshapen(
+        RegisterAsset, "alternate_identifiers", name="x", tier="Unit", alternate_identifiers=serial
+    )
+
+
+# Lifecycle and condition
+
+
+def test_an_asset_is_taken_into_use_and_out_of_it():
+    given(registered).when(ACTIVATE).then(activated)
+    given(registered, activated).when(ENTER).then(in_maintenance)
+    given(registered, activated, in_maintenance).when(EXIT).then(AssetMaintenanceExited(NOW, ID))
+    given(registered, activated).when(DECOMMISSION).then(decommissioned)
+
+
+def test_a_move_the_lifecycle_does_not_allow_names_where_it_is():
+    given(registered, activated).when(ACTIVATE).refused(
+        AssetCannotActivateError, saying="Its lifecycle is Active; it must be Commissioned."
+    )
+    given(registered).when(ENTER).refused(AssetCannotEnterMaintenanceError)
+    given(registered, activated).when(EXIT).refused(AssetCannotExitMaintenanceError)
+    given(*RETIRED).when(DECOMMISSION).refused(AssetCannotDecommissionError)
+
+
+def test_an_installed_asset_is_not_decommissioned_and_its_mount_is_named():
+    refusal = (
+        given(registered, installed)
+        .when(DECOMMISSION)
+        .refused(AssetIsInstalledError, saying=f"It is in mount {MOUNT}.")
+    )
+    assert refusal.facts == {"mount_id": MOUNT}
+    out = AssetUninstalledFromMount(NOW, ID, MOUNT, "repair")
+    given(registered, installed, out).when(DECOMMISSION).then(decommissioned)
+
+
+def test_an_asset_with_parts_in_use_is_decommissioned():
+    given(registered, *placed(registration(UUID(int=5), ID))).when(DECOMMISSION).then(
+        decommissioned
+    )
+
+
+def test_the_condition_moves_for_a_reason_that_is_trimmed():
+    given(registered).when(DEGRADE).then(degraded)
+    given(registered).when(FAULT).then(faulted)
+    given(registered, faulted).when(DEGRADE).then(degraded)
+    given(registered, faulted).when(RESTORE).then(AssetRestored(NOW, ID, "new belt"))
+
+
+def test_a_move_the_condition_does_not_allow_names_where_it_is():
+    given(registered, degraded).when(DEGRADE).refused(
+        AssetCannotDegradeError, saying="Its condition is Degraded; it must be Faulted or Nominal."
+    )
+    given(registered, faulted).when(FAULT).refused(AssetCannotFaultError)
+    given(registered).when(RESTORE).refused(AssetCannotRestoreError)
+
+
+def test_a_blank_reason_is_told_before_the_state():
+    retired = *RETIRED, faulted
+    for command in (DegradeAsset, FaultAsset, RestoreAsset):
+        given(*retired).when(command(asset_id=ID, reason=" ")).refused(InvalidAssetReasonError)
+    blank = RelocateAsset(asset_id=ID, to_parent_id=SHELF, reason=" ")
+    given(*retired).when(blank).refused(InvalidAssetReasonError)
+    misshapen(DegradeAsset, "reason", asset_id=ID, reason="x" * 501)
+
+
+# The tree
+
+
+def under(*chain: UUID) -> tuple[Event | Beside, ...]:
+    """Assets, each under the one before, the first under the asset itself."""
+    above = (ID, *chain)
+    return tuple(
+        part
+        for parent_id, id in zip(above, chain, strict=False)
+        for part in placed(registration(id, parent_id))
+    )
+
+
+def relocate(to_parent_id: UUID) -> RelocateAsset:
+    return RelocateAsset(asset_id=ID, to_parent_id=to_parent_id, reason="rebuilt")
+
+
+def test_an_asset_is_put_under_another_parent_while_nobody_else_changes_the_tree():
+    given(*placed(registered)).when(RELOCATE).then(
+        AssetRelocated(NOW, ID, ROOT, SHELF, "rebuilt"),
+        PLACES.replace(Place(ID, SHELF, None)),
+        Lock("asset-tree"),
+    )
+    assert ASSET_TREE == "asset-tree"
+
+
+def test_an_asset_moves_to_the_tree_of_another_facility_in_any_lifecycle_but_the_last():
+    given(*placed(registered), activated, in_maintenance).when(relocate(OTHER_ROOT)).then(
+        AssetRelocated(NOW, ID, ROOT, OTHER_ROOT, "rebuilt"),
+        PLACES.replace(Place(ID, OTHER_ROOT, None)),
+        Lock(ASSET_TREE),
+    )
+
+
+def test_an_asset_is_not_put_where_it_cannot_stand():
+    part, deep = UUID(int=5), UUID(int=6)
+
+    def saying(words: str, to: UUID, *history: Event | Beside) -> None:
+        given(*history).when(relocate(to)).refused(AssetCannotRelocateError, saying=words)
+
+    here = placed(registered)
+    saying("It is a root", SHELF, *placed(registration(ID, None)))
+    saying("It is Decommissioned", SHELF, *RETIRED)
+    saying("Nothing stands under itself.", ID, *here)
+    saying("It stands there already.", ROOT, *here)
+    saying(f"Asset {part} stands under it", part, *here, *under(part))
+    saying(f"Asset {deep} stands under it", deep, *here, *under(part, deep))
+    saying(f"Asset {SHELF} is Decommissioned.", SHELF, *here, AssetDecommissioned(NOW, SHELF))
+
+
+def test_the_parent_to_be_must_exist():
+    given(*placed(registered)).when(relocate(ABSENT)).refused(AssetNotFoundError)
+    misshapen(RelocateAsset, "to_parent_id", asset_id=ID, to_parent_id=None, reason="x")
+
+
+def test_the_streams_are_believed_where_the_rows_lag_behind():
+    moved = AssetRelocated(NOW, SHELF, ROOT, ID, "meanwhile")
+    given(*placed(registered), moved).when(RELOCATE).refused(
+        AssetCannotRelocateError, saying=f"Asset {SHELF} stands under it"
+    )
+    far = UUID(int=5)
+    away = AssetRelocated(NOW, SHELF, ROOT, far, "meanwhile")
+    history = *placed(registered), *placed(registration(far, OTHER_ROOT)), away
+    chain = lineage(begin(registered), RELOCATE, Past([*AROUND, *history]))
+    with pytest.raises(StopIteration) as found:
+        chain.send(None)
+    assert [asset.id for asset in found.value.value] == [SHELF, far, OTHER_ROOT]
+
+
+def test_a_circle_in_the_tree_is_damage_and_no_refusal():
+    one, two = UUID(int=5), UUID(int=6)
+    circle = *placed(registration(one, two)), *placed(registration(two, one))
+    with pytest.raises(DamagedTreeError, match="above itself"):
+        given(*placed(registered), *circle).when(relocate(one)).then()
+
+
+def test_all_above_one_is_found_as_far_as_it_is_known():
+    places = {n: Place(n, above, None) for n, above in ((ID, SHELF), (SHELF, ROOT))}
+    assert upwards(ID, places) == [places[ID], places[SHELF]]
+    assert upwards(ROOT, places) == []
+
+
+def test_the_facility_of_an_asset_is_that_of_its_root():
+    past = Past([*AROUND, *placed(registered)])
+    reading: Any = facility_scopes([ID, OTHER_ROOT], past)
+    with pytest.raises(StopIteration) as found:
+        reading.send(None)
+    assert found.value.value == {ID: FacilityScope("site"), OTHER_ROOT: FacilityScope("site")}
+
+
+# Where it is, what it is, what it is called
+
+
+def test_an_asset_is_renamed():
+    given(registered).when(RENAME).then(AssetRenamed(NOW, ID, "Detector"))
+
+
+def test_an_asset_is_not_renamed_to_nothing_to_the_same_or_once_it_is_retired():
+    given(*RETIRED).when(RenameAsset(asset_id=ID, name=" ")).refused(InvalidAssetNameError)
+    given(*RETIRED).when(RENAME).refused(AssetCannotRenameError, saying="It is Decommissioned")
+    same = RenameAsset(asset_id=ID, name=" Camera ")
+    given(registered).when(same).refused(AssetCannotRenameError, saying="the name it has")
+
+
+def test_an_asset_is_located_in_an_enclosure_and_in_none():
+    given(registered).when(LOCATE).then(AssetLocated(NOW, ID, HUTCH))
+    nowhere = LocateAsset(asset_id=ID, located_in_enclosure_id=None)
+    given(registered, AssetLocated(NOW, ID, HUTCH)).when(nowhere).then(AssetLocated(NOW, ID, None))
+    misshapen(LocateAsset, "located_in_enclosure_id", asset_id=ID)
+
+
+def test_an_asset_is_not_located_where_it_is_nor_where_nothing_is():
+    nowhere = LocateAsset(asset_id=ID, located_in_enclosure_id=None)
+    absent = LocateAsset(asset_id=ID, located_in_enclosure_id=ABSENT)
+    old = LocateAsset(asset_id=ID, located_in_enclosure_id=OLD_HUTCH)
+    given(*RETIRED).when(absent).refused(EnclosureNotFoundError)
+    given(*RETIRED).when(LOCATE).refused(AssetCannotLocateError, saying="It is Decommissioned")
+    given(registered).when(nowhere).refused(AssetCannotLocateError, saying="there already")
+    there = AssetLocated(NOW, ID, HUTCH)
+    given(registered, there).when(LOCATE).refused(AssetCannotLocateError, saying="there already")
+    given(registered).when(old).refused(
+        AssetCannotLocateError, saying="Enclosure Old hutch is Decommissioned."
+    )
+
+
+def test_an_asset_joins_a_family():
+    given(registered).when(JOIN).then(member)
+    given(registration(ID, ROOT, model_id=PIXEL)).when(JOIN).then(member)
+
+
+def test_an_asset_does_not_join_what_it_cannot():
+    absent = AddAssetFamily(asset_id=ID, family_id=ABSENT)
+    old = AddAssetFamily(asset_id=ID, family_id=OLD)
+    other = AddAssetFamily(asset_id=ID, family_id=STAGE)
+    modelled = registration(ID, ROOT, model_id=PIXEL)
+    given(*RETIRED).when(absent).refused(FamilyNotFoundError)
+    given(*RETIRED).when(JOIN).refused(AssetCannotAddFamilyError, saying="It is Decommissioned")
+    given(registered, member).when(JOIN).refused(AssetCannotAddFamilyError, saying="member already")
+    given(registered).when(old).refused(
+        AssetCannotAddFamilyError, saying="Family Plate is Deprecated."
+    )
+    given(modelled, decommissioned).when(other).refused(AssetCannotAddFamilyError)
+    given(modelled).when(other).refused(AssetModelMismatchError)
+
+
+def test_an_asset_leaves_a_family():
+    given(registered, member).when(LEAVE).then(AssetFamilyRemoved(NOW, ID, CAMERA))
+    given(registered, member, FamilyDeprecated(NOW, CAMERA)).when(LEAVE).then(
+        AssetFamilyRemoved(NOW, ID, CAMERA)
+    )
+    given(registered).when(LEAVE).refused(AssetCannotRemoveFamilyError, saying="not a member")
+    given(*RETIRED).when(LEAVE).refused(AssetCannotRemoveFamilyError, saying="Decommissioned")
+
+
+def settle(**patch: Any) -> UpdateAssetSettings:
+    return UpdateAssetSettings(asset_id=ID, settings_patch=patch)
+
+
+def test_settings_are_merged_and_the_whole_is_recorded():
+    before = AssetSettingsUpdated(NOW, ID, {"gain": 1, "serial_number": "A1"})
+    history = registered, member, before
+    given(*history).when(SETTLE).then(
+        AssetSettingsUpdated(NOW, ID, {"gain": 2, "serial_number": "A1"})
+    )
+    given(*history).when(settle(gain=None)).then(
+        AssetSettingsUpdated(NOW, ID, {"serial_number": "A1"})
+    )
+    given(*history).when(settle()).then(before)
+
+
+def test_settings_follow_every_family_as_it_is_now():
+    history = registered, member, AssetFamilyAdded(NOW, ID, STAGE)
+    given(*history).when(settle(gain=2, speed=1.5)).then(
+        AssetSettingsUpdated(NOW, ID, {"gain": 2, "speed": 1.5})
+    )
+    given(*history).when(settle(gain="high")).refused(
+        InvalidAssetSettingsError, saying=f"says family Camera ({CAMERA})"
+    )
+    given(*history).when(settle(colour="red")).refused(
+        InvalidAssetSettingsError, saying="no family declares `colour`"
+    )
+    words = schema(gain={"type": "string"})
+    newer = FamilyVersioned(NOW, CAMERA, "2", (Affordance.IMAGEABLE,), words)
+    given(*history, newer).when(SETTLE).refused(InvalidAssetSettingsError)
+    given(*history, newer).when(settle(gain="high")).then(
+        AssetSettingsUpdated(NOW, ID, {"gain": "high"})
+    )
+
+
+def test_two_families_of_one_name_are_both_heard():
+    twin = UUID(int=33)
+    history = registered, member, family(twin, "Camera", SPEED), AssetFamilyAdded(NOW, ID, twin)
+    given(*history).when(settle(gain="high")).refused(InvalidAssetSettingsError)
+    given(*history).when(settle(speed="high")).refused(InvalidAssetSettingsError)
+
+
+def test_an_asset_without_a_family_has_no_settings():
+    given(registered).when(SETTLE).refused(InvalidAssetSettingsError, saying="no schema")
+    given(registered).when(settle()).then(AssetSettingsUpdated(NOW, ID, {}))
+
+
+def test_the_settings_of_a_retired_asset_stay_and_bad_ones_are_told_first():
+    retired = registered, member, decommissioned
+    given(*retired).when(SETTLE).refused(AssetCannotUpdateSettingsError)
+    given(*retired).when(settle(gain="high")).refused(InvalidAssetSettingsError)
+    misshapen(UpdateAssetSettings, "settings_patch", asset_id=ID, settings_patch=[])
+
+
+def test_an_alternate_identifier_is_added_and_removed():
+    given(registered).when(IDENTIFY).then(identified)
+    removed = AssetAlternateIdentifierRemoved(NOW, ID, PV, "BL01:CAM")
+    given(registered, identified).when(STRIKE_OUT).then(removed)
+
+
+def test_an_alternate_identifier_is_held_once_and_by_at_most_50():
+    given(*RETIRED).when(IDENTIFY).refused(
+        AssetCannotAddAlternateIdentifierError, saying="It is Decommissioned"
+    )
+    given(registered, identified).when(IDENTIFY).refused(
+        AssetCannotAddAlternateIdentifierError, saying="It has it already."
+    )
+    held = [
+        AssetAlternateIdentifierAdded(NOW, ID, INVENTORY, str(n)) for n in range(MOST_IDENTIFIERS)
+    ]
+    given(registered, *held[:49]).when(IDENTIFY).then(identified)
+    given(registered, *held).when(IDENTIFY).refused(
+        AssetCannotAddAlternateIdentifierError, saying="It has 50; remove one first."
+    )
+
+
+def test_an_alternate_identifier_that_is_not_held_is_not_removed():
+    given(*RETIRED).when(STRIKE_OUT).refused(
+        AssetCannotRemoveAlternateIdentifierError, saying="It is Decommissioned"
+    )
+    other_kind = AssetAlternateIdentifierAdded(NOW, ID, INVENTORY, "BL01:CAM")
+    given(registered, other_kind).when(STRIKE_OUT).refused(
+        AssetCannotRemoveAlternateIdentifierError, saying="It does not have it."
+    )
+
+
+def test_a_blank_alternate_identifier_is_told_before_the_state():
+    for command in (AddAssetAlternateIdentifier, RemoveAssetAlternateIdentifier):
+        given(*RETIRED).when(command(asset_id=ID, kind=PV, value=" ")).refused(
+            InvalidAssetAlternateIdentifierError
+        )
+        misshapen(command, "value", asset_id=ID, kind=PV, value="x" * 201)
+
+
+def test_an_external_identifier_is_assigned_in_every_lifecycle():
+    given(registered).when(ASSIGN).then(published)
+    given(*RETIRED).when(ASSIGN).then(published)
+
+
+def test_an_external_identifier_is_never_changed():
+    given(registered, published).when(ASSIGN).refused(
+        AssetCannotAssignExternalIdError, saying="It is 10.5281/42."
+    )
+
+
+def test_an_external_identifier_is_bare_and_that_is_told_first():
+    for value in (
+        " ",
+        "doi:10.1/2",
+        "DOI:10.1/2",
+        "hdl:1/2",
+        "http://x",
+        " HTTPS://doi.org/10.1/2",
+    ):
+        given(registered, published).when(
+            AssignAssetExternalId(
+                asset_id=ID, external_id_namespace=ExternalIdNamespace.DOI, external_id=value
+            )
+        ).refused(InvalidAssetExternalIdError)
+    misshapen(
+        AssignAssetExternalId,
+        "external_id_namespace",
+        asset_id=ID,
+        external_id_namespace="DOI",
+        external_id="10.1/2",
+    )
+
+
+def test_an_absent_asset_is_not_found():
+    given().when(ACTIVATE).refused(AssetNotFoundError)
+
+
+# The fold
+
+
+def fold(*events: AssetEvent) -> Asset:
+    first, *rest = events
+    assert isinstance(first, AssetRegistered)
+    asset = begin(first)
+    for event in rest:
+        asset = evolve(asset, event)  # pyright: ignore[reportArgumentType]
+    return asset
+
+
+def test_an_asset_is_what_its_first_event_says():
+    event = registration(
+        ID, ROOT, CAMERA, model_id=PIXEL, enclosure_id=HUTCH, identifiers=(SIGNAL, SERIAL)
+    )
+    assert begin(event) == Asset(
+        id=ID,
+        name="Camera",
+        tier=AssetTier.DEVICE,
+        parent_id=ROOT,
+        facility_code=None,
+        family_ids=frozenset({CAMERA}),
+        model_id=PIXEL,
+        located_in_enclosure_id=HUTCH,
+        alternate_identifiers=frozenset({SIGNAL, SERIAL}),
+        settings={},
+        commissioned_at=NOW,
+        decommissioned_at=None,
+        lifecycle=AssetLifecycle.COMMISSIONED,
+        condition=AssetCondition.NOMINAL,
+        mount_id=None,
+        external_id=None,
+        external_id_namespace=None,
+    )
+
+
+def test_each_event_changes_what_it_is_about_and_nothing_else():
+    new = fold(registered)
+    changes: list[tuple[AssetEvent, dict[str, Any]]] = [
+        (AssetRenamed(LATER, ID, "Eye"), {"name": "Eye"}),
+        (AssetActivated(LATER, ID), {"lifecycle": AssetLifecycle.ACTIVE}),
+        (AssetMaintenanceEntered(LATER, ID), {"lifecycle": AssetLifecycle.MAINTENANCE}),
+        (AssetMaintenanceExited(LATER, ID), {"lifecycle": AssetLifecycle.ACTIVE}),
+        (
+            AssetDecommissioned(LATER, ID),
+            {"lifecycle": AssetLifecycle.DECOMMISSIONED, "decommissioned_at": LATER},
+        ),
+        (degraded, {"condition": AssetCondition.DEGRADED}),
+        (faulted, {"condition": AssetCondition.FAULTED}),
+        (AssetRestored(NOW, ID, "x"), {"condition": AssetCondition.NOMINAL}),
+        (AssetRelocated(NOW, ID, ROOT, SHELF, "x"), {"parent_id": SHELF}),
+        (AssetLocated(NOW, ID, HUTCH), {"located_in_enclosure_id": HUTCH}),
+        (member, {"family_ids": frozenset({CAMERA})}),
+        (AssetSettingsUpdated(NOW, ID, {"gain": 2}), {"settings": {"gain": 2}}),
+        (identified, {"alternate_identifiers": frozenset({SIGNAL})}),
+        (
+            published,
+            {"external_id": "10.5281/42", "external_id_namespace": ExternalIdNamespace.DOI},
+        ),
+        (installed, {"mount_id": MOUNT}),
+    ]
+    for event, changed in changes:
+        assert fold(registered, event) == replace(new, **changed), type(event).__name__
+    assert fold(registered, member, AssetFamilyRemoved(NOW, ID, CAMERA)) == new
+    removed = AssetAlternateIdentifierRemoved(NOW, ID, PV, "BL01:CAM")
+    assert fold(registered, identified, removed) == new
+    out = AssetUninstalledFromMount(NOW, ID, MOUNT, "repair")
+    assert fold(registered, installed, out) == new
+
+
+# The axes
+
+A_CAMERA, A_STAGE = (
+    Family(id, "Family", frozenset({Affordance.IMAGEABLE}), rules)
+    for id, rules in ((CAMERA, GAIN), (STAGE, SPEED))
+)
+LIFECYCLE_MOVES = [Example(command) for command in (ACTIVATE, ENTER, EXIT, DECOMMISSION)]
+CONDITION_MOVES = [Example(command) for command in (DEGRADE, FAULT, RESTORE)]
+WHILE_IN_SERVICE = [
+    Example(RENAME),
+    Example(RELOCATE, [fold(registration(SHELF, None))]),
+    Example(LOCATE),
+    Example(AddAssetFamily(asset_id=ID, family_id=STAGE), Membership(A_STAGE, model=None)),
+    Example(LEAVE),
+    Example(SETTLE, {CAMERA: A_CAMERA}),
+    Example(AddAssetAlternateIdentifier(asset_id=ID, kind=INVENTORY, value="42")),
+    Example(STRIKE_OUT),
+    Example(ASSIGN),
+]
+
+LIFECYCLE = """
+                activate_asset  enter_asset_maintenance  exit_asset_maintenance  decommission_asset
+Commissioned    Active          -                        -                       Decommissioned
+Active          -               Maintenance              -                       Decommissioned
+Maintenance     -               -                        Active                  Decommissioned
+Decommissioned  -               -                        -                       -
+"""
+CONDITION = """
+          degrade_asset  fault_asset  restore_asset
+Nominal   Degraded       Faulted      -
+Degraded  -              Faulted      Nominal
+Faulted   Degraded       -            Nominal
+"""
+LIFECYCLE_AFTER_A_CONDITION = """
+                degrade_asset   fault_asset
+Commissioned    Commissioned    Commissioned
+Active          Active          Active
+Maintenance     Maintenance     Maintenance
+Decommissioned  Decommissioned  Decommissioned
+"""
+CONDITION_AFTER_A_LIFECYCLE = """
+          activate_asset  decommission_asset
+Nominal   Nominal         Nominal
+Degraded  Degraded        Degraded
+Faulted   Faulted         Faulted
+"""
+IN_SERVICE = """
+                rename_asset    relocate_asset  locate_asset    add_asset_family  remove_asset_family  update_asset_settings  add_asset_alternate_identifier  remove_asset_alternate_identifier  assign_asset_external_id
+Commissioned    Commissioned    Commissioned    Commissioned    Commissioned      Commissioned         Commissioned           Commissioned                    Commissioned                       Commissioned
+Active          Active          Active          Active          Active            Active               Active                 Active                          Active                             Active
+Maintenance     Maintenance     Maintenance     Maintenance     Maintenance       Maintenance          Maintenance            Maintenance                     Maintenance                        Maintenance
+Decommissioned  -               -               -               -                 -                    -                      -                               -                                  Decommissioned
+"""  # noqa: E501
+
+
+def in_lifecycle(lifecycle: AssetLifecycle) -> Asset:
+    return replace(fold(registered, member, identified), lifecycle=lifecycle)
+
+
+def in_condition(condition: AssetCondition) -> Asset:
+    return replace(fold(registered), condition=condition)
+
+
+def test_every_move_from_every_lifecycle():
+    matrix(
+        OPERATIONS,
+        AssetLifecycle,
+        LIFECYCLE_MOVES,
+        in_lifecycle,
+        lambda asset: asset.lifecycle,
+        LIFECYCLE,
+    )
+
+
+def test_every_move_from_every_condition():
+    matrix(
+        OPERATIONS,
+        AssetCondition,
+        CONDITION_MOVES,
+        in_condition,
+        lambda asset: asset.condition,
+        CONDITION,
+    )
+
+
+def test_the_condition_moves_in_every_lifecycle_and_leaves_it():
+    matrix(
+        OPERATIONS,
+        AssetLifecycle,
+        CONDITION_MOVES[:2],
+        in_lifecycle,
+        lambda asset: asset.lifecycle,
+        LIFECYCLE_AFTER_A_CONDITION,
+    )
+
+
+def test_the_lifecycle_moves_in_every_condition_and_leaves_it():
+    matrix(
+        OPERATIONS,
+        AssetCondition,
+        [LIFECYCLE_MOVES[0], LIFECYCLE_MOVES[3]],
+        in_condition,
+        lambda asset: asset.condition,
+        CONDITION_AFTER_A_LIFECYCLE,
+    )
+
+
+def test_what_is_done_to_an_asset_until_it_is_retired():
+    matrix(
+        OPERATIONS,
+        AssetLifecycle,
+        WHILE_IN_SERVICE,
+        in_lifecycle,
+        lambda asset: asset.lifecycle,
+        IN_SERVICE,
+    )
+
+
+def test_every_command_is_tried_in_some_matrix():
+    examples = (*LIFECYCLE_MOVES, *CONDITION_MOVES, *WHILE_IN_SERVICE)
+    tried: set[type[Command]] = {type(example.command) for example in examples}
+    assert tried == {operation.command for operation in OPERATIONS if not operation.genesis}

@@ -1,0 +1,287 @@
+"""Family: what a class of devices can do, which settings it has, and how it is versioned."""
+
+from typing import Any
+
+from tests.support.schemas import DIALECT
+from tests.support.spec import NEW, NOW, Example, Scenario, matrix, misshapen
+
+from beamkeep.contexts.equipment.family import (
+    MOST_WARNINGS,
+    OPERATIONS,
+    QUESTIONS,
+    Affordance,
+    DefineFamily,
+    DeprecateFamily,
+    Family,
+    FamilyCannotDeprecateError,
+    FamilyCannotVersionError,
+    FamilyDefined,
+    FamilyDeprecated,
+    FamilyEvent,
+    FamilyNotFoundError,
+    FamilyStatus,
+    FamilyVersioned,
+    InvalidFamilyNameError,
+    InvalidFamilySettingsSchemaError,
+    InvalidFamilyVersionTagError,
+    ListFamilies,
+    VersionFamily,
+    begin,
+    evolve,
+)
+from beamkeep.kernel import Advice, Many, replace
+from beamkeep.schemas import Schema
+
+ID = NEW
+STAGE = frozenset({Affordance.TRANSLATABLE, Affordance.HOMEABLE})
+SORTED = (Affordance.HOMEABLE, Affordance.TRANSLATABLE)
+SETTINGS: Schema = {
+    "$schema": DIALECT,
+    "type": "object",
+    "properties": {"serial_number": {"type": "string"}},
+    "additionalProperties": False,
+}
+CARELESS: Schema = {
+    "$schema": DIALECT,
+    "type": "object",
+    "properties": {"speed_mm": {"type": "number"}},
+}
+WARNINGS = (
+    Advice("$", "close every object level"),
+    Advice("$.properties.speed_mm", "keep units out of names"),
+    Advice("$.properties.speed_mm", "describe quantity, range and unit of a number"),
+)
+FORBIDDEN: Schema = {"$schema": DIALECT, "type": "object", "oneOf": []}
+
+defined = FamilyDefined(NOW, ID, "Linear stage", SORTED, SETTINGS)
+versioned = FamilyVersioned(NOW, ID, "2", (Affordance.POSABLE,), None)
+deprecated = FamilyDeprecated(NOW, ID)
+
+DEFINE = DefineFamily(name=" Linear stage ", affordances=STAGE, settings_schema=SETTINGS)
+VERSION = VersionFamily(
+    family_id=ID,
+    version_tag=" 2 ",
+    affordances=frozenset({Affordance.POSABLE}),
+    settings_schema=None,
+)
+DEPRECATE = DeprecateFamily(family_id=ID)
+
+
+def given(*history: FamilyEvent) -> Scenario:
+    return Scenario(OPERATIONS, history)
+
+
+def defining(**changes: Any) -> DefineFamily:
+    return DEFINE.model_copy(update=changes)
+
+
+def versioning(**changes: Any) -> VersionFamily:
+    return VERSION.model_copy(update=changes)
+
+
+THIRTY = """
+Rotatable Translatable Homeable Limitable Posable Indexable Capturable Following Leading
+Imageable Binnable Capturing
+Triggerable Gateable Synchronizable Marking Pulsing
+Streamable Bufferable Compressible Recording
+Coolable PIDControllable Settable Shutterable Attenuable Bendable
+Identifiable Reportable
+Consumable
+"""
+
+
+def test_there_are_thirty_affordances():
+    assert [str(affordance) for affordance in Affordance] == THIRTY.split()
+    assert len(Affordance) == 30
+
+
+def test_an_affordance_that_nobody_knows_is_misshapen():
+    for odd in ("Flyable", "rotatable", ""):
+        misshapen(DefineFamily, "affordances", name="x", affordances=[odd])
+
+
+def test_a_family_is_defined_with_its_name_trimmed_and_its_affordances_sorted():
+    given().when(DEFINE).then(defined)
+
+
+def test_a_family_may_have_no_affordance_and_no_schema():
+    given().when(DefineFamily(name="Holder", affordances=frozenset())).then(
+        FamilyDefined(NOW, ID, "Holder", (), None)
+    )
+
+
+def test_a_repeated_affordance_counts_once():
+    twice = DefineFamily.model_validate(
+        {"name": "x", "affordances": ["Homeable", "Homeable", "Translatable"]}
+    )
+    given().when(twice).then(FamilyDefined(NOW, ID, "x", SORTED, None))
+
+
+def test_a_schema_without_constraint_is_a_schema():
+    given().when(defining(settings_schema={})).then(replace(defined, settings_schema={}))
+
+
+def test_a_badly_authored_schema_is_accepted_with_advice():
+    given().when(defining(settings_schema=CARELESS)).then(
+        replace(defined, settings_schema=CARELESS), *WARNINGS
+    )
+    given(defined).when(versioning(settings_schema=CARELESS)).then(
+        replace(versioned, settings_schema=CARELESS), *WARNINGS
+    )
+
+
+def test_advice_ends_after_the_first_hundred():
+    names = [f"gap{n}_mm" for n in range(MOST_WARNINGS + 1)]
+    many: Schema = {
+        "$schema": DIALECT,
+        "type": "object",
+        "properties": {name: {} for name in names},
+        "additionalProperties": False,
+    }
+    advice = [Advice(f"$.properties.{name}", "keep units out of names") for name in names]
+    given().when(defining(settings_schema=many)).then(
+        replace(defined, settings_schema=many), *advice[:100]
+    )
+
+
+def test_a_blank_name_is_refused():
+    given().when(defining(name=" ")).refused(InvalidFamilyNameError)
+
+
+def test_a_schema_outside_the_subset_is_refused_where_and_why():
+    refusal = (
+        given()
+        .when(defining(settings_schema=FORBIDDEN))
+        .refused(InvalidFamilySettingsSchemaError, saying="`oneOf` is not allowed")
+    )
+    assert refusal.facts == {"path": "$", "rule": "oneOf"}
+    given(defined).when(versioning(settings_schema=FORBIDDEN)).refused(
+        InvalidFamilySettingsSchemaError
+    )
+
+
+def test_a_family_is_versioned_and_its_affordances_and_schema_replaced():
+    given(defined).when(VERSION).then(versioned)
+    given(defined, versioned).when(versioning(version_tag="3")).then(
+        replace(versioned, version_tag="3")
+    )
+
+
+def test_a_version_may_change_a_unit():
+    def with_unit(code: str) -> Schema:
+        gap: Schema = {
+            "type": "number",
+            "description": "Gap",
+            "unit": {"system": "udunits", "code": code},
+        }
+        return {**SETTINGS, "properties": {"gap": gap}}
+
+    given(replace(defined, settings_schema=with_unit("mm"))).when(
+        versioning(settings_schema=with_unit("um"))
+    ).then(replace(versioned, settings_schema=with_unit("um")))
+
+
+def test_a_new_version_has_a_tag_of_its_own():
+    given(defined).when(versioning(version_tag=" ")).refused(InvalidFamilyVersionTagError)
+    given(defined, versioned).when(versioning(version_tag=" 2 ")).refused(
+        InvalidFamilyVersionTagError, saying="2 is the current one."
+    )
+    third = replace(versioned, version_tag="3")
+    given(defined, versioned, third).when(VERSION).then(versioned)
+
+
+def test_a_family_is_deprecated():
+    given(defined).when(DEPRECATE).then(deprecated)
+    given(defined, versioned).when(DEPRECATE).then(deprecated)
+
+
+def test_a_deprecated_family_does_not_change():
+    for command, refusal in (
+        (VERSION, FamilyCannotVersionError),
+        (DEPRECATE, FamilyCannotDeprecateError),
+    ):
+        given(defined, deprecated).when(command).refused(
+            refusal, saying="Its status is Deprecated; it must be Defined or Versioned."
+        )
+
+
+def test_a_family_that_does_not_exist_does_not_change():
+    for command in (VERSION, DEPRECATE):
+        given().when(command).refused(FamilyNotFoundError)
+
+
+def test_what_is_wrong_is_told_in_order():
+    wrong: dict[str, Any] = {"name": " ", "settings_schema": FORBIDDEN}
+    given().when(defining(**wrong)).refused(InvalidFamilyNameError)
+    wrong = {"version_tag": " ", "settings_schema": FORBIDDEN}
+    given(defined, deprecated).when(versioning(**wrong)).refused(InvalidFamilyVersionTagError)
+    wrong |= {"version_tag": "2"}
+    given(defined, deprecated).when(versioning(**wrong)).refused(InvalidFamilySettingsSchemaError)
+    given(defined, versioned, deprecated).when(VERSION).refused(InvalidFamilyVersionTagError)
+
+
+def test_the_shape_of_a_definition():
+    good: dict[str, Any] = {"name": "x" * 200, "affordances": []}
+    DefineFamily(**good)
+    for name in ("", "x" * 201):
+        misshapen(DefineFamily, "name", **good | {"name": name})
+    misshapen(DefineFamily, "affordances", name="x")
+    misshapen(DefineFamily, "affordances", name="x", affordances=None)
+    for schema in (["x"], "{}", 1, True):
+        misshapen(DefineFamily, "settings_schema", **good, settings_schema=schema)
+
+
+def test_all_of_a_new_version_must_be_given():
+    good: dict[str, Any] = {
+        "family_id": ID,
+        "version_tag": "x" * 50,
+        "affordances": [],
+        "settings_schema": None,
+    }
+    VersionFamily(**good)
+    for field in good:
+        misshapen(VersionFamily, field, **{n: v for n, v in good.items() if n != field})
+    for tag in ("", "x" * 51):
+        misshapen(VersionFamily, "version_tag", **good | {"version_tag": tag})
+
+
+def test_a_family_is_what_its_events_say():
+    family = begin(defined)
+    assert family == Family(ID, "Linear stage", STAGE, SETTINGS, FamilyStatus.DEFINED, None)
+    family = evolve(family, versioned)
+    posable = frozenset({Affordance.POSABLE})
+    assert family == Family(ID, "Linear stage", posable, None, FamilyStatus.VERSIONED, "2")
+    assert evolve(family, deprecated) == replace(family, status=FamilyStatus.DEPRECATED)
+
+
+def test_a_family_is_found_by_its_status_and_by_each_affordance():
+    source = QUESTIONS[2].source
+    assert isinstance(source, Many)
+    assert set(source.view.facets_of(begin(defined))) == {
+        "status=Defined",
+        "affordance=Homeable",
+        "affordance=Translatable",
+    }
+    assert set(source.view.filters) == {"status", "affordance"}
+    assert source.view.sought(ListFamilies(affordance=Affordance.HOMEABLE))[0] == [
+        "affordance=Homeable"
+    ]
+
+
+MATRIX = """
+            version_family  deprecate_family
+Defined     Versioned       Deprecated
+Versioned   Versioned       Deprecated
+Deprecated  -               -
+"""
+
+
+def test_every_move_from_every_status():
+    matrix(
+        OPERATIONS,
+        FamilyStatus,
+        [Example(VERSION), Example(DEPRECATE)],
+        lambda status: replace(begin(defined), status=status),
+        lambda family: family.status,
+        MATRIX,
+    )

@@ -1,0 +1,220 @@
+"""Frame: where it is, and when it may go."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from msgspec.structs import asdict
+from tests.support.spec import ABSENT, NEW, NOW, Example, Past, Scenario, matrix, misshapen
+
+from beamkeep.contexts.equipment import frame as frame_module
+from beamkeep.contexts.equipment import mount as mount_module
+from beamkeep.contexts.equipment.frame import (
+    DecommissionFrame,
+    Frame,
+    FrameCannotDecommissionError,
+    FrameCannotRegisterError,
+    FrameCannotUpdatePlacementError,
+    FrameDecommissioned,
+    FrameInUseError,
+    FrameNotFoundError,
+    FramePlacementUpdated,
+    FrameRegistered,
+    FrameStatus,
+    InvalidFrameNameError,
+    InvalidFramePlacementError,
+    InvalidFrameReasonError,
+    RegisterFrame,
+    UpdateFramePlacement,
+    Users,
+    begin,
+    evolve,
+    frames,
+)
+from beamkeep.contexts.equipment.mount import (
+    ListMounts,
+    MountDecommissioned,
+    MountPlacementUpdated,
+    MountRegistered,
+    users,
+)
+from beamkeep.contexts.equipment.placement import Placement
+from beamkeep.kernel import Event, Listing, replace
+
+OPERATIONS = (*frame_module.OPERATIONS, *mount_module.OPERATIONS)
+ID, HALL, OTHER, PART, SLOT = NEW, UUID(int=2), UUID(int=3), UUID(int=4), UUID(int=5)
+
+HERE = Placement(HALL, 1.0, 2.0, 3.0, 0.0, 0.5, -0.5)
+THERE = replace(HERE, x=7.0)
+IN_IT = replace(HERE, frame_id=ID)
+
+AROUND = (
+    FrameRegistered(NOW, HALL, "Hall", None, None),
+    FrameRegistered(NOW, OTHER, "Other hall", None, None),
+)
+registered = FrameRegistered(NOW, ID, "Table", HALL, HERE)
+a_root = FrameRegistered(NOW, ID, "Table", None, None)
+decommissioned = FrameDecommissioned(NOW, ID, "rebuilt")
+part = FrameRegistered(NOW, PART, "Plate", ID, IN_IT)
+slot = MountRegistered(NOW, SLOT, "Slot 1", None, IN_IT)
+
+
+def sent(placement: Placement) -> Any:
+    """A placement as a caller puts it into words."""
+    return asdict(placement)
+
+
+def place(placement: Placement) -> UpdateFramePlacement:
+    return UpdateFramePlacement(frame_id=ID, placement=sent(placement))
+
+
+PLACE = place(THERE)
+DECOMMISSION = DecommissionFrame(frame_id=ID, reason=" rebuilt ")
+
+
+def given(*history: Event) -> Scenario:
+    return Scenario(OPERATIONS, [*AROUND, *history])
+
+
+def register(**changes: Any) -> RegisterFrame:
+    known: dict[str, Any] = {"name": "Table", "parent_id": HALL, "placement": HERE} | changes
+    if isinstance(placement := known["placement"], Placement):
+        known["placement"] = sent(placement)
+    return RegisterFrame(**known)
+
+
+def test_a_root_frame_is_registered_by_its_name_alone():
+    given().when(RegisterFrame(name=" Table ")).then(a_root)
+
+
+def test_a_frame_is_registered_in_another():
+    given().when(register()).then(registered)
+
+
+def test_a_frame_is_placed_in_the_one_it_is_part_of_and_a_root_nowhere():
+    given().when(register(parent_id=None)).refused(InvalidFramePlacementError, saying="together")
+    given().when(register(placement=None)).refused(InvalidFramePlacementError, saying="together")
+    given().when(register(parent_id=OTHER)).refused(
+        InvalidFramePlacementError, saying=f"It is part of frame {OTHER}."
+    )
+    given().when(register(placement=replace(HERE, y=float("inf")))).refused(
+        InvalidFramePlacementError, saying="finite"
+    )
+
+
+def test_the_frames_a_new_frame_names_exist_and_its_parent_is_in_use():
+    given().when(register(parent_id=ABSENT)).refused(FrameNotFoundError)
+    given().when(register(placement=replace(HERE, frame_id=ABSENT))).refused(FrameNotFoundError)
+    given(FrameDecommissioned(NOW, HALL, "x")).when(register()).refused(
+        FrameCannotRegisterError, saying=f"Frame {HALL} is Decommissioned."
+    )
+
+
+def test_what_is_wrong_with_a_registration_is_told_in_order():
+    wrong: dict[str, Any] = {"name": " ", "parent_id": ABSENT, "placement": None}
+    for refusal, mended in (
+        (FrameNotFoundError, {"parent_id": HALL}),
+        (InvalidFrameNameError, {"name": "Table"}),
+        (InvalidFramePlacementError, {"placement": HERE}),
+        (FrameCannotRegisterError, {}),
+    ):
+        given(FrameDecommissioned(NOW, HALL, "x")).when(register(**wrong)).refused(refusal)
+        wrong |= mended
+
+
+def test_the_shape_of_a_frame():
+    misshapen(RegisterFrame, "name", name="x" * 201)
+    misshapen(RegisterFrame, "placement", name="x", placement={"frame_id": HALL})
+    misshapen(UpdateFramePlacement, "placement", frame_id=ID, placement=None)
+    misshapen(DecommissionFrame, "reason", frame_id=ID, reason="")
+
+
+def test_a_frame_is_placed_anew_in_the_same_frame():
+    given(registered).when(PLACE).then(FramePlacementUpdated(NOW, ID, THERE))
+
+
+def test_a_frame_is_not_placed_where_it_cannot_be():
+    elsewhere = place(replace(HERE, frame_id=OTHER))
+    given(registered, decommissioned).when(elsewhere).refused(InvalidFramePlacementError)
+    nowhere = place(replace(HERE, rx=float("nan")))
+    given(a_root, decommissioned).when(nowhere).refused(InvalidFramePlacementError)
+    given(registered, decommissioned).when(PLACE).refused(
+        FrameCannotUpdatePlacementError, saying="Its status is Decommissioned; it must be Active."
+    )
+    given(a_root).when(PLACE).refused(FrameCannotUpdatePlacementError, saying="It is a root")
+
+
+def test_a_frame_in_which_nothing_in_use_is_placed_is_decommissioned():
+    given(registered).when(DECOMMISSION).then(decommissioned)
+    gone = FrameDecommissioned(NOW, PART, "x"), MountDecommissioned(NOW, SLOT, "x")
+    given(registered, part, slot, *gone).when(DECOMMISSION).then(decommissioned)
+    moved = MountPlacementUpdated(NOW, SLOT, HERE)
+    given(registered, slot, moved).when(DECOMMISSION).then(decommissioned)
+
+
+def test_a_frame_in_use_is_not_decommissioned_and_its_users_are_named():
+    given(registered, part).when(DECOMMISSION).refused(FrameInUseError, saying=f"frame {PART}")
+    given(registered, slot).when(DECOMMISSION).refused(FrameInUseError, saying=f"mount {SLOT}")
+    slots = [replace(slot, mount_id=UUID(int=100 + n)) for n in range(9)]
+    given(registered, *slots).when(DECOMMISSION).refused(FrameInUseError, saying=" and 4 more.")
+
+
+class Late(Past):
+    """A past whose lists are so late that they still find what has gone."""
+
+    async def matching(self, query: Listing) -> tuple[UUID, ...]:
+        return (SLOT,) if isinstance(query, ListMounts) else (PART,)
+
+
+def test_the_streams_are_believed_where_the_lists_are_late():
+    gone = FrameDecommissioned(NOW, PART, "x"), MountPlacementUpdated(NOW, SLOT, HERE)
+    reading = users(begin(registered), DECOMMISSION, Late([registered, part, slot, *gone]))
+    with pytest.raises(StopIteration) as found:
+        reading.send(None)
+    assert found.value.value == Users((), ())
+
+
+def test_what_keeps_a_frame_in_use_is_told_in_order():
+    blank = DecommissionFrame(frame_id=ID, reason=" ")
+    given(registered, slot, decommissioned).when(blank).refused(InvalidFrameReasonError)
+    given(registered, slot, decommissioned).when(DECOMMISSION).refused(FrameCannotDecommissionError)
+
+
+def test_an_absent_frame_is_not_found():
+    given().when(PLACE).refused(FrameNotFoundError)
+
+
+def test_a_frame_is_what_its_first_event_says():
+    assert begin(registered) == Frame(
+        id=ID, name="Table", parent_id=HALL, placement=HERE, status=FrameStatus.ACTIVE
+    )
+
+
+def test_each_event_changes_what_it_is_about_and_nothing_else():
+    new = begin(registered)
+    assert evolve(new, FramePlacementUpdated(NOW, ID, THERE)) == replace(new, placement=THERE)
+    assert evolve(new, decommissioned) == replace(new, status=FrameStatus.DECOMMISSIONED)
+
+
+MOVES = [Example(PLACE), Example(DECOMMISSION, Users((), ()))]
+STATUS = """
+                update_frame_placement  decommission_frame
+Active          Active                  Decommissioned
+Decommissioned  -                       -
+"""
+
+
+def test_every_move_from_every_status():
+    matrix(
+        OPERATIONS,
+        FrameStatus,
+        MOVES,
+        lambda status: replace(begin(registered), status=status),
+        lambda frame: frame.status,
+        STATUS,
+    )
+
+
+def test_every_command_is_tried_in_some_matrix():
+    own = [row for row in OPERATIONS if row.aggregate is frames and not row.genesis]
+    assert {type(example.command) for example in MOVES} == {row.command for row in own}

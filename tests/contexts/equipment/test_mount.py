@@ -1,0 +1,350 @@
+"""Mount: what is installed in it, and where it is."""
+
+from typing import Any
+from uuid import UUID
+
+from msgspec.structs import asdict
+from tests.support.spec import ABSENT, NEW, NOW, Example, Scenario, matrix, misshapen
+
+from beamkeep.contexts.equipment.asset import (
+    AssetDecommissioned,
+    AssetInstalledInMount,
+    AssetNotFoundError,
+    AssetRegistered,
+    AssetTier,
+    AssetUninstalledFromMount,
+)
+from beamkeep.contexts.equipment.asset import begin as begin_asset
+from beamkeep.contexts.equipment.frame import (
+    Frame,
+    FrameDecommissioned,
+    FrameNotFoundError,
+    FrameRegistered,
+)
+from beamkeep.contexts.equipment.mount import (
+    OPERATIONS,
+    AssetAlreadyInstalledError,
+    AssetNotInstallableError,
+    DecommissionMount,
+    InstallMountAsset,
+    InvalidMountPlacementError,
+    InvalidMountReasonError,
+    InvalidMountSlotCodeError,
+    Mount,
+    MountAlreadyOccupiedError,
+    MountAssetInstalled,
+    MountAssetUninstalled,
+    MountCannotDecommissionError,
+    MountCannotInstallError,
+    MountCannotRegisterError,
+    MountCannotUninstallError,
+    MountCannotUpdatePlacementError,
+    MountDecommissioned,
+    MountHasActiveChildrenError,
+    MountHasAssetInstalledError,
+    MountNotFoundError,
+    MountPlacementUpdated,
+    MountRegistered,
+    MountStatus,
+    RegisterMount,
+    UninstallMountAsset,
+    UpdateMountPlacement,
+    begin,
+    evolve,
+    mounts,
+)
+from beamkeep.contexts.equipment.placement import Placement
+from beamkeep.kernel import Event, replace
+
+ID, TABLE, OLD_TABLE, PART = NEW, UUID(int=2), UUID(int=3), UUID(int=4)
+HALL, OLD_HALL = UUID(int=10), UUID(int=11)
+CAMERA, OLD_CAMERA, ELSEWHERE = UUID(int=20), UUID(int=21), UUID(int=22)
+
+HERE = Placement(HALL, 1.0, 2.0, 3.0, 0.0, 0.5, -0.5)
+THERE = replace(HERE, x=7.0)
+
+
+def asset(id: UUID) -> AssetRegistered:
+    return AssetRegistered(NOW, id, "Camera", AssetTier.DEVICE, None, "site", (), None, None, ())
+
+
+AROUND = (
+    FrameRegistered(NOW, HALL, "Hall", None, None),
+    FrameRegistered(NOW, OLD_HALL, "Old hall", None, None),
+    FrameDecommissioned(NOW, OLD_HALL, "rebuilt"),
+    MountRegistered(NOW, TABLE, "Table", None, None),
+    MountRegistered(NOW, OLD_TABLE, "Old table", None, None),
+    MountDecommissioned(NOW, OLD_TABLE, "rebuilt"),
+    asset(CAMERA),
+    asset(OLD_CAMERA),
+    AssetDecommissioned(NOW, OLD_CAMERA),
+    asset(ELSEWHERE),
+    AssetInstalledInMount(NOW, ELSEWHERE, TABLE),
+)
+registered = MountRegistered(NOW, ID, "Slot 1", None, HERE)
+installed = MountAssetInstalled(NOW, ID, CAMERA)
+in_mount = AssetInstalledInMount(NOW, CAMERA, ID)
+decommissioned = MountDecommissioned(NOW, ID, "rebuilt")
+part = MountRegistered(NOW, PART, "Slot 1a", ID, None)
+
+
+def sent(placement: Placement) -> Any:
+    """A placement as a caller puts it into words."""
+    return asdict(placement)
+
+
+def place(placement: Placement) -> UpdateMountPlacement:
+    return UpdateMountPlacement(mount_id=ID, placement=sent(placement))
+
+
+PLACE = place(THERE)
+INSTALL = InstallMountAsset(mount_id=ID, asset_id=CAMERA)
+UNINSTALL = UninstallMountAsset(mount_id=ID, reason=" repair ")
+DECOMMISSION = DecommissionMount(mount_id=ID, reason=" rebuilt ")
+REPAIRED = (
+    MountAssetUninstalled(NOW, ID, CAMERA, "repair"),
+    AssetUninstalledFromMount(NOW, CAMERA, ID, "repair"),
+)
+
+
+def given(*history: Event) -> Scenario:
+    return Scenario(OPERATIONS, [*AROUND, *history])
+
+
+def register(**changes: Any) -> RegisterMount:
+    if isinstance(placement := changes.get("placement"), Placement):
+        changes["placement"] = sent(placement)
+    known: dict[str, Any] = {"slot_code": "Slot 1"}
+    return RegisterMount(**(known | changes))
+
+
+def install(asset_id: UUID) -> InstallMountAsset:
+    return InstallMountAsset(mount_id=ID, asset_id=asset_id)
+
+
+def test_a_mount_is_registered_with_its_code_trimmed():
+    given().when(register(slot_code=" Slot 1 ")).then(
+        MountRegistered(NOW, NEW, "Slot 1", None, None)
+    )
+    given().when(register(parent_id=TABLE, placement=HERE)).then(
+        MountRegistered(NOW, NEW, "Slot 1", TABLE, HERE)
+    )
+
+
+def test_what_a_new_mount_names_exists_and_is_in_use():
+    given().when(register(parent_id=ABSENT)).refused(MountNotFoundError)
+    given().when(register(placement=replace(HERE, frame_id=ABSENT))).refused(FrameNotFoundError)
+    given().when(register(parent_id=OLD_TABLE)).refused(
+        MountCannotRegisterError, saying=f"Its parent {OLD_TABLE} is Decommissioned."
+    )
+    given().when(register(placement=replace(HERE, frame_id=OLD_HALL))).refused(
+        MountCannotRegisterError, saying=f"Frame {OLD_HALL} is Decommissioned"
+    )
+
+
+def test_what_is_wrong_with_a_registration_is_told_in_order():
+    nowhere = replace(HERE, frame_id=ABSENT, x=float("nan"))
+    wrong: dict[str, Any] = {"parent_id": ABSENT, "placement": nowhere, "slot_code": " "}
+    for refusal, mended in (
+        (MountNotFoundError, {"parent_id": OLD_TABLE}),
+        (FrameNotFoundError, {"placement": replace(nowhere, frame_id=HALL)}),
+        (InvalidMountSlotCodeError, {"slot_code": "Slot 1"}),
+        (InvalidMountPlacementError, {"placement": HERE}),
+        (MountCannotRegisterError, {}),
+    ):
+        given().when(register(**wrong)).refused(refusal)
+        wrong |= mended
+
+
+def test_the_shape_of_a_placement():
+    whole = {"frame_id": HALL, "x": 1, "y": 2, "z": 3, "rx": 0, "ry": 0, "rz": 0}
+    assert register(placement=whole).placement == Placement(HALL, 1.0, 2.0, 3.0, 0.0, 0.0, 0.0)
+    for name in whole:
+        partial = {key: value for key, value in whole.items() if key != name}
+        misshapen(RegisterMount, "placement", slot_code="x", placement=partial)
+        misshapen(RegisterMount, "placement", slot_code="x", placement=whole | {name: None})
+    for number in ("1", "NaN", True):
+        misshapen(RegisterMount, "placement", slot_code="x", placement=whole | {"x": number})
+    misshapen(RegisterMount, "placement", slot_code="x", placement=whole | {"w": 1})
+    misshapen(UpdateMountPlacement, "placement", mount_id=ID, placement=None)
+    misshapen(RegisterMount, "slot_code", slot_code="x" * 201)
+
+
+def test_an_asset_is_installed_in_one_append_to_both_streams():
+    given(registered).when(INSTALL).then(installed, in_mount)
+
+
+def test_an_asset_is_not_installed_where_it_cannot_be():
+    given(registered).when(install(ABSENT)).refused(AssetNotFoundError)
+    given(registered, decommissioned).when(INSTALL).refused(
+        MountCannotInstallError, saying="Its status is Decommissioned; it must be Active."
+    )
+    given(registered, installed, in_mount).when(install(ELSEWHERE)).refused(
+        MountAlreadyOccupiedError, saying=f"It is asset {CAMERA}."
+    )
+    given(registered).when(install(OLD_CAMERA)).refused(
+        AssetNotInstallableError, saying=f"Asset {OLD_CAMERA} is Decommissioned."
+    )
+    refusal = (
+        given(registered)
+        .when(install(ELSEWHERE))
+        .refused(AssetAlreadyInstalledError, saying=f"It is mount {TABLE}.")
+    )
+    assert refusal.facts == {"mount_id": TABLE}
+
+
+def test_what_hinders_an_installation_is_told_in_order():
+    retired = AssetDecommissioned(NOW, ELSEWHERE)
+    full = registered, MountAssetInstalled(NOW, ID, OLD_CAMERA), retired
+    given(*full, decommissioned).when(install(ELSEWHERE)).refused(MountCannotInstallError)
+    given(*full).when(install(ELSEWHERE)).refused(MountAlreadyOccupiedError)
+    given(registered, retired).when(install(ELSEWHERE)).refused(AssetNotInstallableError)
+
+
+def test_an_asset_is_uninstalled_in_one_append_to_both_streams():
+    given(registered, installed, in_mount).when(UNINSTALL).then(*REPAIRED)
+
+
+def test_a_retired_asset_is_still_taken_out():
+    given(registered, installed, in_mount, AssetDecommissioned(NOW, CAMERA)).when(UNINSTALL).then(
+        *REPAIRED
+    )
+
+
+def test_nothing_is_uninstalled_from_an_empty_or_retired_mount():
+    given(registered).when(UNINSTALL).refused(MountCannotUninstallError, saying="It is empty.")
+    given(registered, decommissioned).when(UNINSTALL).refused(
+        MountCannotUninstallError, saying="Its status is Decommissioned"
+    )
+    blank = UninstallMountAsset(mount_id=ID, reason=" ")
+    given(registered).when(blank).refused(InvalidMountReasonError)
+
+
+def test_a_mount_is_placed_anew():
+    given(registered).when(PLACE).then(MountPlacementUpdated(NOW, ID, THERE))
+    given(registered, installed).when(PLACE).then(MountPlacementUpdated(NOW, ID, THERE))
+
+
+def test_a_mount_is_not_placed_where_it_cannot_be():
+    given(registered).when(place(replace(HERE, frame_id=ABSENT))).refused(FrameNotFoundError)
+    nowhere = place(replace(HERE, rz=float("inf")))
+    given(registered, decommissioned).when(nowhere).refused(InvalidMountPlacementError)
+    given(registered, decommissioned).when(PLACE).refused(
+        MountCannotUpdatePlacementError, saying="Its status is Decommissioned"
+    )
+    given(registered).when(place(replace(HERE, frame_id=OLD_HALL))).refused(
+        MountCannotUpdatePlacementError, saying=f"Frame {OLD_HALL} is Decommissioned"
+    )
+
+
+def test_an_empty_mount_is_decommissioned_once_its_parts_are():
+    given(registered).when(DECOMMISSION).then(decommissioned)
+    given(registered, part).when(DECOMMISSION).refused(
+        MountHasActiveChildrenError, saying=f"mount {PART}"
+    )
+    given(registered, part, MountDecommissioned(NOW, PART, "x")).when(DECOMMISSION).then(
+        decommissioned
+    )
+
+
+def test_what_keeps_a_mount_in_use_is_told_in_order():
+    given(registered, decommissioned).when(DecommissionMount(mount_id=ID, reason=" ")).refused(
+        InvalidMountReasonError
+    )
+    given(registered, installed, decommissioned).when(DECOMMISSION).refused(
+        MountCannotDecommissionError
+    )
+    given(registered, installed, part).when(DECOMMISSION).refused(
+        MountHasAssetInstalledError, saying=f"It is asset {CAMERA}."
+    )
+
+
+def test_an_absent_mount_is_not_found():
+    given().when(INSTALL).refused(MountNotFoundError)
+
+
+def test_a_mount_is_what_its_first_event_says():
+    assert begin(part) == Mount(
+        id=PART,
+        slot_code="Slot 1a",
+        parent_id=ID,
+        placement=None,
+        installed_asset_id=None,
+        status=MountStatus.ACTIVE,
+    )
+
+
+def test_each_event_changes_what_it_is_about_and_nothing_else():
+    new = begin(registered)
+    occupied = evolve(new, installed)
+    assert occupied == replace(new, installed_asset_id=CAMERA)
+    assert evolve(occupied, REPAIRED[0]) == new
+    assert evolve(new, MountPlacementUpdated(NOW, ID, THERE)) == replace(new, placement=THERE)
+    assert evolve(new, decommissioned) == replace(new, status=MountStatus.DECOMMISSIONED)
+
+
+A_FRAME = Frame(HALL, "Hall", None, None)
+MOVES = [
+    Example(INSTALL, begin_asset(asset(CAMERA))),
+    Example(UNINSTALL, begin_asset(asset(CAMERA))),
+    Example(PLACE, A_FRAME),
+    Example(DECOMMISSION, ()),
+]
+STATUS_WHEN_EMPTY = """
+                install_asset  uninstall_asset  update_mount_placement  decommission_mount
+Active          Active         -                Active                  Decommissioned
+Decommissioned  -              -                -                       -
+"""
+STATUS_WHEN_OCCUPIED = """
+                install_asset  uninstall_asset  update_mount_placement  decommission_mount
+Active          -              Active           Active                  -
+Decommissioned  -              -                -                       -
+"""
+OCCUPIED = """
+       install_asset  uninstall_asset
+None   CAMERA         -
+CAMERA -              None
+"""
+
+
+def test_every_move_from_every_status():
+    def empty(status: MountStatus) -> Mount:
+        return replace(begin(registered), status=status)
+
+    def occupied(status: MountStatus) -> Mount:
+        return replace(empty(status), installed_asset_id=CAMERA)
+
+    matrix(
+        OPERATIONS,
+        MountStatus,
+        MOVES,
+        empty,
+        lambda mount: mount.status,
+        STATUS_WHEN_EMPTY,
+    )
+    matrix(
+        OPERATIONS,
+        MountStatus,
+        MOVES,
+        occupied,
+        lambda mount: mount.status,
+        STATUS_WHEN_OCCUPIED,
+    )
+
+
+def test_a_mount_is_filled_and_emptied():
+    names = {"None": None, "CAMERA": CAMERA}
+    matrix(
+        OPERATIONS,
+        names,
+        MOVES[:2],
+        lambda name: replace(begin(registered), installed_asset_id=names[name]),
+        lambda mount: {v: k for k, v in names.items()}[mount.installed_asset_id],
+        OCCUPIED,
+    )
+
+
+def test_every_command_is_tried_in_some_matrix():
+    tried = {type(example.command) for example in MOVES}
+    own = [row for row in OPERATIONS if row.aggregate is mounts and not row.genesis]
+    assert tried == {row.command for row in own}

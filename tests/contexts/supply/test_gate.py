@@ -1,0 +1,250 @@
+"""The gate of work that needs supplies: what is in its scope, and what covers it."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+import pytest
+from tests.support.spec import ABSENT, INSTALLATION, NOW, Past
+
+from beamkeep.contexts.equipment.asset import AssetNotFoundError, AssetRegistered, AssetTier
+from beamkeep.contexts.equipment.place import PLACES, Place
+from beamkeep.contexts.federation.facility import (
+    FacilityAlreadyExistsError,
+    FacilityKind,
+    FacilityRegistered,
+)
+from beamkeep.contexts.supply.gate import Coverage, Found, Scope, cover, coverage, scope_of, serves
+from beamkeep.contexts.supply.supply import (
+    Supply,
+    SupplyDegraded,
+    SupplyDeregistered,
+    SupplyMarkedAvailable,
+    SupplyMarkedRecovering,
+    SupplyMarkedUnavailable,
+    SupplyMoved,
+    SupplyRegistered,
+    SupplyStatus,
+)
+from beamkeep.contexts.trust.trigger import TriggerSource
+from beamkeep.kernel import Beside, Event, Listing, claim, replace
+
+pytestmark = pytest.mark.anyio
+
+OWN, AREA, PEER = UUID(int=20), UUID(int=21), UUID(int=22)
+BEAMLINE, HUTCH, STAGE, CAMERA = (UUID(int=n) for n in range(30, 34))
+MACHINE, PEER_LINE = UUID(int=40), UUID(int=41)
+BEAM, OTHER_BEAM, THIRD_BEAM, HELIUM = (UUID(int=n) for n in range(50, 54))
+
+
+def facility(id: UUID, code: str, parent_id: UUID | None = None) -> tuple[Event | Beside, ...]:
+    kind = FacilityKind.AREA if parent_id else FacilityKind.SITE
+    return (
+        FacilityRegistered(NOW, id, code, code, kind, parent_id),
+        claim("facility-code", code, holder=id, loser=FacilityAlreadyExistsError),
+    )
+
+
+def asset(
+    id: UUID, parent_id: UUID | None = None, facility_code: str | None = None
+) -> tuple[Event | Beside, ...]:
+    tier = AssetTier.DEVICE if parent_id else AssetTier.UNIT
+    return (
+        AssetRegistered(NOW, id, "Asset", tier, parent_id, facility_code, (), None, None, ()),
+        PLACES.insert(Place(id, parent_id, facility_code)),
+    )
+
+
+# The own site has one area, in which a beamline stands; a peer has a beamline of its own.
+AROUND = (
+    *facility(OWN, INSTALLATION.facility_code),
+    *facility(AREA, "hall", OWN),
+    *facility(PEER, "peer"),
+    *asset(BEAMLINE, facility_code="hall"),
+    *asset(HUTCH, BEAMLINE),
+    *asset(STAGE, HUTCH),
+    *asset(CAMERA, HUTCH),
+    *asset(MACHINE, facility_code=INSTALLATION.facility_code),
+    *asset(PEER_LINE, facility_code="peer"),
+)
+
+
+def supply(
+    id: UUID = BEAM,
+    code: str = "hall",
+    asset_id: UUID | None = None,
+    kind: str = "photon_beam",
+    moves: Iterable[type[SupplyMoved]] = (SupplyMarkedAvailable,),
+) -> tuple[Event, ...]:
+    before = SupplyStatus.UNKNOWN
+    return (
+        SupplyRegistered(NOW, id, kind, f"Supply {id.int}", code, asset_id),
+        *(move(NOW, id, before, TriggerSource.OPERATOR, None, "so it is") for move in moves),
+    )
+
+
+async def found(
+    past: Iterable[Event | Beside], *asset_ids: UUID, kinds: Iterable[str] = ("photon_beam",)
+) -> Coverage:
+    return await coverage(kinds, asset_ids, Past((*AROUND, *past)))
+
+
+async def covers(past: Iterable[Event | Beside], *asset_ids: UUID) -> bool:
+    return not (await found(past, *asset_ids)).uncovered
+
+
+async def test_a_supply_of_the_facility_of_the_root_is_in_scope():
+    for asset_id in (BEAMLINE, HUTCH, STAGE):
+        assert await covers(supply(code="hall"), asset_id)
+
+
+async def test_a_supply_of_the_site_of_that_facility_is_in_scope():
+    assert await covers(supply(code="synchrotron"), STAGE)
+
+
+async def test_a_supply_of_another_facility_is_not_in_scope():
+    assert not await covers(supply(code="peer"), STAGE)
+
+
+async def test_a_supply_of_an_area_of_the_site_is_not_in_scope_of_the_site():
+    assert await covers(supply(code="synchrotron"), MACHINE)
+    assert not await covers(supply(code="hall"), MACHINE)
+
+
+async def test_a_supply_of_an_asset_of_the_scope_or_of_one_above_is_in_scope():
+    for asset_id in (STAGE, HUTCH, BEAMLINE):
+        assert await covers(supply(asset_id=asset_id), STAGE)
+
+
+async def test_a_supply_of_an_asset_below_or_beside_is_not_in_scope():
+    assert not await covers(supply(asset_id=STAGE), HUTCH)
+    assert not await covers(supply(asset_id=CAMERA), STAGE)
+
+
+async def test_a_supply_is_in_scope_only_by_both_facility_and_asset():
+    assert not await covers(supply(code="peer", asset_id=STAGE), STAGE)
+    assert not await covers(supply(code="hall", asset_id=PEER_LINE), STAGE)
+
+
+async def test_one_of_several_assets_brings_its_facility_into_scope():
+    assert await covers(supply(code="peer"), STAGE, PEER_LINE)
+    assert await covers(supply(code="hall"), STAGE, PEER_LINE)
+    assert await covers(supply(asset_id=CAMERA), STAGE, CAMERA)
+
+
+async def test_work_on_no_asset_is_served_by_what_serves_the_whole_own_site():
+    assert await covers(supply(code="synchrotron"))
+    assert not await covers(supply(code="hall"))
+    assert not await covers(supply(code="synchrotron", asset_id=MACHINE))
+
+
+async def test_only_an_available_supply_covers():
+    lost = (SupplyMarkedAvailable, SupplyMarkedUnavailable)
+    several: list[tuple[SupplyStatus, tuple[type[SupplyMoved], ...]]] = [
+        (SupplyStatus.UNKNOWN, ()),
+        (SupplyStatus.DEGRADED, (SupplyMarkedAvailable, SupplyDegraded)),
+        (SupplyStatus.UNAVAILABLE, lost),
+        (SupplyStatus.RECOVERING, (*lost, SupplyMarkedRecovering)),
+    ]
+    for status, moves in several:
+        seen = await found(supply(moves=moves), STAGE)
+        assert seen.uncovered == {"photon_beam": (Found(BEAM, f"Supply {BEAM.int}", status),)}
+        assert seen.covered_by == {}
+
+
+async def test_a_deregistered_supply_is_as_good_as_none():
+    gone = supply(moves=(SupplyMarkedAvailable, SupplyDeregistered))
+    assert (await found(gone, STAGE)).found == {"photon_beam": ()}
+
+
+async def test_one_available_supply_of_several_is_enough_and_the_others_are_shown():
+    past = (
+        *supply(BEAM, moves=()),
+        *supply(OTHER_BEAM, code="synchrotron"),
+        *supply(THIRD_BEAM, asset_id=HUTCH),
+    )
+    seen = await found(past, STAGE)
+    assert seen.covered_by == {"photon_beam": (THIRD_BEAM, OTHER_BEAM)}
+    assert {(each.supply_id, each.status) for each in seen.found["photon_beam"]} == {
+        (BEAM, SupplyStatus.UNKNOWN),
+        (OTHER_BEAM, SupplyStatus.AVAILABLE),
+        (THIRD_BEAM, SupplyStatus.AVAILABLE),
+    }
+    assert seen.uncovered == {}
+
+
+async def test_every_kind_is_judged_by_itself_and_every_uncovered_one_is_named():
+    past = (*supply(BEAM), *supply(HELIUM, kind="cryogen", moves=(SupplyMarkedUnavailable,)))
+    kinds = ("vacuum", "photon_beam", "cryogen", "vacuum")
+    seen = await found(past, STAGE, kinds=kinds)
+    assert seen.covered_by == {"photon_beam": (BEAM,)}
+    assert list(seen.uncovered) == ["cryogen", "vacuum"]
+    assert str(seen) == (
+        f"Not available: cryogen (Supply {HELIUM.int} is Unavailable); vacuum (there is none)."
+    )
+
+
+async def test_a_kind_is_compared_exactly():
+    seen = await found(supply(kind="Photon_beam"), STAGE)
+    assert seen.uncovered == {"photon_beam": ()}
+
+
+async def test_work_that_needs_nothing_lacks_nothing():
+    assert await found(supply(), STAGE, kinds=()) == Coverage({})
+
+
+async def test_an_asset_of_the_scope_must_exist():
+    with pytest.raises(AssetNotFoundError):
+        await found(supply(), ABSENT)
+
+
+class StaleList(Past):
+    """A past whose lists have not followed: they find every supply, whatever became of it."""
+
+    async def matching(self, query: Listing) -> tuple[UUID, ...]:
+        return (BEAM,)
+
+
+async def test_what_the_list_finds_counts_only_as_its_stream_says():
+    for past in (
+        supply(moves=(SupplyMarkedAvailable, SupplyMarkedUnavailable)),
+        supply(moves=(SupplyMarkedAvailable, SupplyDeregistered)),
+        supply(kind="cryogen"),
+        supply(code="peer"),
+    ):
+        stale = StaleList((*AROUND, *past))
+        assert (await coverage(["photon_beam"], [STAGE], stale)).uncovered
+    fresh = StaleList((*AROUND, *supply()))
+    assert (await coverage(["photon_beam"], [STAGE], fresh)).covered_by == {"photon_beam": (BEAM,)}
+
+
+async def test_the_scope_is_the_assets_with_all_above_and_their_facilities_with_their_sites():
+    past = Past(AROUND)
+    assert await scope_of([STAGE], past) == Scope(
+        frozenset({"hall", "synchrotron"}), frozenset({STAGE, HUTCH, BEAMLINE})
+    )
+    assert await scope_of([MACHINE, CAMERA], past) == Scope(
+        frozenset({"hall", "synchrotron"}), frozenset({MACHINE, CAMERA, HUTCH, BEAMLINE})
+    )
+    assert await scope_of([PEER_LINE], past) == Scope(frozenset({"peer"}), frozenset({PEER_LINE}))
+    assert await scope_of([], past) == Scope(frozenset({"synchrotron"}), frozenset())
+
+
+BEAMS = Supply(BEAM, "photon_beam", "Beam", "hall", None, SupplyStatus.AVAILABLE)
+
+
+def test_whether_a_supply_serves_is_told_by_its_place_alone_while_it_is_registered():
+    scope = Scope(frozenset({"hall"}), frozenset({STAGE}))
+    for status in SupplyStatus:
+        registered = status is not SupplyStatus.DECOMMISSIONED
+        assert serves(replace(BEAMS, status=status), scope) == registered
+    assert not serves(replace(BEAMS, facility_code="peer"), scope)
+    assert serves(replace(BEAMS, containing_asset_id=STAGE), scope)
+    assert not serves(replace(BEAMS, containing_asset_id=HUTCH), scope)
+
+
+def test_a_refusal_is_shown_no_free_text():
+    scope = Scope(frozenset({"hall"}), frozenset())
+    told = replace(BEAMS, last_status_reason="Ada saw it")
+    assert cover(["photon_beam"], scope, [told]) == Coverage(
+        {"photon_beam": (Found(BEAM, "Beam", SupplyStatus.AVAILABLE),)}
+    )

@@ -1,0 +1,89 @@
+"""Monitors cannot be impersonated: whatever the policies say, nobody else reports what they see."""
+
+from collections.abc import AsyncGenerator
+from uuid import UUID
+
+import httpx2
+import pytest
+from tests.support.examples import CALLERS, EXAMPLES
+from tests.support.rest_client import GENEROUS, RESOURCE, always_ready
+from tests.support.service import ISSUER, call, memory_service
+from tests.support.static_verifier import StaticVerifier
+from tests.system.calling import As, Calling, Mcp, Rest
+
+from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.contexts.access.profile import STANDINGS
+from beamkeep.contexts.trust import seeded
+from beamkeep.kernel import ActorKind, Standing, SurfaceKind
+from beamkeep.runtime import Service
+from beamkeep.surfaces.edge import Edge
+from beamkeep.surfaces.mcp import http_app
+from beamkeep.surfaces.rest import application
+
+pytestmark = pytest.mark.anyio
+
+OBSERVING = ["observe_enclosure_status", "observe_supply_status"]
+DECLARING = ["mark_supply_available", "restore_supply"]
+MONITORS = {name: CALLERS[name] for name in OBSERVING}
+
+
+async def admitted(service: Service, store: MemoryStore, subject: str, kind: ActorKind) -> None:
+    """Register somebody of this kind, permitted everything on every seeded surface."""
+    login = {"issuer": ISSUER, "subject": subject}
+    made = await call(service, "register_actor", {"name": subject, "identities": [login]})
+    id: UUID = made.id
+    # An agent's actor comes with its agent, which no command defines yet.
+    store.tables[STANDINGS.name][(id,)] = Standing(id, kind)
+    for surface_id in seeded.SURFACES.values():
+        policy = {
+            "name": "Everything",
+            "conduit_id": str(seeded.ENTRY),
+            "surface_id": str(surface_id),
+            "permitted_principal_ids": [str(id)],
+            "permitted_commands": ["*"],
+            "object_scope": "All",
+        }
+        await call(service, "define_policy", policy)
+
+
+@pytest.fixture(scope="module")
+async def http() -> AsyncGenerator[httpx2.AsyncClient]:
+    service, store = await memory_service()
+    await admitted(service, store, "eve", ActorKind.HUMAN)
+    await admitted(service, store, "hal", ActorKind.AGENT)
+    edge = Edge(StaticVerifier("ada", "eve", "hal", *MONITORS.values()), None, GENEROUS, RESOURCE)
+    mcp = http_app(
+        service,
+        edge.identify,
+        allowed_hosts=["beamkeep.test"],
+        allowed_origins=[],
+        on_refusal=lambda refusal, _: edge.refused(refusal, SurfaceKind.MCP_STREAMABLE_HTTP),
+    )
+    served = application(service, edge, ready=always_ready, metrics=lambda: b"", mcp=mcp)
+    transport = httpx2.ASGITransport(served)
+    async with httpx2.AsyncClient(transport=transport, base_url=RESOURCE) as http:
+        yield http
+
+
+@pytest.mark.parametrize("surface", [Rest, Mcp])
+@pytest.mark.parametrize("impostor", ["eve", "hal"])
+@pytest.mark.parametrize("name", OBSERVING)
+async def test_who_is_permitted_everything_and_no_monitor_is_refused(
+    name: str, impostor: str, surface: type[Calling], http: httpx2.AsyncClient
+):
+    observed = await EXAMPLES[name](As(Rest(http), "ada", MONITORS))
+    refused = await As(surface(http), impostor).send(name, observed)
+    assert (refused.status, refused.body["code"]) == (403, "MonitorTriggerRequiredError")
+    assert (await As(surface(http), "ada", MONITORS).send(name, observed)).ok
+
+
+@pytest.mark.parametrize("surface", [Rest, Mcp])
+@pytest.mark.parametrize("name", DECLARING)
+async def test_a_monitor_that_is_permitted_everything_declares_nothing_available(
+    name: str, surface: type[Calling], http: httpx2.AsyncClient
+):
+    declared = await EXAMPLES[name](As(Rest(http), "ada", MONITORS))
+    for monitor in MONITORS.values():
+        refused = await As(surface(http), monitor).send(name, declared)
+        assert (refused.status, refused.body["code"]) == (403, "MonitorTriggerNotPermittedError")
+    assert (await As(surface(http), "hal").send(name, declared)).ok
