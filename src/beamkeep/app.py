@@ -298,7 +298,11 @@ async def web(settings: Settings) -> AsyncGenerator[ASGIApp]:
 def verifier(settings: Settings, http: httpx2.AsyncClient) -> IdentityProviders:
     """Whoever checks the tokens."""
     return IdentityProviders(
-        settings.identity_providers, settings.default_introspection_issuer, http, time.time
+        settings.identity_providers,
+        settings.default_introspection_issuer,
+        http,
+        time.time,
+        time.monotonic,
     )
 
 

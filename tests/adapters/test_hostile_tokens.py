@@ -445,7 +445,7 @@ async def test_a_verifier_refuses_the_tokens_of_another_issuer(tmp_path: Path) -
     assert jwt is not None
     async with httpx2.AsyncClient() as http:
         with pytest.raises(InvalidTokenError):
-            await JwtVerifier(provider, http, Clock()).verify(jwt)
+            await JwtVerifier(provider, http, Clock(), Clock()).verify(jwt)
 
 
 def test_a_token_has_one_spelling() -> None:

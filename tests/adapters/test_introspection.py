@@ -43,7 +43,7 @@ class Asked:
     """A provider that answers what it is told, and our verifier that asks it."""
 
     def __init__(self, **settings: object) -> None:
-        self.clock = Clock()
+        self.clock, self.set_back = Clock(), 0.0
         self.answer: httpx2.Response | Exception = httpx2.Response(200, json=GOOD)
         self.gate: anyio.Event | None = None
         self.questions: list[httpx2.Request] = []
@@ -58,7 +58,9 @@ class Asked:
             }
             | settings
         )
-        self.providers = IdentityProviders([provider], ASKED, self.http, self.clock)
+        self.providers = IdentityProviders(
+            [provider], ASKED, self.http, self.wall_clock, self.clock
+        )
 
     async def _serve(self, request: httpx2.Request) -> httpx2.Response:
         self.questions.append(request)
@@ -67,6 +69,9 @@ class Asked:
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
+
+    def wall_clock(self) -> float:
+        return self.clock.now - self.set_back
 
     def says(self, answer: dict[str, object]) -> None:
         self.answer = httpx2.Response(200, json=answer)
@@ -293,3 +298,12 @@ async def test_neither_token_nor_secret_is_logged_or_told(
     text = caplog.text + "".join(told)
     assert "very-private" not in text
     assert "s3cret" not in text
+
+
+async def test_a_clock_that_is_set_back_does_not_prolong_a_revoked_token(asked: Asked) -> None:
+    await asked.providers.verify("opaque")
+    asked.says({"active": False})
+    asked.set_back = 10.0
+    asked.clock.now = NOW + 30
+    with pytest.raises(InvalidTokenError):
+        await asked.providers.verify("opaque")

@@ -39,7 +39,7 @@ class Site:
     """An issuer that publishes keys, and our verifier of its tokens, on one clock."""
 
     def __init__(self) -> None:
-        self.clock = Clock()
+        self.clock, self.set_back = Clock(), 0.0
         self.published: dict[str, PrivateKey] = {"old": OLD}
         self.answer: httpx2.Response | Exception | None = None
         self.gate: anyio.Event | None = None
@@ -48,7 +48,7 @@ class Site:
         provider = JwtProvider(
             issuer=ISSUER, audiences=(AUDIENCE,), jwks_uri="https://idp.test/jwks"
         )
-        self.providers = IdentityProviders([provider], None, self.http, self.clock)
+        self.providers = IdentityProviders([provider], None, self.http, self.wall_clock, self.clock)
         self._made = 0
 
     async def _serve(self, _: httpx2.Request) -> httpx2.Response:
@@ -60,6 +60,9 @@ class Site:
         return self.answer or httpx2.Response(
             200, json={"keys": [jwk(key, kid) for kid, key in self.published.items()]}
         )
+
+    def wall_clock(self) -> float:
+        return self.clock.now - self.set_back
 
     def after(self, seconds: float) -> None:
         self.clock.now = NOW + seconds
@@ -339,3 +342,15 @@ async def test_a_missing_file_of_keys_is_an_outage(tmp_path: Path) -> None:
         providers = IdentityProviders([provider], None, http, Clock())
         with pytest.raises(IdentityProviderUnavailableError):
             await providers.verify(mint(OLD, header(kid="old")))
+
+
+async def test_a_clock_that_is_set_back_does_not_prolong_a_withdrawn_key(site: Site) -> None:
+    await site.accepts(site.token())
+    del site.published["old"]
+    site.set_back = 86_400.0
+    site.after(600)
+    site.published["new"] = NEW
+    body = claims(iat=site.wall_clock(), exp=site.wall_clock() + 3600, jti="late")
+    await site.refuses(mint(OLD, header(kid="old"), body))
+    await site.accepts(mint(NEW, header(kid="new"), body))
+    assert site.fetches == 2

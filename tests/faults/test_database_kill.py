@@ -3,12 +3,12 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
 from pathlib import Path
 from random import Random
 from statistics import median
 
 import pytest
+from msgspec.structs import asdict
 
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.app import Deployment

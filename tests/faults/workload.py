@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import msgspec
 
-from beamkeep.adapters.postgres.connections import LOST
+from beamkeep.adapters.postgres.connections import FULL, LOST
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
 from beamkeep.contexts.trust import seeded
@@ -235,6 +235,8 @@ async def write_zone(url: str, client: Client, key: str, seconds: float, commit:
             connection.terminate()
     except LOST:
         end = End.UNKNOWN if commit else End.REFUSED
+    except FULL:
+        end = End.REFUSED
     client.note(Attempt(key, "raw", correlation_id, end, time.monotonic()))
 
 

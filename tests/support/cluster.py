@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
@@ -69,6 +70,19 @@ class Cluster:
             raise
         return cluster
 
+    @classmethod
+    def found(cls, home: Path) -> Self:
+        """Start a cluster on what another left behind when its machine went down."""
+        cluster = cls(home, _own_directory(_short_directory()))
+        try:
+            # It names a process of the machine that went down, whose number is taken here.
+            (cluster.data / "postmaster.pid").unlink(missing_ok=True)
+            cluster._start_on_a_free_port()
+        except BaseException:
+            cluster.close()
+            raise
+        return cluster
+
     @property
     def pid(self) -> int:
         """The process id of the running postmaster."""
@@ -109,6 +123,57 @@ class Cluster:
                 os.close(child)
             self._process = None
 
+    def pause(self) -> None:
+        """Stop every process of the server where it is, and return once none runs any more."""
+        process = self._running()
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        children = _children(process.pid)
+        for child in children:
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGSTOP)
+        deadline = time.monotonic() + DEADLINE
+        while any(_state(child) not in "TtZX" for child in children):
+            if time.monotonic() > deadline:
+                raise ClusterError("a server process did not stop")
+            time.sleep(0.001)
+
+    def go_on(self) -> None:
+        """Let a paused server go on as if nothing had happened."""
+        process = self._running()
+        for pid in (*_children(process.pid), process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+    def shut_down(self) -> None:
+        """End in good order, with a checkpoint."""
+        process = self._running()
+        process.send_signal(signal.SIGINT)
+        if process.wait(DEADLINE):
+            raise ClusterError(f"PostgreSQL did not end well:\n{self.log.read_text()[-4000:]}")
+        self._process = None
+
+    def ended(self) -> bool:
+        """Whether the server has ended by itself; it may then be resumed."""
+        if self._process is not None and self._process.poll() is not None:
+            self._process = None
+        return self._process is None
+
+    def damage(self) -> str:
+        """What `pg_amcheck` finds wrong with the tables and indexes of all databases."""
+        where = ("--host", str(self.sockets), "--port", str(self.port), "--username", "postgres")
+        how = ("--all", "--install-missing", "--heapallindexed")
+        ran = subprocess.run(
+            [_binary("pg_amcheck"), *where, *how], capture_output=True, text=True, check=False
+        )
+        return ran.stdout + ran.stderr if ran.returncode else ""
+
+    def torn_pages(self) -> str:
+        """What `pg_checksums` finds wrong with the pages of a cluster that was shut down."""
+        before = self.log.stat().st_size
+        code = self._run("pg_checksums", "--check").wait(DEADLINE)
+        return self.log.read_text()[before:] if code else ""
+
     def stop(self) -> None:
         """Shut down at once and without a checkpoint; do nothing if it is already down."""
         if self._process is None:
@@ -125,7 +190,8 @@ class Cluster:
         """Start again after `kill` or `stop`, and return once connections are accepted."""
         if self._process is not None:
             raise ClusterError("the cluster is already running")
-        process = self._process = self._run("postgres", "-p", str(self.port))
+        where = ("-p", str(self.port), "-k", str(self.sockets))
+        process = self._process = self._run("postgres", *where)
         deadline = time.monotonic() + DEADLINE
         while not self._accepts_connections():
             if process.poll() is not None or time.monotonic() > deadline:
@@ -163,10 +229,12 @@ class Cluster:
         locale = ("--locale=C.UTF-8", "--encoding=UTF8")
         if self._run("initdb", *options, *locale).wait(DEADLINE):
             raise ClusterError(f"initdb failed:\n{self.log.read_text()}")
-        own = {"listen_addresses": "127.0.0.1", "unix_socket_directories": str(self.sockets)}
+        own = {"listen_addresses": "127.0.0.1"}
         with (self.data / "postgresql.conf").open("a") as file:
             for name, value in (SETTINGS | own | settings).items():
                 file.write("{} = '{}'\n".format(name, value.replace("'", "''")))
+            file.flush()
+            os.fsync(file.fileno())
 
     def _start_on_a_free_port(self) -> None:
         """Start, on another port if somebody was quicker to take the first."""
@@ -278,14 +346,25 @@ def _children(parent: int) -> list[int]:
     found: list[int] = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
-            try:
-                # The name in brackets may itself hold spaces and brackets.
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            if int(fields[1]) == parent and fields[0] != "Z":
+            state, of = _status(int(entry.name))
+            if of == parent and state != "Z":
                 found.append(int(entry.name))
     return found
+
+
+def _state(pid: int) -> str:
+    """The letter of a process's state; that of a dead one if there is none."""
+    return _status(pid)[0]
+
+
+def _status(pid: int) -> tuple[str, int]:
+    """The state of a process and its parent."""
+    try:
+        # The name in brackets may itself hold spaces and brackets.
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return "X", 0
+    return fields[0], int(fields[1])
 
 
 def _kill_pidfd(pidfd: int) -> None:

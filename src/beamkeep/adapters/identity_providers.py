@@ -39,16 +39,19 @@ class IdentityProviders:
         default_introspection_issuer: str | None,
         http: httpx2.AsyncClient,
         clock: Callable[[], float],
+        stopwatch: Callable[[], float] | None = None,
     ) -> None:
-        self._clock = clock
+        # What is remembered ages by a stopwatch, which nobody can set back.
+        stopwatch = stopwatch or clock
+        self._clock, self._stopwatch = clock, stopwatch
         self._verifiers: dict[str, JwtVerifier | IntrospectionVerifier] = {}
         for provider in providers:
             if provider.issuer in self._verifiers:
                 raise ValueError(f"two identity providers have the issuer {provider.issuer}")
             self._verifiers[provider.issuer] = (
-                JwtVerifier(provider, http, clock)
+                JwtVerifier(provider, http, clock, stopwatch)
                 if isinstance(provider, JwtProvider)
-                else IntrospectionVerifier(provider, http, clock)
+                else IntrospectionVerifier(provider, http, clock, stopwatch)
             )
         self._default = None
         if default_introspection_issuer is not None:
@@ -70,9 +73,9 @@ class IdentityProviders:
         if not token.isascii():
             raise MalformedCredentialsError
         digest = sha256(token.encode()).digest()
-        now = self._clock()
+        now = self._stopwatch()
         principal = self._verified.get(digest, now)
-        if principal is not None:
+        if principal is not None and self._clock() < principal.expires_at:
             return principal
         if self._refused.get(digest, now):
             raise InvalidTokenError
@@ -92,7 +95,7 @@ class IdentityProviders:
                 return await verifier.verify(jwt)
         if not isinstance(verifier, IntrospectionVerifier):
             raise InvalidTokenError
-        asked_at = self._clock()
+        asked_at = self._stopwatch()
         try:
             return await verifier.verify(token)
         except InvalidTokenError:

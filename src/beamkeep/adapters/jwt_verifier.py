@@ -134,11 +134,15 @@ class JwtVerifier:
     """Checks the signed tokens of one issuer."""
 
     def __init__(
-        self, provider: JwtProvider, http: httpx2.AsyncClient, clock: Callable[[], float]
+        self,
+        provider: JwtProvider,
+        http: httpx2.AsyncClient,
+        clock: Callable[[], float],
+        stopwatch: Callable[[], float],
     ) -> None:
         self._provider = provider
-        self._clock = clock
-        self._keys = IssuerKeys(_source_of_keys(provider, http), provider.algorithms, clock)
+        self._clock, self._stopwatch = clock, stopwatch
+        self._keys = IssuerKeys(_source_of_keys(provider, http), provider.algorithms, stopwatch)
         self._jws = PyJWS(provider.algorithms)
 
     async def verify(self, jwt: UnverifiedJwt) -> Vouched:
@@ -151,8 +155,7 @@ class JwtVerifier:
         # 3. The signature, over the same text the claims were read from.
         if not self._is_signed(jwt, key, algorithm):
             raise InvalidTokenError
-        kept = min(principal.expires_at, self._clock() + LONGEST_KEPT, trusted_until)
-        return Vouched(principal, kept)
+        return Vouched(principal, min(self._stopwatch() + LONGEST_KEPT, trusted_until))
 
     def _check_header(self, header: Claims) -> tuple[str, str]:
         kind, algorithm, kid = header.get("typ"), header.get("alg"), header.get("kid")
@@ -206,11 +209,11 @@ class IssuerKeys:
         self,
         fetch: Callable[[], Awaitable[bytes | None]],
         algorithms: tuple[str, ...],
-        clock: Callable[[], float],
+        stopwatch: Callable[[], float],
     ) -> None:
         self._fetch = fetch
         self._algorithms = algorithms
-        self._clock = clock
+        self._stopwatch = stopwatch
         self._keys: dict[tuple[str, str], PyJWK] = {}
         self._fetched_at = float("-inf")
         self._tried_at = float("-inf")
@@ -236,15 +239,15 @@ class IssuerKeys:
         return min(self._tried_at + BETWEEN_REFRESHES, self._fetched_at + KEYS_STALE)
 
     def _age(self) -> float:
-        return self._clock() - self._fetched_at
+        return self._stopwatch() - self._fetched_at
 
     async def _refresh(self) -> None:
         if self._refreshing is None:
             usable = self._age() < KEYS_STALE
             pause = BETWEEN_REFRESHES if usable else BETWEEN_REFRESHES_WITHOUT_KEYS
-            if self._clock() < self._tried_at + pause:
+            if self._stopwatch() < self._tried_at + pause:
                 return
-            self._tried_at = self._clock()
+            self._tried_at = self._stopwatch()
             self._refreshing = asyncio.create_task(self._replace_keys(self._tried_at))
         # A caller that gives up must not take the fetch away from the others.
         await asyncio.shield(self._refreshing)

@@ -50,10 +50,11 @@ Name = Annotated[str, StringConstraints(min_length=1)]
 
 
 class Vouched(Record):
-    """A verified principal, and the moment from which the token must be checked again."""
+    """A verified principal, and how long at most the token need not be checked again."""
 
     principal: VerifiedPrincipal
     keep_until: float
+    """By the stopwatch: a clock that is set back must not prolong it."""
 
 
 type Claims = Mapping[str, object]
