@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
@@ -173,9 +172,10 @@ class Asker:
     async def _wait_until(self, view: View[Any], token: str) -> None:
         """Wait for the list to have followed the events up to a position, for a short while."""
         wanted = parse_position(token)
-        deadline = time.monotonic() + FRESHNESS_DEADLINE
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + FRESHNESS_DEADLINE
         while not await self._lists.follows(view, wanted):
-            if time.monotonic() > deadline:
+            if clock() > deadline:
                 raise NotFreshYetError
             await asyncio.sleep(FRESHNESS_STEP)
 

@@ -409,9 +409,11 @@ class PostgresEventStore:
                 except (MovedError, AlreadyAnsweredError, KeyTakenError) as refused:
                     if found := await self._connections.fetch(FIND, last.stream[1], last.event_id):
                         return Position(*found[0])
-                    # What was read may have moved while the first attempt still runs unseen; it
-                    # has ended one way or the other when its time is up.
-                    if not isinstance(refused, MovedError) or clock() > lost_at + LONGEST_WRITE:
+                    # What was read may have moved, or a key be taken and given back, while the
+                    # first attempt still runs unseen; it has ended one way or the other when its
+                    # time is up. An answer stays.
+                    answered = isinstance(refused, AlreadyAnsweredError)
+                    if answered or clock() > lost_at + LONGEST_WRITE:
                         raise
             except (*LOST, *FULL, asyncpg.LockNotAvailableError, StoreUnavailableError):
                 # None of these says what became of the first attempt.

@@ -1,0 +1,121 @@
+"""The whole service in one process under a seed that owns time, order and failure."""
+
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from typing import Any
+
+import msgspec
+import pytest
+
+from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.event_store import PostgresEventStore
+from beamkeep.kernel import replace
+from beamkeep.runtime.store import Append, MovedError, Position
+from tests.faults.conftest import Report
+from tests.faults.report import ROOT, asked, seed
+from tests.faults.simulation import Variant, simulate
+from tests.faults.simulation_audit import audit
+from tests.support.memory_postgres import GUARDED, HELD_TO_READS, XMIN_RULE
+
+pytestmark = pytest.mark.faults
+
+REMEMBER = """
+INSERT INTO bk.idempotency (principal_id, surface_id, key, fingerprint, status, result)
+VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING
+"""
+
+
+class ForgetfulStore(PostgresEventStore):
+    """Acts first, and remembers the answer in a statement of its own."""
+
+    async def append(self, append: Append) -> Position:
+        position = await super().append(replace(append, remember=None))
+        if kept := append.remember:
+            about = append.principal_id, append.surface_id, kept.key
+            answer = kept.fingerprint, kept.status, kept.result.decode()
+            await self._connections.read(REMEMBER, *about, *answer)
+        return position
+
+
+class BlindStore(PostgresEventStore):
+    """Takes a lost answer for a failure, so that the decision is simply taken again."""
+
+    async def _resolve(self, append: Append) -> Position:
+        raise MovedError
+
+
+def without(*clauses: str) -> type[Connections]:
+    """Connections that leave these clauses out of every statement."""
+
+    class Careless(Connections):
+        async def fetch(self, statement: str, *arguments: Any) -> list[Any]:
+            for clause in clauses:
+                statement = statement.replace(clause, "true")
+            return await super().fetch(statement, *arguments)
+
+    return Careless
+
+
+MUTANTS = {
+    "tail without the watermark": Variant(pool=without(XMIN_RULE)),
+    "append without the check of what was read": Variant(pool=without(HELD_TO_READS)),
+    "append without the check of versions": Variant(pool=without(GUARDED), unique_versions=False),
+    "act, then remember": Variant(store=ForgetfulStore),
+    "blind retry after a lost answer": Variant(store=BlindStore),
+}
+
+
+def test_no_seed_finds_a_fault(report: Report):
+    first, count, began = seed(), asked("SIMULATIONS", 2000), time.monotonic()
+    told = in_processes(first, count)
+    faults = {seed: found for each in told for seed, found in each["faults"].items()}
+    figures: Counter[str] = Counter()
+    for each in told:
+        figures.update(each["figures"])
+    spent = round(time.monotonic() - began, 1)
+    report("T12", {"seed": first, "seeds": count, "seconds": spent, **figures})
+    assert not faults, f"{len(faults)} seeds failed; BEAMKEEP_SIMULATIONS=1 BEAMKEEP_SEED=… replays"
+    assert min(figures[each] for each in ("replayed", "unknown", "crashes", "looks")) > 0
+
+
+def test_a_seed_replays_identically_in_another_process_too(report: Report):
+    first, count = seed(), 12
+    here = [simulate(seed).digest() for seed in range(first, first + count)]
+    again = [simulate(seed).digest() for seed in range(first, first + count)]
+    elsewhere = [digest for each in in_processes(first, count) for digest in each["digests"]]
+    report("T12 replay", {"seed": first, "seeds": count, "digests": len({*here})})
+    assert here == again == elsewhere
+    assert len({*here}) == count
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_the_simulation_catches(name: str, report: Report):
+    first, most, began = seed(), asked("SIMULATIONS", 2000), time.monotonic()
+    tried, found = 0, list[str]()
+    while not found and tried < most:
+        found = audit(simulate(first + tried, MUTANTS[name]))
+        tried += 1
+    spent = round(time.monotonic() - began, 1)
+    report(f"T12 {name}", {"seed": first, "seeds": tried, "seconds": spent, "found": found[:2]})
+    assert found
+
+
+def in_processes(first: int, count: int) -> list[dict[str, Any]]:
+    """Run these seeds in as many processes as there are cores, and give back what each told."""
+    cores = min(os.cpu_count() or 1, count)
+    share = -(-count // cores)
+    parts = [(n, min(share, first + count - n)) for n in range(first, first + count, share)]
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.faults.simulation_worker", str(begin), str(many)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+        )
+        for begin, many in parts
+    ]
+    told = [process.communicate()[0] for process in running]
+    assert not any(process.returncode for process in running)
+    return [msgspec.json.decode(each) for each in told]

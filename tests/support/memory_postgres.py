@@ -1,0 +1,824 @@
+"""PostgreSQL in memory: exactly the statements of the adapters, with transactions in flight.
+
+It has what their races need: snapshots, transaction ids taken while others are still open, unique
+keys that wait for whoever holds them, row locks, time limits, and answers that are lost.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from copy import copy
+from datetime import datetime
+from enum import Enum, auto
+from random import Random
+from typing import Any, NamedTuple, Never
+from uuid import UUID
+
+import asyncpg
+import msgspec
+
+from beamkeep.adapters.postgres import event_store, projections
+from beamkeep.contexts.access.profile import IDENTITIES, PROFILES, STANDINGS
+from beamkeep.contexts.trust.policy import POLICY_GRANTS
+from beamkeep.contexts.trust.surface import SURFACE_CONTROL
+from beamkeep.kernel import CLAIMS, DENIALS
+from beamkeep.runtime.store import Stream, Tailed
+
+KEYS = {
+    table.name: table.key
+    for table in (IDENTITIES, PROFILES, STANDINGS, POLICY_GRANTS, SURFACE_CONTROL, CLAIMS, DENIALS)
+}
+GUARDED, HELD_TO_READS = "NOT EXISTS (SELECT 1 FROM stale)", "NOT EXISTS (SELECT 1 FROM moved)"
+XMIN_RULE = "e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())"
+COMPARED = "(b.tx, b.pos) = ($4::text::xid8, $7::bigint)"
+BESIDE = re.compile(r"b\d+ AS \((INSERT INTO|UPDATE|DELETE FROM) bk\.(\w+)")
+SELECTED = re.compile(r"SELECT [\w, ]+ FROM bk\.(\w+) WHERE ((?:\w+ = ANY\(\$\d+\)(?: AND )?)+)$")
+OF_LIST = re.compile(r" FROM proj\.(\w+?)(?:_v\d+)? ")
+FIRST_XID = 700
+
+type Key = tuple[str, ...]
+type Table = dict[Key, list["Version"]]
+
+
+class Fate(Enum):
+    """What becomes of one exchange with the server."""
+
+    WELL = auto()
+    BEFORE = auto()
+    """It never arrives."""
+    AFTER = auto()
+    """It is done, and the answer is lost."""
+    UNHEARD = auto()
+    """The connection is lost while the server is still at work."""
+
+
+class Weather:
+    """How long things take, and what goes wrong."""
+
+    def __init__(self, dice: Random, rate: float, slow: bool = False) -> None:
+        self._dice, self._rate = dice, rate
+        self._usual = 0.85 if slow else 0.99
+        self.lost = 0
+
+    def fate(self) -> Fate:
+        """What becomes of the next exchange."""
+        if self._rate == 0 or self._dice.random() >= self._rate:
+            return Fate.WELL
+        self.lost += 1
+        return self._dice.choice((Fate.BEFORE, Fate.AFTER, Fate.UNHEARD))
+
+    async def pause(self) -> None:
+        """A step in which others may run; now and then a long one."""
+        drawn = self._dice.random()
+        if drawn < 0.6:
+            await asyncio.sleep(0)
+        else:
+            longest = 0.004 if drawn < 0.8 else 0.05 if drawn < self._usual else 1.0
+            await asyncio.sleep(self._dice.random() * longest)
+
+    def coin(self) -> bool:
+        """Either."""
+        return self._dice.random() < 0.5
+
+    def error(self) -> Exception:
+        """One of the errors by which a lost connection shows itself."""
+        kinds = (
+            asyncpg.PostgresConnectionError,
+            asyncpg.AdminShutdownError,
+            asyncpg.InternalClientError,
+            ConnectionResetError,
+        )
+        return self._dice.choice(kinds)("the connection is lost")
+
+    def clear(self) -> None:
+        """No more faults."""
+        self._rate = 0.0
+
+
+class Transaction:
+    """One transaction; in flight until it has its place among the commits or is undone."""
+
+    def __init__(self) -> None:
+        self.xid: int | None = None
+        self.at: int | None = None
+        self.snapshot = 0
+        """The commits its append could see."""
+        self.aborted = False
+        self.waiters: list[asyncio.Future[None]] = []
+
+    @property
+    def in_flight(self) -> bool:
+        return self.at is None and not self.aborted
+
+    def seen_by(self, snapshot: int) -> bool:
+        """Whether a snapshot shows what it wrote."""
+        return self.at is not None and self.at <= snapshot
+
+
+class Version:
+    """One version of a row."""
+
+    def __init__(self, row: Any, by: Transaction) -> None:
+        self.row, self.by = row, by
+        self.gone: Transaction | None = None
+        self.after: Version | None = None
+
+    def seen_by(self, snapshot: int) -> bool:
+        """Whether a snapshot shows it."""
+        return self.by.seen_by(snapshot) and not (self.gone and self.gone.seen_by(snapshot))
+
+
+class Stored(NamedTuple):
+    """One row of the log."""
+
+    stream: Stream
+    version: int
+    event_id: UUID
+    event_type: str
+    schema_version: int
+    payload: str
+    command_name: str
+    principal_id: UUID
+    surface_id: UUID | None
+    correlation_id: UUID
+    causation_id: UUID | None
+    occurred_at: datetime
+    recorded_at: datetime
+    position: int
+    by: Transaction
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where it stands in the tail."""
+        return self.by.xid or 0, self.position
+
+    @property
+    def recorded(self) -> tuple[int, str, int, str]:
+        return self.version, self.event_type, self.schema_version, self.payload
+
+
+class PageRow(Tailed):
+    """A row of the tail, with its columns by name too."""
+
+    def __getitem__(self, key: Any) -> Any:
+        columns: list[Any] = [*self]
+        return getattr(self, key) if isinstance(key, str) else columns[key]
+
+
+class MemoryPostgres:
+    """One database."""
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        self.clock = clock
+        self.commits = 0
+        self.epoch = 0
+        self.unique_versions = True
+        self.streams: dict[Stream, list[Stored]] = {}
+        self.tables: dict[str, Table] = {}
+        self.working: set[asyncio.Task[Any]] = set()
+        self._next_xid, self._position = FIRST_XID, 0
+        self._open: dict[int, Transaction] = {}
+        self._active: dict[Transaction, None] = {}
+        self._down_until = 0.0
+        self.weather = Weather(Random(0), 0.0)  # noqa: S311
+
+    def copy(self, clock: Callable[[], datetime]) -> "MemoryPostgres":
+        """Another database that begins with everything in this one."""
+        other = copy(self)
+        other.clock, other.working, other._open, other._active = clock, set(), {}, {}
+        other.streams = {stream: list(events) for stream, events in self.streams.items()}
+        other.tables = {
+            name: {key: [copy(version) for version in versions] for key, versions in table.items()}
+            for name, table in self.tables.items()
+        }
+        return other
+
+    def arrange(self, names: Sequence[str]) -> None:
+        """Make these lists, in one generation that is read."""
+        for name in names:
+            tx = self.begin()
+            row = {"name": name, "generation": 1, "live": True, "reached": (0, 0)}
+            self.table("bookmarks")[name, "1"] = [Version(row, tx)]
+            self.commit(tx)
+
+    # --- transactions ---
+
+    def begin(self) -> Transaction:
+        """A transaction without an id yet."""
+        tx = Transaction()
+        self._active[tx] = None
+        return tx
+
+    def identify(self, tx: Transaction) -> int:
+        """The id of a transaction that writes."""
+        self.require(tx)
+        if tx.xid is None:
+            tx.xid, self._next_xid = self._next_xid, self._next_xid + 1
+            self._open[tx.xid] = tx
+        return tx.xid
+
+    def commit(self, tx: Transaction) -> None:
+        """Show everything it wrote."""
+        self.require(tx)
+        self.commits += 1
+        tx.at = self.commits
+        self._end(tx)
+
+    def abort(self, tx: Transaction) -> None:
+        """Undo everything it wrote."""
+        if tx.in_flight:
+            tx.aborted = True
+            self._end(tx)
+
+    def crash(self, outage: float) -> None:
+        """Lose every connection and everything in flight."""
+        for tx in list(self._active):
+            self.abort(tx)
+        self.epoch += 1
+        self._down_until = asyncio.get_running_loop().time() + outage
+
+    def require(self, tx: Transaction) -> None:
+        """A transaction that was undone meanwhile gets no further."""
+        if tx.aborted:
+            raise asyncpg.CrashShutdownError("the server went down")
+
+    def xmin(self) -> int:
+        """Below it, no transaction is in flight."""
+        return next(iter(self._open), self._next_xid)
+
+    def _end(self, tx: Transaction) -> None:
+        self._active.pop(tx)
+        if tx.xid is not None:
+            self._open.pop(tx.xid)
+        for waiter in tx.waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    async def wait_for(self, tx: Transaction, other: Transaction, patience: float | None) -> None:
+        """Wait until another transaction has ended."""
+        waiter = asyncio.get_running_loop().create_future()
+        other.waiters.append(waiter)
+        try:
+            async with asyncio.timeout(patience):
+                await waiter
+        except TimeoutError:
+            raise asyncpg.LockNotAvailableError("a lock was waited for too long") from None
+        self.require(tx)
+
+    # --- reading ---
+
+    def table(self, name: str) -> Table:
+        """A table beside the log."""
+        return self.tables.setdefault(name, {})
+
+    def events(self, stream: Stream, snapshot: int | None = None) -> list[Stored]:
+        """What a snapshot shows of a stream, by version."""
+        seen = self.commits if snapshot is None else snapshot
+        found = [event for event in self.streams.get(stream, ()) if event.by.seen_by(seen)]
+        found.sort(key=lambda event: event.version)
+        return found
+
+    def log(self) -> list[Stored]:
+        """Every committed event, in the order of the tail."""
+        found = [e for events in self.streams.values() for e in events if e.by.at is not None]
+        found.sort(key=lambda event: event.place)
+        return found
+
+    def rows(self, name: str, snapshot: int | None = None) -> list[Any]:
+        """What a snapshot shows of a table."""
+        seen = self.commits if snapshot is None else snapshot
+        return [
+            version.row
+            for versions in self.table(name).values()
+            for version in versions
+            if version.seen_by(seen)
+        ]
+
+    def row(self, name: str, *key: str) -> Any:
+        """The row with this key, if there is one."""
+        versions = self.table(name).get(key, ())
+        return next((v.row for v in versions if v.seen_by(self.commits)), None)
+
+    def selected(
+        self, name: str, where: Sequence[tuple[str, Sequence[object]]], snapshot: int | None = None
+    ) -> list[Any]:
+        """The rows whose columns are among these values."""
+        wanted = [(column, {str(value) for value in values}) for column, values in where]
+        return [
+            row
+            for row in self.rows(name, snapshot)
+            if all(str(row[column]) in values for column, values in wanted)
+        ]
+
+    # --- connecting ---
+
+    async def connect(
+        self, _: str, *, timeout: float = 60, server_settings: dict[str, str] | None = None
+    ) -> "Connection":
+        """Stands in for `asyncpg.connect`."""
+        await self.weather.pause()
+        if asyncio.get_running_loop().time() < self._down_until:
+            raise ConnectionRefusedError("the server is down")
+        return Connection(self, server_settings or {})
+
+    # --- writing ---
+
+    async def execute(
+        self, tx: Transaction, statement: str, arguments: Sequence[Any], patience: float | None
+    ) -> list[Any]:
+        """Carry out one statement that writes."""
+        if statement.startswith("\nWITH n AS"):
+            return await self._append(tx, statement, arguments, patience)
+        if statement.startswith("\nUPDATE bk.bookmarks"):
+            return await self._move(tx, statement, arguments, patience)
+        if statement.startswith("\nINSERT INTO proj."):
+            return await self._upsert(tx, statement, arguments, patience)
+        if statement.startswith("\nINSERT INTO bk.idempotency"):
+            # Of a store that acts and then remembers.
+            assert statement.rstrip().endswith("ON CONFLICT DO NOTHING")
+            with suppress(asyncpg.UniqueViolationError):
+                await self._remember(tx, arguments[:3], arguments[3:], patience)
+            return []
+        assert statement.startswith("INSERT INTO bk.authorization_denials"), statement
+        row = msgspec.json.decode(arguments[0])
+        await self._insert(tx, "authorization_denials", (row["denial_id"],), row, patience)
+        return []
+
+    async def _append(
+        self, tx: Transaction, statement: str, arguments: Sequence[Any], patience: float | None
+    ) -> list[Any]:
+        columns = arguments[:7] if isinstance(arguments[0], list) else [[a] for a in arguments[:7]]
+        new = list(zip(*columns, strict=True))
+        about, more = arguments[7:13], list(arguments[13:])
+        read: list[Sequence[Any]] = [(), (), ()]
+        if "\nmoved AS" in statement:
+            read = [more.pop(0) for _ in range(3)]
+        kept = [more.pop(0) for _ in range(4)] if "\nidem AS" in statement else None
+        beside = [match.groups() for match in BESIDE.finditer(statement)]
+        assert len(beside) == len(more), statement
+
+        await self.weather.pause()
+        tx.snapshot = self.commits
+        await self.weather.pause()
+        self.require(tx)
+        xid = self.identify(tx)
+        if GUARDED in statement and self._stale(tx, xid, new):
+            return [(0, None, None)]
+        if HELD_TO_READS in statement and any(
+            any(event.version == version + 1 for event in self.events((kind, id), tx.snapshot))
+            for kind, id, version in zip(*read, strict=True)
+        ):
+            return [(0, None, None)]
+        for kind, id, version, *rest in new:
+            await self._insert_event(tx, (kind, id), version, rest, about, patience)
+        # What is not read by the statement itself is carried out last first.
+        for (verb, name), text in reversed(list(zip(beside, more, strict=True))):
+            await self.weather.pause()
+            self.require(tx)
+            for row in msgspec.json.decode(text):
+                await self._beside(tx, verb, name, row, patience)
+        if kept:
+            await self._remember(tx, (about[1], about[2], kept[0]), kept[1:], patience)
+        return [(len(new), self._position_of(tx), xid)]
+
+    def _stale(self, tx: Transaction, xid: int, new: Sequence[Sequence[Any]]) -> bool:
+        versions: dict[Stream, list[int]] = {}
+        for kind, id, version, *_ in new:
+            versions.setdefault((kind, id), []).append(version)
+        for stream, written in versions.items():
+            first = min(written)
+            if max(written) - first + 1 != len(written):
+                return True
+            before = [e for e in self.events(stream, tx.snapshot) if e.version == first - 1]
+            if first > 1 and not (before and before[0].place[0] < xid):
+                return True
+        return False
+
+    async def _insert_event(
+        self,
+        tx: Transaction,
+        stream: Stream,
+        version: int,
+        rest: Sequence[Any],
+        about: Sequence[Any],
+        patience: float | None,
+    ) -> None:
+        self._position += 1
+        position = self._position
+        events = self.streams.setdefault(stream, [])
+        while self.unique_versions:
+            same = [e for e in events if e.version == version and not e.by.aborted]
+            if not same:
+                break
+            if not same[0].by.in_flight or same[0].by is tx:
+                raise _taken("events_p0")
+            await self.wait_for(tx, same[0].by, patience)
+        row = (stream, version, *rest, *about, self.clock(), position, tx)
+        events.append(Stored._make(row))
+
+    def _position_of(self, tx: Transaction) -> int:
+        return max(e.position for events in self.streams.values() for e in events if e.by is tx)
+
+    async def _remember(
+        self,
+        tx: Transaction,
+        key: Sequence[Any],
+        kept: Sequence[Any],
+        patience: float | None,
+    ) -> None:
+        await self.weather.pause()
+        self.require(tx)
+        text = tuple(str(part) for part in key)
+        await self._insert(tx, "idempotency", text, (*key, *kept), patience)
+
+    async def _beside(
+        self,
+        tx: Transaction,
+        verb: str,
+        name: str,
+        row: dict[str, Any],
+        patience: float | None,
+    ) -> None:
+        columns = KEYS[name]
+        key = tuple(str(row[column]) for column in columns if column in row)
+        if verb == "INSERT INTO":
+            await self._insert(tx, name, key, row, patience)
+        elif verb == "UPDATE":
+            await self._change(tx, name, key, lambda _: row, patience)
+        else:
+            for each in [each for each in self.table(name) if each[: len(key)] == key]:
+                await self._change(tx, name, each, lambda _: None, patience)
+
+    async def _insert(
+        self, tx: Transaction, name: str, key: Key, row: Any, patience: float | None
+    ) -> None:
+        self.identify(tx)
+        versions = self.table(name).setdefault(key, [])
+        while holder := _holder(versions, tx):
+            if holder is tx:
+                raise _taken(name)
+            await self.wait_for(tx, holder, patience)
+        versions.append(Version(row, tx))
+
+    async def _change(
+        self,
+        tx: Transaction,
+        name: str,
+        key: Key,
+        change: Callable[[Any], Any],
+        patience: float | None,
+        skip: Callable[[Any], bool] = lambda _: False,
+    ) -> bool:
+        """Put a new version in place of the one seen, or of what others have made of it since."""
+        self.identify(tx)
+        versions = self.table(name).get(key, [])
+        # An append sees by its own snapshot, everything else by one of this very moment.
+        seen = tx.snapshot or self.commits
+        version = next((v for v in versions if v.seen_by(seen) or v.by is tx), None)
+        while version and version.gone and not version.gone.aborted and version.gone is not tx:
+            if version.gone.in_flight:
+                await self.wait_for(tx, version.gone, patience)
+            else:
+                version = version.after
+        if version is None or version.gone is tx or skip(version.row):
+            return False
+        made = change(version.row)
+        version.gone, version.after = tx, None if made is None else Version(made, tx)
+        if version.after:
+            versions.append(version.after)
+        return True
+
+    async def _move(
+        self, tx: Transaction, statement: str, arguments: Sequence[Any], patience: float | None
+    ) -> list[Any]:
+        names, generations, _, before, after, position, at = arguments
+        stood, reached, moved = (int(before), at), (int(after), position), list[tuple[int]]()
+        for name, generation in zip(names, generations, strict=True):
+            if await self._change(
+                tx,
+                "bookmarks",
+                (name, str(generation)),
+                lambda row: row | {"reached": reached},
+                patience,
+                lambda row: COMPARED in statement and row["reached"] != stood,
+            ):
+                moved.append((1,))
+        return moved
+
+    async def _upsert(
+        self, tx: Transaction, statement: str, arguments: Sequence[Any], patience: float | None
+    ) -> list[Any]:
+        match = re.match(r"\nINSERT INTO proj\.(\w+)_v1 ", statement)
+        assert match, statement
+        assert "WHERE t.version < EXCLUDED.version" in statement
+        name = f"proj.{match[1]}"
+        for id, version, owner_id, facets, row in zip(*arguments, strict=True):
+            made = {
+                "id": id,
+                "version": version,
+                "owner_id": owner_id,
+                "facets": _texts(facets),
+                "row": row,
+            }
+            try:
+                await self._insert(tx, name, (str(id),), made, patience)
+            except asyncpg.UniqueViolationError:
+                await self._change(
+                    tx,
+                    name,
+                    (str(id),),
+                    lambda _, made=made: made,
+                    patience,
+                    lambda row, at=version: row["version"] >= at,
+                )
+        return []
+
+    # --- answering ---
+
+    def answer(self, statement: str, arguments: Sequence[Any]) -> list[Any] | None:
+        """The rows of a statement that only reads; none if it writes."""
+        match statement:
+            case event_store.OPEN:
+                return self._opened(*arguments)
+            case event_store.LOAD_ONE:
+                return [e.recorded for e in self.events((arguments[0], arguments[1]))]
+            case event_store.LOAD:
+                streams = zip(*arguments, strict=True)
+                return [(*e.recorded, *s) for s in streams for e in self.events(s)]
+            case event_store.HISTORY:
+                return self._history(*arguments)
+            case event_store.FIND:
+                found = [e for e in self.log() if e.event_id == arguments[1]]
+                return [e.place for e in found]
+            case event_store.ANSWERED:
+                return [()] if self.row("idempotency", *map(str, arguments)) else []
+            case projections.FOLLOWERS:
+                found = self.rows("bookmarks")
+                return [(r["name"], r["generation"], r["live"], *r["reached"]) for r in found]
+            case projections.FOLLOWS:
+                return self._follows(*arguments)
+            case _:
+                return self._other(statement, arguments)
+
+    def _other(self, statement: str, arguments: Sequence[Any]) -> list[Any] | None:
+        if selected := SELECTED.match(statement):
+            columns = re.findall(r"(\w+) = ANY", selected[2])
+            return self.selected(selected[1], list(zip(columns, arguments, strict=True)))
+        if statement.startswith("\nWITH b AS"):
+            return self._page(XMIN_RULE in statement, *arguments)
+        if statement.startswith("SELECT id, row::text FROM proj."):
+            return self._listed(statement, list(arguments))
+        if statement.startswith("SELECT id, version, row::text FROM proj."):
+            rows = self.rows(_list_of(statement))
+            return [(r["id"], r["version"], r["row"]) for r in rows if r["id"] in arguments[0]]
+        if statement.startswith("SELECT name, generation FROM bk.projections p WHERE NOT live"):
+            return []
+        if statement.startswith("SELECT pg_advisory_lock"):
+            return []
+        return None
+
+    def _opened(
+        self,
+        principal_id: UUID | None,
+        issuer: str | None,
+        subject: str | None,
+        conduit_id: UUID | None,
+        surface_id: UUID | None,
+        command_name: str | None,
+        key: str | None,
+        stream_type: str | None,
+        stream_id: UUID | None,
+    ) -> list[Any]:
+        if principal_id is None:
+            bound = self.row("actor_identity", str(issuer), str(subject))
+            principal_id = UUID(bound["actor_id"]) if bound else None
+        standing = self.row("principal_standing", str(principal_id))
+        found: list[Any] = []
+        if standing:
+            who = standing["kind"], standing["barred"]
+            found.append((1, principal_id, *who, None, None, None, None))
+            where = str(principal_id), str(conduit_id), surface_id and str(surface_id)
+            for g in self.rows("policy_grant"):
+                named = command_name is None or {command_name, "*"} & {*g["permitted_commands"]}
+                if named and (g["principal_id"], g["conduit_id"], g["surface_id"]) == where:
+                    names = g["permitted_commands"] if command_name is None else None
+                    policy_id = UUID(g["policy_id"])
+                    found.append((2, policy_id, g["object_scope"], None, None, None, names, None))
+            if kept := self.row("idempotency", str(principal_id), str(surface_id), str(key)):
+                *_, fingerprint, status, result = kept
+                found.append((3, None, result, None, None, status, None, fingerprint))
+        if stream_type and stream_id:
+            for e in self.events((stream_type, stream_id)):
+                owner = e.principal_id if e.version == 1 else None
+                about = e.version, e.schema_version
+                found.append((4, owner, e.event_type, e.payload, *about, None, None))
+        return found
+
+    def _history(self, kind: str, id: UUID, after: int, limit: int) -> list[Any]:
+        return [
+            (
+                e.event_id,
+                *e.stream,
+                e.version,
+                e.position,
+                e.event_type,
+                e.schema_version,
+                e.principal_id,
+                e.command_name,
+                e.surface_id,
+                e.correlation_id,
+                e.causation_id,
+                e.recorded_at,
+                e.occurred_at,
+                e.payload,
+            )
+            for e in self.events((kind, id))
+            if e.version > after
+        ][:limit]
+
+    def _page(
+        self,
+        below_xmin: bool,
+        tx: str,
+        position: int,
+        limit: int,
+        until: str | None = None,
+        names: Sequence[str] | None = None,
+    ) -> list[Any]:
+        after, xmin = (int(tx), position), self.xmin()
+        found = [
+            e
+            for e in self.log()
+            if e.place > after
+            and (not below_xmin or e.place[0] < xmin)
+            and (until is None or e.place[0] < int(until))
+            and (names is None or e.stream[0] in names)
+        ]
+        nobody: Any = None
+        nothing = PageRow._make([nobody] * 9 + [xmin])
+        return [
+            PageRow(*e.recorded, *e.place, *e.stream, e.principal_id, xmin) for e in found[:limit]
+        ] or [nothing]
+
+    def _follows(self, name: str, tx: str, position: int) -> list[Any]:
+        (reached,) = [r["reached"] for r in self.rows("bookmarks") if r["name"] == name]
+        return [(not any(reached < e.place <= (int(tx), position) for e in self.log()),)]
+
+    def _listed(self, statement: str, arguments: list[Any]) -> list[Any]:
+        rows = sorted(self.rows(_list_of(statement)), key=lambda row: row["id"])
+        if "facets @>" in statement:
+            wanted = set(arguments.pop(0))
+            rows = [row for row in rows if wanted <= set(row["facets"])]
+        if "owner_id =" in statement:
+            owner, own = arguments.pop(0), "OR id =" in statement
+            rows = [r for r in rows if r["owner_id"] == owner or (own and r["id"] == owner)]
+        if "id >" in statement:
+            after = arguments.pop(0)
+            rows = [row for row in rows if row["id"] > after]
+        (limit,) = arguments
+        return [(row["id"], row["row"]) for row in rows[:limit]]
+
+
+class Connection:
+    """What the adapters use of a connection of asyncpg."""
+
+    def __init__(self, database: MemoryPostgres, settings: dict[str, str]) -> None:
+        self._database, self._epoch = database, database.epoch
+        self._statement_timeout = _seconds(settings.get("statement_timeout"))
+        self._lock_timeout = _seconds(settings.get("lock_timeout"))
+        self._transaction: Transaction | None = None
+        self._closed = False
+
+    async def fetch(self, statement: str, *arguments: Any) -> list[Any]:
+        """The rows of one statement."""
+        database, weather = self._database, self._database.weather
+        fate = weather.fate()
+        await weather.pause()
+        self._require_open()
+        if fate is Fate.BEFORE:
+            self._lose()
+        rows = database.answer(statement, arguments)
+        if rows is None:
+            tx = self._transaction
+            work = asyncio.get_running_loop().create_task(self._write(tx, statement, arguments))
+            database.working.add(work)
+            work.add_done_callback(database.working.discard)
+            work.add_done_callback(lambda work: work.cancelled() or work.exception())
+            if fate is Fate.UNHEARD:
+                await weather.pause()
+                self._lose()
+            rows = await asyncio.shield(work)
+            await weather.pause()
+        self._require_open()
+        if fate is not Fate.WELL:
+            self._lose()
+        return rows
+
+    async def _write(
+        self, tx: Transaction | None, statement: str, arguments: Sequence[Any]
+    ) -> list[Any]:
+        """The server's part: it goes on whether or not anybody still listens."""
+        database = self._database
+        if tx:
+            return await database.execute(tx, statement, arguments, self._lock_timeout)
+        tx = database.begin()
+        try:
+            async with asyncio.timeout(self._statement_timeout):
+                rows = await database.execute(tx, statement, arguments, self._lock_timeout)
+                await database.weather.pause()
+        except TimeoutError:
+            database.abort(tx)
+            raise asyncpg.QueryCanceledError("the statement took too long") from None
+        except BaseException:
+            database.abort(tx)
+            raise
+        database.commit(tx)
+        return rows
+
+    async def execute(self, statement: str, *arguments: Any) -> str:
+        """One statement whose rows nobody needs."""
+        await self.fetch(statement, *arguments)
+        return ""
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncGenerator[None]:
+        """Several statements in one transaction."""
+        database, weather = self._database, self._database.weather
+        await weather.pause()
+        self._require_open()
+        tx = self._transaction = database.begin()
+        try:
+            yield
+            fate = weather.fate()
+            await weather.pause()
+            self._require_open()
+            if fate is Fate.BEFORE or (fate is Fate.UNHEARD and weather.coin()):
+                self._lose()
+            database.commit(tx)
+            if fate is not Fate.WELL:
+                self._lose()
+        finally:
+            self._transaction = None
+            database.abort(tx)
+
+    def is_closed(self) -> bool:
+        """Whether the client knows that the connection is gone."""
+        return self._closed
+
+    def is_in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        return self._transaction is not None
+
+    def terminate(self) -> None:
+        """Leave without a word."""
+        self._closed = True
+
+    async def close(self) -> None:
+        """Leave."""
+        self._closed = True
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise asyncpg.InterfaceError("the connection is closed")
+        if self._epoch != self._database.epoch:
+            self._lose()
+
+    def _lose(self) -> Never:
+        self._closed = True
+        raise self._database.weather.error()
+
+
+def _holder(versions: Sequence[Version], tx: Transaction) -> Transaction | None:
+    """Whom an insert has to wait for; itself if the key is taken for good."""
+    for version in versions:
+        if version.by.aborted:
+            continue
+        if version.by.in_flight and version.by is not tx:
+            return version.by
+        if version.gone is None or version.gone.aborted:
+            return tx
+        if version.gone.in_flight and version.gone is not tx:
+            return version.gone
+    return None
+
+
+def _taken(table: str) -> asyncpg.UniqueViolationError:
+    error = asyncpg.UniqueViolationError("duplicate key value violates unique constraint")
+    error.table_name = table
+    return error
+
+
+def _list_of(statement: str) -> str:
+    match = OF_LIST.search(statement)
+    assert match, statement
+    return f"proj.{match[1]}"
+
+
+def _texts(array: str) -> list[str]:
+    """The texts of an array as PostgreSQL writes it."""
+    return msgspec.json.decode(f"[{array[1:-1]}]")
+
+
+def _seconds(milliseconds: str | None) -> float | None:
+    return int(milliseconds) / 1000 if milliseconds else None
