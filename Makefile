@@ -15,10 +15,10 @@ FIND_PYTHON = for each in "$$PYTHON" python3.13 python3.12 python3 \
 export UV_PYTHON_DOWNLOADS := never
 export VIRTUAL_ENV := $(abspath $(VENV))
 
-.PHONY: help setup lock reference check test faults bench docs demo
+.PHONY: help setup lock reference check test faults faults-night bench docs demo
 
 help: ## show this
-	@sed -nE 's/^([a-z]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 12
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 14
 
 setup: $(VENV)/bin/pip ## make .venv with everything in the lock file, and the package itself
 	@sed -n '/^uv==/,/[^\\]$$/p' requirements/requirements-dev.txt > $(VENV)/uv.txt
@@ -51,6 +51,12 @@ test: ## everything functional, against a real PostgreSQL
 
 faults: ## kills, races and abuse
 	$(RUN) -m pytest -q -m faults
+
+NIGHT := KILLS=1000 CUTS=200 FILLS=20 JUMPS=100 KEYS=10000 WORKER_FAULTS=1000 HOT_SECONDS=60 \
+	SIMULATIONS=50000
+
+faults-night: ## the same at their full size, which takes hours
+	env $(addprefix BEAMKEEP_,$(NIGHT)) $(RUN) -m pytest -q -m faults
 
 bench: ## ratios against the bare engine; writes build/bench.json
 	$(RUN) -m benchmarks
