@@ -26,13 +26,14 @@ SELECT version, event_type, schema_version, payload::text FROM bk.events
 
 
 async def measure(rig: Rig) -> dict[str, Any]:
-    """Compare on streams of 20 events, and on shorter and longer ones beside."""
+    """Compare on streams of 20 events; in a full run on shorter and longer ones beside."""
     async with rig.database("fold") as database:
         ids = await _load(database)
         plan, beside = rig.plan, rig.plan.cut(8)
         found = {
             events: await _on(database, ids[events], events, plan if events == GATED else beside)
             for events in SHAPES
+            if rig.full or events == GATED
         }
         connections = await database.bare(CONNECTIONS)
         bare = Steps([_bare(each, ids[GATED], GATED) for each in connections])
