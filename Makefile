@@ -53,7 +53,7 @@ faults: ## kills, races and abuse
 	$(RUN) -m pytest -q -m faults
 
 NIGHT := KILLS=1000 CUTS=200 FILLS=20 JUMPS=100 KEYS=10000 WORKER_FAULTS=1000 HOT_SECONDS=60 \
-	SIMULATIONS=50000
+	SIMULATIONS=50000 INTERLEAVINGS=10000
 
 faults-night: ## the same at their full size, which takes hours
 	env $(addprefix BEAMKEEP_,$(NIGHT)) $(RUN) -m pytest -q -m faults

@@ -212,7 +212,7 @@ async def explored(
     cluster: Cluster, number: int, choices: dict[str, Plan], careful: bool = True
 ) -> Counter[str]:
     """So many clients in every order, each mixture of what they do first."""
-    began, most = time.monotonic(), asked("INTERLEAVINGS", 10_000)
+    began, most = time.monotonic(), asked("INTERLEAVINGS", 700)
     async with _explorer(cluster, number, careful) as explorer:
         for plans in combinations_with_replacement(choices.values(), number):
             for order in orders(plans):

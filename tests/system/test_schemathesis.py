@@ -40,7 +40,7 @@ CHECKS = [
 # Without these nearly every call would be turned away at the door.
 AT_THE_DOOR = {"X-Surface-Id": str(seeded.SURFACES[SurfaceKind.HTTP]), "If-Match": "*"}
 # A mode may have fewer cases than asked for, so a few more are asked for.
-EACH = ceil(FEWEST_REQUESTS * 1.15 / (len(CATALOGUE.named) * len(MODES) * 2))
+EACH = ceil(FEWEST_REQUESTS * 1.04 / (len(CATALOGUE.named) * len(MODES) * 2))
 
 
 class Tried:
