@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
+import msgspec
 import pytest
 from tests.support.service import call, memory_service
 from uuid_utils.compat import uuid7
@@ -82,8 +83,6 @@ class World:
         return self._told("Enclosure", self.enclosure_id, "reason")
 
     def _told(self, name: str, id: UUID, field: str) -> list[str]:
-        import msgspec
-
         found = self.store.streams[name, id][1:]
         return [msgspec.json.decode(envelope.payload)[field] for envelope in found]
 

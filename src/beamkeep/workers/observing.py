@@ -20,8 +20,6 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 RESTART_SECONDS = 2.0
 LONGEST_REASON = 500
 
-type Signal = Annotated[str, MinLen(1), MaxLen(200)]
-
 
 class Observed(Record):
     """What one signal says of one thing."""
@@ -40,13 +38,18 @@ class Observed(Record):
     """Whether silence would be taken for a lost observer, so that the same is said again."""
 
 
-class EnclosureSignal(BaseModel):
-    """A signal that says whether an enclosure is permitted."""
+class NamedSignal(BaseModel):
+    """A signal of the control system."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
-    signal: Signal
+    signal: Annotated[str, MinLen(1), MaxLen(200)]
     """Its name in the control system; for EPICS, the process variable."""
+
+
+class EnclosureSignal(NamedSignal):
+    """A signal that says whether an enclosure is permitted."""
+
     enclosure_id: UUID
     permitted: frozenset[str]
     """The values that mean `Permitted`."""
@@ -68,13 +71,9 @@ class EnclosureSignal(BaseModel):
         )
 
 
-class SupplySignal(BaseModel):
+class SupplySignal(NamedSignal):
     """A signal that says whether a supply is there."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
-    signal: Signal
-    """Its name in the control system; for EPICS, the process variable."""
     supply_id: UUID
     recovering: frozenset[str]
     """The values that mean it is there or coming back; every other one means `Unavailable`."""

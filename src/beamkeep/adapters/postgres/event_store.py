@@ -275,7 +275,7 @@ class PostgresEventStore:
         found = await self._connections.read(
             _select(table, tuple(where)), *(_among(value) for value in where.values())
         )
-        return tuple(msgspec.convert(dict(row), table.row) for row in found)
+        return _as_rows(table, found)
 
     async def entries[R](
         self, table: Table[R], where: Mapping[str, object], before: UUID | None, limit: int
@@ -289,12 +289,12 @@ class PostgresEventStore:
             before,
             limit,
         )
-        return tuple(msgspec.convert(dict(row), table.row) for row in found)
+        return _as_rows(table, found)
 
     async def above[R](self, table: Table[R], ids: Sequence[UUID]) -> tuple[R, ...]:
         """The rows of a tree with these ids and all those above them."""
         found = await self._connections.read(_above(table), list(ids))
-        return tuple(msgspec.convert(dict(row), table.row) for row in found)
+        return _as_rows(table, found)
 
     @asynccontextmanager
     async def alone(self, name: str) -> AsyncGenerator[None]:
@@ -556,6 +556,10 @@ def _above(table: Table[Any]) -> str:
 
 def _columns(table: Table[Any]) -> str:
     return ", ".join(table.row.__struct_fields__)
+
+
+def _as_rows[R](table: Table[R], found: Iterable[asyncpg.Record]) -> tuple[R, ...]:
+    return tuple(msgspec.convert(dict(row), table.row) for row in found)
 
 
 def _among(value: object) -> list[Any]:

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from beamkeep.kernel import Record
 
-from .described import Beamline, DescribedAsset, Placed, placed
+from .described import Beamline, Placed, placed
 from .lines import Fault, FaultyFileError, Located
 
 IMPORTED = "import:"
@@ -121,19 +121,17 @@ class _Proposing:
         for family in self._beamline.families:
             wanted = family.model_dump(mode="json")
             wanted["affordances"].sort()
-            row = self._known.families.get(family.name)
-            self._template("family", family.name, row, wanted)
+            self._template("family", family.name, wanted)
 
     def models(self) -> None:
         for model in self._beamline.models:
             wanted = model.model_dump(mode="json", exclude={"families"})
             wanted["declared_family_ids"] = [self._ref("family", name) for name in model.families]
-            row = self._known.models.get(model.name)
-            self._template("model", model.name, row, wanted)
+            self._template("model", model.name, wanted)
 
     def enclosures(self) -> None:
         for enclosure in self._beamline.enclosures:
-            if enclosure.name in self._known.enclosures:
+            if self._row("enclosure", enclosure.name):
                 self.same += 1
                 continue
             about, arguments = f"enclosure {enclosure.name}", enclosure.model_dump()
@@ -141,28 +139,29 @@ class _Proposing:
             self._make("register_enclosure", "enclosure", enclosure.name, arguments, about)
 
     def asset(self, each: Placed) -> None:
-        asset, row = each.asset, self._known.assets.get(self._key(each.asset))
+        asset, row = each.asset, self._row("asset", each.asset.id)
         if row is None:
             self._register(each)
             return
         changes = list(self._changes(each, row))
-        for name in ("tier", "model_id"):
-            wanted = (
-                asset.tier if name == "tier" else asset.model and self._ref("model", asset.model)
-            )
-            if row[name] != wanted:
-                self.left.append(f"asset {asset.id}: {name} is fixed when it is registered")
+        fixed = {"tier": asset.tier, "model_id": asset.model and self._ref("model", asset.model)}
+        self.left += [
+            f"asset {asset.id}: {name} is fixed when it is registered"
+            for name, wanted in fixed.items()
+            if row[name] != wanted
+        ]
         self.steps += changes
         self.same += not changes
 
     def _register(self, each: Placed) -> None:
         asset = each.asset
         identifiers = [i.model_dump(mode="json") for i in asset.alternate_identifiers]
+        mark = {"kind": "Other", "value": f"{IMPORTED}{self._key(asset.id)}"}
         arguments: dict[str, Any] = {
             "name": asset.name,
             "tier": asset.tier.value,
             "family_ids": [self._ref("family", name) for name in asset.families],
-            "alternate_identifiers": [*identifiers, self._mark(asset)],
+            "alternate_identifiers": [*identifiers, mark],
         }
         if each.parent is None:
             arguments["facility_code"] = self._beamline.facility
@@ -174,7 +173,8 @@ class _Proposing:
             arguments["located_in_enclosure_id"] = self._ref("enclosure", asset.enclosure)
         self._make("register_asset", "asset", asset.id, arguments, f"asset {asset.id}")
         if asset.settings:
-            self._change(each, "update_asset_settings", settings_patch=asset.settings)
+            step = self._step(each, "update_asset_settings", settings_patch=asset.settings)
+            self.steps.append(step)
 
     def _changes(self, each: Placed, row: Row) -> Iterator[Step]:
         asset = each.asset
@@ -196,15 +196,13 @@ class _Proposing:
         if patch:
             yield self._step(each, "update_asset_settings", settings_patch=patch)
 
-    def _change(self, each: Placed, operation: str, **arguments: object) -> None:
-        self.steps.append(self._step(each, operation, **arguments))
-
     def _step(self, each: Placed, operation: str, **arguments: object) -> Step:
         asset_id = self._ref("asset", each.asset.id)
         return Step(operation, {"asset_id": asset_id, **arguments}, f"asset {each.asset.id}")
 
-    def _template(self, kind: str, name: str, row: Row | None, wanted: dict[str, Any]) -> None:
+    def _template(self, kind: str, name: str, wanted: dict[str, Any]) -> None:
         """A family or a model: made if it is missing; a new version is a person's to make."""
+        row = self._row(kind, name)
         if row is None:
             self._make(f"define_{kind}", kind, name, wanted, f"{kind} {name}")
         elif any(_plain(row[field]) != _plain(value) for field, value in wanted.items()):
@@ -217,20 +215,22 @@ class _Proposing:
 
     def _ref(self, kind: str, key: str) -> Ref:
         """The id of what the file calls so: known already, or made by an earlier step."""
+        row = self._row(kind, key)
+        return row[f"{kind}_id"] if row else Made(kind, key)
+
+    def _row(self, kind: str, key: str) -> Row | None:
+        """What the service has of what the file calls so."""
         rows: Mapping[str, Row] = {
             "family": self._known.families,
             "model": self._known.models,
             "enclosure": self._known.enclosures,
             "asset": self._known.assets,
         }[kind]
-        row = rows.get(f"{self._beamline.facility}:{key}" if kind == "asset" else key)
-        return row[f"{kind}_id"] if row else Made(kind, key)
+        return rows.get(self._key(key) if kind == "asset" else key)
 
-    def _key(self, asset: DescribedAsset) -> str:
-        return f"{self._beamline.facility}:{asset.id}"
-
-    def _mark(self, asset: DescribedAsset) -> dict[str, str]:
-        return {"kind": "Other", "value": f"{IMPORTED}{self._key(asset)}"}
+    def _key(self, id: str) -> str:
+        """What an asset of the file is known by among those of every file."""
+        return f"{self._beamline.facility}:{id}"
 
 
 def _plain(value: Any) -> Any:
