@@ -71,7 +71,7 @@ class Listener:
     def __init__(self, readings: AsyncGenerator[Reading]) -> None:
         self._readings = readings
 
-    async def next(self, seconds: float = 10) -> Reading:
+    async def next(self, seconds: float = 30) -> Reading:
         async with asyncio.timeout(seconds):
             return await anext(self._readings)
 
@@ -98,7 +98,7 @@ def children() -> set[str]:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not condition():
             await asyncio.sleep(0.01)
 
@@ -166,8 +166,11 @@ async def test_every_signal_is_read_at_first_and_once_however_often_it_is_named(
 
 async def test_a_signal_nobody_serves_is_not_connected(ioc: Ioc) -> None:
     async with listening(["PSS:NOBODY", PERMIT], connect_timeout=0.5) as listener:
-        assert await listener.next() == DENIED
-        assert await listener.next() == Reading("PSS:NOBODY", None, "not connected")
+        read: list[Reading] = []
+        while DENIED not in read:
+            read.append(await listener.next())
+        if (nobody := Reading("PSS:NOBODY", None, "not connected")) not in read:
+            assert await listener.next() == nobody
 
 
 async def test_a_signal_that_may_no_longer_be_read_has_no_value_until_it_may(ioc: Ioc) -> None:
@@ -215,7 +218,7 @@ async def test_a_killed_ioc_is_noticed_at_once_and_only_its_own_signals_are_lost
         async with listening([PERMIT, other.name]) as listener:
             assert {each.value for each in await listener.several(2)} == {"Denied", "Granted"}
             doomed.kill()
-            assert await listener.next(1) == Reading(other.name, None, "not connected")
+            assert await listener.next(5) == Reading(other.name, None, "not connected")
             ioc.put(PERMIT, 1)
             assert await listener.next() == GRANTED
 
@@ -230,10 +233,10 @@ async def test_a_signal_that_appears_late_or_again_is_read_without_asking_anew(
         with Ioc(network.ports[1], late) as ioc:
             assert await listener.next() == Reading(late.name, "Granted", "Granted")
             ioc.kill()
-            assert await listener.next(1) == Reading(late.name, None, "not connected")
+            assert await listener.next(5) == Reading(late.name, None, "not connected")
             ioc.start()
             # libca begins to search for what it lost only every ten seconds.
-            assert await listener.next(15) == Reading(late.name, "Granted", "Granted")
+            assert await listener.next(30) == Reading(late.name, "Granted", "Granted")
             ioc.put(late.name, 0, 1)
             read = [each.value for each in await listener.several(2)]
             assert read == ["Denied", "Granted"]
@@ -250,11 +253,11 @@ async def test_a_signal_lost_and_found_while_we_were_busy_is_read_as_it_is_now(
             assert (await listener.next()).value == "1"
             ioc.kill()
         with Ioc(network.ports[1], after):
-            deadline = time.monotonic() + 15
+            deadline = time.monotonic() + 30
             while not is_connected(network.ports[1]):
                 assert time.monotonic() < deadline
                 time.sleep(0.2)
-            while (reading := await listener.next(2)).value != "Granted":
+            while (reading := await listener.next(10)).value != "Granted":
                 pass
             assert reading == Reading(before.name, "Granted", "Granted")
             with pytest.raises(TimeoutError):
@@ -271,8 +274,8 @@ async def test_a_frozen_ioc_is_noticed_within_the_silence_and_read_again_once_it
             granted = Reading(record.name, "Granted", "Granted")
             assert await listener.next() == granted
             ioc.freeze()
-            # A second more for the machine that runs the tests.
-            lost = await listener.next(SILENCE + 1)
+            # A few seconds more for the machine that runs the tests.
+            lost = await listener.next(SILENCE + 4)
             assert lost == Reading(record.name, None, "not connected")
             ioc.thaw()
             assert await listener.next() == granted

@@ -1,9 +1,11 @@
 """The figures of the fault tests, kept together in `build/faults.json`."""
 
 import json
+import math
 import os
 import random
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,25 @@ REPORT = ROOT / "build" / "faults.json"
 def asked(name: str, default: int) -> int:
     """A figure that the environment may raise for a longer run."""
     return int(os.environ.get(f"BEAMKEEP_{name}") or default)
+
+
+def rounds(name: str, usual: int, fewest: int, seconds: float) -> Iterator[int]:
+    """As many rounds as the environment asks for; unasked, the usual number.
+
+    A slow machine stops when the seconds are over, but not before the fewest that prove something.
+    """
+    count, limit = size(name, usual, seconds)
+    until = time.monotonic() + limit
+    for number in range(count):
+        if number >= fewest and time.monotonic() > until:
+            return
+        yield number
+
+
+def size(name: str, usual: int, seconds: float) -> tuple[int, float]:
+    """How many, and in how many seconds: what the environment asks for takes what it takes."""
+    count = asked(name, 0)
+    return (count, math.inf) if count else (usual, seconds)
 
 
 def seed() -> int:

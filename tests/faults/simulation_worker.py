@@ -3,6 +3,7 @@
 import gc
 import logging
 import sys
+import time
 from collections import Counter
 from typing import Any
 
@@ -13,8 +14,9 @@ from tests.faults.simulation import End, simulate
 from tests.faults.simulation_audit import audit
 
 
-def main(first: int, count: int) -> dict[str, Any]:
-    """The figures of some runs, added up, and the faults of each by its seed."""
+def main(first: int, count: int, seconds: float) -> dict[str, Any]:
+    """The figures of the runs there is time for, added up, and the faults of each by its seed."""
+    until = time.monotonic() + seconds
     faults: dict[int, list[str]] = {}
     digests: list[str] = []
     figures: Counter[str] = Counter()
@@ -22,6 +24,8 @@ def main(first: int, count: int) -> dict[str, Any]:
     gc.freeze()
     gc.disable()
     for seed in range(first, first + count):
+        if time.monotonic() > until:
+            break
         if seed % 100 == 0:
             gc.collect()
         run = simulate(seed)
@@ -30,6 +34,7 @@ def main(first: int, count: int) -> dict[str, Any]:
         digests.append(run.digest())
         ends = Counter(attempt.end for attempt in run.attempts)
         figures.update(
+            seeds=1,
             attempts=len(run.attempts),
             acknowledged=ends[End.ACKNOWLEDGED],
             replayed=sum(bool(a.answered and a.answered.replayed) for a in run.attempts),
@@ -47,4 +52,5 @@ def main(first: int, count: int) -> dict[str, Any]:
 if __name__ == "__main__":
     silent = structlog.make_filtering_bound_logger(logging.CRITICAL)
     structlog.configure(wrapper_class=silent, cache_logger_on_first_use=False)
-    sys.stdout.buffer.write(msgspec.json.encode(main(int(sys.argv[1]), int(sys.argv[2]))))
+    told = main(int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]))
+    sys.stdout.buffer.write(msgspec.json.encode(told))

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -23,7 +23,7 @@ from tests.faults.auditor import (
 )
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, fresh_ground
-from tests.faults.report import asked, dice, seed
+from tests.faults.report import dice, rounds, seed
 from tests.faults.tail import CarelessConnections, Recorder
 from tests.faults.waiting import until
 from tests.faults.workers import Worker
@@ -37,7 +37,7 @@ WRITERS = 6
 async def test_nothing_acknowledged_is_lost_when_the_database_is_killed(
     report: Report, tmp_path: Path
 ):
-    chosen, kills, began = seed(), asked("KILLS", 30), time.monotonic()
+    chosen, began = seed(), time.monotonic()
     resumed: list[float] = []
     async with fresh_ground() as ground:
         deployment = ground.deployment()
@@ -53,7 +53,9 @@ async def test_nothing_acknowledged_is_lost_when_the_database_is_killed(
                 tasks.create_task(deployment.project())
 
                 async def nemesis() -> None:
-                    await kill_often(ground, dice(chosen, "nemesis"), kills, resumed)
+                    await kill_often(
+                        ground, dice(chosen, "nemesis"), rounds("KILLS", 100, 20, 120), resumed
+                    )
 
                 await write_during(nemesis, ground, client, world, chosen)
                 log = await read_log(ground.admin_url)
@@ -83,7 +85,7 @@ async def test_nothing_acknowledged_is_lost_when_the_database_is_killed(
             "recovery_max_seconds": round(max(recovery), 3),
         },
     )
-    assert history.acknowledged > kills
+    assert history.acknowledged > len(resumed)
     assert not [a.refusal for a in client.history if a.end is End.LEAKED]
     assert history.lost == history.doubled == history.torn == history.misnumbered == 0
     assert history.written_though_refused == history.unaccounted == history.holes == 0
@@ -105,7 +107,7 @@ async def test_the_kill_test_fails_on_a_tail_without_the_xmin_rule(report: Repor
             tasks.create_task(careless.run(over))
 
             async def nemesis() -> None:
-                await kill_often(ground, dice(chosen, "nemesis"), 3, [])
+                await kill_often(ground, dice(chosen, "nemesis"), range(3), [])
 
             await write_during(nemesis, ground, client, world, chosen)
             over.set()
@@ -139,9 +141,11 @@ async def write_during(
         stop.set()
 
 
-async def kill_often(ground: Ground, dice: Random, times: int, resumed: list[float]) -> None:
+async def kill_often(
+    ground: Ground, dice: Random, times: Iterable[int], resumed: list[float]
+) -> None:
     """Crash the database at random moments, and write down when it was back."""
-    for _ in range(times):
+    for _ in times:
         await asyncio.sleep(dice.uniform(0.3, 1.2))
         await asyncio.to_thread(ground.cluster.kill)
         await asyncio.to_thread(ground.cluster.resume)

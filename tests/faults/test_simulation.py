@@ -1,5 +1,6 @@
 """The whole service in one process under a seed that owns time, order and failure."""
 
+import math
 import os
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.kernel import replace
 from beamkeep.runtime.store import Append, MovedError, Position
 from tests.faults.conftest import Report
-from tests.faults.report import ROOT, asked, seed
+from tests.faults.report import ROOT, asked, seed, size
 from tests.faults.simulation import Variant, simulate
 from tests.faults.simulation_audit import audit
 from tests.support.memory_postgres import GUARDED, HELD_TO_READS, XMIN_RULE
@@ -69,15 +70,16 @@ MUTANTS = {
 
 
 def test_no_seed_finds_a_fault(report: Report):
-    first, count, began = seed(), asked("SIMULATIONS", 2000), time.monotonic()
-    told = in_processes(first, count)
+    first, began = seed(), time.monotonic()
+    told = in_processes(first, *size("SIMULATIONS", 2000, 90))
     faults = {seed: found for each in told for seed, found in each["faults"].items()}
     figures: Counter[str] = Counter()
     for each in told:
         figures.update(each["figures"])
     spent = round(time.monotonic() - began, 1)
-    report("T12", {"seed": first, "seeds": count, "seconds": spent, **figures})
+    report("T12", {"seed": first, "seconds": spent, **figures})
     assert not faults, f"{len(faults)} seeds failed; BEAMKEEP_SIMULATIONS=1 BEAMKEEP_SEED=… replays"
+    assert figures["seeds"] >= 300
     assert min(figures[each] for each in ("replayed", "unknown", "crashes", "looks")) > 0
 
 
@@ -85,7 +87,9 @@ def test_a_seed_replays_identically_in_another_process_too(report: Report):
     first, count = seed(), 12
     here = [simulate(seed).digest() for seed in range(first, first + count)]
     again = [simulate(seed).digest() for seed in range(first, first + count)]
-    elsewhere = [digest for each in in_processes(first, count) for digest in each["digests"]]
+    elsewhere = [
+        digest for each in in_processes(first, count, math.inf) for digest in each["digests"]
+    ]
     report("T12 replay", {"seed": first, "seeds": count, "digests": len({*here})})
     assert here == again == elsewhere
     assert len({*here}) == count
@@ -103,18 +107,18 @@ def test_the_simulation_catches(name: str, report: Report):
     assert found
 
 
-def in_processes(first: int, count: int) -> list[dict[str, Any]]:
+def in_processes(first: int, count: int, seconds: float) -> list[dict[str, Any]]:
     """Run these seeds in as many processes as there are cores, and give back what each told."""
     cores = min(os.cpu_count() or 1, count)
     share = -(-count // cores)
     parts = [(n, min(share, first + count - n)) for n in range(first, first + count, share)]
     running = [
         subprocess.Popen(
-            [sys.executable, "-m", "tests.faults.simulation_worker", str(begin), str(many)],
+            [sys.executable, "-m", "tests.faults.simulation_worker", *map(str, (*part, seconds))],
             cwd=ROOT,
             stdout=subprocess.PIPE,
         )
-        for begin, many in parts
+        for part in parts
     ]
     told = [process.communicate()[0] for process in running]
     assert not any(process.returncode for process in running)

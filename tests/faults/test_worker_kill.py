@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,7 +16,7 @@ from beamkeep.runtime.store import Position
 from tests.faults.auditor import audit_history, differing_rows, read_log, stored_rows
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, connected, fresh_ground
-from tests.faults.report import asked, dice, seed
+from tests.faults.report import dice, rounds, seed
 from tests.faults.waiting import until
 from tests.faults.workers import Worker
 from tests.faults.workload import CODEC, Client, World, Writer
@@ -53,7 +54,9 @@ SELECT a.application_name, a.pid FROM pg_locks l JOIN pg_stat_activity a USING (
 
 
 async def test_lists_survive_workers_that_are_killed_and_paused(report: Report, tmp_path: Path):
-    figures = await harass("tests.faults.slow_worker", asked("WORKER_FAULTS", 40), tmp_path)
+    figures = await harass(
+        "tests.faults.slow_worker", rounds("WORKER_FAULTS", 40, 15, 60), tmp_path
+    )
     report("T3", figures)
     assert figures["stale_writes_accepted"] == 0
     assert figures["rows_differing"] == figures["rows_differing_from_rebuilt"] == 0
@@ -64,12 +67,14 @@ async def test_lists_survive_workers_that_are_killed_and_paused(report: Report, 
 async def test_the_worker_test_catches_an_apply_without_compare_and_set(
     report: Report, tmp_path: Path
 ):
-    figures = await harass("tests.faults.careless_worker", 5, tmp_path, only_pauses=True)
+    figures = await harass("tests.faults.careless_worker", range(5), tmp_path, only_pauses=True)
     report("T3 without compare-and-set", figures)
     assert figures["stale_writes_accepted"] > 0
 
 
-async def harass(module: str, faults: int, logs: Path, only_pauses: bool = False) -> dict[str, Any]:
+async def harass(
+    module: str, faults: Iterable[int], logs: Path, only_pauses: bool = False
+) -> dict[str, Any]:
     """Two workers under load and under attack, and what became of the lists."""
     chosen, began = seed(), time.monotonic()
     async with fresh_ground() as ground:
@@ -88,7 +93,7 @@ async def harass(module: str, faults: int, logs: Path, only_pauses: bool = False
                     each = dice(chosen, "writer", number)
                     writer = Writer(number, client, world, each, ground.app_url)
                     tasks.create_task(writer.run(stop))
-                for _ in range(faults):
+                for _ in faults:
                     await nemesis.strike()
                 stop.set()
             log = await read_log(ground.admin_url)
