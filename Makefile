@@ -15,7 +15,7 @@ FIND_PYTHON = for each in "$$PYTHON" python3.13 python3.12 python3 \
 export UV_PYTHON_DOWNLOADS := never
 export VIRTUAL_ENV := $(abspath $(VENV))
 
-.PHONY: help setup lock reference check test faults faults-night bench docs demo
+.PHONY: help setup lock reference check test test-postgres faults faults-night bench docs demo
 
 help: ## show this
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 14
@@ -48,6 +48,9 @@ check: ## format, lint, types, import contracts, fresh reference, fast tests
 
 test: ## everything functional, against a real PostgreSQL
 	$(RUN) -m pytest -q -m "not faults"
+
+test-postgres: ## the part of it that `make check` leaves out
+	$(RUN) -m pytest -q -m "postgres and not faults"
 
 faults: ## kills, races and abuse
 	$(RUN) -m pytest -q -m faults

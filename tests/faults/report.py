@@ -11,6 +11,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 REPORT = ROOT / "build" / "faults.json"
+TOGETHER = 720
 
 
 def asked(name: str, default: int) -> int:
@@ -32,9 +33,14 @@ def rounds(name: str, usual: int, fewest: int, seconds: float) -> Iterator[int]:
 
 
 def size(name: str, usual: int, seconds: float) -> tuple[int, float]:
-    """How many, and in how many seconds: what the environment asks for takes what it takes."""
+    """How many, and in how many seconds: what the environment asks for takes what it takes.
+
+    The seconds are a share of the twelve minutes that all tests may take together; whoever has
+    less for all of them says so in BEAMKEEP_FAULT_SECONDS.
+    """
     count = asked(name, 0)
-    return (count, math.inf) if count else (usual, seconds)
+    together = asked("FAULT_SECONDS", TOGETHER)
+    return (count, math.inf) if count else (usual, seconds * together / TOGETHER)
 
 
 def seed() -> int:

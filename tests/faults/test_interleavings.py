@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import combinations_with_replacement
 from uuid import UUID
@@ -25,7 +25,7 @@ from tests.faults.conftest import Report
 from tests.faults.report import asked
 from tests.support.appends import append, at, registered, updated
 from tests.support.cluster import Cluster
-from tests.support.postgres import Database, connected, fresh_database, postgres_cluster
+from tests.support.postgres import Database, connected, fresh_database
 
 pytestmark = [pytest.mark.faults, pytest.mark.anyio]
 
@@ -176,12 +176,6 @@ class Explorer:
         """Leave the database."""
         await self._projecting.close()
         await self._commands.close()
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Generator[Cluster]:
-    with postgres_cluster() as cluster:
-        yield cluster
 
 
 async def test_two_clients_keep_the_order_in_every_interleaving(cluster: Cluster, report: Report):

@@ -1,25 +1,17 @@
-"""One PostgreSQL cluster for all tests of a run, and a fresh database for each that asks."""
+"""One database that is emptied for each test that asks, and a service on one of its own."""
 
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 
 import pytest
 from tests.support.cluster import Cluster
 from tests.support.postgres import (
     ARRANGED,
-    PREPARED,
     Database,
     Deployed,
     emptied,
     fresh_database,
-    postgres_cluster,
     postgres_service,
 )
-
-
-@pytest.fixture(scope="session")
-def cluster() -> Generator[Cluster]:
-    with postgres_cluster() as cluster:
-        yield cluster
 
 
 @pytest.fixture(scope="session")
@@ -30,11 +22,6 @@ def shared(cluster: Cluster) -> Database:
 @pytest.fixture
 def unseeded(shared: Database) -> Database:
     return emptied(shared)
-
-
-@pytest.fixture
-def database(cluster: Cluster) -> Database:
-    return fresh_database(cluster, PREPARED)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.contexts.enclosure.enclosure import FRESHNESS
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import StoreUnavailableError
-from beamkeep.workers import observing, reporting
+from beamkeep.workers import observing
 from beamkeep.workers.observing import EnclosureSignal, Observed, Observer, SupplySignal
 from beamkeep.workers.reporting import Monitor
 from beamkeep.workers.signals import Reading
@@ -89,6 +89,16 @@ class World:
     async def reported_at(self) -> datetime | None:
         (row,) = await self.store.rows(FRESHNESS, {"enclosure_id": self.enclosure_id})
         return row.last_reported_at
+
+    def store_fails(self, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+        append, failures = self.store.append, iter([True] * times)
+
+        async def failing(*arguments: object) -> object:
+            if next(failures, False):
+                raise StoreUnavailableError
+            return await append(*arguments)  # pyright: ignore[reportArgumentType]
+
+        monkeypatch.setattr(self.store, "append", failing)
 
     @asynccontextmanager
     async def observing(self, repeat_seconds: float = 3600) -> AsyncGenerator[None]:
@@ -190,22 +200,17 @@ async def test_a_source_that_fails_is_unknown_and_is_followed_again(
 async def test_a_report_is_repeated_until_the_store_takes_it(
     world: World, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(reporting, "RETRY_SECONDS", 0.001)
-    append, failures = world.store.append, iter([True, True])
-
-    async def failing(*arguments: object) -> object:
-        if next(failures, False):
-            raise StoreUnavailableError
-        return await append(*arguments)  # pyright: ignore[reportArgumentType]
-
-    monkeypatch.setattr(world.store, "append", failing)
+    monkeypatch.setattr(observing, "RETRY_SECONDS", 0.001)
+    world.store_fails(monkeypatch, times=2)
     async with world.observing():
         world.source.say(PERMIT, "1", "0")
         await until(lambda: len(world.permits()) == 2)
     assert world.permits() == ["Permitted", "NotPermitted"]
 
 
-async def test_an_enclosure_of_a_silent_monitor_is_unknown(world: World):
+async def test_an_enclosure_of_a_silent_monitor_is_unknown(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
     async with world.observing():
         world.source.say(PERMIT, "1")
         await until(lambda: len(world.permits()) == 1)
@@ -221,6 +226,9 @@ async def test_an_enclosure_of_a_silent_monitor_is_unknown(world: World):
 
     await look(60)
     assert world.permits() == ["Permitted"]
+    world.store_fails(monkeypatch, times=1)
+    await look(61)
+    assert world.permits() == ["Permitted"], "the store was away, and the watch does not wait"
     await look(61)
     assert world.permits() == ["Permitted", "Unknown"]
     assert world.reasons()[-1] == "no observation for 61 seconds"

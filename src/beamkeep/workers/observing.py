@@ -17,7 +17,7 @@ from .signals import Reading, SignalSource
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
-RESTART_SECONDS = 2.0
+RESTART_SECONDS, RETRY_SECONDS = 2.0, 0.5
 LONGEST_REASON = 500
 
 
@@ -153,4 +153,5 @@ class Observer:
                 "reason": f"{reading.signal}: {known}"[:LONGEST_REASON],
                 "monitor_ref": reading.signal,
             }
-            await self._monitor.report(each.operation, arguments)
+            while not await self._monitor.report(each.operation, arguments):
+                await asyncio.sleep(RETRY_SECONDS)

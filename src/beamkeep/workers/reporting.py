@@ -1,6 +1,5 @@
 """Reporting from inside the service, as the deployment's own monitor."""
 
-import asyncio
 from collections.abc import Callable, Mapping
 from uuid import UUID
 
@@ -14,8 +13,6 @@ from beamkeep.runtime.dispatch import ConcurrencyError
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
-RETRY_SECONDS = 0.5
-
 
 class Monitor:
     """Carries out observations as the seeded actor Monitor, through the path every call takes."""
@@ -23,18 +20,14 @@ class Monitor:
     def __init__(self, service: Service, new_id: Callable[[], UUID]) -> None:
         self._service, self._new_id = service, new_id
 
-    async def report(self, name: str, arguments: Mapping[str, str]) -> None:
-        """Report until it is written, or refused for good: then the log says why."""
+    async def report(self, name: str, arguments: Mapping[str, str]) -> bool:
+        """Report, and say whether that is settled: written, or refused for good."""
         operation = self._service.catalogue.named[name]
         assert isinstance(operation, Operation), "an observation is a command"  # noqa: S101
-        while True:
-            request = Request(Caller(self._new_id(), principal_id=MONITOR), arguments)
-            try:
-                await self._service.dispatcher.execute(operation, request)
-                return
-            except Refusal as refusal:
-                passing = refusal.status >= 500 or isinstance(refusal, ConcurrencyError)
-                log.info("observation refused", name=name, code=type(refusal).__name__, **arguments)
-                if not passing:
-                    return
-            await asyncio.sleep(RETRY_SECONDS)
+        request = Request(Caller(self._new_id(), principal_id=MONITOR), arguments)
+        try:
+            await self._service.dispatcher.execute(operation, request)
+        except Refusal as refusal:
+            log.info("observation refused", name=name, code=type(refusal).__name__, **arguments)
+            return refusal.status < 500 and not isinstance(refusal, ConcurrencyError)
+        return True

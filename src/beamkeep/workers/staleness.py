@@ -30,7 +30,7 @@ class StalenessWatch:
         self._stale_after, self._clock = stale_after, clock
 
     async def look(self) -> None:
-        """Look once at all of them."""
+        """Look once at all of them; what cannot be reported now is seen again the next time."""
         session, now = self._sessions(), self._clock()
         known = [
             id
