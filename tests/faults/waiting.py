@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-DEADLINE = 60.0
+DEADLINE = 180.0
 
 
 async def until[T](found: Callable[[], Awaitable[T | None]], what: str) -> T:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.faults.ground import Ground
 from tests.faults.report import ROOT
 
-DEADLINE = 20.0
+DEADLINE = 60.0
 
 
 class Worker:
