@@ -61,8 +61,8 @@ from beamkeep.workers.staleness import StalenessWatch
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 IDLE = {"idle_in_transaction_session_timeout": "5000"}
-BLOCKED_AFTER = 2.0
-HOUSEKEEPING_EVERY, LOOK_EVERY, LEASE_EVERY = 5.0, 10.0, 2.0
+BLOCKED_AFTER = 0.5
+HOUSEKEEPING_EVERY, LOOK_EVERY, LEASE_EVERY, TAIL_EVERY = 5.0, 10.0, 2.0, 0.5
 
 
 def compose(
@@ -113,6 +113,7 @@ class Deployment:
         self._projecting = Connections(self._projector_url, 4, **IDLE)
         self.projections = PostgresProjections(self._projecting)
         self.shards = shards(settings.projection_shards)
+        self._holders: set[int] = set()
 
     async def service(self) -> Service:
         """The service, on a database found fit and with everything a fresh one begins with."""
@@ -154,6 +155,7 @@ class Deployment:
         return [
             self.project(wanted),
             self._regularly(HOUSEKEEPING_EVERY, self.keep_house),
+            self._regularly(TAIL_EVERY, self.watch_tail),
             self._regularly(LOOK_EVERY, watch.look),
             self.observe(monitor),
         ]
@@ -162,10 +164,18 @@ class Deployment:
         """Measure the lists' lag and drop old answers."""
         for name, seconds in (await self.projections.lag()).items():
             self.telemetry.projection_lag.labels(name).set(seconds)
-        self.telemetry.projection_blocked_by.clear()
-        for pid, database, age in await self.projections.blocked_by(BLOCKED_AFTER):
-            self.telemetry.projection_blocked_by.labels(str(pid), database).set(age)
         await self.store.forget_answers(self.settings.idempotency_ttl_hours)
+
+    async def watch_tail(self) -> None:
+        """Show which processes hold the lists back, and name each in the log when it begins to."""
+        found = await self.projections.blocked_by(BLOCKED_AFTER)
+        # Only now: whoever reads the metrics while the database is asked must not find it empty.
+        self.telemetry.projection_blocked_by.clear()
+        for pid, database, age in found:
+            self.telemetry.projection_blocked_by.labels(str(pid), database).set(age)
+            if pid not in self._holders:
+                log.warning("lists held back", pid=pid, database=database, seconds=round(age, 1))
+        self._holders = {pid for pid, _, _ in found}
 
     async def observe(self, monitor: Monitor) -> None:
         """Follow the signals the settings name, while no other worker does, until told to stop."""

@@ -37,8 +37,8 @@ class Telemetry:
             buckets=BUCKETS,
         )
         self.projection_lag = Gauge(
-            "beamkeep_projection_lag_events",
-            "Events a projection has yet to follow.",
+            "beamkeep_projection_lag_seconds",
+            "How far a projection is behind.",
             ("projection",),
             registry=self.registry,
         )
@@ -165,6 +165,8 @@ class _Handed(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         text, error = record.getMessage(), record.exc_info
+        if record.name.startswith("mcp."):
+            text = text.partition(": ")[0]  # it goes on with what the caller said
         self._log.log(
             record.levelno, text, logger=record.name, **({"exc_info": error} if error else {})
         )

@@ -132,7 +132,23 @@ async def test_a_bookmark_beyond_the_end_of_the_log_is_refused(fit: Database):
     fit.ask(f"{bookmark} ('zone', 1, -1, pg_snapshot_xmax(pg_current_snapshot()))")
     assert await faults(fit.url()) == []
     fit.ask(f"{bookmark} ('actor', 1, -1, '99000000000')")
-    assert await fault(fit) == "A bookmark stands beyond the end of the log; delete it and rebuild."
+    assert await fault(fit) == (
+        "A bookmark stands beyond the end of the log; new events would be skipped."
+        " Remove the lists as the restore procedure says; they are built anew."
+    )
+
+
+async def test_a_list_without_a_bookmark_is_refused(fit: Database):
+    listed = "INSERT INTO bk.projections (name, generation, declared, live) VALUES"
+    fit.ask(f"{listed} ('zone', 1, 1, false)")
+    assert await faults(fit.url()) == []
+    fit.ask(f"{listed} ('zone', 2, 1, true)")
+    assert await fault(fit) == (
+        "A list has no bookmark and would never be followed: zone."
+        " Remove the lists as the restore procedure says; they are built anew."
+    )
+    fit.ask("INSERT INTO bk.bookmarks (projection, generation, shard) VALUES ('zone', 2, 7)")
+    assert await faults(fit.url()) == []
 
 
 async def test_nobody_serves_as_a_superuser(fit: Database):

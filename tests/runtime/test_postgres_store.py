@@ -27,6 +27,7 @@ from tests.support.service import call
 from tests.support.spec import enrol
 from uuid_utils.compat import uuid7
 
+from beamkeep.adapters import turns
 from beamkeep.adapters.postgres import connections, event_store
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import (
@@ -120,6 +121,19 @@ async def test_a_command_is_two_statements_and_one_transaction_id(deployed: Depl
         with meter:
             await command()
         assert (meter.statements, meter.xids) == (2, 1)
+
+
+async def test_a_command_that_waits_for_its_turn_is_two_statements_more(
+    deployed: Deployed, meter: Meter, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(turns, "REMEMBERED_FOR", 60.0)
+    actor = await call(deployed.service, "register_actor", {"name": "Grace"})
+    with pytest.raises(MovedError):
+        async with deployed.store.turn(("Actor", actor.id)):
+            raise MovedError
+    with meter:
+        await call(deployed.service, "deactivate_actor", {"actor_id": str(actor.id)})
+    assert (meter.statements, meter.xids) == (4, 1)
 
 
 async def test_a_repeated_command_is_one_statement_and_no_transaction_id(

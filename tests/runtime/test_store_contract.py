@@ -23,6 +23,7 @@ from tests.support.appends import (
 from tests.support.postgres import Database, postgres_service
 from uuid_utils.compat import uuid7
 
+from beamkeep.adapters import turns
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.adapters.postgres.projections import WHOLE_LOG
 from beamkeep.contexts import CATALOGUE
@@ -61,6 +62,8 @@ from beamkeep.runtime.store import (
     ReadModel,
     Recorded,
     Remembered,
+    StoreUnavailableError,
+    Stream,
 )
 
 pytestmark = pytest.mark.anyio
@@ -568,6 +571,90 @@ async def test_one_task_at_a_time_is_alone_with_a_piece_of_work(store: EventStor
             order.append("other")
         left.set()
     assert order == ["other", "first", "second"]
+
+
+async def test_commands_on_a_stream_are_at_it_together_while_nobody_loses(store: EventStore):
+    stream = "Actor", uuid7()
+    async with store.turn(stream), store.turn(stream), store.turn(None), store.turn(None):
+        pass
+
+
+async def test_once_one_has_lost_commands_on_a_stream_take_turns(
+    store: EventStore, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(turns, "REMEMBERED_FOR", 60.0)
+    inside, left, order = asyncio.Event(), asyncio.Event(), list[str]()
+    stream = "Actor", uuid7()
+    await lose(store, stream)
+
+    async def first() -> None:
+        async with store.turn(stream):
+            inside.set()
+            await left.wait()
+            order.append("first")
+
+    async def then(name: str) -> None:
+        async with store.turn(stream):
+            order.append(name)
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(first())
+        await inside.wait()
+        tasks.create_task(then("second"))
+        tasks.create_task(then("third"))
+        async with store.turn(("Actor", uuid7())), store.turn(None):
+            order.append("other")
+        left.set()
+    assert order == ["other", "first", "second", "third"]
+
+
+async def test_a_turn_ends_however_its_command_ends(store: EventStore):
+    stream = "Actor", uuid7()
+    for error in (MovedError, StoreUnavailableError, asyncio.CancelledError):
+        await lose(store, stream)
+        with pytest.raises(error):
+            async with store.turn(stream):
+                raise error
+    async with asyncio.timeout(2), store.turn(stream):
+        pass
+
+
+async def test_whoever_leaves_while_waiting_for_its_turn_keeps_nobody_waiting(store: EventStore):
+    stream = "Actor", uuid7()
+    await lose(store, stream)
+    async with store.turn(stream):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01), store.turn(stream):
+                pass
+    async with asyncio.timeout(2), store.turn(stream):
+        pass
+
+
+async def test_whoever_waited_long_for_its_turn_goes_on_without(
+    store: EventStore, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(turns, "PATIENCE", 0.01)
+    stream = "Actor", uuid7()
+    await lose(store, stream)
+    async with store.turn(stream), store.turn(stream):
+        pass
+
+
+async def test_turns_are_not_taken_any_more_when_nobody_waited_for_a_while(
+    store: EventStore, monkeypatch: pytest.MonkeyPatch
+):
+    stream, other = ("Actor", uuid7()), ("Actor", uuid7())
+    monkeypatch.setattr(turns, "REMEMBERED_FOR", -1.0)
+    await lose(store, stream)
+    await lose(store, other)
+    async with store.turn(stream), store.turn(stream), store.turn(other), store.turn(other):
+        pass
+
+
+async def lose(store: EventStore, stream: Stream) -> None:
+    with pytest.raises(MovedError):
+        async with store.turn(stream):
+            raise MovedError
 
 
 # Lists

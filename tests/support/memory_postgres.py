@@ -18,7 +18,7 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from beamkeep.adapters.postgres import event_store, projections
+from beamkeep.adapters.postgres import connections, event_store, projections
 from beamkeep.contexts.access.profile import IDENTITIES, PROFILES, STANDINGS
 from beamkeep.contexts.trust.policy import POLICY_GRANTS
 from beamkeep.contexts.trust.surface import SURFACE_CONTROL
@@ -314,7 +314,12 @@ class MemoryPostgres:
     # --- connecting ---
 
     async def connect(
-        self, _: str, *, timeout: float = 60, server_settings: dict[str, str] | None = None
+        self,
+        _: str,
+        *,
+        timeout: float = 60,
+        command_timeout: float | None = None,
+        server_settings: dict[str, str] | None = None,
     ) -> "Connection":
         """Stands in for `asyncpg.connect`."""
         await self.weather.pause()
@@ -553,6 +558,9 @@ class MemoryPostgres:
                 return [e.place for e in found]
             case event_store.ANSWERED:
                 return [()] if self.row("idempotency", *map(str, arguments)) else []
+            case connections.HOLD | connections.LET_GO:
+                # There is one process, which asks for a name only when nobody in it has it.
+                return [(False, "")]
             case projections.FOLLOWERS:
                 found = self.rows("bookmarks")
                 return [(r["name"], r["generation"], r["live"], *r["reached"]) for r in found]

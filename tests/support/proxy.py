@@ -1,4 +1,4 @@
-"""A TCP proxy that loses a connection on cue."""
+"""A TCP proxy that loses, delays, swallows and refuses on cue."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -8,6 +8,15 @@ from typing import Literal, Self
 CHUNK = 65536
 
 type Step = Literal["nothing", "sending", "answering"]
+"""How much is passed on of what a cut loses: nothing, what was sent, what was sent and answered."""
+
+
+class Link:
+    """One connection that goes through the proxy."""
+
+    def __init__(self, silent: bool) -> None:
+        self.lost = False
+        self.silent = silent
 
 
 class Proxy:
@@ -18,10 +27,14 @@ class Proxy:
         self.port = 0
         self.away = False
         """Whether it turns every new connection away."""
+        self.latency = 0.0
+        """How long everything takes on its way to the server."""
         self.cuts = 0
         self._marker: bytes | None = None
-        self._after: Step = "nothing"
-        self._links: set[asyncio.Task[None]] = set()
+        self._after: Step | Literal["silence"] = "nothing"
+        self._links: dict[asyncio.Task[None], Link] = {}
+        self._speaking = asyncio.Event()
+        self._speaking.set()
 
     @classmethod
     @asynccontextmanager
@@ -34,8 +47,7 @@ class Proxy:
             yield proxy
         finally:
             server.close()
-            for link in [*proxy._links]:
-                link.cancel()
+            proxy.cut()
             await asyncio.gather(*proxy._links, return_exceptions=True)
             await server.wait_closed()
 
@@ -43,23 +55,49 @@ class Proxy:
         """Lose the connection that sends these bytes, after so much of it was passed on."""
         self._marker, self._after = marker, after
 
+    def cut(self) -> None:
+        """Lose every connection there is."""
+        for task in [*self._links]:
+            task.cancel()
+
+    def fall_silent_at(self, marker: bytes) -> None:
+        """Fall silent as soon as these bytes are sent."""
+        self._marker, self._after = marker, "silence"
+
+    def fall_silent(self) -> None:
+        """Swallow whatever comes, and let neither side know that the other cannot be reached."""
+        self._speaking.clear()
+        for link in self._links.values():
+            link.silent = True
+
+    def speak(self) -> None:
+        """Let new connections through; those that were silent stay so until the client ends them.
+
+        Only now can the server learn that a client has ended one.
+        """
+        self._speaking.set()
+
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        link = asyncio.current_task()
-        assert link is not None
-        self._links.add(link)
+        task = asyncio.current_task()
+        assert task is not None
+        link = self._links[task] = Link(silent=not self._speaking.is_set())
         try:
-            if not self.away:
-                await self._link(reader, writer)
+            if link.silent:
+                while await reader.read(CHUNK):
+                    pass
+            elif not self.away:
+                await self._connect(link, reader, writer)
         finally:
-            self._links.discard(link)
+            del self._links[task]
             await _close(writer)
 
-    async def _link(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _connect(
+        self, link: Link, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         there, back = await asyncio.open_connection("127.0.0.1", self._server_port)
-        lost = asyncio.Event()
         ways = [
-            asyncio.create_task(self._send(reader, back, lost)),
-            asyncio.create_task(self._answer(there, writer, lost)),
+            asyncio.create_task(self._send(link, reader, back)),
+            asyncio.create_task(self._answer(link, there, writer)),
         ]
         try:
             await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
@@ -70,26 +108,39 @@ class Proxy:
             await _close(back)
 
     async def _send(
-        self, reader: asyncio.StreamReader, back: asyncio.StreamWriter, lost: asyncio.Event
+        self, link: Link, reader: asyncio.StreamReader, back: asyncio.StreamWriter
     ) -> None:
         while chunk := await reader.read(CHUNK):
-            if self._marker and self._marker in chunk:
+            if self.latency:
+                await asyncio.sleep(self.latency)
+            if not link.silent and self._marker and self._marker in chunk:
                 self._marker = None
-                self.cuts += 1
-                if self._after == "nothing":
-                    return
-                lost.set()
+                self.cuts += self._after != "silence"
+                match self._after:
+                    case "nothing":
+                        return
+                    case "silence":
+                        self.fall_silent()
+                    case "sending" | "answering":
+                        link.lost = True
+            if link.silent:
+                continue
             back.write(chunk)
             await back.drain()
-            if lost.is_set() and self._after == "sending":
+            if link.lost and self._after == "sending":
                 return
+        if link.silent:
+            await self._speaking.wait()
 
     async def _answer(
-        self, there: asyncio.StreamReader, writer: asyncio.StreamWriter, lost: asyncio.Event
+        self, link: Link, there: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        while (chunk := await there.read(CHUNK)) and not lost.is_set():
-            writer.write(chunk)
-            await writer.drain()
+        while (chunk := await there.read(CHUNK)) and not link.lost:
+            if not link.silent:
+                writer.write(chunk)
+                await writer.drain()
+        if link.silent:
+            await asyncio.Event().wait()
 
 
 async def _close(writer: asyncio.StreamWriter) -> None:

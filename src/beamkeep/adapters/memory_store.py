@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -41,6 +41,8 @@ from beamkeep.runtime.store import (
     Stream,
 )
 
+from .turns import Turns
+
 type Rows = dict[tuple[object, ...], Any]
 
 
@@ -54,6 +56,7 @@ class MemoryStore:
         self.remembered: dict[tuple[UUID, UUID | None, str], Remembered] = {}
         self.position = BEGINNING
         self._locks: dict[str, asyncio.Lock] = {}
+        self._turns = Turns()
 
     async def open(self, opening: Opening) -> Opened:
         """Find who calls, what they may do, what was answered before, and the target's events."""
@@ -174,6 +177,10 @@ class MemoryStore:
         """Keep every other task out of a piece of work while this one does it."""
         async with self._locks.setdefault(name, asyncio.Lock()):
             yield
+
+    def turn(self, stream: Stream | None) -> AbstractAsyncContextManager[None]:
+        """Let commands on a stream that is fought over come one after the other."""
+        return self._turns.take(stream)
 
     async def deny(self, denial: Denial) -> None:
         """Record a denial."""

@@ -74,39 +74,38 @@ class Dispatcher:
 
     async def execute(self, operation: Operation, request: Request) -> Answered:
         """Carry out one command, deciding again when something it rests on has moved."""
-        looked_again = False
+        of, looked_again = operation.aggregate, False
+        target = None if operation.genesis else parse_id(request.arguments, of.id_field)
+        stream = (of.name, target) if target else None
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                return await self._attempt(operation, request)
+                async with self._store.turn(stream):
+                    return await self._attempt(operation, request, stream)
             except (MovedError, AlreadyAnsweredError):
                 pass
             except KeyTakenError as taken:
                 if taken.insert.loser:
                     raise taken.insert.loser from None
             except Cannot:
-                # The same request, sent twice, may have written what this refusal rests on: then
-                # a second look finds its answer.
+                # The same request, sent twice, may have caused this: then its answer is there now.
                 if request.idempotency_key is None or looked_again:
                     raise
                 looked_again = True
             await asyncio.sleep(random.uniform(0, 0.004) * attempt)  # noqa: S311
         raise ConcurrencyError
 
-    async def _attempt(self, operation: Operation, request: Request) -> Answered:
+    async def _attempt(
+        self, operation: Operation, request: Request, stream: Stream | None
+    ) -> Answered:
         # 1-3. Who, where, may it. The same statement reads what steps 4 and 5 need.
-        of = operation.aggregate
-        target = None if operation.genesis else parse_id(request.arguments, of.id_field)
-        stream = (of.name, target) if target else None
-        key = request.idempotency_key
-        sound = key is None or IDEMPOTENCY_KEY.fullmatch(key) is not None
-        admitted = await self._admission.admit(
-            operation.name, request.caller, stream, key if sound else None
-        )
+        of, target, key = operation.aggregate, stream and stream[1], request.idempotency_key
+        sound = key if key and IDEMPOTENCY_KEY.fullmatch(key) else None
+        admitted = await self._admission.admit(operation.name, request.caller, stream, sound)
         opened = admitted.opened
         if isinstance(request.arguments, Refusal):
             raise request.arguments
         command = parse(operation.command, request.arguments)
-        if not sound:
+        if key != sound:
             raise MalformedRequestError("An idempotency key is 1 to 255 visible ASCII characters.")
 
         # 4. Again?
@@ -180,11 +179,8 @@ class Dispatcher:
                 key = {column: getattr(part.row, column) for column in part.table.key}
                 if await self._store.rows(part.table, key):
                     raise part.loser
-        events = [
-            {"event_type": type(event).__name__, "payload": event}
-            for event in outcome
-            if isinstance(event, Event)
-        ]
+        written = [part for part in outcome if isinstance(part, Event)]
+        events = [{"event_type": type(event).__name__, "payload": event} for event in written]
         return Answered(200, encode({"events": events} | warnings))
 
 

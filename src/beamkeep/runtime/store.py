@@ -216,6 +216,10 @@ class EventStore(Protocol):
         """Keep every other process out of a piece of work while this one does it."""
         ...
 
+    def turn(self, stream: Stream | None) -> AbstractAsyncContextManager[None]:
+        """Let commands on a stream that is fought over come one after the other."""
+        ...
+
     async def deny(self, denial: Denial) -> None:
         """Record a denial, in a transaction of its own."""
         ...

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cache
 from typing import Any, cast
 from uuid import UUID
@@ -11,6 +11,7 @@ import asyncpg
 import msgspec
 from msgspec import Raw
 
+from beamkeep.adapters.turns import Turns
 from beamkeep.kernel import (
     ActorKind,
     Delete,
@@ -194,6 +195,7 @@ class PostgresEventStore:
         self, connections: Connections, url: str, written: Callable[[], None] = lambda: None
     ) -> None:
         self._connections, self._url, self._written = connections, url, written
+        self._turns = Turns(connections.holding)
 
     async def open(self, opening: Opening) -> Opened:
         """Find who calls, what they may do, what was answered before, and the target's events."""
@@ -307,6 +309,10 @@ class PostgresEventStore:
         finally:
             await connection.close()
 
+    def turn(self, stream: Stream | None) -> AbstractAsyncContextManager[None]:
+        """Let commands on a stream that is fought over come one after the other."""
+        return self._turns.take(stream)
+
     async def deny(self, denial: Denial) -> None:
         """Record a denial, in a transaction of its own."""
         await self._connections.fetch(
@@ -373,9 +379,14 @@ class PostgresEventStore:
 
     async def _under(self, locks: list[str], statement: str, *arguments: Any) -> list[Any]:
         """Write while holding these names; what was read is checked in a snapshot taken since."""
-        async with self._connections.connection() as connection, connection.transaction():
+        # What fails ends with its connection and is not rolled back by a statement: it would wait
+        # for an answer, beyond the time of the call, where the connection is lost unseen.
+        async with self._connections.connection() as connection:
+            await connection.execute("BEGIN")
             await connection.execute(LOCK, locks)
-            return await connection.fetch(statement, *arguments)
+            rows = await connection.fetch(statement, *arguments)
+            await connection.execute("COMMIT")
+            return rows
 
     async def _taken(self, append: Append, table: str) -> Exception:
         # Whoever lost to the same request may be told of any key that both of them write.

@@ -25,7 +25,10 @@ SELECT (SELECT system_identifier FROM bk.deployment) AS recorded_system,
        pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xmax,
        COALESCE((SELECT transaction_id::text::bigint FROM bk.events
                   ORDER BY transaction_id DESC LIMIT 1), 0) AS newest,
-       COALESCE((SELECT max(tx)::text::bigint FROM bk.bookmarks), 0) AS furthest
+       COALESCE((SELECT max(tx)::text::bigint FROM bk.bookmarks), 0) AS furthest,
+       (SELECT min(name) FROM bk.projections p WHERE live AND NOT EXISTS (
+          SELECT 1 FROM bk.bookmarks b
+           WHERE b.projection = p.name AND b.generation = p.generation)) AS unfollowed
 """
 
 # What the role we log in as could do to the log.
@@ -115,7 +118,15 @@ def _faulty_order(row: asyncpg.Record | None) -> list[str]:
             " before old ones. Follow the restore procedure."
         )
     if row["furthest"] > row["xmax"]:
-        found.append("A bookmark stands beyond the end of the log; delete it and rebuild.")
+        found.append(
+            "A bookmark stands beyond the end of the log; new events would be skipped."
+            " Remove the lists as the restore procedure says; they are built anew."
+        )
+    if row["unfollowed"]:
+        found.append(
+            f"A list has no bookmark and would never be followed: {row['unfollowed']}."
+            " Remove the lists as the restore procedure says; they are built anew."
+        )
     return found
 
 

@@ -1,6 +1,7 @@
 """The lists on PostgreSQL: tables of rows in `proj`, each read through a view of its name."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 from uuid import UUID
@@ -15,6 +16,8 @@ from .connections import Connections
 
 WHOLE_LOG = -1
 PARTITIONS = 16
+MINUTE, HOUR = 60.0, 3600.0
+"""What making a table, or waiting for others to make theirs, may take, and reading a whole one."""
 
 # One page of the tail and its watermark, in one statement and so in one snapshot: nothing below
 # the watermark can appear later.
@@ -130,6 +133,8 @@ class PostgresLists:
             rows = await self._connections.read(statement, *(g for g in given if g is not None))
         except asyncpg.UndefinedTableError:
             raise StoreUnavailableError("No worker has made the lists yet.") from None
+        except asyncpg.LockNotAvailableError:
+            raise StoreUnavailableError("The list is locked.") from None
         return [(id, row.encode()) for id, row in rows]
 
     async def follows(self, view: View[Any], position: Position) -> bool:
@@ -147,7 +152,7 @@ class PostgresProjections:
     async def arrange(self, views: Sequence[View[Any]], shards: Sequence[int]) -> None:
         """Make a table and bookmarks for every view that lacks them, in the shards followed."""
         async with self._connections.connection() as connection, connection.transaction():
-            await connection.execute(ARRANGING)
+            await connection.execute(ARRANGING, timeout=MINUTE)
             for view in views:
                 found = await connection.fetch(GENERATIONS, view.name)
                 if not found or found[0]["declared"] != view.version:
@@ -157,7 +162,7 @@ class PostgresProjections:
     async def rebuild(self, view: View[Any], shards: Sequence[int]) -> int:
         """Begin a new generation of a view's rows beside the one that is read."""
         async with self._connections.connection() as connection, connection.transaction():
-            await connection.execute(ARRANGING)
+            await connection.execute(ARRANGING, timeout=MINUTE)
             found = await connection.fetch(GENERATIONS, view.name)
             return await _begin(connection, view, found, shards)
 
@@ -231,7 +236,13 @@ class PostgresProjections:
                 "SELECT name, generation FROM bk.projections p WHERE NOT live AND generation ="
                 " (SELECT max(generation) FROM bk.projections WHERE name = p.name)"
             )
-            return [name for name, gen in behind if await _switch(connection, name, gen)]
+            switched: list[str] = []
+            for name, generation in behind:
+                # A list that somebody reads for long is switched later.
+                with suppress(asyncpg.LockNotAvailableError):
+                    if await _switch(connection, name, generation):
+                        switched.append(name)
+            return switched
 
     async def lag(self) -> dict[str, float]:
         """How many seconds each list is behind."""
@@ -263,7 +274,8 @@ async def _begin(
         f"""CREATE TABLE proj.{table} (
               id uuid PRIMARY KEY, version bigint NOT NULL, owner_id uuid NOT NULL,
               facets text[] NOT NULL, row json NOT NULL) WITH (fillfactor = 85);
-            CREATE INDEX {table}_owner ON proj.{table} (owner_id, id);"""
+            CREATE INDEX {table}_owner ON proj.{table} (owner_id, id);""",
+        timeout=MINUTE,
     )
     if view.filters:
         await connection.execute(f"CREATE INDEX {table}_facets ON proj.{table} USING gin (facets)")
@@ -320,6 +332,8 @@ async def _switch(connection: asyncpg.Connection, name: str, generation: int) ->
         tables = _table((name, before)), _table((name, generation))
         if len({row["declared"] for row in rows}) == 1:
             await _require_equal(connection, *tables)
+        # While this waits for one reader, all later ones wait behind it.
+        await connection.execute("SET LOCAL lock_timeout = '100ms'")
         await connection.execute(_read_through(name, tables[1]))
         await connection.execute(
             "UPDATE bk.projections SET live = false WHERE name = $1 AND live", name
@@ -342,7 +356,8 @@ class RebuiltDifferentlyError(Exception):
 async def _require_equal(connection: asyncpg.Connection, before: str, after: str) -> None:
     digests = [
         await connection.fetchrow(
-            f"SELECT count(*), sum(hashtextextended(t::text, 0)) FROM proj.{table} AS t"  # noqa: S608
+            f"SELECT count(*), sum(hashtextextended(t::text, 0)) FROM proj.{table} AS t",  # noqa: S608
+            timeout=HOUR,
         )
         for table in (before, after)
     ]
