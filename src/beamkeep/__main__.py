@@ -18,6 +18,7 @@ def serve() -> None:
     """Answer calls over HTTP until told to stop."""
     import uvicorn
 
+    from beamkeep.adapters.http_server import BoundedConnection
     from beamkeep.app import web
 
     settings = _settings()
@@ -33,6 +34,7 @@ def serve() -> None:
                     application,
                     host=settings.host,
                     port=settings.port,
+                    http=BoundedConnection,
                     log_config=None,
                     access_log=False,
                     server_header=False,

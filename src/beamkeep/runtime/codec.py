@@ -18,7 +18,7 @@ encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class BrokenStreamError(Exception):
-    """A stream has a hole or an unknown event: nothing may be decided on it."""
+    """A stream has a hole, or an event nobody can read: nothing may be decided on it."""
 
 
 class Codec:
@@ -55,8 +55,11 @@ class Codec:
         decoders = self._decode[aggregate]
         try:
             return [decoders[each[1:3]](each[3]) for each in stored]
-        except KeyError:
-            name, form = min({each[1:3] for each in stored} - decoders.keys())
+        except Exception as error:
+            unknown = {each[1:3] for each in stored} - decoders.keys()
+            if not unknown:
+                raise BrokenStreamError(f"{aggregate} has an event of another shape") from error
+            name, form = min(unknown)
             found = f"{aggregate} has the unknown event {name} in form {form}"
             raise BrokenStreamError(found) from None
 

@@ -1,7 +1,6 @@
 """From what a caller sent to a checked command or query."""
 
 from collections.abc import Mapping
-from math import isfinite
 from typing import Any, cast
 from uuid import UUID
 
@@ -9,9 +8,9 @@ import msgspec
 from pydantic import BaseModel, ValidationError
 
 from beamkeep.kernel import Refusal
+from beamkeep.schemas.plain import require_plain
 
-MAX_DEPTH = 64
-EXACT_INTEGER = 2**53
+MOST_FAULTS = 100
 
 
 class MalformedRequestError(Refusal, status=422):
@@ -36,14 +35,15 @@ def parse_body(body: bytes) -> dict[str, Any]:
 
 
 def parse[M: BaseModel](model: type[M], arguments: Mapping[str, object]) -> M:
-    """The arguments as a command or query; the refusal names each faulty field, never its value."""
+    """The arguments as a command or query; the refusal names what is faulty, never its value."""
     try:
-        _require_plain(arguments, MAX_DEPTH)
+        require_plain(arguments, MalformedRequestError)
         return model.model_validate(arguments)
     except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False, include_context=False)
         faults = [
-            {"field": ".".join(str(part) for part in fault["loc"]), "problem": fault["msg"]}
-            for fault in error.errors(include_url=False, include_input=False, include_context=False)
+            {"field": ".".join(map(str, fault["loc"]))[:200], "problem": fault["msg"]}
+            for fault in found[:MOST_FAULTS]
         ]
     except UnicodeEncodeError:
         faults = [{"field": "", "problem": "a text holds an unpaired surrogate"}]
@@ -58,25 +58,3 @@ def parse_id(arguments: Arguments, field: str) -> UUID | None:
         return UUID(text) if isinstance(text, str) else None
     except ValueError:
         return None
-
-
-def _require_plain(value: object, depth: int) -> None:
-    """Refuse what JSON can say and the store or another reader of it cannot keep."""
-    match value:
-        case str():
-            if "\x00" in value:
-                raise MalformedRequestError("A text holds a null character.")
-            if not value.isascii():
-                value.encode()
-        case int() if abs(value) > EXACT_INTEGER:
-            raise MalformedRequestError("An integer is beyond 2^53, where readers round.")
-        case float() if not isfinite(value):
-            raise MalformedRequestError("A number is not finite.")
-        case dict() | list() if not depth:
-            raise MalformedRequestError(f"The body is nested more than {MAX_DEPTH} deep.")
-        case dict() | list():
-            held = cast("dict[str, object] | list[object]", value)
-            for item in (*held, *held.values()) if isinstance(held, dict) else held:
-                _require_plain(item, depth - 1)
-        case _:
-            pass

@@ -29,8 +29,8 @@ from .limits import (
     HeadersTooLargeError,
     Limits,
     TooManyRequestsError,
-    UnsupportedMediaTypeError,
     UrlTooLongError,
+    read_body,
 )
 from .problem import problem
 
@@ -110,17 +110,7 @@ class Edge:
 
     async def read_body(self, scope: Scope, receive: Receive) -> bytes:
         """The whole body, never more of it than the limit."""
-        head = head_of(scope)
-        if head.get(b"content-encoding", b"identity").lower() != b"identity":
-            raise UnsupportedMediaTypeError
-        declared = head.get(b"content-length", b"")
-        if declared.isdigit() and int(declared) > self.limits.body_bytes:
-            raise BodyTooLargeError
-        body = await self._received(receive)
-        media_type = head.get(b"content-type", b"").partition(b";")[0]
-        if body and media_type.strip().lower() != b"application/json":
-            raise UnsupportedMediaTypeError
-        return body
+        return await read_body(scope, receive, self.limits)
 
     def refused(self, refusal: Refusal, transport: SurfaceKind = SurfaceKind.HTTP) -> Reply:
         """A refusal as it is sent."""
@@ -171,19 +161,6 @@ class Edge:
         size = sum([len(name) + len(value) for name, value in scope["headers"]])
         if size > self.limits.header_bytes:
             raise HeadersTooLargeError
-
-    async def _received(self, receive: Receive) -> bytes:
-        parts: list[bytes] = []
-        size, more = 0, True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise BodyIncompleteError
-            parts.append(message.get("body", b""))
-            size, more = size + len(parts[-1]), message.get("more_body", False)
-            if size > self.limits.body_bytes:
-                raise BodyTooLargeError
-        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _challenge(self, refusal: TokenRefusal, transport: SurfaceKind) -> bytes:
         path = "/mcp" if transport is SurfaceKind.MCP_STREAMABLE_HTTP else ""

@@ -19,7 +19,10 @@ def head_of(scope: Scope) -> Head:
         pairs: list[Header] = scope["headers"]
         head = dict(pairs)
         if len(head) < len(pairs):
-            head = {name: b", ".join(v for n, v in pairs if n == name) for name in head}
+            values: dict[bytes, list[bytes]] = {name: [] for name in head}
+            for name, value in pairs:
+                values[name].append(value)
+            head = {name: b", ".join(several) for name, several in values.items()}
         scope[HEAD] = head
     return head
 

@@ -3,9 +3,14 @@
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
+from starlette.types import Receive, Scope
+
 from beamkeep.kernel import Record, Refusal
 
+from .head import head_of
+
 MOST_BUCKETS = 10_000
+READING = "beamkeep.reading"
 
 
 class BodyIncompleteError(Refusal, status=408):
@@ -75,3 +80,33 @@ class Buckets:
             self._left.popitem(last=False)
         if left < 1:
             raise TooManyRequestsError
+
+
+async def read_body(scope: Scope, receive: Receive, limits: Limits) -> bytes:
+    """The whole body, never more of it than the limit."""
+    head = head_of(scope)
+    if head.get(b"content-encoding", b"identity").lower() != b"identity":
+        raise UnsupportedMediaTypeError
+    declared = head.get(b"content-length", b"")
+    if declared.isdigit() and int(declared) > limits.body_bytes:
+        raise BodyTooLargeError
+    parts: list[bytes] = []
+    size = 0
+    scope[READING] = True
+    while scope[READING]:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise BodyIncompleteError
+        parts.append(message.get("body", b""))
+        size, scope[READING] = size + len(parts[-1]), message.get("more_body", False)
+        if size > limits.body_bytes:
+            raise BodyTooLargeError
+    media_type = head.get(b"content-type", b"").partition(b";")[0]
+    if size and media_type.strip().lower() != b"application/json":
+        raise UnsupportedMediaTypeError
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def overdue(scope: Scope) -> Refusal:
+    """What is told when the time is over: while the body is awaited, nothing has begun."""
+    return BodyIncompleteError() if scope.get(READING) else DeadlineExceededError()

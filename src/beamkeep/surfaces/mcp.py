@@ -29,7 +29,7 @@ from beamkeep.runtime.parsing import MalformedRequestError, parse
 from beamkeep.runtime.tokens import TokenRefusal
 from beamkeep.telemetry import Seen, Telemetry
 
-from .limits import DeadlineExceededError, InternalError, Limits
+from .limits import InternalError, Limits, overdue, read_body
 from .problem import problem
 from .tools import INSTRUCTIONS, ChangeEnvelope, envelope_of, tool
 
@@ -209,6 +209,10 @@ def http_app(
             return
         # 4. What. A manager per request needs no lifespan and cannot carry anything over.
         found: list[TokenRefusal] = []
+        sent: list[Message] = []
+
+        async def receiving() -> Message:
+            return sent.pop() if sent else await receive()
 
         async def unless_refused(message: Message) -> None:
             if not found:
@@ -218,9 +222,12 @@ def http_app(
             tools, json_response=True, stateless=True, max_request_body_size=limits.body_bytes
         )
         with in_flight(caller):
+            # The SDK would take a caller that hangs up for a failure of its own.
+            body = await read_body(scope, receive, limits)
+            sent.append({"type": "http.request", "body": body})
             async with manager.run():
                 own = {**scope, CALLER: caller, REFUSED: found}
-                await manager.handle_request(own, receive, unless_refused)
+                await manager.handle_request(own, receiving, unless_refused)
         # A good token of nobody we know is found out late; it is 401 all the same.
         if found:
             raise found[0]
@@ -237,7 +244,7 @@ def http_app(
         except TimeoutError:
             if not deadline.expired():
                 raise
-            await _send(on_refusal(DeadlineExceededError(), scope), send)
+            await _send(on_refusal(overdue(scope), scope), send)
 
     return app
 

@@ -22,7 +22,7 @@ from beamkeep.telemetry import Seen, Telemetry
 
 from .edge import JSON, METADATA, Edge, Reply
 from .head import Header, correlation_id_of, head_of, path_of
-from .limits import BodyIncompleteError, DeadlineExceededError, InternalError
+from .limits import BodyIncompleteError, InternalError, overdue
 from .openapi import document_text
 from .routes import MethodNotAllowedError, Routes, Row
 
@@ -73,22 +73,19 @@ class Operations:
     async def _answer(
         self, row: Row, values: dict[str, str], scope: Scope, receive: Receive, seen: Seen
     ) -> Reply:
-        deadline, reading = asyncio.timeout(self._edge.limits.deadline_seconds), False
+        deadline = asyncio.timeout(self._edge.limits.deadline_seconds)
         try:
             async with deadline:
                 caller = await self._edge.identify(scope, SurfaceKind.HTTP)
                 seen.principal_id = caller.principal_id
                 with self._edge.in_flight(caller):
-                    reading = isinstance(row, Operation)
-                    body = await self._edge.read_body(scope, receive) if reading else b""
-                    reading = False
+                    reads = isinstance(row, Operation)
+                    body = await self._edge.read_body(scope, receive) if reads else b""
                     reply = await self._carried_out(row, values, scope, caller, body)
         except Refusal as told:
             refusal = told
         except Exception:
-            refusal = InternalError()
-            if deadline.expired():
-                refusal = BodyIncompleteError() if reading else DeadlineExceededError()
+            refusal = overdue(scope) if deadline.expired() else InternalError()
             if not isinstance(refusal, BodyIncompleteError):
                 log.exception("call failed", name=row.name, correlation_id=correlation_id_of(scope))
         else:
