@@ -1,11 +1,23 @@
 """What every test shares: one PostgreSQL cluster for a run, and a fresh database if asked."""
 
+import os
+import time
 from collections.abc import Generator
 
 import pytest
 
 from tests.support.cluster import Cluster
 from tests.support.postgres import PREPARED, Database, fresh_database, postgres_cluster
+
+BEGAN = time.monotonic()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave out the fault tests for which no time is left, and say so."""
+    seconds = os.environ.get("BEAMKEEP_FAULT_SECONDS")
+    is_late = seconds and time.monotonic() - BEGAN > float(seconds)
+    if is_late and item.get_closest_marker("faults"):
+        pytest.skip(f"the {seconds} seconds of the fault tests are over")
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,10 @@
-"""The figures of the fault tests, kept together in `build/faults.json`."""
+"""The figures of the fault tests, kept together in `build/faults.json` and `build/faults.md`."""
 
 import json
 import math
 import os
 import random
+import re
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,7 +12,68 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 REPORT = ROOT / "build" / "faults.json"
+PAGE = REPORT.with_suffix(".md")
 TOGETHER = 720
+
+MUTANTS = frozenset(
+    {
+        "T1 without the xmin rule",
+        "T2 fsync off",
+        "T2 no flush",
+        "T2 synchronous_commit off",
+        "T3 without compare-and-set",
+        "T4 without the predecessor guard",
+        "T5 act, then remember",
+        "T6 a list for the truth",
+        "T7 without the xmin rule",
+        "T8 optimistic only",
+        "T9 a boastful store",
+        "T10 a blind store",
+        "T11 trusting the process clock",
+        "T12 act, then remember",
+        "T12 append without the check of versions",
+        "T12 append without the check of what was read",
+        "T12 blind retry after a lost answer",
+        "T12 tail without the watermark",
+        "T13 in place",
+        "T14 bookmarks without the fence",
+        "T14 dump without the fence",
+    }
+)
+"""Variants that are known to be bad; what is not named here must have nothing wrong."""
+
+ALLOWED = {"most_effects": 1} | dict.fromkeys(
+    (
+        "doubled",
+        "duplicated",
+        "events_passed_while_held",
+        "fresh_answers_forgotten",
+        "grants_differing",
+        "holes",
+        "holes_or_twins",
+        "leaked",
+        "listed_wrongly",
+        "lost",
+        "lost_at_each",
+        "misnumbered",
+        "misordered",
+        "no_winner",
+        "reads_differing",
+        "recorded_backwards",
+        "recorded_elsewhen",
+        "rows_differing",
+        "rows_differing_from_rebuilt",
+        "skipped",
+        "stale_writes_accepted",
+        "tail_out_of_order",
+        "torn",
+        "two_winners",
+        "unaccounted",
+        "written_though_refused",
+    ),
+    0,
+)
+"""Figures that say something is wrong when they are higher than this."""
 
 
 def asked(name: str, default: int) -> int:
@@ -59,4 +121,77 @@ def merge(key: str, figures: Mapping[str, Any]) -> str:
     known: dict[str, Any] = json.loads(REPORT.read_text()) if REPORT.exists() else {}
     known[key] = dict(figures)
     REPORT.write_text(json.dumps(known, indent=2, sort_keys=True) + "\n")
+    PAGE.write_text(page(known))
     return f"{key}: " + ", ".join(f"{name} {value}" for name, value in figures.items())
+
+
+def page(known: Mapping[str, Mapping[str, Any]]) -> str:
+    """All figures for reading: what was counted and what never occurred, then the bad variants."""
+    rows = sorted(known.items(), key=lambda row: (_number(row[0]), row[0]))
+    tests = [_test(key, figures) for key, figures in rows if key not in MUTANTS]
+    mutants = [_mutant(key, figures) for key, figures in rows if key in MUTANTS]
+    return "\n".join(
+        [
+            "# What the fault tests found",
+            "",
+            "| test | seed | seconds | counted | never | wrong |",
+            "|---|---|---|---|---|---|",
+            *tests,
+            "",
+            "## Variants known to be bad, each of which must be found out",
+            "",
+            "| variant | seed | seconds | found |",
+            "|---|---|---|---|",
+            *mutants,
+            "",
+        ]
+    )
+
+
+def _test(key: str, figures: Mapping[str, Any]) -> str:
+    wrong = _wrong(figures)
+    rest = {name: figures[name] for name in figures.keys() - {"seed", "seconds"} - wrong.keys()}
+    counted = {name: value for name, value in sorted(rest.items()) if _high(value) != 0}
+    never = ", ".join(_words(name) for name in sorted(rest.keys() - counted.keys()))
+    return _row(key, figures, _said(counted), never, f"**{_said(wrong)}**" if wrong else "nothing")
+
+
+def _mutant(key: str, figures: Mapping[str, Any]) -> str:
+    """A bad variant, by what it found in words, else in figures."""
+    words = "; ".join(map(str, figures.get("found", ())))
+    return _row(key, figures, words or _said(_wrong(figures)) or "**nothing**")
+
+
+def _wrong(figures: Mapping[str, Any]) -> dict[str, Any]:
+    # Where somebody wins a race, those who lose it lost nothing else.
+    race = {"lost"} if "won" in figures else set[str]()
+    return {
+        name: value
+        for name, value in sorted(figures.items())
+        if name in ALLOWED.keys() - race and _high(value) > ALLOWED[name]
+    }
+
+
+def _high(value: Any) -> float:
+    """A figure as a number; of several the highest, of what is none at all something."""
+    if isinstance(value, list | tuple):
+        return max(map(_high, value), default=0)  # pyright: ignore[reportUnknownArgumentType]
+    return value if isinstance(value, int | float) else math.inf
+
+
+def _row(key: str, figures: Mapping[str, Any], *cells: str) -> str:
+    texts = key, figures.get("seed", ""), figures.get("seconds", ""), *cells
+    return "| " + " | ".join(str(text).replace("|", "\\|") for text in texts) + " |"
+
+
+def _said(figures: Mapping[str, Any]) -> str:
+    return ", ".join(f"{_words(name)} {value}" for name, value in figures.items())
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _number(key: str) -> int:
+    found = re.match(r"T(\d+)", key)
+    return int(found[1]) if found else 0

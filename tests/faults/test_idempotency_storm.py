@@ -3,29 +3,43 @@
 import asyncio
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import UUID, uuid4
 
+import httpx2
 import pytest
 
-from beamkeep.adapters.postgres.connections import Connections
-from beamkeep.adapters.postgres.event_store import PostgresEventStore
-from beamkeep.app import compose
-from beamkeep.kernel import replace
-from beamkeep.runtime.dispatch import ConcurrencyError
-from beamkeep.runtime.store import Append, EventStore, Position, StoreUnavailableError
+from beamkeep.app import web
+from beamkeep.contexts import CATALOGUE
+from beamkeep.runtime.asking import parse_position
+from beamkeep.runtime.codec import encode
+from beamkeep.runtime.dispatch import Answered, ConcurrencyError, IdempotencyConflictError
+from beamkeep.runtime.store import (
+    IdempotencyInFlightError,
+    OutcomeUnknownError,
+    StoreUnavailableError,
+)
+from beamkeep.surfaces.limits import DeadlineExceededError
 from tests.faults.auditor import Logged, audit_history, read_log
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, connected, fresh_ground
+from tests.faults.mutants import ForgetfulStore
 from tests.faults.report import asked, dice, seed
 from tests.faults.workload import Attempt, Client, End, Step, a_place, a_visit
+from tests.system.calling import Answer, Calling, Mcp, Rest
 
 pytestmark = [pytest.mark.faults, pytest.mark.anyio]
 
 # Several blows at once often hit the same connection: this many end about one in twenty.
-ATTEMPTS, AT_ONCE, STRUCK, THROWN_AWAY = 6, 8, 0.09, 0.2
-WORTH_REPEATING = {e.__name__ for e in (ConcurrencyError, StoreUnavailableError)}
+ATTEMPTS, AT_ONCE, STRUCK, THROWN_AWAY = 8, 8, 0.11, 0.2
+UNDECIDED = (OutcomeUnknownError, IdempotencyInFlightError, DeadlineExceededError)
+WORTH_REPEATING = {
+    refusal.__name__ for refusal in (*UNDECIDED, ConcurrencyError, StoreUnavailableError)
+}
 
 # Any connection of the service, one that is busy if there is one.
 TERMINATE = """
@@ -33,94 +47,168 @@ SELECT pg_terminate_backend(pid)
   FROM (SELECT pid FROM pg_stat_activity
          WHERE usename = 'bk_app' ORDER BY state = 'active' DESC, random() LIMIT 1) AS one
 """
-REMEMBER = """
-INSERT INTO bk.idempotency (principal_id, surface_id, key, fingerprint, status, result)
-VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING
-"""
 
-type Storage = Callable[[Connections, str], EventStore]
+CORRELATION: ContextVar[UUID] = ContextVar("correlation_id")
 
-
-class ForgetfulStore(PostgresEventStore):
-    """Acts first, and remembers the answer in a statement of its own."""
-
-    def __init__(self, connections: Connections, url: str) -> None:
-        super().__init__(connections, url)
-        self._own = connections
-
-    async def append(self, append: Append) -> Position:
-        position = await super().append(replace(append, remember=None))
-        if kept := append.remember:
-            await self._own.read(
-                REMEMBER,
-                append.principal_id,
-                append.surface_id,
-                kept.key,
-                kept.fingerprint,
-                kept.status,
-                kept.result.decode(),
-            )
-        return position
+type Told = set[tuple[int, str | None, bytes]]
+"""Different answers: status, name of the refusal, body."""
 
 
 async def test_every_key_has_one_effect_and_one_answer(report: Report):
-    figures, refusals = await storm(PostgresEventStore, asked("KEYS", 300))
+    figures = await storm(asked("KEYS", 240))
     report("T5", figures)
-    assert figures["keys_with_one_effect"] == figures["keys"]
+    keys = figures["keys"]
+    assert figures["keys_with_one_effect"] == figures["keys_with_one_answer"] == keys
+    assert figures["keys_refused_to_another_body"] == keys
     assert figures["leaked"] == figures["lost"] == figures["misnumbered"] == figures["holes"] == 0
-    assert figures["written_though_refused"] == figures["torn"] == 0
-    assert figures["keys_with_one_answer"] == figures["keys"], refusals
+    assert figures["written_though_refused"] == figures["torn"] == figures["unaccounted"] == 0
 
 
-async def test_the_storm_catches_a_store_that_acts_and_then_remembers(report: Report):
-    figures, _ = await storm(ForgetfulStore, 60)
+async def test_the_storm_catches_a_store_that_acts_and_then_remembers(
+    report: Report, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("beamkeep.app.PostgresEventStore", ForgetfulStore)
+    figures = await storm(24)
     report("T5 act, then remember", figures)
     assert figures["keys_with_one_effect"] < figures["keys"]
 
 
-async def storm(storage: Storage, keys: int) -> tuple[dict[str, Any], Counter[str]]:
+class Keyed(NamedTuple):
+    """One request with the key all its attempts bear, and another request that bears it too."""
+
+    client: "SurfaceClient"
+    key: str
+    step: Step
+    other: Step
+
+
+async def storm(keys: int) -> dict[str, Any]:
     """All attempts of every key, some keys at once, and what came of them."""
     chosen, began = seed(), time.monotonic()
     async with fresh_ground() as ground:
         deployment = ground.deployment()
-        await deployment.service()
-        connections = Connections(ground.app_url, 16, statement_timeout="2000", lock_timeout="500")
-        store = storage(connections, ground.app_url)
-        client = Client(compose(store, deployment.lists, b"k" * 32))
-        steps = await requests(client, keys)
-        prepared = len(client.history)
+        steps = await requests(Client(await deployment.service()), keys)
+        await deployment.close()
         before = len(await read_log(ground.admin_url))
         nemesis = Nemesis(ground, dice(chosen, "nemesis"))
         at_once = asyncio.Semaphore(AT_ONCE)
-        async with asyncio.TaskGroup() as tasks:
-            for key, step in steps.items():
-                tasks.create_task(press(key, step, client, nemesis, at_once))
+        async with served(ground) as http, asyncio.TaskGroup() as tasks:
+            clients = SurfaceClient(Rest(http)), SurfaceClient(Mcp(http))
+            for number, (step, other) in enumerate(steps):
+                # Both surfaces see the same keys: each is a key of its own on each of them.
+                request = Keyed(clients[number % 2], f"key-{number // 2}", step, other)
+                tasks.create_task(press(request, nemesis, at_once))
         log = await read_log(ground.admin_url)
-        await connections.close()
-        await deployment.close()
-    history = client.history[prepared:]
+    history = [attempt for client in clients for attempt in client.history]
     audit = audit_history(log, history, before)
-    given = answers(history)
     effects = effects_by_key(log, history)
+    told = clients[0].told | clients[1].told
+    told_others = clients[0].told_others | clients[1].told_others
     return {
         "seed": chosen,
         "seconds": round(time.monotonic() - began, 1),
         "keys": keys,
         "attempts": len(history),
+        "by_rest": len(clients[0].history),
+        "by_mcp": len(clients[1].history),
         "replayed": sum(bool(a.answered and a.answered.replayed) for a in history),
         "unknown": audit.unknown,
         "terminated": nemesis.terminated,
         "thrown_away": nemesis.thrown_away,
-        "keys_with_one_effect": sum(effects[key] == 1 for key in steps),
+        "keys_with_one_effect": sum(effects[key] == 1 for key in told),
         "most_effects": max(effects.values()),
-        "keys_with_one_answer": sum(len(given[key]) == 1 for key in steps),
+        "keys_with_one_answer": sum(map(accepted, told.values())),
+        "keys_refused_to_another_body": sum(map(refused_as_used, told_others.values())),
         "lost": audit.lost,
         "torn": audit.torn,
         "misnumbered": audit.misnumbered,
         "written_though_refused": audit.written_though_refused,
+        "unaccounted": audit.unaccounted,
         "holes": audit.holes,
         "leaked": audit.leaked,
-    }, Counter(f"{a.name}: {a.refusal}" for a in history if a.refusal and final(a))
+    }
+
+
+@asynccontextmanager
+async def served(ground: Ground) -> AsyncGenerator[httpx2.AsyncClient]:
+    """The whole service over HTTP without a network; every request bears its correlation id."""
+
+    async def correlate(request: httpx2.Request) -> None:
+        request.headers["x-correlation-id"] = str(CORRELATION.get())
+
+    generous = {
+        "per_principal_rate": 1e6,
+        "per_principal_burst": 10**6,
+        "concurrent_per_principal": 1000,
+        "project_in_serve": False,
+    }
+    settings = ground.deployment().settings.model_copy(update=generous)
+    async with (
+        web(settings) as application,
+        httpx2.AsyncClient(
+            transport=httpx2.ASGITransport(application),
+            base_url=settings.base_url,
+            event_hooks={"request": [correlate]},
+        ) as http,
+    ):
+        yield http
+
+
+class SurfaceClient:
+    """Calls the service on one of its surfaces, and writes down what came of it."""
+
+    def __init__(self, calling: Calling) -> None:
+        self._calling = calling
+        self.history: list[Attempt] = []
+        self.told: dict[str, Told] = defaultdict(set)
+        """The different answers that were given to each key."""
+        self.told_others: dict[str, Told] = defaultdict(set)
+        """Those that were given to another request with a key that was used."""
+
+    async def attempt(self, key: str, step: Step) -> tuple[Attempt, Answer]:
+        """Try one request once."""
+        correlation_id = uuid4()
+        CORRELATION.set(correlation_id)
+        answer = await self._calling.send(None, step.name, step.arguments, idempotency_key=key)
+        refusal = None if answer.ok else str(answer.body["code"])
+        attempt = Attempt(
+            self.named(key),
+            step.name,
+            correlation_id,
+            end_of(answer, refusal),
+            time.monotonic(),
+            answered(answer, step) if answer.ok else None,
+            refusal,
+        )
+        self.history.append(attempt)
+        return attempt, answer
+
+    def named(self, key: str) -> str:
+        """A key with its surface: the same text elsewhere is another key."""
+        return f"{key} by {self._calling}"
+
+
+def end_of(answer: Answer, refusal: str | None) -> End:
+    """How an attempt ended, as far as its client knows."""
+    if refusal is None:
+        return End.ACKNOWLEDGED
+    if refusal in {undecided.__name__ for undecided in UNDECIDED}:
+        return End.UNKNOWN
+    return End.LEAKED if answer.status == 500 else End.REFUSED
+
+
+def answered(answer: Answer, step: Step) -> Answered:
+    """The answer as the dispatcher gave it."""
+    field = CATALOGUE.named[step.name].aggregate.id_field
+    known: dict[str, Any] = {**step.arguments, **(answer.body or {})}
+    return Answered(
+        answer.status,
+        encode(answer.body),
+        UUID(known[field]),
+        answer.version,
+        parse_position(answer.position_token) if answer.position_token else None,
+        answer.replayed,
+    )
 
 
 class Nemesis:
@@ -143,42 +231,47 @@ class Nemesis:
         return lost
 
 
-async def press(
-    key: str, step: Step, client: Client, nemesis: Nemesis, at_once: asyncio.Semaphore
-) -> None:
-    """Make all attempts of one request together, each until it has an answer."""
+async def press(request: Keyed, nemesis: Nemesis, at_once: asyncio.Semaphore) -> None:
+    """Make all attempts of one request together until each is answered; then use its key again."""
+    client, key, step, other = request
 
-    async def insist() -> None:
-        while True:
-            attempt, _ = await asyncio.gather(client.attempt(key, step), nemesis.strike())
-            if final(attempt) and not nemesis.loses_the_answer():
-                return
+    async def insist(step: Step, told: Told) -> None:
+        lost = True
+        while lost:
+            sent = client.attempt(key, step)
+            (attempt, answer), _ = await asyncio.gather(sent, nemesis.strike())
+            if attempt.refusal not in WORTH_REPEATING:
+                told.add((answer.status, attempt.refusal, encode(answer.body)))
+                lost = nemesis.loses_the_answer()
 
-    async with at_once, asyncio.TaskGroup() as tasks:
-        for _ in range(ATTEMPTS):
-            tasks.create_task(insist())
+    named = client.named(key)
+    async with at_once:
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(ATTEMPTS):
+                tasks.create_task(insist(step, client.told[named]))
+        await insist(other, client.told_others[named])
 
 
-def final(attempt: Attempt) -> bool:
-    """Whether a client takes this for the answer."""
-    return attempt.end is not End.UNKNOWN and attempt.refusal not in WORTH_REPEATING
-
-
-async def requests(client: Client, keys: int) -> dict[str, Step]:
-    """Creations, changes and commands that write two streams, by turns."""
+async def requests(client: Client, keys: int) -> list[tuple[Step, Step]]:
+    """Creations, changes and commands that write two streams, each with another for its key."""
     shared = [await client.succeed("register_actor", name="Grace") for _ in range(10)]
-    steps: dict[str, Step] = {}
+    steps: list[tuple[Step, Step]] = []
     for number in range(keys):
-        key = f"key-{number}"
-        match number % 3:
+        named = {"name": f"Grace {number}"}
+        match number // 2 % 4:
             case 0:
-                login = {"issuer": "https://idp.test", "subject": key}
-                steps[key] = Step("register_actor", {"name": "Grace", "identities": [login]})
+                steps.append((Step("define_zone", named), Step("define_zone", {"name": "Ada"})))
             case 1:
-                changes = {"actor_id": shared[number % len(shared)], "phone": key}
-                steps[key] = Step("update_actor_profile", changes)
+                logins = {"identities": [{"issuer": "https://idp.test", "subject": str(number)}]}
+                step = Step("register_actor", named | logins)
+                steps.append((step, Step("register_actor", named)))
+            case 2:
+                who = {"actor_id": shared[number % len(shared)]}
+                step = Step("update_actor_profile", who | {"phone": str(number)})
+                steps.append((step, Step("update_actor_profile", who | {"phone": "none"})))
             case _:
-                steps[key] = await a_handover(client)
+                step = await a_handover(client)
+                steps.append((step, Step(step.name, {"visit_id": str(uuid4())})))
     return steps
 
 
@@ -193,15 +286,14 @@ async def a_handover(client: Client) -> Step:
     return Step("take_visit_surface_control", {"visit_id": part})
 
 
-def answers(history: list[Attempt]) -> dict[str, set[tuple[object, ...]]]:
-    """The different answers that were given to each key."""
-    given: dict[str, set[tuple[object, ...]]] = defaultdict(set)
-    for attempt in history:
-        if attempt.answered:
-            given[attempt.key].add((attempt.answered.status, attempt.answered.body))
-        elif final(attempt):
-            given[attempt.key].add((attempt.refusal,))
-    return given
+def accepted(told: Told) -> bool:
+    """Whether there was one answer, and no refusal."""
+    return [refusal for _, refusal, _ in told] == [None]
+
+
+def refused_as_used(told: Told) -> bool:
+    """Whether there was one answer: that the key was used for a different request."""
+    return [answer[:2] for answer in told] == [(422, IdempotencyConflictError.__name__)]
 
 
 def effects_by_key(log: list[Logged], history: list[Attempt]) -> Counter[str]:

@@ -13,32 +13,15 @@ import pytest
 
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
-from beamkeep.kernel import replace
 from beamkeep.runtime.store import Append, MovedError, Position
 from tests.faults.conftest import Report
+from tests.faults.mutants import ForgetfulStore
 from tests.faults.report import ROOT, asked, seed, size
 from tests.faults.simulation import Variant, simulate
 from tests.faults.simulation_audit import audit
 from tests.support.memory_postgres import GUARDED, HELD_TO_READS, XMIN_RULE
 
 pytestmark = pytest.mark.faults
-
-REMEMBER = """
-INSERT INTO bk.idempotency (principal_id, surface_id, key, fingerprint, status, result)
-VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING
-"""
-
-
-class ForgetfulStore(PostgresEventStore):
-    """Acts first, and remembers the answer in a statement of its own."""
-
-    async def append(self, append: Append) -> Position:
-        position = await super().append(replace(append, remember=None))
-        if kept := append.remember:
-            about = append.principal_id, append.surface_id, kept.key
-            answer = kept.fingerprint, kept.status, kept.result.decode()
-            await self._connections.read(REMEMBER, *about, *answer)
-        return position
 
 
 class BlindStore(PostgresEventStore):

@@ -1,17 +1,22 @@
 """Nobody sees what is another's: every read, on every surface, for every kind of principal."""
 
 import json
-from collections.abc import AsyncGenerator
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any, get_type_hints
 from uuid import uuid4
 
 import httpx2
 import msgspec
 import pytest
+from tests.support.cluster import Cluster
 from tests.support.examples import EXAMPLES
 from tests.support.examples.trust import an_actor
-from tests.support.server import Server
+from tests.support.server import Deployment, Server, deployment, serving
 from tests.system.calling import (
     Answer,
     As,
@@ -36,6 +41,11 @@ EVERY_READ = pytest.mark.parametrize("question", CATALOGUE.questions, ids=lambda
 EVERY_LIST = pytest.mark.parametrize(
     "question",
     [each for each in CATALOGUE.questions if isinstance(each.source, Many)],
+    ids=lambda each: each.name,
+)
+EVERY_TREE = pytest.mark.parametrize(
+    "question",
+    [q for q in CATALOGUE.questions if isinstance(q.source, Many) and q.source.view.tree],
     ids=lambda each: each.name,
 )
 # What never changes has one event, and its history one page.
@@ -79,6 +89,10 @@ async def http(server: Server) -> AsyncGenerator[httpx2.AsyncClient]:
 
 @pytest.fixture
 async def people(server: Server, surface: type[Calling], http: httpx2.AsyncClient) -> People:
+    return await everybody(server, surface, http)
+
+
+async def everybody(server: Server, surface: type[Calling], http: httpx2.AsyncClient) -> People:
     """P1 may do everything and see its own; the others may do nothing yet."""
     other = Mcp if surface is Rest else Rest
     admin, here = As(Rest(http), server.admin), surface(http)
@@ -93,6 +107,13 @@ def test_every_read_has_a_case():
     shown = {q.aggregate.name for q in CATALOGUE.questions if isinstance(q.source, One)}
     assert listed == shown == CATALOGUE.aggregates.keys()
     assert all(q.about or isinstance(q.source, Many) for q in CATALOGUE.questions)
+
+
+def read(name: str) -> Question:
+    """The read of this name."""
+    row = CATALOGUE.named[name]
+    assert isinstance(row, Question)
+    return row
 
 
 @BOTH_SURFACES
@@ -146,13 +167,27 @@ async def test_no_filter_finds_what_is_anothers(question: Question, people: Peop
 
 
 @BOTH_SURFACES
+@EVERY_TREE
+async def test_no_way_along_a_tree_leads_to_what_is_anothers(question: Question, people: People):
+    p1, p2 = people.on(people.p1), people.on(people.p2)
+    await permit(people.admin, people.p2, [question.name], "Own", people.here.surface_id)
+    above = await EXAMPLES[f"register_{question.aggregate.noun}"](p1)
+    below = (await p1(f"register_{question.aggregate.noun}", above))[question.aggregate.id_field]
+    token = p1.position_token
+    for along in {"below": above["parent_id"]}, {"above": below}:
+        assert len(await p1.listed(question.name, token, **along)) == 1
+        assert await p2.listed(question.name, token, **along) == []
+
+
+@BOTH_SURFACES
 @EVERY_PAGED_READ
 async def test_nobody_goes_on_where_anothers_page_ended(question: Question, people: People):
     p1, p3 = people.on(people.p1), people.on(people.p3)
     await permit(people.admin, people.p3, [question.name], "All", people.here.surface_id)
     arguments, cursor = await a_cursor_of(p1, question, people.on(people.p4))
     refused = await p3.send(question.name, {**arguments, "cursor": cursor})
-    assert (refused.status, refused.body["code"]) == (422, "MalformedRequestError")
+    assert refused.status == 422
+    assert refused.body["code"] == "MalformedRequestError"
     assert (await p1.send(question.name, {**arguments, "cursor": cursor})).status == 200
 
 
@@ -223,6 +258,61 @@ async def test_denials_are_shown_to_the_owner_of_the_conduit_they_happened_on(pe
         assert refused.body["code"] == "ConduitNotFoundError"
 
 
+# What must notice a service that has let go of its filters, by what it looks at.
+CHECKS: dict[str, Callable[[People], Awaitable[None]]] = {
+    "get": partial(test_a_read_shows_an_object_only_to_whom_a_policy_shows_it, read("get_zone")),
+    "sub-resource": partial(
+        test_a_read_shows_an_object_only_to_whom_a_policy_shows_it, read("get_zone_history")
+    ),
+    "entries": partial(
+        test_a_read_shows_an_object_only_to_whom_a_policy_shows_it, read("list_conduit_denials")
+    ),
+    "list": partial(test_a_read_shows_an_object_only_to_whom_a_policy_shows_it, read("list_zones")),
+    "filter": partial(test_no_filter_finds_what_is_anothers, read("list_surfaces")),
+    "tree": partial(test_no_way_along_a_tree_leads_to_what_is_anothers, read("list_assets")),
+    "cursor": partial(test_nobody_goes_on_where_anothers_page_ended, read("list_zones")),
+    "replayed key": (test_an_answer_is_not_given_again_to_another_principal_or_on_another_surface),
+    "another's rights": (test_what_another_may_do_is_not_told_to_one_who_may_see_only_its_own),
+    "denials": test_denials_are_shown_to_the_owner_of_the_conduit_they_happened_on,
+}
+
+
+class Leaky(Deployment):
+    """A service that shows everything to everybody who may ask at all."""
+
+    def start(self) -> subprocess.Popen[bytes]:
+        program = Path(__file__).with_name("leaky_service.py")
+        with self.log.open("ab") as lines:
+            return subprocess.Popen(
+                [sys.executable, str(program), "serve"],
+                cwd=self.folder,
+                env=self.environment(),
+                stdout=lines,
+                stderr=lines,
+            )
+
+
+@pytest.fixture(scope="module")
+def leaky(cluster: Cluster) -> Generator[Server]:
+    with deployment(cluster, True) as made:
+        same = Leaky(made.database, made.folder, made.url, made.key, made.settings)
+        with serving(same) as server:
+            yield server
+
+
+@BOTH_SURFACES
+@pytest.mark.parametrize("check", CHECKS)
+async def test_a_service_without_its_filters_is_found_out(
+    leaky: Server, surface: type[Calling], check: str
+):
+    async with httpx2.AsyncClient(base_url=leaky.url, timeout=30) as http:
+        people = await everybody(leaky, surface, http)
+        with pytest.raises(AssertionError) as found:
+            await CHECKS[check](people)
+    # It is what was shown that is wrong, and not that a call failed.
+    assert found.traceback[-1].name != As.__call__.__name__
+
+
 async def an_object_of(owner: As, question: Question) -> tuple[dict[str, Any], str]:
     """What a read is asked, about an object of this owner, and the object's id."""
     if question.about:
@@ -230,13 +320,6 @@ async def an_object_of(owner: As, question: Question) -> tuple[dict[str, Any], s
         return arguments, arguments[question.about]
     shown = EXAMPLES[f"get_{question.aggregate.noun}"]
     return {}, (await shown(owner))[question.aggregate.id_field]
-
-
-def read(name: str) -> Question:
-    """The read of this name."""
-    row = CATALOGUE.named[name]
-    assert isinstance(row, Question)
-    return row
 
 
 def with_id(question: Question, arguments: dict[str, Any], id: str) -> dict[str, Any]:

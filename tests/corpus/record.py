@@ -1,0 +1,119 @@
+"""Put streams that the corpus lacks on record: `python -m tests.corpus.record`."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+from uuid import NAMESPACE_OID, UUID, uuid5
+
+from msgspec import Raw
+
+from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.app import compose, prepare
+from beamkeep.contexts import CATALOGUE
+from beamkeep.runtime.codec import Codec, encode
+from beamkeep.runtime.store import Recorded
+from tests.corpus import FOLDER, Line, digest, file_of, read
+from tests.runtime.test_rows import STREAMS
+from tests.support.examples import EXAMPLES, enclosure, federation, let_callers_in, supply, trust
+from tests.support.service import ADMIN, INSTALLATION, ISSUER, call
+
+CODEC = Codec(CATALOGUE.aggregates.values())
+
+type Events = tuple[Recorded, ...]
+type Shape = tuple[tuple[str, int], ...]
+"""Which events, in which forms, in which order."""
+
+
+def record(folder: Path) -> list[str]:
+    """Append every stream whose events come in an order that is not on record, and name them."""
+    found, added = asyncio.run(every_stream()), list[str]()
+    for name, aggregate in CATALOGUE.aggregates.items():
+        known = read(folder, aggregate)
+        shapes = [shape(line.recorded for line in stream) for stream in known]
+        lacking = not_begun(shapes, (events for kind, events in found if kind == name))
+        for number, events in enumerate(lacking, len(known) + 1):
+            with file_of(folder, aggregate).open("ab") as file:
+                for version, event, form, payload in events:
+                    state = digest(CODEC.fold(aggregate, events[:version]))
+                    line = Line(number, version, event, form, Raw(payload), state)
+                    file.write(encode(line) + b"\n")
+            added.append(f"{name} {number}: {', '.join(each.event_type for each in events)}")
+    return added
+
+
+def not_begun(on_record: list[Shape], found: Iterable[Events]) -> list[Events]:
+    """One stream, the one that says most, for each shape that none on record begins with."""
+    chosen: list[Events] = []
+    for events in sorted(found, key=lambda each: (-len(each), -said(each))):
+        own = shape(events)
+        if all(other[: len(own)] != own for other in on_record):
+            on_record.append(own)
+            chosen.append(events)
+    return sorted(chosen, key=shape)
+
+
+def shape(events: Iterable[Recorded]) -> Shape:
+    return tuple((each.event_type, each.schema_version) for each in events)
+
+
+def said(events: Events) -> int:
+    return sum(len(each.payload) for each in events)
+
+
+async def every_stream() -> list[tuple[str, Events]]:
+    """What the examples write, and what the rows of lists are tested with."""
+    numbers, seconds = count(1), count()
+
+    def new_id() -> UUID:
+        return uuid5(NAMESPACE_OID, str(next(numbers)))
+
+    def clock() -> datetime:
+        return datetime(2030, 1, 1, tzinfo=UTC) + timedelta(seconds=next(seconds))
+
+    store = await with_examples(clock, new_id)
+    of_examples = [
+        (kind, tuple(envelope.recorded for envelope in envelopes))
+        for (kind, _), envelopes in store.streams.items()
+    ]
+    stored = [
+        [CODEC.encode(event, version, new_id()) for version, event in enumerate(events, 1)]
+        for events in STREAMS.values()
+    ]
+    of_rows = [
+        (
+            events[0].stream[0],
+            tuple(Recorded(e.version, e.event_type, e.schema_version, e.payload) for e in events),
+        )
+        for events in stored
+    ]
+    return of_examples + of_rows
+
+
+async def with_examples(clock: Callable[[], datetime], new_id: Callable[[], UUID]) -> MemoryStore:
+    """A store in which every command was carried out, with the same ids and times each time."""
+    store = MemoryStore(CODEC)
+    here = CATALOGUE, INSTALLATION, clock, new_id
+    await prepare(store, store, ADMIN, False, *here)
+    service = compose(store, store, b"k" * 32, *here)
+
+    async def do(name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
+        answer = await call(service, name, arguments, **options)
+        return json.loads(answer.body or b"null")
+
+    with ExitStack() as patched:
+        for examples in (enclosure, federation, supply, trust):
+            patched.enter_context(patch.object(examples, "uuid4", new_id))
+        await let_callers_in(do, ISSUER)
+        for name, example in EXAMPLES.items():
+            await do(name, await example(do))
+    return store
+
+
+if __name__ == "__main__":
+    print("\n".join(record(FOLDER)) or "nothing to add")

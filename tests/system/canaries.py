@@ -1,0 +1,88 @@
+"""Words that can be found again, put into every text that a call takes."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+from uuid import uuid4
+
+from beamkeep.contexts import CATALOGUE
+from beamkeep.surfaces.schema import input_schema
+
+PERSONAL, FREE = f"personal{uuid4().hex}", f"free{uuid4().hex}"
+"""In what is said of a person, and in everything else."""
+
+# Texts that cannot hold any word, and why.
+FIXED = {
+    "code": "it is short, and other calls name it",
+    "command_name": "it names a command",
+    "cursor": "it was given out",
+    "facility_code": "it names a facility",
+    "issuer": "it names an identity provider, and stays on record",
+    "min_token": "it was given out",
+    "permitted_commands": "they name commands",
+}
+# Values of any form, and the texts in their examples.
+OPEN = {"settings_patch": "serial_number", "settings_schema": "description"}
+ANY = "*"
+PLAIN = frozenset({"enum", "format", "const"})
+
+type Field = tuple[str, ...]
+"""The way to an argument: the name of the call, and those of the arguments it is in."""
+
+
+def texts(name: str) -> frozenset[Field]:
+    """Every text that a call takes and that can hold any word."""
+    return frozenset(_texts(input_schema(CATALOGUE.named[name]), (name,)))
+
+
+def _texts(schema: Mapping[str, Any], at: Field) -> Iterator[Field]:
+    name = at[-1]
+    if name in FIXED:
+        return
+    if name in OPEN:
+        yield (*at, OPEN[name])
+        return
+    if schema.get("type") == "string" and PLAIN.isdisjoint(schema):
+        yield at
+    for shape in (*schema.get("anyOf", ()), *filter(None, [schema.get("items")])):
+        yield from _texts(shape, at)
+    for member, shape in schema.get("properties", {}).items():
+        yield from _texts(shape, (*at, member))
+    if isinstance(others := schema.get("additionalProperties"), dict):
+        yield from _texts(cast("dict[str, Any]", others), (*at, ANY))
+
+
+class Canaries:
+    """Marks the arguments of calls, and remembers which texts were marked."""
+
+    def __init__(self) -> None:
+        self.marked: set[Field] = set()
+
+    def into(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The same arguments, with a word in every text."""
+        word = PERSONAL if CATALOGUE.named[name].aggregate.name == "Actor" else FREE
+        return self._into(dict(arguments), (name,), word, texts(name))
+
+    def _into(self, value: Any, at: Field, word: str, known: frozenset[Field]) -> Any:
+        if isinstance(value, dict):
+            members = cast("dict[str, Any]", value).items()
+            return {n: self._into(each, _below(at, n, known), word, known) for n, each in members}
+        if isinstance(value, list):
+            return [self._into(each, at, word, known) for each in cast("list[Any]", value)]
+        if not isinstance(value, str) or at not in known:
+            return value
+        self.marked.add(at)
+        match at[-1]:
+            case "email":
+                return f"{word}@lab.test"
+            case "external_id_namespace":
+                return f"{value}-{word}"
+            case _:
+                return f"{value} {word}"
+
+
+def _below(at: Field, name: str, known: frozenset[Field]) -> Field:
+    """The way to a member, however deep in a value of any form."""
+    if at[-1] in OPEN:
+        return (*at, name) if name == OPEN[at[-1]] else at
+    here = (*at, name)
+    return here if any(field[: len(here)] == here for field in known) else (*at, ANY)

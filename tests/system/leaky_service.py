@@ -1,0 +1,48 @@
+"""`beamkeep` without the filters that keep one principal's objects from another."""
+
+from typing import Any
+from unittest.mock import patch
+from uuid import UUID
+
+from beamkeep.__main__ import main
+from beamkeep.adapters.postgres import event_store
+from beamkeep.adapters.postgres.projections import PostgresLists
+from beamkeep.runtime.admission import Admitted
+from beamkeep.runtime.cursors import Cursors
+
+ANYBODY = UUID(int=0)
+OWN_KEYS = "i.principal_id = (SELECT w.principal_id FROM who w)"
+
+listing, write, read = PostgresLists.listing, Cursors.write, Cursors.read
+
+
+def sees(admitted: Any, *_: Any) -> bool:
+    """Everything."""
+    return True
+
+
+async def list_all(lists: Any, view: Any, facets: Any, along: Any, _: Any, *page: Any) -> Any:
+    """The rows of every owner."""
+    return await listing(lists, view, facets, along, None, *page)
+
+
+def write_for_anybody(cursors: Any, place: str, _: UUID, *question: Any) -> str:
+    """A cursor that anybody may use."""
+    return write(cursors, place, ANYBODY, *question)
+
+
+def read_by_anybody(cursors: Any, cursor: str, _: UUID, *question: Any) -> str:
+    """The place of a cursor, whoever has it."""
+    return read(cursors, cursor, ANYBODY, *question)
+
+
+if __name__ == "__main__":
+    assert OWN_KEYS in event_store.OPEN
+    with (
+        patch.object(event_store, "OPEN", event_store.OPEN.replace(OWN_KEYS, "true")),
+        patch.object(Admitted, "sees", sees),
+        patch.object(PostgresLists, "listing", list_all),
+        patch.object(Cursors, "write", write_for_anybody),
+        patch.object(Cursors, "read", read_by_anybody),
+    ):
+        main()
