@@ -5,7 +5,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,7 +17,9 @@ from . import append, catch_up, counts, fold, growth, listing, over_http
 from .measure import Plan
 from .rig import SERVER, Rig
 
-PATHS: dict[str, Callable[[Rig], Awaitable[dict[str, Any]]]] = {
+type Measure = Callable[[Rig], Awaitable[dict[str, Any]]]
+
+PATHS: dict[str, Measure] = {
     "counts": counts.measure,
     "append": append.measure,
     "fold": fold.measure,
@@ -40,10 +43,14 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a few slices of each, for CI")
     parser.add_argument("--only", type=_names, default=list(PATHS), help="paths, with commas")
     parser.add_argument(
+        "--events", type=_sizes, default=growth.EVENTS, help="sizes of the log in a full `growth`"
+    )
+    parser.add_argument(
         "--gate", action="store_true", help="fail where a whole interval is below its gate"
     )
     options = parser.parse_args()
-    report = uvloop.run(_run(options.only, not options.quick))
+    paths = PATHS | {"growth": partial(growth.measure, events=options.events)}
+    report = uvloop.run(_run({name: paths[name] for name in options.only}, not options.quick))
     REPORT.parent.mkdir(exist_ok=True)
     REPORT.write_text(json.dumps(report, indent=2) + "\n")
     print(f"\nwritten to {REPORT}")
@@ -61,7 +68,11 @@ def _names(text: str) -> list[str]:
     return names
 
 
-async def _run(names: Sequence[str], full: bool) -> dict[str, Any]:
+def _sizes(text: str) -> list[int]:
+    return sorted(map(int, text.split(",")))
+
+
+async def _run(wanted: Mapping[str, Measure], full: bool) -> dict[str, Any]:
     plan = FULL if full else QUICK
     with Cluster.start(None, **SERVER) as cluster:
         rig = await Rig.on(cluster, plan, full)
@@ -76,9 +87,9 @@ async def _run(names: Sequence[str], full: bool) -> dict[str, Any]:
         print("\n".join(f"{name}: {value}" for name, value in about.items()))
         print(f"\n{COLUMNS}")
         paths: dict[str, Any] = {}
-        for name in names:
+        for name, measure in wanted.items():
             since, load = time.monotonic(), _conditions()
-            found = paths[name] = await PATHS[name](rig)
+            found = paths[name] = await measure(rig)
             found["conditions"] = {"before": load, "after": _conditions()}
             print("\n".join(_rows(name, found)), flush=True)
             print(f"  took {time.monotonic() - since:.0f} s, load {os.getloadavg()[0]:.2f}")
@@ -114,6 +125,8 @@ def _rows(name: str, found: dict[str, Any]) -> Iterator[str]:
     for key, part in _parts(found):
         if "ratio" in part and key not in {"cpu_ratio", "wall"}:
             yield _row(f"  {name} {key}", part)
+            for size, each in part.get("sizes", {}).items():
+                yield _row(f"    {int(size):,} {key}", each)
         elif "statements" in part:
             yield f"  {key:<22} {part}"
     if "log_bytes_ratio" in found:

@@ -1,10 +1,14 @@
 """What one command costs in a small deployment and in a large one."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from .append import Fresh, ours_step
 from .loading import load_visits, visit_ids
-from .measure import Plan, Steps, spread
+from .measure import Plan, Quad, Steps, spread
+from .picture import Line, Panel, picture
 from .rig import Database, Rig, principal
 
 MOST = 1.3
@@ -15,7 +19,17 @@ METHOD = (
     " among 10,000 policies of other principals and 100 of the caller against 10: the ratio of"
     " processor time, client and server together; `wall` is that of the time it takes."
 )
+FULL_METHOD = (
+    "One command as in `append`, at 1 connection, on visits spread over logs of {} events, and"
+    " among {} policies of which the caller has one in a hundred: processor time, client and server"
+    " together, by turns with the smallest, as a part of the smallest's. The first of each is the"
+    " smallest against another like it, which is what noise makes of it."
+)
 FRESH, SMALL_STREAMS = 2_000, 10
+EVENTS, POLICY_COUNTS = (10_000, 1_000_000, 10_000_000), (10, 1_000, 10_000)
+FULL_PLAN, FULL_FRESH = Plan(20, 2, 0.25), 3_000
+PIECES, STREAM_EVENTS, SEEDED_POLICIES = 20, 20, 4
+PICTURE = Path("build/growth.svg")
 # Policies on the caller's own surface that permit other commands, and those of other principals.
 POLICIES = """
 INSERT INTO bk.policy_grant
@@ -26,17 +40,19 @@ SELECT gen_random_uuid(), CASE WHEN n <= $2 THEN $1 ELSE gen_random_uuid() END, 
 """
 
 
-async def measure(rig: Rig) -> dict[str, Any]:
-    """Compare commands in two logs and among two numbers of policies."""
-    events = 1_000_000 if rig.full else 100_000
-    log = await _compare(rig, streams=events // 20, own=1, policies=6)
+async def measure(rig: Rig, events: Sequence[int] = EVENTS) -> dict[str, Any]:
+    """Compare commands in logs and among policies of several sizes; if quick, of two."""
+    if rig.full:
+        return await _measure_sizes(rig, events)
+    quick_events = 100_000
+    log = await _compare(rig, streams=quick_events // 20, own=1, policies=6)
     policies = await _compare(rig, streams=SMALL_STREAMS, own=100, policies=10_000)
     return {
         "log": log,
         "policies": policies,
         "gate": MOST,
         "reached": log["reached"] and policies["reached"],
-        "method": METHOD.format(f"{events:,}"),
+        "method": METHOD.format(f"{quick_events:,}"),
     }
 
 
@@ -58,6 +74,90 @@ async def _compare(rig: Rig, streams: int, own: int, policies: int) -> dict[str,
             for each in (small, large)
         ]
         quads = await rig.meter.compare(sides[0], sides[1], PLAN)
+    return _judged(quads)
+
+
+def _judged(quads: Sequence[Quad]) -> dict[str, Any]:
     cost = spread([quad.ours.cpu / quad.bare.cpu for quad in quads])
     wall = spread([quad.bare.rate / quad.ours.rate for quad in quads])
     return {**cost, "wall": wall, "gate": MOST, "reached": cost["ratio"] < MOST}
+
+
+async def _measure_sizes(rig: Rig, events: Sequence[int]) -> dict[str, Any]:
+    """Every size against the smallest of its kind, the other kind held at its smallest."""
+    fewest = POLICY_COUNTS[0]
+    by_events = [await _against_smallest(rig, events[0], fewest, n, fewest) for n in events]
+    by_policies = [
+        await _against_smallest(rig, events[0], fewest, events[0], n) for n in POLICY_COUNTS
+    ]
+    found = {
+        "log": by_events[-1] | {"sizes": dict(zip(map(str, events), by_events, strict=True))},
+        "policies": by_policies[-1]
+        | {"sizes": dict(zip(map(str, POLICY_COUNTS), by_policies, strict=True))},
+        "gate": MOST,
+        "reached": by_events[-1]["reached"] and by_policies[-1]["reached"],
+        "method": FULL_METHOD.format(_listed(events), _listed(POLICY_COUNTS)),
+    }
+    PICTURE.parent.mkdir(exist_ok=True)
+    PICTURE.write_text(drawn(found))
+    return found
+
+
+async def _against_smallest(
+    rig: Rig, few_events: int, few_policies: int, events: int, policies: int
+) -> dict[str, Any]:
+    async with rig.database("growth_small") as small, rig.database("growth_large") as large:
+        sides = [
+            await _spread_out(small, few_events, few_policies),
+            await _spread_out(large, events, policies),
+        ]
+        bytes = await large.owner.fetchval("SELECT pg_database_size(current_database())")
+        quads = await rig.meter.compare(sides[0], sides[1], FULL_PLAN)
+    micros = [1e6 * quad.ours.cpu for quad in quads]
+    return _judged(quads) | {
+        "cpu_us": round(sorted(micros)[len(micros) // 2]),
+        "database_bytes": bytes,
+    }
+
+
+async def _spread_out(database: Database, events: int, policies: int) -> Steps:
+    """Fill with so many events, and the visits to be changed at even distances among them."""
+    me = await principal(database)
+    streams = max(0, events - FULL_FRESH) // STREAM_EVENTS // PIECES
+    fresh: list[UUID] = []
+    first = 0
+    for _ in range(PIECES):
+        await load_visits(database.owner, me, first, FULL_FRESH // PIECES, 1)
+        fresh += await visit_ids(database.owner, first, FULL_FRESH // PIECES)
+        first += FULL_FRESH // PIECES
+        await load_visits(database.owner, me, first, streams, STREAM_EVENTS)
+        first += streams
+    own, more = max(1, policies // 100), max(0, policies - SEEDED_POLICIES)
+    await database.owner.execute(POLICIES, me, own, more)
+    await database.settle()
+    return Steps([ours_step(database.seam(1), Fresh(fresh))])
+
+
+def drawn(found: dict[str, Any]) -> str:
+    """Both comparisons side by side."""
+
+    def panel(part: str, title: str, x_label: str) -> Panel:
+        sizes: dict[str, dict[str, Any]] = found[part]["sizes"]
+        points = [(float(size), each["ratio"]) for size, each in sizes.items()]
+        line = Line("", points, [tuple(each["interval"]) for each in sizes.values()])
+        lowest = min(0.8, *(low for low, _ in line.intervals))
+        return Panel(title, [line], x_label, log_x=True, limit=MOST, bottom=lowest)
+
+    return picture(
+        "Processor time of one command, as a part of that in the smallest deployment",
+        [
+            panel("log", "by the events in the log", "events"),
+            panel("policies", "by the policies", "policies"),
+        ],
+        "Points are medians, bars their intervals of 95 %; dashed: what is allowed.",
+        columns=2,
+    )
+
+
+def _listed(sizes: Sequence[int]) -> str:
+    return ", ".join(f"{size:,}" for size in sizes)
