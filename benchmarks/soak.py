@@ -50,6 +50,13 @@ MOST_GROWTH, TELLING_GROWTH, TELLING_LAG = 0.20, 0.05, 0.25
 MEGABYTE = 2**20
 
 
+# Whether some worker holds the log.
+HELD = """
+SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted
+   AND (classid::bigint << 32 | objid::bigint) = hashtextextended('shard', -1)
+"""
+
+
 class Restart(NamedTuple):
     """When a part was told to stop, when it had, and when it was there again."""
 
@@ -147,6 +154,14 @@ class Ground:
                     raise RuntimeError(f"no service:\n{self.serve.log.read_text()[-2000:]}")
                 await asyncio.sleep(0.05)
 
+    async def following(self) -> None:
+        """Wait until a worker has the log: one that starts while the database is away gives up."""
+        deadline = time.monotonic() + STARTING
+        while not self.made.database.ask(HELD):
+            if self.work.ended() or time.monotonic() > deadline:
+                raise RuntimeError(f"no worker:\n{self.work.log.read_text()[-2000:]}")
+            await asyncio.sleep(0.1)
+
     async def restart(self, what: str) -> None:
         """Restart one part, and note how long it was away."""
         began, self.busy = time.monotonic(), True
@@ -159,7 +174,7 @@ class Ground:
             await process.stop()
             stopped = time.monotonic()
             process.start()
-            await self.ready()
+            await (self.ready() if what == "serve" else self.following())
         self.busy = False
         self.restarts.append(Restart(what, began, stopped, time.monotonic()))
 
