@@ -46,4 +46,7 @@ def test_every_outcome_of_an_operation_has_a_test(
 
 def test_every_context_is_listed():
     found = {module.name for module in pkgutil.iter_modules(contexts.__path__)}
-    assert found == {"access", "trust", "federation", "enclosure", "equipment", "supply"}
+    assert found == {
+        *("access", "trust", "federation", "enclosure", "equipment", "supply", "subject"),
+        *("decision", "recipe", "run", "calibration", "campaign", "safety", "caution", "starting"),
+    }

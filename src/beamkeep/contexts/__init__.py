@@ -2,7 +2,23 @@
 
 from beamkeep.kernel import Catalogue
 
-from . import access, enclosure, equipment, federation, supply, trust
+from . import (
+    access,
+    calibration,
+    campaign,
+    caution,
+    decision,
+    enclosure,
+    equipment,
+    federation,
+    recipe,
+    run,
+    safety,
+    starting,
+    subject,
+    supply,
+    trust,
+)
 
 OPERATIONS = (
     *access.OPERATIONS,
@@ -11,6 +27,15 @@ OPERATIONS = (
     *enclosure.OPERATIONS,
     *equipment.OPERATIONS,
     *supply.OPERATIONS,
+    *subject.OPERATIONS,
+    *decision.OPERATIONS,
+    *recipe.OPERATIONS,
+    *run.OPERATIONS,
+    *calibration.OPERATIONS,
+    *campaign.OPERATIONS,
+    *safety.OPERATIONS,
+    *caution.OPERATIONS,
+    *starting.OPERATIONS,
 )
 QUESTIONS = (
     *access.QUESTIONS,
@@ -19,5 +44,14 @@ QUESTIONS = (
     *enclosure.QUESTIONS,
     *equipment.QUESTIONS,
     *supply.QUESTIONS,
+    *subject.QUESTIONS,
+    *decision.QUESTIONS,
+    *recipe.QUESTIONS,
+    *run.QUESTIONS,
+    *calibration.QUESTIONS,
+    *campaign.QUESTIONS,
+    *safety.QUESTIONS,
+    *caution.QUESTIONS,
+    *starting.QUESTIONS,
 )
 CATALOGUE = Catalogue(OPERATIONS, QUESTIONS)
