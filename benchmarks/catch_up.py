@@ -8,7 +8,7 @@ import asyncpg
 from beamkeep.adapters.postgres.projections import PostgresProjections, shards
 from beamkeep.contexts import CATALOGUE
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.projector import Projector
+from beamkeep.workers.projector import Projector
 
 from .loading import load_visits
 from .measure import Plan, against_itself, gated, throughput

@@ -11,7 +11,7 @@ from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import Cannot
 from beamkeep.runtime.admission import Request
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.projector import PAGE, Projector
+from beamkeep.workers.projector import PAGE, Projector
 
 from .append import Fresh, bare_steps, ours_step
 from .loading import load_visits, visit_ids

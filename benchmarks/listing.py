@@ -1,6 +1,7 @@
 """One page of a list against the very statement it is read by."""
 
 import random
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -19,6 +20,7 @@ from .loading import load_visits, visit_ids
 from .measure import Plan, Quad, Step, Steps, against_itself, gated, throughput
 from .rig import CURSOR_KEY, WAITS, Database, Rig, caller, principal, question, seam_on
 
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
 GATE = 0.50
 METHOD = (
     "PostgresLists.listing and the assembly of a page of 50 out of {} rows, from a random place,"
@@ -95,7 +97,7 @@ async def _statements(database: Database, pages: list[Asked]) -> list[tuple[str,
     view, heard = _view(), Heard(database.url())
     lists, sent = PostgresLists(heard), list[tuple[str, tuple[Any, ...]]]()
     for page in pages:
-        await lists.listing(view, *view.sought(page.query), None, page.after, LIMIT + 1)
+        await lists.listing(view, view.sought(page.query, NOW), None, page.after, LIMIT + 1)
         sent.append(heard.last)
     await heard.close()
     return sent
@@ -141,7 +143,7 @@ async def _ours(database: Database, pages: list[Asked], planning: dict[str, str]
 
     async def step() -> None:
         query, after = draw.choice(pages)
-        found = await lists.listing(view, *view.sought(query), None, after, LIMIT + 1)
+        found = await lists.listing(view, view.sought(query, NOW), None, after, LIMIT + 1)
         kept, more = found[:LIMIT], len(found) > LIMIT
         last = cursors.write(str(kept[-1][0]), me, NAME, {}) if more else None
         rows = b",".join([row for _, row in kept])

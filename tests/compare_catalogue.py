@@ -48,9 +48,9 @@ def described(document: Mapping[str, Any]) -> list[Row]:
 
 
 def _success(method: str, operation: Mapping[str, Any]) -> str:
-    """The status of success; a command's 200 is that of its dry run."""
+    """The status of success; a command's 200 is that of its dry run where it has another."""
     found = [status for status in operation["responses"] if status.startswith("2")]
-    if method == "post":
+    if method == "post" and len(found) > 1:
         found.remove("200")
     return " ".join(found)
 

@@ -43,7 +43,6 @@ from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.cursors import Cursors
 from beamkeep.runtime.dispatch import Dispatcher
 from beamkeep.runtime.places import Places
-from beamkeep.runtime.projector import Projector
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import EventStore, ReadModel
 from beamkeep.seeding import ANY_INSTALLATION, now, prepare
@@ -54,6 +53,7 @@ from beamkeep.surfaces.mcp import http_app
 from beamkeep.surfaces.rest import application
 from beamkeep.telemetry import Telemetry
 from beamkeep.workers.observing import Observer
+from beamkeep.workers.projector import Projector
 from beamkeep.workers.reporting import Monitor
 from beamkeep.workers.signals import SignalSource
 from beamkeep.workers.staleness import StalenessWatch
@@ -76,7 +76,7 @@ def compose(
 ) -> Service:
     """Put the parts together on whatever keeps the events."""
     codec = Codec(catalogue.aggregates.values())
-    sessions = partial(Session, store, lists, codec, catalogue, installation)
+    sessions = partial(Session, store, lists, codec, catalogue, installation, clock)
     places = Places(store, codec, surfaces, seeded.SURFACES, seeded.INTERNAL)
     admission = Admission(store, places, clock, new_id)
     return Service(
@@ -251,7 +251,12 @@ class MissingExtraError(Exception):
 def installation(settings: Settings) -> Installation:
     """What rules and reads may know of the deployment."""
     page = settings.asset_landing_page_template or "{base_url}/assets/{asset_id}"
-    return Installation(settings.self_facility_code, page.replace("{base_url}", settings.base_url))
+    return Installation(
+        settings.self_facility_code,
+        page.replace("{base_url}", settings.base_url),
+        settings.require_run_clearance,
+        settings.store_inference_messages,
+    )
 
 
 def first_administrator(settings: Settings) -> Administrator | None:

@@ -15,6 +15,7 @@ from beamkeep.kernel import (
     CLAIMS,
     ActorKind,
     Advice,
+    Beside,
     Call,
     Catalogue,
     Claim,
@@ -22,6 +23,7 @@ from beamkeep.kernel import (
     Installation,
     Outcome,
     Record,
+    Reply,
     claim_key,
 )
 from beamkeep.runtime.codec import Codec
@@ -62,7 +64,7 @@ async def sow(
             Append(
                 events=[codec.encode(event, 1, new_id()) for event in events],
                 read={},
-                beside=[p for p in seed.outcome if not isinstance(p, Event | Advice)] + remember,
+                beside=[*_beside(seed.outcome), *remember],
                 remember=None,
                 command_name=COMMAND_NAME,
                 principal_id=principal_id,
@@ -79,6 +81,10 @@ async def sow(
 def now() -> datetime:
     """The time, as the clock seam tells it."""
     return datetime.now(UTC)
+
+
+def _beside(outcome: Outcome) -> list[Beside]:
+    return [part for part in outcome if not isinstance(part, Event | Advice | Reply)]
 
 
 async def prepare(
@@ -101,7 +107,7 @@ async def prepare(
         seeds = [Seed(key, outcome) for key, outcome in bootstrap.foundations(call)]
         if open_for_development:
             seeds += [Seed(key, outcome) for key, outcome in bootstrap.developer(call)]
-        session = Session(store, lists, codec, catalogue, installation)
+        session = Session(store, lists, codec, catalogue, installation, clock)
         seeds += [Seed(None, outcome) for outcome in await own_site(call(None), session)]
         sown = await sow(seeds, store, codec, SYSTEM, new_id)
         if first_administrator:

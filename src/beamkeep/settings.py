@@ -86,6 +86,11 @@ class Settings(BaseSettings):
     observer_silence_seconds: Annotated[float, Gt(5)] = 15.0
     """How long the control system may be silent before its signals count as lost."""
 
+    require_run_clearance: bool = False
+    """Whether a run starts only under a clearance that is in force."""
+    store_inference_messages: bool = False
+    """Whether prompts and answers of language models are kept; they may name people."""
+
     body_bytes: Annotated[int, Ge(1024)] = 1024 * 1024
     """The largest request body."""
     deadline_seconds: Annotated[float, Ge(1)] = 30.0

@@ -31,7 +31,6 @@ from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.asking import Found
 from beamkeep.runtime.codec import BrokenStreamError, Codec
 from beamkeep.runtime.dispatch import Answered, ConcurrencyError
-from beamkeep.runtime.projector import Projector
 from beamkeep.runtime.store import (
     IdempotencyInFlightError,
     OutcomeUnknownError,
@@ -39,6 +38,7 @@ from beamkeep.runtime.store import (
     Stream,
 )
 from beamkeep.seeding import prepare
+from beamkeep.workers.projector import Projector
 from tests.faults.report import dice
 from tests.faults.seeded_loop import run_seeded
 from tests.support.memory_postgres import MemoryPostgres, Weather

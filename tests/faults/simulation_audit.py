@@ -171,7 +171,10 @@ async def _decided_again(
     assert isinstance(operation, Operation)
     of, snapshot = operation.aggregate, _Snapshot(database, first.by.snapshot)
     store = cast("EventStore", snapshot)
-    session = Session(store, cast("ReadModel", None), CODEC, CATALOGUE, ANY_INSTALLATION)
+    then = first.occurred_at
+    session = Session(
+        store, cast("ReadModel", None), CODEC, CATALOGUE, ANY_INSTALLATION, lambda: then
+    )
     command = parse(operation.command, attempt.call.arguments)
     given: list[Any] = [command]
     if not operation.genesis:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from beamkeep.__main__ import main
 from beamkeep.adapters.postgres.projections import PostgresProjections
-from beamkeep.runtime.projector import Change, Follower
 from beamkeep.runtime.store import Position
+from beamkeep.workers.projector import Change, Follower
 
 applied = PostgresProjections.apply
 

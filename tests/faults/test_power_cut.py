@@ -18,7 +18,7 @@ from beamkeep.adapters.postgres.fence import faults
 from beamkeep.adapters.postgres.migrate import migrate
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import replace
-from beamkeep.runtime.projector import Projector
+from beamkeep.workers.projector import Projector
 from tests.faults.auditor import audit_history, differing_grants, differing_rows, read_log
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, connected

@@ -28,8 +28,8 @@ from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DELETED_USER, DEVELOPER
 from beamkeep.contexts.trust.zone import ZoneDefined
 from beamkeep.kernel import replace
-from beamkeep.runtime.projector import Projector
 from beamkeep.runtime.store import Position
+from beamkeep.workers.projector import Projector
 from tests.faults.auditor import (
     Logged,
     TailFigures,

@@ -11,8 +11,8 @@ import pytest
 
 from beamkeep.app import Deployment
 from beamkeep.contexts import CATALOGUE
-from beamkeep.runtime.projector import Projector
 from beamkeep.runtime.store import Position
+from beamkeep.workers.projector import Projector
 from tests.faults.auditor import audit_history, differing_rows, read_log, stored_rows
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, connected, fresh_ground

@@ -10,7 +10,7 @@ import asyncpg
 import psycopg
 import pytest
 from psycopg import sql
-from tests.support.appends import ANSWER, HTTP, ME, append, at, registered, updated
+from tests.support.appends import ANSWER, HTTP, ME, NOW, append, at, registered, updated
 from tests.support.cluster import Cluster
 from tests.support.postgres import ARRANGED, Database, fresh_database
 from uuid_utils.compat import uuid7
@@ -34,8 +34,8 @@ from beamkeep.contexts.equipment.place import PLACES
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import POLICY_GRANTS
 from beamkeep.contexts.trust.surface import SURFACE_CONTROL
-from beamkeep.kernel import CLAIMS, DENIALS, ActorKind, Claim, Standing, View
-from beamkeep.runtime.store import BEGINNING, Opening, Position
+from beamkeep.kernel import CLAIMS, DENIALS, ActorKind, Claim, Sought, Standing, View
+from beamkeep.runtime.store import BEGINNING, Entered, Opening, Position
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
@@ -96,7 +96,9 @@ async def opened_and_read(store: PostgresEventStore) -> None:
     await store.rows(FRESHNESS, {"enclosure_id": {id}})
     await store.rows(PLACES, {"parent_id": id})
     await store.above(PLACES, [id])
-    await store.entries(DENIALS, {"conduit_id": id}, id, 10)
+    for after in (), (id,):
+        newest = Entered({"conduit_id": id}, (), ("denial_id",), True, after)
+        await store.entries(DENIALS, newest, 10)
     await store.forget_answers(24)
     await store.cursor_key()
 
@@ -147,18 +149,24 @@ async def written_without_events(store: PostgresEventStore) -> None:
 async def listed(lists: PostgresLists) -> None:
     id = uuid7()
     for view in CATALOGUE.views:
-        for facets in [(), ("a=b",)] if view.filters else [()]:
+        for sought in every_way(view):
             for owner_id in (None, id):
                 for after in (None, id):
-                    for along in every_way(view):
-                        await lists.listing(view, facets, along, owner_id, after, 50)
+                    await lists.listing(view, sought, owner_id, after, 50)
     await lists.follows(CATALOGUE.views[0], Position(1, 1))
 
 
-def every_way(view: View[Any]) -> list[dict[str, UUID]]:
-    """No way along the tree, and for a tree each way and both."""
+def every_way(view: View[Any]) -> list[Sought]:
+    """Every kind of filter the list has, alone and with one more; for a tree each way and both."""
     ways = [(), ("below",), ("above",), ("below", "above")] if view.tree else [()]
-    return [dict.fromkeys(each, uuid7()) for each in ways]
+    kinds: list[dict[str, Any]] = [{"along": dict.fromkeys(each, uuid7())} for each in ways]
+    if view.filters:
+        kinds += [{"every": ("a=b",)}, {"groups": (("a=b", "a=c"), ("d=e",))}]
+        kinds += [{"every": ("a=b",), **each} for each in kinds[: len(ways)]]
+    kinds += [{"none": ("a=b",)}] if view.excluded else []
+    kinds += [{"compared": ((*how, NOW),)} for how in view.compared.values()]
+    kinds += [{"period": (view.period, holds)} for holds in (True, False) if view.period]
+    return [Sought(NOW, **kind) for kind in kinds]
 
 
 async def tailed(projections: PostgresProjections) -> None:

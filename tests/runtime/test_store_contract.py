@@ -46,6 +46,7 @@ from beamkeep.kernel import (
     Lock,
     ObjectScope,
     Record,
+    Sought,
     Standing,
     Table,
     View,
@@ -54,6 +55,7 @@ from beamkeep.kernel import (
 from beamkeep.runtime.store import (
     BEGINNING,
     AlreadyAnsweredError,
+    Entered,
     EventStore,
     KeyTakenError,
     MovedError,
@@ -536,17 +538,17 @@ async def test_denials_are_read_newest_first(store: EventStore):
     await store.deny(denial(5, name="get_zone"))
 
     async def found(before: int | None, limit: int, **where: object) -> list[int]:
-        last = None if before is None else UUID(int=before)
-        rows = await store.entries(DENIALS, {"conduit_id": ENTRY} | where, last, limit)
+        last = () if before is None else (UUID(int=before),)
+        newest = Entered({"conduit_id": ENTRY} | where, (), ("denial_id",), True, last)
+        rows = await store.entries(DENIALS, newest, limit)
         return [row.denial_id.int for row in rows]
 
     assert await found(None, 2) == [5, 3]
     assert await found(3, 9) == [2, 1]
     assert await found(1, 9) == []
     assert await found(None, 9, command_name="define_zone") == [3, 2, 1]
-    assert await store.entries(DENIALS, {"conduit_id": seeded.INTERNAL}, None, 9) == (
-        denial(4, seeded.INTERNAL),
-    )
+    internal = Entered({"conduit_id": seeded.INTERNAL}, (), ("denial_id",), True, ())
+    assert await store.entries(DENIALS, internal, 9) == (denial(4, seeded.INTERNAL),)
 
 
 async def test_one_task_at_a_time_is_alone_with_a_piece_of_work(store: EventStore):
@@ -672,7 +674,7 @@ async def listed(
     limit: int = 100,
 ) -> list[UUID]:
     await kept.catch_up()
-    rows = await kept.lists.listing(VIEWS[name], facets, {}, owner_id, after, limit)
+    rows = await kept.lists.listing(VIEWS[name], Sought(NOW, facets), owner_id, after, limit)
     return [id for id, _ in rows]
 
 
@@ -680,7 +682,7 @@ async def test_a_list_shows_each_aggregate_as_it_is_by_age(kept: Kept):
     ids = [await an_actor(kept.store) for _ in range(3)]
     await kept.store.append(append(at(2, ActorDeactivated(NOW, ids[1]))))
     assert await listed(kept) == ids
-    rows = await kept.lists.listing(VIEWS["actor"], [], {}, None, None, 10)
+    rows = await kept.lists.listing(VIEWS["actor"], Sought(NOW), None, None, 10)
     assert json.loads(rows[1][1]) == {
         "actor_id": str(ids[1]),
         "kind": "human",

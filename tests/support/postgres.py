@@ -24,7 +24,7 @@ from beamkeep.app import IDLE, compose
 from beamkeep.contexts import CATALOGUE
 from beamkeep.runtime import Service
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.projector import Projector
+from beamkeep.workers.projector import Projector
 from tests.support.cluster import Cluster
 from tests.support.service import INSTALLATION, prepared_service
 

@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any, Self
 from uuid import UUID
 
+import msgspec
 import pytest
 from pydantic import ValidationError
 
@@ -28,6 +29,8 @@ from beamkeep.kernel import (
     Record,
     Refusal,
     Replace,
+    Reply,
+    Rows,
     SurfaceKind,
     Table,
 )
@@ -50,6 +53,7 @@ class Past:
 
     def __init__(self, parts: Iterable[Event | Beside]) -> None:
         self.operation_names, self.installation = CATALOGUE.named.keys(), INSTALLATION
+        self.now = NOW
         self._streams: dict[tuple[str, UUID], list[Event]] = defaultdict(list)
         self._tables: dict[str, dict[tuple[object, ...], Any]] = defaultdict(dict)
         for part in parts:
@@ -63,6 +67,9 @@ class Past:
                     self._tables[table.name][key] = row
                 case Delete(table, key):
                     self._tables[table.name].pop(key)
+                case Rows(table, rows):
+                    for row in rows:
+                        self._tables[table.name][getattr(row, table.key[0]),] = row
                 case Lock():
                     pass
 
@@ -85,11 +92,15 @@ class Past:
 
     async def matching(self, query: Listing) -> tuple[UUID, ...]:
         view = next(view for view in CATALOGUE.views if view.listing is type(query))
-        wanted, name = set(view.sought(query)[0]), view.aggregate.name
+        wanted, name = await view.seek(query, self), view.aggregate.name
         states = [
             await self.one(view.aggregate, id) for n, id in sorted(self._streams) if n == name
         ]
-        return tuple(state.id for state in states if wanted <= set(view.facets_of(state)))
+        return tuple(
+            state.id
+            for state in states
+            if wanted.fits(view.facets_of(state), msgspec.to_builtins(state))
+        )
 
     async def rows[R](self, of: Table[R], **where: object) -> tuple[R, ...]:
         return tuple(
@@ -124,7 +135,7 @@ class Scenario:
         self._command, self._given, self._call = command, given, call
         return self
 
-    def then(self, *expected: Event | Beside | Advice) -> None:
+    def then(self, *expected: Event | Beside | Advice | Reply) -> None:
         """These events, rows and warnings, in this order."""
         assert self._decide() == list(expected)
         REACHED.add((self._operation.name, "then"))
@@ -143,7 +154,7 @@ class Scenario:
         REACHED.add((operation.name, refusal.__name__))
         return refused.value
 
-    def _decide(self) -> list[Event | Beside | Advice]:
+    def _decide(self) -> list[Event | Beside | Advice | Reply]:
         operation, past = self._operation, self._past
         arguments: list[Any] = [self._command]
         if not operation.genesis:

@@ -1,15 +1,18 @@
 """The event store and its lists in memory: the twin for fast tests."""
 
 import asyncio
+import operator
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+import msgspec
 from msgspec import Raw
 
 from beamkeep.kernel import (
+    COMPARISONS,
     DENIALS,
     EVERY_COMMAND,
     Beside,
@@ -19,6 +22,8 @@ from beamkeep.kernel import (
     Insert,
     Lock,
     Replace,
+    Rows,
+    Sought,
     Standing,
     Table,
     View,
@@ -30,6 +35,7 @@ from beamkeep.runtime.store import (
     BEGINNING,
     AlreadyAnsweredError,
     Append,
+    Entered,
     Envelope,
     KeyTakenError,
     MovedError,
@@ -38,12 +44,13 @@ from beamkeep.runtime.store import (
     Position,
     Recorded,
     Remembered,
+    RowsStoredError,
     Stream,
 )
 
 from .turns import Turns
 
-type Rows = dict[tuple[object, ...], Any]
+type Kept = dict[tuple[object, ...], Any]
 
 
 class MemoryStore:
@@ -52,7 +59,7 @@ class MemoryStore:
     def __init__(self, codec: Codec) -> None:
         self._codec = codec
         self.streams: dict[Stream, list[Envelope]] = {}
-        self.tables: dict[str, Rows] = {}
+        self.tables: dict[str, Kept] = {}
         self.remembered: dict[tuple[UUID, UUID | None, str], Remembered] = {}
         self.position = BEGINNING
         self._locks: dict[str, asyncio.Lock] = {}
@@ -158,14 +165,20 @@ class MemoryStore:
         """The rows whose columns equal these values, or are among them where a set is given."""
         return tuple(row for row in self._table(table.name).values() if _matches(row, where))
 
-    async def entries[R](
-        self, table: Table[R], where: Mapping[str, object], before: UUID | None, limit: int
-    ) -> tuple[R, ...]:
-        """Rows by key, newest first."""
-        column = table.key[0]
-        found = [row for row in self._table(table.name).values() if _matches(row, where)]
-        found.sort(key=lambda row: getattr(row, column), reverse=True)
-        return tuple(r for r in found if before is None or getattr(r, column) < before)[:limit]
+    async def entries[R](self, table: Table[R], sought: Entered, limit: int) -> tuple[R, ...]:
+        """Rows beside one aggregate, in the order asked for."""
+        found = [row for row in self._table(table.name).values() if _matches(row, sought.where)]
+        for column, how, wanted in sought.compared:
+            found = [row for row in found if COMPARISONS[how](getattr(row, column), wanted)]
+
+        def place(row: R) -> tuple[Any, ...]:
+            return tuple(getattr(row, column) for column in sought.by)
+
+        found.sort(key=place, reverse=sought.newest_first)
+        if after := sought.after:
+            beyond = operator.lt if sought.newest_first else operator.gt
+            found = [row for row in found if beyond(place(row), after)]
+        return tuple(found[:limit])
 
     async def above[R](self, table: Table[R], ids: Sequence[UUID]) -> tuple[R, ...]:
         """The rows of a tree with these ids and all those above them."""
@@ -189,14 +202,13 @@ class MemoryStore:
     async def listing(
         self,
         view: View[Any],
-        facets: Sequence[str],
-        along: Mapping[str, UUID],
+        sought: Sought,
         owner_id: UUID | None,
         after: UUID | None,
         limit: int,
     ) -> Sequence[tuple[UUID, bytes]]:
         """Rows by id, as JSON, each with its id; only the owner's where one is named."""
-        fold, standing = RowFold(view, self._codec), self._along(view.tree, along)
+        fold, standing = RowFold(view, self._codec), self._along(view.tree, sought.along)
         found: list[tuple[UUID, bytes]] = []
         for (name, id), stored in sorted(self.streams.items()):
             if name != view.aggregate.name or (after is not None and id <= after):
@@ -205,15 +217,17 @@ class MemoryStore:
                 continue
             row = fold.after(None, [e.recorded for e in stored], stored[0].principal_id)
             owners = {row.owner_id, id} if view.aggregate.self_owned else {row.owner_id}
-            if set(facets) <= set(view.facets_of(row.state)) and owner_id in {None, *owners}:
-                found.append((id, fold.dump(row)))
+            shown = fold.dump(row)
+            fits = sought.fits(view.facets_of(row.state), msgspec.json.decode(shown))
+            if fits and owner_id in {None, *owners}:
+                found.append((id, shown))
         return found[:limit]
 
     async def follows(self, view: View[Any], position: Position) -> bool:
         """Whether the view shows everything up to a position: always, of what there is."""
         return position <= self.position
 
-    def _table(self, name: str) -> Rows:
+    def _table(self, name: str) -> Kept:
         return self.tables.setdefault(name, {})
 
     def _chain(self, table: Table[Any], id: UUID | None) -> list[UUID]:
@@ -238,15 +252,20 @@ class MemoryStore:
     def _write_beside(self, beside: Sequence[Beside]) -> None:
         beside = [part for part in beside if not isinstance(part, Lock)]
         for part in beside:
-            if isinstance(part, Insert) and _key(part.table, part.row) in self._table(
-                part.table.name
-            ):
+            rows = self._table(part.table.name)
+            if isinstance(part, Insert) and _key(part.table, part.row) in rows:
                 raise KeyTakenError(part)
+            if isinstance(part, Rows):
+                keys = [_key(part.table, row) for row in part.rows]
+                if stored := {k[0]: getattr(rows[k], part.under) for k in keys if k in rows}:
+                    raise RowsStoredError(stored)
         for part in beside:
             rows = self._table(part.table.name)
             match part:
                 case Insert(table, row):
                     rows[_key(table, row)] = row
+                case Rows(table, added):
+                    rows.update({_key(table, row): row for row in added})
                 case Replace(table, row):
                     if (taken := _key(table, row)) in rows:
                         rows[taken] = row

@@ -7,12 +7,15 @@ from msgspec.structs import replace
 from ._aggregate import (
     Advice,
     Aggregate,
+    Appended,
     Call,
     Command,
     Installation,
+    Made,
     Operation,
     Outcome,
     Reader,
+    Reply,
     Route,
     snake,
     unchanging,
@@ -33,10 +36,11 @@ from ._authorization import (
     authorize,
 )
 from ._axis import Axis
-from ._catalogue import Catalogue, FaultyDeclarationsError, event_types
+from ._catalogue import Catalogue, FaultyDeclarationsError, event_types, reply_of, warns
 from ._event import Event, MayContainPersonalData, Upcast
 from ._record import Record
 from ._refusal import Cannot, Invalid, NotFound, Refusal
+from ._sought import COMPARISONS, Period, Sought
 from ._table import (
     CLAIMS,
     Beside,
@@ -45,6 +49,7 @@ from ._table import (
     Insert,
     Lock,
     Replace,
+    Rows,
     Table,
     claim,
     claim_key,
@@ -56,6 +61,7 @@ from ._view import (
     Get,
     History,
     Joined,
+    Listed,
     Listing,
     Many,
     One,
@@ -65,5 +71,6 @@ from ._view import (
     View,
     answers,
     entries,
+    listed,
     reads,
 )

@@ -16,7 +16,7 @@ from ._refusal import NotFound, Refusal
 from ._table import Beside, Table
 
 if TYPE_CHECKING:
-    from ._view import Listing
+    from ._view import Joined, Listing
 
 
 class Command(BaseModel):
@@ -32,6 +32,8 @@ class Call(Record):
     principal_kind: ActorKind
     now: datetime
     new_id: UUID
+    surface_id: UUID | None = None
+    correlation_id: UUID | None = None
 
 
 class Installation(Record):
@@ -41,6 +43,10 @@ class Installation(Record):
     """The code of the deployment's own Site."""
     asset_page: str = "urn:uuid:{asset_id}"
     """The address of an asset's page, as it is published."""
+    require_run_clearance: bool = False
+    """Whether a run starts only under a clearance that is in force."""
+    store_inference_messages: bool = False
+    """Whether prompts and answers of language models are kept."""
 
 
 class Route(Record, dict=True):
@@ -70,6 +76,8 @@ class Operation(Record):
     given: "Callable[..., Awaitable[object]] | None"
     rule: "Callable[..., Outcome]"
     genesis: bool
+    answered_with: "Joined | None" = None
+    """Reads what an answer shows beside, each time it is given: none of it is kept with a key."""
 
 
 class Advice(Record):
@@ -79,8 +87,23 @@ class Advice(Record):
     rule: str
 
 
-type Outcome = Sequence[Event | Beside | Advice]
-"""What a rule decides: events, of one stream or several, rows written with them, warnings."""
+class Reply(Record):
+    """Fields of the answer that a rule decides; the call then answers 200."""
+
+
+class Made(Reply):
+    """The same where a change makes something new; the call then answers 201."""
+
+
+class Appended(Reply):
+    """The answer to rows appended in bulk."""
+
+    appended_count: int
+    duplicate_count: int
+
+
+type Outcome = Sequence[Event | Beside | Advice | Reply]
+"""What a rule decides: events, of one stream or several, rows written with them, the answer."""
 
 
 def unchanging[S](state: S, event: Never) -> S:
@@ -125,6 +148,7 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         rule: Callable[[C, X, Call], Outcome],
         *refusals: type[Refusal],
         given: "Callable[[C, Reader], Awaitable[X]]",
+        answered_with: "Joined | None" = None,
     ) -> Operation: ...
     def creates(
         self,
@@ -133,9 +157,10 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         rule: Callable[..., Outcome],
         *refusals: type[Refusal],
         given: Callable[..., Awaitable[object]] | None = None,
+        answered_with: "Joined | None" = None,
     ) -> Operation:
         """Declare a rule that begins a stream."""
-        return self._declares(route, command, rule, refusals, given, genesis=True)
+        return self._declares(route, command, rule, refusals, given, True, answered_with)
 
     @overload
     def changes[C: Command](
@@ -163,7 +188,7 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         given: Callable[..., Awaitable[object]] | None = None,
     ) -> Operation:
         """Declare a rule that adds to a stream. An absent stream is refused before it runs."""
-        return self._declares(route, command, rule, refusals, given, genesis=False)
+        return self._declares(route, command, rule, refusals, given, False)
 
     def _declares(
         self,
@@ -173,10 +198,12 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         refusals: tuple[type[Refusal], ...],
         given: Callable[..., Awaitable[object]] | None,
         genesis: bool,
+        answered_with: "Joined | None" = None,
     ) -> Operation:
-        name, doc = rule.__name__, rule.__doc__ or ""
-        path = parse_route(route)
-        return Operation(name, path, doc, command, refusals, self, given, rule, genesis)
+        name, doc, path = rule.__name__, rule.__doc__ or "", parse_route(route)
+        return Operation(
+            name, path, doc, command, refusals, self, given, rule, genesis, answered_with
+        )
 
 
 class Reader(Protocol):
@@ -189,6 +216,9 @@ class Reader(Protocol):
 
     @property
     def installation(self) -> Installation: ...
+
+    @property
+    def now(self) -> datetime: ...
 
     async def one[S](self, of: Aggregate[S, Any, Any], id: UUID) -> S:
         """The state of one aggregate, or the refusal that it does not exist."""

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, TypeAliasType, get_args, get_type_hints
 
-from ._aggregate import Aggregate, Operation, pascal
+from ._aggregate import Advice, Aggregate, Appended, Operation, Reply, pascal
 from ._event import Event
+from ._table import Rows
 from ._view import Many, Question, View
 
 ROUTE = re.compile(r"(POST|GET) (/[a-z0-9-]+|/\{[a-z_]+\})+")
@@ -79,7 +80,7 @@ def faults(operations: Sequence[Operation], questions: Sequence[Question]) -> It
             view = question.source.view
             state = get_type_hints(get_type_hints(view.aggregate.begin)["return"])
             for name in view.filters:
-                if name not in state and name not in view.facets:
+                if name not in state and name not in (*view.facets, *view.widened):
                     yield f"{question.name}: {name} is neither a field of its state nor a facet"
     for aggregate in {id(r.aggregate): r.aggregate for r in rows}.values():
         yield from _faults_of_events(aggregate)
@@ -109,14 +110,27 @@ def _faults_of_events(aggregate: Aggregate[Any, Any, Any]) -> Iterator[str]:
 def event_types(aggregate: Aggregate[Any, Any, Any]) -> tuple[type[Event], ...]:
     """The event classes an aggregate folds, read from the signatures of `begin` and `evolve`."""
     hints = [get_type_hints(fold)["event"] for fold in (aggregate.begin, aggregate.evolve)]
-    return tuple(cls for hint in hints for cls in _members(hint))
+    return tuple(cls for hint in hints for cls in _members(hint) if issubclass(cls, Event))
 
 
-def _members(hint: Any) -> Iterator[type[Event]]:
+def reply_of(operation: Operation) -> type[Reply] | None:
+    """What an operation answers beside the usual, read from the signature of its rule."""
+    named = {*_members(get_type_hints(operation.rule)["return"])}
+    found = [Appended] if Rows in named else [cls for cls in named if issubclass(cls, Reply)]
+    return found[0] if found else None
+
+
+def warns(operation: Operation) -> bool:
+    """Whether the answer of an operation may hold warnings."""
+    return Advice in _members(get_type_hints(operation.rule)["return"])
+
+
+def _members(hint: Any) -> Iterator[type[Any]]:
+    """The classes that an annotation names."""
     if isinstance(hint, TypeAliasType):
         hint = hint.__value__
     for member in get_args(hint) or (hint,):
-        if isinstance(member, type) and issubclass(member, Event):
-            yield member
-        elif get_args(member) or isinstance(member, TypeAliasType):
+        if get_args(member) or isinstance(member, TypeAliasType):
             yield from _members(member)
+        elif isinstance(member, type):
+            yield member

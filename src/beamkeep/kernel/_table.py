@@ -1,6 +1,7 @@
 """Rows kept beside the streams, written by the very statement that appends the events."""
 
 import json
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -22,6 +23,13 @@ class Table[R](Record):
         """Add a row; whoever finds its key taken is refused with `loser`."""
         return Insert(self, row, loser)
 
+    def append(self, rows: Sequence[R], under: str, taken: type[Refusal]) -> "Rows":
+        """Add rows in bulk; those already there under the same value are passed over.
+
+        One that is there under another value of this column is refused with `taken`.
+        """
+        return Rows(self, rows, under, taken)
+
     def replace(self, row: R) -> "Replace":
         """Put this row in place of the one with its key."""
         return Replace(self, row)
@@ -35,6 +43,13 @@ class Insert(Record):
     table: Table[Any]
     row: object
     loser: type[Refusal] | None
+
+
+class Rows(Record):
+    table: Table[Any]
+    rows: Sequence[object]
+    under: str
+    taken: type[Refusal]
 
 
 class Replace(Record):
@@ -53,7 +68,7 @@ class Lock(Record):
     name: str
 
 
-type Beside = Insert | Replace | Delete | Lock
+type Beside = Insert | Rows | Replace | Delete | Lock
 """What a rule may ask to be written beside its events."""
 
 

@@ -1,8 +1,9 @@
 """Reads: what can be asked of the aggregates and of the rows beside them."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from uuid import UUID
 
 from annotated_types import Ge, Le, MaxLen
@@ -12,6 +13,7 @@ from ._aggregate import Aggregate, Reader, Route, parse_route, snake
 from ._event import Event
 from ._record import Record
 from ._refusal import Refusal
+from ._sought import Period, Sought
 from ._table import Table
 from .values import Timestamp
 
@@ -55,6 +57,13 @@ class View[S](Record, dict=True):
     """The filters that are not simply the state's field of the same name."""
     tree: Table[Any] | None = None
     """The rows by which the filters `below` and `above` find what stands under or over another."""
+    excluded: Mapping[str, str] = {}
+    """Filters that leave out what another filter would find."""
+    compared: Mapping[str, tuple[str, str]] = {}
+    """Filters that compare with a time of the row: which, and how."""
+    widened: Mapping[str, "Widened"] = {}
+    """Filters that look for more than the value given: the values to look for instead."""
+    period: Period | None = None
     version: int = 1
     """Raised when the row changes, so that it is built anew beside the old one."""
 
@@ -65,7 +74,8 @@ class View[S](Record, dict=True):
     @cached_property
     def filters(self) -> tuple[str, ...]:
         found = self.listing.model_fields.keys() - Listing.model_fields.keys()
-        return tuple(sorted(found - set(ALONG) if self.tree else found))
+        beside = {*self.excluded, *self.compared, *(ALONG if self.tree else ())}
+        return tuple(sorted(found - beside - ({self.period.name} if self.period else set())))
 
     def facets_of(self, state: S) -> tuple[str, ...]:
         """What a filter can find this row by, each as `name=value`."""
@@ -78,12 +88,42 @@ class View[S](Record, dict=True):
             if value is not None
         )
 
-    def sought(self, query: Listing) -> tuple[list[str], dict[str, UUID]]:
-        """What a query's filters look for: properties of a row, and its place in the tree."""
-        names = (*self.filters, *(ALONG if self.tree else ()))
-        given = {name: value for name in names if (value := getattr(query, name)) is not None}
-        along = {name: given.pop(name) for name in ALONG if self.tree and name in given}
-        return [_facet(name, value) for name, value in given.items()], along
+    async def seek(self, query: Listing, read: Reader) -> Sought:
+        """What a query's filters look for, as things stand now."""
+        wider = {
+            name: await widen(value, read)
+            for name, widen in self.widened.items()
+            if (value := getattr(query, name)) is not None
+        }
+        return self.sought(query, read.now, wider)
+
+    def sought(
+        self, query: Listing, now: datetime, wider: Mapping[str, Iterable[object]] | None = None
+    ) -> Sought:
+        """What a query's filters look for, of which some stand for several values."""
+        own = type(query).model_fields.keys() - Listing.model_fields.keys()
+        given = {n: value for n in sorted(own) if (value := getattr(query, n)) is not None}
+        every: list[str] = []
+        groups: list[tuple[str, ...]] = []
+        for name in given.keys() & self.filters:
+            value = frozenset(wider[name]) if wider and name in wider else given[name]
+            if isinstance(value, frozenset):
+                several = cast("frozenset[object]", value)
+                groups.append(tuple(sorted(_facet(name, each) for each in several)))
+            else:
+                every.append(_facet(name, value))
+        left_out = [_facet(of, v) for n, of in self.excluded.items() for v in given.get(n, ())]
+        times = ((*how, given[name]) for name, how in self.compared.items() if name in given)
+        holds = given.get(self.period.name) if self.period else None
+        return Sought(
+            now,
+            tuple(sorted(every)),
+            tuple(sorted(groups)),
+            tuple(left_out),
+            tuple(times),
+            (self.period, holds) if self.period and holds is not None else None,
+            {name: given[name] for name in ALONG if self.tree and name in given},
+        )
 
 
 def _facet(name: str, value: object) -> str:
@@ -91,6 +131,8 @@ def _facet(name: str, value: object) -> str:
     return f"{name}={str(value).lower() if isinstance(value, bool) else value}"
 
 
+type Widened = Callable[[Any, Reader], Awaitable[Iterable[object]]]
+"""The values a filter looks for where one is given."""
 type Joined = Callable[[Sequence[UUID], Reader], Awaitable[Mapping[UUID, Any]]]
 """Today's rows from beside the streams that an answer shows with each object."""
 
@@ -99,6 +141,7 @@ class One(Record):
     """The state of one aggregate."""
 
     joined: Joined | None = None
+    period: Period | None = None
 
 
 class History(Record):
@@ -113,9 +156,14 @@ class Many(Record):
 
 
 class Entries(Record):
-    """The rows beside one aggregate, newest first."""
+    """The rows beside one aggregate, by these columns, or newest first by their key."""
 
     table: Table[Any]
+    by: tuple[str, ...] = ()
+    compared: Mapping[str, tuple[str, str]] = {}
+    """Filters that compare with a time of the row: which, and how."""
+    hidden: Mapping[str, str] = {}
+    """Columns that read as null unless the filter named is true."""
 
 
 class Answer(Record):
@@ -125,7 +173,16 @@ class Answer(Record):
     shape: type[object]
 
 
-type Source = One | History | Many | Entries | Answer
+class Listed(Record):
+    """The rows this function finds, page by page; the first field of a row is its name."""
+
+    find: Callable[..., Awaitable[Sequence[Any]]]
+    shape: type[object]
+
+
+type Source = One | History | Many | Entries | Answer | Listed
+type Located = Callable[[UUID, Reader], Awaitable[UUID]]
+"""The aggregate that the id of one of its parts belongs to."""
 
 
 class Question(Record):
@@ -141,6 +198,7 @@ class Question(Record):
     about: str | None
     """The field that names the object; none when the question is about many."""
     refusals: tuple[type[Refusal], ...] = ()
+    located: Located | None = None
 
 
 def reads[S](
@@ -152,9 +210,14 @@ def reads[S](
     shown_with: Joined | None = None,
     listed_with: Joined | None = None,
     tree: Table[Any] | None = None,
+    excluded: Mapping[str, str] | None = None,
+    compared: Mapping[str, tuple[str, str]] | None = None,
+    widened: Mapping[str, Widened] | None = None,
+    period: Period | None = None,
 ) -> tuple[Question, Question, Question]:
     """The three reads every aggregate has: get, history and list."""
-    view = View(of, listing, milestones or {}, facets or {}, tree)
+    more = excluded or {}, compared or {}, widened or {}, period
+    view = View(of, listing, milestones or {}, facets or {}, tree, *more)
     one, get, thing = f"{resources}/{{{of.id_field}}}", f"get_{of.noun}", of.noun.replace("_", " ")
     told = f"List everything that happened to one {thing}, by version."
     name, doc = snake(listing.__name__), listing.__doc__ or ""
@@ -163,18 +226,24 @@ def reads[S](
         return Question(name, Route("GET", path), doc, query, of, source, of.id_field)
 
     return (
-        about_one(get, one, f"Show one {thing}.", Get, One(shown_with)),
+        about_one(get, one, f"Show one {thing}.", Get, One(shown_with, period)),
         about_one(f"{get}_history", f"{one}/history", told, Page, History()),
         Question(name, Route("GET", resources), doc, listing, of, Many(view, listed_with), None),
     )
 
 
 def entries(
-    route: str, query: type[Page], of: Aggregate[Any, Any, Any], table: Table[Any]
+    route: str,
+    query: type[Page],
+    of: Aggregate[Any, Any, Any],
+    table: Table[Any],
+    by: tuple[str, ...] = (),
+    compared: Mapping[str, tuple[str, str]] | None = None,
+    hidden: Mapping[str, str] | None = None,
 ) -> Question:
     """A read of the rows beside one aggregate."""
-    path, name, doc = parse_route(route), snake(query.__name__), query.__doc__ or ""
-    return Question(name, path, doc, query, of, Entries(table), of.id_field)
+    source = Entries(table, by, compared or {}, hidden or {})
+    return _question(route, query, of, source, of.id_field)
 
 
 def answers[Q: Query, A](
@@ -184,8 +253,35 @@ def answers[Q: Query, A](
     shape: type[A],
     *refusals: type[Refusal],
     of: Aggregate[Any, Any, Any],
-    about: str,
+    about: str | None,
+    located: Located | None = None,
 ) -> Question:
     """A read of its own kind about one aggregate."""
-    path, name, doc = parse_route(route), snake(query.__name__), query.__doc__ or ""
-    return Question(name, path, doc, query, of, Answer(find, shape), about, refusals)
+    return _question(route, query, of, Answer(find, shape), about, refusals, located)
+
+
+def listed[Q: Page, A](
+    route: str,
+    query: type[Q],
+    find: Callable[[Q, Reader], Awaitable[Sequence[A]]],
+    shape: type[A],
+    *refusals: type[Refusal],
+    of: Aggregate[Any, Any, Any],
+    about: str,
+    located: Located | None = None,
+) -> Question:
+    """A list of its own kind about one aggregate."""
+    return _question(route, query, of, Listed(find, shape), about, refusals, located)
+
+
+def _question(
+    route: str,
+    query: type[Query],
+    of: Aggregate[Any, Any, Any],
+    source: Source,
+    about: str | None,
+    refusals: tuple[type[Refusal], ...] = (),
+    located: Located | None = None,
+) -> Question:
+    name, doc = snake(query.__name__), query.__doc__ or ""
+    return Question(name, parse_route(route), doc, query, of, source, about, refusals, located)

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_type_hints
 from uuid import UUID
 
 import msgspec
@@ -14,17 +14,19 @@ from beamkeep.kernel import (
     Get,
     History,
     Joined,
+    Listed,
     Listing,
     Many,
     ObjectScope,
     One,
     Page,
+    Period,
     Query,
     Question,
     Record,
     Refusal,
-    Table,
     View,
+    replace,
 )
 
 from .admission import Admission, Admitted, Request
@@ -32,7 +34,7 @@ from .codec import Codec, encode, shown
 from .cursors import Cursors
 from .parsing import MalformedRequestError, parse, parse_id
 from .session import Session
-from .store import EventStore, Position, ReadModel
+from .store import Entered, EventStore, Position, ReadModel
 
 FRESHNESS_DEADLINE = 1.0
 FRESHNESS_STEP = 0.02
@@ -70,7 +72,7 @@ class Asker:
         """Answer one question."""
         # 1-3. Who, where, may it.
         about = parse_id(request.arguments, question.about) if question.about else None
-        stream = (question.aggregate.name, about) if about else None
+        stream = (question.aggregate.name, about) if about and not question.located else None
         admitted = await self._admission.admit(question.name, request.caller, stream)
         if isinstance(request.arguments, Refusal):
             raise request.arguments
@@ -78,6 +80,10 @@ class Asker:
 
         # 4. What it is about must be there, and be theirs to see.
         session = self._sessions()
+        if question.located and about:
+            about = await question.located(about, session)
+            stream = question.aggregate.name, about
+            admitted = await self._admission.admit(question.name, request.caller, stream)
         asked = _Asked(question, query, admitted, session, about)
         if question.about:
             seen = admitted.sees(admitted.opened.owner_id, question.aggregate.self_owned, about)
@@ -85,16 +91,18 @@ class Asker:
 
         # 5. Find.
         match question.source:
-            case One(joined):
-                return await self._one(asked, joined)
+            case One(joined, period):
+                return await self._one(asked, joined, period)
             case History():
                 return await self._history(asked)
             case Many(view, joined):
                 return await self._many(asked, view, joined)
-            case Entries(table):
-                return await self._entries(asked, table)
+            case Entries() as entries:
+                return await self._entries(asked, entries)
             case Answer(find):
                 return Found(encode(await find(query, session)))
+            case Listed(find):
+                return self._listed(asked, await find(query, session))
 
     def _parse(self, question: Question, arguments: Mapping[str, Any]) -> Query:
         own = dict(arguments)
@@ -105,7 +113,7 @@ class Asker:
                     raise MalformedRequestError(f"{field}: it is not a UUID.")
         return parse(question.query, own)
 
-    async def _one(self, asked: "_Asked", joined: Joined | None) -> Found:
+    async def _one(self, asked: "_Asked", joined: Joined | None, period: Period | None) -> Found:
         assert isinstance(asked.query, Get)  # noqa: S101
         of, opened = asked.question.aggregate, asked.admitted.opened
         events = self._codec.until(of.name, opened.events, asked.query.as_of)
@@ -113,6 +121,8 @@ class Asker:
         answer = shown(of, state, opened.owner_id)
         if joined:
             answer |= msgspec.to_builtins((await joined([state.id], asked.session))[state.id])
+        if period:
+            answer[period.name] = period.holds(answer, asked.session.now)
         return Found(encode(answer), len(events))
 
     async def _history(self, asked: "_Asked") -> Found:
@@ -133,29 +143,47 @@ class Asker:
         place = self._place(asked)
         found = await self._lists.listing(
             view,
-            *view.sought(page),
+            await view.seek(page, asked.session),
             None if asked.admitted.scope is ObjectScope.ALL else asked.principal_id,
             UUID(place) if place else None,
             page.limit + 1,
         )
         kept = found[: page.limit]
         rows = [row for _, row in kept]
-        if joined and kept:
-            beside = await joined([id for id, _ in kept], asked.session)
-            more = {id: msgspec.to_builtins(each) for id, each in beside.items()}
-            rows = [encode(msgspec.json.decode(row) | more[id]) for id, row in kept]
+        if (joined or view.period) and kept:
+            ids = [id for id, _ in kept]
+            beside: Mapping[UUID, Any] = await joined(ids, asked.session) if joined else {}
+            now, shown = asked.session.now, [msgspec.json.decode(row) for row in rows]
+            for (id, _), row in zip(kept, shown, strict=True):
+                row.update(msgspec.to_builtins(beside.get(id, {})))
+                if view.period:
+                    row[view.period.name] = view.period.holds(row, now)
+            rows = [encode(row) for row in shown]
         return self._page(asked, rows, str(kept[-1][0]) if len(found) > page.limit else None)
 
-    async def _entries(self, asked: "_Asked", table: Table[Any]) -> Found:
-        page = asked.page
+    async def _entries(self, asked: "_Asked", entries: Entries) -> Found:
+        page, table, place = asked.page, entries.table, self._place(asked)
         fields = type(page).model_fields.keys() - Page.model_fields.keys()
-        where = {n: v for n in fields if (v := getattr(page, n)) is not None}
-        where[asked.question.aggregate.id_field] = asked.about
-        place = self._place(asked)
-        before = UUID(place) if place else None
-        found = await self._store.entries(table, where, before, page.limit + 1)
-        kept = found[: page.limit]
-        last = str(getattr(kept[-1], table.key[0])) if len(found) > page.limit else None
+        given = {n: v for n in fields if (v := getattr(page, n)) is not None}
+        concealed = [column for column, n in entries.hidden.items() if not given.pop(n, False)]
+        compared = [(*how, given.pop(n)) for n, how in entries.compared.items() if n in given]
+        where = {**given, asked.question.aggregate.id_field: asked.about}
+        by, hints = entries.by or table.key[:1], get_type_hints(table.row)
+        last = msgspec.json.decode(place) if place else ()
+        after = tuple(msgspec.convert(v, hints[c]) for v, c in zip(last, by, strict=False))
+        sought = Entered(where, tuple(compared), by, not entries.by, after)
+        found = await self._store.entries(table, sought, page.limit + 1)
+        kept = [replace(row, **dict.fromkeys(concealed)) for row in found[: page.limit]]
+        more = len(found) > page.limit
+        last = encode([getattr(kept[-1], column) for column in by]).decode() if more else None
+        return self._page(asked, [encode(row) for row in kept], last)
+
+    def _listed(self, asked: "_Asked", found: Sequence[Any]) -> Found:
+        place, limit = self._place(asked), asked.page.limit
+        names = [str(getattr(row, row.__struct_fields__[0])) for row in found]
+        begin = names.index(place) + 1 if place in names else 0
+        kept = found[begin : begin + limit]
+        last = names[begin + limit - 1] if begin + limit < len(found) else None
         return self._page(asked, [encode(row) for row in kept], last)
 
     def _place(self, asked: "_Asked") -> str | None:

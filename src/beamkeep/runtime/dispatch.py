@@ -11,7 +11,22 @@ from uuid import UUID
 
 import msgspec
 
-from beamkeep.kernel import Advice, Call, Cannot, Event, Insert, Operation, Outcome, Record, Refusal
+from beamkeep.kernel import (
+    Advice,
+    Appended,
+    Call,
+    Cannot,
+    Event,
+    Insert,
+    Made,
+    Operation,
+    Outcome,
+    Record,
+    Refusal,
+    Reply,
+    Rows,
+    replace,
+)
 
 from .admission import Admission, Request
 from .codec import Codec, encode
@@ -25,6 +40,7 @@ from .store import (
     MovedError,
     NewEvent,
     Position,
+    RowsStoredError,
     Stream,
     ToRemember,
 )
@@ -77,12 +93,16 @@ class Dispatcher:
         of, looked_again = operation.aggregate, False
         target = None if operation.genesis else parse_id(request.arguments, of.id_field)
         stream = (of.name, target) if target else None
+        stored: dict[object, object] = {}
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 async with self._store.turn(stream):
-                    return await self._attempt(operation, request, stream)
+                    answered = await self._attempt(operation, request, stream, stored)
+                return await self._completed(operation, answered)
             except (MovedError, AlreadyAnsweredError):
                 pass
+            except RowsStoredError as found:
+                stored |= found.under
             except KeyTakenError as taken:
                 if taken.insert.loser:
                     raise taken.insert.loser from None
@@ -95,7 +115,11 @@ class Dispatcher:
         raise ConcurrencyError
 
     async def _attempt(
-        self, operation: Operation, request: Request, stream: Stream | None
+        self,
+        operation: Operation,
+        request: Request,
+        stream: Stream | None,
+        stored: Mapping[object, object],
     ) -> Answered:
         # 1-3. Who, where, may it. The same statement reads what steps 4 and 5 need.
         of, target, key = operation.aggregate, stream and stream[1], request.idempotency_key
@@ -126,9 +150,10 @@ class Dispatcher:
             _require_version(request.if_match, len(opened.events))
 
         # 6. Decide.
-        principal = admitted.standing
-        call = Call(principal.principal_id, principal.kind, self._clock(), self._new_id())
-        outcome = operation.rule(*given, call)
+        who, where = admitted.standing, admitted.place.surface_id
+        now, called = self._clock(), request.caller.correlation_id
+        call = Call(who.principal_id, who.kind, now, self._new_id(), where, called)
+        outcome = _without_stored(operation.rule(*given, call), stored)
         advice = [part for part in outcome if isinstance(part, Advice)]
         warnings = {"warnings": advice} if advice else {}
         if request.dry_run:
@@ -136,20 +161,23 @@ class Dispatcher:
 
         # 7. Append.
         id = target or call.new_id
-        answer = ({of.id_field: id} if operation.genesis else {}) | warnings
-        status = 201 if operation.genesis else 200 if answer else 204
+        reply = next((part for part in outcome if isinstance(part, Reply)), None)
+        told = msgspec.structs.asdict(reply) if reply else {}
+        answer = ({of.id_field: id} if operation.genesis else {}) | told | warnings
+        made = operation.genesis or isinstance(reply, Made)
+        status = 201 if made else 200 if answer else 204
         body = encode(answer) if answer else b""
         events, versions = self._numbered(outcome, session.versions)
         token = await self._store.append(
             Append(
                 events=events,
                 read={s: v for s, v in session.versions.items() if s not in versions},
-                beside=[part for part in outcome if not isinstance(part, Event | Advice)],
+                beside=[p for p in outcome if not isinstance(p, Event | Advice | Reply)],
                 remember=ToRemember(key, fingerprint, status, body) if key else None,
                 command_name=operation.name,
                 principal_id=call.principal_id,
-                surface_id=admitted.place.surface_id,
-                correlation_id=request.caller.correlation_id,
+                surface_id=where,
+                correlation_id=called,
                 causation_id=None,
                 occurred_at=call.now,
             )
@@ -158,6 +186,15 @@ class Dispatcher:
         # 8. Answer.
         version = versions.get((of.name, id), len(opened.events))
         return Answered(status, body, id, version, token)
+
+    async def _completed(self, operation: Operation, answered: Answered) -> Answered:
+        """The answer with what is read for it whenever it is given."""
+        if operation.answered_with is None or answered.status != 201:
+            return answered
+        body: dict[str, Any] = msgspec.json.decode(answered.body)
+        id = UUID(body[operation.aggregate.id_field])
+        beside = (await operation.answered_with([id], self._sessions()))[id]
+        return replace(answered, body=encode(body | msgspec.to_builtins(beside)))
 
     def _numbered(
         self, outcome: Outcome, read: Mapping[Stream, int]
@@ -182,6 +219,20 @@ class Dispatcher:
         written = [part for part in outcome if isinstance(part, Event)]
         events = [{"event_type": type(event).__name__, "payload": event} for event in written]
         return Answered(200, encode({"events": events} | warnings))
+
+
+def _without_stored(outcome: Outcome, stored: Mapping[object, object]) -> Outcome:
+    """An outcome whose rows in bulk are only those not stored yet, with how many they are."""
+    parts = list(outcome)
+    for number, part in enumerate(outcome):
+        if isinstance(part, Rows):
+            keyed = [(getattr(row, part.table.key[0]), row) for row in part.rows]
+            if any(stored.get(k, under := getattr(row, part.under)) != under for k, row in keyed):
+                raise part.taken
+            fresh = [row for key, row in keyed if key not in stored]
+            parts[number] = replace(part, rows=fresh)
+            parts.append(Appended(len(fresh), len(keyed) - len(fresh)))
+    return parts
 
 
 def _fingerprint(operation: Operation, arguments: Mapping[str, Any]) -> bytes:

@@ -1,6 +1,7 @@
 """Reading for one call."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -22,9 +23,10 @@ class Session:
         codec: Codec,
         catalogue: Catalogue,
         installation: Installation,
+        clock: Callable[[], datetime],
     ) -> None:
         self._store, self._lists, self._codec = store, lists, codec
-        self._catalogue, self.installation = catalogue, installation
+        self._catalogue, self.installation, self.now = catalogue, installation, clock()
         self.operation_names = catalogue.named.keys()
         self.versions: dict[Stream, int] = {}
 
@@ -53,7 +55,8 @@ class Session:
     async def matching(self, query: Listing) -> tuple[UUID, ...]:
         """The ids a list finds; read their streams before deciding anything."""
         view = next(view for view in self._catalogue.views if view.listing is type(query))
-        rows = await self._lists.listing(view, *view.sought(query), None, None, ALL_MATCHES)
+        sought = await view.seek(query, self)
+        rows = await self._lists.listing(view, sought, None, None, ALL_MATCHES)
         return tuple(id for id, _ in rows)
 
     async def rows[R](self, of: Table[R], **where: object) -> tuple[R, ...]:

@@ -8,7 +8,18 @@ from uuid import UUID
 
 from msgspec import Raw
 
-from beamkeep.kernel import Beside, Denial, Grant, Insert, Record, Refusal, Standing, Table, View
+from beamkeep.kernel import (
+    Beside,
+    Denial,
+    Grant,
+    Insert,
+    Record,
+    Refusal,
+    Sought,
+    Standing,
+    Table,
+    View,
+)
 
 type Stream = tuple[str, UUID]
 """An aggregate's name and id."""
@@ -164,6 +175,14 @@ class KeyTakenError(Exception):
         self.insert = insert
 
 
+class RowsStoredError(Exception):
+    """Some rows are stored already: by key, the value of the column they are stored under."""
+
+    def __init__(self, under: Mapping[object, object]) -> None:
+        super().__init__(len(under))
+        self.under = under
+
+
 class StoreUnavailableError(Refusal, status=503, retry_after=1):
     """The database does not answer; nothing was written."""
 
@@ -177,6 +196,18 @@ class OutcomeUnknownError(Refusal, status=503, retry_after=1):
 
 class IdempotencyInFlightError(Refusal, status=409, retry_after=1):
     """The first request with this idempotency key is still being written."""
+
+
+class Entered(Record):
+    """Which rows of a table are asked for, and in which order."""
+
+    where: Mapping[str, object]
+    compared: tuple[tuple[str, str, Any], ...]
+    """A column, a comparison, and with what."""
+    by: tuple[str, ...]
+    newest_first: bool
+    after: tuple[Any, ...]
+    """What the columns of the order have in the last row of the page before, if there was one."""
 
 
 class EventStore(Protocol):
@@ -202,10 +233,8 @@ class EventStore(Protocol):
         """The rows whose columns equal these values, or are among them where a set is given."""
         ...
 
-    async def entries[R](
-        self, table: Table[R], where: Mapping[str, object], before: UUID | None, limit: int
-    ) -> tuple[R, ...]:
-        """Rows by key, newest first."""
+    async def entries[R](self, table: Table[R], sought: "Entered", limit: int) -> tuple[R, ...]:
+        """Rows beside one aggregate, in the order asked for."""
         ...
 
     async def above[R](self, table: Table[R], ids: Sequence[UUID]) -> tuple[R, ...]:
@@ -231,8 +260,7 @@ class ReadModel(Protocol):
     async def listing(
         self,
         view: View[Any],
-        facets: Sequence[str],
-        along: Mapping[str, UUID],
+        sought: Sought,
         owner_id: UUID | None,
         after: UUID | None,
         limit: int,

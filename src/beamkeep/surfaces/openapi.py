@@ -6,19 +6,22 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.metadata import version
 from inspect import cleandoc
-from typing import get_args, get_type_hints
 
 from beamkeep.kernel import (
-    Advice,
     Answer,
     Catalogue,
     Entries,
     History,
+    Listed,
+    Made,
     Many,
     One,
     Operation,
     Question,
     Refusal,
+    Reply,
+    reply_of,
+    warns,
 )
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.runtime.asking import NotFreshYetError
@@ -164,16 +167,20 @@ def _command(operation: Operation, shapes: Shapes, shared: Shared) -> Schema:
     body = {n: schema for n, schema in properties.items() if n not in operation.route.fields}
     required = [n for n in asked.get("required", ()) if n in body]
     refusals = [*ALWAYS, *OF_COMMANDS, *operation.refusals]
-    warns = Advice in get_args(*get_args(get_type_hints(operation.rule)["return"]))
+    replied, warned = shapes.replied(operation), WARNINGS if warns(operation) else {}
     done = "ETag", "Position-Token", "Idempotency-Replayed"
     answer = {"200": _answer("What would be written, of a dry run.", _ref("schemas", "DryRun"))}
-    if warns:
+    if warned:
         answer["200"] = _answer("Warned, or a dry run.", _ref("schemas", "Warned"), *done)
-    if operation.genesis:
-        new = exactly({operation.aggregate.id_field: ID}, **(WARNINGS if warns else {}))
-        answer["201"] = _answer("Created.", new, "Location", *done)
+    if operation.genesis or issubclass(reply_of(operation) or Reply, Made):
+        own = {operation.aggregate.id_field: ID} if operation.genesis else {}
+        answer["201"] = _answer("Created.", exactly(own | replied, **warned), "Location", *done)
+    elif replied:
+        either = {"anyOf": [exactly(replied), _ref("schemas", "DryRun")]}
+        answer["200"] = _answer("Done, or a dry run.", either, *done)
     else:
         answer["204"] = _answer("Done.", None, *done)
+    if not operation.genesis:
         refusals.append(operation.aggregate.absent)
     described = _described(operation, properties, shared, refusals, answer)
     described["parameters"] += [
@@ -204,7 +211,7 @@ def _question(question: Question, shapes: Shapes, shared: Shared) -> Schema:
             refusals.append(NotFreshYetError)
         case History():
             shape = page_of(_ref("schemas", "RecordedEvent"))
-        case Entries():
+        case Entries() | Listed():
             shape = page_of(shapes[f"{question.name} row"])
         case Answer():
             shape = shapes[f"{question.name} row"]

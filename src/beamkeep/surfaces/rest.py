@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib.resources import files
-from typing import cast
+from typing import Any, cast
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -52,10 +52,9 @@ class Operations:
             for question in service.catalogue.questions
             if isinstance(question.source, One)
         }
-        self._homes = {
-            operation.name: homes[operation.aggregate.name]
-            for operation in service.catalogue.operations
-            if operation.genesis
+        self._homes = homes
+        self._repeatable = {
+            question.name: _repeatable(question) for question in service.catalogue.questions
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -102,15 +101,17 @@ class Operations:
                 request = _command(caller, values, scope, body)
                 return self._done(row, await self._dispatcher.execute(row, request))
             case Question():
-                request = Request(caller, _asked(values, scope["query_string"]))
+                several = self._repeatable[row.name]
+                request = Request(caller, _asked(values, scope["query_string"], several))
                 return _found(await self._asker.ask(row, request))
 
     def _done(self, operation: Operation, answered: Answered) -> Reply:
         headers: list[Header] = []
         if answered.body:
             headers.append(JSON)
-        if answered.status == 201:
-            headers.append((b"location", self._location(operation, answered)))
+        if answered.status == 201 and (made := _made(operation, answered)):
+            home = self._homes[operation.aggregate.name]
+            headers.append((b"location", f"{home}{made}".encode()))
         if answered.version is not None:
             headers.append((b"etag", b'"%d"' % answered.version))
         if answered.token is not None:
@@ -119,10 +120,23 @@ class Operations:
             headers.append(REPLAYED)
         return Reply(answered.status, headers, answered.body)
 
-    def _location(self, operation: Operation, answered: Answered) -> bytes:
-        """Where the new object is read; an answer given again holds its id only in the body."""
-        id = answered.id or msgspec.json.decode(answered.body)[operation.aggregate.id_field]
-        return f"{self._homes[operation.name]}{id}".encode()
+
+def _made(operation: Operation, answered: Answered) -> object:
+    """The id of the new object; of a change, or of an answer given again, only the body has it."""
+    if operation.genesis and answered.id:
+        return answered.id
+    return msgspec.json.decode(answered.body).get(operation.aggregate.id_field)
+
+
+def _repeatable(question: Question) -> frozenset[str]:
+    """The query parameters that may be given several times."""
+    fields = question.query.model_json_schema()["properties"].items()
+    several = {name for name, shape in fields if _holds_array(shape)}
+    return frozenset(several)
+
+
+def _holds_array(shape: Mapping[str, Any]) -> bool:
+    return any("items" in choice for choice in shape.get("anyOf", [shape]))
 
 
 def unrouted(edge: Edge, refusal: Refusal) -> Reply:
@@ -160,15 +174,19 @@ def _told(values: dict[str, str], query: bytes, body: bytes) -> tuple[Arguments,
     return {**values, **arguments}, dry_run
 
 
-def _asked(values: dict[str, str], query: bytes) -> Arguments:
+def _asked(values: dict[str, str], query: bytes, several: frozenset[str]) -> Arguments:
     if not query:
         return values
     try:
         pairs = _pairs(query)
     except MalformedRequestError as refusal:
         return refusal
-    arguments = dict(pairs)
-    if len(arguments) < len(pairs) or not values.keys().isdisjoint(arguments):
+    single = [pair for pair in pairs if pair[0] not in several]
+    arguments: dict[str, Any] = dict(single)
+    for name, value in pairs:
+        if name in several:
+            arguments.setdefault(name, []).append(value)
+    if len(single) > len(dict(single)) or not values.keys().isdisjoint(arguments):
         return MalformedRequestError("A query parameter is given twice.")
     return {**values, **arguments}
 

@@ -7,7 +7,20 @@ from msgspec import Raw
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from beamkeep.kernel import Answer, Catalogue, Entries, History, Joined, Many, One, Question
+from beamkeep.kernel import (
+    Answer,
+    Catalogue,
+    Entries,
+    History,
+    Joined,
+    Listed,
+    Many,
+    One,
+    Operation,
+    Period,
+    Question,
+    reply_of,
+)
 from beamkeep.runtime.store import Envelope
 
 type Schema = dict[str, Any]
@@ -101,12 +114,28 @@ class Shapes:
         del state["id"]
         beside = self._of.get(f"{question.name} joined") and self.whole(f"{question.name} joined")
         joined: Schema = beside["properties"] if beside else {}
-        return exactly({of.id_field: ID, **state, "owner_id": ID, **times, **joined})
+        period = _period(question)
+        now: Schema = {period.name: {"type": "boolean"}} if period else {}
+        return exactly({of.id_field: ID, **state, "owner_id": ID, **times, **joined, **now})
+
+    def replied(self, operation: Operation) -> dict[str, Schema]:
+        """What an operation answers beside the usual."""
+        parts = (f"{operation.name} replies", f"{operation.name} joined")
+        return {
+            name: schema
+            for part in parts
+            if part in self._of
+            for name, schema in self.whole(part)["properties"].items()
+        }
 
 
 def _shaped(catalogue: Catalogue) -> Iterator[tuple[Any, Any, TypeAdapter[Any]]]:
     for operation in catalogue.operations:
         yield f"{operation.name} asks", "validation", TypeAdapter(operation.command)
+        if reply := reply_of(operation):
+            yield f"{operation.name} replies", "serialization", TypeAdapter(reply)
+        if joined := operation.answered_with:
+            yield f"{operation.name} joined", "serialization", TypeAdapter(_joined_row(joined))
     for question in catalogue.questions:
         yield f"{question.name} asks", "validation", TypeAdapter(question.query)
         for part, shape in _answered(question):
@@ -121,10 +150,20 @@ def _answered(question: Question) -> Iterator[tuple[str, type[object]]]:
                 yield "joined", _joined_row(joined)
         case Entries(table):
             yield "row", table.row
-        case Answer(_, shape):
+        case Answer(_, shape) | Listed(_, shape):
             yield "row", shape
         case History():
             pass
+
+
+def _period(question: Question) -> Period | None:
+    match question.source:
+        case One(_, period):
+            return period
+        case Many(view):
+            return view.period
+        case _:
+            return None
 
 
 def _joined_row(joined: Joined) -> type[object]:

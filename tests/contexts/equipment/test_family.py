@@ -263,9 +263,8 @@ def test_a_family_is_found_by_its_status_and_by_each_affordance():
         "affordance=Translatable",
     }
     assert set(source.view.filters) == {"status", "affordance"}
-    assert source.view.sought(ListFamilies(affordance=Affordance.HOMEABLE))[0] == [
-        "affordance=Homeable"
-    ]
+    sought = source.view.sought(ListFamilies(affordance=Affordance.HOMEABLE), NOW)
+    assert sought.every == ("affordance=Homeable",)
 
 
 MATRIX = """

@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from enum import Enum
 from functools import cache
-from typing import Any, cast
+from typing import Any, cast, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 import asyncpg
@@ -21,7 +22,9 @@ from beamkeep.kernel import (
     Insert,
     Lock,
     ObjectScope,
+    Record,
     Replace,
+    Rows,
     Standing,
     Table,
 )
@@ -30,6 +33,7 @@ from beamkeep.runtime.store import (
     BEGINNING,
     AlreadyAnsweredError,
     Append,
+    Entered,
     Envelope,
     IdempotencyInFlightError,
     KeyTakenError,
@@ -40,6 +44,7 @@ from beamkeep.runtime.store import (
     Position,
     Recorded,
     Remembered,
+    RowsStoredError,
     StoreUnavailableError,
     Stream,
     ToRemember,
@@ -279,17 +284,20 @@ class PostgresEventStore:
         )
         return _as_rows(table, found)
 
-    async def entries[R](
-        self, table: Table[R], where: Mapping[str, object], before: UUID | None, limit: int
-    ) -> tuple[R, ...]:
-        """Rows by key, newest first."""
-        statement, n, key = _select(table, tuple(where)), len(where), table.key[0]
+    async def entries[R](self, table: Table[R], sought: Entered, limit: int) -> tuple[R, ...]:
+        """Rows beside one aggregate, in the order asked for."""
+        compared, after = sought.compared, sought.after
+        statement = _entered(
+            table,
+            tuple(sought.where),
+            tuple((column, how) for column, how, _ in compared),
+            sought.by,
+            sought.newest_first,
+            bool(after),
+        )
+        where = [_among(value) for value in sought.where.values()]
         found = await self._connections.read(
-            f"{statement} AND (${n + 1}::uuid IS NULL OR {key} < ${n + 1})"
-            f" ORDER BY {key} DESC LIMIT ${n + 2}",
-            *(_among(value) for value in where.values()),
-            before,
-            limit,
+            statement, *where, *(wanted for _, _, wanted in compared), *after, limit
         )
         return _as_rows(table, found)
 
@@ -364,16 +372,46 @@ class PostgresEventStore:
 
     async def _write_rows(self, append: Append) -> None:
         """Write the rows and the answer of a decision that has no events."""
+        if bulk := next((part for part in append.beside if isinstance(part, Rows)), None):
+            return await self._copy(bulk, append)
         clauses, kept = _clauses(append), append.remember
         answer = [append.principal_id, append.surface_id, *_kept(kept)] if kept else []
         if not clauses and not kept:
-            return
+            return None
         try:
             # What is put in place of a row may be put there twice, should the answer be lost.
             statement = _rows_alone(clauses, len(answer))
             await self._connections.read(statement, *answer, *_rows(append))
         except asyncpg.UniqueViolationError:
             raise AlreadyAnsweredError from None
+        except asyncpg.LockNotAvailableError:
+            raise IdempotencyInFlightError from None
+
+    async def _copy(self, bulk: Rows, append: Append) -> None:
+        """Write rows in bulk, unless some are stored already."""
+        table, kept = bulk.table, append.remember
+        records = [tuple(_value(value) for value in _values(row)) for row in bulk.rows]
+        columns = table.row.__struct_fields__
+        try:
+            async with self._connections.connection() as connection, connection.transaction():
+                await connection.copy_records_to_table(
+                    table.name, schema_name="bk", columns=columns, records=records
+                )
+                if kept:
+                    answer = append.principal_id, append.surface_id, *_kept(kept)
+                    await connection.execute(KEEP, *answer)
+        except asyncpg.UniqueViolationError as error:
+            if error.table_name == "idempotency":
+                raise AlreadyAnsweredError from None
+            key = table.key[0]
+            stored = await self.rows(table, {key: [getattr(row, key) for row in bulk.rows]})
+            raise RowsStoredError(
+                {getattr(row, key): getattr(row, bulk.under) for row in stored}
+            ) from None
+        except LOST:
+            raise OutcomeUnknownError from None
+        except FULL:
+            raise StoreUnavailableError from None
         except asyncpg.LockNotAvailableError:
             raise IdempotencyInFlightError from None
 
@@ -489,7 +527,7 @@ def _grouped(append: Append) -> Iterable[list[Row]]:
     """What is written beside, by kind, table and key: all that is alike is one clause."""
     groups: dict[tuple[type[Row], str, tuple[str, ...]], list[Row]] = {}
     for part in append.beside:
-        if not isinstance(part, Lock):
+        if not isinstance(part, Lock | Rows):
             groups.setdefault((type(part), part.table.name, _key_columns(part)), []).append(part)
     return groups.values()
 
@@ -556,6 +594,26 @@ def _select(table: Table[Any], where: tuple[str, ...]) -> str:
 
 
 @cache
+def _entered(
+    table: Table[Any],
+    where: tuple[str, ...],
+    compared: tuple[tuple[str, str], ...],
+    by: tuple[str, ...],
+    newest_first: bool,
+    after: bool,
+) -> str:
+    """The rows of a table that have these values, in this order, after a row or from the first."""
+    statement, n = _select(table, where), len(where)
+    for column, how in compared:
+        statement += f" AND {column} {how} ${(n := n + 1)}"
+    if after:
+        place = ", ".join(f"${(n := n + 1)}" for _ in by)
+        statement += f" AND ({', '.join(by)}) {'<' if newest_first else '>'} ({place})"
+    way = " DESC" if newest_first else ""
+    return f"{statement} ORDER BY {', '.join(column + way for column in by)} LIMIT ${n + 1}"
+
+
+@cache
 def _above(table: Table[Any]) -> str:
     key, parent, name = table.key[0], table.parent, f"bk.{table.name}"
     return (
@@ -569,8 +627,38 @@ def _columns(table: Table[Any]) -> str:
     return ", ".join(table.row.__struct_fields__)
 
 
+def _values(row: Any) -> Iterable[object]:
+    return (getattr(row, column) for column in row.__struct_fields__)
+
+
+def _value(value: object) -> object:
+    """A value as its column takes it."""
+    if isinstance(value, Record | dict):
+        return encode(value).decode()
+    return str(value) if isinstance(value, Enum) else value
+
+
 def _as_rows[R](table: Table[R], found: Iterable[asyncpg.Record]) -> tuple[R, ...]:
-    return tuple(msgspec.convert(dict(row), table.row) for row in found)
+    holding_json = _json_columns(table)
+    return tuple(msgspec.convert(_read(dict(row), holding_json), table.row) for row in found)
+
+
+def _read(row: dict[str, Any], holding_json: Sequence[str]) -> dict[str, Any]:
+    """A row whose JSON columns, which come as texts, are what they mean."""
+    return row | {c: row[c] and msgspec.json.decode(row[c]) for c in holding_json}
+
+
+@cache
+def _json_columns(table: Table[Any]) -> tuple[str, ...]:
+    """The columns that hold a record or an object."""
+    return tuple(
+        column
+        for column, hint in get_type_hints(table.row).items()
+        if any(
+            isinstance(kind, type) and issubclass(get_origin(kind) or kind, Record | dict)
+            for kind in (hint, *get_args(hint))
+        )
+    )
 
 
 def _among(value: object) -> list[Any]:

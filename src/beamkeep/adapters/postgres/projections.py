@@ -8,9 +8,9 @@ from uuid import UUID
 
 import asyncpg
 
-from beamkeep.kernel import Table, View
-from beamkeep.runtime.projector import Change, Follower, TailPage
+from beamkeep.kernel import Period, Sought, Table, View
 from beamkeep.runtime.store import Position, StoreUnavailableError, Tailed
+from beamkeep.workers.projector import Change, Follower, TailPage
 
 from .connections import Connections
 
@@ -113,8 +113,7 @@ class PostgresLists:
     async def listing(
         self,
         view: View[Any],
-        facets: Sequence[str],
-        along: Mapping[str, UUID],
+        sought: Sought,
         owner_id: UUID | None,
         after: UUID | None,
         limit: int,
@@ -122,13 +121,27 @@ class PostgresLists:
         """Rows by id, as JSON, each with its id; only the owner's where one is named."""
         statement = _listing(
             view.name,
-            bool(facets),
-            tuple(_standing(view.tree, way) for way in along),
+            bool(sought.every),
+            len(sought.groups),
+            bool(sought.none),
+            tuple((field, how) for field, how, _ in sought.compared),
+            sought.period and sought.period[0],
+            tuple(_standing(view.tree, way) for way in sought.along),
             owner_id is not None,
             view.aggregate.self_owned,
             after is not None,
         )
-        given = [facets or None, *along.values(), owner_id, after, limit]
+        given = [
+            sought.every or None,
+            *sought.groups,
+            sought.none or None,
+            *(wanted for _, _, wanted in sought.compared),
+            *((sought.now, sought.period[1]) if sought.period else ()),
+            *sought.along.values(),
+            owner_id,
+            after,
+            limit,
+        ]
         try:
             rows = await self._connections.read(statement, *(g for g in given if g is not None))
         except asyncpg.UndefinedTableError:
@@ -389,11 +402,30 @@ def _upsert(table: str) -> str:
 
 @cache
 def _listing(
-    name: str, facets: bool, along: tuple[str, ...], owner: bool, self_owned: bool, after: bool
+    name: str,
+    every: bool,
+    groups: int,
+    none: bool,
+    compared: tuple[tuple[str, str], ...],
+    period: Period | None,
+    along: tuple[str, ...],
+    owner: bool,
+    self_owned: bool,
+    after: bool,
 ) -> str:
     conditions, n = ["true"], 0
-    if facets:
+    if every:
         conditions.append(f"facets @> ${(n := n + 1)}::text[]")
+    conditions += [f"facets && ${(n := n + 1)}::text[]" for _ in range(groups)]
+    if none:
+        conditions.append(f"NOT facets && ${(n := n + 1)}::text[]")
+    for field, how in compared:
+        conditions.append(f"{_time(field)} {how} ${(n := n + 1)}::timestamptz")
+    if period:
+        now, n = f"${n + 1}::timestamptz", n + 2
+        since = f" AND COALESCE({_time(period.since)} <= {now}, true)" if period.since else ""
+        until = f" AND COALESCE({_time(period.until)} > {now}, true)"
+        conditions.append(f"(row->>'status' = '{period.status}'{since}{until}) = ${n}::bool")
     for standing in along:
         conditions += [f"id IN ({standing.format(n := n + 1)})"]
     if owner:
@@ -405,6 +437,10 @@ def _listing(
         f"SELECT id, row::text FROM proj.{name} WHERE {' AND '.join(conditions)}"  # noqa: S608
         f" ORDER BY id LIMIT ${n + 1}"
     )
+
+
+def _time(field: str) -> str:
+    return f"(row->>'{field}')::timestamptz"
 
 
 @cache

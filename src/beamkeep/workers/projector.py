@@ -10,10 +10,9 @@ from uuid import UUID
 import structlog
 
 from beamkeep.kernel import Record, View, replace
-
-from .codec import BrokenStreamError, Codec
-from .rows import Row, RowFold
-from .store import Position, Tailed
+from beamkeep.runtime.codec import BrokenStreamError, Codec
+from beamkeep.runtime.rows import Row, RowFold
+from beamkeep.runtime.store import Position, Tailed
 
 PAGE = 1000
 KEPT_ROWS = 20_000

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -34,12 +35,12 @@ from beamkeep.adapters.postgres.projections import (
 )
 from beamkeep.app import IDLE
 from beamkeep.contexts import CATALOGUE
-from beamkeep.kernel import View
-from beamkeep.runtime import projector as runtime
+from beamkeep.kernel import Sought, View
 from beamkeep.runtime.codec import BrokenStreamError
-from beamkeep.runtime.projector import Change, Follower, Projector, TailPage
 from beamkeep.runtime.rows import Row, RowFold
 from beamkeep.runtime.store import BEGINNING, Position, Recorded
+from beamkeep.workers import projector as following
+from beamkeep.workers.projector import Change, Follower, Projector, TailPage
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
@@ -412,7 +413,9 @@ async def test_a_list_is_built_anew_while_it_is_read_and_written(
 
         async def read() -> None:
             while not stop.is_set():
-                rows = await deployed.lists.listing(VIEWS["actor"], [], {}, None, None, 10_000)
+                rows = await deployed.lists.listing(
+                    VIEWS["actor"], Sought(datetime.now(UTC)), None, None, 10_000
+                )
                 seen.append(len(rows))
 
         async def build() -> None:
@@ -457,7 +460,7 @@ async def test_a_list_built_differently_is_not_switched_to(database: Database, d
 async def test_the_other_lists_go_on_while_one_cannot_be_switched(
     database: Database, deployed: Deployed, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(runtime, "FAILURE_PAUSE", 0.01)
+    monkeypatch.setattr(following, "FAILURE_PAUSE", 0.01)
     await rebuilt_but_corrupt(database, deployed)
     wake, stop = asyncio.Event(), asyncio.Event()
 
