@@ -21,7 +21,7 @@ from starlette.types import ASGIApp
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.identity_providers import IdentityProviders
-from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.connections import LOST, Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.fence import require_fit
 from beamkeep.adapters.postgres.lease import Lease
@@ -61,6 +61,7 @@ from beamkeep.workers.staleness import StalenessWatch
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 IDLE = {"idle_in_transaction_session_timeout": "5000"}
+RETRY_SECONDS = 1.0
 BLOCKED_AFTER = 0.5
 HOUSEKEEPING_EVERY, LOOK_EVERY, LEASE_EVERY, TAIL_EVERY = 5.0, 10.0, 2.0, 0.5
 
@@ -136,7 +137,11 @@ class Deployment:
 
     async def project(self, wanted: Sequence[int] | None = None) -> None:
         """Keep the lists, until told to stop."""
-        await self.projections.arrange(CATALOGUE.views, self.shards)
+        while not await self._arranged():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.stop.wait(), RETRY_SECONDS)
+            if self.stop.is_set():
+                return
         codec = Codec(CATALOGUE.aggregates.values())
         projector = Projector(CATALOGUE.views, codec, self.projections)
         lease = Lease(self._projector_url, "shard", wanted or self.shards)
@@ -144,6 +149,15 @@ class Deployment:
             await projector.run(lease, self.wake, self.stop)
         finally:
             await lease.close()
+
+    async def _arranged(self) -> bool:
+        """Whether the lists have their tables; a database that went away may come back."""
+        try:
+            await self.projections.arrange(CATALOGUE.views, self.shards)
+        except LOST:
+            log.warning("lists not arranged: the database went away")
+            return False
+        return True
 
     def work(
         self, service: Service, wanted: Sequence[int] | None = None

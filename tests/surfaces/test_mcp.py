@@ -20,7 +20,8 @@ import structlog.testing
 import uvicorn
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
-from starlette.types import ASGIApp, Message, Scope
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tests.support.examples.equipment import LINEAR_STAGE, MOTOR_SETTINGS
 from tests.support.service import ISSUER, by, call, memory_service
 
@@ -699,6 +700,25 @@ async def test_a_call_that_takes_too_long_is_given_up(
             body = message("tools/list", version)
             response = await post(url, body, mcp_protocol_version=version)
         assert response.json() == problem(DeadlineExceededError())
+
+
+async def test_an_answer_under_way_when_the_time_is_up_is_not_followed_by_another(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+):
+    async def answer_and_stay(_: object, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"{}"})
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(StreamableHTTPSessionManager, "handle_request", answer_and_stay)
+    web = httpx2.ASGITransport(app(service, limits=Limits(deadline_seconds=0.2)))
+    async with httpx2.AsyncClient(transport=web) as http:
+        response = await http.post(
+            "http://127.0.0.1:8000/mcp",
+            headers={"authorization": "Bearer ada", "mcp-protocol-version": NOW},
+            json=message("tools/list"),
+        )
+    assert response.json() == {}
 
 
 async def test_stdio_asks_who_calls_anew_for_every_call(tmp_path: Path):

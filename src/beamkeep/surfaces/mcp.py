@@ -235,16 +235,23 @@ def http_app(
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        deadline = asyncio.timeout(limits.deadline_seconds)
+        deadline, begun = asyncio.timeout(limits.deadline_seconds), list[Message]()
+
+        async def noted(message: Message) -> None:
+            begun.append(message)
+            await send(message)
+
         try:
             async with deadline:
-                await answer(scope, receive, send)
+                await answer(scope, receive, noted)
         except Refusal as refusal:
             await _send(on_refusal(refusal, scope), send)
         except TimeoutError:
             if not deadline.expired():
                 raise
-            await _send(on_refusal(overdue(scope), scope), send)
+            # An answer that was under way when the time was up is not followed by another.
+            if not begun:
+                await _send(on_refusal(overdue(scope), scope), send)
 
     return app
 
