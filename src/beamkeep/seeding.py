@@ -24,6 +24,7 @@ from beamkeep.kernel import (
     Outcome,
     Record,
     Reply,
+    Rows,
     claim_key,
 )
 from beamkeep.runtime.codec import Codec
@@ -83,7 +84,7 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def _beside(outcome: Outcome) -> list[Beside]:
+def _beside(outcome: Outcome) -> list[Beside | Rows]:
     return [part for part in outcome if not isinstance(part, Event | Advice | Reply)]
 
 

@@ -51,7 +51,7 @@ REACHED: set[tuple[str, str]] = set()
 class Past:
     """What happened before, as a rule may read it: streams folded, rows in place."""
 
-    def __init__(self, parts: Iterable[Event | Beside]) -> None:
+    def __init__(self, parts: Iterable[Event | Beside | Rows]) -> None:
         self.operation_names, self.installation = CATALOGUE.named.keys(), INSTALLATION
         self.now = NOW
         self._streams: dict[tuple[str, UUID], list[Event]] = defaultdict(list)
@@ -124,7 +124,7 @@ class Scenario:
     """One past and one command; `then` and `refused` say what must come of it."""
 
     def __init__(
-        self, operations: Sequence[Operation], history: Iterable[Event | Beside] = ()
+        self, operations: Sequence[Operation], history: Iterable[Event | Beside | Rows] = ()
     ) -> None:
         self._operations = {operation.command: operation for operation in operations}
         self._past = Past(history)
@@ -135,7 +135,7 @@ class Scenario:
         self._command, self._given, self._call = command, given, call
         return self
 
-    def then(self, *expected: Event | Beside | Advice | Reply) -> None:
+    def then(self, *expected: Event | Beside | Rows | Advice | Reply) -> None:
         """These events, rows and warnings, in this order."""
         assert self._decide() == list(expected)
         REACHED.add((self._operation.name, "then"))
@@ -154,7 +154,7 @@ class Scenario:
         REACHED.add((operation.name, refusal.__name__))
         return refused.value
 
-    def _decide(self) -> list[Event | Beside | Advice | Reply]:
+    def _decide(self) -> list[Event | Beside | Rows | Advice | Reply]:
         operation, past = self._operation, self._past
         arguments: list[Any] = [self._command]
         if not operation.genesis:

@@ -249,7 +249,7 @@ class MemoryStore:
             ids = {id for id in ids if below in self._chain(tree, id)[1:]}
         return ids & {*self._chain(tree, above)[1:]} if above else ids
 
-    def _write_beside(self, beside: Sequence[Beside]) -> None:
+    def _write_beside(self, beside: Sequence[Beside | Rows]) -> None:
         beside = [part for part in beside if not isinstance(part, Lock)]
         for part in beside:
             rows = self._table(part.table.name)

@@ -13,7 +13,7 @@ from ._authorization import ActorKind
 from ._event import Event, Upcast
 from ._record import Record
 from ._refusal import NotFound, Refusal
-from ._table import Beside, Table
+from ._table import Beside, Rows, Table
 
 if TYPE_CHECKING:
     from ._view import Joined, Listing
@@ -102,7 +102,7 @@ class Appended(Reply):
     duplicate_count: int
 
 
-type Outcome = Sequence[Event | Beside | Advice | Reply]
+type Outcome = Sequence[Event | Beside | Rows | Advice | Reply]
 """What a rule decides: events, of one stream or several, rows written with them, the answer."""
 
 

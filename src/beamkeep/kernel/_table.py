@@ -68,7 +68,7 @@ class Lock(Record):
     name: str
 
 
-type Beside = Insert | Rows | Replace | Delete | Lock
+type Beside = Insert | Replace | Delete | Lock
 """What a rule may ask to be written beside its events."""
 
 

@@ -15,6 +15,7 @@ from beamkeep.kernel import (
     Insert,
     Record,
     Refusal,
+    Rows,
     Sought,
     Standing,
     Table,
@@ -112,7 +113,7 @@ class Append(Record):
     events: Sequence[NewEvent]
     read: Mapping[Stream, int]
     """The version of every other stream the decision rests on."""
-    beside: Sequence[Beside]
+    beside: Sequence[Beside | Rows]
     remember: ToRemember | None
     command_name: str
     principal_id: UUID
