@@ -64,6 +64,25 @@ from beamkeep.contexts.federation.facility import (
     FacilityKind,
     FacilityRegistered,
 )
+from beamkeep.contexts.recipe.capability import (
+    CapabilityDefined,
+    CapabilityDeprecated,
+    CapabilityVersioned,
+    ExecutorShape,
+)
+from beamkeep.contexts.recipe.method import MethodDefined, MethodDeprecated, MethodVersioned
+from beamkeep.contexts.recipe.plan import (
+    PlanDefaultParametersUpdated,
+    PlanDefined,
+    PlanDeprecated,
+    PlanVersioned,
+    Window,
+)
+from beamkeep.contexts.recipe.practice import (
+    PracticeDefined,
+    PracticeDeprecated,
+    PracticeVersioned,
+)
 from beamkeep.contexts.supply.supply import (
     SupplyMarkedAvailable,
     SupplyMarkedUnavailable,
@@ -112,6 +131,7 @@ CALLED = (
     AlternateIdentifier(AlternateIdentifierKind.OTHER, "é"),
 )
 HERE = Placement(A, 1.0, -2.5, 1e-9, 0.0, 0.5, -0.5)
+SHAPES = (ExecutorShape.METHOD, ExecutorShape.PROCEDURE)
 STREAMS: dict[str, Sequence[Event]] = {
     "actor": [
         ActorRegistered(at(0), ID, ActorKind.HUMAN),
@@ -187,6 +207,29 @@ STREAMS: dict[str, Sequence[Event]] = {
         FrameRegistered(at(0), ID, "Table", A, HERE),
         FramePlacementUpdated(at(1), ID, HERE),
         FrameDecommissioned(at(2), ID, "rebuilt"),
+    ],
+    "capability": [
+        CapabilityDefined(
+            at(0), ID, "beamkeep.capability.x", "X", "y", (Affordance.HOMEABLE,), SHAPES, {}
+        ),
+        CapabilityVersioned(at(1), ID, "2", "X", None, (), SHAPES[:1], None),
+        CapabilityDeprecated(at(2), ID, A),
+    ],
+    "method": [
+        MethodDefined(at(0), ID, "Scan", A, (B, C), ("photon_beam",), {}),
+        MethodVersioned(at(1), ID, "2", "Scan", (), ("cryogen", "photon_beam"), None),
+        MethodDeprecated(at(2), ID),
+    ],
+    "practice": [
+        PracticeDefined(at(0), ID, "Scan here", A, "hall-2", (B, C)),
+        PracticeVersioned(at(1), ID, "2", "Scan", None, (B,)),
+        PracticeDeprecated(at(2), ID),
+    ],
+    "plan": [
+        PlanDefined(at(0), ID, "Monday", A, B, (B, C), Window(at(24), None), {"energy": 25.0}),
+        PlanDefaultParametersUpdated(at(1), ID, {"energy": 5, "modes": ["fly", None]}),
+        PlanVersioned(at(2), ID, "2", "Tuesday", (C,), Window(at(24), at(48)), {}),
+        PlanDeprecated(at(3), ID),
     ],
 }
 

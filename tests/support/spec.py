@@ -90,6 +90,9 @@ class Past:
     async def many[S](self, of: Aggregate[S, Any, Any], ids: Iterable[UUID]) -> Mapping[UUID, S]:
         return {id: await self.one(of, id) for id in ids}
 
+    async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
+        return await Past(self._streams[of.name, id][:version]).one(of, id)
+
     async def matching(self, query: Listing) -> tuple[UUID, ...]:
         view = next(view for view in CATALOGUE.views if view.listing is type(query))
         wanted, name = await view.seek(query, self), view.aggregate.name

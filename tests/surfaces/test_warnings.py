@@ -25,7 +25,11 @@ WARNINGS = [
     {"path": "$.properties.gap_mm", "rule": "keep units out of names"},
 ]
 CARELESS_STAGE = LINEAR_STAGE | {"settings_schema": CARELESS}
-WARNING = {"define_family", "version_family"}
+WARNING = {
+    f"{verb}_{declarer}"
+    for verb in ("define", "version")
+    for declarer in ("family", "capability", "method")
+}
 DOCUMENT = describe(CATALOGUE)
 
 

@@ -22,6 +22,7 @@ ROWS = (*CATALOGUE.operations, *CATALOGUE.questions)
 CHANGES = [each for each in CATALOGUE.operations if not each.genesis]
 EARLIER = "2030-01-31T07:30:00Z"
 # How the arguments of an example are spoiled, so that the first refusal about sense is given.
+# The name of another argument stands for what that argument is.
 SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "register_actor": {"name": " "},
     "update_actor_profile": {"name": " "},
@@ -75,6 +76,16 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "register_frame": {"name": " "},
     "update_frame_placement": {"placement": {"frame_id": str(uuid4()), **ORIGIN}},
     "decommission_frame": {"reason": " "},
+    "define_capability": {"code": "scan"},
+    "version_capability": {"name": " "},
+    "deprecate_capability": {"replaced_by_capability_id": "capability_id"},
+    "define_method": {"name": " "},
+    "version_method": {"name": " "},
+    "define_practice": {"name": " "},
+    "version_practice": {"name": " "},
+    "define_plan": {"name": " "},
+    "version_plan": {"name": " "},
+    "update_plan_default_parameters": {"default_parameters_patch": {"energy": "high"}},
 }
 # JSON has no number that is not finite.
 UNSPEAKABLE = {InvalidMountPlacementError}
@@ -169,9 +180,13 @@ async def test_the_first_refusal_of_its_own_is_given_alike(row: Row, ada: Both):
     arguments = await EXAMPLES[row.name](ada.rest)
     if row.name in SPOILED:
         for name, spoiled in SPOILED[row.name].items():
-            arguments[name] = (
-                spoiled if isinstance(spoiled, str | dict) else await spoiled(ada.rest)
-            )
+            match spoiled:
+                case str():
+                    arguments[name] = arguments.get(spoiled, spoiled)
+                case dict():
+                    arguments[name] = spoiled
+                case _:
+                    arguments[name] = await spoiled(ada.rest)
     else:
         # What was done cannot be done again.
         await ada.rest(row.name, arguments)

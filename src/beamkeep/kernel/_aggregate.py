@@ -228,6 +228,10 @@ class Reader(Protocol):
         """The states of several, in one round trip; the first that is absent is refused."""
         ...
 
+    async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
+        """The state of one aggregate as it was at a version."""
+        ...
+
     async def matching(self, query: "Listing") -> tuple[UUID, ...]:
         """The ids a list finds; read their streams before deciding anything."""
         ...

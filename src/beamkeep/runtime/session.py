@@ -52,6 +52,12 @@ class Session:
         found = await self._store.load([(of.name, id) for id in wanted])
         return {id: self.adopt(of, id, found.get((of.name, id), ())) for id in wanted}
 
+    async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
+        """The state of one aggregate as it was at a version."""
+        events = (await self._store.load([(of.name, id)])).get((of.name, id), ())
+        now = self.adopt(of, id, events)
+        return self._codec.fold(of, events[:version]) or now
+
     async def matching(self, query: Listing) -> tuple[UUID, ...]:
         """The ids a list finds; read their streams before deciding anything."""
         view = next(view for view in self._catalogue.views if view.listing is type(query))

@@ -25,7 +25,7 @@ def input_schema(row: Operation | Question) -> dict[str, Any]:
 
 
 def _inlined(value: Any, definitions: Mapping[str, Any]) -> Any:
-    """A schema without references, and without titles that repeat a name."""
+    """A schema without references, or hints at them, and without titles that repeat a name."""
     if isinstance(value, list):
         return [_inlined(item, definitions) for item in cast("list[Any]", value)]
     if not isinstance(value, dict):
@@ -36,6 +36,7 @@ def _inlined(value: Any, definitions: Mapping[str, Any]) -> Any:
         key: each if key in LITERAL else _inlined(each, definitions)
         for key, each in schema.items()
         if key != "$ref" and not (key == "title" and isinstance(each, str))
+        if not (key == "discriminator" and "propertyName" in each)
     }
     name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
     return {**_inlined(definitions[name], definitions), **kept} if name else kept

@@ -1,6 +1,6 @@
 """Asset: one physical thing, be it a beamline, a sub-system or a device, in a tree of its like."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
@@ -519,13 +519,19 @@ async def referred(command: RegisterAsset, read: Reader) -> Referred:
 
 
 async def lineage(asset: Asset, command: RelocateAsset, read: Reader) -> list[Asset]:
-    """The parent to be and all above it, folded, so that none of them moves unnoticed."""
-    ids = {command.to_parent_id, *await read.above(PLACES, [command.to_parent_id])}
-    known = {asset.id: asset, **await read.many(assets, sorted(ids - {asset.id}))}
+    """The parent to be and all above it."""
+    known = await with_all_above([command.to_parent_id], read)
+    return upwards(command.to_parent_id, {**known, asset.id: asset})
+
+
+async def with_all_above(ids: Iterable[UUID], read: Reader) -> Mapping[UUID, Asset]:
+    """Assets and all that they stand under, folded, so that none of them moves unnoticed."""
+    wanted = set(ids)
+    known = {**await read.many(assets, sorted(wanted | {*await read.above(PLACES, wanted)}))}
     # The rows may be a moment older than the streams; what these say counts.
-    while (above := upwards(command.to_parent_id, known)[-1].parent_id) is not None:
-        known |= await read.many(assets, [above])
-    return upwards(command.to_parent_id, known)
+    while above := {each.parent_id for each in known.values() if each.parent_id} - known.keys():
+        known |= await read.many(assets, sorted(above))
+    return known
 
 
 async def enclosure(asset: Asset, command: LocateAsset, read: Reader) -> Enclosure | None:

@@ -188,7 +188,7 @@ class DeprecateFamily(FamilyCommand): ...
 def define_family(command: DefineFamily, call: Call) -> list[FamilyDefined | Advice]:
     """Define a class of devices."""
     name = trimmed(command.name, InvalidFamilyNameError)
-    schema, advice = _declared(command.settings_schema)
+    schema, advice = declared(command.settings_schema, InvalidFamilySettingsSchemaError)
     affordances = tuple(sorted(command.affordances))
     return [FamilyDefined(call.now, call.new_id, name, affordances, schema), *advice]
 
@@ -198,7 +198,7 @@ def version_family(
 ) -> list[FamilyVersioned | Advice]:
     """Replace what the devices of a family can do and which settings they have."""
     tag = new_tag(command.version_tag, family.version_tag, InvalidFamilyVersionTagError)
-    schema, advice = _declared(command.settings_schema)
+    schema, advice = declared(command.settings_schema, InvalidFamilySettingsSchemaError)
     STATUS.require(family.status, FamilyVersioned)
     affordances = tuple(sorted(command.affordances))
     return [FamilyVersioned(call.now, family.id, tag, affordances, schema), *advice]
@@ -219,10 +219,10 @@ def new_tag(text: str, current: str | None, refusal: type[Invalid]) -> str:
     return tag
 
 
-def _declared(schema: Schema | None) -> tuple[Schema | None, list[Advice]]:
+def declared(schema: Schema | None, refusal: type[Invalid]) -> tuple[Schema | None, list[Advice]]:
     """The schema, once it is allowed, and what its author is advised to do better."""
-    declared = declare(schema, InvalidFamilySettingsSchemaError)
-    return declared, lint_schema(declared or {})[:MOST_WARNINGS]
+    allowed = declare(schema, refusal)
+    return allowed, lint_schema(allowed or {})[:MOST_WARNINGS]
 
 
 families = Aggregate("Family", begin, evolve, FamilyNotFoundError)

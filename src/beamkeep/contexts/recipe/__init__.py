@@ -1,6 +1,18 @@
 """Recipe: how work is done, declared before any of it is done."""
 
-from beamkeep.kernel import Operation, Question
+from . import capability, method, plan, practice, recipe
 
-OPERATIONS: tuple[Operation, ...] = ()
-QUESTIONS: tuple[Question, ...] = ()
+OPERATIONS = (
+    *capability.OPERATIONS,
+    *method.OPERATIONS,
+    *practice.OPERATIONS,
+    *plan.OPERATIONS,
+    *recipe.OPERATIONS,
+)
+QUESTIONS = (
+    *capability.QUESTIONS,
+    *method.QUESTIONS,
+    *practice.QUESTIONS,
+    *plan.QUESTIONS,
+    *recipe.QUESTIONS,
+)

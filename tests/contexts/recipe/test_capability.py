@@ -1,0 +1,356 @@
+"""Capability: what a kind of operation provides, by a code that is given once."""
+
+from typing import Any
+from uuid import UUID
+
+from tests.support.schemas import DIALECT
+from tests.support.spec import ABSENT, NEW, NOW, Example, Scenario, matrix, misshapen
+
+from beamkeep.contexts.equipment.family import Affordance
+from beamkeep.contexts.recipe.capability import (
+    OPERATIONS,
+    QUESTIONS,
+    Capability,
+    CapabilityCannotDeprecateError,
+    CapabilityCannotVersionError,
+    CapabilityCodeAlreadyExistsError,
+    CapabilityDefined,
+    CapabilityDeprecated,
+    CapabilityNotFoundError,
+    CapabilityVersioned,
+    DefineCapability,
+    DeprecateCapability,
+    ExecutorShape,
+    InvalidCapabilityCodeError,
+    InvalidCapabilityExecutorShapesError,
+    InvalidCapabilityNameError,
+    InvalidCapabilityParametersSchemaError,
+    InvalidCapabilityReplacedByCapabilityIdError,
+    InvalidCapabilityVersionTagError,
+    VersionCapability,
+    begin,
+    evolve,
+)
+from beamkeep.contexts.recipe.declaration import DeclarationStatus
+from beamkeep.kernel import CLAIMS, Advice, Beside, Claim, Event, Many, claim, replace
+from beamkeep.schemas import Schema
+
+ID, ANOTHER = NEW, UUID(int=5)
+CODE = "beamkeep.capability.tomography"
+IMAGING = (Affordance.IMAGEABLE, Affordance.ROTATABLE)
+BOTH = (ExecutorShape.METHOD, ExecutorShape.PROCEDURE)
+PARAMETERS: Schema = {
+    "$schema": DIALECT,
+    "type": "object",
+    "properties": {"mode": {"type": "string"}},
+    "additionalProperties": False,
+}
+CARELESS: Schema = {"$schema": DIALECT, "type": "object", "properties": {"gap_mm": {}}}
+WARNINGS = (
+    Advice("$", "close every object level"),
+    Advice("$.properties.gap_mm", "keep units out of names"),
+)
+FORBIDDEN: Schema = {"$schema": DIALECT, "type": "object", "oneOf": []}
+
+defined = CapabilityDefined(NOW, ID, CODE, "Tomography", "By turning", IMAGING, BOTH, PARAMETERS)
+versioned = CapabilityVersioned(NOW, ID, "2", "Imaging", None, (), (ExecutorShape.METHOD,), None)
+deprecated = CapabilityDeprecated(NOW, ID, None)
+another = replace(defined, capability_id=ANOTHER, code="beamkeep.capability.imaging")
+claimed = CLAIMS.insert(
+    Claim("capability-code", f'["{CODE}"]', ID), CapabilityCodeAlreadyExistsError
+)
+
+DEFINE = DefineCapability(
+    code=CODE,
+    name=" Tomography ",
+    description=" By turning ",
+    required_affordances=frozenset(IMAGING),
+    executor_shapes=frozenset(BOTH),
+    parameters_schema=PARAMETERS,
+)
+VERSION = VersionCapability(
+    capability_id=ID,
+    version_tag=" 2 ",
+    name=" Imaging ",
+    description=None,
+    required_affordances=frozenset(),
+    executor_shapes=frozenset({ExecutorShape.METHOD}),
+    parameters_schema=None,
+)
+DEPRECATE = DeprecateCapability(capability_id=ID)
+
+
+def given(*history: Event | Beside) -> Scenario:
+    return Scenario(OPERATIONS, history)
+
+
+def defining(**changes: Any) -> DefineCapability:
+    return DEFINE.model_copy(update=changes)
+
+
+def versioning(**changes: Any) -> VersionCapability:
+    return VERSION.model_copy(update=changes)
+
+
+def deprecating(replaced_by: UUID) -> DeprecateCapability:
+    return DeprecateCapability(capability_id=ID, replaced_by_capability_id=replaced_by)
+
+
+def test_a_capability_is_defined_with_its_texts_trimmed_its_sets_sorted_and_its_code_taken():
+    given().when(DEFINE).then(defined, claimed)
+
+
+def test_a_capability_needs_no_description_no_affordance_and_no_schema():
+    bare = DefineCapability(
+        code=CODE,
+        name="x",
+        required_affordances=frozenset(),
+        executor_shapes=frozenset({ExecutorShape.PROCEDURE}),
+    )
+    shape = (ExecutorShape.PROCEDURE,)
+    given().when(bare).then(CapabilityDefined(NOW, ID, CODE, "x", None, (), shape, None), claimed)
+
+
+def test_a_blank_description_is_none():
+    for blank in ("", " "):
+        given().when(defining(description=blank)).then(replace(defined, description=None), claimed)
+
+
+def test_a_code_is_dotted_words_below_ours():
+    for good in ("beamkeep.capability.x", "beamkeep.capability.a1_b.c"):
+        claims = claim("capability-code", good, holder=ID, loser=CapabilityCodeAlreadyExistsError)
+        given().when(defining(code=good)).then(replace(defined, code=good), claims)
+    for bad in (
+        "beamkeep.capability",
+        "beamkeep.capability.",
+        "beamkeep.capability.X",
+        "beamkeep.capability.1",
+        "beamkeep.capability._a",
+        "beamkeep.capability.a..b",
+        "beamkeep.capability.a-b",
+        "beamkeep-capability.a",
+        "beamkeep.capability.a\n",
+        " beamkeep.capability.a",
+        "tomography",
+    ):
+        given().when(defining(code=bad)).refused(InvalidCapabilityCodeError)
+
+
+def test_a_code_is_given_once():
+    given(defined, claimed).when(DEFINE).refused(CapabilityCodeAlreadyExistsError)
+
+
+def test_the_code_of_a_deprecated_capability_stays_taken():
+    given(defined, claimed, deprecated).when(DEFINE).refused(CapabilityCodeAlreadyExistsError)
+
+
+def test_a_blank_name_is_refused():
+    given().when(defining(name=" ")).refused(InvalidCapabilityNameError)
+    given(defined).when(versioning(name=" ")).refused(InvalidCapabilityNameError)
+
+
+def test_a_capability_is_for_methods_or_procedures():
+    none: dict[str, Any] = {"executor_shapes": frozenset()}
+    given().when(defining(**none)).refused(InvalidCapabilityExecutorShapesError)
+    given(defined).when(versioning(**none)).refused(InvalidCapabilityExecutorShapesError)
+
+
+def test_a_schema_outside_the_subset_is_refused():
+    for history, command in (((), defining()), ((defined,), versioning())):
+        given(*history).when(command.model_copy(update={"parameters_schema": FORBIDDEN})).refused(
+            InvalidCapabilityParametersSchemaError, saying="`oneOf` is not allowed"
+        )
+
+
+def test_a_badly_authored_schema_is_accepted_with_advice():
+    given().when(defining(parameters_schema=CARELESS)).then(
+        replace(defined, parameters_schema=CARELESS), claimed, *WARNINGS
+    )
+    given(defined).when(versioning(parameters_schema=CARELESS)).then(
+        replace(versioned, parameters_schema=CARELESS), *WARNINGS
+    )
+
+
+def test_a_capability_is_versioned_and_all_but_its_code_replaced():
+    given(defined).when(VERSION).then(versioned)
+    given(defined, versioned).when(versioning(version_tag="3")).then(
+        replace(versioned, version_tag="3")
+    )
+
+
+def test_a_new_version_has_a_tag_of_its_own():
+    given(defined).when(versioning(version_tag=" ")).refused(InvalidCapabilityVersionTagError)
+    given(defined, versioned).when(VERSION).refused(
+        InvalidCapabilityVersionTagError, saying="2 is the current one."
+    )
+
+
+def test_a_tag_may_come_back_later():
+    given(defined, versioned, replace(versioned, version_tag="3")).when(VERSION).then(versioned)
+
+
+def test_a_capability_is_deprecated_with_or_without_a_replacement():
+    given(defined).when(DEPRECATE).then(deprecated)
+    given(defined, versioned, another).when(deprecating(ANOTHER)).then(
+        replace(deprecated, replaced_by_capability_id=ANOTHER)
+    )
+
+
+def test_a_deprecated_capability_may_be_the_replacement():
+    old = replace(deprecated, capability_id=ANOTHER)
+    given(defined, another, old).when(deprecating(ANOTHER)).then(
+        replace(deprecated, replaced_by_capability_id=ANOTHER)
+    )
+
+
+def test_the_replacement_must_exist():
+    given(defined, deprecated).when(deprecating(ABSENT)).refused(CapabilityNotFoundError)
+
+
+def test_a_capability_does_not_replace_itself():
+    given(defined, deprecated).when(deprecating(ID)).refused(
+        InvalidCapabilityReplacedByCapabilityIdError
+    )
+
+
+def test_a_deprecated_capability_does_not_change():
+    for command, refusal in (
+        (VERSION, CapabilityCannotVersionError),
+        (DEPRECATE, CapabilityCannotDeprecateError),
+    ):
+        given(defined, deprecated).when(command).refused(
+            refusal, saying="Its status is Deprecated; it must be Defined or Versioned."
+        )
+
+
+def test_a_capability_that_does_not_exist_does_not_change():
+    for command in (VERSION, DEPRECATE):
+        given().when(command).refused(CapabilityNotFoundError)
+
+
+def test_what_is_wrong_is_told_in_order():
+    wrong: dict[str, Any] = {
+        "code": "x",
+        "name": " ",
+        "executor_shapes": frozenset(),
+        "parameters_schema": FORBIDDEN,
+    }
+    mended: list[tuple[type[Any], dict[str, Any]]] = [
+        (InvalidCapabilityCodeError, {"code": CODE}),
+        (InvalidCapabilityNameError, {"name": "x"}),
+        (InvalidCapabilityExecutorShapesError, {"executor_shapes": frozenset(BOTH)}),
+        (InvalidCapabilityParametersSchemaError, {"parameters_schema": None}),
+    ]
+    for refusal, mending in mended:
+        given(defined, claimed).when(defining(**wrong)).refused(refusal)
+        if refusal is not InvalidCapabilityCodeError:
+            new = {name: value for name, value in wrong.items() if name != "code"}
+            new["version_tag"] = " "
+            given(defined, deprecated).when(versioning(**new)).refused(refusal)
+        wrong |= mending
+    given(defined, claimed).when(defining(**wrong)).refused(CapabilityCodeAlreadyExistsError)
+    given(defined, deprecated).when(versioning(version_tag=" ")).refused(
+        InvalidCapabilityVersionTagError
+    )
+
+
+GOOD: dict[str, Any] = {
+    "name": "x" * 200,
+    "required_affordances": [],
+    "executor_shapes": ["METHOD", "METHOD"],
+    "description": "x" * 2000,
+    "parameters_schema": None,
+}
+NEW_ONE: dict[str, Any] = {**GOOD, "code": CODE}
+NEXT: dict[str, Any] = {**GOOD, "capability_id": ID, "version_tag": "x" * 50}
+
+
+def test_the_shape_of_a_declaration():
+    assert DefineCapability(**NEW_ONE).executor_shapes == {ExecutorShape.METHOD}
+    VersionCapability(**NEXT)
+    for field, wrong in (
+        ("name", ""),
+        ("name", "x" * 201),
+        ("required_affordances", None),
+        ("required_affordances", ["Flyable"]),
+        ("executor_shapes", ["Method"]),
+        ("description", "x" * 2001),
+        ("parameters_schema", "{}"),
+    ):
+        misshapen(DefineCapability, field, **NEW_ONE | {field: wrong})
+        misshapen(VersionCapability, field, **NEXT | {field: wrong})
+    for code in ("", "x" * 201, None):
+        misshapen(DefineCapability, "code", **NEW_ONE | {"code": code})
+    for tag in ("", "x" * 51):
+        misshapen(VersionCapability, "version_tag", **NEXT | {"version_tag": tag})
+    misshapen(VersionCapability, "code", **NEXT, code=CODE)
+    odd: dict[str, Any] = {"replaced_by_capability_id": "x"}
+    misshapen(DeprecateCapability, "replaced_by_capability_id", capability_id=ID, **odd)
+
+
+def test_what_must_be_said():
+    for field in ("code", "name", "required_affordances", "executor_shapes"):
+        misshapen(DefineCapability, field, **{n: v for n, v in NEW_ONE.items() if n != field})
+    for field in NEXT:
+        misshapen(VersionCapability, field, **{n: v for n, v in NEXT.items() if n != field})
+
+
+def test_a_capability_is_what_its_events_say():
+    affordances, shapes = frozenset(IMAGING), frozenset(BOTH)
+    capability = begin(defined)
+    assert capability == Capability(
+        ID, CODE, "Tomography", "By turning", affordances, shapes, PARAMETERS
+    )
+    assert (capability.status, capability.version_tag) == (DeclarationStatus.DEFINED, None)
+    capability = evolve(capability, versioned)
+    assert capability == Capability(
+        ID,
+        CODE,
+        "Imaging",
+        None,
+        frozenset(),
+        frozenset({ExecutorShape.METHOD}),
+        None,
+        DeclarationStatus.VERSIONED,
+        "2",
+    )
+    ended = evolve(capability, replace(deprecated, replaced_by_capability_id=ANOTHER))
+    assert ended == replace(
+        capability, status=DeclarationStatus.DEPRECATED, replaced_by_capability_id=ANOTHER
+    )
+
+
+def test_a_capability_is_found_by_status_code_and_each_shape_and_affordance():
+    source = QUESTIONS[2].source
+    assert isinstance(source, Many)
+    assert set(source.view.facets_of(begin(defined))) == {
+        "status=Defined",
+        f"code={CODE}",
+        "executor_shape=METHOD",
+        "executor_shape=PROCEDURE",
+        "affordance=Imageable",
+        "affordance=Rotatable",
+    }
+    assert source.view.milestones == {
+        "versioned_at": (CapabilityVersioned,),
+        "deprecated_at": (CapabilityDeprecated,),
+    }
+
+
+MATRIX = """
+            version_capability  deprecate_capability
+Defined     Versioned           Deprecated
+Versioned   Versioned           Deprecated
+Deprecated  -                   -
+"""
+
+
+def test_every_move_from_every_status():
+    matrix(
+        OPERATIONS,
+        DeclarationStatus,
+        [Example(VERSION), Example(DEPRECATE)],
+        lambda status: replace(begin(defined), status=status),
+        lambda capability: capability.status,
+        MATRIX,
+    )

@@ -1,0 +1,382 @@
+"""Method: what a technique needs, and that it keeps within its capability."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from tests.contexts.recipe.test_capability import CARELESS, FORBIDDEN, PARAMETERS, WARNINGS
+from tests.support.spec import ABSENT, NEW, NOW, Example, Scenario, matrix, misshapen
+
+from beamkeep.contexts.equipment.family import (
+    FamilyDefined,
+    FamilyDeprecated,
+    FamilyNotFoundError,
+)
+from beamkeep.contexts.recipe.capability import (
+    CapabilityDefined,
+    CapabilityDeprecated,
+    CapabilityNotFoundError,
+    CapabilityVersioned,
+    ExecutorShape,
+)
+from beamkeep.contexts.recipe.capability import begin as begin_capability
+from beamkeep.contexts.recipe.declaration import DeclarationStatus
+from beamkeep.contexts.recipe.method import (
+    OPERATIONS,
+    QUESTIONS,
+    DefineMethod,
+    DeprecateMethod,
+    InvalidMethodNameError,
+    InvalidMethodNeededSuppliesError,
+    InvalidMethodParametersSchemaError,
+    InvalidMethodVersionTagError,
+    Method,
+    MethodBoundCapabilityDeprecatedError,
+    MethodCannotDeprecateError,
+    MethodCannotVersionError,
+    MethodCapabilityExecutorMismatchError,
+    MethodDefined,
+    MethodDeprecated,
+    MethodFamilyDeprecatedError,
+    MethodNotFoundError,
+    MethodParametersNotSubsetError,
+    MethodVersioned,
+    Realized,
+    VersionMethod,
+    begin,
+    evolve,
+)
+from beamkeep.kernel import Event, Many, replace
+from beamkeep.schemas import Schema
+
+ID = NEW
+CAPABILITY, STAGES, CAMERAS, OLD = UUID(int=20), UUID(int=10), UUID(int=11), UUID(int=12)
+WIDER: Schema = {**PARAMETERS, "properties": {"mode": {"type": "string"}, "gap": {}}}
+
+capability = CapabilityDefined(
+    NOW,
+    CAPABILITY,
+    "beamkeep.capability.tomography",
+    "Tomography",
+    None,
+    (),
+    (ExecutorShape.METHOD,),
+    PARAMETERS,
+)
+AROUND = (
+    FamilyDefined(NOW, STAGES, "Stages", (), None),
+    FamilyDefined(NOW, CAMERAS, "Cameras", (), None),
+    FamilyDefined(NOW, OLD, "Relays", (), None),
+    FamilyDeprecated(NOW, OLD),
+    capability,
+)
+discontinued = CapabilityDeprecated(NOW, CAPABILITY, None)
+for_procedures = CapabilityVersioned(
+    NOW, CAPABILITY, "2", "Tomography", None, (), (ExecutorShape.PROCEDURE,), PARAMETERS
+)
+opened = CapabilityVersioned(
+    NOW, CAPABILITY, "2", "Tomography", None, (), (ExecutorShape.METHOD,), None
+)
+defined = MethodDefined(
+    NOW, ID, "Fly scan", CAPABILITY, (STAGES, CAMERAS), ("cryogen", "photon_beam"), PARAMETERS
+)
+versioned = MethodVersioned(NOW, ID, "2", "Step scan", (STAGES,), (), None)
+deprecated = MethodDeprecated(NOW, ID)
+
+DEFINE = DefineMethod(
+    name=" Fly scan ",
+    capability_id=CAPABILITY,
+    needed_family_ids=frozenset({CAMERAS, STAGES}),
+    needed_supplies=frozenset({" photon_beam ", "cryogen"}),
+    parameters_schema=PARAMETERS,
+)
+VERSION = VersionMethod(
+    method_id=ID,
+    version_tag=" 2 ",
+    name=" Step scan ",
+    needed_family_ids=frozenset({STAGES}),
+    needed_supplies=frozenset(),
+    parameters_schema=None,
+)
+DEPRECATE = DeprecateMethod(method_id=ID)
+
+
+def given(*history: Event) -> Scenario:
+    return Scenario(OPERATIONS, (*AROUND, *history))
+
+
+def defining(**changes: Any) -> DefineMethod:
+    return DEFINE.model_copy(update=changes)
+
+
+def versioning(**changes: Any) -> VersionMethod:
+    return VERSION.model_copy(update=changes)
+
+
+def refused_either_way(
+    refusal: type[Any], saying: str = "", past: Sequence[Event] = (), **changes: Any
+) -> None:
+    """The same is refused in a new method and in a new version."""
+    given(*past).when(defining(**changes)).refused(refusal, saying)
+    given(*past, defined).when(versioning(**changes)).refused(refusal, saying)
+
+
+def test_a_method_is_defined_with_its_texts_trimmed_and_its_sets_sorted():
+    given().when(DEFINE).then(defined)
+
+
+def test_a_method_may_need_nothing():
+    bare = DefineMethod(name="x", capability_id=CAPABILITY, needed_family_ids=frozenset())
+    given().when(bare).then(MethodDefined(NOW, ID, "x", CAPABILITY, (), (), None))
+
+
+def test_a_blank_name_is_refused():
+    refused_either_way(InvalidMethodNameError, name=" ")
+
+
+def test_kinds_of_supply_are_not_blank():
+    refused_either_way(
+        InvalidMethodNeededSuppliesError, "It is blank", needed_supplies=frozenset({"a", " "})
+    )
+
+
+def test_a_method_needs_at_most_twenty_kinds_of_supply():
+    kinds = [f"kind {n}" for n in range(10, 31)]
+    refused_either_way(
+        InvalidMethodNeededSuppliesError, "There are 21.", needed_supplies=frozenset(kinds)
+    )
+    given().when(defining(needed_supplies=frozenset(kinds[:20]))).then(
+        replace(defined, needed_supplies=tuple(kinds[:20]))
+    )
+
+
+def test_kinds_of_supply_that_differ_only_in_blanks_around_them_are_one():
+    given().when(defining(needed_supplies=frozenset({"a", " a "}))).then(
+        replace(defined, needed_supplies=("a",))
+    )
+
+
+def test_a_schema_outside_the_subset_is_refused():
+    refused_either_way(
+        InvalidMethodParametersSchemaError, "`oneOf` is not allowed", parameters_schema=FORBIDDEN
+    )
+
+
+def test_a_badly_authored_schema_is_accepted_with_advice():
+    given(opened).when(defining(parameters_schema=CARELESS)).then(
+        replace(defined, parameters_schema=CARELESS), *WARNINGS
+    )
+    given(opened, defined).when(versioning(parameters_schema=CARELESS)).then(
+        replace(versioned, parameters_schema=CARELESS), *WARNINGS
+    )
+
+
+def test_a_method_takes_no_more_than_its_capability():
+    refused_either_way(
+        MethodParametersNotSubsetError, "At $.properties.gap", parameters_schema=WIDER
+    )
+
+
+def test_a_capability_without_a_schema_bounds_nothing():
+    given(opened).when(defining(parameters_schema=WIDER)).then(
+        replace(defined, parameters_schema=WIDER)
+    )
+
+
+def test_the_capability_must_exist():
+    given().when(defining(capability_id=ABSENT)).refused(CapabilityNotFoundError)
+
+
+def test_the_families_must_exist():
+    refused_either_way(FamilyNotFoundError, needed_family_ids=frozenset({STAGES, ABSENT}))
+
+
+def test_a_deprecated_capability_has_no_new_method():
+    refused_either_way(
+        MethodBoundCapabilityDeprecatedError,
+        f"Tomography ({CAPABILITY}): Deprecated; name another.",
+        past=[discontinued],
+    )
+
+
+def test_a_capability_for_procedures_only_has_no_method():
+    refused_either_way(MethodCapabilityExecutorMismatchError, past=[for_procedures])
+
+
+def test_a_deprecated_family_is_not_needed_anew():
+    refusal = (
+        given()
+        .when(defining(needed_family_ids=frozenset({STAGES, OLD})))
+        .refused(MethodFamilyDeprecatedError, saying=f"Relays ({OLD}): Deprecated; name another.")
+    )
+    assert refusal.facts == {"deprecated_ids": [OLD]}
+    given(defined).when(versioning(needed_family_ids=frozenset({OLD}))).refused(
+        MethodFamilyDeprecatedError
+    )
+
+
+def test_a_method_is_versioned_and_all_but_its_capability_replaced():
+    given(defined).when(VERSION).then(versioned)
+    given(defined, versioned).when(versioning(version_tag="3")).then(
+        replace(versioned, version_tag="3")
+    )
+
+
+def test_a_new_version_has_a_tag_of_its_own():
+    given(defined).when(versioning(version_tag=" ")).refused(InvalidMethodVersionTagError)
+    given(defined, versioned).when(VERSION).refused(
+        InvalidMethodVersionTagError, saying="2 is the current one."
+    )
+
+
+def test_a_method_is_deprecated():
+    given(defined).when(DEPRECATE).then(deprecated)
+    given(defined, versioned, discontinued).when(DEPRECATE).then(deprecated)
+
+
+def test_a_deprecated_method_does_not_change():
+    for command, refusal in (
+        (VERSION, MethodCannotVersionError),
+        (DEPRECATE, MethodCannotDeprecateError),
+    ):
+        given(defined, deprecated).when(command).refused(refusal, saying="Its status is Deprecated")
+
+
+def test_a_method_that_does_not_exist_does_not_change():
+    given().when(versioning(needed_family_ids=frozenset({ABSENT}))).refused(MethodNotFoundError)
+    given().when(DEPRECATE).refused(MethodNotFoundError)
+
+
+def test_what_is_wrong_is_told_in_order():
+    wrong: dict[str, Any] = {
+        "capability_id": ABSENT,
+        "needed_family_ids": frozenset({ABSENT}),
+        "name": " ",
+        "needed_supplies": frozenset({" "}),
+        "parameters_schema": FORBIDDEN,
+    }
+    steps: list[tuple[type[Any], dict[str, Any]]] = [
+        (CapabilityNotFoundError, {"capability_id": CAPABILITY}),
+        (FamilyNotFoundError, {"needed_family_ids": frozenset({OLD})}),
+        (InvalidMethodNameError, {"name": "x"}),
+        (InvalidMethodNeededSuppliesError, {"needed_supplies": frozenset({"x"})}),
+        (InvalidMethodParametersSchemaError, {"parameters_schema": WIDER}),
+    ]
+    past = replace(for_procedures, version_tag="3"), discontinued
+    for refusal, mended in steps:
+        given(*past).when(defining(**wrong)).refused(refusal)
+        if refusal is not CapabilityNotFoundError:
+            new = {name: value for name, value in wrong.items() if name != "capability_id"}
+            new["version_tag"] = " "
+            given(*past, defined, deprecated).when(versioning(**new)).refused(refusal)
+        wrong |= mended
+    given(*past).when(defining(**wrong)).refused(MethodBoundCapabilityDeprecatedError)
+    given(for_procedures).when(defining(**wrong)).refused(MethodCapabilityExecutorMismatchError)
+    given().when(defining(**wrong)).refused(MethodFamilyDeprecatedError)
+    del wrong["capability_id"]
+    given(*past, defined, deprecated).when(versioning(**wrong, version_tag=" ")).refused(
+        InvalidMethodVersionTagError
+    )
+    given(*past, defined, deprecated).when(versioning(**wrong)).refused(MethodCannotVersionError)
+    given(*past, defined).when(versioning(**wrong)).refused(MethodBoundCapabilityDeprecatedError)
+    given(for_procedures, defined).when(versioning(**wrong)).refused(
+        MethodCapabilityExecutorMismatchError
+    )
+    given(defined).when(versioning(**wrong)).refused(MethodFamilyDeprecatedError)
+
+
+GOOD: dict[str, Any] = {
+    "name": "x" * 200,
+    "needed_family_ids": [str(UUID(int=n)) for n in range(50)],
+    "needed_supplies": ["x" * 50],
+    "parameters_schema": {},
+}
+NEW_ONE: dict[str, Any] = {**GOOD, "capability_id": CAPABILITY}
+NEXT: dict[str, Any] = {**GOOD, "method_id": ID, "version_tag": "x" * 50}
+
+
+def test_the_shape_of_a_declaration():
+    DefineMethod(**NEW_ONE)
+    VersionMethod(**NEXT)
+    for field, wrong in (
+        ("name", ""),
+        ("name", "x" * 201),
+        ("needed_family_ids", None),
+        ("needed_family_ids", [str(UUID(int=n)) for n in range(51)]),
+        ("needed_supplies", [""]),
+        ("needed_supplies", ["x" * 51]),
+        ("needed_supplies", None),
+        ("parameters_schema", []),
+    ):
+        misshapen(DefineMethod, field, **NEW_ONE | {field: wrong})
+        misshapen(VersionMethod, field, **NEXT | {field: wrong})
+    for tag in ("", "x" * 51):
+        misshapen(VersionMethod, "version_tag", **NEXT | {"version_tag": tag})
+    misshapen(VersionMethod, "capability_id", **NEXT, capability_id=CAPABILITY)
+
+
+def test_what_must_be_said():
+    for field in ("name", "capability_id", "needed_family_ids"):
+        misshapen(DefineMethod, field, **{n: v for n, v in NEW_ONE.items() if n != field})
+    for field in NEXT:
+        misshapen(VersionMethod, field, **{n: v for n, v in NEXT.items() if n != field})
+
+
+def test_a_method_is_what_its_events_say():
+    method = begin(defined)
+    assert method == Method(
+        ID,
+        "Fly scan",
+        CAPABILITY,
+        frozenset({STAGES, CAMERAS}),
+        frozenset({"photon_beam", "cryogen"}),
+        PARAMETERS,
+        DeclarationStatus.DEFINED,
+        None,
+    )
+    method = evolve(method, versioned)
+    assert method == Method(
+        ID,
+        "Step scan",
+        CAPABILITY,
+        frozenset({STAGES}),
+        frozenset(),
+        None,
+        DeclarationStatus.VERSIONED,
+        "2",
+    )
+    assert evolve(method, deprecated) == replace(method, status=DeclarationStatus.DEPRECATED)
+
+
+def test_a_method_is_found_by_status_capability_and_each_family():
+    source = QUESTIONS[2].source
+    assert isinstance(source, Many)
+    assert set(source.view.facets_of(begin(defined))) == {
+        "status=Defined",
+        f"capability_id={CAPABILITY}",
+        f"family_id={STAGES}",
+        f"family_id={CAMERAS}",
+    }
+    assert source.view.milestones == {
+        "versioned_at": (MethodVersioned,),
+        "deprecated_at": (MethodDeprecated,),
+    }
+
+
+MATRIX = """
+            version_method  deprecate_method
+Defined     Versioned       Deprecated
+Versioned   Versioned       Deprecated
+Deprecated  -               -
+"""
+
+
+def test_every_move_from_every_status():
+    matrix(
+        OPERATIONS,
+        DeclarationStatus,
+        [Example(VERSION, Realized(begin_capability(capability), {})), Example(DEPRECATE)],
+        lambda status: replace(begin(defined), status=status),
+        lambda method: method.status,
+        MATRIX,
+    )

@@ -1,0 +1,564 @@
+"""Plan: which assets may do a practice, when, and with which parameters."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from tests.contexts.recipe.test_capability import PARAMETERS
+from tests.contexts.recipe.test_method import CAMERAS, CAPABILITY, STAGES
+from tests.contexts.recipe.test_practice import facility
+from tests.support.spec import ABSENT, LATER, NEW, NOW, Example, Scenario, matrix, misshapen
+
+from beamkeep.contexts.equipment.asset import (
+    AssetActivated,
+    AssetDecommissioned,
+    AssetFaulted,
+    AssetMaintenanceEntered,
+    AssetNotFoundError,
+    AssetRegistered,
+    AssetTier,
+)
+from beamkeep.contexts.equipment.family import Affordance, FamilyDefined, FamilyDeprecated
+from beamkeep.contexts.equipment.place import PLACES, Place
+from beamkeep.contexts.recipe.capability import (
+    CapabilityDefined,
+    CapabilityDeprecated,
+    ExecutorShape,
+)
+from beamkeep.contexts.recipe.capability import begin as begin_capability
+from beamkeep.contexts.recipe.declaration import DeclarationStatus
+from beamkeep.contexts.recipe.method import MethodDefined, MethodDeprecated, MethodVersioned
+from beamkeep.contexts.recipe.method import begin as begin_method
+from beamkeep.contexts.recipe.plan import (
+    OPERATIONS,
+    QUESTIONS,
+    Bound,
+    DefinePlan,
+    DeprecatePlan,
+    InvalidPlanAssetIdsError,
+    InvalidPlanDefaultParametersError,
+    InvalidPlanNameError,
+    InvalidPlanVersionTagError,
+    InvalidPlanWindowError,
+    Plan,
+    PlanAffordancesNotSatisfiedError,
+    PlanAssetDecommissionedError,
+    PlanAssetOutsideSiteError,
+    PlanBoundCapabilityDeprecatedError,
+    PlanBoundMethodDeprecatedError,
+    PlanBoundPracticeDeprecatedError,
+    PlanCannotDeprecateError,
+    PlanCannotUpdateDefaultParametersError,
+    PlanCannotVersionError,
+    PlanDefaultParametersUpdated,
+    PlanDefined,
+    PlanDeprecated,
+    PlanFamiliesNotSatisfiedError,
+    PlanNotFoundError,
+    PlanVersioned,
+    UpdatePlanDefaultParameters,
+    VersionPlan,
+    Window,
+    begin,
+    carried_parameters,
+    evolve,
+    missing_family_ids,
+)
+from beamkeep.contexts.recipe.practice import (
+    PracticeDefined,
+    PracticeDeprecated,
+    PracticeNotFoundError,
+)
+from beamkeep.contexts.recipe.practice import begin as begin_practice
+from beamkeep.kernel import Beside, Event, Invalid, Many, replace
+
+ID, METHOD, PRACTICE, FREE_PRACTICE = NEW, UUID(int=21), UUID(int=22), UUID(int=23)
+SITE, HALL, OTHER_SITE, OTHER_HALL = (UUID(int=n) for n in range(30, 34))
+BEAMLINE, STAGE, CAMERA, HALL_STAGE, FAR_STAGE, FAR_HALL_STAGE = (
+    UUID(int=n) for n in range(40, 46)
+)
+
+
+def asset(
+    id: UUID, name: str, parent_id: UUID | None, facility_code: str | None, *family_ids: UUID
+) -> tuple[Event | Beside, ...]:
+    tier = AssetTier.DEVICE if parent_id else AssetTier.UNIT
+    return (
+        AssetRegistered(NOW, id, name, tier, parent_id, facility_code, family_ids, None, None, ()),
+        PLACES.insert(Place(id, parent_id, facility_code)),
+    )
+
+
+capability = CapabilityDefined(
+    NOW,
+    CAPABILITY,
+    "beamkeep.capability.tomography",
+    "Tomography",
+    None,
+    (Affordance.IMAGEABLE, Affordance.ROTATABLE),
+    (ExecutorShape.METHOD,),
+    PARAMETERS,
+)
+method = MethodDefined(NOW, METHOD, "Fly scan", CAPABILITY, (STAGES,), (), PARAMETERS)
+practice = PracticeDefined(NOW, PRACTICE, "Fly scan here", METHOD, "ring", (CAMERAS,))
+AROUND = (
+    FamilyDefined(NOW, STAGES, "Stages", (Affordance.HOMEABLE, Affordance.ROTATABLE), None),
+    FamilyDefined(NOW, CAMERAS, "Cameras", (Affordance.IMAGEABLE,), None),
+    capability,
+    method,
+    practice,
+    PracticeDefined(NOW, FREE_PRACTICE, "Fly scan", METHOD, None, (CAMERAS,)),
+    *facility(SITE, "ring"),
+    *facility(HALL, "hall", SITE),
+    *facility(OTHER_SITE, "annex"),
+    *facility(OTHER_HALL, "annex-hall", OTHER_SITE),
+    *asset(BEAMLINE, "Beamline", None, "ring"),
+    *asset(STAGE, "Stage", BEAMLINE, None, STAGES),
+    *asset(CAMERA, "Camera", BEAMLINE, None, CAMERAS),
+    *asset(HALL_STAGE, "Hall stage", None, "hall", STAGES),
+    *asset(FAR_STAGE, "Far stage", None, "annex", STAGES),
+    *asset(FAR_HALL_STAGE, "Far hall stage", None, "annex-hall", STAGES),
+)
+retired = AssetDecommissioned(NOW, STAGE)
+old_practice, old_method = PracticeDeprecated(NOW, PRACTICE), MethodDeprecated(NOW, METHOD)
+old_capability = CapabilityDeprecated(NOW, CAPABILITY, None)
+without_schema = MethodVersioned(NOW, METHOD, "2", "Fly scan", (STAGES,), (), None)
+
+BOTH = frozenset({STAGE, CAMERA})
+DAY = Window(NOW, LATER)
+defined = PlanDefined(NOW, ID, "Monday", PRACTICE, METHOD, (STAGE, CAMERA), DAY, {"mode": "fast"})
+versioned = PlanVersioned(NOW, ID, "2", "Tuesday", (CAMERA, HALL_STAGE), Window(), {})
+updated = PlanDefaultParametersUpdated(NOW, ID, {"mode": "slow"})
+deprecated = PlanDeprecated(NOW, ID)
+
+DEFINE = DefinePlan(
+    name=" Monday ", practice_id=PRACTICE, asset_ids=BOTH, default_parameters={"mode": "fast"}
+).model_copy(update={"window": DAY})
+VERSION = VersionPlan.model_validate(
+    {
+        "plan_id": ID,
+        "version_tag": " 2 ",
+        "name": " Tuesday ",
+        "asset_ids": [CAMERA, HALL_STAGE],
+        "window": {},
+        "default_parameters": {},
+    }
+)
+UPDATE = UpdatePlanDefaultParameters(plan_id=ID, default_parameters_patch={"mode": "slow"})
+DEPRECATE = DeprecatePlan(plan_id=ID)
+
+
+def given(*history: Event | Beside) -> Scenario:
+    return Scenario(OPERATIONS, (*AROUND, *history))
+
+
+def defining(**changes: Any) -> DefinePlan:
+    return DEFINE.model_copy(update=changes)
+
+
+def versioning(**changes: Any) -> VersionPlan:
+    return VERSION.model_copy(update=changes)
+
+
+def refused_either_way(
+    refusal: type[Any],
+    saying: str = "",
+    past: Sequence[Event] = (),
+    facts: dict[str, object] | None = None,
+    **changes: Any,
+) -> None:
+    """The same is refused in a new plan and in a new version."""
+    found = given(*past).when(defining(**changes)).refused(refusal, saying)
+    again = given(*past, defined).when(versioning(**changes)).refused(refusal, saying)
+    assert facts is None or found.facts == again.facts == facts
+
+
+def test_a_plan_is_defined_with_its_name_trimmed_its_assets_sorted_and_the_method_noted():
+    given().when(DEFINE).then(defined)
+
+
+def test_a_plan_needs_no_window_and_no_parameters():
+    bare = DefinePlan(name="x", practice_id=PRACTICE, asset_ids=BOTH)
+    given().when(bare).then(
+        PlanDefined(NOW, ID, "x", PRACTICE, METHOD, (STAGE, CAMERA), Window(None, None), {})
+    )
+
+
+def test_a_blank_name_is_refused():
+    refused_either_way(InvalidPlanNameError, name=" ")
+
+
+def test_a_plan_binds_some_asset():
+    refused_either_way(InvalidPlanAssetIdsError, asset_ids=frozenset[UUID]())
+
+
+def test_a_window_starts_before_it_ends():
+    for window in (Window(NOW, NOW), Window(LATER, NOW)):
+        refused_either_way(InvalidPlanWindowError, window=window)
+
+
+def test_a_window_may_be_open_on_either_side():
+    for window in (Window(NOW, None), Window(None, NOW)):
+        given().when(defining(window=window)).then(replace(defined, window=window))
+
+
+def test_a_window_holds_its_start_and_not_its_end():
+    moment = timedelta(microseconds=1)
+    assert [DAY.holds(NOW - moment), DAY.holds(NOW)] == [False, True]
+    assert [DAY.holds(LATER - moment), DAY.holds(LATER)] == [True, False]
+
+
+def test_an_open_window_holds_every_time_on_that_side():
+    assert [Window().holds(NOW), Window(NOW).holds(LATER), Window(None, LATER).holds(NOW)] == [
+        True,
+        True,
+        True,
+    ]
+
+
+def test_the_default_parameters_follow_the_schema_of_the_method():
+    refused_either_way(
+        InvalidPlanDefaultParametersError, "At $.mode", default_parameters={"mode": 5}
+    )
+
+
+def test_no_parameters_without_a_schema():
+    refused_either_way(
+        InvalidPlanDefaultParametersError,
+        "declare one on method Fly scan first",
+        past=[without_schema],
+        default_parameters={"mode": "fast"},
+    )
+
+
+def test_what_a_plan_follows_and_binds_must_exist():
+    given().when(defining(practice_id=ABSENT)).refused(PracticeNotFoundError)
+    refused_either_way(AssetNotFoundError, asset_ids=frozenset({STAGE, ABSENT}))
+
+
+def test_nothing_that_a_plan_follows_is_deprecated():
+    for event, refusal in (
+        (old_practice, PlanBoundPracticeDeprecatedError),
+        (old_method, PlanBoundMethodDeprecatedError),
+        (old_capability, PlanBoundCapabilityDeprecatedError),
+    ):
+        refused_either_way(refusal, "Deprecated; name another.", past=[event])
+
+
+def test_a_decommissioned_asset_is_not_bound():
+    refused_either_way(
+        PlanAssetDecommissionedError,
+        f"Stage ({STAGE})",
+        past=[retired],
+        facts={"asset_ids": [STAGE]},
+        asset_ids=BOTH,
+    )
+
+
+def test_an_asset_in_use_or_in_maintenance_or_faulted_may_be_bound():
+    for past in (
+        [AssetActivated(NOW, STAGE)],
+        [AssetActivated(NOW, STAGE), AssetMaintenanceEntered(NOW, STAGE)],
+        [AssetFaulted(NOW, STAGE, "stuck")],
+    ):
+        given(*past).when(DEFINE).then(defined)
+
+
+def test_an_asset_elsewhere_is_not_bound():
+    for elsewhere, name in ((FAR_STAGE, "Far stage"), (FAR_HALL_STAGE, "Far hall stage")):
+        refused_either_way(
+            PlanAssetOutsideSiteError,
+            f"{name} ({elsewhere})",
+            facts={"asset_ids": [elsewhere]},
+            asset_ids=BOTH | {elsewhere},
+        )
+
+
+def test_an_asset_in_an_area_of_the_site_is_bound():
+    inside = frozenset({CAMERA, HALL_STAGE})
+    given().when(defining(asset_ids=inside)).then(replace(defined, asset_ids=tuple(sorted(inside))))
+
+
+def test_a_practice_of_an_area_does_not_reach_the_rest_of_the_site():
+    of_the_hall = replace(practice, practice_id=UUID(int=24), facility_code="hall")
+    given(of_the_hall).when(
+        defining(practice_id=UUID(int=24), asset_ids=BOTH | {HALL_STAGE})
+    ).refused(PlanAssetOutsideSiteError, f"Stage ({STAGE}), Camera ({CAMERA})")
+
+
+def test_a_practice_without_a_site_binds_assets_anywhere():
+    anywhere = frozenset({CAMERA, FAR_STAGE})
+    given().when(defining(practice_id=FREE_PRACTICE, asset_ids=anywhere)).then(
+        replace(defined, practice_id=FREE_PRACTICE, asset_ids=tuple(sorted(anywhere)))
+    )
+
+
+def test_the_assets_cover_the_families_of_method_and_practice():
+    for only, lacking in ((STAGE, CAMERAS), (CAMERA, STAGES)):
+        refused_either_way(
+            PlanFamiliesNotSatisfiedError,
+            f"Lacking are {lacking}.",
+            facts={"family_ids": [lacking]},
+            asset_ids=frozenset({only}),
+        )
+
+
+def test_what_stands_below_a_bound_asset_does_not_count():
+    given().when(defining(asset_ids=frozenset({BEAMLINE}))).refused(
+        PlanFamiliesNotSatisfiedError, f"Lacking are {STAGES}, {CAMERAS}."
+    )
+
+
+def test_the_families_together_can_do_what_the_capability_requires():
+    needing = replace(
+        capability,
+        required_affordances=(Affordance.TRIGGERABLE, Affordance.IMAGEABLE, Affordance.COOLABLE),
+    )
+    refusal = PlanAffordancesNotSatisfiedError
+    facts: dict[str, object] = {"affordances": ["Coolable", "Triggerable"]}
+    past = [each if each is not capability else needing for each in AROUND]
+    told = "Lacking are Coolable, Triggerable."
+    assert Scenario(OPERATIONS, past).when(DEFINE).refused(refusal, told).facts == facts
+    again = Scenario(OPERATIONS, [*past, defined]).when(versioning(asset_ids=BOTH))
+    assert again.refused(refusal, told).facts == facts
+
+
+def test_deprecated_families_still_count():
+    given(FamilyDeprecated(NOW, STAGES), FamilyDeprecated(NOW, CAMERAS)).when(DEFINE).then(defined)
+
+
+def test_a_plan_is_versioned_and_all_but_its_practice_replaced():
+    given(defined).when(VERSION).then(versioned)
+    given(defined, versioned).when(versioning(version_tag="3")).then(
+        replace(versioned, version_tag="3")
+    )
+
+
+def test_a_new_version_has_a_tag_of_its_own():
+    given(defined).when(versioning(version_tag=" ")).refused(InvalidPlanVersionTagError)
+    given(defined, versioned).when(VERSION).refused(
+        InvalidPlanVersionTagError, saying="2 is the current one."
+    )
+
+
+def test_default_parameters_are_patched():
+    given(defined).when(UPDATE).then(updated)
+
+
+def test_a_null_takes_a_parameter_away():
+    gone = UpdatePlanDefaultParameters(plan_id=ID, default_parameters_patch={"mode": None})
+    given(defined).when(gone).then(replace(updated, default_parameters={}))
+
+
+def test_an_update_that_changes_nothing_is_told_all_the_same():
+    for patch in ({"mode": "fast"}, {}):
+        same = UpdatePlanDefaultParameters.model_validate(
+            {"plan_id": ID, "default_parameters_patch": patch}
+        )
+        given(defined).when(same).then(replace(updated, default_parameters={"mode": "fast"}))
+
+
+def test_the_patched_whole_follows_the_schema_of_the_method():
+    odd = UpdatePlanDefaultParameters(plan_id=ID, default_parameters_patch={"gap": 5})
+    given(defined, deprecated).when(odd).refused(InvalidPlanDefaultParametersError)
+    given(defined, without_schema).when(UPDATE).refused(
+        InvalidPlanDefaultParametersError, saying="no schema is declared for `mode`"
+    )
+
+
+def test_the_parameters_of_a_plan_of_deprecated_things_may_still_change():
+    given(defined, old_practice, old_method, old_capability, retired).when(UPDATE).then(updated)
+
+
+def test_a_plan_is_deprecated():
+    given(defined).when(DEPRECATE).then(deprecated)
+    given(defined, versioned, updated, old_practice).when(DEPRECATE).then(deprecated)
+
+
+def test_a_deprecated_plan_does_not_change():
+    for command, refusal in (
+        (VERSION, PlanCannotVersionError),
+        (UPDATE, PlanCannotUpdateDefaultParametersError),
+        (DEPRECATE, PlanCannotDeprecateError),
+    ):
+        given(defined, deprecated).when(command).refused(refusal)
+
+
+def test_a_plan_that_does_not_exist_does_not_change():
+    for command in (versioning(asset_ids=frozenset({ABSENT})), UPDATE, DEPRECATE):
+        given().when(command).refused(PlanNotFoundError)
+
+
+def test_what_is_wrong_is_told_in_order():
+    wrong: dict[str, Any] = {
+        "practice_id": ABSENT,
+        "asset_ids": frozenset({ABSENT}),
+        "name": " ",
+        "window": Window(LATER, NOW),
+        "default_parameters": {"mode": 5},
+    }
+    steps: list[tuple[type[Any], dict[str, Any]]] = [
+        (PracticeNotFoundError, {"practice_id": PRACTICE}),
+        (AssetNotFoundError, {"asset_ids": frozenset[UUID]()}),
+        (InvalidPlanNameError, {"name": "x"}),
+        (InvalidPlanAssetIdsError, {"asset_ids": frozenset({STAGE, FAR_STAGE})}),
+        (InvalidPlanWindowError, {"window": Window()}),
+        (InvalidPlanDefaultParametersError, {"default_parameters": {}}),
+    ]
+    past: list[Event] = [old_practice, old_method, old_capability, retired]
+    for refusal, mended in steps:
+        given(*past).when(defining(**wrong)).refused(refusal)
+        if refusal is not PracticeNotFoundError:
+            new = {name: value for name, value in wrong.items() if name != "practice_id"}
+            given(*past, defined, deprecated).when(versioning(**new, version_tag=" ")).refused(
+                refusal
+            )
+        wrong |= mended
+    del wrong["practice_id"]
+    given(*past, defined, deprecated).when(versioning(**wrong, version_tag=" ")).refused(
+        InvalidPlanVersionTagError
+    )
+    given(*past, defined, deprecated).when(versioning(**wrong)).refused(PlanCannotVersionError)
+    for refusal in (
+        PlanBoundPracticeDeprecatedError,
+        PlanBoundMethodDeprecatedError,
+        PlanBoundCapabilityDeprecatedError,
+        PlanAssetDecommissionedError,
+    ):
+        given(*past).when(defining(**wrong)).refused(refusal)
+        given(*past, defined).when(versioning(**wrong)).refused(refusal)
+        past.pop(0)
+    given().when(defining(**wrong)).refused(PlanAssetOutsideSiteError)
+    given().when(defining(asset_ids=frozenset({STAGE}))).refused(PlanFamiliesNotSatisfiedError)
+
+
+GOOD: dict[str, Any] = {
+    "name": "x" * 200,
+    "asset_ids": [str(UUID(int=n)) for n in range(100)],
+    "window": {"starts_at": "2030-01-01T00:00:00Z", "ends_at": None},
+    "default_parameters": {},
+}
+NEW_ONE: dict[str, Any] = {**GOOD, "practice_id": PRACTICE}
+NEXT: dict[str, Any] = {**GOOD, "plan_id": ID, "version_tag": "x" * 50}
+
+
+def test_the_shape_of_a_declaration():
+    assert DefinePlan(**NEW_ONE).window == Window(NOW, None)
+    VersionPlan(**NEXT)
+    for field, wrong in (
+        ("name", ""),
+        ("name", "x" * 201),
+        ("asset_ids", None),
+        ("asset_ids", [str(UUID(int=n)) for n in range(101)]),
+        ("window", None),
+        ("window", []),
+        ("window", {"starts_at": "2030-01-01T00:00:00"}),
+        ("window", {"starts_at": "2030-01-01"}),
+        ("window", {"starts_at": 0}),
+        ("window", {"from": "2030-01-01T00:00:00Z"}),
+        ("default_parameters", None),
+        ("default_parameters", []),
+    ):
+        misshapen(DefinePlan, field, **NEW_ONE | {field: wrong})
+        misshapen(VersionPlan, field, **NEXT | {field: wrong})
+    for tag in ("", "x" * 51):
+        misshapen(VersionPlan, "version_tag", **NEXT | {"version_tag": tag})
+    misshapen(VersionPlan, "practice_id", **NEXT, practice_id=PRACTICE)
+    no_object: dict[str, Any] = {"default_parameters_patch": None}
+    misshapen(UpdatePlanDefaultParameters, "default_parameters_patch", plan_id=ID, **no_object)
+
+
+def test_what_must_be_said():
+    for field in ("name", "practice_id", "asset_ids"):
+        misshapen(DefinePlan, field, **{n: v for n, v in NEW_ONE.items() if n != field})
+    for field in NEXT:
+        misshapen(VersionPlan, field, **{n: v for n, v in NEXT.items() if n != field})
+    misshapen(UpdatePlanDefaultParameters, "default_parameters_patch", plan_id=ID)
+
+
+def test_a_plan_is_what_its_events_say():
+    plan = begin(defined)
+    assert plan == Plan(
+        ID,
+        "Monday",
+        PRACTICE,
+        METHOD,
+        BOTH,
+        DAY,
+        {"mode": "fast"},
+        DeclarationStatus.DEFINED,
+        None,
+    )
+    assert evolve(plan, updated) == replace(plan, default_parameters={"mode": "slow"})
+    plan = evolve(plan, versioned)
+    assert plan == Plan(
+        ID,
+        "Tuesday",
+        PRACTICE,
+        METHOD,
+        frozenset({CAMERA, HALL_STAGE}),
+        Window(),
+        {},
+        DeclarationStatus.VERSIONED,
+        "2",
+    )
+    assert evolve(plan, updated).status is DeclarationStatus.VERSIONED
+    assert evolve(plan, deprecated) == replace(plan, status=DeclarationStatus.DEPRECATED)
+
+
+def test_families_that_nobody_brings_are_named_in_order():
+    nobody: list[Any] = []
+    lacking = missing_family_ids(nobody, begin_method(method), begin_practice(practice))
+    assert lacking == [STAGES, CAMERAS]
+
+
+def test_parameters_are_carried_for_whoever_asks():
+    assert carried_parameters({"mode": "x"}, begin_method(method), Invalid) == {"mode": "x"}
+    with pytest.raises(Invalid):
+        carried_parameters({"mode": 5}, begin_method(method), Invalid)
+
+
+def test_a_plan_is_found_by_status_practice_method_and_each_asset():
+    source = QUESTIONS[2].source
+    assert isinstance(source, Many)
+    assert set(source.view.facets_of(begin(defined))) == {
+        "status=Defined",
+        f"practice_id={PRACTICE}",
+        f"method_id={METHOD}",
+        f"asset_id={STAGE}",
+        f"asset_id={CAMERA}",
+    }
+    assert source.view.milestones == {
+        "versioned_at": (PlanVersioned,),
+        "deprecated_at": (PlanDeprecated,),
+    }
+
+
+MATRIX = """
+            version_plan  update_plan_default_parameters  deprecate_plan
+Defined     Versioned     Defined                         Deprecated
+Versioned   Versioned     Versioned                       Deprecated
+Deprecated  -             -                               -
+"""
+
+
+def test_every_move_from_every_status():
+    bound = Bound(
+        replace(begin_practice(practice), family_ids=frozenset()),
+        replace(begin_method(method), needed_family_ids=frozenset()),
+        replace(begin_capability(capability), required_affordances=frozenset()),
+        {},
+        {},
+        None,
+        {},
+    )
+    matrix(
+        OPERATIONS,
+        DeclarationStatus,
+        [Example(VERSION, bound), Example(UPDATE, bound.method), Example(DEPRECATE)],
+        lambda status: replace(begin(defined), status=status),
+        lambda plan: plan.status,
+        MATRIX,
+    )

@@ -1,0 +1,291 @@
+"""Practice: a method of one site, or of devices of some families."""
+
+from typing import Any
+from uuid import UUID
+
+from tests.contexts.recipe.test_method import AROUND as METHOD_AROUND
+from tests.contexts.recipe.test_method import CAMERAS, OLD, STAGES
+from tests.contexts.recipe.test_method import defined as method_defined
+from tests.support.spec import ABSENT, NEW, NOW, Example, Scenario, matrix, misshapen
+
+from beamkeep.contexts.equipment.family import FamilyNotFoundError
+from beamkeep.contexts.federation.facility import (
+    FacilityAlreadyExistsError,
+    FacilityKind,
+    FacilityNotFoundError,
+    FacilityRegistered,
+)
+from beamkeep.contexts.recipe.declaration import DeclarationStatus
+from beamkeep.contexts.recipe.method import MethodDeprecated, MethodNotFoundError
+from beamkeep.contexts.recipe.method import begin as begin_method
+from beamkeep.contexts.recipe.practice import (
+    OPERATIONS,
+    QUESTIONS,
+    DefinePractice,
+    DeprecatePractice,
+    InvalidPracticeNameError,
+    InvalidPracticeScopeError,
+    InvalidPracticeVersionTagError,
+    Practice,
+    PracticeBoundMethodDeprecatedError,
+    PracticeCannotDeprecateError,
+    PracticeCannotVersionError,
+    PracticeDefined,
+    PracticeDeprecated,
+    PracticeFamilyDeprecatedError,
+    PracticeNotFoundError,
+    PracticeVersioned,
+    Practised,
+    VersionPractice,
+    begin,
+    evolve,
+)
+from beamkeep.kernel import Beside, Event, Many, claim, replace
+
+ID, METHOD, SITE = NEW, UUID(int=21), UUID(int=30)
+method = replace(method_defined, method_id=METHOD)
+discontinued = MethodDeprecated(NOW, METHOD)
+
+
+def facility(
+    id: UUID, code: str, parent_id: UUID | None = None
+) -> tuple[FacilityRegistered, Beside]:
+    kind = FacilityKind.AREA if parent_id else FacilityKind.SITE
+    return (
+        FacilityRegistered(NOW, id, code, code, kind, parent_id),
+        claim("facility-code", code, holder=id, loser=FacilityAlreadyExistsError),
+    )
+
+
+AROUND = (*METHOD_AROUND, method, *facility(SITE, "ring"))
+
+defined = PracticeDefined(NOW, ID, "Fly scan here", METHOD, "ring", (STAGES, CAMERAS))
+versioned = PracticeVersioned(NOW, ID, "2", "Fly scan", None, (STAGES,))
+deprecated = PracticeDeprecated(NOW, ID)
+
+DEFINE = DefinePractice(
+    name=" Fly scan here ",
+    method_id=METHOD,
+    facility_code="ring",
+    family_ids=frozenset({CAMERAS, STAGES}),
+)
+VERSION = VersionPractice(
+    practice_id=ID,
+    version_tag=" 2 ",
+    name=" Fly scan ",
+    facility_code=None,
+    family_ids=frozenset({STAGES}),
+)
+DEPRECATE = DeprecatePractice(practice_id=ID)
+
+
+def given(*history: Event | Beside) -> Scenario:
+    return Scenario(OPERATIONS, (*AROUND, *history))
+
+
+def defining(**changes: Any) -> DefinePractice:
+    return DEFINE.model_copy(update=changes)
+
+
+def versioning(**changes: Any) -> VersionPractice:
+    return VERSION.model_copy(update=changes)
+
+
+def refused_either_way(refusal: type[Any], saying: str = "", **changes: Any) -> None:
+    """The same is refused in a new practice and in a new version."""
+    given().when(defining(**changes)).refused(refusal, saying)
+    given(defined).when(versioning(**changes)).refused(refusal, saying)
+
+
+def test_a_practice_is_defined_with_its_name_trimmed_and_its_families_sorted():
+    given().when(DEFINE).then(defined)
+
+
+def test_a_practice_is_of_a_site_or_of_some_families():
+    of_a_site = DefinePractice(name="x", method_id=METHOD, facility_code="ring")
+    given().when(of_a_site).then(PracticeDefined(NOW, ID, "x", METHOD, "ring", ()))
+    of_stages = DefinePractice(name="x", method_id=METHOD, family_ids=frozenset({STAGES}))
+    given().when(of_stages).then(PracticeDefined(NOW, ID, "x", METHOD, None, (STAGES,)))
+
+
+def test_a_practice_of_nothing_is_refused():
+    nothing: dict[str, Any] = {"facility_code": None, "family_ids": frozenset()}
+    refused_either_way(InvalidPracticeScopeError, **nothing)
+
+
+def test_a_blank_name_is_refused():
+    refused_either_way(InvalidPracticeNameError, name=" ")
+
+
+def test_the_method_must_exist():
+    given().when(defining(method_id=ABSENT)).refused(MethodNotFoundError)
+
+
+def test_the_site_must_exist():
+    refused_either_way(FacilityNotFoundError, "There is no facility annex.", facility_code="annex")
+
+
+def test_the_families_must_exist():
+    refused_either_way(FamilyNotFoundError, family_ids=frozenset({ABSENT}))
+
+
+def test_a_deprecated_method_is_not_practised_anew():
+    told = f"Fly scan ({METHOD}): Deprecated; name another."
+    given(discontinued).when(DEFINE).refused(PracticeBoundMethodDeprecatedError, told)
+    given(discontinued, defined).when(VERSION).refused(PracticeBoundMethodDeprecatedError, told)
+
+
+def test_a_deprecated_family_has_no_new_practice():
+    refused_either_way(
+        PracticeFamilyDeprecatedError,
+        f"Relays ({OLD}): Deprecated; name another.",
+        family_ids=frozenset({STAGES, OLD}),
+    )
+
+
+def test_a_practice_is_versioned_and_all_but_its_method_replaced():
+    given(defined).when(VERSION).then(versioned)
+    given(defined, versioned).when(versioning(version_tag="3")).then(
+        replace(versioned, version_tag="3")
+    )
+
+
+def test_a_new_version_has_a_tag_of_its_own():
+    given(defined).when(versioning(version_tag=" ")).refused(InvalidPracticeVersionTagError)
+    given(defined, versioned).when(VERSION).refused(
+        InvalidPracticeVersionTagError, saying="2 is the current one."
+    )
+
+
+def test_a_practice_is_deprecated():
+    given(defined).when(DEPRECATE).then(deprecated)
+    given(discontinued, defined, versioned).when(DEPRECATE).then(deprecated)
+
+
+def test_a_deprecated_practice_does_not_change():
+    for command, refusal in (
+        (VERSION, PracticeCannotVersionError),
+        (DEPRECATE, PracticeCannotDeprecateError),
+    ):
+        given(defined, deprecated).when(command).refused(refusal, saying="Its status is Deprecated")
+
+
+def test_a_practice_that_does_not_exist_does_not_change():
+    given().when(versioning(facility_code="annex")).refused(PracticeNotFoundError)
+    given().when(DEPRECATE).refused(PracticeNotFoundError)
+
+
+def test_what_is_wrong_is_told_in_order():
+    wrong: dict[str, Any] = {
+        "method_id": ABSENT,
+        "facility_code": "annex",
+        "family_ids": frozenset({ABSENT}),
+        "name": " ",
+    }
+    steps: list[tuple[type[Any], dict[str, Any]]] = [
+        (MethodNotFoundError, {"method_id": METHOD}),
+        (FacilityNotFoundError, {"facility_code": None}),
+        (FamilyNotFoundError, {"family_ids": frozenset[UUID]()}),
+        (InvalidPracticeNameError, {"name": "x"}),
+        (InvalidPracticeScopeError, {"family_ids": frozenset({OLD})}),
+    ]
+    for refusal, mended in steps:
+        given(discontinued).when(defining(**wrong)).refused(refusal)
+        if refusal is not MethodNotFoundError:
+            new = {name: value for name, value in wrong.items() if name != "method_id"}
+            given(discontinued, defined, deprecated).when(
+                versioning(**new, version_tag=" ")
+            ).refused(refusal)
+        wrong |= mended
+    given(discontinued).when(defining(**wrong)).refused(PracticeBoundMethodDeprecatedError)
+    given(discontinued, defined, deprecated).when(versioning(version_tag=" ")).refused(
+        InvalidPracticeVersionTagError
+    )
+    new = versioning(family_ids=frozenset({OLD}))
+    given(discontinued, defined, deprecated).when(new).refused(PracticeCannotVersionError)
+    given(discontinued, defined).when(new).refused(PracticeBoundMethodDeprecatedError)
+
+
+GOOD: dict[str, Any] = {
+    "name": "x" * 200,
+    "facility_code": "x" * 32,
+    "family_ids": [str(UUID(int=n)) for n in range(50)],
+}
+NEW_ONE: dict[str, Any] = {**GOOD, "method_id": METHOD}
+NEXT: dict[str, Any] = {**GOOD, "practice_id": ID, "version_tag": "x" * 50}
+
+
+def test_the_shape_of_a_declaration():
+    DefinePractice(**NEW_ONE)
+    VersionPractice(**NEXT)
+    for field, wrong in (
+        ("name", ""),
+        ("name", "x" * 201),
+        ("facility_code", ""),
+        ("facility_code", "x" * 33),
+        ("family_ids", None),
+        ("family_ids", [str(UUID(int=n)) for n in range(51)]),
+    ):
+        misshapen(DefinePractice, field, **NEW_ONE | {field: wrong})
+        misshapen(VersionPractice, field, **NEXT | {field: wrong})
+    for tag in ("", "x" * 51):
+        misshapen(VersionPractice, "version_tag", **NEXT | {"version_tag": tag})
+    misshapen(VersionPractice, "method_id", **NEXT, method_id=METHOD)
+
+
+def test_what_must_be_said():
+    for field in ("name", "method_id"):
+        misshapen(DefinePractice, field, **{n: v for n, v in NEW_ONE.items() if n != field})
+    for field in NEXT:
+        misshapen(VersionPractice, field, **{n: v for n, v in NEXT.items() if n != field})
+
+
+def test_a_practice_is_what_its_events_say():
+    practice = begin(defined)
+    assert practice == Practice(
+        ID,
+        "Fly scan here",
+        METHOD,
+        "ring",
+        frozenset({STAGES, CAMERAS}),
+        DeclarationStatus.DEFINED,
+        None,
+    )
+    practice = evolve(practice, versioned)
+    assert practice == Practice(
+        ID, "Fly scan", METHOD, None, frozenset({STAGES}), DeclarationStatus.VERSIONED, "2"
+    )
+    assert evolve(practice, deprecated) == replace(practice, status=DeclarationStatus.DEPRECATED)
+
+
+def test_a_practice_is_found_by_status_method_and_site():
+    source = QUESTIONS[2].source
+    assert isinstance(source, Many)
+    assert set(source.view.facets_of(begin(defined))) == {
+        "status=Defined",
+        f"method_id={METHOD}",
+        "facility_code=ring",
+    }
+    assert source.view.milestones == {
+        "versioned_at": (PracticeVersioned,),
+        "deprecated_at": (PracticeDeprecated,),
+    }
+
+
+MATRIX = """
+            version_practice  deprecate_practice
+Defined     Versioned         Deprecated
+Versioned   Versioned         Deprecated
+Deprecated  -                 -
+"""
+
+
+def test_every_move_from_every_status():
+    matrix(
+        OPERATIONS,
+        DeclarationStatus,
+        [Example(VERSION, Practised(begin_method(method), {})), Example(DEPRECATE)],
+        lambda status: replace(begin(defined), status=status),
+        lambda practice: practice.status,
+        MATRIX,
+    )

@@ -1,0 +1,194 @@
+"""Examples of capabilities, methods, practices, plans and recipes."""
+
+from typing import Any
+from uuid import uuid4
+
+from tests.support.examples.assets import a_member
+from tests.support.examples.equipment import AFFORDANCES, a_family
+from tests.support.examples.federation import OWN_SITE
+from tests.support.examples.making import Do, Example, given
+
+PARAMETERS: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "properties": {
+        "energy": {
+            "type": "number",
+            "minimum": 5,
+            "maximum": 35,
+            "description": "Photon energy, 5 to 35 keV",
+            "unit": {"system": "udunits", "code": "keV"},
+        },
+        "mode": {"type": "string", "enum": ["fly", "step"]},
+    },
+    "additionalProperties": False,
+}
+NARROWER: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "properties": {"mode": {"type": "string", "enum": ["fly"]}},
+    "additionalProperties": False,
+}
+PROVIDED: dict[str, Any] = {
+    "name": "Scan",
+    "description": "Move and record",
+    "required_affordances": AFFORDANCES[:1],
+    "executor_shapes": ["METHOD", "PROCEDURE"],
+    "parameters_schema": PARAMETERS,
+}
+
+
+async def define_capability(do: Do) -> dict[str, Any]:
+    return {"code": f"beamkeep.capability.scan_{uuid4().hex}", **PROVIDED}
+
+
+async def a_capability(do: Do) -> str:
+    answer = await do("define_capability", await define_capability(do))
+    return answer["capability_id"]
+
+
+async def version_capability(do: Do) -> dict[str, Any]:
+    return {"capability_id": await a_capability(do), "version_tag": "2", **PROVIDED}
+
+
+async def a_versioned_capability(do: Do) -> str:
+    version = await version_capability(do)
+    await do("version_capability", version)
+    return version["capability_id"]
+
+
+async def define_method(do: Do) -> dict[str, Any]:
+    return {
+        "name": "Fly scan",
+        "capability_id": await a_capability(do),
+        "needed_family_ids": [await a_family(do)],
+        "needed_supplies": ["photon_beam"],
+        "parameters_schema": PARAMETERS,
+    }
+
+
+async def a_method(do: Do) -> str:
+    answer = await do("define_method", await define_method(do))
+    return answer["method_id"]
+
+
+async def version_method(do: Do) -> dict[str, Any]:
+    return {
+        "method_id": await a_method(do),
+        "version_tag": "2",
+        "name": "Fast fly scan",
+        "needed_family_ids": [],
+        "needed_supplies": [],
+        "parameters_schema": NARROWER,
+    }
+
+
+async def a_versioned_method(do: Do) -> str:
+    version = await version_method(do)
+    await do("version_method", version)
+    return version["method_id"]
+
+
+async def define_practice(do: Do) -> dict[str, Any]:
+    return {
+        "name": "Fly scan here",
+        "method_id": await a_method(do),
+        "facility_code": OWN_SITE,
+        "family_ids": [await a_family(do)],
+    }
+
+
+async def a_practice(do: Do) -> str:
+    answer = await do("define_practice", await define_practice(do))
+    return answer["practice_id"]
+
+
+async def version_practice(do: Do) -> dict[str, Any]:
+    return {
+        "practice_id": await a_practice(do),
+        "version_tag": "2",
+        "name": "Fly scan anywhere",
+        "facility_code": None,
+        "family_ids": [await a_family(do)],
+    }
+
+
+async def a_versioned_practice(do: Do) -> str:
+    version = await version_practice(do)
+    await do("version_practice", version)
+    return version["practice_id"]
+
+
+async def define_plan(do: Do) -> dict[str, Any]:
+    family_id, asset_id = await a_member(do)
+    method = {**await define_method(do), "needed_family_ids": [family_id]}
+    made = await do("define_method", method)
+    practice = {
+        "name": "Fly scan here",
+        "method_id": made["method_id"],
+        "facility_code": OWN_SITE,
+        "family_ids": [family_id],
+    }
+    followed = await do("define_practice", practice)
+    return {
+        "name": "Scan of Monday",
+        "practice_id": followed["practice_id"],
+        "asset_ids": [asset_id],
+        "window": {"starts_at": "2030-01-31T07:30:00Z", "ends_at": None},
+        "default_parameters": {"energy": 25.0, "mode": "fly"},
+    }
+
+
+async def a_plan(do: Do) -> str:
+    answer = await do("define_plan", await define_plan(do))
+    return answer["plan_id"]
+
+
+async def version_plan(do: Do) -> dict[str, Any]:
+    plan = await define_plan(do)
+    answer = await do("define_plan", plan)
+    del plan["practice_id"]
+    return {**plan, "plan_id": answer["plan_id"], "version_tag": "2"}
+
+
+async def update_parameters(do: Do) -> dict[str, Any]:
+    return {"plan_id": await a_plan(do), "default_parameters_patch": {"energy": 30, "mode": None}}
+
+
+async def a_changed_plan(do: Do) -> str:
+    update = await update_parameters(do)
+    await do("update_plan_default_parameters", update)
+    return update["plan_id"]
+
+
+EXAMPLES: dict[str, Example] = {
+    "define_capability": define_capability,
+    "version_capability": version_capability,
+    "deprecate_capability": given(
+        capability_id=a_capability, replaced_by_capability_id=a_capability
+    ),
+    "get_capability": given(capability_id=a_capability),
+    "get_capability_history": given(capability_id=a_versioned_capability),
+    "list_capabilities": given(
+        status="Defined", executor_shape="METHOD", affordance=AFFORDANCES[0]
+    ),
+    "define_method": define_method,
+    "version_method": version_method,
+    "deprecate_method": given(method_id=a_method),
+    "get_method": given(method_id=a_method),
+    "get_method_history": given(method_id=a_versioned_method),
+    "list_methods": given(status="Defined", capability_id=a_capability, family_id=a_family),
+    "define_practice": define_practice,
+    "version_practice": version_practice,
+    "deprecate_practice": given(practice_id=a_practice),
+    "get_practice": given(practice_id=a_practice),
+    "get_practice_history": given(practice_id=a_versioned_practice),
+    "list_practices": given(status="Defined", method_id=a_method, facility_code=OWN_SITE),
+    "define_plan": define_plan,
+    "version_plan": version_plan,
+    "update_plan_default_parameters": update_parameters,
+    "deprecate_plan": given(plan_id=a_plan),
+    "get_plan": given(plan_id=a_plan),
+    "get_plan_history": given(plan_id=a_changed_plan),
+    "list_plans": given(status="Defined", practice_id=a_practice, method_id=a_method),
+}
