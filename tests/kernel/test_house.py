@@ -79,6 +79,7 @@ def test_the_aggregates_are_found():
         "contexts/equipment/model.py",
         "contexts/equipment/mount.py",
         "contexts/federation/facility.py",
+        "contexts/subject/subject.py",
         "contexts/supply/supply.py",
         "contexts/trust/conduit.py",
         "contexts/trust/policy.py",
