@@ -82,6 +82,13 @@ from beamkeep.contexts.recipe.practice import (
     PracticeDefined,
     PracticeDeprecated,
     PracticeVersioned,
+from beamkeep.contexts.subject.subject import (
+    SubjectExternalIdAssigned,
+    SubjectExternalIdNamespace,
+    SubjectMeasured,
+    SubjectMounted,
+    SubjectRegistered,
+    SubjectRemoved,
 )
 from beamkeep.contexts.supply.supply import (
     SupplyMarkedAvailable,
@@ -187,6 +194,13 @@ STREAMS: dict[str, Sequence[Event]] = {
         SupplyMarkedUnavailable(
             at(2), ID, SupplyStatus.AVAILABLE, TriggerSource.MONITOR, "SR:DCCT", "beam dump"
         ),
+    ],
+    "subject": [
+        SubjectRegistered(at(0), ID, "Fossil é"),
+        SubjectMounted(at(1), ID, A, "next in line"),
+        SubjectExternalIdAssigned(at(2), ID, SubjectExternalIdNamespace.IGSN, "10.58052/7"),
+        SubjectMeasured(at(3), ID),
+        SubjectRemoved(at(4), ID, A),
     ],
     "asset": [
         AssetRegistered(at(0), ID, "Camera", AssetTier.DEVICE, A, None, (B, C), A, None, CALLED),

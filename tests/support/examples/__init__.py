@@ -2,6 +2,15 @@
 
 from beamkeep.contexts.trust import seeded
 from tests.support.examples import assets, enclosure, equipment, federation, recipe, supply, trust
+from tests.support.examples import (
+    assets,
+    enclosure,
+    equipment,
+    federation,
+    subject,
+    supply,
+    trust,
+)
 from tests.support.examples.making import Do, Example
 
 __all__ = ["CALLERS", "EXAMPLES", "Do", "Example", "let_callers_in"]
@@ -14,6 +23,7 @@ EXAMPLES: dict[str, Example] = {
     **assets.EXAMPLES,
     **supply.EXAMPLES,
     **recipe.EXAMPLES,
+    **subject.EXAMPLES,
 }
 
 CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_status": "gate"}
@@ -22,13 +32,13 @@ CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_s
 
 async def let_callers_in(do: Do, issuer: str) -> None:
     """Register every such machine account, permitted everything on the seeded surfaces."""
-    for subject in sorted({*CALLERS.values()}):
-        login = {"issuer": issuer, "subject": subject}
-        account = {"name": subject, "kind": "service_account", "identities": [login]}
+    for name in sorted({*CALLERS.values()}):
+        login = {"issuer": issuer, "subject": name}
+        account = {"name": name, "kind": "service_account", "identities": [login]}
         made = await do("register_actor", account)
         for surface_id in seeded.SURFACES.values():
             policy = {
-                "name": subject,
+                "name": name,
                 "conduit_id": str(seeded.ENTRY),
                 "surface_id": str(surface_id),
                 "permitted_principal_ids": [made["actor_id"]],

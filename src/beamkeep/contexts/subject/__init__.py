@@ -1,6 +1,6 @@
 """Subject: what the facility measures, and where it sits."""
 
-from beamkeep.kernel import Operation, Question
+from . import subject
 
-OPERATIONS: tuple[Operation, ...] = ()
-QUESTIONS: tuple[Question, ...] = ()
+OPERATIONS = subject.OPERATIONS
+QUESTIONS = subject.QUESTIONS
