@@ -1,5 +1,6 @@
 """Small constrained values used across contexts."""
 
+from datetime import datetime
 from typing import Annotated
 
 from annotated_types import MaxLen, MinLen
@@ -17,7 +18,7 @@ def _written_out(value: object) -> object:
 
 type Name = Annotated[str, MinLen(1), MaxLen(200)]
 type Reason = Annotated[str, MinLen(1), MaxLen(500)]
-type Timestamp = Annotated[AwareDatetime, BeforeValidator(_written_out)]
+type Timestamp = Annotated[datetime, AwareDatetime, BeforeValidator(_written_out)]
 
 type FreeText = Annotated[str, MayContainPersonalData()]
 """A text of an event in which someone may have named a person."""

@@ -1,7 +1,15 @@
 """One working example of every command and question, made with nothing but calls."""
 
 from beamkeep.contexts.trust import seeded
-from tests.support.examples import assets, enclosure, equipment, federation, supply, trust
+from tests.support.examples import (
+    assets,
+    decision,
+    enclosure,
+    equipment,
+    federation,
+    supply,
+    trust,
+)
 from tests.support.examples.making import Do, Example
 
 __all__ = ["CALLERS", "EXAMPLES", "Do", "Example", "let_callers_in"]
@@ -13,6 +21,7 @@ EXAMPLES: dict[str, Example] = {
     **equipment.EXAMPLES,
     **assets.EXAMPLES,
     **supply.EXAMPLES,
+    **decision.EXAMPLES,
 }
 
 CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_status": "gate"}
