@@ -33,7 +33,11 @@ def events_of(kind: type[Event]) -> st.SearchStrategy[Event]:
     of_text = {name: st.text() for name, hint in hints.items() if hint is FreeText}
     of_schema = {name: st.none() | OBJECTS for name, hint in hints.items() if hint == Schema | None}
     of_json = {name: OBJECTS for name, hint in hints.items() if hint == JsonObject}
-    return st.builds(kind, **of_time | of_text | of_schema | of_json)
+    perhaps_json = {
+        name: st.none() | OBJECTS for name, hint in hints.items() if hint == JsonObject | None
+    }
+    of_number = {name: st.none() | FINITE for name, hint in hints.items() if hint == float | None}
+    return st.builds(kind, **of_time | of_text | of_schema | of_json | perhaps_json | of_number)
 
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -96,6 +100,8 @@ def test_the_names_on_record():
         "CapabilityDeprecated",
         "CapabilityVersioned",
         "ConduitDefined",
+        "DecisionRated",
+        "DecisionRegistered",
         "EnclosureDecommissioned",
         "EnclosurePermitObserved",
         "EnclosureRegistered",
@@ -222,6 +228,28 @@ def test_the_fields_on_record():
             "parameters_schema",
         ],
         "ConduitDefined": ["conduit_id", "name", "source_zone_id", "target_zone_id"],
+        "DecisionRated": [
+            "decision_id",
+            "actor_id",
+            "rating",
+            "comment",
+            "confidence_at_rating",
+        ],
+        "DecisionRegistered": [
+            "decision_id",
+            "actor_id",
+            "context",
+            "choice",
+            "parent_id",
+            "override_kind",
+            "rule",
+            "reasoning",
+            "confidence",
+            "confidence_source",
+            "alternatives",
+            "inputs",
+            "determining_policy_ids",
+        ],
         "EnclosureDecommissioned": ["enclosure_id", "reason"],
         "EnclosurePermitObserved": [
             "enclosure_id",
@@ -353,6 +381,7 @@ def test_the_streams_on_record():
         "Asset",
         "Capability",
         "Conduit",
+        "Decision",
         "Enclosure",
         "Facility",
         "Family",

@@ -15,6 +15,13 @@ from beamkeep.contexts.access.actor import (
     ActorProfileForgotten,
     ActorRegistered,
 )
+from beamkeep.contexts.decision.decision import (
+    ConfidenceSource,
+    DecisionRated,
+    DecisionRegistered,
+    OverrideKind,
+    Rating,
+)
 from beamkeep.contexts.enclosure.enclosure import (
     EnclosureDecommissioned,
     EnclosurePermitObserved,
@@ -116,6 +123,7 @@ from beamkeep.kernel import ActorKind, Event, ObjectScope, SurfaceKind
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.rows import Row, RowFold
 from beamkeep.runtime.store import Recorded
+from beamkeep.schemas import JsonObject
 
 ID, OWNER, STRANGER = UUID(int=1), UUID(int=9), UUID(int=8)
 A, B, C = UUID(int=10), UUID(int=11), UUID(int=12)
@@ -137,6 +145,7 @@ CALLED = (
     AlternateIdentifier(AlternateIdentifierKind.OTHER, "x"),
     AlternateIdentifier(AlternateIdentifierKind.OTHER, "é"),
 )
+INPUTS: JsonObject = {"run_id": str(C), "n": [1, 0.5]}
 HERE = Placement(A, 1.0, -2.5, 1e-9, 0.0, 0.5, -0.5)
 SHAPES = (ExecutorShape.METHOD, ExecutorShape.PROCEDURE)
 STREAMS: dict[str, Sequence[Event]] = {
@@ -201,6 +210,14 @@ STREAMS: dict[str, Sequence[Event]] = {
         SubjectExternalIdAssigned(at(2), ID, SubjectExternalIdNamespace.IGSN, "10.58052/7"),
         SubjectMeasured(at(3), ID),
         SubjectRemoved(at(4), ID, A),
+    "decision": [
+        DecisionRegistered(
+            *(at(0), ID, A, "RunHold", "Hold", B, OverrideKind.APPEAL, "rule 7", "it drifts"),
+            *(1.0, ConfidenceSource.HUMAN, ("Wait", "Stop"), INPUTS, (B, C)),
+        ),
+        DecisionRated(at(1), ID, C, Rating.USEFUL, "é", 1.0),
+        DecisionRated(at(2), ID, B, Rating.IGNORED, None, 1.0),
+        DecisionRated(at(3), ID, C, Rating.MISLEADING, None, 1.0),
     ],
     "asset": [
         AssetRegistered(at(0), ID, "Camera", AssetTier.DEVICE, A, None, (B, C), A, None, CALLED),
@@ -337,6 +354,31 @@ def test_a_visit_as_its_list_shows_it():
         "arrived_at": "2030-01-01T01:00:00Z",
         "started_at": "2030-01-01T03:00:00Z",
         "ended_at": "2030-01-01T06:00:00Z",
+    }
+
+
+def test_a_decision_as_its_list_shows_it():
+    assert dumped("decision", STREAMS["decision"]) == {
+        "decision_id": str(ID),
+        "actor_id": str(A),
+        "context": "RunHold",
+        "choice": "Hold",
+        "parent_id": str(B),
+        "override_kind": "appeal",
+        "rule": "rule 7",
+        "reasoning": "it drifts",
+        "confidence": 1.0,
+        "confidence_source": "human",
+        "alternatives": ["Wait", "Stop"],
+        "inputs": {"run_id": str(C), "n": [1, 0.5]},
+        "determining_policy_ids": [str(B), str(C)],
+        "confidence_band": "Certain",
+        "ratings": {
+            str(B): {"rating": "ignored", "comment": None},
+            str(C): {"rating": "misleading", "comment": None},
+        },
+        "owner_id": str(OWNER),
+        "created_at": "2030-01-01T00:00:00Z",
     }
 
 

@@ -78,6 +78,12 @@ class Past:
         key = tuple(getattr(insert.row, column) for column in insert.table.key)
         return key in self._tables[insert.table.name]
 
+    def holds_elsewhere(self, bulk: Rows) -> bool:
+        """Whether the key of one of these rows is taken by what does not belong with them."""
+        key, under, stored = bulk.table.key[0], bulk.under, self._tables[bulk.table.name]
+        taken = [(row, stored.get((getattr(row, key),))) for row in bulk.rows]
+        return any(other and getattr(row, under) != getattr(other, under) for row, other in taken)
+
     async def one[S](self, of: Aggregate[S, Any, Any], id: UUID) -> S:
         if (of.name, id) not in self._streams:
             raise of.absent
@@ -171,6 +177,8 @@ class Scenario:
         for part in outcome:
             if isinstance(part, Insert) and part.loser and past.has(part):
                 raise part.loser
+            if isinstance(part, Rows) and past.holds_elsewhere(part):
+                raise part.taken
         return outcome
 
 

@@ -8,6 +8,12 @@ from tests.support.examples import (
     equipment,
     federation,
     subject,
+from tests.support.examples import (
+    assets,
+    decision,
+    enclosure,
+    equipment,
+    federation,
     supply,
     trust,
 )
@@ -24,6 +30,7 @@ EXAMPLES: dict[str, Example] = {
     **supply.EXAMPLES,
     **recipe.EXAMPLES,
     **subject.EXAMPLES,
+    **decision.EXAMPLES,
 }
 
 CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_status": "gate"}

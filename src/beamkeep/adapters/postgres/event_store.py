@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequenc
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from enum import Enum
 from functools import cache
-from typing import Any, cast, get_args, get_origin, get_type_hints
+from typing import Any, TypeAliasType, cast, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 import asyncpg
@@ -654,11 +654,16 @@ def _json_columns(table: Table[Any]) -> tuple[str, ...]:
     return tuple(
         column
         for column, hint in get_type_hints(table.row).items()
-        if any(
-            isinstance(kind, type) and issubclass(get_origin(kind) or kind, Record | dict)
-            for kind in (hint, *get_args(hint))
-        )
+        if any(_holds_json(kind) for kind in (hint, *get_args(hint)))
     )
+
+
+def _holds_json(hint: Any) -> bool:
+    """Whether a type, by whatever name, is that of a record or an object."""
+    if isinstance(hint, TypeAliasType):
+        return _holds_json(hint.__value__)
+    kind = get_origin(hint) or hint
+    return isinstance(kind, type) and issubclass(kind, Record | dict)
 
 
 def _among(value: object) -> list[Any]:

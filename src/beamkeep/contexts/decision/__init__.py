@@ -1,6 +1,6 @@
 """Decision: the consequential choices, who made them, and why."""
 
-from beamkeep.kernel import Operation, Question
+from . import decision
 
-OPERATIONS: tuple[Operation, ...] = ()
-QUESTIONS: tuple[Question, ...] = ()
+OPERATIONS = decision.OPERATIONS
+QUESTIONS = decision.QUESTIONS

@@ -1,0 +1,55 @@
+"""Inference: one call of a language model or a tool, made while deciding."""
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from annotated_types import Ge, MaxLen, MinLen
+from pydantic import Field
+
+from beamkeep.kernel import Record, Table
+from beamkeep.kernel.values import Timestamp
+from beamkeep.schemas import JsonObject
+
+VISIBLE = Field(pattern=r"\S")
+
+type ShortWord = Annotated[str, MinLen(1), MaxLen(100), VISIBLE]
+type LongWord = Annotated[str, MinLen(1), MaxLen(200), VISIBLE]
+type Count = Annotated[int, Ge(0)]
+
+
+class InferenceEntry(Record):
+    """What the producer knows of a call; its texts are kept as they are sent."""
+
+    inference_id: UUID
+    occurred_at: Timestamp
+    operation_name: ShortWord
+    provider_name: ShortWord
+    request_model: LongWord
+    response_model: LongWord | None = None
+    response_id: LongWord | None = None
+    duration_ms: Count | None = None
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cost_usd: Annotated[float, Ge(0)] | None = None
+    request_temperature: float | None = None
+    request_max_tokens: int | None = None
+    finish_reasons: Annotated[tuple[ShortWord, ...], MaxLen(16)] = ()
+    conversation_id: LongWord | None = None
+    tool_name: LongWord | None = None
+    tool_call_id: LongWord | None = None
+    error: ShortWord | None = None
+    messages: JsonObject | None = None
+
+
+class DecisionInference(InferenceEntry, kw_only=True):
+    decision_id: UUID
+    agent_id: UUID | None
+    """The deciding actor, where that is an agent."""
+    principal_id: UUID
+    surface_id: UUID | None
+    correlation_id: UUID | None
+    recorded_at: datetime
+
+
+INFERENCES = Table("decision_inference", DecisionInference, key=("inference_id",))

@@ -1,0 +1,698 @@
+"""Decision: who chose what, from what and why, and what was written beside it."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from uuid import UUID
+
+from msgspec.structs import asdict
+from tests.support.spec import ABSENT, CALL, LATER, ME, NEW, NOW, Scenario, misshapen
+
+from beamkeep.contexts.access.actor import ActorDeactivated, ActorNotFoundError, ActorRegistered
+from beamkeep.contexts.decision.decision import (
+    OPERATIONS,
+    QUESTIONS,
+    AppendDecisionLogbookEntry,
+    AppendInferences,
+    ConfidenceBand,
+    ConfidenceSource,
+    Decision,
+    DecisionCannotAppendInferencesError,
+    DecisionCannotRateError,
+    DecisionCannotRegisterError,
+    DecisionInferenceIdTakenError,
+    DecisionLogbookEntryIdTakenError,
+    DecisionNotFoundError,
+    DecisionRated,
+    DecisionRegistered,
+    InvalidDecisionAlternativesError,
+    InvalidDecisionChoiceError,
+    InvalidDecisionCommentError,
+    InvalidDecisionConfidenceError,
+    InvalidDecisionContextError,
+    InvalidDecisionInferenceError,
+    InvalidDecisionInputsError,
+    InvalidDecisionLogbookTextError,
+    InvalidDecisionOverrideKindError,
+    InvalidDecisionReasoningError,
+    InvalidDecisionRuleError,
+    LogbookEntryMade,
+    OverrideKind,
+    Rated,
+    RateDecision,
+    Rating,
+    RegisterDecision,
+    begin,
+    evolve,
+)
+from beamkeep.contexts.decision.inference import INFERENCES, DecisionInference, InferenceEntry
+from beamkeep.contexts.decision.logbook import LOGBOOK, DecisionLogbookEntry
+from beamkeep.contexts.decision.reserved import RESERVED
+from beamkeep.contexts.trust.policy import PolicyDefined, PolicyNotFoundError
+from beamkeep.kernel import (
+    ActorKind,
+    Beside,
+    Entries,
+    Event,
+    Many,
+    ObjectScope,
+    Refusal,
+    Rows,
+    replace,
+)
+from beamkeep.schemas import JsonObject
+
+ID, PARENT, OTHER = NEW, UUID(int=5), UUID(int=6)
+GRACE, ROBOT, OTHER_ROBOT = UUID(int=20), UUID(int=21), UUID(int=22)
+POLICY, OTHER_POLICY, RUN = UUID(int=30), UUID(int=31), UUID(int=40)
+INFERENCE, OTHER_INFERENCE, ENTRY = UUID(int=50), UUID(int=51), UUID(int=52)
+
+GRACE_CALLS = replace(CALL, principal_id=GRACE)
+ROBOT_CALLS = replace(CALL, principal_id=ROBOT, principal_kind=ActorKind.AGENT)
+HUMAN_SOURCE = ConfidenceSource.HUMAN
+INPUTS: JsonObject = {"run_id": str(RUN), "current": 180.5}
+
+
+def policy(id: UUID) -> PolicyDefined:
+    return PolicyDefined(NOW, id, "Team", UUID(int=32), None, (ME,), ("*",), ObjectScope.ALL)
+
+
+AROUND = (
+    ActorRegistered(NOW, ME, ActorKind.HUMAN),
+    ActorRegistered(NOW, GRACE, ActorKind.SERVICE_ACCOUNT),
+    ActorRegistered(NOW, ROBOT, ActorKind.AGENT),
+    ActorRegistered(NOW, OTHER_ROBOT, ActorKind.AGENT),
+    policy(POLICY),
+    policy(OTHER_POLICY),
+)
+registered = DecisionRegistered(
+    *(NOW, ID, ME, "RunHold", "Hold"),
+    *(None, None, None, None, None, None, (), None, ()),
+)
+full = DecisionRegistered(
+    *(NOW, ID, GRACE, "RunHold", "Hold", PARENT, OverrideKind.APPEAL, "rule 7", "The beam drifts"),
+    *(0.8, HUMAN_SOURCE, ("Wait", "Stop"), INPUTS, (POLICY, OTHER_POLICY)),
+)
+parent = replace(registered, decision_id=PARENT)
+by_robot = replace(registered, actor_id=ROBOT)
+rated = DecisionRated(NOW, ID, GRACE, Rating.USEFUL, "It saved the sample", None)
+
+REGISTER = RegisterDecision(context=" RunHold ", choice=" Hold ")
+REGISTER_ALL = RegisterDecision(
+    actor_id=GRACE,
+    context=" RunHold ",
+    choice=" Hold ",
+    parent_id=PARENT,
+    override_kind=OverrideKind.APPEAL,
+    rule=" rule 7 ",
+    reasoning=" The beam drifts ",
+    confidence=0.8,
+    confidence_source=HUMAN_SOURCE,
+    alternatives=(" Wait ", " Stop "),
+    inputs=INPUTS,
+    determining_policy_ids=frozenset({OTHER_POLICY, POLICY}),
+)
+RATE = RateDecision(decision_id=ID, rating=Rating.USEFUL, comment=" It saved the sample ")
+CALLED = InferenceEntry(INFERENCE, NOW, "chat", "local", "model-a", messages={"prompt": "Why?"})
+APPEND = AppendInferences.model_validate({"decision_id": ID, "entries": [asdict(CALLED)]})
+WRITE = AppendDecisionLogbookEntry(decision_id=ID, text=" We waited. ", entry_id=ENTRY)
+written = DecisionLogbookEntry(
+    ENTRY, ID, ME, "We waited.", NOW, CALL.surface_id, CALL.correlation_id
+)
+
+
+def given(*history: Event | Beside) -> Scenario:
+    return Scenario(OPERATIONS, (*AROUND, *history))
+
+
+def registering(**changes: object) -> RegisterDecision:
+    return REGISTER.model_copy(update=changes)
+
+
+def appending(*entries: InferenceEntry) -> AppendInferences:
+    return APPEND.model_copy(update={"entries": entries})
+
+
+def writing(**changes: object) -> AppendDecisionLogbookEntry:
+    return WRITE.model_copy(update=changes)
+
+
+def row(entry: InferenceEntry, **changes: object) -> DecisionInference:
+    """The row of an entry that whoever calls decided by."""
+    kept = DecisionInference(
+        **asdict(entry),
+        decision_id=ID,
+        agent_id=None,
+        principal_id=ME,
+        surface_id=CALL.surface_id,
+        correlation_id=CALL.correlation_id,
+        recorded_at=NOW,
+    )
+    return replace(kept, **changes)
+
+
+def appended(*rows: DecisionInference) -> Rows:
+    return INFERENCES.append(list(rows), under="decision_id", taken=DecisionInferenceIdTakenError)
+
+
+def test_a_decision_of_the_caller_needs_a_context_and_a_choice():
+    given().when(REGISTER).then(registered)
+
+
+def test_a_decision_is_recorded_with_all_that_led_to_it_and_its_texts_trimmed():
+    given(parent).when(REGISTER_ALL).then(full)
+
+
+def test_who_decided_may_be_another_than_who_records_it():
+    given().when(registering(actor_id=GRACE)).then(replace(registered, actor_id=GRACE))
+    given().when(registering(actor_id=ME)).then(registered)
+
+
+def test_a_past_choice_of_an_actor_no_longer_active_stays_a_fact():
+    given(ActorDeactivated(NOW, GRACE)).when(registering(actor_id=GRACE)).then(
+        replace(registered, actor_id=GRACE)
+    )
+
+
+def test_the_deciding_actor_must_exist():
+    given().when(registering(actor_id=ABSENT)).refused(ActorNotFoundError)
+
+
+def test_the_decision_it_follows_must_exist():
+    given().when(registering(parent_id=PARENT)).refused(DecisionNotFoundError)
+
+
+def test_any_decision_may_be_followed_by_several():
+    sibling = replace(registered, decision_id=OTHER, parent_id=PARENT)
+    given(parent, sibling).when(registering(parent_id=PARENT)).then(
+        replace(registered, parent_id=PARENT)
+    )
+
+
+def test_every_policy_it_names_must_exist():
+    for named in ({ABSENT}, {POLICY, ABSENT}):
+        given().when(registering(determining_policy_ids=frozenset(named))).refused(
+            PolicyNotFoundError
+        )
+
+
+def test_nobody_records_in_the_name_of_an_agent():
+    for call in (CALL, GRACE_CALLS, replace(ROBOT_CALLS, principal_id=OTHER_ROBOT)):
+        given().when(registering(actor_id=ROBOT), call=call).refused(
+            DecisionCannotRegisterError, saying="in the name of an agent"
+        )
+
+
+def test_an_agent_records_what_it_decided_itself():
+    given().when(registering(actor_id=ROBOT), call=ROBOT_CALLS).then(by_robot)
+    given().when(REGISTER, call=ROBOT_CALLS).then(by_robot)
+
+
+def test_an_agent_records_what_a_person_decided():
+    given().when(registering(actor_id=GRACE), call=ROBOT_CALLS).then(
+        replace(registered, actor_id=GRACE)
+    )
+
+
+AGENT_KINDS = {
+    "RunDebrief": "RunDebriefer",
+    "CautionProposal": "CautionDrafter",
+    "RunSupervision": "RunSupervisor",
+    "CautionPromotion": "CautionPromoter",
+    "ClearanceExpiry": "ClearanceExpirer",
+}
+CHOICES = {
+    "RunDebrief": "NominalCompletion DegradedCompletion OperatorAbort EquipmentAbort DataSuspect"
+    " DebriefDeferred DebriefConflicted",
+    "CautionProposal": "NoAction ProposeNotice ProposeCaution ProposeWarning ProposeSupersede"
+    " CautionDraftConflicted",
+    "RunSupervision": "Hold Stop SupervisionDeferred",
+    "CautionPromotion": "Promote PromotionDeferred PromotionConflicted",
+    "ClearanceExpiry": "Expire ExpiryDeferred",
+}
+
+
+def test_every_reserved_context_names_its_agent_and_its_choices():
+    assert {name: each.agent_kind for name, each in RESERVED.items()} == AGENT_KINDS
+    assert {name: " ".join(each.choices) for name, each in RESERVED.items()} == CHOICES
+
+
+def test_a_reserved_context_is_left_to_its_agent():
+    for context, kind in AGENT_KINDS.items():
+        for choice in CHOICES[context].split():
+            refused = (
+                given()
+                .when(registering(context=f" {context} ", choice=f" {choice} "))
+                .refused(DecisionCannotRegisterError, saying=f"only an agent of kind {kind}")
+            )
+            assert refused.facts == {"agent_kind": kind}
+
+
+def test_an_actor_of_kind_agent_is_not_yet_an_agent_of_the_kind_required():
+    supervising = registering(context="RunSupervision", choice="Stop")
+    given().when(supervising, call=ROBOT_CALLS).refused(
+        DecisionCannotRegisterError, saying="RunSupervisor"
+    )
+
+
+def test_a_reserved_context_knows_only_its_own_choices():
+    for context in RESERVED:
+        given().when(registering(context=context, choice="Wait")).refused(
+            InvalidDecisionChoiceError, saying=CHOICES[context].replace(" ", ", ")
+        )
+    given().when(registering(context="RunSupervision", choice="hold")).refused(
+        InvalidDecisionChoiceError
+    )
+
+
+def test_a_context_spelled_otherwise_is_not_reserved():
+    given().when(registering(context="runsupervision", choice="Wait")).then(
+        replace(registered, context="runsupervision", choice="Wait")
+    )
+
+
+def test_a_blank_text_is_refused():
+    blanks: Mapping[str, type[Refusal]] = {
+        "context": InvalidDecisionContextError,
+        "choice": InvalidDecisionChoiceError,
+        "rule": InvalidDecisionRuleError,
+        "reasoning": InvalidDecisionReasoningError,
+    }
+    for field, refusal in blanks.items():
+        given().when(registering(**{field: " "})).refused(refusal)
+    given().when(registering(alternatives=("Wait", " "))).refused(InvalidDecisionAlternativesError)
+
+
+def test_a_confidence_lies_between_0_and_1():
+    for confidence in (0.0, 0.5, 1.0):
+        sure = {"confidence": confidence, "confidence_source": HUMAN_SOURCE}
+        given().when(registering(**sure)).then(replace(registered, **sure))
+    for confidence in (-0.001, 1.001, float("nan"), float("inf")):
+        sure = {"confidence": confidence, "confidence_source": HUMAN_SOURCE}
+        given().when(registering(**sure)).refused(
+            InvalidDecisionConfidenceError, saying="outside 0 to 1"
+        )
+
+
+def test_a_confidence_and_its_source_come_together():
+    given().when(registering(confidence=0.0)).refused(
+        InvalidDecisionConfidenceError, saying="The source is missing."
+    )
+    given().when(registering(confidence_source=HUMAN_SOURCE)).refused(
+        InvalidDecisionConfidenceError, saying="The confidence is missing."
+    )
+
+
+def test_only_what_follows_another_decision_overrides_it():
+    given().when(registering(override_kind=OverrideKind.CORRECTION)).refused(
+        InvalidDecisionOverrideKindError
+    )
+    for kind in OverrideKind:
+        given(parent).when(registering(parent_id=PARENT, override_kind=kind)).then(
+            replace(registered, parent_id=PARENT, override_kind=kind)
+        )
+
+
+def test_inputs_have_at_most_64_names():
+    most: JsonObject = {str(n): n for n in range(64)}
+    given().when(registering(inputs=most)).then(replace(registered, inputs=most))
+    given().when(registering(inputs={**most, "64": 64})).refused(
+        InvalidDecisionInputsError, saying="There are over 64."
+    )
+
+
+def test_inputs_have_at_most_64_kibibytes():
+    text = "x" * (65_536 - len('{"a":""}'))
+    given().when(registering(inputs={"a": text})).then(replace(registered, inputs={"a": text}))
+    given().when(registering(inputs={"a": text + "x"})).refused(
+        InvalidDecisionInputsError, saying="65,536 bytes"
+    )
+
+
+def test_inputs_left_out_are_not_inputs_left_empty():
+    given().when(registering(inputs={})).then(replace(registered, inputs={}))
+    given().when(registering(inputs=None)).then(registered)
+
+
+def test_there_are_at_most_32_alternatives():
+    most = tuple(f"Option {n}" for n in range(32))
+    given().when(registering(alternatives=most)).then(replace(registered, alternatives=most))
+    given().when(registering(alternatives=(*most, "Wait"))).refused(
+        InvalidDecisionAlternativesError, saying="There are over 32."
+    )
+
+
+def test_what_is_wrong_with_a_decision_is_told_in_order():
+    wrong: dict[str, object] = {
+        "actor_id": ABSENT,
+        "parent_id": ABSENT,
+        "determining_policy_ids": frozenset({ABSENT}),
+        "context": " ",
+        "choice": " ",
+        "confidence": 2.0,
+        "override_kind": OverrideKind.APPEAL,
+        "inputs": {"a": "x" * 65_536},
+        "alternatives": (" ",),
+        "rule": " ",
+        "reasoning": " ",
+    }
+    rights: list[tuple[dict[str, object], type[Refusal]]] = [
+        ({"actor_id": ROBOT}, ActorNotFoundError),
+        ({"parent_id": None}, DecisionNotFoundError),
+        ({"determining_policy_ids": frozenset[UUID]()}, PolicyNotFoundError),
+        ({"context": "RunSupervision"}, InvalidDecisionContextError),
+        ({"choice": "Wait"}, InvalidDecisionChoiceError),
+        ({"choice": "Hold"}, InvalidDecisionChoiceError),
+        ({"confidence": None}, InvalidDecisionConfidenceError),
+        ({"override_kind": None}, InvalidDecisionOverrideKindError),
+        ({"inputs": None}, InvalidDecisionInputsError),
+        ({"alternatives": ()}, InvalidDecisionAlternativesError),
+        ({"rule": None}, InvalidDecisionRuleError),
+        ({"reasoning": None}, InvalidDecisionReasoningError),
+    ]
+    for right, refusal in rights:
+        given().when(registering(**wrong)).refused(refusal)
+        wrong |= right
+    given().when(registering(**wrong)).refused(DecisionCannotRegisterError, saying="in the name")
+    given().when(registering(**wrong), call=ROBOT_CALLS).refused(
+        DecisionCannotRegisterError, saying="RunSupervisor"
+    )
+
+
+def test_the_shape_of_a_decision_has_bounds():
+    good = REGISTER_ALL.model_dump()
+    for field, longest in (("context", 100), ("choice", 500), ("rule", 500), ("reasoning", 5000)):
+        RegisterDecision.model_validate(good | {field: "x" * longest})
+        misshapen(RegisterDecision, field, **good | {field: "x" * (longest + 1)})
+        misshapen(RegisterDecision, field, **good | {field: ""})
+    for field in ("context", "choice"):
+        misshapen(RegisterDecision, field, **{n: v for n, v in good.items() if n != field})
+    for alternative in ("", "x" * 501):
+        misshapen(RegisterDecision, "alternatives", **good | {"alternatives": [alternative]})
+    for name in ("", "x" * 101):
+        misshapen(RegisterDecision, "inputs", **good | {"inputs": {name: 1}})
+    RegisterDecision.model_validate(good | {"inputs": {"x" * 100: [{"a": None}]}})
+    for field, other in (
+        ("override_kind", "whim"),
+        ("confidence_source", "guess"),
+        ("confidence", "high"),
+        ("inputs", [1]),
+        ("key", "agent-decision"),
+    ):
+        misshapen(RegisterDecision, field, **good | {field: other})
+
+
+def test_a_decision_names_at_most_32_policies():
+    good, policies = REGISTER_ALL.model_dump(), [UUID(int=n) for n in range(33)]
+    RegisterDecision.model_validate(good | {"determining_policy_ids": policies[1:]})
+    misshapen(
+        RegisterDecision, "determining_policy_ids", **good | {"determining_policy_ids": policies}
+    )
+
+
+def test_a_decision_is_rated_with_the_confidence_it_had():
+    given(registered).when(RATE, call=GRACE_CALLS).then(rated)
+    sure = replace(registered, confidence=0.8, confidence_source=HUMAN_SOURCE)
+    given(sure).when(RATE, call=GRACE_CALLS).then(replace(rated, confidence_at_rating=0.8))
+
+
+def test_a_rating_needs_no_comment():
+    plain = RateDecision(decision_id=ID, rating=Rating.IGNORED)
+    given(registered).when(plain, call=GRACE_CALLS).then(
+        replace(rated, rating=Rating.IGNORED, comment=None)
+    )
+
+
+def test_nobody_rates_a_decision_of_their_own():
+    given(registered).when(RATE).refused(DecisionCannotRateError, saying="of their own")
+    given(replace(registered, actor_id=GRACE)).when(RATE, call=GRACE_CALLS).refused(
+        DecisionCannotRateError
+    )
+
+
+def test_whoever_only_recorded_a_decision_may_rate_it():
+    given(replace(registered, actor_id=GRACE)).when(RATE).then(replace(rated, actor_id=ME))
+
+
+def test_a_rating_is_not_repeated():
+    given(registered, rated).when(RATE, call=GRACE_CALLS).refused(
+        DecisionCannotRateError, saying="already"
+    )
+
+
+def test_another_rating_comment_or_actor_is_another_rating():
+    worse = RATE.model_copy(update={"rating": Rating.MISLEADING})
+    given(registered, rated).when(worse, call=GRACE_CALLS).then(
+        replace(rated, rating=Rating.MISLEADING)
+    )
+    silent = RATE.model_copy(update={"comment": None})
+    given(registered, rated).when(silent, call=GRACE_CALLS).then(replace(rated, comment=None))
+    given(registered, rated).when(RATE, call=ROBOT_CALLS).then(replace(rated, actor_id=ROBOT))
+
+
+def test_a_rating_that_was_changed_may_be_given_again():
+    worse = replace(rated, rating=Rating.MISLEADING)
+    given(registered, rated, worse).when(RATE, call=GRACE_CALLS).then(rated)
+
+
+def test_a_blank_comment_is_told_before_who_may_not_rate():
+    blank = RATE.model_copy(update={"comment": " "})
+    given(registered).when(blank).refused(InvalidDecisionCommentError)
+
+
+def test_a_rating_has_one_of_three_words_and_a_comment_of_1_to_2000_characters():
+    good = RATE.model_dump()
+    RateDecision.model_validate(good | {"comment": "x" * 2000})
+    for comment in ("", "x" * 2001):
+        misshapen(RateDecision, "comment", **good | {"comment": comment})
+    misshapen(RateDecision, "rating", **good | {"rating": "splendid"})
+
+
+def test_inferences_are_kept_without_their_messages():
+    given(registered).when(APPEND).then(appended(row(CALLED, messages=None)))
+
+
+def test_messages_are_kept_where_the_installation_says_so():
+    given(registered).when(APPEND, given=True).then(appended(row(CALLED)))
+
+
+def test_the_inferences_of_an_agent_carry_its_id():
+    given(by_robot).when(APPEND, call=ROBOT_CALLS).then(
+        appended(row(CALLED, messages=None, agent_id=ROBOT, principal_id=ROBOT))
+    )
+
+
+def test_inferences_are_kept_in_the_order_they_are_sent():
+    another = replace(CALLED, inference_id=OTHER_INFERENCE, occurred_at=LATER, messages=None)
+    given(registered).when(appending(another, CALLED)).then(
+        appended(row(another), row(CALLED, messages=None))
+    )
+
+
+def test_only_who_decided_says_by_which_inferences():
+    given(registered).when(APPEND, call=GRACE_CALLS).refused(DecisionCannotAppendInferencesError)
+    given(by_robot).when(APPEND).refused(DecisionCannotAppendInferencesError)
+
+
+def test_an_inference_named_twice_is_told_before_who_may_not_append():
+    for call in (CALL, GRACE_CALLS):
+        given(registered).when(appending(CALLED, CALLED), call=call).refused(
+            InvalidDecisionInferenceError
+        )
+
+
+def test_an_inference_of_another_decision_is_refused():
+    elsewhere = INFERENCES.insert(row(CALLED, decision_id=OTHER))
+    given(registered, elsewhere).when(APPEND).refused(DecisionInferenceIdTakenError)
+
+
+def test_an_inference_known_already_is_sent_again_as_it_is():
+    given(registered, appended(row(CALLED))).when(APPEND).then(appended(row(CALLED, messages=None)))
+
+
+def test_nothing_is_appended_to_a_decision_that_does_not_exist():
+    given().when(APPEND).refused(DecisionNotFoundError)
+    given().when(WRITE).refused(DecisionNotFoundError)
+
+
+def sent(**changes: object) -> dict[str, object]:
+    """An inference as it arrives."""
+    least = {
+        "inference_id": str(INFERENCE),
+        "occurred_at": "2030-01-01T00:00:00Z",
+        "operation_name": "chat",
+        "provider_name": "local",
+        "request_model": "model-a",
+    }
+    return {**least, **changes}
+
+
+LONG_WORDS = (
+    *("request_model", "response_model", "response_id"),
+    *("conversation_id", "tool_name", "tool_call_id"),
+)
+# A field of an inference, with something it may hold and something it may not.
+BOUNDS: list[tuple[str, object, object]] = [
+    ("inference_id", str(ENTRY), "first"),
+    ("occurred_at", "2030-01-01T02:00:00+02:00", "2030-01-01T02:00:00"),
+    ("occurred_at", "2030-01-01T02:00:00Z", 1893456000),
+    *((name, "x" * 100, "x" * 101) for name in ("operation_name", "provider_name", "error")),
+    *((name, "x" * 200, "x" * 201) for name in LONG_WORDS),
+    *((name, 0, -1) for name in ("duration_ms", "input_tokens", "output_tokens")),
+    ("cost_usd", 0, -0.01),
+    ("request_temperature", 0.7, "warm"),
+    ("request_max_tokens", 1024, 0.5),
+    ("finish_reasons", ["x" * 100] * 16, ["x"] * 17),
+    ("finish_reasons", [], ["x" * 101]),
+    ("finish_reasons", ["stop"], [""]),
+    ("messages", {"prompt": ["Why?"]}, ["Why?"]),
+    ("error", None, " "),
+    ("tool_name", "x", ""),
+    ("request_model", " x", " "),
+]
+
+
+def test_an_inference_has_a_shape():
+    for field, right, wrong in BOUNDS:
+        AppendInferences.model_validate({"decision_id": ID, "entries": [sent(**{field: right})]})
+        misshapen(AppendInferences, "entries", decision_id=ID, entries=[sent(**{field: wrong})])
+
+
+def test_what_the_service_knows_of_an_inference_is_not_asked():
+    for field in ("decision_id", "agent_id", "principal_id", "surface_id", "recorded_at"):
+        misshapen(AppendInferences, "entries", decision_id=ID, entries=[sent(**{field: str(ID)})])
+
+
+def test_1_to_100_inferences_are_appended_at_once():
+    AppendInferences.model_validate({"decision_id": ID, "entries": [sent()] * 100})
+    misshapen(AppendInferences, "entries", decision_id=ID, entries=[sent()] * 101)
+    misshapen(AppendInferences, "entries", decision_id=ID, entries=[])
+
+
+def test_a_logbook_entry_is_kept_trimmed_under_its_id():
+    given(registered).when(WRITE).then(LOGBOOK.insert(written), LogbookEntryMade(ENTRY))
+
+
+def test_a_logbook_entry_without_an_id_gets_one():
+    given(registered).when(writing(entry_id=None)).then(
+        LOGBOOK.insert(replace(written, entry_id=NEW)), LogbookEntryMade(NEW)
+    )
+
+
+def test_anybody_writes_into_the_logbook_of_a_decision():
+    given(registered).when(WRITE, call=GRACE_CALLS).then(
+        LOGBOOK.insert(replace(written, author_id=GRACE)), LogbookEntryMade(ENTRY)
+    )
+
+
+def test_a_repeated_logbook_entry_is_kept_once():
+    earlier = LOGBOOK.insert(replace(written, recorded_at=NOW - timedelta(days=1)))
+    given(registered, earlier).when(WRITE).then(LogbookEntryMade(ENTRY))
+
+
+def test_the_id_of_a_logbook_entry_is_taken_by_another_text_or_decision():
+    for other in (replace(written, text="We stopped."), replace(written, decision_id=OTHER)):
+        given(registered, LOGBOOK.insert(other)).when(WRITE).refused(
+            DecisionLogbookEntryIdTakenError
+        )
+
+
+def test_a_blank_logbook_entry_is_told_before_a_taken_id():
+    other = LOGBOOK.insert(replace(written, text="We stopped."))
+    given(registered, other).when(writing(text=" ")).refused(InvalidDecisionLogbookTextError)
+
+
+def test_a_logbook_entry_has_1_to_10000_characters():
+    good = WRITE.model_dump()
+    AppendDecisionLogbookEntry.model_validate(good | {"text": "x" * 10_000})
+    for text in ("", "x" * 10_001):
+        misshapen(AppendDecisionLogbookEntry, "text", **good | {"text": text})
+
+
+def test_a_decision_is_what_its_first_event_says():
+    assert begin(full) == Decision(
+        id=ID,
+        actor_id=GRACE,
+        context="RunHold",
+        choice="Hold",
+        parent_id=PARENT,
+        override_kind=OverrideKind.APPEAL,
+        rule="rule 7",
+        reasoning="The beam drifts",
+        confidence=0.8,
+        confidence_source=HUMAN_SOURCE,
+        alternatives=("Wait", "Stop"),
+        inputs=INPUTS,
+        determining_policy_ids=frozenset({POLICY, OTHER_POLICY}),
+        confidence_band=ConfidenceBand.HIGH,
+        created_at=NOW,
+        ratings={},
+    )
+
+
+def test_a_confidence_falls_into_a_band():
+    bands = {
+        None: None,
+        0.0: ConfidenceBand.LOW,
+        0.299: ConfidenceBand.LOW,
+        0.3: ConfidenceBand.MEDIUM,
+        0.699: ConfidenceBand.MEDIUM,
+        0.7: ConfidenceBand.HIGH,
+        0.949: ConfidenceBand.HIGH,
+        0.95: ConfidenceBand.CERTAIN,
+        1.0: ConfidenceBand.CERTAIN,
+    }
+    found = {sure: begin(replace(registered, confidence=sure)).confidence_band for sure in bands}
+    assert found == bands
+
+
+def test_the_latest_rating_of_each_actor_counts():
+    decision = begin(registered)
+    for event in (
+        rated,
+        replace(rated, actor_id=ROBOT, comment=None),
+        replace(rated, rating=Rating.IGNORED),
+    ):
+        decision = evolve(decision, event)
+    assert decision.ratings == {
+        GRACE: Rated(Rating.IGNORED, "It saved the sample"),
+        ROBOT: Rated(Rating.USEFUL, None),
+    }
+
+
+def found_by(decision: Decision) -> set[str]:
+    source = QUESTIONS[2].source
+    assert isinstance(source, Many)
+    return set(source.view.facets_of(decision))
+
+
+def test_a_list_finds_a_decision_by_its_run_and_its_ratings():
+    facets = found_by(evolve(evolve(begin(full), rated), replace(rated, actor_id=ME)))
+    assert {f"run_id={RUN}", "rating=useful", "confidence_band=High", "choice=Hold"} <= facets
+
+
+def test_a_list_finds_the_run_however_its_id_is_spelled():
+    spelled = replace(full, inputs={"run_id": RUN.hex.upper()})
+    assert f"run_id={RUN}" in found_by(begin(spelled))
+
+
+def test_what_is_no_run_is_not_found_by_it():
+    others: list[JsonObject | None] = [
+        None,
+        {},
+        {"run_id": None},
+        {"run_id": "x" * 60_000},
+        {"run_id": [str(RUN)]},
+    ]
+    for inputs in others:
+        facets = found_by(begin(replace(full, inputs=inputs)))
+        assert not [facet for facet in facets if facet.startswith("run_id=")]
+
+
+def test_inferences_are_listed_as_they_happened_and_the_logbook_as_it_was_written():
+    inferences, logbook = (question.source for question in QUESTIONS[3:])
+    assert isinstance(inferences, Entries)
+    assert isinstance(logbook, Entries)
+    assert (inferences.by, logbook.by) == (
+        ("occurred_at", "inference_id"),
+        ("recorded_at", "entry_id"),
+    )
