@@ -1,6 +1,6 @@
 """Run: one execution of a plan, from its start to its end."""
 
-from beamkeep.kernel import Operation, Question
+from . import logbook, observation, run
 
-OPERATIONS: tuple[Operation, ...] = ()
-QUESTIONS: tuple[Question, ...] = ()
+OPERATIONS = (*run.OPERATIONS, *observation.OPERATIONS, *logbook.OPERATIONS)
+QUESTIONS = (*run.QUESTIONS, *observation.QUESTIONS, *logbook.QUESTIONS)

@@ -1,0 +1,153 @@
+"""Observations: readings taken during a run, as rows beside its stream."""
+
+from collections import Counter
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from annotated_types import MaxLen, MinLen
+from pydantic import AfterValidator, FiniteFloat
+
+from beamkeep.kernel import (
+    Call,
+    Cannot,
+    Command,
+    Invalid,
+    Page,
+    Record,
+    Rows,
+    Table,
+    entries,
+)
+from beamkeep.kernel.values import Timestamp, trimmed
+from beamkeep.schemas.units import is_code
+
+from .run import OPEN, Run, runs
+
+type ChannelName = Annotated[str, MinLen(1), MaxLen(255)]
+type SamplingProcedure = Literal["baseline", "monitor"]
+
+
+class UnitAnnotation(Record):
+    system: Literal["udunits", "ucum", "qudt", "iec61360"]
+    code: Annotated[str, MinLen(1), MaxLen(100)]
+    label: Annotated[str, MinLen(1), MaxLen(100)] | None = None
+
+
+def _known(unit: UnitAnnotation) -> UnitAnnotation:
+    if not is_code(unit.system, unit.code):
+        raise ValueError(f"{unit.system} has no such unit")
+    return unit
+
+
+type Unit = Annotated[UnitAnnotation, AfterValidator(_known)]
+
+
+class Observation(Record):
+    observation_id: UUID
+    run_id: UUID
+    channel_name: str
+    value: float
+    unit: UnitAnnotation | None
+    sampling_procedure: SamplingProcedure
+    sampled_at: datetime
+    simulated: bool
+    recorded_at: datetime
+    principal_id: UUID
+    surface_id: UUID | None
+    correlation_id: UUID | None
+
+
+OBSERVATIONS = Table("run_observation", Observation, key=("observation_id",))
+
+
+class InvalidRunObservationError(Invalid):
+    """An observation is given twice in one batch; give each an id of its own."""
+
+
+class RunCannotAppendObservationsError(Cannot):
+    """Nothing more is observed in this run: it has ended."""
+
+
+class RunObservationIdTakenError(Cannot):
+    """An observation with this id belongs to another run; give this one an id of its own."""
+
+
+class Reading(Record):
+    observation_id: UUID
+    """A UUIDv7 of the producer's: the same reading sent again is stored once."""
+    channel_name: ChannelName
+    """The name operators use, not an address."""
+    value: FiniteFloat
+    sampling_procedure: SamplingProcedure
+    sampled_at: Timestamp
+    unit: Unit | None = None
+    simulated: bool = False
+
+
+class AppendObservations(Command):
+    run_id: UUID
+    entries: Annotated[tuple[Reading, ...], MinLen(1), MaxLen(500)]
+
+
+def append_observations(run: Run, command: AppendObservations, call: Call) -> list[Rows]:
+    """Add readings taken during a run; those it has already are passed over."""
+    counted = Counter(reading.observation_id for reading in command.entries)
+    if twice := [id for id, times in counted.items() if times > 1]:
+        raise InvalidRunObservationError(f"Given twice: {twice[0]}.", observation_ids=twice)
+    if run.status not in OPEN:
+        raise RunCannotAppendObservationsError(f"It is {run.status}.")
+    return [
+        OBSERVATIONS.append(
+            [_row(reading, run.id, call) for reading in command.entries],
+            under="run_id",
+            taken=RunObservationIdTakenError,
+        )
+    ]
+
+
+def _row(reading: Reading, run_id: UUID, call: Call) -> Observation:
+    return Observation(
+        reading.observation_id,
+        run_id,
+        trimmed(reading.channel_name, InvalidRunObservationError),
+        reading.value,
+        reading.unit,
+        reading.sampling_procedure,
+        reading.sampled_at,
+        reading.simulated,
+        call.now,
+        call.principal_id,
+        call.surface_id,
+        call.correlation_id,
+    )
+
+
+class ListRunObservations(Page):
+    """List what was observed during one run, by the time it was sampled."""
+
+    channel_name: ChannelName | None = None
+    sampling_procedure: SamplingProcedure | None = None
+    simulated: bool | None = None
+    sampled_from: Timestamp | None = None
+    sampled_to: Timestamp | None = None
+
+
+# fmt: off
+OPERATIONS = (
+    runs.changes("POST /runs/{run_id}/observations/append", AppendObservations,
+        append_observations, InvalidRunObservationError, RunCannotAppendObservationsError,
+        RunObservationIdTakenError),
+)
+# fmt: on
+
+QUESTIONS = (
+    entries(
+        "GET /runs/{run_id}/observations",
+        ListRunObservations,
+        runs,
+        OBSERVATIONS,
+        by=("sampled_at", "observation_id"),
+        compared={"sampled_from": ("sampled_at", ">="), "sampled_to": ("sampled_at", "<")},
+    ),
+)
