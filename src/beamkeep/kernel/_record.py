@@ -34,4 +34,8 @@ class Record(Struct, frozen=True):
         def known(told: dict[str, Any]) -> Self:
             return cls(**{names[name]: value for name, value in told.items() if name in names})
 
-        return core_schema.no_info_after_validator_function(known, given)
+        def named_alike(told: dict[str, Any]) -> Self:
+            return cls(**told)
+
+        alike = tag_field is None and names.keys() == {*names.values()}
+        return core_schema.no_info_after_validator_function(named_alike if alike else known, given)

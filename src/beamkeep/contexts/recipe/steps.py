@@ -143,9 +143,7 @@ _References = (
     | Annotated[SteeringRef, Tag("$steering")]
 )
 _List = Annotated[list[_Scalar], MaxLen(1000), Tag("list")]
-_Value = Annotated[
-    Annotated[_Scalar, Tag("scalar")] | _List | _References, Discriminator(_form)
-]
+_Value = Annotated[Annotated[_Scalar, Tag("scalar")] | _List | _References, Discriminator(_form)]
 _Target = Annotated[Annotated[_Number, Tag("scalar")] | _References, Discriminator(_form)]
 _Argument = Annotated[
     Annotated[object, Tag("literal")] | _References, Discriminator(_form_of_argument)
@@ -243,11 +241,7 @@ class RecipeComputeStep(Record, tag_field="kind", tag="compute"):
 
 
 type RecipeStep = Annotated[
-    RecipeSetpointStep
-    | RecipeActionStep
-    | RecipeCheckStep
-    | RecipeCaptureStep
-    | RecipeComputeStep,
+    RecipeSetpointStep | RecipeActionStep | RecipeCheckStep | RecipeCaptureStep | RecipeComputeStep,
     Field(discriminator="kind"),
 ]
 
