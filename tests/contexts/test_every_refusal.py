@@ -7,7 +7,13 @@ from tests.contexts.access import test_actor
 from tests.contexts.enclosure import test_enclosure
 from tests.contexts.equipment import test_asset, test_family, test_frame, test_model, test_mount
 from tests.contexts.federation import test_facility
-from tests.contexts.recipe import test_capability, test_method, test_plan, test_practice
+from tests.contexts.recipe import (
+    test_capability,
+    test_method,
+    test_plan,
+    test_practice,
+    test_recipe,
+)
 from tests.contexts.supply import test_supply
 from tests.contexts.trust import test_conduit, test_policy, test_surface, test_visit, test_zone
 from tests.support.spec import REACHED, run_sentences
@@ -26,7 +32,7 @@ SENTENCES = (
     test_enclosure,
     test_supply,
     *(test_family, test_model, test_asset, test_frame, test_mount),
-    *(test_capability, test_method, test_practice, test_plan),
+    *(test_capability, test_method, test_practice, test_plan, test_recipe),
 )
 
 

@@ -83,6 +83,7 @@ def test_the_aggregates_are_found():
         "contexts/recipe/method.py",
         "contexts/recipe/plan.py",
         "contexts/recipe/practice.py",
+        "contexts/recipe/recipe.py",
         "contexts/supply/supply.py",
         "contexts/trust/conduit.py",
         "contexts/trust/policy.py",

@@ -11,6 +11,17 @@ from hypothesis import strategies as st
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.equipment.placement import Placement
+from beamkeep.contexts.recipe.plan import Window
+from beamkeep.contexts.recipe.recipe import Steps
+from beamkeep.contexts.recipe.steps import (
+    Equals,
+    RecipeActionStep,
+    RecipeCaptureStep,
+    RecipeCheckStep,
+    RecipeComputeStep,
+    RecipeSetpointStep,
+    WithinTolerance,
+)
 from beamkeep.kernel import Aggregate, Event, NotFound, Record, Upcast
 from beamkeep.kernel.values import FreeText
 from beamkeep.runtime.codec import BrokenStreamError, Codec, encode
@@ -33,13 +44,24 @@ def events_of(kind: type[Event]) -> st.SearchStrategy[Event]:
     of_text = {name: st.text() for name, hint in hints.items() if hint is FreeText}
     of_schema = {name: st.none() | OBJECTS for name, hint in hints.items() if hint == Schema | None}
     of_json = {name: OBJECTS for name, hint in hints.items() if hint == JsonObject}
-    return st.builds(kind, **of_time | of_text | of_schema | of_json)
+    of_steps = {name: STEPS for name, hint in hints.items() if hint is Steps}
+    return st.builds(kind, **of_time | of_text | of_schema | of_json | of_steps)
 
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 st.register_type_strategy(
     Placement, st.builds(Placement, st.uuids(), FINITE, FINITE, FINITE, FINITE, FINITE, FINITE)
 )
+st.register_type_strategy(Window, st.builds(Window, st.none() | TIMES, st.none() | TIMES))
+CRITERIA = st.builds(Equals, JSON) | st.builds(WithinTolerance, JSON, FINITE)
+STEPS: st.SearchStrategy[Steps] = st.lists(
+    st.builds(RecipeSetpointStep, st.text(), JSON, st.booleans(), FINITE)
+    | st.builds(RecipeActionStep, st.text(), OBJECTS)
+    | st.builds(RecipeCheckStep, st.text(), CRITERIA)
+    | st.builds(RecipeCaptureStep, st.text(), st.text())
+    | st.builds(RecipeComputeStep, st.text(), OBJECTS, st.lists(JSON, max_size=2).map(tuple)),
+    max_size=2,
+).map(tuple)
 
 
 KINDS = list(CATALOGUE.streams)
@@ -128,6 +150,9 @@ def test_the_names_on_record():
         "PracticeDefined",
         "PracticeDeprecated",
         "PracticeVersioned",
+        "RecipeDefined",
+        "RecipeDeprecated",
+        "RecipeVersioned",
         "SupplyDegraded",
         "SupplyDeregistered",
         "SupplyMarkedAvailable",
@@ -296,6 +321,16 @@ def test_the_fields_on_record():
         "PracticeDefined": ["practice_id", "name", "method_id", "facility_code", "family_ids"],
         "PracticeDeprecated": ["practice_id"],
         "PracticeVersioned": ["practice_id", "version_tag", "name", "facility_code", "family_ids"],
+        "RecipeDefined": [
+            "recipe_id",
+            "name",
+            "capability_id",
+            "steps",
+            "closing_steps",
+            "version_number",
+        ],
+        "RecipeDeprecated": ["recipe_id", "replaced_by_recipe_id"],
+        "RecipeVersioned": ["recipe_id", "version_tag", "version_number", "steps", "closing_steps"],
         "SupplyDegraded": ["supply_id", "from_status", "trigger", "monitor_ref", "reason"],
         "SupplyDeregistered": ["supply_id", "from_status", "trigger", "monitor_ref", "reason"],
         "SupplyMarkedAvailable": ["supply_id", "from_status", "trigger", "monitor_ref", "reason"],
@@ -345,6 +380,7 @@ def test_the_streams_on_record():
         "Plan",
         "Policy",
         "Practice",
+        "Recipe",
         "Supply",
         "Surface",
         "Visit",
