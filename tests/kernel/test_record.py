@@ -1,6 +1,7 @@
 """Records are plain values."""
 
 import pytest
+from pydantic import TypeAdapter, ValidationError
 
 from beamkeep.kernel import Record, replace
 
@@ -30,3 +31,27 @@ def test_a_field_is_set_once():
     lamp = Lamp("red")
     with pytest.raises(AttributeError):
         lamp.lit = True  # pyright: ignore[reportAttributeAccessIssue]
+
+
+class Red(Record, tag_field="kind", tag="red"):
+    watts: int = 5
+
+
+class Dimmed(Record, rename={"by": "$by"}):
+    by: int
+
+
+def test_a_tagged_record_is_known_by_its_tag():
+    adapter = TypeAdapter(Red)
+    assert adapter.validate_python({"kind": "red", "watts": 7}) == Red(7)
+    for told in ({"watts": 7}, {"kind": "blue"}):
+        with pytest.raises(ValidationError, match="kind"):
+            adapter.validate_python(told)
+    assert list(adapter.json_schema()["properties"]) == ["kind", "watts"]
+
+
+def test_a_renamed_field_goes_by_its_name_on_the_wire():
+    adapter = TypeAdapter(Dimmed)
+    assert adapter.validate_python({"$by": 3}) == Dimmed(3)
+    with pytest.raises(ValidationError, match="by"):
+        adapter.validate_python({"by": 3})

@@ -205,7 +205,7 @@ class RecipeActionStep(Record, tag_field="kind", tag="action"):
     """Have an action done that the deployment has registered."""
 
     name: RegisteredName
-    params: StepArguments = {}
+    params: StepArguments = msgspec.field(default_factory=dict[str, Json])
     timeout: UpToADay = 600.0
     repeatable: Switch = False
 
@@ -231,7 +231,7 @@ class RecipeComputeStep(Record, tag_field="kind", tag="compute"):
     """Have a job of the compute catalogue done, for values or for one artifact."""
 
     job: RegisteredName
-    parameters: StepArguments = {}
+    parameters: StepArguments = msgspec.field(default_factory=dict[str, Json])
     input_uris: Annotated[tuple[StepInput, ...], MaxLen(50)] = ()
     output_uri: Annotated[str, MinLen(1), MaxLen(2000)] | None = None
     capture_name: SlotName | None = None
