@@ -89,6 +89,7 @@ from beamkeep.contexts.recipe.practice import (
     PracticeDefined,
     PracticeDeprecated,
     PracticeVersioned,
+)
 from beamkeep.contexts.subject.subject import (
     SubjectExternalIdAssigned,
     SubjectExternalIdNamespace,
@@ -225,6 +226,7 @@ STREAMS: dict[str, Sequence[Event]] = {
         SubjectExternalIdAssigned(at(2), ID, SubjectExternalIdNamespace.IGSN, "10.58052/7"),
         SubjectMeasured(at(3), ID),
         SubjectRemoved(at(4), ID, A),
+    ],
     "decision": [
         DecisionRegistered(
             *(at(0), ID, A, "RunHold", "Hold", B, OverrideKind.APPEAL, "rule 7", "it drifts"),

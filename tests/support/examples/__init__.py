@@ -1,19 +1,14 @@
 """One working example of every command and question, made with nothing but calls."""
 
 from beamkeep.contexts.trust import seeded
-from tests.support.examples import assets, enclosure, equipment, federation, recipe, supply, trust
-from tests.support.examples import (
-    assets,
-    enclosure,
-    equipment,
-    federation,
-    subject,
 from tests.support.examples import (
     assets,
     decision,
     enclosure,
     equipment,
     federation,
+    recipe,
+    subject,
     supply,
     trust,
 )
