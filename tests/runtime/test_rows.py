@@ -90,14 +90,6 @@ from beamkeep.contexts.recipe.practice import (
     PracticeDeprecated,
     PracticeVersioned,
 )
-from beamkeep.contexts.subject.subject import (
-    SubjectExternalIdAssigned,
-    SubjectExternalIdNamespace,
-    SubjectMeasured,
-    SubjectMounted,
-    SubjectRegistered,
-    SubjectRemoved,
-)
 from beamkeep.contexts.recipe.recipe import RecipeDefined, RecipeDeprecated, RecipeVersioned
 from beamkeep.contexts.recipe.steps import (
     Equals,
@@ -106,6 +98,14 @@ from beamkeep.contexts.recipe.steps import (
     RecipeCheckStep,
     RecipeComputeStep,
     RecipeSetpointStep,
+)
+from beamkeep.contexts.subject.subject import (
+    SubjectExternalIdAssigned,
+    SubjectExternalIdNamespace,
+    SubjectMeasured,
+    SubjectMounted,
+    SubjectRegistered,
+    SubjectRemoved,
 )
 from beamkeep.contexts.supply.supply import (
     SupplyMarkedAvailable,

@@ -9,7 +9,6 @@ import pytest
 from tests.support.examples import EXAMPLES
 from tests.support.examples.assets import ORIGIN, a_decommissioned_mount, an_asset
 from tests.support.examples.decision import one_inference_twice
-from tests.support.examples.making import Make
 from tests.support.examples.making import Do, Make
 from tests.support.server import Server
 from tests.system.calling import Answer, As, Mcp, Rest, callers, registered
