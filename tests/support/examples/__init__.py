@@ -1,19 +1,15 @@
 """One working example of every command and question, made with nothing but calls."""
 
 from beamkeep.contexts.trust import seeded
-from tests.support.examples import assets, enclosure, equipment, federation, recipe, supply, trust
 from tests.support.examples import (
     assets,
-    enclosure,
-    equipment,
-    federation,
-    subject,
-from tests.support.examples import (
-    assets,
+    calibration,
     decision,
     enclosure,
     equipment,
     federation,
+    recipe,
+    subject,
     supply,
     trust,
 )
@@ -31,6 +27,7 @@ EXAMPLES: dict[str, Example] = {
     **recipe.EXAMPLES,
     **subject.EXAMPLES,
     **decision.EXAMPLES,
+    **calibration.EXAMPLES,
 }
 
 CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_status": "gate"}
