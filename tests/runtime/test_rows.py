@@ -15,6 +15,15 @@ from beamkeep.contexts.access.actor import (
     ActorProfileForgotten,
     ActorRegistered,
 )
+from beamkeep.contexts.calibration.calibration import (
+    AssertedSource,
+    CalibrationDefined,
+    CalibrationDescriptionUpdated,
+    CalibrationRevisionAppended,
+    MeasuredSource,
+    RevisionStatus,
+)
+from beamkeep.contexts.calibration.quantity import Quantity
 from beamkeep.contexts.decision.decision import (
     ConfidenceSource,
     DecisionRated,
@@ -235,6 +244,20 @@ STREAMS: dict[str, Sequence[Event]] = {
         DecisionRated(at(1), ID, C, Rating.USEFUL, "é", 1.0),
         DecisionRated(at(2), ID, B, Rating.IGNORED, None, 1.0),
         DecisionRated(at(3), ID, C, Rating.MISLEADING, None, 1.0),
+    ],
+    "calibration": [
+        CalibrationDefined(
+            at(0), ID, A, Quantity.MAGNIFICATION, {"objective": "5x é", "energy": 25.0}, None
+        ),
+        CalibrationRevisionAppended(
+            *(at(1), ID, B, {"magnification": 4.9}, RevisionStatus.PROVISIONAL),
+            *(MeasuredSource(A), at(-1), None, None),
+        ),
+        CalibrationRevisionAppended(
+            *(at(2), ID, C, {"magnification": 5}, RevisionStatus.VERIFIED),
+            *(AssertedSource(A), at(1), B, A),
+        ),
+        CalibrationDescriptionUpdated(at(3), ID, "by a grid"),
     ],
     "asset": [
         AssetRegistered(at(0), ID, "Camera", AssetTier.DEVICE, A, None, (B, C), A, None, CALLED),

@@ -73,6 +73,8 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "rate_decision": {"comment": " "},
     "append_inferences": {"entries": one_inference_twice},
     "append_decision_logbook_entry": {"text": " "},
+    "define_calibration": {"operating_point": {}},
+    "append_calibration_revision": {"value": {}},
     "register_asset": {"name": " "},
     "rename_asset": {"name": " "},
     "degrade_asset": {"reason": " "},
