@@ -3,6 +3,7 @@
 from beamkeep.contexts.trust import seeded
 from tests.support.examples import (
     assets,
+    campaign,
     decision,
     enclosure,
     equipment,
@@ -26,6 +27,7 @@ EXAMPLES: dict[str, Example] = {
     **recipe.EXAMPLES,
     **subject.EXAMPLES,
     **decision.EXAMPLES,
+    **campaign.EXAMPLES,
 }
 
 CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_status": "gate"}
