@@ -5,6 +5,7 @@ import pkgutil
 import pytest
 from tests.contexts.access import test_actor
 from tests.contexts.calibration import test_calibration
+from tests.contexts.campaign import test_campaign
 from tests.contexts.decision import test_decision
 from tests.contexts.enclosure import test_enclosure
 from tests.contexts.equipment import test_asset, test_family, test_frame, test_model, test_mount
@@ -37,6 +38,7 @@ SENTENCES = (
     test_subject,
     test_decision,
     test_calibration,
+    test_campaign,
     *(test_family, test_model, test_asset, test_frame, test_mount),
     *(test_capability, test_method, test_practice, test_plan, test_recipe),
 )

@@ -4,6 +4,7 @@ from beamkeep.contexts.trust import seeded
 from tests.support.examples import (
     assets,
     calibration,
+    campaign,
     decision,
     enclosure,
     equipment,
@@ -28,6 +29,7 @@ EXAMPLES: dict[str, Example] = {
     **subject.EXAMPLES,
     **decision.EXAMPLES,
     **calibration.EXAMPLES,
+    **campaign.EXAMPLES,
 }
 
 CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_status": "gate"}
