@@ -10,6 +10,7 @@ from tests.contexts.equipment import test_asset, test_family, test_frame, test_m
 from tests.contexts.federation import test_facility
 from tests.contexts.recipe import test_capability, test_method, test_plan, test_practice
 from tests.contexts.subject import test_subject
+from tests.contexts.safety import test_clearance
 from tests.contexts.supply import test_supply
 from tests.contexts.trust import test_conduit, test_policy, test_surface, test_visit, test_zone
 from tests.support.spec import REACHED, run_sentences
@@ -29,6 +30,7 @@ SENTENCES = (
     test_supply,
     test_subject,
     test_decision,
+    test_clearance,
     *(test_family, test_model, test_asset, test_frame, test_mount),
     *(test_capability, test_method, test_practice, test_plan),
 )

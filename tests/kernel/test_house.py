@@ -85,6 +85,7 @@ def test_the_aggregates_are_found():
         "contexts/recipe/plan.py",
         "contexts/recipe/practice.py",
         "contexts/subject/subject.py",
+        "contexts/safety/clearance.py",
         "contexts/supply/supply.py",
         "contexts/trust/conduit.py",
         "contexts/trust/policy.py",

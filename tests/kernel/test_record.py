@@ -1,6 +1,10 @@
 """Records are plain values."""
 
+from typing import Annotated
+
+import msgspec
 import pytest
+from pydantic import Field, TypeAdapter, ValidationError
 
 from beamkeep.kernel import Record, replace
 
@@ -30,3 +34,41 @@ def test_a_field_is_set_once():
     lamp = Lamp("red")
     with pytest.raises(AttributeError):
         lamp.lit = True  # pyright: ignore[reportAttributeAccessIssue]
+
+
+class Bulb(Record, tag="Bulb", tag_field="kind"):
+    watts: int
+
+
+class Candle(Record, tag="Candle", tag_field="kind"):
+    wax: str = "bees"
+
+
+LIGHT: TypeAdapter[Bulb | Candle] = TypeAdapter(
+    Annotated[Bulb | Candle, Field(discriminator="kind")]
+)
+
+
+def test_a_union_is_told_apart_by_its_tag():
+    assert LIGHT.validate_python({"kind": "Bulb", "watts": 5}) == Bulb(5)
+    assert LIGHT.validate_python({"kind": "Candle"}) == Candle()
+
+
+def test_a_tag_is_written_and_read():
+    assert msgspec.json.encode(Bulb(5)) == b'{"kind":"Bulb","watts":5}'
+    assert msgspec.json.decode(b'{"kind":"Candle","wax":"soy"}', type=Bulb | Candle) == (
+        Candle("soy")
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"watts": 5}, {"kind": "Torch", "watts": 5}, {"kind": "Bulb"}, {"kind": "Candle", "watts": 5}],
+)
+def test_an_arm_of_a_union_has_its_tag_and_its_own_fields(wrong: dict[str, object]):
+    with pytest.raises(ValidationError):
+        LIGHT.validate_python(wrong)
+
+
+def test_a_tag_is_described():
+    assert LIGHT.json_schema()["$defs"]["Bulb"]["properties"]["kind"]["const"] == "Bulb"

@@ -30,6 +30,7 @@ OBJECTS = st.dictionaries(st.text(), JSON)
 def events_of(kind: type[Event]) -> st.SearchStrategy[Event]:
     hints = get_type_hints(kind)
     of_time = {name: TIMES for name, hint in hints.items() if hint is datetime}
+    of_time |= {n: st.none() | TIMES for n, hint in hints.items() if hint == datetime | None}
     of_text = {name: st.text() for name, hint in hints.items() if hint is FreeText}
     of_schema = {name: st.none() | OBJECTS for name, hint in hints.items() if hint == Schema | None}
     of_json = {name: OBJECTS for name, hint in hints.items() if hint == JsonObject}
@@ -99,6 +100,15 @@ def test_the_names_on_record():
         "CapabilityDefined",
         "CapabilityDeprecated",
         "CapabilityVersioned",
+        "ClearanceActivated",
+        "ClearanceApproved",
+        "ClearanceExpired",
+        "ClearanceRegistered",
+        "ClearanceRejected",
+        "ClearanceReviewStarted",
+        "ClearanceReviewStepAppended",
+        "ClearanceSubmitted",
+        "ClearanceSuperseded",
         "ConduitDefined",
         "DecisionRated",
         "DecisionRegistered",
@@ -227,6 +237,33 @@ def test_the_fields_on_record():
             "executor_shapes",
             "parameters_schema",
         ],
+        "ClearanceActivated": ["clearance_id"],
+        "ClearanceApproved": ["clearance_id", "valid_from", "valid_until"],
+        "ClearanceExpired": ["clearance_id", "reason"],
+        "ClearanceRegistered": [
+            "clearance_id",
+            "kind",
+            "facility_code",
+            "title",
+            "bindings",
+            "hazards",
+            "risk_band",
+            "valid_from",
+            "valid_until",
+            "parent_id",
+        ],
+        "ClearanceRejected": ["clearance_id", "reason"],
+        "ClearanceReviewStarted": ["clearance_id"],
+        "ClearanceReviewStepAppended": [
+            "clearance_id",
+            "step_index",
+            "role",
+            "decision",
+            "notes",
+            "decided_by",
+        ],
+        "ClearanceSubmitted": ["clearance_id"],
+        "ClearanceSuperseded": ["clearance_id", "superseded_by_clearance_id"],
         "ConduitDefined": ["conduit_id", "name", "source_zone_id", "target_zone_id"],
         "DecisionRated": [
             "decision_id",
@@ -380,6 +417,7 @@ def test_the_streams_on_record():
         "Actor",
         "Asset",
         "Capability",
+        "Clearance",
         "Conduit",
         "Decision",
         "Enclosure",

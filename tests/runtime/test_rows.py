@@ -96,6 +96,20 @@ from beamkeep.contexts.subject.subject import (
     SubjectMounted,
     SubjectRegistered,
     SubjectRemoved,
+from beamkeep.contexts.safety.clearance import (
+    AssetBinding,
+    ClearanceActivated,
+    ClearanceApproved,
+    ClearanceRegistered,
+    ClearanceReviewStarted,
+    ClearanceReviewStepAppended,
+    ClearanceSubmitted,
+    ClearanceSuperseded,
+    ExternalBinding,
+    Hazard,
+    ReviewDecision,
+    RiskBand,
+    SubjectBinding,
 )
 from beamkeep.contexts.supply.supply import (
     SupplyMarkedAvailable,
@@ -146,6 +160,7 @@ CALLED = (
     AlternateIdentifier(AlternateIdentifierKind.OTHER, "é"),
 )
 INPUTS: JsonObject = {"run_id": str(C), "n": [1, 0.5]}
+BOUND = (AssetBinding(A), SubjectBinding(B), ExternalBinding("proposal", "P é"))
 HERE = Placement(A, 1.0, -2.5, 1e-9, 0.0, 0.5, -0.5)
 SHAPES = (ExecutorShape.METHOD, ExecutorShape.PROCEDURE)
 STREAMS: dict[str, Sequence[Event]] = {
@@ -218,6 +233,26 @@ STREAMS: dict[str, Sequence[Event]] = {
         DecisionRated(at(1), ID, C, Rating.USEFUL, "é", 1.0),
         DecisionRated(at(2), ID, B, Rating.IGNORED, None, 1.0),
         DecisionRated(at(3), ID, C, Rating.MISLEADING, None, 1.0),
+    "clearance": [
+        ClearanceRegistered(
+            at(0),
+            ID,
+            "radiation",
+            "hall-2",
+            "Salts é",
+            BOUND,
+            (Hazard("ghs", "H301", "gloves"), Hazard("local", "alpha")),
+            RiskBand.RED,
+            at(1),
+            None,
+            C,
+        ),
+        ClearanceSubmitted(at(1), ID),
+        ClearanceReviewStarted(at(2), ID),
+        ClearanceReviewStepAppended(at(3), ID, 0, "safety", ReviewDecision.APPROVED, None, A),
+        ClearanceApproved(at(4), ID, None, at(48)),
+        ClearanceActivated(at(5), ID),
+        ClearanceSuperseded(at(6), ID, B),
     ],
     "asset": [
         AssetRegistered(at(0), ID, "Camera", AssetTier.DEVICE, A, None, (B, C), A, None, CALLED),
@@ -412,6 +447,43 @@ def test_an_enclosure_as_its_list_shows_it():
     }
 
 
+def test_a_clearance_as_its_list_shows_it():
+    assert dumped("clearance", STREAMS["clearance"]) == {
+        "clearance_id": str(ID),
+        "kind": "radiation",
+        "facility_code": "hall-2",
+        "title": "Salts é",
+        "bindings": [
+            {"kind": "Asset", "id": str(A)},
+            {"kind": "Subject", "id": str(B)},
+            {"kind": "External", "scheme": "proposal", "value": "P é"},
+        ],
+        "hazards": [
+            {"scheme": "ghs", "code": "H301", "mitigation": "gloves"},
+            {"scheme": "local", "code": "alpha", "mitigation": None},
+        ],
+        "risk_band": "Red",
+        "valid_from": None,
+        "valid_until": "2030-01-03T00:00:00Z",
+        "parent_id": str(C),
+        "status": "Superseded",
+        "review_steps": [
+            {
+                "step_index": 0,
+                "role": "safety",
+                "decision": "Approved",
+                "notes": None,
+                "decided_by": str(A),
+            }
+        ],
+        "superseded_by_clearance_id": str(B),
+        "last_status_reason": None,
+        "owner_id": str(OWNER),
+        "created_at": "2030-01-01T00:00:00Z",
+        "last_status_changed_at": "2030-01-01T06:00:00Z",
+    }
+
+
 def test_a_milestone_ahead_is_null():
     found = dumped("visit", [VISIT])
     times = {name: found[name] for name in ("created_at", "arrived_at", "started_at", "ended_at")}
@@ -450,6 +522,19 @@ FACETS = {
         f"policy_id={A}",
     },
     "facility": {"code=hall-2", "kind=Area", "status=Decommissioned", f"parent_id={A}"},
+    "clearance": {
+        "status=Superseded",
+        "kind=radiation",
+        "facility_code=hall-2",
+        "risk_band=Red",
+        f"parent_id={C}",
+        "binding_kind=Asset",
+        "binding_kind=Subject",
+        "binding_kind=External",
+        f"binding_id={A}",
+        f"binding_id={B}",
+        f"covering_asset_id={A}",
+    },
     "enclosure": {"facility_code=hall-2", "permit_status=Permitted", "lifecycle=Decommissioned"},
 }
 

@@ -22,6 +22,7 @@ pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 ROWS = (*CATALOGUE.operations, *CATALOGUE.questions)
 CHANGES = [each for each in CATALOGUE.operations if not each.genesis]
 EARLIER = "2030-01-31T07:30:00Z"
+EARLIEST = "2000-01-31T07:30:00Z"
 # How the arguments of an example are spoiled, so that the first refusal about sense is given.
 # The name of another argument stands for what that argument is.
 SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
@@ -67,6 +68,12 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "rate_decision": {"comment": " "},
     "append_inferences": {"entries": one_inference_twice},
     "append_decision_logbook_entry": {"text": " "},
+    "register_clearance": {"kind": " "},
+    "append_clearance_review_step": {"role": " "},
+    "approve_clearance": {"valid_until": EARLIEST},
+    "reject_clearance": {"reason": " "},
+    "expire_clearance": {"reason": " "},
+    "amend_clearance": {"title": " "},
     "register_asset": {"name": " "},
     "rename_asset": {"name": " "},
     "degrade_asset": {"reason": " "},

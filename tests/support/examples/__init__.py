@@ -17,6 +17,7 @@ from tests.support.examples import (
     supply,
     trust,
 )
+from tests.support.examples import assets, enclosure, equipment, federation, safety, supply, trust
 from tests.support.examples.making import Do, Example
 
 __all__ = ["CALLERS", "EXAMPLES", "Do", "Example", "let_callers_in"]
@@ -31,6 +32,7 @@ EXAMPLES: dict[str, Example] = {
     **recipe.EXAMPLES,
     **subject.EXAMPLES,
     **decision.EXAMPLES,
+    **safety.EXAMPLES,
 }
 
 CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_status": "gate"}
