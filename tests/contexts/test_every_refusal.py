@@ -5,6 +5,7 @@ import pkgutil
 import pytest
 from tests.contexts.access import test_actor
 from tests.contexts.decision import test_decision
+from tests.contexts.caution import test_caution
 from tests.contexts.enclosure import test_enclosure
 from tests.contexts.equipment import test_asset, test_family, test_frame, test_model, test_mount
 from tests.contexts.federation import test_facility
@@ -31,6 +32,7 @@ SENTENCES = (
     test_subject,
     test_decision,
     test_clearance,
+    test_caution,
     *(test_family, test_model, test_asset, test_frame, test_mount),
     *(test_capability, test_method, test_practice, test_plan),
 )

@@ -73,6 +73,7 @@ def test_the_aggregates_are_found():
     assert [named(path) for path in AGGREGATES] == [
         "contexts/access/actor.py",
         "contexts/decision/decision.py",
+        "contexts/caution/caution.py",
         "contexts/enclosure/enclosure.py",
         "contexts/equipment/asset.py",
         "contexts/equipment/family.py",

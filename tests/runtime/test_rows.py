@@ -21,6 +21,14 @@ from beamkeep.contexts.decision.decision import (
     DecisionRegistered,
     OverrideKind,
     Rating,
+from beamkeep.contexts.caution.caution import (
+    CautionCategory,
+    CautionRegistered,
+    CautionRetired,
+    CautionSeverity,
+    RetireReason,
+    Target,
+    TargetKind,
 )
 from beamkeep.contexts.enclosure.enclosure import (
     EnclosureDecommissioned,
@@ -254,6 +262,24 @@ STREAMS: dict[str, Sequence[Event]] = {
         ClearanceActivated(at(5), ID),
         ClearanceSuperseded(at(6), ID, B),
     ],
+    "caution": [
+        CautionRegistered(
+            at(0),
+            ID,
+            Target(TargetKind.ASSET, A),
+            CautionCategory.WEAR,
+            CautionSeverity.CAUTION,
+            "it sticks é",
+            "tap it",
+            ("slow", "é"),
+            at(48),
+            True,
+            B,
+            C,
+            None,
+        ),
+        CautionRetired(at(1), ID, RetireReason.RESOLVED),
+    ],
     "asset": [
         AssetRegistered(at(0), ID, "Camera", AssetTier.DEVICE, A, None, (B, C), A, None, CALLED),
         AssetDegraded(at(1), ID, "it drifts"),
@@ -484,6 +510,29 @@ def test_a_clearance_as_its_list_shows_it():
     }
 
 
+def test_a_caution_as_its_list_shows_it():
+    assert dumped("caution", STREAMS["caution"]) == {
+        "caution_id": str(ID),
+        "target": {"kind": "Asset", "id": str(A)},
+        "category": "Wear",
+        "severity": "Caution",
+        "text": "it sticks é",
+        "workaround": "tap it",
+        "tags": ["slow", "é"],
+        "expires_at": "2030-01-03T00:00:00Z",
+        "propagate_to_children": True,
+        "authored_by": str(B),
+        "parent_id": str(C),
+        "promoted_from_decision_id": None,
+        "superseded_by_caution_id": None,
+        "status": "Retired",
+        "retire_reason": "Resolved",
+        "owner_id": str(OWNER),
+        "created_at": "2030-01-01T00:00:00Z",
+        "last_status_changed_at": "2030-01-01T01:00:00Z",
+    }
+
+
 def test_a_milestone_ahead_is_null():
     found = dumped("visit", [VISIT])
     times = {name: found[name] for name in ("created_at", "arrived_at", "started_at", "ended_at")}
@@ -534,6 +583,19 @@ FACETS = {
         f"binding_id={A}",
         f"binding_id={B}",
         f"covering_asset_id={A}",
+    },
+    "caution": {
+        "status=Retired",
+        "target_kind=Asset",
+        f"target_id={A}",
+        f"covering_asset_id={A}",
+        f"covering_asset_id=below {A}",
+        "category=Wear",
+        "min_severity=Notice",
+        "min_severity=Caution",
+        "tag=slow",
+        "tag=é",
+        f"authored_by={B}",
     },
     "enclosure": {"facility_code=hall-2", "permit_status=Permitted", "lifecycle=Decommissioned"},
 }

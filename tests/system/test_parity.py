@@ -74,6 +74,8 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "reject_clearance": {"reason": " "},
     "expire_clearance": {"reason": " "},
     "amend_clearance": {"title": " "},
+    "register_caution": {"text": " "},
+    "supersede_caution": {"text": " "},
     "register_asset": {"name": " "},
     "rename_asset": {"name": " "},
     "degrade_asset": {"reason": " "},

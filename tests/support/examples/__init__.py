@@ -18,6 +18,16 @@ from tests.support.examples import (
     trust,
 )
 from tests.support.examples import assets, enclosure, equipment, federation, safety, supply, trust
+from tests.support.examples import (
+    assets,
+    caution,
+    enclosure,
+    equipment,
+    federation,
+    safety,
+    supply,
+    trust,
+)
 from tests.support.examples.making import Do, Example
 
 __all__ = ["CALLERS", "EXAMPLES", "Do", "Example", "let_callers_in"]
@@ -33,6 +43,7 @@ EXAMPLES: dict[str, Example] = {
     **subject.EXAMPLES,
     **decision.EXAMPLES,
     **safety.EXAMPLES,
+    **caution.EXAMPLES,
 }
 
 CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_status": "gate"}
