@@ -1,6 +1,6 @@
 """Caution: what operators know about quirks, shown to the next shift."""
 
-from . import caution
+from . import caution, promotion
 
-OPERATIONS = caution.OPERATIONS
+OPERATIONS = (*caution.OPERATIONS, *promotion.OPERATIONS)
 QUESTIONS = caution.QUESTIONS
