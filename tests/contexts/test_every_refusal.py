@@ -4,14 +4,14 @@ import pkgutil
 
 import pytest
 from tests.contexts.access import test_actor
-from tests.contexts.decision import test_decision
 from tests.contexts.caution import test_caution
+from tests.contexts.decision import test_decision
 from tests.contexts.enclosure import test_enclosure
 from tests.contexts.equipment import test_asset, test_family, test_frame, test_model, test_mount
 from tests.contexts.federation import test_facility
 from tests.contexts.recipe import test_capability, test_method, test_plan, test_practice
-from tests.contexts.subject import test_subject
 from tests.contexts.safety import test_clearance
+from tests.contexts.subject import test_subject
 from tests.contexts.supply import test_supply
 from tests.contexts.trust import test_conduit, test_policy, test_surface, test_visit, test_zone
 from tests.support.spec import REACHED, run_sentences

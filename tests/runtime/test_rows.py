@@ -15,12 +15,6 @@ from beamkeep.contexts.access.actor import (
     ActorProfileForgotten,
     ActorRegistered,
 )
-from beamkeep.contexts.decision.decision import (
-    ConfidenceSource,
-    DecisionRated,
-    DecisionRegistered,
-    OverrideKind,
-    Rating,
 from beamkeep.contexts.caution.caution import (
     CautionCategory,
     CautionRegistered,
@@ -29,6 +23,13 @@ from beamkeep.contexts.caution.caution import (
     RetireReason,
     Target,
     TargetKind,
+)
+from beamkeep.contexts.decision.decision import (
+    ConfidenceSource,
+    DecisionRated,
+    DecisionRegistered,
+    OverrideKind,
+    Rating,
 )
 from beamkeep.contexts.enclosure.enclosure import (
     EnclosureDecommissioned,
@@ -97,13 +98,7 @@ from beamkeep.contexts.recipe.practice import (
     PracticeDefined,
     PracticeDeprecated,
     PracticeVersioned,
-from beamkeep.contexts.subject.subject import (
-    SubjectExternalIdAssigned,
-    SubjectExternalIdNamespace,
-    SubjectMeasured,
-    SubjectMounted,
-    SubjectRegistered,
-    SubjectRemoved,
+)
 from beamkeep.contexts.safety.clearance import (
     AssetBinding,
     ClearanceActivated,
@@ -118,6 +113,14 @@ from beamkeep.contexts.safety.clearance import (
     ReviewDecision,
     RiskBand,
     SubjectBinding,
+)
+from beamkeep.contexts.subject.subject import (
+    SubjectExternalIdAssigned,
+    SubjectExternalIdNamespace,
+    SubjectMeasured,
+    SubjectMounted,
+    SubjectRegistered,
+    SubjectRemoved,
 )
 from beamkeep.contexts.supply.supply import (
     SupplyMarkedAvailable,
@@ -233,6 +236,7 @@ STREAMS: dict[str, Sequence[Event]] = {
         SubjectExternalIdAssigned(at(2), ID, SubjectExternalIdNamespace.IGSN, "10.58052/7"),
         SubjectMeasured(at(3), ID),
         SubjectRemoved(at(4), ID, A),
+    ],
     "decision": [
         DecisionRegistered(
             *(at(0), ID, A, "RunHold", "Hold", B, OverrideKind.APPEAL, "rule 7", "it drifts"),
@@ -241,6 +245,7 @@ STREAMS: dict[str, Sequence[Event]] = {
         DecisionRated(at(1), ID, C, Rating.USEFUL, "é", 1.0),
         DecisionRated(at(2), ID, B, Rating.IGNORED, None, 1.0),
         DecisionRated(at(3), ID, C, Rating.MISLEADING, None, 1.0),
+    ],
     "clearance": [
         ClearanceRegistered(
             at(0),

@@ -1,30 +1,16 @@
 """One working example of every command and question, made with nothing but calls."""
 
 from beamkeep.contexts.trust import seeded
-from tests.support.examples import assets, enclosure, equipment, federation, recipe, supply, trust
 from tests.support.examples import (
     assets,
-    enclosure,
-    equipment,
-    federation,
-    subject,
-from tests.support.examples import (
-    assets,
+    caution,
     decision,
     enclosure,
     equipment,
     federation,
-    supply,
-    trust,
-)
-from tests.support.examples import assets, enclosure, equipment, federation, safety, supply, trust
-from tests.support.examples import (
-    assets,
-    caution,
-    enclosure,
-    equipment,
-    federation,
+    recipe,
     safety,
+    subject,
     supply,
     trust,
 )
