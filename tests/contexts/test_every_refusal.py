@@ -4,7 +4,7 @@ import pkgutil
 
 import pytest
 from tests.contexts.access import test_actor
-from tests.contexts.caution import test_caution
+from tests.contexts.caution import test_caution, test_promotion
 from tests.contexts.decision import test_decision
 from tests.contexts.enclosure import test_enclosure
 from tests.contexts.equipment import test_asset, test_family, test_frame, test_model, test_mount
@@ -33,6 +33,7 @@ SENTENCES = (
     test_decision,
     test_clearance,
     test_caution,
+    test_promotion,
     *(test_family, test_model, test_asset, test_frame, test_mount),
     *(test_capability, test_method, test_practice, test_plan),
 )

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 from tests.support.examples import EXAMPLES
 from tests.support.examples.assets import ORIGIN, a_decommissioned_mount, an_asset
-from tests.support.examples.decision import one_inference_twice
+from tests.support.examples.decision import a_decision, one_inference_twice
 from tests.support.examples.making import Make
 from tests.support.server import Server
 from tests.system.calling import Answer, As, Mcp, Rest, callers, registered
@@ -76,6 +76,7 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "amend_clearance": {"title": " "},
     "register_caution": {"text": " "},
     "supersede_caution": {"text": " "},
+    "promote_caution_proposal": {"decision_id": a_decision},
     "register_asset": {"name": " "},
     "rename_asset": {"name": " "},
     "degrade_asset": {"reason": " "},

@@ -1,4 +1,4 @@
-"""One working example of every command and question, made with nothing but calls."""
+"""One working example of every command and question, made with calls as far as they can."""
 
 from beamkeep.contexts.trust import seeded
 from tests.support.examples import (

@@ -1,7 +1,11 @@
 """Examples of cautions."""
 
+from datetime import UTC, datetime
 from typing import Any
+from uuid import uuid4
 
+from beamkeep.contexts.access.profile import SYSTEM
+from beamkeep.contexts.decision.decision import DecisionRegistered
 from tests.support.examples.assets import an_asset
 from tests.support.examples.making import Do, Example, given
 
@@ -35,10 +39,41 @@ async def a_superseded_caution(do: Do) -> str:
     return supersede["caution_id"]
 
 
+async def a_proposal(do: Do) -> str:
+    """What only an agent decides; there is none yet, so the decision is put on record as it is."""
+    decision_id = uuid4()
+    draft = {name: value for name, value in WORDING.items() if name != "expires_at"} | {
+        "target_kind": "Asset",
+        "target_id": await an_asset(do),
+        "severity": "Notice",
+        "supersedes_caution_id": None,
+    }
+    await do.put(
+        DecisionRegistered(
+            occurred_at=datetime(2026, 1, 31, 7, 30, tzinfo=UTC),
+            decision_id=decision_id,
+            actor_id=SYSTEM,
+            context="CautionProposal",
+            choice="ProposeNotice",
+            parent_id=None,
+            override_kind=None,
+            rule="agent:CautionDrafter:v1",
+            reasoning=None,
+            confidence=None,
+            confidence_source=None,
+            alternatives=(),
+            inputs={"proposed_caution": draft},
+            determining_policy_ids=(),
+        )
+    )
+    return str(decision_id)
+
+
 EXAMPLES: dict[str, Example] = {
     "register_caution": register_caution,
     "supersede_caution": supersede_caution,
     "retire_caution": given(caution_id=a_caution, retire_reason="Resolved"),
+    "promote_caution_proposal": given(decision_id=a_proposal),
     "get_caution": given(caution_id=a_superseded_caution),
     "get_caution_history": given(caution_id=a_superseded_caution),
     "list_cautions": given(
