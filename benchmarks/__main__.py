@@ -13,7 +13,7 @@ from typing import Any, cast
 import uvloop
 from tests.support.cluster import Cluster
 
-from . import append, catch_up, counts, fold, growth, listing, over_http
+from . import append, catch_up, counts, fold, growth, listing, observations, over_http
 from .measure import Plan
 from .rig import SERVER, Rig
 
@@ -22,6 +22,7 @@ type Measure = Callable[[Rig], Awaitable[dict[str, Any]]]
 PATHS: dict[str, Measure] = {
     "counts": counts.measure,
     "append": append.measure,
+    "observations": observations.measure,
     "fold": fold.measure,
     "list": listing.measure,
     "http_command": over_http.measure_command,

@@ -71,7 +71,8 @@ def test_every_row_has_a_verb_with_an_option_for_everything_it_takes(row: Operat
         assert isinstance(verb, Verb)
         options = [p.name for p in verb.get_params(context)]
         model = row.command if isinstance(row, Operation) else row.query
-        assert {*row.route.fields, *model.model_fields} <= set(options)
+        fields = {field.alias or name for name, field in model.model_fields.items()}
+        assert {*row.route.fields, *fields} <= set(options)
         assert len(options) == len(set(options)), "two options of one name"
         assert ("dry_run" in options) is isinstance(row, Operation)
         assert ("if_match" in options) is (isinstance(row, Operation) and not row.genesis)

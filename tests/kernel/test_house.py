@@ -88,6 +88,7 @@ def test_the_aggregates_are_found():
         "contexts/run/run.py",
         "contexts/safety/clearance.py",
         "contexts/subject/subject.py",
+        "contexts/recipe/recipe.py",
         "contexts/supply/supply.py",
         "contexts/trust/conduit.py",
         "contexts/trust/policy.py",

@@ -5,6 +5,7 @@ from uuid import UUID
 import pytest
 
 from beamkeep.contexts import OPERATIONS, QUESTIONS
+from beamkeep.contexts.recipe.recipe import STEP_RULES
 from beamkeep.kernel import Cannot, Invalid, NotFound, Refusal
 
 
@@ -57,7 +58,7 @@ DECLARED = sorted(
 @pytest.mark.parametrize("refusal", DECLARED, ids=lambda refusal: refusal.__name__)
 def test_the_name_of_every_declared_refusal_tells_its_status(refusal: type[Refusal]):
     name = refusal.__name__
-    if name.startswith("Invalid"):
+    if name.startswith("Invalid") or refusal in STEP_RULES:
         assert refusal.status == 400
     elif name.endswith("NotFoundError"):
         assert refusal.status == 404

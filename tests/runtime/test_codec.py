@@ -11,6 +11,17 @@ from hypothesis import strategies as st
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.equipment.placement import Placement
+from beamkeep.contexts.recipe.plan import Window
+from beamkeep.contexts.recipe.recipe import Steps
+from beamkeep.contexts.recipe.steps import (
+    Equals,
+    RecipeActionStep,
+    RecipeCaptureStep,
+    RecipeCheckStep,
+    RecipeComputeStep,
+    RecipeSetpointStep,
+    WithinTolerance,
+)
 from beamkeep.kernel import Aggregate, Event, NotFound, Record, Upcast
 from beamkeep.kernel.values import FreeText
 from beamkeep.runtime.codec import BrokenStreamError, Codec, encode
@@ -39,12 +50,24 @@ def events_of(kind: type[Event]) -> st.SearchStrategy[Event]:
     }
     of_number = {name: st.none() | FINITE for name, hint in hints.items() if hint == float | None}
     return st.builds(kind, **of_time | of_text | of_schema | of_json | perhaps_json | of_number)
+    of_steps = {name: STEPS for name, hint in hints.items() if hint is Steps}
+    return st.builds(kind, **of_time | of_text | of_schema | of_json | of_steps)
 
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 st.register_type_strategy(
     Placement, st.builds(Placement, st.uuids(), FINITE, FINITE, FINITE, FINITE, FINITE, FINITE)
 )
+st.register_type_strategy(Window, st.builds(Window, st.none() | TIMES, st.none() | TIMES))
+CRITERIA = st.builds(Equals, JSON) | st.builds(WithinTolerance, JSON, FINITE)
+STEPS: st.SearchStrategy[Steps] = st.lists(
+    st.builds(RecipeSetpointStep, st.text(), JSON, st.booleans(), FINITE)
+    | st.builds(RecipeActionStep, st.text(), OBJECTS)
+    | st.builds(RecipeCheckStep, st.text(), CRITERIA)
+    | st.builds(RecipeCaptureStep, st.text(), st.text())
+    | st.builds(RecipeComputeStep, st.text(), OBJECTS, st.lists(JSON, max_size=2).map(tuple)),
+    max_size=2,
+).map(tuple)
 
 
 KINDS = list(CATALOGUE.streams)
@@ -156,6 +179,9 @@ def test_the_names_on_record():
         "SubjectRemoved",
         "SubjectReturned",
         "SubjectStored",
+        "RecipeDefined",
+        "RecipeDeprecated",
+        "RecipeVersioned",
         "SupplyDegraded",
         "SupplyDeregistered",
         "SupplyMarkedAvailable",
@@ -398,6 +424,16 @@ def test_the_fields_on_record():
         "SubjectRemoved": ["subject_id", "from_asset_id"],
         "SubjectReturned": ["subject_id"],
         "SubjectStored": ["subject_id"],
+        "RecipeDefined": [
+            "recipe_id",
+            "name",
+            "capability_id",
+            "steps",
+            "closing_steps",
+            "version_number",
+        ],
+        "RecipeDeprecated": ["recipe_id", "replaced_by_recipe_id"],
+        "RecipeVersioned": ["recipe_id", "version_tag", "version_number", "steps", "closing_steps"],
         "SupplyDegraded": ["supply_id", "from_status", "trigger", "monitor_ref", "reason"],
         "SupplyDeregistered": ["supply_id", "from_status", "trigger", "monitor_ref", "reason"],
         "SupplyMarkedAvailable": ["supply_id", "from_status", "trigger", "monitor_ref", "reason"],
@@ -451,6 +487,7 @@ def test_the_streams_on_record():
         "Policy",
         "Practice",
         "Subject",
+        "Recipe",
         "Supply",
         "Surface",
         "Visit",

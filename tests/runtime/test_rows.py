@@ -99,6 +99,15 @@ from beamkeep.contexts.recipe.practice import (
     PracticeDeprecated,
     PracticeVersioned,
 )
+from beamkeep.contexts.recipe.recipe import RecipeDefined, RecipeDeprecated, RecipeVersioned
+from beamkeep.contexts.recipe.steps import (
+    Equals,
+    RecipeActionStep,
+    RecipeCaptureStep,
+    RecipeCheckStep,
+    RecipeComputeStep,
+    RecipeSetpointStep,
+)
 from beamkeep.contexts.safety.clearance import (
     AssetBinding,
     ClearanceActivated,
@@ -174,6 +183,12 @@ INPUTS: JsonObject = {"run_id": str(C), "n": [1, 0.5]}
 BOUND = (AssetBinding(A), SubjectBinding(B), ExternalBinding("proposal", "P é"))
 HERE = Placement(A, 1.0, -2.5, 1e-9, 0.0, 0.5, -0.5)
 SHAPES = (ExecutorShape.METHOD, ExecutorShape.PROCEDURE)
+SETPOINT = RecipeSetpointStep("bl:x", {"$binding": "x"}, verify=True, timeout=0.5)
+OTHER_STEPS = (
+    RecipeCaptureStep("bl:x", "home"),
+    RecipeCheckStep("bl:x", Equals([1, 1.5, "é", True]), wait=3.0),
+    RecipeComputeStep("fit", {"p": {"q": []}}, ("raw.h5", {"$output": "a"}), "fit.h5"),
+)
 STREAMS: dict[str, Sequence[Event]] = {
     "actor": [
         ActorRegistered(at(0), ID, ActorKind.HUMAN),
@@ -327,6 +342,11 @@ STREAMS: dict[str, Sequence[Event]] = {
         PlanDefaultParametersUpdated(at(1), ID, {"energy": 5, "modes": ["fly", None]}),
         PlanVersioned(at(2), ID, "2", "Tuesday", (C,), Window(at(24), at(48)), {}),
         PlanDeprecated(at(3), ID),
+    ],
+    "recipe": [
+        RecipeDefined(at(0), ID, "Align", A, (SETPOINT, RecipeActionStep("x", {"a": None})), (), 1),
+        RecipeVersioned(at(1), ID, "2", 2, OTHER_STEPS, (SETPOINT,)),
+        RecipeDeprecated(at(2), ID, B),
     ],
 }
 

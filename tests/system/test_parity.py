@@ -9,7 +9,7 @@ import pytest
 from tests.support.examples import EXAMPLES
 from tests.support.examples.assets import ORIGIN, a_decommissioned_mount, an_asset
 from tests.support.examples.decision import a_decision, one_inference_twice
-from tests.support.examples.making import Make
+from tests.support.examples.making import Do, Make
 from tests.support.server import Server
 from tests.system.calling import Answer, As, Mcp, Rest, callers, registered
 
@@ -23,6 +23,12 @@ ROWS = (*CATALOGUE.operations, *CATALOGUE.questions)
 CHANGES = [each for each in CATALOGUE.operations if not each.genesis]
 EARLIER = "2030-01-31T07:30:00Z"
 EARLIEST = "2000-01-31T07:30:00Z"
+
+
+async def none(do: Do) -> list[str]:
+    return []
+
+
 # How the arguments of an example are spoiled, so that the first refusal about sense is given.
 # The name of another argument stands for what that argument is.
 SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
@@ -105,6 +111,9 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "version_practice": {"name": " "},
     "define_plan": {"name": " "},
     "version_plan": {"name": " "},
+    "define_recipe": {"name": " "},
+    "version_recipe": {"steps": none},
+    "deprecate_recipe": {"replaced_by_recipe_id": "recipe_id"},
     "update_plan_default_parameters": {"default_parameters_patch": {"energy": "high"}},
 }
 # What these write stands beside the streams, and is no event.

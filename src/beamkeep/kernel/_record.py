@@ -15,23 +15,21 @@ class Record(Struct, frozen=True):
     @classmethod
     def __get_pydantic_core_schema__(cls, _: Any, schemas: GetCoreSchemaHandler) -> CoreSchema:
         """Lets commands hold records and surfaces describe them, by their names on the wire."""
-        hints, own = get_type_hints(cls, include_extras=True), fields(cls)
-        members: dict[str, core_schema.TypedDictField] = {}
-        tag, tag_field = cls.__struct_config__.tag, cls.__struct_config__.tag_field
-        if tag_field is not None:
-            members[tag_field] = core_schema.typed_dict_field(core_schema.literal_schema([tag]))
-        members |= {
-            field.encode_name: core_schema.typed_dict_field(
-                schemas.generate_schema(hints[field.name]), required=field.required
-            )
-            for field in own
-        }
+        hints, config = get_type_hints(cls, include_extras=True), cls.__struct_config__
+        names = {field.encode_name: field.name for field in fields(cls)}
+        tag = core_schema.typed_dict_field(core_schema.literal_schema([config.tag]))
+        members = {config.tag_field: tag} if config.tag_field else {}
+        for field in fields(cls):
+            held = schemas.generate_schema(hints[field.name])
+            members[field.encode_name] = core_schema.typed_dict_field(held, required=field.required)
         given = core_schema.typed_dict_schema(
             members, cls_name=cls.__name__, extra_behavior="forbid", ref=cls.__name__
         )
-        names = {field.encode_name: field.name for field in own}
+        alike = config.tag_field is None and names.keys() == {*names.values()}
 
         def known(told: dict[str, Any]) -> Self:
+            if alike:
+                return cls(**told)
             return cls(**{names[name]: value for name, value in told.items() if name in names})
 
         return core_schema.no_info_after_validator_function(known, given)

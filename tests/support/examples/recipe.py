@@ -161,6 +161,63 @@ async def a_changed_plan(do: Do) -> str:
     return update["plan_id"]
 
 
+STEPS: list[dict[str, Any]] = [
+    {"kind": "capture", "address": "bl:sample:x.RBV", "capture_name": "home_x"},
+    {"kind": "setpoint", "address": "bl:mono:energy", "value": {"$binding": "energy"}},
+    {
+        "kind": "check",
+        "address": "bl:mono:energy.RBV",
+        "criterion": {
+            "kind": "within_tolerance",
+            "expected": {"$binding": "energy"},
+            "tolerance": 0.01,
+        },
+        "wait": 60,
+    },
+    {"kind": "action", "name": "acquire_frames", "params": {"count": 2, "region": [0, 10]}},
+    {
+        "kind": "compute",
+        "job": "denoise",
+        "input_uris": ["file:///data/raw/frames.h5"],
+        "output_uri": "denoised.h5",
+        "output_name": "denoised",
+    },
+    {"kind": "compute", "job": "pixel_size", "input_uris": [{"$output": "denoised"}]},
+]
+CLOSING_STEPS: list[dict[str, Any]] = [
+    {"kind": "setpoint", "address": "bl:sample:x", "value": {"$capture": "home_x"}}
+]
+
+
+async def define_recipe(do: Do) -> dict[str, Any]:
+    return {
+        "name": "Energy change",
+        "capability_id": await a_capability(do),
+        "steps": STEPS,
+        "closing_steps": CLOSING_STEPS,
+    }
+
+
+async def a_recipe(do: Do) -> str:
+    answer = await do("define_recipe", await define_recipe(do))
+    return answer["recipe_id"]
+
+
+async def version_recipe(do: Do) -> dict[str, Any]:
+    return {
+        "recipe_id": await a_recipe(do),
+        "version_tag": "2",
+        "steps": STEPS[:3],
+        "closing_steps": CLOSING_STEPS,
+    }
+
+
+async def a_versioned_recipe(do: Do) -> str:
+    version = await version_recipe(do)
+    await do("version_recipe", version)
+    return version["recipe_id"]
+
+
 EXAMPLES: dict[str, Example] = {
     "define_capability": define_capability,
     "version_capability": version_capability,
@@ -191,4 +248,12 @@ EXAMPLES: dict[str, Example] = {
     "get_plan": given(plan_id=a_plan),
     "get_plan_history": given(plan_id=a_changed_plan),
     "list_plans": given(status="Defined", practice_id=a_practice, method_id=a_method),
+    "define_recipe": define_recipe,
+    "version_recipe": version_recipe,
+    "deprecate_recipe": given(recipe_id=a_recipe, replaced_by_recipe_id=a_recipe),
+    "get_recipe": given(recipe_id=a_recipe),
+    "get_recipe_history": given(recipe_id=a_versioned_recipe),
+    "list_recipes": given(status="Defined", capability_id=a_capability),
+    "get_recipe_version": given(recipe_id=a_versioned_recipe, version_number="1"),
+    "list_recipe_versions": given(recipe_id=a_versioned_recipe, limit="2"),
 }

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from enum import Enum
 from functools import cache
+from operator import attrgetter
 from typing import Any, TypeAliasType, cast, get_args, get_origin, get_type_hints
 from uuid import UUID
 
@@ -390,12 +390,13 @@ class PostgresEventStore:
     async def _copy(self, bulk: Rows, append: Append) -> None:
         """Write rows in bulk, unless some are stored already."""
         table, kept = bulk.table, append.remember
-        records = [tuple(_value(value) for value in _values(row)) for row in bulk.rows]
-        columns = table.row.__struct_fields__
         try:
             async with self._connections.connection() as connection, connection.transaction():
                 await connection.copy_records_to_table(
-                    table.name, schema_name="bk", columns=columns, records=records
+                    table.name,
+                    schema_name="bk",
+                    columns=table.row.__struct_fields__,
+                    records=_records(bulk),
                 )
                 if kept:
                     answer = append.principal_id, append.surface_id, *_kept(kept)
@@ -627,15 +628,16 @@ def _columns(table: Table[Any]) -> str:
     return ", ".join(table.row.__struct_fields__)
 
 
-def _values(row: Any) -> Iterable[object]:
-    return (getattr(row, column) for column in row.__struct_fields__)
-
-
-def _value(value: object) -> object:
-    """A value as its column takes it."""
-    if isinstance(value, Record | dict):
-        return encode(value).decode()
-    return str(value) if isinstance(value, Enum) else value
+def _records(bulk: Rows) -> list[tuple[Any, ...]]:
+    """Rows as their columns take them: a record or an object as JSON, all else as it is."""
+    columns, holding_json = bulk.table.row.__struct_fields__, _json_columns(bulk.table)
+    records = list(map(attrgetter(*columns), bulk.rows))
+    for place in map(columns.index, holding_json):
+        for number, record in enumerate(records):
+            if record[place] is not None:
+                text = encode(record[place]).decode()
+                records[number] = (*record[:place], text, *record[place + 1 :])
+    return records
 
 
 def _as_rows[R](table: Table[R], found: Iterable[asyncpg.Record]) -> tuple[R, ...]:

@@ -143,9 +143,7 @@ _References = (
     | Annotated[SteeringRef, Tag("$steering")]
 )
 _List = Annotated[list[_Scalar], MaxLen(1000), Tag("list")]
-_Value = Annotated[
-    Annotated[_Scalar, Tag("scalar")] | _List | _References, Discriminator(_form)
-]
+_Value = Annotated[Annotated[_Scalar, Tag("scalar")] | _List | _References, Discriminator(_form)]
 _Target = Annotated[Annotated[_Number, Tag("scalar")] | _References, Discriminator(_form)]
 _Argument = Annotated[
     Annotated[object, Tag("literal")] | _References, Discriminator(_form_of_argument)
@@ -207,7 +205,7 @@ class RecipeActionStep(Record, tag_field="kind", tag="action"):
     """Have an action done that the deployment has registered."""
 
     name: RegisteredName
-    params: StepArguments = {}
+    params: StepArguments = msgspec.field(default_factory=dict[str, Json])
     timeout: UpToADay = 600.0
     repeatable: Switch = False
 
@@ -233,7 +231,7 @@ class RecipeComputeStep(Record, tag_field="kind", tag="compute"):
     """Have a job of the compute catalogue done, for values or for one artifact."""
 
     job: RegisteredName
-    parameters: StepArguments = {}
+    parameters: StepArguments = msgspec.field(default_factory=dict[str, Json])
     input_uris: Annotated[tuple[StepInput, ...], MaxLen(50)] = ()
     output_uri: Annotated[str, MinLen(1), MaxLen(2000)] | None = None
     capture_name: SlotName | None = None
@@ -243,11 +241,7 @@ class RecipeComputeStep(Record, tag_field="kind", tag="compute"):
 
 
 type RecipeStep = Annotated[
-    RecipeSetpointStep
-    | RecipeActionStep
-    | RecipeCheckStep
-    | RecipeCaptureStep
-    | RecipeComputeStep,
+    RecipeSetpointStep | RecipeActionStep | RecipeCheckStep | RecipeCaptureStep | RecipeComputeStep,
     Field(discriminator="kind"),
 ]
 

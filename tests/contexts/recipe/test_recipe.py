@@ -1,0 +1,348 @@
+"""Recipe: the steps of a capability, and every version they ever had."""
+
+from typing import Any
+from uuid import UUID
+
+from tests.contexts.recipe.test_capability import PARAMETERS
+from tests.contexts.recipe.test_method import CAPABILITY
+from tests.support.spec import ABSENT, LATER, NEW, NOW, Example, Scenario, matrix, misshapen
+
+from beamkeep.contexts.recipe.capability import (
+    CapabilityDefined,
+    CapabilityDeprecated,
+    CapabilityNotFoundError,
+    CapabilityVersioned,
+    ExecutorShape,
+)
+from beamkeep.contexts.recipe.capability import begin as begin_capability
+from beamkeep.contexts.recipe.declaration import DeclarationStatus
+from beamkeep.contexts.recipe.recipe import (
+    OPERATIONS,
+    QUESTIONS,
+    DefineRecipe,
+    DeprecateRecipe,
+    InvalidRecipeNameError,
+    InvalidRecipeReplacedByRecipeIdError,
+    InvalidRecipeVersionTagError,
+    Recipe,
+    RecipeBoundCapabilityDeprecatedError,
+    RecipeCannotDeprecateError,
+    RecipeCannotVersionError,
+    RecipeCapabilityExecutorMismatchError,
+    RecipeDefined,
+    RecipeDeprecated,
+    RecipeNotFoundError,
+    RecipeVersioned,
+    RecipeVersionEntry,
+    VersionRecipe,
+    begin,
+    evolve,
+)
+from beamkeep.contexts.recipe.steps import (
+    DuplicateRecipeCaptureError,
+    DuplicateRecipeOutputError,
+    InvalidRecipeStepsError,
+    RecipeBindingReferencesUnknownParameterError,
+    RecipeCaptureStep,
+    RecipeComputeStep,
+    RecipeRequiresCapabilityParametersSchemaError,
+    RecipeSetpointStep,
+    UnboundRecipeCaptureError,
+    UnboundRecipeOutputError,
+)
+from beamkeep.kernel import Event, Many, replace
+
+ID, ANOTHER = NEW, UUID(int=5)
+SHAPES = (ExecutorShape.PROCEDURE,)
+capability = CapabilityDefined(
+    NOW, CAPABILITY, "beamkeep.capability.alignment", "Alignment", None, (), SHAPES, PARAMETERS
+)
+discontinued = CapabilityDeprecated(NOW, CAPABILITY, None)
+for_methods = CapabilityVersioned(
+    NOW, CAPABILITY, "2", "Alignment", None, (), (ExecutorShape.METHOD,), PARAMETERS
+)
+without_schema = replace(for_methods, executor_shapes=SHAPES, parameters_schema=None)
+
+HOME = RecipeCaptureStep("bl:x.RBV", "home")
+MOVE = RecipeSetpointStep("bl:x", {"$binding": "mode"})
+BACK = RecipeSetpointStep("bl:x", {"$capture": "home"})
+PUT = RecipeComputeStep("fit", output_uri="fit.h5", output_name="fit")
+
+defined = RecipeDefined(NOW, ID, "Align", CAPABILITY, (HOME, MOVE), (BACK,), 1)
+versioned = RecipeVersioned(LATER, ID, "2", 2, (MOVE,), ())
+deprecated = RecipeDeprecated(NOW, ID, None)
+another = replace(defined, recipe_id=ANOTHER)
+
+DEFINE = DefineRecipe.model_validate(
+    {
+        "name": " Align ",
+        "capability_id": CAPABILITY,
+        "steps": [
+            {"kind": "capture", "address": " bl:x.RBV ", "capture_name": "home"},
+            {"kind": "setpoint", "address": "bl:x", "value": {"$binding": "mode"}},
+        ],
+        "closing_steps": [{"kind": "setpoint", "address": "bl:x", "value": {"$capture": "home"}}],
+    }
+)
+VERSION = VersionRecipe.model_validate(
+    {
+        "recipe_id": ID,
+        "version_tag": " 2 ",
+        "steps": [{"kind": "setpoint", "address": " bl:x ", "value": {"$binding": "mode"}}],
+        "closing_steps": [],
+    }
+)
+DEPRECATE = DeprecateRecipe(recipe_id=ID)
+
+
+def given(*history: Event) -> Scenario:
+    return Scenario(OPERATIONS, (capability, *history))
+
+
+def defining(**changes: Any) -> DefineRecipe:
+    return DEFINE.model_copy(update=changes)
+
+
+def versioning(**changes: Any) -> VersionRecipe:
+    return VERSION.model_copy(update=changes)
+
+
+def deprecating(replaced_by: UUID) -> DeprecateRecipe:
+    return DeprecateRecipe(recipe_id=ID, replaced_by_recipe_id=replaced_by)
+
+
+def test_a_recipe_is_defined_with_its_texts_trimmed_and_is_version_one():
+    given().when(DEFINE).then(defined)
+
+
+def test_a_recipe_needs_no_closing_steps():
+    bare = DefineRecipe.model_validate(
+        {
+            "name": "x",
+            "capability_id": CAPABILITY,
+            "steps": [{"kind": "setpoint", "address": "bl:x", "value": 1}],
+        }
+    )
+    given().when(bare).then(
+        RecipeDefined(NOW, ID, "x", CAPABILITY, (RecipeSetpointStep("bl:x", 1),), (), 1)
+    )
+
+
+def test_a_blank_name_is_refused():
+    given().when(defining(name=" ")).refused(InvalidRecipeNameError)
+
+
+def test_the_capability_must_exist():
+    given().when(defining(capability_id=ABSENT)).refused(CapabilityNotFoundError)
+
+
+def test_every_rule_of_steps_is_kept_in_a_new_recipe_and_in_a_new_version():
+    unknown = RecipeSetpointStep("bl:x", {"$binding": "gap"})
+    for refusal, wrong, place in (
+        (InvalidRecipeStepsError, (), "steps"),
+        (RecipeBindingReferencesUnknownParameterError, (unknown,), "steps[0].value"),
+        (UnboundRecipeCaptureError, (BACK,), "steps[0].value"),
+        (DuplicateRecipeCaptureError, (HOME, HOME), "steps[1].capture_name"),
+        (
+            UnboundRecipeOutputError,
+            (RecipeComputeStep("fit", input_uris=({"$output": "fit"},)),),
+            "steps[0].input_uris[0]",
+        ),
+        (DuplicateRecipeOutputError, (PUT, PUT), "steps[1].output_name"),
+    ):
+        told = given().when(defining(steps=wrong, closing_steps=())).refused(refusal)
+        again = given(defined).when(versioning(steps=wrong)).refused(refusal)
+        assert told.facts == again.facts == {"path": place}
+
+
+def test_a_binding_needs_a_capability_with_a_schema():
+    refusal = RecipeRequiresCapabilityParametersSchemaError
+    given(without_schema).when(DEFINE).refused(refusal, saying="it binds 'mode'")
+    given(without_schema, defined).when(VERSION).refused(refusal)
+
+
+def test_blank_texts_of_steps_are_refused():
+    blank = (RecipeSetpointStep(" ", 1),)
+    given().when(defining(steps=blank)).refused(
+        InvalidRecipeStepsError, saying="At steps[0].address: it is blank"
+    )
+
+
+def test_a_deprecated_capability_has_no_new_recipe():
+    told = f"Alignment ({CAPABILITY}): Deprecated; name another."
+    given(discontinued).when(DEFINE).refused(RecipeBoundCapabilityDeprecatedError, told)
+    given(discontinued, defined).when(VERSION).refused(RecipeBoundCapabilityDeprecatedError, told)
+
+
+def test_a_capability_for_methods_only_has_no_recipe():
+    refusal = RecipeCapabilityExecutorMismatchError
+    given(for_methods).when(DEFINE).refused(refusal)
+    given(for_methods, defined).when(VERSION).refused(refusal)
+
+
+def test_a_recipe_is_versioned_and_its_steps_replaced():
+    given(defined).when(VERSION).then(replace(versioned, occurred_at=NOW))
+    given(defined, versioned).when(versioning(version_tag="3")).then(
+        RecipeVersioned(NOW, ID, "3", 3, (MOVE,), ())
+    )
+
+
+def test_the_same_steps_make_a_new_version_too():
+    same = versioning(steps=(HOME, MOVE), closing_steps=(BACK,))
+    given(defined).when(same).then(RecipeVersioned(NOW, ID, "2", 2, (HOME, MOVE), (BACK,)))
+
+
+def test_no_tag_is_used_twice_in_one_recipe():
+    given(defined).when(versioning(version_tag=" ")).refused(InvalidRecipeVersionTagError)
+    third = replace(versioned, version_tag="3", version_number=3)
+    given(defined, versioned, third).when(VERSION).refused(
+        InvalidRecipeVersionTagError, saying="A version has the tag 2."
+    )
+
+
+def test_two_recipes_may_have_the_same_tags():
+    others = replace(versioned, recipe_id=ANOTHER)
+    given(defined, another, others).when(VERSION).then(replace(versioned, occurred_at=NOW))
+
+
+def test_a_recipe_is_deprecated_with_or_without_a_replacement():
+    given(defined).when(DEPRECATE).then(deprecated)
+    given(discontinued, defined, versioned, another).when(deprecating(ANOTHER)).then(
+        replace(deprecated, replaced_by_recipe_id=ANOTHER)
+    )
+
+
+def test_the_replacement_must_exist():
+    given(defined, deprecated).when(deprecating(ABSENT)).refused(RecipeNotFoundError)
+
+
+def test_a_recipe_does_not_replace_itself():
+    given(defined, deprecated).when(deprecating(ID)).refused(InvalidRecipeReplacedByRecipeIdError)
+
+
+def test_a_deprecated_recipe_does_not_change():
+    for command, refusal in (
+        (VERSION, RecipeCannotVersionError),
+        (DEPRECATE, RecipeCannotDeprecateError),
+    ):
+        given(defined, deprecated).when(command).refused(refusal, saying="Its status is Deprecated")
+
+
+def test_a_recipe_that_does_not_exist_does_not_change():
+    for command in (VERSION, DEPRECATE):
+        given().when(command).refused(RecipeNotFoundError)
+
+
+def test_what_is_wrong_is_told_in_order():
+    past = replace(for_methods, version_tag="3"), discontinued
+    wrong: dict[str, Any] = {"capability_id": ABSENT, "name": " ", "steps": ()}
+    given(*past).when(defining(**wrong)).refused(CapabilityNotFoundError)
+    wrong["capability_id"] = CAPABILITY
+    given(*past).when(defining(**wrong)).refused(InvalidRecipeNameError)
+    given(*past).when(defining(steps=())).refused(InvalidRecipeStepsError)
+    given(*past).when(DEFINE).refused(RecipeBoundCapabilityDeprecatedError)
+    ended = (*past, defined, deprecated)
+    given(*ended).when(versioning(steps=(), version_tag=" ")).refused(InvalidRecipeStepsError)
+    given(*ended).when(versioning(version_tag=" ")).refused(InvalidRecipeVersionTagError)
+    given(*ended).when(VERSION).refused(RecipeCannotVersionError)
+    given(*past, defined).when(VERSION).refused(RecipeBoundCapabilityDeprecatedError)
+
+
+GOOD: dict[str, Any] = {
+    "steps": [{"kind": "setpoint", "address": "x", "value": 1}],
+    "closing_steps": [],
+}
+NEW_ONE: dict[str, Any] = {**GOOD, "name": "x" * 200, "capability_id": CAPABILITY}
+NEXT: dict[str, Any] = {**GOOD, "recipe_id": ID, "version_tag": "x" * 50}
+
+
+def test_the_shape_of_a_declaration():
+    DefineRecipe(**NEW_ONE)
+    VersionRecipe(**NEXT)
+    odd: list[Any] = [None, {}, [{"kind": "loop"}], [{**GOOD["steps"][0], "value": {"a": 1}}]]
+    for field in GOOD:
+        for wrong in odd:
+            misshapen(DefineRecipe, field, **NEW_ONE | {field: wrong})
+            misshapen(VersionRecipe, field, **NEXT | {field: wrong})
+    for name in ("", "x" * 201):
+        misshapen(DefineRecipe, "name", **NEW_ONE | {"name": name})
+    for tag in ("", "x" * 51):
+        misshapen(VersionRecipe, "version_tag", **NEXT | {"version_tag": tag})
+    for fixed in ({"name": "x"}, {"capability_id": CAPABILITY}):
+        misshapen(VersionRecipe, *fixed, **NEXT, **fixed)
+
+
+def test_what_must_be_said():
+    for field in ("name", "capability_id", "steps"):
+        misshapen(DefineRecipe, field, **{n: v for n, v in NEW_ONE.items() if n != field})
+    for field in NEXT:
+        misshapen(VersionRecipe, field, **{n: v for n, v in NEXT.items() if n != field})
+
+
+ONE = RecipeVersionEntry(1, None, 2, 1, NOW)
+TWO = RecipeVersionEntry(2, "2", 1, 0, LATER)
+
+
+def test_a_recipe_is_what_its_events_say():
+    recipe = begin(defined)
+    assert recipe == Recipe(
+        ID,
+        "Align",
+        CAPABILITY,
+        (HOME, MOVE),
+        (BACK,),
+        1,
+        (ONE,),
+        None,
+        DeclarationStatus.DEFINED,
+        None,
+    )
+    recipe = evolve(recipe, versioned)
+    assert recipe == Recipe(
+        ID,
+        "Align",
+        CAPABILITY,
+        (MOVE,),
+        (),
+        2,
+        (ONE, TWO),
+        "2",
+        DeclarationStatus.VERSIONED,
+        None,
+    )
+    ended = evolve(recipe, replace(deprecated, replaced_by_recipe_id=ANOTHER))
+    assert ended == replace(
+        recipe, status=DeclarationStatus.DEPRECATED, replaced_by_recipe_id=ANOTHER
+    )
+
+
+def test_a_recipe_is_found_by_status_and_capability():
+    source = QUESTIONS[2].source
+    assert isinstance(source, Many)
+    assert set(source.view.facets_of(begin(defined))) == {
+        "status=Defined",
+        f"capability_id={CAPABILITY}",
+    }
+    assert source.view.milestones == {
+        "versioned_at": (RecipeVersioned,),
+        "deprecated_at": (RecipeDeprecated,),
+    }
+
+
+MATRIX = """
+            version_recipe  deprecate_recipe
+Defined     Versioned       Deprecated
+Versioned   Versioned       Deprecated
+Deprecated  -               -
+"""
+
+
+def test_every_move_from_every_status():
+    matrix(
+        OPERATIONS,
+        DeclarationStatus,
+        [Example(VERSION, begin_capability(capability)), Example(DEPRECATE)],
+        lambda status: replace(begin(defined), status=status),
+        lambda recipe: recipe.status,
+        MATRIX,
+    )
