@@ -1,13 +1,11 @@
 """Put streams that the corpus lacks on record: `python -m tests.corpus.record`."""
 
 import asyncio
-import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 from uuid import NAMESPACE_OID, UUID, uuid5
 
@@ -20,8 +18,16 @@ from beamkeep.runtime.codec import Codec, encode
 from beamkeep.runtime.store import Recorded
 from tests.corpus import FOLDER, Line, digest, file_of, read
 from tests.runtime.test_rows import STREAMS
-from tests.support.examples import EXAMPLES, enclosure, federation, let_callers_in, supply, trust
-from tests.support.service import ADMIN, INSTALLATION, ISSUER, call
+from tests.support.examples import (
+    EXAMPLES,
+    caution,
+    enclosure,
+    federation,
+    let_callers_in,
+    supply,
+    trust,
+)
+from tests.support.service import ADMIN, INSTALLATION, ISSUER, Doing
 
 CODEC = Codec(CATALOGUE.aggregates.values())
 
@@ -102,12 +108,9 @@ async def with_examples(clock: Callable[[], datetime], new_id: Callable[[], UUID
     await prepare(store, store, ADMIN, False, *here)
     service = compose(store, store, b"k" * 32, *here)
 
-    async def do(name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
-        answer = await call(service, name, arguments, **options)
-        return json.loads(answer.body or b"null")
-
+    do = Doing(service, store)
     with ExitStack() as patched:
-        for examples in (enclosure, federation, supply, trust):
+        for examples in (caution, enclosure, federation, supply, trust):
             patched.enter_context(patch.object(examples, "uuid4", new_id))
         await let_callers_in(do, ISSUER)
         for name, example in EXAMPLES.items():

@@ -1,9 +1,7 @@
 """Whatever bytes are read, only the declared refusals come out, and soon."""
 
 import asyncio
-import json
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from types import ModuleType
@@ -41,7 +39,7 @@ from tests.faults.fuzzing import Fuzzed, Target, TooSlowError, fuzz, outcome
 from tests.faults.report import asked, dice, seed
 from tests.support.examples import EXAMPLES
 from tests.support.schemas import of
-from tests.support.service import call, memory_service
+from tests.support.service import Doing, memory_service
 
 pytestmark = [pytest.mark.faults, pytest.mark.timed]
 
@@ -152,11 +150,7 @@ def said() -> tuple[dict[str, dict[str, Any]], list[bytes]]:
 
     async def saying() -> tuple[dict[str, dict[str, Any]], list[bytes]]:
         service, store = await memory_service()
-
-        async def do(name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
-            answer = await call(service, name, arguments, **options)
-            return json.loads(answer.body or b"null")
-
+        do = Doing(service, store)
         given = {name: await EXAMPLES[name](do) for name in CATALOGUE.named}
         for operation in OPERATIONS:
             await do(operation.name, await EXAMPLES[operation.name](do))

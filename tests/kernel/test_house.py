@@ -73,6 +73,7 @@ def test_the_aggregates_are_found():
     assert [named(path) for path in AGGREGATES] == [
         "contexts/access/actor.py",
         "contexts/campaign/campaign.py",
+        "contexts/caution/caution.py",
         "contexts/decision/decision.py",
         "contexts/calibration/calibration.py",
         "contexts/enclosure/enclosure.py",
@@ -86,6 +87,8 @@ def test_the_aggregates_are_found():
         "contexts/recipe/method.py",
         "contexts/recipe/plan.py",
         "contexts/recipe/practice.py",
+        "contexts/run/run.py",
+        "contexts/safety/clearance.py",
         "contexts/subject/subject.py",
         "contexts/recipe/recipe.py",
         "contexts/supply/supply.py",

@@ -33,6 +33,14 @@ from beamkeep.contexts.campaign.campaign import (
     CampaignRunAdded,
     CampaignRunRemoved,
     CampaignStarted,
+from beamkeep.contexts.caution.caution import (
+    CautionCategory,
+    CautionRegistered,
+    CautionRetired,
+    CautionSeverity,
+    RetireReason,
+    Target,
+    TargetKind,
 )
 from beamkeep.contexts.decision.decision import (
     ConfidenceSource,
@@ -118,6 +126,21 @@ from beamkeep.contexts.recipe.steps import (
     RecipeComputeStep,
     RecipeSetpointStep,
 )
+from beamkeep.contexts.safety.clearance import (
+    AssetBinding,
+    ClearanceActivated,
+    ClearanceApproved,
+    ClearanceRegistered,
+    ClearanceReviewStarted,
+    ClearanceReviewStepAppended,
+    ClearanceSubmitted,
+    ClearanceSuperseded,
+    ExternalBinding,
+    Hazard,
+    ReviewDecision,
+    RiskBand,
+    SubjectBinding,
+)
 from beamkeep.contexts.subject.subject import (
     SubjectExternalIdAssigned,
     SubjectExternalIdNamespace,
@@ -175,6 +198,7 @@ CALLED = (
     AlternateIdentifier(AlternateIdentifierKind.OTHER, "é"),
 )
 INPUTS: JsonObject = {"run_id": str(C), "n": [1, 0.5]}
+BOUND = (AssetBinding(A), SubjectBinding(B), ExternalBinding("proposal", "P é"))
 HERE = Placement(A, 1.0, -2.5, 1e-9, 0.0, 0.5, -0.5)
 SHAPES = (ExecutorShape.METHOD, ExecutorShape.PROCEDURE)
 SETPOINT = RecipeSetpointStep("bl:x", {"$binding": "x"}, verify=True, timeout=0.5)
@@ -281,6 +305,44 @@ STREAMS: dict[str, Sequence[Event]] = {
             *(AssertedSource(A), at(1), B, A),
         ),
         CalibrationDescriptionUpdated(at(3), ID, "by a grid"),
+    "clearance": [
+        ClearanceRegistered(
+            at(0),
+            ID,
+            "radiation",
+            "hall-2",
+            "Salts é",
+            BOUND,
+            (Hazard("ghs", "H301", "gloves"), Hazard("local", "alpha")),
+            RiskBand.RED,
+            at(1),
+            None,
+            C,
+        ),
+        ClearanceSubmitted(at(1), ID),
+        ClearanceReviewStarted(at(2), ID),
+        ClearanceReviewStepAppended(at(3), ID, 0, "safety", ReviewDecision.APPROVED, None, A),
+        ClearanceApproved(at(4), ID, None, at(48)),
+        ClearanceActivated(at(5), ID),
+        ClearanceSuperseded(at(6), ID, B),
+    ],
+    "caution": [
+        CautionRegistered(
+            at(0),
+            ID,
+            Target(TargetKind.ASSET, A),
+            CautionCategory.WEAR,
+            CautionSeverity.CAUTION,
+            "it sticks é",
+            "tap it",
+            ("slow", "é"),
+            at(48),
+            True,
+            B,
+            C,
+            None,
+        ),
+        CautionRetired(at(1), ID, RetireReason.RESOLVED),
     ],
     "asset": [
         AssetRegistered(at(0), ID, "Camera", AssetTier.DEVICE, A, None, (B, C), A, None, CALLED),
@@ -501,6 +563,66 @@ def test_an_enclosure_as_its_list_shows_it():
     }
 
 
+def test_a_clearance_as_its_list_shows_it():
+    assert dumped("clearance", STREAMS["clearance"]) == {
+        "clearance_id": str(ID),
+        "kind": "radiation",
+        "facility_code": "hall-2",
+        "title": "Salts é",
+        "bindings": [
+            {"kind": "Asset", "id": str(A)},
+            {"kind": "Subject", "id": str(B)},
+            {"kind": "External", "scheme": "proposal", "value": "P é"},
+        ],
+        "hazards": [
+            {"scheme": "ghs", "code": "H301", "mitigation": "gloves"},
+            {"scheme": "local", "code": "alpha", "mitigation": None},
+        ],
+        "risk_band": "Red",
+        "valid_from": None,
+        "valid_until": "2030-01-03T00:00:00Z",
+        "parent_id": str(C),
+        "status": "Superseded",
+        "review_steps": [
+            {
+                "step_index": 0,
+                "role": "safety",
+                "decision": "Approved",
+                "notes": None,
+                "decided_by": str(A),
+            }
+        ],
+        "superseded_by_clearance_id": str(B),
+        "last_status_reason": None,
+        "owner_id": str(OWNER),
+        "created_at": "2030-01-01T00:00:00Z",
+        "last_status_changed_at": "2030-01-01T06:00:00Z",
+    }
+
+
+def test_a_caution_as_its_list_shows_it():
+    assert dumped("caution", STREAMS["caution"]) == {
+        "caution_id": str(ID),
+        "target": {"kind": "Asset", "id": str(A)},
+        "category": "Wear",
+        "severity": "Caution",
+        "text": "it sticks é",
+        "workaround": "tap it",
+        "tags": ["slow", "é"],
+        "expires_at": "2030-01-03T00:00:00Z",
+        "propagate_to_children": True,
+        "authored_by": str(B),
+        "parent_id": str(C),
+        "promoted_from_decision_id": None,
+        "superseded_by_caution_id": None,
+        "status": "Retired",
+        "retire_reason": "Resolved",
+        "owner_id": str(OWNER),
+        "created_at": "2030-01-01T00:00:00Z",
+        "last_status_changed_at": "2030-01-01T01:00:00Z",
+    }
+
+
 def test_a_milestone_ahead_is_null():
     found = dumped("visit", [VISIT])
     times = {name: found[name] for name in ("created_at", "arrived_at", "started_at", "ended_at")}
@@ -539,6 +661,32 @@ FACETS = {
         f"policy_id={A}",
     },
     "facility": {"code=hall-2", "kind=Area", "status=Decommissioned", f"parent_id={A}"},
+    "clearance": {
+        "status=Superseded",
+        "kind=radiation",
+        "facility_code=hall-2",
+        "risk_band=Red",
+        f"parent_id={C}",
+        "binding_kind=Asset",
+        "binding_kind=Subject",
+        "binding_kind=External",
+        f"binding_id={A}",
+        f"binding_id={B}",
+        f"covering_asset_id={A}",
+    },
+    "caution": {
+        "status=Retired",
+        "target_kind=Asset",
+        f"target_id={A}",
+        f"covering_asset_id={A}",
+        f"covering_asset_id=below {A}",
+        "category=Wear",
+        "min_severity=Notice",
+        "min_severity=Caution",
+        "tag=slow",
+        "tag=é",
+        f"authored_by={B}",
+    },
     "enclosure": {"facility_code=hall-2", "permit_status=Permitted", "lifecycle=Decommissioned"},
 }
 

@@ -8,12 +8,13 @@ import httpx2
 from starlette.types import ASGIApp
 
 from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.kernel import Catalogue, Operation
+from beamkeep.kernel import Catalogue, Event, Operation
 from beamkeep.runtime import Service
 from beamkeep.surfaces.edge import Edge
 from beamkeep.surfaces.limits import Limits
 from beamkeep.surfaces.rest import application
 from beamkeep.telemetry import Telemetry
+from tests.support.appends import append, at
 from tests.support.examples import CALLERS
 from tests.support.service import ISSUER, call, memory_service
 from tests.support.static_verifier import StaticVerifier
@@ -61,11 +62,19 @@ class RestClient:
             return await self.http.post(path, content=content, params=params, headers=sent)
         return await self.http.post(path, json=rest, params=params, headers=sent)
 
-    async def do(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
-        """Make one call that must succeed."""
+    @property
+    def do(self) -> "RestClient":
+        """What makes one call that must succeed."""
+        return self
+
+    async def __call__(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
         answer = await self.send(name, arguments, **options)
         assert answer.is_success, (name, answer.status_code, answer.text)
         return answer.json() if answer.content else None
+
+    async def put(self, event: Event) -> None:
+        """Put the first event of a stream on record."""
+        await self.store.append(append(at(1, event)))
 
 
 def rest_application(service: Service, limits: Limits = GENEROUS) -> ASGIApp:

@@ -152,10 +152,14 @@ def running_server(cluster: Cluster, **settings: str) -> Generator[Server]:
         yield server
 
 
+DATABASES: dict[str, Database] = {}
+"""The database of everything that has been served here, by its address."""
+
+
 @contextmanager
 def serving(made: Deployment) -> Generator[Server]:
     """A deployment that answers until it is told to stop."""
-    process = made.start()
+    process, DATABASES[made.url] = made.start(), made.database
     server = Server(made.database, made.folder, made.url, made.key, made.settings, process)
     try:
         _wait_until_ready(server)

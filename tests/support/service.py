@@ -9,17 +9,33 @@ from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust.bootstrap import Administrator
-from beamkeep.kernel import Installation, Operation, Question, SurfaceKind
+from beamkeep.kernel import Event, Installation, Operation, Question, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.store import EventStore, ReadModel
+from tests.support.appends import append, at
 from tests.support.examples import CALLERS, let_callers_in
 from tests.support.examples.federation import OWN_SITE
 
 ISSUER = "https://idp.test"
 ADMIN = Administrator(ISSUER, "ada", "Ada")
 INSTALLATION = Installation(OWN_SITE, "https://lab.test/assets/{asset_id}")
+
+
+class Doing:
+    """Makes calls of a service in this process, as Ada wherever she may."""
+
+    def __init__(self, service: Service, store: EventStore) -> None:
+        self._service, self._store = service, store
+
+    async def __call__(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
+        answer = await call(self._service, name, arguments, **options)
+        return json.loads(answer.body or b"null")
+
+    async def put(self, event: Event) -> None:
+        """Put the first event of a stream on record."""
+        await self._store.append(append(at(1, event)))
 
 
 async def memory_service() -> tuple[Service, MemoryStore]:
@@ -32,13 +48,8 @@ async def prepared_service(store: EventStore, lists: ReadModel, cursor_key: byte
     """A service prepared as a fresh deployment is, with everybody the examples need."""
     sown = await prepare(store, lists, ADMIN, open_for_development=False, installation=INSTALLATION)
     service = compose(store, lists, cursor_key, installation=INSTALLATION)
-
-    async def do(name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
-        answer = await call(service, name, arguments, **options)
-        return json.loads(answer.body or b"null")
-
     if sown:
-        await let_callers_in(do, ISSUER)
+        await let_callers_in(Doing(service, store), ISSUER)
     return service
 
 

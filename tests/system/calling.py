@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import httpx2
+from tests.support.appends import append, at
 from tests.support.examples import CALLERS, let_callers_in
-from tests.support.server import ISSUER, Server
+from tests.support.server import DATABASES, ISSUER, Server
 
+from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust import seeded
-from beamkeep.kernel import Operation, SurfaceKind
+from beamkeep.kernel import Event, Operation, SurfaceKind
 
 MCP_REVISION = "2026-07-28"
 
@@ -196,6 +198,15 @@ class As:
         answer = await self.send(name, arguments, **options)
         assert answer.ok, (self.calling, name, answer)
         return answer.body
+
+    async def put(self, event: Event) -> None:
+        """Put the first event of a stream on record."""
+        database = DATABASES[str(self.calling.http.base_url).rstrip("/")]
+        connections = database.connections()
+        try:
+            await PostgresEventStore(connections, database.url()).append(append(at(1, event)))
+        finally:
+            await connections.close()
 
     async def _once_fresh(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """Ask until the list has caught up, as a client does on a machine that is slow."""

@@ -44,7 +44,8 @@ def _texts(schema: Mapping[str, Any], at: Field) -> Iterator[Field]:
         return
     if schema.get("type") == "string" and PLAIN.isdisjoint(schema):
         yield at
-    for shape in (*schema.get("anyOf", ()), *filter(None, [schema.get("items")])):
+    arms = (*schema.get("anyOf", ()), *schema.get("oneOf", ()))
+    for shape in (*arms, *filter(None, [schema.get("items")])):
         yield from _texts(shape, at)
     for member, shape in schema.get("properties", {}).items():
         yield from _texts(shape, (*at, member))

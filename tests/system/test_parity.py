@@ -8,7 +8,7 @@ import httpx2
 import pytest
 from tests.support.examples import EXAMPLES
 from tests.support.examples.assets import ORIGIN, a_decommissioned_mount, an_asset
-from tests.support.examples.decision import one_inference_twice
+from tests.support.examples.decision import a_decision, one_inference_twice
 from tests.support.examples.making import Do, Make
 from tests.support.server import Server
 from tests.system.calling import Answer, As, Mcp, Rest, callers, registered
@@ -22,6 +22,7 @@ pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 ROWS = (*CATALOGUE.operations, *CATALOGUE.questions)
 CHANGES = [each for each in CATALOGUE.operations if not each.genesis]
 EARLIER = "2030-01-31T07:30:00Z"
+EARLIEST = "2000-01-31T07:30:00Z"
 
 
 async def none(do: Do) -> list[str]:
@@ -79,6 +80,15 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "append_decision_logbook_entry": {"text": " "},
     "define_calibration": {"operating_point": {}},
     "append_calibration_revision": {"value": {}},
+    "register_clearance": {"kind": " "},
+    "append_clearance_review_step": {"role": " "},
+    "approve_clearance": {"valid_until": EARLIEST},
+    "reject_clearance": {"reason": " "},
+    "expire_clearance": {"reason": " "},
+    "amend_clearance": {"title": " "},
+    "register_caution": {"text": " "},
+    "supersede_caution": {"text": " "},
+    "promote_caution_proposal": {"decision_id": a_decision},
     "register_asset": {"name": " "},
     "rename_asset": {"name": " "},
     "degrade_asset": {"reason": " "},

@@ -1,7 +1,6 @@
 """The projector: every list is the fold of its streams, whoever keeps it and however it is kept."""
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -21,7 +20,7 @@ from tests.support.postgres import (
     postgres_service,
     until,
 )
-from tests.support.service import call
+from tests.support.service import Doing, call
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres import projections as adapter
@@ -153,10 +152,7 @@ def live(database: Database, name: str) -> object:
 
 
 async def test_every_list_is_the_fold_of_its_streams(database: Database, deployed: Deployed):
-    async def do(name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
-        answer = await call(deployed.service, name, arguments, **options)
-        return json.loads(answer.body or b"null")
-
+    do = Doing(deployed.service, deployed.store)
     for name in (operation.name for operation in CATALOGUE.operations):
         await do(name, await EXAMPLES[name](do))
     await actors(deployed, 5, versions=3)

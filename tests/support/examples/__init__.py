@@ -1,15 +1,17 @@
-"""One working example of every command and question, made with nothing but calls."""
+"""One working example of every command and question, made with calls as far as they can."""
 
 from beamkeep.contexts.trust import seeded
 from tests.support.examples import (
     assets,
     calibration,
     campaign,
+    caution,
     decision,
     enclosure,
     equipment,
     federation,
     recipe,
+    safety,
     subject,
     supply,
     trust,
@@ -30,6 +32,8 @@ EXAMPLES: dict[str, Example] = {
     **decision.EXAMPLES,
     **calibration.EXAMPLES,
     **campaign.EXAMPLES,
+    **safety.EXAMPLES,
+    **caution.EXAMPLES,
 }
 
 CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_status": "gate"}

@@ -3,11 +3,17 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
+from beamkeep.kernel import Event
+
 
 class Do(Protocol):
     """Makes one call that must succeed, and gives back its answer, nothing for an empty one."""
 
     async def __call__(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any: ...
+
+    async def put(self, event: Event) -> None:
+        """Put on record what begins a stream and what no call can write yet."""
+        ...
 
 
 type Example = Callable[[Do], Awaitable[dict[str, Any]]]

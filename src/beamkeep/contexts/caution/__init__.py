@@ -1,6 +1,6 @@
 """Caution: what operators know about quirks, shown to the next shift."""
 
-from beamkeep.kernel import Operation, Question
+from . import caution, promotion
 
-OPERATIONS: tuple[Operation, ...] = ()
-QUESTIONS: tuple[Question, ...] = ()
+OPERATIONS = (*caution.OPERATIONS, *promotion.OPERATIONS)
+QUESTIONS = caution.QUESTIONS

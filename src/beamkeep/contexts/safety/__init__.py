@@ -1,6 +1,6 @@
 """Safety: formal clearances, their review, and what they cover."""
 
-from beamkeep.kernel import Operation, Question
+from . import clearance
 
-OPERATIONS: tuple[Operation, ...] = ()
-QUESTIONS: tuple[Question, ...] = ()
+OPERATIONS = clearance.OPERATIONS
+QUESTIONS = clearance.QUESTIONS

@@ -1,0 +1,35 @@
+"""Which cautions whoever works on given assets should see: it warns, and refuses nothing."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from beamkeep.contexts.equipment.place import PLACES
+from beamkeep.kernel import Reader
+
+from .caution import Caution, CautionStatus, ListCautions, TargetKind, cautions
+
+
+async def cautions_covering(asset_ids: Iterable[UUID], read: Reader) -> Sequence[Caution]:
+    """The cautions in effect about these assets, or reaching them from above, gravest first."""
+    named = frozenset(asset_ids)
+    sought = ListCautions(
+        status=CautionStatus.ACTIVE,
+        target_kind=TargetKind.ASSET,
+        target_id=named | (await read.above(PLACES, named)).keys(),
+    )
+    # A list lags behind its streams, so what it finds is folded before it counts.
+    found = (await read.many(cautions, await read.matching(sought))).values()
+    covering = [
+        each
+        for each in found
+        if in_effect(each, read.now) and (each.target.id in named or each.propagate_to_children)
+    ]
+    return sorted(covering, key=lambda each: (-each.severity.rank, each.id))
+
+
+def in_effect(caution: Caution, now: datetime) -> bool:
+    """Whether a caution holds at this time."""
+    return caution.status is CautionStatus.ACTIVE and (
+        caution.expires_at is None or caution.expires_at > now
+    )
