@@ -33,6 +33,7 @@ from beamkeep.contexts.campaign.campaign import (
     CampaignRunAdded,
     CampaignRunRemoved,
     CampaignStarted,
+)
 from beamkeep.contexts.caution.caution import (
     CautionCategory,
     CautionRegistered,
@@ -305,6 +306,7 @@ STREAMS: dict[str, Sequence[Event]] = {
             *(AssertedSource(A), at(1), B, A),
         ),
         CalibrationDescriptionUpdated(at(3), ID, "by a grid"),
+    ],
     "clearance": [
         ClearanceRegistered(
             at(0),
