@@ -65,4 +65,5 @@ def test_every_context_is_listed():
     assert found == {
         *("access", "trust", "federation", "enclosure", "equipment", "supply", "subject"),
         *("decision", "recipe", "run", "calibration", "campaign", "safety", "caution", "starting"),
+        "shift",
     }

@@ -62,11 +62,11 @@ AGGREGATES = [
 
 
 def test_the_kernel_stays_small():
-    assert lines("kernel") < 1_200
+    assert lines("kernel") < 1_250
 
 
 def test_everything_between_the_contexts_and_the_outside_stays_small():
-    assert lines("kernel", "runtime", "surfaces") < 4_200
+    assert lines("kernel", "runtime", "surfaces") < 4_300
 
 
 def test_the_aggregates_are_found():

@@ -99,7 +99,7 @@ class Past:
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
         return await Past(self._streams[of.name, id][:version]).one(of, id)
 
-    async def matching(self, query: Listing) -> tuple[UUID, ...]:
+    async def matching(self, query: Listing, to_show: bool = False) -> tuple[UUID, ...]:
         view = next(view for view in CATALOGUE.views if view.listing is type(query))
         wanted, name = await view.seek(query, self), view.aggregate.name
         states = [
@@ -110,6 +110,15 @@ class Past:
             for state in states
             if wanted.fits(view.facets_of(state), msgspec.to_builtins(state))
         )
+
+    async def happened(
+        self, types: Sequence[type[Event]], since: datetime, until: datetime
+    ) -> Sequence[Event]:
+        events = [event for stream in self._streams.values() for event in stream]
+        found = [
+            e for e in events if isinstance(e, tuple(types)) and since <= e.occurred_at < until
+        ]
+        return sorted(found, key=lambda event: event.occurred_at)
 
     async def rows[R](self, of: Table[R], **where: object) -> tuple[R, ...]:
         return tuple(

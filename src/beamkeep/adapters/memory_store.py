@@ -161,6 +161,25 @@ class MemoryStore:
         """The events of one stream after a version."""
         return self.streams.get(stream, [])[after : after + limit]
 
+    async def happened(
+        self,
+        types: Sequence[str],
+        since: datetime,
+        until: datetime,
+        owner_id: UUID | None,
+        limit: int,
+    ) -> Sequence[tuple[str, Recorded]]:
+        """Events of these types between two times, oldest first, each with its aggregate's name."""
+        found = [
+            each
+            for stored in self.streams.values()
+            for each in stored
+            if each.event_type in types and since <= each.occurred_at < until
+            if owner_id in {None, stored[0].principal_id}
+        ]
+        found.sort(key=lambda each: each.position)
+        return [(each.stream_type, each.recorded) for each in found[:limit]]
+
     async def rows[R](self, table: Table[R], where: Mapping[str, object]) -> tuple[R, ...]:
         """The rows whose columns equal these values, or are among them where a set is given."""
         return tuple(row for row in self._table(table.name).values() if _matches(row, where))

@@ -14,6 +14,7 @@ from . import (
     recipe,
     run,
     safety,
+    shift,
     starting,
     subject,
     supply,
@@ -36,6 +37,7 @@ OPERATIONS = (
     *safety.OPERATIONS,
     *caution.OPERATIONS,
     *starting.OPERATIONS,
+    *shift.OPERATIONS,
 )
 QUESTIONS = (
     *access.QUESTIONS,
@@ -53,5 +55,6 @@ QUESTIONS = (
     *safety.QUESTIONS,
     *caution.QUESTIONS,
     *starting.QUESTIONS,
+    *shift.QUESTIONS,
 )
 CATALOGUE = Catalogue(OPERATIONS, QUESTIONS)

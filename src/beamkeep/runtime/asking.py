@@ -80,6 +80,7 @@ class Asker:
 
         # 4. What it is about must be there, and be theirs to see.
         session = self._sessions()
+        session.only = None if admitted.scope is ObjectScope.ALL else admitted.standing.principal_id
         if question.located and about:
             about = await question.located(about, session)
             stream = question.aggregate.name, about

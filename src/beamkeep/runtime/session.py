@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from beamkeep.kernel import Aggregate, Catalogue, Installation, Listing, Table
+from beamkeep.kernel import Aggregate, Catalogue, Event, Installation, Listing, Table
 
 from .codec import Codec
 from .store import EventStore, ReadModel, Recorded, Stream
@@ -28,6 +28,8 @@ class Session:
         self._store, self._lists, self._codec = store, lists, codec
         self._catalogue, self.installation, self.now = catalogue, installation, clock()
         self.operation_names = catalogue.named.keys()
+        self.only: UUID | None = None
+        """Whose objects a question may show; none for everybody's."""
         self.versions: dict[Stream, int] = {}
 
     def adopt[S](
@@ -58,12 +60,21 @@ class Session:
         now = self.adopt(of, id, events)
         return self._codec.fold(of, events[:version]) or now
 
-    async def matching(self, query: Listing) -> tuple[UUID, ...]:
+    async def matching(self, query: Listing, to_show: bool = False) -> tuple[UUID, ...]:
         """The ids a list finds; read their streams before deciding anything."""
         view = next(view for view in self._catalogue.views if view.listing is type(query))
         sought = await view.seek(query, self)
-        rows = await self._lists.listing(view, sought, None, None, ALL_MATCHES)
+        owner_id = self.only if to_show else None
+        rows = await self._lists.listing(view, sought, owner_id, None, ALL_MATCHES)
         return tuple(id for id, _ in rows)
+
+    async def happened(
+        self, types: Sequence[type[Event]], since: datetime, until: datetime
+    ) -> Sequence[Event]:
+        """The events of these types between two times, oldest first; no more than some thousand."""
+        names = [type.__name__ for type in types]
+        found = await self._store.happened(names, since, until, self.only, ALL_MATCHES)
+        return [event for name, each in found for event in self._codec.decode(name, [each])]
 
     async def rows[R](self, of: Table[R], **where: object) -> tuple[R, ...]:
         """The rows whose columns equal these values, or are among them where a set is given."""

@@ -230,6 +230,20 @@ class EventStore(Protocol):
         """The events of one stream after a version."""
         ...
 
+    async def happened(
+        self,
+        types: Sequence[str],
+        since: datetime,
+        until: datetime,
+        owner_id: UUID | None,
+        limit: int,
+    ) -> Sequence[tuple[str, Recorded]]:
+        """Events of these types between two times, oldest first, each with its aggregate's name.
+
+        Only those of the owner's streams where one is named.
+        """
+        ...
+
     async def rows[R](self, table: Table[R], where: Mapping[str, object]) -> tuple[R, ...]:
         """The rows whose columns equal these values, or are among them where a set is given."""
         ...

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import datetime
 from functools import cache
 from operator import attrgetter
 from typing import Any, TypeAliasType, cast, get_args, get_origin, get_type_hints
@@ -107,6 +108,20 @@ SELECT event_id, stream_type, stream_id, version, position, event_type, schema_v
   FROM bk.events
  WHERE stream_type = $1 AND stream_id = $2 AND version > $3
  ORDER BY version LIMIT $4
+"""
+
+# What happened between two times. When it was recorded is indexed, and never long after.
+HAPPENED = """
+SELECT e.stream_type, e.version, e.event_type, e.schema_version, e.payload::text
+  FROM bk.events e
+ WHERE e.recorded_at >= $2::timestamptz - interval '1 minute'
+   AND e.recorded_at < $3::timestamptz + interval '1 minute'
+   AND e.occurred_at >= $2 AND e.occurred_at < $3 AND e.event_type = ANY($1::text[])
+   AND ($4::uuid IS NULL OR (
+     SELECT f.principal_id FROM bk.events f
+      WHERE f.stream_type = e.stream_type AND f.stream_id = e.stream_id AND f.version = 1
+      LIMIT 1) = $4)
+ ORDER BY e.transaction_id, e.position LIMIT $5
 """
 
 # Where an event that may have been written stands.
@@ -276,6 +291,18 @@ class PostgresEventStore:
         """The events of one stream after a version."""
         rows = await self._connections.read(HISTORY, *stream, after, limit)
         return [Envelope(*known, payload=Raw(payload)) for *known, payload in rows]
+
+    async def happened(
+        self,
+        types: Sequence[str],
+        since: datetime,
+        until: datetime,
+        owner_id: UUID | None,
+        limit: int,
+    ) -> Sequence[tuple[str, Recorded]]:
+        """Events of these types between two times, oldest first, each with its aggregate's name."""
+        rows = await self._connections.read(HAPPENED, list(types), since, until, owner_id, limit)
+        return [(name, Recorded(*recorded)) for name, *recorded in rows]
 
     async def rows[R](self, table: Table[R], where: Mapping[str, object]) -> tuple[R, ...]:
         """The rows whose columns equal these values, or are among them where a set is given."""
