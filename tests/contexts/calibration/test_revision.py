@@ -1,5 +1,6 @@
 """A revision is found by its own id, which is all that runs and datasets hold."""
 
+from datetime import datetime
 from uuid import UUID
 
 import pytest
@@ -15,15 +16,21 @@ from beamkeep.contexts.calibration.calibration import (
 )
 from beamkeep.contexts.calibration.quantity import Quantity
 from beamkeep.contexts.calibration.revision import (
+    CalibrationUse,
     GetCalibrationRevision,
+    ListCalibrationUses,
     RevisionShown,
+    UseKind,
     calibration_id,
     revision,
+    uses,
 )
+from beamkeep.contexts.run.run import RunStarted
 from beamkeep.kernel import CLAIMS, Beside, Claim, Event
 
 A, B, FIRST, SECOND, OTHER = (UUID(int=number) for number in range(1, 6))
 CAMERA, AXIS = UUID(int=30), {"axis": "x"}
+RUN_1, RUN_2 = UUID(int=61), UUID(int=62)
 
 
 def appended(
@@ -38,8 +45,17 @@ def appended(
     )
 
 
+def run(id: UUID, *pinned: UUID, at: datetime = NOW) -> RunStarted:
+    names = ("Scan", UUID(int=70), None, UUID(int=71), (CAMERA,), None, None)
+    return RunStarted(at, id, *names, {}, {}, pinned, (), None)
+
+
 PAST = Past(
     (
+        run(RUN_2, FIRST, OTHER, at=LATER),
+        run(RUN_1, FIRST),
+        run(UUID(int=63), OTHER),
+        run(UUID(int=64)),
         CalibrationDefined(NOW, A, CAMERA, Quantity.LINEAR_ENCODER_OFFSET, {**AXIS}, None),
         CalibrationDefined(NOW, B, CAMERA, Quantity.ROTARY_ENCODER_OFFSET, {**AXIS}, None),
         *appended(A, FIRST, 3.5),
@@ -97,3 +113,14 @@ async def test_the_first_revision_that_does_not_exist_is_told():
 
 async def test_of_no_revisions_there_are_no_calibrations():
     assert await calibration_ids([], PAST) == {}
+
+
+async def test_the_runs_that_pinned_a_revision_are_its_uses_also_once_it_is_superseded():
+    assert await uses(ListCalibrationUses(revision_id=FIRST), PAST) == [
+        CalibrationUse(RUN_1, UseKind.RUN, NOW),
+        CalibrationUse(RUN_2, UseKind.RUN, LATER),
+    ]
+
+
+async def test_a_revision_that_no_run_pinned_has_no_uses():
+    assert await uses(ListCalibrationUses(revision_id=SECOND), PAST) == []

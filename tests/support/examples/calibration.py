@@ -64,4 +64,5 @@ EXAMPLES: dict[str, Example] = {
         operating_point='{"optics_config": "5x", "energy": 25}',
     ),
     "get_calibration_revision": given(revision_id=a_revision),
+    "list_calibration_uses": given(revision_id=a_revision),
 }

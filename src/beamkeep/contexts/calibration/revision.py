@@ -1,10 +1,14 @@
 """Revision: one value of a constant, read by the id that runs and datasets hold."""
 
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
 from uuid import UUID
 
 from msgspec.structs import asdict
 
-from beamkeep.kernel import Query, Reader, answers
+from beamkeep.contexts.run.run import ListRuns, runs
+from beamkeep.kernel import Page, Query, Reader, Record, answers, listed
 from beamkeep.schemas import JsonObject
 
 from .calibration import (
@@ -15,6 +19,11 @@ from .calibration import (
     revision_of,
 )
 from .quantity import Quantity
+
+
+class UseKind(StrEnum):
+    RUN = "Run"
+    DATASET = "Dataset"  # none can be registered yet
 
 
 class GetCalibrationRevision(Query):
@@ -28,6 +37,18 @@ class RevisionShown(Revision, kw_only=True):
     asset_id: UUID
     quantity: Quantity
     operating_point: JsonObject
+
+
+class ListCalibrationUses(Page):
+    """List what used a revision, by age."""
+
+    revision_id: UUID
+
+
+class CalibrationUse(Record):
+    id: UUID
+    kind: UseKind
+    created_at: datetime
 
 
 async def calibration_id(revision_id: UUID, read: Reader) -> UUID:
@@ -51,12 +72,29 @@ async def revision(query: GetCalibrationRevision, read: Reader) -> RevisionShown
     )
 
 
+async def uses(query: ListCalibrationUses, read: Reader) -> Sequence[CalibrationUse]:
+    """The runs that pinned the revision; they stay when another supersedes it."""
+    ids = await read.matching(ListRuns(pinned_calibration_id=query.revision_id))
+    found = await read.many(runs, sorted(ids))
+    return [CalibrationUse(run.id, UseKind.RUN, run.created_at) for run in found.values()]
+
+
 QUESTIONS = (
     answers(
         "GET /calibration-revisions/{revision_id}",
         GetCalibrationRevision,
         revision,
         RevisionShown,
+        CalibrationRevisionNotFoundError,
+        of=calibrations,
+        about="revision_id",
+        located=calibration_id,
+    ),
+    listed(
+        "GET /calibration-revisions/{revision_id}/uses",
+        ListCalibrationUses,
+        uses,
+        CalibrationUse,
         CalibrationRevisionNotFoundError,
         of=calibrations,
         about="revision_id",

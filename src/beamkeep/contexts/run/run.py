@@ -204,6 +204,7 @@ class Run(Record):
     effective_parameters: JsonObject
     pinned_calibration_ids: tuple[UUID, ...]
     acknowledged_cautions: tuple[AcknowledgedCaution, ...]
+    created_at: datetime
     campaign_id: UUID | None = None
     status: RunStatus = RunStatus.RUNNING
     adjustment_count: int = 0
@@ -224,6 +225,7 @@ def begin(event: RunStarted) -> Run:
         event.effective_parameters,
         event.pinned_calibration_ids,
         event.acknowledged_cautions,
+        event.occurred_at,
     )
 
 
