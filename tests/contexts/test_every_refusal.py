@@ -1,1 +1,67 @@
 """Every operation succeeds in some test, and every refusal it declares is met in one."""
+
+import pkgutil
+
+import pytest
+from tests.contexts.access import test_actor
+from tests.contexts.caution import test_caution, test_promotion
+from tests.contexts.decision import test_decision
+from tests.contexts.enclosure import test_enclosure
+from tests.contexts.equipment import test_asset, test_family, test_frame, test_model, test_mount
+from tests.contexts.federation import test_facility
+from tests.contexts.recipe import (
+    test_capability,
+    test_method,
+    test_plan,
+    test_practice,
+    test_recipe,
+)
+from tests.contexts.safety import test_clearance
+from tests.contexts.subject import test_subject
+from tests.contexts.supply import test_supply
+from tests.contexts.trust import test_conduit, test_policy, test_surface, test_visit, test_zone
+from tests.support.spec import REACHED, run_sentences
+
+from beamkeep import contexts
+from beamkeep.kernel import Operation
+
+SENTENCES = (
+    test_actor,
+    test_zone,
+    test_conduit,
+    test_surface,
+    test_policy,
+    test_visit,
+    test_facility,
+    test_enclosure,
+    test_supply,
+    test_subject,
+    test_decision,
+    *(test_clearance, test_caution, test_promotion),
+    *(test_family, test_model, test_asset, test_frame, test_mount),
+    *(test_capability, test_method, test_practice, test_plan, test_recipe),
+)
+
+
+@pytest.fixture(scope="module")
+def reached() -> set[tuple[str, str]]:
+    """What the sentences reach, whichever of them were selected to run."""
+    for module in SENTENCES:
+        run_sentences(module)
+    return REACHED
+
+
+@pytest.mark.parametrize("operation", contexts.OPERATIONS, ids=lambda operation: operation.name)
+def test_every_outcome_of_an_operation_has_a_test(
+    operation: Operation, reached: set[tuple[str, str]]
+):
+    declared = {"then"} | {refusal.__name__ for refusal in operation.refusals}
+    assert declared <= {outcome for name, outcome in reached if name == operation.name}
+
+
+def test_every_context_is_listed():
+    found = {module.name for module in pkgutil.iter_modules(contexts.__path__)}
+    assert found == {
+        *("access", "trust", "federation", "enclosure", "equipment", "supply", "subject"),
+        *("decision", "recipe", "run", "calibration", "campaign", "safety", "caution", "starting"),
+    }
