@@ -55,3 +55,25 @@ def test_a_renamed_field_goes_by_its_name_on_the_wire():
     assert adapter.validate_python({"$by": 3}) == Dimmed(3)
     with pytest.raises(ValidationError, match="by"):
         adapter.validate_python({"by": 3})
+
+
+class Bulb(Record, tag_field="kind", tag="Bulb"):
+    watts: int
+
+
+class Tube(Record, tag_field="kind", tag="Tube"):
+    metres: int
+
+
+def test_one_of_several_kinds_is_known_by_its_tag():
+    sources: TypeAdapter[Bulb | Tube] = TypeAdapter(Bulb | Tube)
+    assert sources.validate_python({"kind": "Tube", "metres": 3}) == Tube(3)
+    for wrong in ({"metres": 3}, {"kind": "Bulb", "metres": 3}, {"kind": "Tub", "metres": 3}):
+        with pytest.raises(ValidationError):
+            sources.validate_python(wrong)
+
+
+def test_a_tag_is_described_with_the_fields():
+    described = TypeAdapter(Tube).json_schema()
+    assert described["properties"]["kind"] == {"const": "Tube", "title": "Kind", "type": "string"}
+    assert sorted(described["required"]) == ["kind", "metres"]

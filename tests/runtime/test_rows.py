@@ -15,6 +15,25 @@ from beamkeep.contexts.access.actor import (
     ActorProfileForgotten,
     ActorRegistered,
 )
+from beamkeep.contexts.calibration.calibration import (
+    AssertedSource,
+    CalibrationDefined,
+    CalibrationDescriptionUpdated,
+    CalibrationRevisionAppended,
+    MeasuredSource,
+    RevisionStatus,
+)
+from beamkeep.contexts.calibration.quantity import Quantity
+from beamkeep.contexts.campaign.campaign import (
+    CampaignClosed,
+    CampaignHeld,
+    CampaignIntent,
+    CampaignRegistered,
+    CampaignResumed,
+    CampaignRunAdded,
+    CampaignRunRemoved,
+    CampaignStarted,
+)
 from beamkeep.contexts.caution.caution import (
     CautionCategory,
     CautionRegistered,
@@ -252,6 +271,19 @@ STREAMS: dict[str, Sequence[Event]] = {
         SubjectMeasured(at(3), ID),
         SubjectRemoved(at(4), ID, A),
     ],
+    "campaign": [
+        CampaignRegistered(
+            *(at(0), ID, "Ageing é", CampaignIntent.SERIES, A, B, "once a week"),
+            *(("battery", "weekly"), {"proposal": "P1", "cycle": "2"}),
+        ),
+        CampaignRunAdded(at(1), ID, C),
+        CampaignStarted(at(2), ID),
+        CampaignRunAdded(at(3), ID, B),
+        CampaignHeld(at(4), ID, "no beam"),
+        CampaignRunRemoved(at(5), ID, C, "wrong cell"),
+        CampaignResumed(at(6), ID),
+        CampaignClosed(at(7), ID),
+    ],
     "decision": [
         DecisionRegistered(
             *(at(0), ID, A, "RunHold", "Hold", B, OverrideKind.APPEAL, "rule 7", "it drifts"),
@@ -260,6 +292,20 @@ STREAMS: dict[str, Sequence[Event]] = {
         DecisionRated(at(1), ID, C, Rating.USEFUL, "é", 1.0),
         DecisionRated(at(2), ID, B, Rating.IGNORED, None, 1.0),
         DecisionRated(at(3), ID, C, Rating.MISLEADING, None, 1.0),
+    ],
+    "calibration": [
+        CalibrationDefined(
+            at(0), ID, A, Quantity.MAGNIFICATION, {"objective": "5x é", "energy": 25.0}, None
+        ),
+        CalibrationRevisionAppended(
+            *(at(1), ID, B, {"magnification": 4.9}, RevisionStatus.PROVISIONAL),
+            *(MeasuredSource(A), at(-1), None, None),
+        ),
+        CalibrationRevisionAppended(
+            *(at(2), ID, C, {"magnification": 5}, RevisionStatus.VERIFIED),
+            *(AssertedSource(A), at(1), B, A),
+        ),
+        CalibrationDescriptionUpdated(at(3), ID, "by a grid"),
     ],
     "clearance": [
         ClearanceRegistered(
@@ -440,6 +486,27 @@ def test_a_visit_as_its_list_shows_it():
         "arrived_at": "2030-01-01T01:00:00Z",
         "started_at": "2030-01-01T03:00:00Z",
         "ended_at": "2030-01-01T06:00:00Z",
+    }
+
+
+def test_a_campaign_as_its_list_shows_it():
+    assert dumped("campaign", STREAMS["campaign"]) == {
+        "campaign_id": str(ID),
+        "name": "Ageing é",
+        "intent": "Series",
+        "lead_actor_id": str(A),
+        "subject_id": str(B),
+        "description": "once a week",
+        "tags": ["battery", "weekly"],
+        "external_refs": {"cycle": "2", "proposal": "P1"},
+        "run_ids": [str(B)],
+        "run_count": 1,
+        "status": "Closed",
+        "last_status_reason": "no beam",
+        "owner_id": str(OWNER),
+        "created_at": "2030-01-01T00:00:00Z",
+        "started_at": "2030-01-01T02:00:00Z",
+        "last_status_changed_at": "2030-01-01T07:00:00Z",
     }
 
 

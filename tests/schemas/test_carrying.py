@@ -6,7 +6,15 @@ import pytest
 from tests.support.schemas import of, schema
 
 from beamkeep.kernel import Invalid
-from beamkeep.schemas import Json, JsonObject, carry, carry_settings, declare, merge_patch
+from beamkeep.schemas import (
+    Json,
+    JsonObject,
+    carry,
+    carry_settings,
+    carry_whole,
+    declare,
+    merge_patch,
+)
 
 
 class InvalidAssetSettingsError(Invalid):
@@ -247,3 +255,11 @@ def test_a_merge_patch_is_applied(values: JsonObject, patch: JsonObject, merged:
     before = json.dumps([values, patch])
     assert merge_patch(values, patch) == merged
     assert json.dumps([values, patch]) == before
+
+
+def test_a_whole_object_holds_what_is_required_also_when_it_is_empty():
+    whole: JsonObject = {"pixel_pitch": 6.5}
+    assert carry_whole(whole, CAMERA, InvalidAssetSettingsError) == whole
+    for values in ({}, {"serial_number": "A1"}, {"pixel_pitch": 6.5, "gain": 2}):
+        with pytest.raises(InvalidAssetSettingsError):
+            carry_whole(values, CAMERA, InvalidAssetSettingsError)

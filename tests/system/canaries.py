@@ -18,6 +18,7 @@ FIXED = {
     "facility_code": "it names a facility",
     "issuer": "it names an identity provider, and stays on record",
     "min_token": "it was given out",
+    "operating_point": "its keys and what they hold depend on the quantity",
     "permitted_commands": "they name commands",
 }
 # Values of any form, and the texts in their examples.

@@ -87,6 +87,8 @@ class Asker:
         asked = _Asked(question, query, admitted, session, about)
         if question.about:
             seen = admitted.sees(admitted.opened.owner_id, question.aggregate.self_owned, about)
+            if question.located and not seen:
+                raise question.refusals[0]  # as for a part that does not exist
             session.adopt(question.aggregate, about, admitted.opened.events if seen else ())
 
         # 5. Find.

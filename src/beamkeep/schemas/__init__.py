@@ -1,7 +1,8 @@
 """Declared schemas and the values checked against them, for every context. Pure."""
 
 from .bounds import Json, JsonObject
-from .carrying import carry, carry_settings, merge_patch
+from .canonical import canonical_text
+from .carrying import carry, carry_settings, carry_whole, merge_patch
 from .declaring import declare, require_same_units
 from .lint import lint_schema
 from .nodes import Schema
@@ -11,8 +12,10 @@ __all__ = [
     "Json",
     "JsonObject",
     "Schema",
+    "canonical_text",
     "carry",
     "carry_settings",
+    "carry_whole",
     "declare",
     "lint_schema",
     "merge_patch",

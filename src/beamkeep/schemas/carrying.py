@@ -16,9 +16,12 @@ def carry(
     carried = require_bounded(values, refusal)
     if carried and schema is None:
         raise _undeclared(carried, refusal, declarer)
-    if carried and schema is not None and (found := violation(carried, schema)):
-        raise refused(refusal, *found)
-    return carried
+    return _taken(carried, schema, refusal) if carried and schema is not None else carried
+
+
+def carry_whole(values: object, schema: Schema, refusal: type[Refusal]) -> JsonObject:
+    """As `carry`, where an empty object too must hold what the schema requires."""
+    return _taken(require_bounded(values, refusal), schema, refusal)
 
 
 def carry_settings(
@@ -60,6 +63,12 @@ def merge_patch(values: JsonObject, patch: JsonObject) -> JsonObject:
             else:
                 into[name] = change
     return merged
+
+
+def _taken(carried: JsonObject, schema: Schema, refusal: type[Refusal]) -> JsonObject:
+    if found := violation(carried, schema):
+        raise refused(refusal, *found)
+    return carried
 
 
 def _undeclared(values: JsonObject, refusal: type[Refusal], declarer: str) -> Refusal:

@@ -120,7 +120,7 @@ written = DecisionLogbookEntry(
 )
 
 
-def given(*history: Event | Beside) -> Scenario:
+def given(*history: Event | Beside | Rows) -> Scenario:
     return Scenario(OPERATIONS, (*AROUND, *history))
 
 

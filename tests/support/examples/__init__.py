@@ -3,6 +3,8 @@
 from beamkeep.contexts.trust import seeded
 from tests.support.examples import (
     assets,
+    calibration,
+    campaign,
     caution,
     decision,
     enclosure,
@@ -28,6 +30,8 @@ EXAMPLES: dict[str, Example] = {
     **recipe.EXAMPLES,
     **subject.EXAMPLES,
     **decision.EXAMPLES,
+    **calibration.EXAMPLES,
+    **campaign.EXAMPLES,
     **safety.EXAMPLES,
     **caution.EXAMPLES,
 }

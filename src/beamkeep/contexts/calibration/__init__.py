@@ -1,6 +1,6 @@
 """Calibration: the constants of equipment at an operating point, revision by revision."""
 
-from beamkeep.kernel import Operation, Question
+from . import calibration, revision
 
-OPERATIONS: tuple[Operation, ...] = ()
-QUESTIONS: tuple[Question, ...] = ()
+OPERATIONS = calibration.OPERATIONS
+QUESTIONS = (*calibration.QUESTIONS, *revision.QUESTIONS)

@@ -1,6 +1,6 @@
 """Campaign: runs that belong together."""
 
-from beamkeep.kernel import Operation, Question
+from . import campaign
 
-OPERATIONS: tuple[Operation, ...] = ()
-QUESTIONS: tuple[Question, ...] = ()
+OPERATIONS = campaign.OPERATIONS
+QUESTIONS = campaign.QUESTIONS

@@ -136,6 +136,7 @@ class Recipe(Record):
     capability_id: UUID
     steps: Steps
     closing_steps: Steps
+    step_count: int
     version_number: int
     versions: tuple[RecipeVersionEntry, ...]
     """All there were, the current one last."""
@@ -151,6 +152,7 @@ def begin(event: RecipeDefined) -> Recipe:
         event.capability_id,
         event.steps,
         event.closing_steps,
+        len(event.steps),
         event.version_number,
         (_entry(event, None),),
     )
@@ -166,6 +168,7 @@ def evolve(recipe: Recipe, event: RecipeVersioned | RecipeDeprecated) -> Recipe:
                 version_number=event.version_number,
                 steps=event.steps,
                 closing_steps=event.closing_steps,
+                step_count=len(event.steps),
                 versions=(*recipe.versions, _entry(event, event.version_tag)),
             )
         case RecipeDeprecated():

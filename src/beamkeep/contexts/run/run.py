@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal
 from uuid import UUID
 
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, decisions
@@ -38,7 +37,7 @@ class RunStatus(StrEnum):
 
 
 class CautionTarget(Record):
-    kind: Literal["Asset", "Procedure"]
+    kind: str
     id: UUID
 
 

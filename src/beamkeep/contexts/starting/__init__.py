@@ -1,6 +1,6 @@
 """Starting a run: everything that is checked first, and whether it would pass."""
 
-from beamkeep.kernel import Operation, Question
+from . import readiness, start
 
-OPERATIONS: tuple[Operation, ...] = ()
-QUESTIONS: tuple[Question, ...] = ()
+OPERATIONS = start.OPERATIONS
+QUESTIONS = readiness.QUESTIONS

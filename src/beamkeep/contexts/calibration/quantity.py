@@ -1,0 +1,112 @@
+"""Quantity: which constants can be calibrated, at what, and in which units."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from beamkeep.kernel import Record
+from beamkeep.schemas import Json, JsonObject, Schema
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+class Quantity(StrEnum):
+    """Values are only ever added: a changed unit or meaning is a new quantity."""
+
+    ROTATION_CENTER = "rotation_center"
+    DETECTOR_PIXEL_SIZE = "detector_pixel_size"
+    MAGNIFICATION = "magnification"
+    LINEAR_MOTOR_SENSITIVITY = "linear_motor_sensitivity"
+    ROTARY_MOTOR_SENSITIVITY = "rotary_motor_sensitivity"
+    LINEAR_ENCODER_OFFSET = "linear_encoder_offset"
+    ROTARY_ENCODER_OFFSET = "rotary_encoder_offset"
+    BEAM_PROFILE = "beam_profile"
+
+
+class Declared(Record):
+    """What a quantity is measured at, and what is measured."""
+
+    operating_point: Schema
+    value: Schema
+
+
+def _closed(required: JsonObject, **perhaps: Json) -> Schema:
+    return {
+        "$schema": DIALECT,
+        "type": "object",
+        "properties": {**required, **perhaps},
+        "required": list[Json](required),
+        "additionalProperties": False,
+        "unevaluatedProperties": False,
+    }
+
+
+def _number(description: str, code: str, **bounds: Json) -> JsonObject:
+    # UDUNITS has no pixel.
+    system = "qudt" if code == "PIXEL" else "udunits"
+    unit: JsonObject = {"system": system, "code": code}
+    return {"type": "number", "description": description, "unit": unit, **bounds}
+
+
+def _positive(description: str, code: str) -> JsonObject:
+    return _number(f"{description}, above 0 {code}", code, exclusiveMinimum=0)
+
+
+def _uncertainty(code: str) -> JsonObject:
+    return _number(f"One standard deviation, from 0 {code}", code, minimum=0)
+
+
+TEXT: JsonObject = {"type": "string", "minLength": 1, "maxLength": 100}
+INVERTED: JsonObject = {"type": "boolean", "description": "Whether a step goes backwards"}
+DIRECTION: JsonObject = {"type": "string", "enum": ["Positive", "Negative"]}
+ENERGY = _number("Photon energy, above 0 to 1000 keV", "keV", exclusiveMinimum=0, maximum=1000)
+LOAD = _number("Mass carried, from 0 kg", "kg", minimum=0)
+
+# fmt: off
+QUANTITIES: Mapping[Quantity, Declared] = {
+    Quantity.ROTATION_CENTER: Declared(
+        _closed({"energy": ENERGY, "optics_config": TEXT}),
+        _closed({"center": _number("Column of the axis on the detector, in pixels", "PIXEL")},
+            uncertainty=_uncertainty("PIXEL")),
+    ),
+    Quantity.DETECTOR_PIXEL_SIZE: Declared(
+        _closed({"optics_config": TEXT}, energy=ENERGY),
+        _closed({"pixel_size": _positive("Edge of a pixel in the sample's plane", "um")},
+            uncertainty=_uncertainty("um")),
+    ),
+    Quantity.MAGNIFICATION: Declared(
+        _closed({"objective": TEXT}, energy=ENERGY),
+        _closed({"magnification": _positive("Size of the image by that of the object", "1")},
+            uncertainty=_uncertainty("1")),
+    ),
+    Quantity.LINEAR_MOTOR_SENSITIVITY: Declared(
+        _closed({"axis": TEXT}, load=LOAD),
+        _closed({"travel_per_step": _positive("Travel in one step", "um")},
+            inverted=INVERTED, uncertainty=_uncertainty("um")),
+    ),
+    Quantity.ROTARY_MOTOR_SENSITIVITY: Declared(
+        _closed({"axis": TEXT}, load=LOAD),
+        _closed({"angle_per_step": _positive("Angle turned in one step", "degree")},
+            inverted=INVERTED, uncertainty=_uncertainty("degree")),
+    ),
+    Quantity.LINEAR_ENCODER_OFFSET: Declared(
+        _closed({"axis": TEXT}, direction=DIRECTION),
+        _closed({"offset": _number("Reading at the true zero, in um", "um")},
+            uncertainty=_uncertainty("um")),
+    ),
+    Quantity.ROTARY_ENCODER_OFFSET: Declared(
+        _closed({"axis": TEXT}, direction=DIRECTION),
+        _closed({"offset": _number("Reading at the true zero, in degrees", "degree")},
+            uncertainty=_uncertainty("degree")),
+    ),
+    Quantity.BEAM_PROFILE: Declared(
+        _closed({"energy": ENERGY, "location": TEXT}),
+        _closed(
+            {
+                "width_horizontal": _positive("Horizontal full width at half maximum", "um"),
+                "width_vertical": _positive("Vertical full width at half maximum", "um"),
+            },
+            center_horizontal=_number("Horizontal place of the maximum, in um", "um"),
+            center_vertical=_number("Vertical place of the maximum, in um", "um")),
+    ),
+}
+# fmt: on

@@ -1,0 +1,609 @@
+"""Calibration: which constant it is, its values, and which of them counts."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+from pydantic import ValidationError
+from tests.support.spec import ABSENT, CALL, LATER, ME, NEW, NOW, Scenario, misshapen
+
+from beamkeep.contexts.access.actor import ActorNotFoundError, ActorRegistered
+from beamkeep.contexts.calibration.calibration import (
+    OPERATIONS,
+    QUESTIONS,
+    AppendCalibrationRevision,
+    AssertedSource,
+    Calibration,
+    CalibrationAlreadyExistsError,
+    CalibrationAssetDecommissionedError,
+    CalibrationCannotUpdateDescriptionError,
+    CalibrationCommand,
+    CalibrationDefined,
+    CalibrationDescriptionUpdated,
+    CalibrationNotFoundError,
+    CalibrationRevisionAlreadySupersededError,
+    CalibrationRevisionAppended,
+    CalibrationRevisionNotFoundError,
+    ComputedSource,
+    CurrentStatus,
+    DatasetNotFoundError,
+    DefineCalibration,
+    InvalidCalibrationEstablishedAtError,
+    InvalidCalibrationOperatingPointError,
+    InvalidCalibrationSourceError,
+    InvalidCalibrationValueError,
+    ListCalibrations,
+    MeasuredSource,
+    Revision,
+    RevisionMade,
+    RevisionStatus,
+    SourceGiven,
+    SourceKind,
+    UpdateCalibrationDescription,
+    begin,
+    evolve,
+)
+from beamkeep.contexts.calibration.quantity import Quantity
+from beamkeep.contexts.decision.decision import DecisionNotFoundError, DecisionRegistered
+from beamkeep.contexts.equipment.asset import (
+    AssetDecommissioned,
+    AssetNotFoundError,
+    AssetRegistered,
+    AssetTier,
+)
+from beamkeep.contexts.run.procedure import ProcedureNotFoundError
+from beamkeep.kernel import (
+    CLAIMS,
+    ActorKind,
+    Beside,
+    Claim,
+    Event,
+    Many,
+    Refusal,
+    View,
+    replace,
+)
+from beamkeep.schemas import JsonObject
+
+ID, CAMERA, OTHER_CAMERA, WHY = UUID(int=7), UUID(int=30), UUID(int=31), UUID(int=40)
+R1, R2, R3, R4 = (UUID(int=number) for number in range(51, 55))
+PROVISIONAL, VERIFIED = RevisionStatus.PROVISIONAL, RevisionStatus.VERIFIED
+AT_25: JsonObject = {"energy": 25.0, "optics_config": "5x"}
+CENTER: JsonObject = {"center": 1023.5, "uncertainty": 0.2}
+
+
+def asset(id: UUID, name: str) -> AssetRegistered:
+    return AssetRegistered(NOW, id, name, AssetTier.UNIT, None, "ring", (), None, None, ())
+
+
+AROUND = (
+    asset(CAMERA, "Camera"),
+    asset(OTHER_CAMERA, "Other camera"),
+    ActorRegistered(NOW, ME, ActorKind.HUMAN),
+    DecisionRegistered(
+        NOW, WHY, ME, "Alignment", "Accept", None, None, None, None, None, None, (), None, ()
+    ),
+)
+defined = CalibrationDefined(NOW, ID, CAMERA, Quantity.ROTATION_CENTER, AT_25, None)
+IDENTITY = f'["{CAMERA}","rotation_center","{{\\"energy\\":25,\\"optics_config\\":\\"5x\\"}}"]'
+claimed = CLAIMS.insert(Claim("calibration", IDENTITY, ID))
+asserted = AssertedSource(ME)
+appended = CalibrationRevisionAppended(NOW, ID, NEW, CENTER, VERIFIED, asserted, NOW, None, None)
+revision_claimed = CLAIMS.insert(Claim("calibration-revision", f'["{NEW}"]', ID))
+
+DEFINE = DefineCalibration(
+    asset_id=CAMERA, quantity=Quantity.ROTATION_CENTER, operating_point=AT_25
+)
+SENT: dict[str, object] = {
+    "calibration_id": str(ID),
+    "value": CENTER,
+    "status": "Verified",
+    "source": {"kind": "Asserted", "actor_id": str(ME)},
+}
+APPEND = AppendCalibrationRevision.model_validate(SENT)
+DESCRIBE = UpdateCalibrationDescription(calibration_id=ID, description=" By the edge of a pin ")
+
+
+def given(*history: Event | Beside) -> Scenario:
+    return Scenario(OPERATIONS, (*AROUND, *history))
+
+
+def defining(**changes: object) -> DefineCalibration:
+    return DEFINE.model_copy(update=changes)
+
+
+def appending(**changes: object) -> AppendCalibrationRevision:
+    return APPEND.model_copy(update=changes)
+
+
+def revision(
+    id: UUID, status: RevisionStatus = VERIFIED, supersedes: UUID | None = None
+) -> CalibrationRevisionAppended:
+    return replace(appended, revision_id=id, status=status, supersedes_revision_id=supersedes)
+
+
+def identity(point: str, asset_id: UUID = CAMERA, quantity: str = "rotation_center") -> Beside:
+    quoted = point.replace('"', '\\"')
+    return CLAIMS.insert(Claim("calibration", f'["{asset_id}","{quantity}","{quoted}"]', NEW))
+
+
+# Defining.
+
+
+def test_a_calibration_is_defined():
+    given().when(DEFINE, call=replace(CALL, new_id=ID)).then(defined, claimed)
+
+
+def test_a_calibration_is_defined_with_its_texts_trimmed():
+    blanks: JsonObject = {"energy": 25.0, "optics_config": " 5x\n"}
+    given().when(
+        defining(operating_point=blanks, description=" Column of the axis "),
+        call=replace(CALL, new_id=ID),
+    ).then(replace(defined, description="Column of the axis"), claimed)
+
+
+def test_a_blank_description_is_none():
+    for blank in ("", " \n"):
+        given().when(defining(description=blank), call=replace(CALL, new_id=ID)).then(
+            defined, claimed
+        )
+
+
+def test_the_asset_of_a_calibration_must_exist():
+    given().when(defining(asset_id=ABSENT)).refused(AssetNotFoundError)
+
+
+def test_a_decommissioned_asset_gets_no_new_calibration():
+    given(AssetDecommissioned(NOW, CAMERA)).when(DEFINE).refused(
+        CalibrationAssetDecommissionedError, saying="Camera"
+    )
+
+
+def test_an_operating_point_has_the_keys_of_its_quantity():
+    wrong: list[JsonObject] = [
+        {},
+        {"energy": 25.0},
+        {"energy": 25.0, "optics_config": " "},
+        {"energy": 25.0, "optics_config": "x" * 101},
+        {"energy": 0, "optics_config": "5x"},
+        {"energy": "25", "optics_config": "5x"},
+        {**AT_25, "colour": "red"},
+        {**AT_25, "energy": {"mean": 25}},
+    ]
+    for point in wrong:
+        given().when(defining(operating_point=point)).refused(InvalidCalibrationOperatingPointError)
+
+
+def test_the_operating_point_of_another_quantity_does_not_do():
+    given().when(defining(quantity=Quantity.MAGNIFICATION)).refused(
+        InvalidCalibrationOperatingPointError, saying="is not declared"
+    )
+
+
+def test_a_text_of_an_operating_point_is_measured_without_blanks_around_it():
+    long = f" {'x' * 100} "
+    given().when(defining(operating_point={"energy": 25, "optics_config": long})).then(
+        replace(
+            defined,
+            calibration_id=NEW,
+            operating_point={"energy": 25, "optics_config": "x" * 100},
+        ),
+        identity(f'{{"energy":25,"optics_config":"{"x" * 100}"}}'),
+    )
+
+
+def test_no_two_calibrations_are_of_one_constant():
+    refused = (
+        given(defined, claimed)
+        .when(DEFINE)
+        .refused(CalibrationAlreadyExistsError, saying=f"It is {ID}.")
+    )
+    assert refused.facts == {"calibration_id": ID}
+
+
+def test_how_an_operating_point_is_written_does_not_make_another():
+    same: list[JsonObject] = [
+        {"optics_config": "5x", "energy": 25},
+        {"energy": 2.5e1, "optics_config": " 5x "},
+    ]
+    for point in same:
+        given(defined, claimed).when(defining(operating_point=point)).refused(
+            CalibrationAlreadyExistsError
+        )
+
+
+def test_another_operating_point_is_another_calibration():
+    point: JsonObject = {"energy": 25.5, "optics_config": "5x"}
+    given(defined, claimed).when(defining(operating_point=point)).then(
+        replace(defined, calibration_id=NEW, operating_point=point),
+        identity('{"energy":25.5,"optics_config":"5x"}'),
+    )
+
+
+def test_another_asset_is_another_calibration():
+    given(defined, claimed).when(defining(asset_id=OTHER_CAMERA)).then(
+        replace(defined, calibration_id=NEW, asset_id=OTHER_CAMERA),
+        identity('{"energy":25,"optics_config":"5x"}', asset_id=OTHER_CAMERA),
+    )
+
+
+def test_another_quantity_is_another_calibration():
+    axis: JsonObject = {"axis": "x"}
+    first = identity('{"axis":"x"}', quantity="linear_encoder_offset")
+    offset = defining(quantity=Quantity.ROTARY_ENCODER_OFFSET, operating_point=axis)
+    given(first).when(offset).then(
+        CalibrationDefined(NOW, NEW, CAMERA, Quantity.ROTARY_ENCODER_OFFSET, axis, None),
+        identity('{"axis":"x"}', quantity="rotary_encoder_offset"),
+    )
+
+
+def test_what_is_wrong_with_a_definition_is_told_in_order():
+    past = (defined, claimed, AssetDecommissioned(NOW, CAMERA))
+    given(*past).when(defining(asset_id=ABSENT, operating_point={})).refused(AssetNotFoundError)
+    given(*past).when(defining(operating_point={})).refused(InvalidCalibrationOperatingPointError)
+    given(*past).when(DEFINE).refused(CalibrationAssetDecommissionedError)
+
+
+def test_the_shape_of_a_definition():
+    good = DEFINE.model_dump()
+    DefineCalibration.model_validate(good | {"description": "x" * 2000})
+    misshapen(DefineCalibration, "description", **good | {"description": "x" * 2001})
+    for quantity in ("Magnification", "voltage", None):
+        misshapen(DefineCalibration, "quantity", **good | {"quantity": quantity})
+    for point in (None, 25, "5x"):
+        misshapen(DefineCalibration, "operating_point", **good | {"operating_point": point})
+    for field in ("asset_id", "quantity", "operating_point"):
+        misshapen(DefineCalibration, field, **{n: v for n, v in good.items() if n != field})
+    misshapen(DefineCalibration, "status", **good | {"status": "Verified"})
+
+
+# Revising.
+
+
+def test_a_value_is_appended_as_of_now():
+    given(defined).when(APPEND).then(appended, revision_claimed, RevisionMade(NEW))
+
+
+def test_a_value_is_appended_with_all_that_can_be_said_of_it():
+    earlier = NOW - timedelta(days=3)
+    command = appending(
+        status=PROVISIONAL,
+        established_at=earlier,
+        supersedes_revision_id=R1,
+        decided_by_decision_id=WHY,
+    )
+    given(defined, revision(R1)).when(command).then(
+        CalibrationRevisionAppended(NOW, ID, NEW, CENTER, PROVISIONAL, asserted, earlier, R1, WHY),
+        revision_claimed,
+        RevisionMade(NEW),
+    )
+
+
+def test_a_value_is_appended_after_the_asset_is_decommissioned():
+    given(defined, AssetDecommissioned(NOW, CAMERA)).when(APPEND).then(
+        appended, revision_claimed, RevisionMade(NEW)
+    )
+
+
+def test_a_calibration_that_does_not_exist_is_not_changed():
+    commands: tuple[CalibrationCommand, ...] = (APPEND, DESCRIBE)
+    for command in commands:
+        given().when(command).refused(CalibrationNotFoundError)
+
+
+def test_no_procedure_and_no_dataset_can_be_named_yet():
+    measured = SourceGiven(SourceKind.MEASURED, procedure_id=ABSENT)
+    given(defined).when(appending(source=measured)).refused(
+        ProcedureNotFoundError, saying=str(ABSENT)
+    )
+    computed = SourceGiven(SourceKind.COMPUTED, dataset_id=ABSENT)
+    given(defined).when(appending(source=computed)).refused(
+        DatasetNotFoundError, saying=str(ABSENT)
+    )
+
+
+def test_whoever_asserts_a_value_must_exist():
+    stranger = SourceGiven(SourceKind.ASSERTED, actor_id=ABSENT)
+    given(defined).when(appending(source=stranger)).refused(ActorNotFoundError)
+
+
+def test_the_decision_behind_a_value_must_exist():
+    given(defined).when(appending(decided_by_decision_id=ABSENT)).refused(DecisionNotFoundError)
+
+
+def test_what_is_superseded_is_a_revision_of_the_same_calibration():
+    another = replace(defined, calibration_id=ABSENT)
+    elsewhere = replace(revision(R1), calibration_id=ABSENT)
+    given(defined, another, elsewhere).when(appending(supersedes_revision_id=R1)).refused(
+        CalibrationRevisionNotFoundError, saying=str(R1)
+    )
+
+
+def test_what_is_superseded_is_not_superseded_again():
+    past = (defined, revision(R1), revision(R2, supersedes=R1))
+    refused = (
+        given(*past)
+        .when(appending(supersedes_revision_id=R1))
+        .refused(CalibrationRevisionAlreadySupersededError, saying=f"Revision {R2} did.")
+    )
+    assert refused.facts == {"superseded_by_revision_id": R2}
+    given(*past).when(appending(supersedes_revision_id=R2)).then(
+        replace(appended, supersedes_revision_id=R2), revision_claimed, RevisionMade(NEW)
+    )
+
+
+def test_a_value_has_the_keys_of_its_quantity():
+    wrong: list[JsonObject] = [
+        {},
+        {"uncertainty": 0.2},
+        {"center": "left"},
+        {"center": True},
+        {"center": 1023.5, "uncertainty": -0.1},
+        {"center": 1023.5, "row": 7},
+    ]
+    for value in wrong:
+        given(defined).when(appending(value=value)).refused(InvalidCalibrationValueError)
+
+
+def test_a_source_names_what_its_kind_calls_for_and_nothing_else():
+    wrong = {
+        SourceGiven(SourceKind.MEASURED): "Measured calls for procedure_id alone.",
+        SourceGiven(SourceKind.MEASURED, actor_id=ME): "procedure_id",
+        SourceGiven(SourceKind.COMPUTED): "Computed calls for dataset_id alone.",
+        SourceGiven(SourceKind.COMPUTED, procedure_id=R1): "dataset_id",
+        SourceGiven(SourceKind.ASSERTED): "Asserted calls for actor_id alone.",
+        SourceGiven(SourceKind.ASSERTED, procedure_id=R1, actor_id=ME): "actor_id",
+        SourceGiven(SourceKind.ASSERTED, dataset_id=R1, actor_id=ME): "actor_id",
+    }
+    for source, saying in wrong.items():
+        given(defined).when(appending(source=source)).refused(
+            InvalidCalibrationSourceError, saying=saying
+        )
+
+
+def test_a_source_is_kept_with_what_its_kind_calls_for():
+    kept = {
+        SourceGiven(SourceKind.MEASURED, procedure_id=R1): MeasuredSource(R1),
+        SourceGiven(SourceKind.COMPUTED, dataset_id=R1): ComputedSource(R1),
+        SourceGiven(SourceKind.ASSERTED, actor_id=R1): AssertedSource(R1),
+    }
+    (first,) = evolve(begin(defined), revision(R1)).revisions
+    for source, expected in kept.items():
+        command = appending(source=source, supersedes_revision_id=R1)
+        # Given what is superseded, nothing else is looked up.
+        given(defined, revision(R1)).when(command, given=first).then(
+            replace(appended, source=expected, supersedes_revision_id=R1),
+            revision_claimed,
+            RevisionMade(NEW),
+        )
+
+
+def test_a_value_is_not_established_in_the_future():
+    soon = NOW + timedelta(seconds=60)
+    given(defined).when(appending(established_at=soon)).then(
+        replace(appended, established_at=soon), revision_claimed, RevisionMade(NEW)
+    )
+    given(defined).when(appending(established_at=soon + timedelta(microseconds=1))).refused(
+        InvalidCalibrationEstablishedAtError
+    )
+
+
+def test_what_is_wrong_with_a_value_is_told_in_order():
+    past = (defined, revision(R1), revision(R2, supersedes=R1))
+    wrong: dict[str, object] = {
+        "source": SourceGiven(SourceKind.ASSERTED, dataset_id=ABSENT, actor_id=ABSENT),
+        "decided_by_decision_id": ABSENT,
+        "supersedes_revision_id": ABSENT,
+        "value": {},
+        "established_at": LATER,
+    }
+    rights: list[tuple[dict[str, object], type[Refusal]]] = [
+        (
+            {"source": SourceGiven(SourceKind.ASSERTED, dataset_id=ABSENT, actor_id=ME)},
+            ActorNotFoundError,
+        ),
+        ({"decided_by_decision_id": WHY}, DecisionNotFoundError),
+        ({"supersedes_revision_id": R1}, CalibrationRevisionNotFoundError),
+        ({"value": CENTER}, InvalidCalibrationValueError),
+        ({"source": APPEND.source}, InvalidCalibrationSourceError),
+        ({"established_at": NOW}, InvalidCalibrationEstablishedAtError),
+    ]
+    for right, refusal in rights:
+        given(*past).when(appending(**wrong)).refused(refusal)
+        wrong |= right
+    given(*past).when(appending(**wrong)).refused(CalibrationRevisionAlreadySupersededError)
+
+
+def test_the_shape_of_a_value():
+    for field in ("value", "status", "source"):
+        misshapen(AppendCalibrationRevision, field, **{n: v for n, v in SENT.items() if n != field})
+    shapes: list[tuple[str, object]] = [
+        ("value", 1023.5),
+        ("status", "Superseded"),
+        ("source", {"actor_id": str(ME)}),
+        ("source", {"kind": "Guessed", "actor_id": str(ME)}),
+        ("source", {"kind": "Asserted", "actor_id": str(ME), "name": "Ada"}),
+        ("source", {"kind": "Asserted", "actor_id": "Ada"}),
+        ("established_at", "2030-01-01T00:00:00"),
+        ("established_at", "2030-01-01"),
+        ("supersedes_revision_id", "first"),
+        ("decided_by_decision_id", "me"),
+        ("revision_id", str(R1)),
+    ]
+    for field, wrong in shapes:
+        misshapen(AppendCalibrationRevision, field, **SENT | {field: wrong})
+
+
+# Describing.
+
+
+def test_a_calibration_is_described_anew():
+    given(defined).when(DESCRIBE).then(
+        CalibrationDescriptionUpdated(NOW, ID, "By the edge of a pin")
+    )
+
+
+def test_null_or_a_blank_text_clears_the_description():
+    for nothing in (None, "", " "):
+        command = DESCRIBE.model_copy(update={"description": nothing})
+        given(replace(defined, description="Old")).when(command).then(
+            CalibrationDescriptionUpdated(NOW, ID, None)
+        )
+
+
+def test_the_description_there_is_is_not_written_again():
+    described = CalibrationDescriptionUpdated(NOW, ID, "By the edge of a pin")
+    given(defined, described).when(DESCRIBE).refused(CalibrationCannotUpdateDescriptionError)
+    for nothing in (None, "", " "):
+        command = DESCRIBE.model_copy(update={"description": nothing})
+        given(defined).when(command).refused(CalibrationCannotUpdateDescriptionError)
+
+
+def test_the_shape_of_a_description():
+    UpdateCalibrationDescription(calibration_id=ID, description="x" * 2000)
+    command = UpdateCalibrationDescription
+    misshapen(command, "description", calibration_id=ID, description="x" * 2001)
+    misshapen(command, "description", calibration_id=ID)
+
+
+# What a calibration is.
+
+
+def after(*events: CalibrationRevisionAppended | CalibrationDescriptionUpdated) -> Calibration:
+    calibration = begin(defined)
+    for event in events:
+        calibration = evolve(calibration, event)
+    return calibration
+
+
+def test_a_calibration_is_what_its_first_event_says():
+    assert begin(replace(defined, description="Old")) == Calibration(
+        id=ID,
+        asset_id=CAMERA,
+        quantity=Quantity.ROTATION_CENTER,
+        operating_point=AT_25,
+        description="Old",
+        created_at=NOW,
+        revisions=(),
+        revision_count=0,
+        current_revision_id=None,
+        current_status=None,
+        current_source_kind=None,
+        last_revised_at=None,
+    )
+
+
+def test_a_calibration_keeps_its_revisions_in_order():
+    second = replace(
+        revision(R2, PROVISIONAL, supersedes=R1), source=MeasuredSource(WHY), occurred_at=LATER
+    )
+    assert after(revision(R1), second) == Calibration(
+        id=ID,
+        asset_id=CAMERA,
+        quantity=Quantity.ROTATION_CENTER,
+        operating_point=AT_25,
+        description=None,
+        created_at=NOW,
+        revisions=(
+            Revision(
+                revision_id=R1,
+                value=CENTER,
+                status=VERIFIED,
+                source=asserted,
+                established_at=NOW,
+                supersedes_revision_id=None,
+                decided_by_decision_id=None,
+                superseded_by_revision_id=R2,
+            ),
+            Revision(R2, CENTER, PROVISIONAL, MeasuredSource(WHY), NOW, R1, None, None),
+        ),
+        revision_count=2,
+        current_revision_id=R2,
+        current_status=PROVISIONAL,
+        current_source_kind=SourceKind.MEASURED,
+        last_revised_at=LATER,
+    )
+
+
+def test_a_description_changes_nothing_else():
+    described = CalibrationDescriptionUpdated(LATER, ID, "New")
+    assert after(revision(R1), described) == replace(after(revision(R1)), description="New")
+
+
+def test_the_last_verified_revision_that_stands_is_current():
+    cases: list[tuple[list[CalibrationRevisionAppended], UUID]] = [
+        ([revision(R1, PROVISIONAL)], R1),
+        ([revision(R1, PROVISIONAL), revision(R2, PROVISIONAL)], R2),
+        ([revision(R1), revision(R2)], R2),
+        ([revision(R1), revision(R2, PROVISIONAL)], R1),
+        ([revision(R1), revision(R2, PROVISIONAL, supersedes=R1)], R2),
+        ([revision(R1), revision(R2), revision(R3, PROVISIONAL, supersedes=R2)], R1),
+        ([revision(R1, PROVISIONAL), revision(R2, supersedes=R1), revision(R3, PROVISIONAL)], R2),
+        (
+            [
+                revision(R1),
+                revision(R2, PROVISIONAL),
+                revision(R3, PROVISIONAL),
+                revision(R4, PROVISIONAL, supersedes=R1),
+            ],
+            R4,
+        ),
+    ]
+    for events, current in cases:
+        calibration = after(*events)
+        assert calibration.current_revision_id == current
+        (chosen,) = [each for each in calibration.revisions if each.revision_id == current]
+        assert calibration.current_status == chosen.status
+
+
+def test_every_kind_of_source_is_told():
+    kinds = {
+        MeasuredSource(R1): SourceKind.MEASURED,
+        ComputedSource(R1): SourceKind.COMPUTED,
+        AssertedSource(R1): SourceKind.ASSERTED,
+    }
+    for source, kind in kinds.items():
+        assert after(replace(appended, source=source)).current_source_kind is kind
+
+
+# What a list finds.
+
+
+def view() -> "View[Calibration]":
+    source = QUESTIONS[2].source
+    assert isinstance(source, Many)
+    return source.view
+
+
+def test_a_list_finds_a_calibration_without_a_value():
+    assert set(view().facets_of(begin(defined))) == {
+        f"asset_id={CAMERA}",
+        "quantity=rotation_center",
+        "current_status=None",
+        'operating_point={"energy":25,"optics_config":"5x"}',
+    }
+
+
+def test_a_list_finds_a_calibration_by_its_current_value():
+    found = set(view().facets_of(after(revision(R1, PROVISIONAL))))
+    assert {"current_status=Provisional", "current_source_kind=Asserted"} <= found
+
+
+def test_a_list_is_asked_for_every_status_there_is_and_for_none():
+    assert {*CurrentStatus} == {*RevisionStatus, "None"}
+
+
+def test_an_operating_point_is_looked_for_however_it_is_written():
+    for text in (
+        '{"energy":25,"optics_config":"5x"}',
+        '{"optics_config": " 5x ", "energy": 2.50e1}',
+    ):
+        query = ListCalibrations(operating_point=text)
+        assert query.operating_point == '{"energy":25,"optics_config":"5x"}'
+
+
+def test_what_is_no_json_object_is_not_looked_for():
+    wrong = ("", "5x", "[]", "25", "null", '{"energy":NaN}', '{"a":1e999}', '{"a":"\\ud800"}')
+    for text in (*wrong, '{"a":' * 400, " " * 1999 + "{}"):
+        with pytest.raises(ValidationError):
+            ListCalibrations(operating_point=text)
