@@ -6,6 +6,7 @@ import pytest
 from tests.contexts.access import test_actor
 from tests.contexts.calibration import test_calibration
 from tests.contexts.campaign import test_campaign
+from tests.contexts.caution import test_caution, test_promotion
 from tests.contexts.decision import test_decision
 from tests.contexts.enclosure import test_enclosure
 from tests.contexts.equipment import test_asset, test_family, test_frame, test_model, test_mount
@@ -17,6 +18,7 @@ from tests.contexts.recipe import (
     test_practice,
     test_recipe,
 )
+from tests.contexts.safety import test_clearance
 from tests.contexts.subject import test_subject
 from tests.contexts.supply import test_supply
 from tests.contexts.trust import test_conduit, test_policy, test_surface, test_visit, test_zone
@@ -37,6 +39,7 @@ SENTENCES = (
     test_supply,
     test_subject,
     test_decision,
+    *(test_clearance, test_caution, test_promotion),
     test_calibration,
     test_campaign,
     *(test_family, test_model, test_asset, test_frame, test_mount),

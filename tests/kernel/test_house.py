@@ -72,10 +72,10 @@ def test_everything_between_the_contexts_and_the_outside_stays_small():
 def test_the_aggregates_are_found():
     assert [named(path) for path in AGGREGATES] == [
         "contexts/access/actor.py",
+        "contexts/calibration/calibration.py",
         "contexts/campaign/campaign.py",
         "contexts/caution/caution.py",
         "contexts/decision/decision.py",
-        "contexts/calibration/calibration.py",
         "contexts/enclosure/enclosure.py",
         "contexts/equipment/asset.py",
         "contexts/equipment/family.py",
@@ -87,10 +87,10 @@ def test_the_aggregates_are_found():
         "contexts/recipe/method.py",
         "contexts/recipe/plan.py",
         "contexts/recipe/practice.py",
+        "contexts/recipe/recipe.py",
         "contexts/run/run.py",
         "contexts/safety/clearance.py",
         "contexts/subject/subject.py",
-        "contexts/recipe/recipe.py",
         "contexts/supply/supply.py",
         "contexts/trust/conduit.py",
         "contexts/trust/policy.py",
