@@ -29,7 +29,8 @@ from beamkeep.adapters.postgres.event_store import (
 from beamkeep.adapters.postgres.projections import WHOLE_LOG, PostgresLists, PostgresProjections
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import IDENTITIES, PROFILES, STANDINGS, Identity
-from beamkeep.contexts.decision.decision import DECISION_LOGBOOK, INFERENCES
+from beamkeep.contexts.decision.inference import INFERENCES
+from beamkeep.contexts.decision.logbook import LOGBOOK as DECISION_LOGBOOK
 from beamkeep.contexts.enclosure.enclosure import FRESHNESS, Freshness
 from beamkeep.contexts.equipment.place import PLACES
 from beamkeep.contexts.run.logbook import RUN_LOGBOOK
