@@ -187,6 +187,10 @@ policy_grant           SID     S             -          -
 surface_control        SIUD    S             -          -
 asset_place            SIU     -             -          -
 enclosure_freshness    SIU     -             -          -
+decision_inference     SI      -             -          -
+decision_logbook_entry SI      -             -          -
+run_observation        SI      -             -          -
+run_logbook_entry      SI      -             -          -
 authorization_denials  SI      S             -          -
 projections            S       SIUD          -          S
 bookmarks              S       SIUD          -          S

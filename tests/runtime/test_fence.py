@@ -16,7 +16,7 @@ from beamkeep.adapters.postgres.migrate import MigrationChangedError, migrate, m
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
-EVERY_MIGRATION = ["0001_event_log", "0002_facilities"]
+EVERY_MIGRATION = ["0001_event_log", "0002_facilities", "0003_decisions", "0004_runs"]
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ async def test_a_database_that_lets_nobody_in_is_named(fit: Database, url: str):
 async def test_missing_migrations_are_named(fit: Database):
     fit.ask("DELETE FROM public.beamkeep_migrations")
     assert await fault(fit) == (
-        "Migrations are missing: 0001_event_log, 0002_facilities; run `beamkeep migrate`."
+        f"Migrations are missing: {', '.join(EVERY_MIGRATION)}; run `beamkeep migrate`."
     )
 
 

@@ -29,12 +29,16 @@ from beamkeep.adapters.postgres.event_store import (
 from beamkeep.adapters.postgres.projections import WHOLE_LOG, PostgresLists, PostgresProjections
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import IDENTITIES, PROFILES, STANDINGS, Identity
+from beamkeep.contexts.decision.inference import INFERENCES
+from beamkeep.contexts.decision.logbook import LOGBOOK as DECISION_LOGBOOK
 from beamkeep.contexts.enclosure.enclosure import FRESHNESS, Freshness
 from beamkeep.contexts.equipment.place import PLACES
+from beamkeep.contexts.run.logbook import RUN_LOGBOOK
+from beamkeep.contexts.run.observation import OBSERVATIONS
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import POLICY_GRANTS
 from beamkeep.contexts.trust.surface import SURFACE_CONTROL
-from beamkeep.kernel import CLAIMS, DENIALS, ActorKind, Claim, Sought, Standing, View
+from beamkeep.kernel import CLAIMS, DENIALS, ActorKind, Claim, Sought, Standing, View, replace
 from beamkeep.runtime.store import BEGINNING, Entered, Opening, Position
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
@@ -99,8 +103,30 @@ async def opened_and_read(store: PostgresEventStore) -> None:
     for after in (), (id,):
         newest = Entered({"conduit_id": id}, (), ("denial_id",), True, after)
         await store.entries(DENIALS, newest, 10)
+    await rows_beside(store)
     await store.forget_answers(24)
     await store.cursor_key()
+
+
+async def rows_beside(store: PostgresEventStore) -> None:
+    """The rows kept beside decisions and runs, by their own ids and by whose they are."""
+    id, during = uuid7(), (("sampled_at", ">=", NOW), ("sampled_at", "<", NOW))
+    logbooks = (DECISION_LOGBOOK, "decision_id"), (RUN_LOGBOOK, "run_id")
+    for table, of in logbooks:
+        await store.rows(table, {"entry_id": id})
+        for after in (), (NOW, id):
+            mine = Entered({of: id, "author_id": id}, (), ("recorded_at", "entry_id"), False, after)
+            await store.entries(table, mine, 10)
+            await store.entries(table, replace(mine, where={of: id}), 10)
+    await store.rows(INFERENCES, {"inference_id": [id]})
+    await store.rows(OBSERVATIONS, {"observation_id": [id]})
+    for after in (), (NOW, id):
+        by = "occurred_at", "inference_id"
+        await store.entries(INFERENCES, Entered({"decision_id": id}, (), by, False, after), 10)
+        for where in ({"run_id": id}, {"run_id": id, "channel_name": "x", "simulated": False}):
+            for compared in (), during:
+                by = "sampled_at", "observation_id"
+                await store.entries(OBSERVATIONS, Entered(where, compared, by, False, after), 10)
 
 
 async def appended(store: PostgresEventStore) -> None:

@@ -127,6 +127,18 @@ from beamkeep.contexts.recipe.steps import (
     RecipeComputeStep,
     RecipeSetpointStep,
 )
+from beamkeep.contexts.run.run import (
+    AcknowledgedCaution,
+    CautionTarget,
+    DecisionDebriefRequested,
+    RunAddedToCampaign,
+    RunAdjusted,
+    RunHeld,
+    RunRemovedFromCampaign,
+    RunResumed,
+    RunStarted,
+    RunTruncated,
+)
 from beamkeep.contexts.safety.clearance import (
     AssetBinding,
     ClearanceActivated,
@@ -360,6 +372,20 @@ STREAMS: dict[str, Sequence[Event]] = {
         ),
         CautionRetired(at(1), ID, RetireReason.RESOLVED),
     ],
+    "run": [
+        RunStarted(
+            *(at(0), ID, "Night é", A, "2", B, (B, C), C, "10.25.10/7"),
+            *({"gap": None}, {"energy": 25.0, "modes": ["fly", None]}, (A, B)),
+            *((AcknowledgedCaution(C, CautionTarget("Asset", B), "Thermal", "Warning"),), A),
+        ),
+        RunAddedToCampaign(at(0), ID, A),
+        RunHeld(at(1), ID, None, A),
+        RunResumed(at(2), ID, None),
+        RunAdjusted(at(3), ID, {"energy": 5}, {"energy": 5}, "peak moved", None),
+        RunRemovedFromCampaign(at(4), ID, A, "by mistake"),
+        RunTruncated(at(5), ID, "power cut", at(4), None),
+        DecisionDebriefRequested(at(6), ID, A, "RunDebriefer", B),
+    ],
     "asset": [
         AssetRegistered(at(0), ID, "Camera", AssetTier.DEVICE, A, None, (B, C), A, None, CALLED),
         AssetDegraded(at(1), ID, "it drifts"),
@@ -546,6 +572,37 @@ def test_a_decision_as_its_list_shows_it():
         },
         "owner_id": str(OWNER),
         "created_at": "2030-01-01T00:00:00Z",
+    }
+
+
+def test_a_run_as_its_list_shows_it():
+    assert dumped("run", STREAMS["run"]) == {
+        "run_id": str(ID),
+        "name": "Night é",
+        "plan_id": str(A),
+        "method_id": str(B),
+        "asset_ids": [str(B), str(C)],
+        "subject_id": str(C),
+        "raid": "10.25.10/7",
+        "override_parameters": {"gap": None},
+        "effective_parameters": {"energy": 5},
+        "pinned_calibration_ids": [str(A), str(B)],
+        "acknowledged_cautions": [
+            {
+                "caution_id": str(C),
+                "target": {"kind": "Asset", "id": str(B)},
+                "category": "Thermal",
+                "severity": "Warning",
+            }
+        ],
+        "campaign_id": None,
+        "status": "Truncated",
+        "adjustment_count": 1,
+        "last_status_reason": "power cut",
+        "interrupted_at": "2030-01-01T04:00:00Z",
+        "owner_id": str(OWNER),
+        "created_at": "2030-01-01T00:00:00Z",
+        "ended_at": "2030-01-01T05:00:00Z",
     }
 
 

@@ -30,10 +30,18 @@ from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import (
     ActorDeactivated,
     ActorIdentityAlreadyBoundError,
+    ActorRegistered,
 )
 from beamkeep.contexts.access.profile import IDENTITIES, STANDINGS, Identity
+from beamkeep.contexts.run.observation import (
+    OBSERVATIONS,
+    Observation,
+    RunObservationIdTakenError,
+    UnitAnnotation,
+)
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import POLICY_GRANTS
+from beamkeep.contexts.trust.visit import VisitCancelled, VisitRegistered, VisitType
 from beamkeep.contexts.trust.zone import ZoneDefined
 from beamkeep.kernel import (
     CLAIMS,
@@ -45,7 +53,9 @@ from beamkeep.kernel import (
     Grant,
     Lock,
     ObjectScope,
+    Period,
     Record,
+    Rows,
     Sought,
     Standing,
     Table,
@@ -64,6 +74,7 @@ from beamkeep.runtime.store import (
     ReadModel,
     Recorded,
     Remembered,
+    RowsStoredError,
     StoreUnavailableError,
     Stream,
 )
@@ -475,6 +486,81 @@ async def test_whoever_finds_a_stream_moved_writes_no_row_and_no_answer(store: E
     await an_actor(store, remember=ANSWER)
 
 
+# Rows in bulk
+
+
+RUN, OTHER_RUN = UUID(int=100), UUID(int=101)
+UNIT = UnitAnnotation("udunits", "keV", 'Energy "é" \\')
+
+
+def observed(number: int, run_id: UUID = RUN, hours: float = 0, **more: Any) -> Observation:
+    observation = Observation(
+        *(UUID(int=number), run_id, "energy", 0.1, UNIT, "monitor"),
+        *(NOW + timedelta(hours=hours), False, NOW, ME, HTTP, UUID(int=7)),
+    )
+    return replace(observation, **more)
+
+
+def bulk(*rows: Observation) -> Rows:
+    return OBSERVATIONS.append(rows, under="run_id", taken=RunObservationIdTakenError)
+
+
+async def observations(store: EventStore) -> list[Observation]:
+    found = await store.rows(OBSERVATIONS, {"run_id": {RUN, OTHER_RUN}})
+    return sorted(found, key=lambda row: row.observation_id)
+
+
+async def test_rows_in_bulk_are_written_together_and_come_back_as_they_were(store: EventStore):
+    rows = [observed(1), observed(2, unit=None, surface_id=None, correlation_id=None)]
+    rows += [observed(3, value=value, simulated=True) for value in (-1e308,)]
+    assert await store.append(append(beside=[bulk(*rows)])) == BEGINNING
+    assert await observations(store) == rows
+
+
+async def test_rows_stored_already_are_named_with_what_they_are_stored_under(store: EventStore):
+    await store.append(append(beside=[bulk(observed(1), observed(2, OTHER_RUN))]))
+    before = await observations(store)
+    with pytest.raises(RowsStoredError) as found:
+        await store.append(append(beside=[bulk(observed(3), observed(2), observed(1))]))
+    assert found.value.under == {UUID(int=1): RUN, UUID(int=2): OTHER_RUN}
+    assert await observations(store) == before, "none is written where some are stored"
+
+
+async def test_rows_stored_already_stay_as_they_were(store: EventStore):
+    await store.append(append(beside=[bulk(observed(1))]))
+    with pytest.raises(RowsStoredError):
+        await store.append(append(beside=[bulk(observed(1, value=0.2))]))
+    assert await observations(store) == [observed(1)]
+
+
+async def test_an_answer_is_kept_with_rows_in_bulk(store: EventStore):
+    await store.append(append(beside=[bulk(observed(1))], remember=ANSWER))
+    with pytest.raises(AlreadyAnsweredError):
+        await store.append(append(beside=[bulk(observed(2))], remember=ANSWER))
+    assert await observations(store) == [observed(1)]
+
+
+async def test_an_answer_is_kept_where_no_row_is_left_to_write(store: EventStore):
+    await store.append(append(beside=[bulk()], remember=ANSWER))
+    with pytest.raises(AlreadyAnsweredError):
+        await store.append(append(beside=[bulk()], remember=ANSWER))
+
+
+async def test_no_answer_is_kept_where_rows_were_stored_already(store: EventStore):
+    await store.append(append(beside=[bulk(observed(1))]))
+    with pytest.raises(RowsStoredError):
+        await store.append(append(beside=[bulk(observed(1))], remember=ANSWER))
+    await store.append(append(beside=[bulk(observed(2))], remember=ANSWER))
+    assert await observations(store) == [observed(1), observed(2)]
+
+
+async def test_of_the_same_rows_sent_twice_at_once_one_batch_is_written(store: EventStore):
+    batch = append(beside=[bulk(*(observed(number) for number in range(1, 51)))])
+    done = await asyncio.gather(*(store.append(batch) for _ in range(2)), return_exceptions=True)
+    assert sorted(type(each).__name__ for each in done) == ["Position", "RowsStoredError"]
+    assert len(await observations(store)) == 50
+
+
 # Reading
 
 
@@ -549,6 +635,55 @@ async def test_denials_are_read_newest_first(store: EventStore):
     assert await found(None, 9, command_name="define_zone") == [3, 2, 1]
     internal = Entered({"conduit_id": seeded.INTERNAL}, (), ("denial_id",), True, ())
     assert await store.entries(DENIALS, internal, 9) == (denial(4, seeded.INTERNAL),)
+
+
+async def found_entries(
+    store: EventStore,
+    *compared: tuple[str, str, datetime],
+    after: tuple[datetime, int] | None = None,
+    newest_first: bool = False,
+    limit: int = 9,
+    **where: object,
+) -> list[int]:
+    by, last = ("sampled_at", "observation_id"), ()
+    if after:
+        last = (after[0], UUID(int=after[1]))
+    sought = Entered({"run_id": RUN} | where, compared, by, newest_first, last)
+    rows = await store.entries(OBSERVATIONS, sought, limit)
+    return [row.observation_id.int for row in rows]
+
+
+async def with_observations(store: EventStore) -> tuple[datetime, datetime]:
+    """Four of one run, of which two were sampled at the same time, and one of another."""
+    of_run = [observed(3), observed(2, hours=1), observed(1, hours=1), observed(4, hours=2)]
+    of_run[3] = replace(of_run[3], channel_name="current", simulated=True)
+    await store.append(append(beside=[bulk(*of_run, observed(5, OTHER_RUN))]))
+    return NOW + timedelta(hours=1), NOW + timedelta(hours=2)
+
+
+async def test_entries_are_read_in_the_order_of_several_columns(store: EventStore):
+    await with_observations(store)
+    assert await found_entries(store) == [3, 1, 2, 4]
+    assert await found_entries(store, newest_first=True) == [4, 2, 1, 3]
+
+
+async def test_entries_are_read_page_by_page_between_those_of_one_moment(store: EventStore):
+    then, last = await with_observations(store)
+    assert await found_entries(store, limit=2) == [3, 1]
+    assert await found_entries(store, after=(then, 1)) == [2, 4]
+    assert await found_entries(store, after=(last, 4)) == []
+    assert await found_entries(store, after=(then, 2), newest_first=True) == [1, 3]
+
+
+async def test_entries_are_compared_and_narrowed(store: EventStore):
+    then, last = await with_observations(store)
+    since, until = ("sampled_at", ">=", then), ("sampled_at", "<", last)
+    assert await found_entries(store, since) == [1, 2, 4]
+    assert await found_entries(store, until) == [3, 1, 2]
+    assert await found_entries(store, since, until, after=(then, 1)) == [2]
+    assert await found_entries(store, ("sampled_at", "<=", then)) == [3, 1, 2]
+    assert await found_entries(store, channel_name="current", simulated=True) == [4]
+    assert await found_entries(store, since, simulated=False) == [1, 2]
 
 
 async def test_one_task_at_a_time_is_alone_with_a_piece_of_work(store: EventStore):
@@ -699,6 +834,126 @@ async def test_a_list_is_narrowed_by_all_its_facets(kept: Kept):
     assert await listed(kept, "active=true") == [two]
     assert await listed(kept, "active=false", "kind=human") == [one]
     assert await listed(kept, "active=false", "kind=agent") == []
+
+
+async def sought_in(kept: Kept, name: str, after: UUID | None = None, **asked: Any) -> list[UUID]:
+    await kept.catch_up()
+    sought = Sought(**{"now": NOW, **asked})
+    rows = await kept.lists.listing(VIEWS[name], sought, None, after, 100)
+    return [id for id, _ in rows]
+
+
+async def some_actors(kept: Kept) -> tuple[UUID, UUID, UUID]:
+    """A person, an agent an hour later, and a person who left after two."""
+    ids = uuid7(), uuid7(), uuid7()
+    person, agent, gone = ids
+    for id, kind, hours in (
+        (person, ActorKind.HUMAN, 0),
+        (agent, ActorKind.AGENT, 1),
+        (gone, ActorKind.HUMAN, 1),
+    ):
+        event = ActorRegistered(NOW + timedelta(hours=hours), id, kind)
+        await kept.store.append(append(at(1, event)))
+    left = ActorDeactivated(NOW + timedelta(hours=2), gone)
+    await kept.store.append(append(at(2, left)))
+    return ids
+
+
+async def test_a_list_is_narrowed_to_those_with_one_of_each_group(kept: Kept):
+    person, agent, gone = await some_actors(kept)
+    either, active = ("kind=agent", "kind=human"), ("active=true",)
+    assert await sought_in(kept, "actor", groups=(either,)) == [person, agent, gone]
+    assert await sought_in(kept, "actor", groups=(either, active)) == [person, agent]
+    assert await sought_in(kept, "actor", groups=(("kind=agent", "active=false"),)) == [agent, gone]
+    assert await sought_in(kept, "actor", every=("kind=human",), groups=(active,)) == [person]
+
+
+async def test_a_group_of_nothing_is_had_by_nobody(kept: Kept):
+    await some_actors(kept)
+    assert await sought_in(kept, "actor", groups=((),)) == []
+
+
+async def test_a_list_leaves_out_those_with_any_that_is_not_wanted(kept: Kept):
+    person, agent, gone = await some_actors(kept)
+    assert await sought_in(kept, "actor", none=("active=false",)) == [person, agent]
+    assert await sought_in(kept, "actor", none=("active=false", "kind=agent")) == [person]
+    assert await sought_in(kept, "actor", every=("kind=human",), none=("kind=human",)) == []
+    assert await sought_in(kept, "actor", none=("kind=robot",)) == [person, agent, gone]
+
+
+async def test_a_list_is_narrowed_by_times_to_the_microsecond(kept: Kept):
+    person, agent, gone = await some_actors(kept)
+    then, moment = NOW + timedelta(hours=1), timedelta(microseconds=1)
+
+    async def found(*compared: tuple[str, str, datetime], **more: Any) -> list[UUID]:
+        return await sought_in(kept, "actor", compared=compared, **more)
+
+    assert await found(("created_at", ">=", then)) == [agent, gone]
+    assert await found(("created_at", ">=", then + moment)) == []
+    assert await found(("created_at", "<", then)) == [person]
+    assert await found(("created_at", "<", then + moment)) == [person, agent, gone]
+    assert await found(("created_at", "<=", then)) == [person, agent, gone]
+    assert await found(("created_at", ">=", then), ("created_at", "<=", then), after=agent) == [
+        gone
+    ]
+
+
+async def test_a_time_that_has_not_come_is_neither_before_nor_after(kept: Kept):
+    _, _, gone = await some_actors(kept)
+    for how in (">=", "<", "<="):
+        compared = (("deactivated_at", how, NOW + timedelta(hours=2)),)
+        expected = [] if how == "<" else [gone]
+        assert await sought_in(kept, "actor", compared=compared) == expected
+
+
+async def test_all_that_is_asked_for_holds_at_once(kept: Kept):
+    person, agent, gone = await some_actors(kept)
+    asked = {
+        "groups": (("kind=agent", "kind=human"),),
+        "none": ("active=false",),
+        "compared": (("created_at", ">=", NOW),),
+    }
+    assert await sought_in(kept, "actor", **asked) == [person, agent]
+    assert await sought_in(kept, "actor", **asked, after=person) == [agent]
+    assert await sought_in(kept, "actor", **asked, every=("kind=human",)) == [person]
+    assert gone not in await sought_in(kept, "actor", **asked)
+
+
+async def a_visit(kept: Kept, *, cancelled: bool = False) -> UUID:
+    """A visit planned from an hour from now until two hours from now."""
+    id, hour = uuid7(), timedelta(hours=1)
+    staff, where = VisitType.STAFF, (uuid7(), HTTP)
+    planned = VisitRegistered(NOW, id, *where, staff, NOW + hour, NOW + 2 * hour, None, {})
+    await kept.store.append(append(at(1, planned)))
+    if cancelled:
+        await kept.store.append(append(at(2, VisitCancelled(NOW, id, "beam lost"))))
+    return id
+
+
+async def test_what_holds_for_a_time_holds_from_its_first_moment_until_its_last(kept: Kept):
+    id, cancelled = await a_visit(kept), await a_visit(kept, cancelled=True)
+    during = Period("during", "Planned", "planned_start_at", "planned_end_at")
+    hour, moment = timedelta(hours=1), timedelta(microseconds=1)
+    for after, holds in (
+        (hour - moment, False),
+        (hour, True),
+        (2 * hour - moment, True),
+        (2 * hour, False),
+    ):
+        now = NOW + after
+        found = await sought_in(kept, "visit", now=now, period=(during, True))
+        assert found == ([id] if holds else [])
+        found = await sought_in(kept, "visit", now=now, period=(during, False))
+        assert found == ([cancelled] if holds else [id, cancelled])
+
+
+async def test_what_has_no_first_or_no_last_moment_is_open_on_that_side(kept: Kept):
+    id = await a_visit(kept)
+    long_ago, far_ahead = NOW - timedelta(days=9999), NOW + timedelta(days=9999)
+    for since, until in ((None, "ended_at"), ("arrived_at", "ended_at")):
+        period = Period("open", "Planned", since, until), True
+        assert await sought_in(kept, "visit", now=long_ago, period=period) == [id]
+        assert await sought_in(kept, "visit", now=far_ahead, period=period) == [id]
 
 
 async def test_a_list_shows_only_the_owners_where_one_is_named(kept: Kept):

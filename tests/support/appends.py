@@ -9,7 +9,7 @@ from uuid_utils.compat import uuid7
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import ActorProfileUpdated, ActorRegistered
 from beamkeep.contexts.trust import seeded
-from beamkeep.kernel import ActorKind, Beside, Event, SurfaceKind
+from beamkeep.kernel import ActorKind, Beside, Event, Rows, SurfaceKind
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.store import Append, NewEvent, Stream, ToRemember
 
@@ -35,7 +35,7 @@ def at(version: int, event: Event) -> NewEvent:
 def append(
     *events: NewEvent,
     read: Mapping[Stream, int] | None = None,
-    beside: Sequence[Beside] = (),
+    beside: Sequence[Beside | Rows] = (),
     remember: ToRemember | None = None,
     principal_id: UUID = ME,
 ) -> Append:

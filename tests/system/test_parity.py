@@ -10,6 +10,7 @@ from tests.support.examples import EXAMPLES
 from tests.support.examples.assets import ORIGIN, a_decommissioned_mount, an_asset
 from tests.support.examples.decision import a_decision, one_inference_twice
 from tests.support.examples.making import Do, Make
+from tests.support.examples.run import one_reading_twice
 from tests.support.server import Server
 from tests.system.calling import Answer, As, Mcp, Rest, callers, registered
 
@@ -89,6 +90,13 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "register_caution": {"text": " "},
     "supersede_caution": {"text": " "},
     "promote_caution_proposal": {"decision_id": a_decision},
+    "hold_run": {"reason": " "},
+    "stop_run": {"reason": " "},
+    "abort_run": {"reason": " "},
+    "truncate_run": {"reason": " "},
+    "adjust_run": {"parameters_patch": {}},
+    "append_observations": {"entries": one_reading_twice},
+    "append_run_logbook_entry": {"text": " "},
     "register_asset": {"name": " "},
     "rename_asset": {"name": " "},
     "degrade_asset": {"reason": " "},
@@ -123,7 +131,10 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "update_plan_default_parameters": {"default_parameters_patch": {"energy": "high"}},
 }
 # What these write stands beside the streams, and is no event.
-BESIDE = {"append_inferences", "append_decision_logbook_entry"}
+BESIDE = {
+    *("append_inferences", "append_decision_logbook_entry"),
+    *("append_observations", "append_run_logbook_entry"),
+}
 # JSON has no number that is not finite.
 UNSPEAKABLE = {InvalidMountPlacementError}
 

@@ -216,6 +216,12 @@ class Dispatcher:
                 key = {column: getattr(part.row, column) for column in part.table.key}
                 if await self._store.rows(part.table, key):
                     raise part.loser
+            if isinstance(part, Rows):
+                key = part.table.key[0]
+                ids = [getattr(row, key) for row in part.rows]
+                found = await self._store.rows(part.table, {key: ids})
+                stored = {getattr(row, key): getattr(row, part.under) for row in found}
+                _without_stored([part], stored)
         written = [part for part in outcome if isinstance(part, Event)]
         events = [{"event_type": type(event).__name__, "payload": event} for event in written]
         return Answered(200, encode({"events": events} | warnings))

@@ -11,6 +11,7 @@ from tests.support.examples import (
     equipment,
     federation,
     recipe,
+    run,
     safety,
     subject,
     supply,
@@ -34,6 +35,7 @@ EXAMPLES: dict[str, Example] = {
     **campaign.EXAMPLES,
     **safety.EXAMPLES,
     **caution.EXAMPLES,
+    **run.EXAMPLES,
 }
 
 CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_status": "gate"}

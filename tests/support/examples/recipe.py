@@ -119,10 +119,10 @@ async def a_versioned_practice(do: Do) -> str:
     return version["practice_id"]
 
 
-async def define_plan(do: Do) -> dict[str, Any]:
+async def define_plan(do: Do, **method: Any) -> dict[str, Any]:
     family_id, asset_id = await a_member(do)
-    method = {**await define_method(do), "needed_family_ids": [family_id]}
-    made = await do("define_method", method)
+    needing = {**await define_method(do), "needed_family_ids": [family_id], **method}
+    made = await do("define_method", needing)
     practice = {
         "name": "Fly scan here",
         "method_id": made["method_id"],

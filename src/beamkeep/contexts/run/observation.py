@@ -95,15 +95,10 @@ def append_observations(run: Run, command: AppendObservations, call: Call) -> li
     counted = Counter(reading.observation_id for reading in command.entries)
     if twice := [id for id, times in counted.items() if times > 1]:
         raise InvalidRunObservationError(f"Given twice: {twice[0]}.", observation_ids=twice)
+    rows = [_row(reading, run.id, call) for reading in command.entries]
     if run.status not in OPEN:
         raise RunCannotAppendObservationsError(f"It is {run.status}.")
-    return [
-        OBSERVATIONS.append(
-            [_row(reading, run.id, call) for reading in command.entries],
-            under="run_id",
-            taken=RunObservationIdTakenError,
-        )
-    ]
+    return [OBSERVATIONS.append(rows, under="run_id", taken=RunObservationIdTakenError)]
 
 
 def _row(reading: Reading, run_id: UUID, call: Call) -> Observation:

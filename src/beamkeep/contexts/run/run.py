@@ -350,10 +350,10 @@ def adjust_run(
     run: Run, command: AdjustRun, given: Method, call: Call
 ) -> list[RunAdjusted | Adjusted]:
     """Change the parameters that govern a run from now on."""
-    reason = trimmed(command.reason, InvalidRunReasonError)
     merged = merge_patch(run.effective_parameters, command.parameters_patch)
     if merged == run.effective_parameters:
         raise InvalidRunParametersPatchError
+    reason = trimmed(command.reason, InvalidRunReasonError)
     effective = carried_parameters(merged, given, InvalidRunParametersError)
     if run.status not in OPEN:
         raise RunCannotAdjustError(f"It is {run.status}.")
@@ -382,7 +382,7 @@ OPERATIONS = (
         DecisionNotFoundError, InvalidRunReasonError, InvalidRunInterruptedAtError,
         RunCannotTruncateError, given=decided),
     runs.changes("POST /runs/{run_id}/adjust", AdjustRun, adjust_run, DecisionNotFoundError,
-        InvalidRunReasonError, InvalidRunParametersPatchError, InvalidRunParametersError,
+        InvalidRunParametersPatchError, InvalidRunReasonError, InvalidRunParametersError,
         RunCannotAdjustError, given=its_method),
 )
 # fmt: on
