@@ -18,8 +18,8 @@ from tests.contexts.recipe import (
     test_practice,
     test_recipe,
 )
-from tests.contexts.safety import test_clearance
 from tests.contexts.run import test_logbook, test_observation, test_run
+from tests.contexts.safety import test_clearance
 from tests.contexts.subject import test_subject
 from tests.contexts.supply import test_supply
 from tests.contexts.trust import test_conduit, test_policy, test_surface, test_visit, test_zone
