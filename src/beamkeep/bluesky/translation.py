@@ -1,0 +1,167 @@
+"""From the documents of one Bluesky run to what Beamkeep is told of it."""
+
+import math
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from beamkeep.schemas.units import is_code
+
+REMEMBERED = 3600
+"""How many seconds of a channel are kept in mind, to tell a late reading from a repeated one."""
+CRASHED = "The process that took the data ended before the run did."
+
+type Document = Mapping[str, Any]
+type Observation = dict[str, object]
+
+
+class Translation:
+    """One run as its documents tell it, in whatever order and however often they come."""
+
+    def __init__(self, start: Document) -> None:
+        self.start = start
+        self.end: tuple[str, Document] | None = None
+        self._streams: dict[str, Document] = {}
+        self._configured: dict[str, float] = {}
+        self._snapshots: set[str] = set()
+        self._seconds: dict[str, dict[int, None]] = {}
+
+    def take(self, name: str, document: Document) -> list[Observation]:
+        """The observations a document adds to the run."""
+        match name:
+            case "descriptor" if document["uid"] not in self._streams:
+                self._streams[document["uid"]] = document
+                devices = document.get("configuration", {}).values()
+                return [
+                    each for device in devices for each in self._configuration(document, device)
+                ]
+            case "event" if stream := self._streams.get(document["descriptor"]):
+                return self._event(stream, document)
+            case "event_page":
+                return [each for event in _events(document) for each in self.take("event", event)]
+            case "stop" | "interrupted":
+                self.end = self.end or (name, document)
+                return []
+            case _:
+                return []
+
+    def _configuration(self, descriptor: Document, device: Document) -> list[Observation]:
+        """How a device is set, as far as this run has not been told before."""
+        was = self._configured
+        new = {k: v for k, v in _numbers(device["data"]).items() if was.get(k) != v}
+        was.update(new)
+        read = {**device, "uid": descriptor["uid"], "time": descriptor["time"], "data": new}
+        return self._observations(device.get("data_keys", {}), read, "baseline")
+
+    def _event(self, stream: Document, event: Document) -> list[Observation]:
+        numbers, is_baseline = _numbers(event["data"]), stream.get("name") == "baseline"
+        if is_baseline:
+            new = {} if event["uid"] in self._snapshots else numbers
+            self._snapshots.add(event["uid"])
+        else:
+            second = int(event["time"])
+            new = {k: v for k, v in numbers.items() if self._is_first(k, second)}
+        procedure = "baseline" if is_baseline else "monitor"
+        return self._observations(stream.get("data_keys", {}), {**event, "data": new}, procedure)
+
+    def _is_first(self, channel: str, second: int) -> bool:
+        """Whether a channel has no reading of that second yet."""
+        seconds = self._seconds.setdefault(channel, {})
+        is_full = len(seconds) >= REMEMBERED
+        if second in seconds or (is_full and second < next(iter(seconds))):
+            return False
+        if is_full:
+            del seconds[next(iter(seconds))]
+        seconds[second] = None
+        return True
+
+    def _observations(self, keys: Document, read: Document, procedure: str) -> list[Observation]:
+        units, asked = self.start["beamkeep"]["units"], read["time"]
+        made: list[Observation] = []
+        for channel, value in read["data"].items():
+            # A value older than the run was still true when it was asked for, and a clock that
+            # never ran, or runs ahead, is not believed.
+            at = number(read.get("timestamps", {}).get(channel)) or asked
+            text = keys.get(channel, {}).get("units")
+            observed: Observation = {
+                "observation_id": str(observation_id(asked, read["uid"], channel)),
+                "channel_name": channel,
+                "value": value,
+                "unit": unit(units.get(text, text)),
+                "sampling_procedure": procedure,
+                "sampled_at": timestamp(at if self.start["time"] <= at <= asked else asked),
+                "simulated": self.start["beamkeep"]["simulated"],
+            }
+            made.append(observed)
+        return made
+
+
+def ending(start: Document, name: str, document: Document) -> tuple[str, dict[str, str]]:
+    """The verb that closes a run, and its body."""
+    if name == "interrupted":
+        return "truncate", {"reason": CRASHED, "interrupted_at": timestamp(document["time"])}
+    status, reason = document.get("exit_status"), plain(document.get("reason") or "", 500)
+    if status != "success":
+        return "abort", {"reason": reason or f"Bluesky ended it with exit status {status}."}
+    # Who stops a plan on purpose need not say why: then the missing points tell.
+    points = start.get("num_points")
+    counts: Mapping[str, int] = document.get("num_events") or {}
+    taken = max((n for stream, n in counts.items() if stream != "baseline"), default=0)
+    if not reason and isinstance(points, int) and taken < points:
+        reason = f"Ended after {taken} of {points} points."
+    return ("stop", {"reason": reason}) if reason else ("complete", {})
+
+
+def observation_id(time: float, uid: str, channel: str) -> UUID:
+    """The UUIDv7 of a reading, the same whenever it is told."""
+    digest = int.from_bytes(sha256(f"{uid}\0{channel}".encode()).digest()[:10])
+    random_a, random_b = digest >> 68, digest & (1 << 62) - 1
+    return UUID(int=int(time * 1000) << 80 | 7 << 76 | random_a << 64 | 2 << 62 | random_b)
+
+
+def unit(text: object) -> dict[str, str] | None:
+    """A device's unit as an annotation, if udunits knows it."""
+    if not isinstance(text, str) or not 0 < len(text) <= 100 or not is_code("udunits", text):
+        return None
+    return {"system": "udunits", "code": text, "label": text}
+
+
+def timestamp(time: float) -> str:
+    """Seconds since 1970 as the service reads them."""
+    return datetime.fromtimestamp(time, UTC).isoformat()
+
+
+def number(value: object) -> float | None:
+    """A finite number, and nothing else: no switch, no array."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        return made if math.isfinite(made := float(value)) else None
+    except OverflowError:
+        return None
+
+
+def plain(text: str, length: int) -> str:
+    """A text on one line, of limited length."""
+    words = " ".join(text.split())
+    return "".join(c for c in words if c.isprintable())[:length].strip()
+
+
+def _numbers(data: Document) -> dict[str, float]:
+    """What can be an observation: a number with a name."""
+    found = {channel: number(value) for channel, value in data.items() if _is_name(channel)}
+    return {channel: value for channel, value in found.items() if value is not None}
+
+
+def _is_name(text: str) -> bool:
+    return 0 < len(text) <= 255 and text.isprintable() and text == text.strip()
+
+
+def _events(page: Document) -> Iterator[Document]:
+    for n, (uid, time) in enumerate(zip(page["uid"], page["time"], strict=True)):
+        columns = {
+            part: {k: v[n] for k, v in page[part].items()} for part in ("data", "timestamps")
+        }
+        yield {"descriptor": page["descriptor"], "uid": uid, "time": time, **columns}

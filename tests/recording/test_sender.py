@@ -1,0 +1,446 @@
+"""Delivery: whatever happens on the way, each run and each observation arrives once."""
+
+import logging
+import os
+import random
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.recording.conftest import Record
+from tests.support.bluesky_documents import (
+    Named,
+    a_scan,
+    described,
+    measured,
+    started,
+    stopped,
+)
+from tests.support.stand_in_runs import TOKEN, Fault, Runs, serving_runs
+
+from beamkeep.bluesky import Recorder, spool
+from beamkeep.bluesky.sender import BATCH
+
+LONG = 20.0
+
+
+def tell(recorder: Recorder, documents: Iterable[Named]) -> None:
+    for document in documents:
+        recorder(*document)
+
+
+def values(runs: Runs) -> list[Any]:
+    return [each["value"] for each in runs.only.observations.values()]
+
+
+def once(fault: Fault, *ends: str) -> Callable[[str], Fault | None]:
+    """The first call whose path ends like one of these goes wrong, for each of them."""
+    left = [*ends]
+
+    def fails(called: str) -> Fault | None:
+        found = [end for end in left if called.endswith(end)]
+        for end in found:
+            left.remove(end)
+        return fault if found else None
+
+    return fails
+
+
+def test_a_run_is_started_observed_and_completed(record: Record, runs: Runs):
+    recorder = record()
+    tell(recorder, a_scan(3, uid="0123456789"))
+    assert recorder.flush(LONG)
+    assert runs.only.body == {"name": "scan 7 01234567", "plan_id": "p"}
+    assert values(runs) == [1, 2, 3]
+    assert runs.only.status == "Completed"
+
+
+def test_what_a_run_says_of_itself_goes_before_what_the_recorder_says(record: Record, runs: Runs):
+    recorder = record(start={"subject_id": "s", "raid": "r"}, simulated=True)
+    start = started(beamkeep={"plan_id": "q", "raid": "z", "name": "Dark field"})
+    stream = described(start, det=None)
+    tell(recorder, [start, stream, measured(stream, det=1)])
+    assert recorder.flush(LONG)
+    assert runs.only.body == {"name": "Dark field", "plan_id": "q", "subject_id": "s", "raid": "z"}
+    assert [each["simulated"] for each in runs.only.observations.values()] == [True]
+
+
+def test_an_open_run_is_delivered_as_far_as_it_is(record: Record, runs: Runs):
+    recorder = record()
+    tell(recorder, a_scan(3)[:-1])
+    assert recorder.flush(LONG)
+    assert (runs.only.status, values(runs)) == ("Running", [1, 2, 3])
+
+
+def test_batches_have_at_most_500_observations(record: Record, runs: Runs):
+    recorder = record()
+    start = started()
+    stream = described(start)
+    many = measured(stream, **{f"channel{n}": n for n in range(2 * BATCH + 1)})
+    tell(recorder, [start, stream, many, stopped(start)])
+    assert recorder.flush(LONG)
+    assert len(runs.only.observations) == 2 * BATCH + 1
+    assert runs.calls.count(next(c for c in runs.calls if c.endswith("append"))) == 3
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "drop",
+        "lose",
+        "garble",
+        (500, "InternalError"),
+        (503, "StoreUnavailableError"),
+        (503, "OutcomeUnknownError"),
+        (429, "TooManyRequestsError"),
+        (408, "RequestTimeoutError"),
+        (425, "TooEarlyError"),
+        (401, "ExpiredTokenError"),
+        (409, "ConcurrencyError"),
+        (409, "IdempotencyInFlightError"),
+        (404, ""),
+    ],
+)
+def test_a_call_that_fails_for_now_is_repeated(fault: Fault, record: Record, runs: Runs):
+    runs.fault = once(fault, "/runs", "/append", "/complete")
+    recorder = record()
+    tell(recorder, a_scan(3))
+    assert recorder.flush(LONG)
+    assert (runs.only.status, values(runs)) == ("Completed", [1, 2, 3])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_through_any_mixture_of_failures_everything_arrives_once(
+    seed: int, record: Record, runs: Runs
+):
+    chance = random.Random(seed)  # noqa: S311
+    faults: list[Fault] = ["drop", "lose", "garble", (503, "StoreUnavailableError")]
+    runs.fault = lambda _: chance.choice([*faults, None, None])
+    recorder = record()
+    for points in range(1, 7):
+        tell(recorder, [document for document in a_scan(points) for _ in range(2)])
+    assert recorder.flush(60)
+    assert [len(run.observations) for run in runs.runs.values()] == list(range(1, 7))
+    assert {run.status for run in runs.runs.values()} == {"Completed"}
+
+
+def test_a_service_that_is_away_gets_everything_when_it_is_back(record: Record, runs: Runs):
+    with serving_runs(Runs()) as gone:
+        url = gone.url
+    recorder = record(url=url)
+    tell(recorder, a_scan(3))
+    assert not recorder.flush(0.2)
+    with serving_runs(Runs(), port=int(url.rpartition(":")[2])) as back:
+        assert recorder.flush(LONG)
+        assert (back.only.status, values(back)) == ("Completed", [1, 2, 3])
+
+
+def test_a_service_that_hangs_does_not_slow_the_plan(record: Record, runs: Runs):
+    runs.lock.acquire()
+    recorder = record()
+    try:
+        tell(recorder, [started("first")])
+        time.sleep(0.1)
+        since = time.perf_counter()
+        start = started("second")
+        stream = described(start)
+        tell(recorder, [start, stream, *(measured(stream, n, det=n) for n in range(1000))])
+        assert time.perf_counter() - since < 5
+    finally:
+        runs.lock.release()
+    assert recorder.flush(LONG)
+
+
+def test_a_token_is_asked_for_at_every_call(record: Record, runs: Runs):
+    tokens = iter(["expired", *[TOKEN] * 100])
+    recorder = record(token=lambda: next(tokens))
+    tell(recorder, a_scan())
+    assert recorder.flush(LONG)
+    assert runs.only.status == "Completed"
+
+
+def test_a_token_that_is_not_to_be_had_is_waited_for(record: Record, runs: Runs):
+    attempts = iter(range(100))
+
+    def token() -> str:
+        if next(attempts) < 3:
+            raise OSError("no identity provider")
+        return TOKEN
+
+    recorder = record(token=token)
+    tell(recorder, a_scan())
+    assert recorder.flush(LONG)
+    assert runs.only.status == "Completed"
+
+
+@pytest.mark.parametrize(
+    ("path", "fault"),
+    [
+        ("/runs", (400, "InvalidRunNameError")),
+        ("/append", (403, "UnauthorizedError")),
+        ("/complete", (409, "RunCannotCompleteError")),
+    ],
+)
+def test_a_refused_run_is_set_aside_with_the_problem_and_the_next_one_is_delivered(
+    path: str,
+    fault: tuple[int, str],
+    record: Record,
+    runs: Runs,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+):
+    runs.fault = once(fault, path)
+    recorder = record()
+    tell(recorder, a_scan(3, uid="first"))
+    tell(recorder, a_scan(2, uid="second"))
+    assert recorder.flush(LONG)
+    aside = (tmp_path / "spool" / "refused" / "first.jsonl").read_text()
+    (why,) = (line for line in aside.splitlines() if line.startswith('["refused"'))
+    assert fault[1] in why
+    assert ["first" in r.getMessage() for r in caplog.records if r.levelno == logging.ERROR] == [
+        True
+    ]
+    assert [*runs.runs.values()][-1].status == "Completed"
+
+
+def test_a_refused_run_that_is_put_back_is_delivered_by_the_next_recorder(
+    record: Record, runs: Runs, tmp_path: Path
+):
+    runs.fault = once((403, "UnauthorizedError"), "/append")
+    recorder, folder = record(), tmp_path / "spool"
+    tell(recorder, a_scan(3, uid="first"))
+    assert recorder.flush(LONG)
+    recorder.close()
+    (folder / "refused" / "first.jsonl").rename(folder / "first.jsonl")
+    assert record().flush(LONG)
+    assert (runs.only.status, values(runs)) == ("Completed", [1, 2, 3])
+
+
+def test_the_rest_of_a_refused_run_is_kept_with_it(record: Record, runs: Runs, tmp_path: Path):
+    runs.fault = once((409, "RunOutsidePlanWindowError"), "/runs")
+    recorder = record()
+    scan = a_scan(3, uid="first")
+    tell(recorder, scan[:2])
+    assert recorder.flush(LONG)
+    tell(recorder, scan[2:])
+    assert recorder.flush(LONG)
+    kept = (tmp_path / "spool" / "refused" / "first.jsonl").read_text().splitlines()
+    assert [line[2:7] for line in kept] == ["start", "descr", "refus", *["event"] * 3, 'stop"']
+
+
+def test_trouble_is_reported_when_it_begins_and_when_it_ends(
+    record: Record, runs: Runs, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level(logging.INFO, "beamkeep.bluesky")
+    left = [(503, "StoreUnavailableError")] * 5
+    runs.fault = lambda _: left.pop() if left else None
+    recorder = record()
+    tell(recorder, a_scan())
+    assert recorder.flush(LONG)
+    said = [r.levelname for r in caplog.records if r.name == "beamkeep.bluesky"]
+    assert said == ["WARNING", "INFO"]
+
+
+# A process that dies, and the one after it.
+
+
+def test_the_next_recorder_delivers_what_the_last_one_left(record: Record, runs: Runs):
+    away = record(url="http://127.0.0.1:9")
+    tell(away, a_scan(3))
+    assert not away.close(timeout=0)
+    assert record().flush(LONG)
+    assert (runs.only.status, values(runs)) == ("Completed", [1, 2, 3])
+
+
+def test_what_is_repeated_says_the_same_though_the_recorder_is_set_up_anew(
+    record: Record, runs: Runs
+):
+    runs.fault = lambda path: "lose" if path == "/runs" else None
+    first = record()
+    tell(first, a_scan(3))
+    assert not first.close(timeout=0.2)
+    runs.fault = lambda _: None
+    assert record(plan_id="another", simulated=True).flush(LONG)
+    assert (runs.only.body["plan_id"], runs.only.status) == ("p", "Completed")
+
+
+@pytest.mark.parametrize("forgotten", [1, 3, 5])
+def test_a_crash_between_sending_and_remembering_sends_again_and_adds_nothing(
+    forgotten: int, record: Record, runs: Runs, tmp_path: Path
+):
+    first = record()
+    scan = a_scan(3, uid="r")
+    path = tmp_path / "spool" / "r.jsonl"
+    for number, document in enumerate(scan[:-1], 1):
+        first(*document)
+        assert first.flush(LONG)
+        if number == forgotten:
+            break
+    first.close()
+    # All lines but those of the crash's own moment.
+    lines = path.read_text().splitlines(keepends=True)
+    last_place = max((n for n, line in enumerate(lines) if "delivered" in line), default=None)
+    path.write_text("".join(line for n, line in enumerate(lines) if n != last_place))
+    before = dict(runs.only.observations)
+    assert record().flush(LONG)
+    assert runs.only.observations == before
+    assert runs.only.status == "Truncated"
+
+
+def test_a_crash_after_the_end_was_told_and_before_that_was_remembered_is_harmless(
+    record: Record, runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def crash(*_: object) -> None:
+        raise OSError("the process is gone")
+
+    first = record()
+    with monkeypatch.context() as patched:
+        patched.setattr(spool.Spool, "move", crash)
+        tell(first, a_scan(3))
+        assert not first.close(timeout=0.5)
+    assert runs.only.status == "Completed"
+    assert record().flush(LONG)
+    assert (runs.only.status, values(runs)) == ("Completed", [1, 2, 3])
+    assert not [*(tmp_path / "spool").glob("*.jsonl")]
+
+
+def test_what_was_delivered_is_not_sent_again_by_the_next_recorder(record: Record, runs: Runs):
+    first = record()
+    tell(first, a_scan(3)[:-1])
+    assert first.close(timeout=LONG)
+    before = len(runs.calls)
+    assert record().flush(LONG)
+    assert [path.rpartition("/")[2] for path in runs.calls[before:]] == ["truncate"]
+
+
+def test_a_run_whose_process_died_is_truncated_at_its_last_document(record: Record, runs: Runs):
+    first = record()
+    tell(first, a_scan(3)[:-1])
+    first.close()
+    assert runs.only.status == "Running"
+    assert record().flush(LONG)
+    assert runs.only.status == "Truncated"
+    assert runs.only.ending is not None
+    assert runs.only.ending["interrupted_at"] == "2027-01-15T08:00:06.250000+00:00"
+
+
+# Documents that come late, again, or in another order.
+
+
+def test_documents_that_come_again_add_nothing(record: Record, runs: Runs):
+    recorder = record()
+    scan = a_scan(3)
+    tell(recorder, scan)
+    assert recorder.flush(LONG)
+    tell(recorder, scan)
+    assert recorder.flush(LONG)
+    assert len(runs.runs) == 1
+    assert (runs.only.status, values(runs)) == ("Completed", [1, 2, 3])
+
+
+def test_documents_of_a_delivered_run_that_come_to_the_next_recorder_add_nothing(
+    record: Record, runs: Runs
+):
+    scan = a_scan(3)
+    for _ in range(2):
+        recorder = record()
+        tell(recorder, scan)
+        assert recorder.flush(LONG)
+        recorder.close()
+    assert len(runs.runs) == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_documents_in_any_order_make_the_same_run(seed: int, record: Record, runs: Runs):
+    recorder = record()
+    scan = a_scan(5)
+    random.Random(seed).shuffle(scan)  # noqa: S311
+    runs.lock.acquire()
+    try:
+        tell(recorder, scan)
+    finally:
+        runs.lock.release()
+    assert recorder.flush(LONG)
+    assert (runs.only.status, sorted(values(runs))) == ("Completed", [1, 2, 3, 4, 5])
+
+
+def test_runs_within_a_run_are_runs_of_their_own(record: Record, runs: Runs):
+    recorder = record()
+    outer, inner = a_scan(2), a_scan(4)
+    tell(recorder, [*outer[:3], *inner, *outer[3:]])
+    assert recorder.flush(LONG)
+    assert [len(run.observations) for run in runs.runs.values()] == [2, 4]
+    assert {run.status for run in runs.runs.values()} == {"Completed"}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        ("start", {}),
+        ("start", {"uid": 5, "time": 1.0}),
+        ("start", {"uid": "x", "time": None}),
+        ("start", {"uid": "x", "time": 1.0, "beamkeep": "yes"}),
+        ("descriptor", {"uid": "y"}),
+        ("event", {}),
+        ("stop", {"run_start": None}),
+        ("resource", {"uid": "z"}),
+        ("nonsense", {}),
+        ("event", {"descriptor": "never declared"}),
+    ],
+)
+def test_a_document_that_makes_no_sense_stops_nothing(document: Named, record: Record, runs: Runs):
+    recorder = record()
+    recorder(*document)
+    tell(recorder, a_scan(3))
+    recorder(*document)
+    assert recorder.flush(LONG)
+    assert (runs.only.status, values(runs)) == ("Completed", [1, 2, 3])
+
+
+@pytest.mark.parametrize("part", ["time", "data", "uid"])
+def test_an_event_that_lacks_a_part_is_passed_over(part: str, record: Record, runs: Runs):
+    recorder = record()
+    scan = a_scan(3)
+    del scan[3][1][part]
+    tell(recorder, scan)
+    assert recorder.flush(LONG)
+    assert (runs.only.status, values(runs)) == ("Completed", [1, 3])
+
+
+def test_a_full_disk_does_not_stop_the_plan(
+    record: Record, runs: Runs, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    def full(*_: object) -> int:
+        raise OSError("no space left")
+
+    recorder = record()
+    scan = a_scan(3)
+    tell(recorder, scan[:3])
+    assert recorder.flush(LONG)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", full)
+        recorder(*scan[3])
+    tell(recorder, scan[4:])
+    assert recorder.flush(LONG)
+    assert (runs.only.status, values(runs)) == ("Completed", [1, 3])
+    assert "A event document is not recorded." in caplog.text
+
+
+def test_a_closed_recorder_stops_no_plan(record: Record, runs: Runs):
+    recorder = record()
+    assert recorder.close()
+    assert recorder.close()
+    tell(recorder, a_scan())
+    assert runs.calls == []
+
+
+def test_a_uid_may_be_any_text(record: Record, runs: Runs, tmp_path: Path):
+    recorder = record()
+    tell(recorder, a_scan(uid="../../é /"))
+    assert recorder.flush(LONG)
+    assert runs.only.status == "Completed"
+    assert [path.name for path in (tmp_path / "spool" / "delivered").iterdir()] == [
+        "..%2F..%2F%C3%A9%20%2F.jsonl"
+    ]

@@ -1,0 +1,9 @@
+from collections.abc import Callable, Generator
+from typing import Any
+
+from . import Msg
+
+def count(detectors: list[Any], num: int = ...) -> Generator[Msg, Any, str]: ...
+def scan(
+    detectors: list[Any], *args: Any, per_step: Callable[..., Any] | None = ...
+) -> Generator[Msg, Any, str]: ...

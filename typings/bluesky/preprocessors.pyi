@@ -1,0 +1,12 @@
+from collections.abc import Generator
+from typing import Any
+
+from . import Msg
+
+class SupplementalData:
+    def __init__(self, *, baseline: list[Any]) -> None: ...
+    def __call__(self, plan: Any) -> Any: ...
+
+def finalize_wrapper(
+    plan: Generator[Msg, Any, Any], final_plan: Generator[Msg, Any, Any]
+) -> Generator[Msg, Any, Any]: ...

@@ -1,0 +1,1 @@
+# The part of ophyd that the tests use; the package itself ships no types.
