@@ -398,6 +398,7 @@ def test_a_run_is_what_its_first_event_says():
         effective_parameters=BEFORE,
         pinned_calibration_ids=(REVISION,),
         acknowledged_cautions=(shown,),
+        created_at=NOW,
         campaign_id=None,
         status=RunStatus.RUNNING,
         adjustment_count=0,
