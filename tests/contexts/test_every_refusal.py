@@ -20,6 +20,7 @@ from tests.contexts.recipe import (
 )
 from tests.contexts.run import test_logbook, test_observation, test_run
 from tests.contexts.safety import test_clearance
+from tests.contexts.starting import test_start
 from tests.contexts.subject import test_subject
 from tests.contexts.supply import test_supply
 from tests.contexts.trust import test_conduit, test_policy, test_surface, test_visit, test_zone
@@ -45,7 +46,7 @@ SENTENCES = (
     test_campaign,
     *(test_family, test_model, test_asset, test_frame, test_mount),
     *(test_capability, test_method, test_practice, test_plan, test_recipe),
-    *(test_run, test_observation, test_logbook),
+    *(test_run, test_observation, test_logbook, test_start),
 )
 
 

@@ -23,6 +23,7 @@ from beamkeep.kernel import (
     Delete,
     Event,
     Insert,
+    Installation,
     Listing,
     Lock,
     Operation,
@@ -51,8 +52,10 @@ REACHED: set[tuple[str, str]] = set()
 class Past:
     """What happened before, as a rule may read it: streams folded, rows in place."""
 
-    def __init__(self, parts: Iterable[Event | Beside | Rows]) -> None:
-        self.operation_names, self.installation = CATALOGUE.named.keys(), INSTALLATION
+    def __init__(
+        self, parts: Iterable[Event | Beside | Rows], installation: Installation = INSTALLATION
+    ) -> None:
+        self.operation_names, self.installation = CATALOGUE.named.keys(), installation
         self.now = NOW
         self._streams: dict[tuple[str, UUID], list[Event]] = defaultdict(list)
         self._tables: dict[str, dict[tuple[object, ...], Any]] = defaultdict(dict)
@@ -142,10 +145,13 @@ class Scenario:
     """One past and one command; `then` and `refused` say what must come of it."""
 
     def __init__(
-        self, operations: Sequence[Operation], history: Iterable[Event | Beside | Rows] = ()
+        self,
+        operations: Sequence[Operation],
+        history: Iterable[Event | Beside | Rows] = (),
+        installation: Installation = INSTALLATION,
     ) -> None:
         self._operations = {operation.command: operation for operation in operations}
-        self._past = Past(history)
+        self._past = Past(history, installation)
 
     def when(self, command: Command, *, given: object = None, call: Call = CALL) -> Self:
         """The command; what its rule is given is read from the past unless it is told here."""

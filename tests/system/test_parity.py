@@ -90,6 +90,7 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "register_caution": {"text": " "},
     "supersede_caution": {"text": " "},
     "promote_caution_proposal": {"decision_id": a_decision},
+    "start_run": {"name": " "},
     "hold_run": {"reason": " "},
     "stop_run": {"reason": " "},
     "abort_run": {"reason": " "},

@@ -13,6 +13,7 @@ from tests.support.examples import (
     recipe,
     run,
     safety,
+    starting,
     subject,
     supply,
     trust,
@@ -36,6 +37,7 @@ EXAMPLES: dict[str, Example] = {
     **safety.EXAMPLES,
     **caution.EXAMPLES,
     **run.EXAMPLES,
+    **starting.EXAMPLES,
 }
 
 CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_status": "gate"}

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.support.examples.making import Do, Example, Make, given
-from tests.support.examples.recipe import PARAMETERS, define_plan
+from tests.support.examples.run import started_run
 from tests.support.examples.subject import a_subject
 from tests.support.examples.trust import an_actor
 
@@ -38,26 +38,8 @@ an_active_campaign = a_campaign_after("start_campaign")
 a_held_campaign = a_campaign_after("start_campaign", "hold_campaign")
 
 
-async def a_run(do: Do) -> str:
-    """A run by a plan for any time, whose method needs no supply."""
-    plan = await define_plan(do)
-    practice = await do("get_practice", {"practice_id": plan["practice_id"]})
-    method: dict[str, Any] = {
-        "method_id": practice["method_id"],
-        "version_tag": "2",
-        "name": "Fly scan",
-        "needed_family_ids": [],
-        "needed_supplies": [],
-        "parameters_schema": PARAMETERS,
-    }
-    await do("version_method", method)
-    made = await do("define_plan", {name: plan[name] for name in plan if name != "window"})
-    answer = await do("start_run", {"name": "Week 1", "plan_id": made["plan_id"]})
-    return answer["run_id"]
-
-
 async def a_membership(do: Do) -> dict[str, Any]:
-    member = {"campaign_id": await an_active_campaign(do), "run_id": await a_run(do)}
+    member = {"campaign_id": await an_active_campaign(do), "run_id": await started_run(do)}
     await do("add_run_to_campaign", member)
     return member
 
@@ -77,7 +59,7 @@ EXAMPLES: dict[str, Example] = {
     "resume_campaign": given(campaign_id=a_held_campaign),
     "close_campaign": given(campaign_id=an_active_campaign),
     "abandon_campaign": given(campaign_id=a_campaign, reason="No sample"),
-    "add_run_to_campaign": given(campaign_id=an_active_campaign, run_id=a_run),
+    "add_run_to_campaign": given(campaign_id=an_active_campaign, run_id=started_run),
     "remove_run_from_campaign": remove_run,
     "get_campaign": given(campaign_id=a_campaign_with_a_run),
     "get_campaign_history": given(campaign_id=a_held_campaign),

@@ -1,0 +1,691 @@
+"""Starting a run: everything that must be so, the order in which it is asked, and what follows."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from itertools import combinations
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from tests.contexts.starting.fair import (
+    BEAM,
+    BEAMLINE,
+    CAMERA,
+    CAMERAS,
+    CAMPAIGN,
+    DECISION,
+    DUST,
+    FAIR,
+    HALL,
+    HELIUM,
+    HUM,
+    HUTCH,
+    LEAK,
+    METHOD,
+    OTHER_BEAM,
+    OTHER_PAPER,
+    OTHER_REVISION,
+    PAPER,
+    PLAN,
+    PRACTICE,
+    REQUIRING,
+    REVISION,
+    SCHEMA,
+    SHED,
+    STAGE,
+    STAGES,
+    START,
+    SUBJECT,
+    Part,
+    asset,
+    caution,
+    clearance,
+    kept,
+    moved,
+    observed,
+    past,
+    revision,
+    supply,
+)
+from tests.support.spec import ABSENT, CALL, LATER, NEW, NOW, Scenario, misshapen
+
+from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.calibration.calibration import CalibrationRevisionNotFoundError
+from beamkeep.contexts.campaign.campaign import (
+    CampaignAbandoned,
+    CampaignClosed,
+    CampaignHeld,
+    CampaignNotFoundError,
+    CampaignRunAdded,
+    CampaignStarted,
+)
+from beamkeep.contexts.caution.caution import CautionRetired, CautionSeverity, RetireReason
+from beamkeep.contexts.decision.decision import DecisionNotFoundError
+from beamkeep.contexts.enclosure.enclosure import EnclosureDecommissioned, PermitStatus
+from beamkeep.contexts.equipment.asset import (
+    AssetActivated,
+    AssetDecommissioned,
+    AssetFamilyRemoved,
+    AssetFaulted,
+    AssetLocated,
+    AssetMaintenanceEntered,
+)
+from beamkeep.contexts.recipe.method import MethodDeprecated, MethodVersioned
+from beamkeep.contexts.recipe.plan import PlanDeprecated, PlanNotFoundError, PlanVersioned, Window
+from beamkeep.contexts.recipe.practice import PracticeDeprecated, PracticeVersioned
+from beamkeep.contexts.run.run import (
+    InvalidRunParametersError,
+    RunAddedToCampaign,
+    RunStarted,
+)
+from beamkeep.contexts.safety.clearance import (
+    AssetBinding,
+    ClearanceActivated,
+    ClearanceApproved,
+    ClearanceChanged,
+    ClearanceExpired,
+    ClearanceRejected,
+    ClearanceReviewStarted,
+    ClearanceSubmitted,
+    ClearanceSuperseded,
+    SubjectBinding,
+)
+from beamkeep.contexts.starting.checks import (
+    CHECKS,
+    Fact,
+    RunAssetDecommissionedError,
+    RunBoundPlanDeprecatedError,
+    RunClearanceCoverageMismatchError,
+    RunEnclosureCoverageMismatchError,
+    RunFamiliesNotSatisfiedError,
+    RunOutsidePlanWindowError,
+    RunRequiresActiveClearanceError,
+    RunRequiresAvailableSupplyError,
+    RunRequiresPermittedEnclosureError,
+    RunSubjectNotMountedError,
+)
+from beamkeep.contexts.starting.start import (
+    OPERATIONS,
+    InvalidRunNameError,
+    InvalidRunPinnedCalibrationIdsError,
+    RunCannotJoinCampaignError,
+    StartRun,
+)
+from beamkeep.contexts.subject.subject import (
+    SubjectDiscarded,
+    SubjectDismounted,
+    SubjectMeasured,
+    SubjectMoved,
+    SubjectNotFoundError,
+    SubjectRemoved,
+    SubjectReturned,
+    SubjectStored,
+)
+from beamkeep.contexts.supply.supply import (
+    SupplyDegraded,
+    SupplyDeregistered,
+    SupplyMarkedAvailable,
+    SupplyMarkedRecovering,
+    SupplyMarkedUnavailable,
+    SupplyRestored,
+)
+from beamkeep.kernel import Operation, Record, Refusal, replace
+
+EARLIER, MOMENT = NOW - timedelta(days=1), timedelta(microseconds=1)
+CAUTION, WARNING, NOTICE = CautionSeverity.CAUTION, CautionSeverity.WARNING, CautionSeverity.NOTICE
+
+started = RunStarted(
+    *(NOW, NEW, "Night 1", PLAN, None, METHOD, (STAGE, CAMERA), SUBJECT, "10.12345/abc"),
+    *({"exposure": 0.2, "gap": None}, {"energy": 25, "exposure": 0.2}, (REVISION, OTHER_REVISION)),
+    *((kept(LEAK, BEAMLINE, WARNING), kept(DUST, STAGE, CAUTION)), DECISION),
+)
+membership = RunAddedToCampaign(NOW, NEW, CAMPAIGN), CampaignRunAdded(NOW, CAMPAIGN, NEW)
+
+
+def given(*more: Part, without: Sequence[str] = ()) -> Scenario:
+    return Scenario(OPERATIONS, past(*more, without=without), REQUIRING)
+
+
+def starting(**changes: Any) -> StartRun:
+    return START.model_copy(update=changes)
+
+
+def starts(*more: Part, without: Sequence[str] = ()) -> None:
+    """The run starts all the same."""
+    given(*more, without=without).when(START).then(started, *membership)
+
+
+class Wrong(Record):
+    """One thing that is wrong, in the past or in the command, and what a start is told then."""
+
+    refusal: type[Refusal]
+    past: tuple[Part, ...] = ()
+    change: Mapping[str, Any] = {}
+    facts: tuple[Fact, ...] = ()
+    cleared_by: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+    def when(self, *more: Part) -> Refusal:
+        """What a start is refused with."""
+        scenario = given(*more, *self.past, without=self.without)
+        return scenario.when(starting(**self.change)).refused(self.refusal)
+
+
+def versioned_plan(window: Window) -> PlanVersioned:
+    return PlanVersioned(NOW, PLAN, "2", "Tuesday", (STAGE, CAMERA), window, {"energy": 25})
+
+
+def needing(*kinds: str, schema: dict[str, Any] | None = SCHEMA) -> MethodVersioned:
+    return MethodVersioned(NOW, METHOD, "2", "Fly scan", (STAGES,), kinds, schema)
+
+
+BOTH_ASSETS = (
+    Fact("Asset", STAGE, "Stage", "Commissioned"),
+    Fact("Asset", CAMERA, "Camera", "Commissioned"),
+)
+lost_beam = moved(SupplyMarkedUnavailable)
+no_permit = PermitStatus.NOT_PERMITTED
+
+# One thing wrong with each check, in their order.
+FAILING: dict[str, Wrong] = {
+    "parameters": Wrong(
+        InvalidRunParametersError,
+        (needing("photon_beam", schema=None),),
+        facts=(Fact("Method", METHOD, "Fly scan", "Versioned"),),
+        cleared_by=("update_plan_default_parameters", "version_plan"),
+    ),
+    "plan": Wrong(
+        RunBoundPlanDeprecatedError,
+        (PlanDeprecated(NOW, PLAN),),
+        facts=(Fact("Plan", PLAN, "Monday", "Deprecated"),),
+    ),
+    "window": Wrong(
+        RunOutsidePlanWindowError,
+        (versioned_plan(Window(EARLIER, NOW)),),
+        facts=(Fact("Plan", PLAN, "Tuesday", "Versioned", NOW),),
+    ),
+    "subject": Wrong(
+        RunSubjectNotMountedError,
+        (SubjectDismounted(NOW, SUBJECT, STAGE, "Turned over"),),
+        facts=(Fact("Subject", SUBJECT, "Fossil 7", "Received"),),
+        cleared_by=("mount_subject",),
+    ),
+    "assets": Wrong(
+        RunAssetDecommissionedError,
+        (AssetDecommissioned(NOW, CAMERA),),
+        facts=(BOTH_ASSETS[0], Fact("Asset", CAMERA, "Camera", "Decommissioned")),
+        cleared_by=("version_plan",),
+    ),
+    "families": Wrong(
+        RunFamiliesNotSatisfiedError,
+        (AssetFamilyRemoved(NOW, STAGE, STAGES),),
+        facts=BOTH_ASSETS,
+        cleared_by=("add_asset_family", "version_plan"),
+    ),
+    "clearance": Wrong(
+        RunClearanceCoverageMismatchError,
+        (ClearanceExpired(NOW, PAPER, "Sent back"),),
+        facts=(Fact("Clearance", PAPER, "Salts", "Expired", LATER),),
+        cleared_by=("register_clearance",),
+    ),
+    "supply": Wrong(
+        RunRequiresAvailableSupplyError,
+        (lost_beam,),
+        facts=(Fact("Supply", BEAM, "Ring beam", "Unavailable"),),
+        cleared_by=("mark_supply_recovering", "restore_supply"),
+    ),
+    "enclosure": Wrong(
+        RunEnclosureCoverageMismatchError,
+        (observed(HUTCH, no_permit),),
+        facts=(
+            Fact("Enclosure", HALL, "Hall", "Permitted, Active"),
+            Fact("Enclosure", HUTCH, "Hutch", "NotPermitted, Active"),
+        ),
+    ),
+}
+# What each check is refused with otherwise.
+FAILING_OTHERWISE: list[tuple[str, Wrong]] = [
+    (
+        "clearance",
+        Wrong(
+            RunRequiresActiveClearanceError,
+            cleared_by=("register_clearance",),
+            without=("clearance",),
+        ),
+    ),
+    (
+        "supply",
+        Wrong(
+            RunRequiresAvailableSupplyError, cleared_by=("register_supply",), without=("supply",)
+        ),
+    ),
+    (
+        "enclosure",
+        Wrong(
+            RunRequiresPermittedEnclosureError,
+            (observed(HALL, PermitStatus.UNKNOWN), observed(HUTCH, no_permit)),
+            facts=(
+                Fact("Enclosure", HALL, "Hall", "Unknown, Active"),
+                Fact("Enclosure", HUTCH, "Hutch", "NotPermitted, Active"),
+            ),
+        ),
+    ),
+]
+# Everything that can be wrong, in the order in which a start is told.
+IN_ORDER = (
+    Wrong(PlanNotFoundError, change={"plan_id": ABSENT}),
+    Wrong(SubjectNotFoundError, change={"subject_id": ABSENT}),
+    Wrong(CampaignNotFoundError, change={"campaign_id": ABSENT}),
+    Wrong(DecisionNotFoundError, change={"decided_by_decision_id": ABSENT}),
+    Wrong(
+        CalibrationRevisionNotFoundError,
+        change={"pinned_calibration_ids": (REVISION, REVISION, ABSENT)},
+    ),
+    Wrong(InvalidRunNameError, change={"name": " "}),
+    Wrong(
+        InvalidRunPinnedCalibrationIdsError,
+        change={"pinned_calibration_ids": (REVISION, REVISION)},
+    ),
+    *FAILING.values(),
+    Wrong(RunCannotJoinCampaignError, (CampaignClosed(NOW, CAMPAIGN),)),
+)
+
+
+class Told(Record):
+    """What every refused check tells a program."""
+
+    check: str
+    facts: tuple[Fact, ...]
+    cleared_by: tuple[str, ...]
+
+
+def told(refusal: Refusal) -> Told:
+    return msgspec.convert(refusal.facts, Told)
+
+
+def test_a_run_starts_when_everything_it_needs_is_there_and_permits_it():
+    starts()
+
+
+def test_a_run_needs_no_more_than_a_name_and_a_plan():
+    bare = StartRun(name="Dark field", plan_id=PLAN)
+    defaults = {"energy": 25, "exposure": 0.1, "gap": 12}
+    given().when(bare).then(
+        RunStarted(
+            *(NOW, NEW, "Dark field", PLAN, None, METHOD, (STAGE, CAMERA), None, None),
+            *({}, defaults, (), started.acknowledged_cautions, None),
+        )
+    )
+
+
+def test_each_thing_that_is_wrong_is_refused_by_itself():
+    for wrong in IN_ORDER:
+        wrong.when()
+
+
+def test_of_two_things_that_are_wrong_the_earlier_is_told():
+    for earlier, later in combinations(IN_ORDER, 2):
+        both = replace(earlier, change={**later.change, **earlier.change})
+        both.when(*later.past)
+
+
+def test_every_check_is_tried_in_its_order():
+    assert list(CHECKS) == list(FAILING)
+
+
+def test_a_refusal_names_the_check_the_facts_and_the_way_out():
+    for name, wrong in (*FAILING.items(), *FAILING_OTHERWISE):
+        assert told(wrong.when()) == Told(name, wrong.facts, wrong.cleared_by)
+
+
+def test_every_way_out_is_a_command():
+    ways = {way for each in FAILING.values() for way in each.cleared_by}
+    ways |= {way for _, each in FAILING_OTHERWISE for way in each.cleared_by}
+    ways |= {way for _, steps in (*CLEARANCES, *SUPPLIES) for way in steps}
+    assert {way for way in ways if not isinstance(CATALOGUE.named.get(way), Operation)} == set()
+
+
+def test_a_name_is_trimmed_and_not_blank():
+    given().when(starting(name="\t")).refused(InvalidRunNameError)
+
+
+def test_names_and_research_identifiers_have_their_lengths():
+    for name in ("", "x" * 201):
+        misshapen(StartRun, "name", name=name, plan_id=PLAN)
+    for raid in ("", "x" * 2049):
+        misshapen(StartRun, "raid", name="x", plan_id=PLAN, raid=raid)
+
+
+def test_a_run_pins_at_most_64_revisions():
+    ids = tuple(UUID(int=n) for n in range(1000, 1065))
+    known = [part for id in ids for part in revision(id)]
+    refused = InvalidRunPinnedCalibrationIdsError
+    given(*known).when(starting(pinned_calibration_ids=ids)).refused(refused)
+    most = replace(started, pinned_calibration_ids=ids[:64])
+    given(*known).when(starting(pinned_calibration_ids=ids[:64])).then(most, *membership)
+
+
+def test_the_override_is_merged_onto_the_defaults_and_checked_as_a_whole():
+    refusal = (
+        given()
+        .when(starting(override_parameters={"energy": 36}))
+        .refused(InvalidRunParametersError, saying="At $.energy")
+    )
+    assert refusal.facts["path"] == "$.energy"
+
+
+def test_the_parameters_follow_the_schema_as_it_is_now():
+    stricter = SCHEMA | {"properties": {"energy": {"type": "number"}}}
+    later = needing("photon_beam", schema=stricter)
+    given(later).when(START).refused(InvalidRunParametersError, saying="exposure")
+
+
+def test_a_versioned_plan_is_noted_with_its_tag():
+    again = versioned_plan(Window())
+    given(again).when(starting(override_parameters={})).then(
+        replace(
+            started,
+            plan_version_tag="2",
+            override_parameters={},
+            effective_parameters={"energy": 25},
+        ),
+        *membership,
+    )
+
+
+def test_a_window_holds_its_start_and_not_its_end():
+    for now in (NOW - MOMENT, LATER):
+        given().when(START, call=replace(CALL, now=now)).refused(
+            RunOutsidePlanWindowError, saying=f"It is for {NOW} to {LATER}; it is {now}."
+        )
+    last = LATER - MOMENT
+    given().when(starting(campaign_id=None), call=replace(CALL, now=last)).then(
+        replace(started, occurred_at=last)
+    )
+
+
+def test_an_open_window_is_told_as_any_time():
+    for window, saying in (
+        (Window(LATER), f"It is for {LATER} to any time"),
+        (Window(None, NOW), f"It is for any time to {NOW}"),
+    ):
+        given(versioned_plan(window)).when(START).refused(RunOutsidePlanWindowError, saying)
+
+
+def test_what_the_plan_follows_may_be_deprecated():
+    starts(MethodDeprecated(NOW, METHOD), PracticeDeprecated(NOW, PRACTICE))
+
+
+SUBJECTS: tuple[tuple[SubjectMoved, str, tuple[str, ...]], ...] = (
+    (SubjectDismounted(NOW, SUBJECT, STAGE, "Turned"), "Received", ("mount_subject",)),
+    (SubjectRemoved(NOW, SUBJECT, STAGE), "Removed", ()),
+    (SubjectReturned(NOW, SUBJECT), "Returned", ()),
+    (SubjectStored(NOW, SUBJECT), "Stored", ()),
+    (SubjectDiscarded(NOW, SUBJECT, "Broken"), "Discarded", ()),
+)
+
+
+def test_a_subject_that_is_not_on_its_asset_is_refused_and_told_how_it_stands():
+    for event, status, ways in SUBJECTS:
+        refusal = given(event).when(START).refused(RunSubjectNotMountedError, f"is {status}.")
+        assert told(refusal) == Told(
+            "subject", (Fact("Subject", SUBJECT, "Fossil 7", status),), ways
+        )
+
+
+def test_a_measured_subject_may_be_measured_again():
+    starts(SubjectMeasured(NOW, SUBJECT))
+
+
+def test_a_subject_that_the_run_is_not_of_does_not_matter():
+    dismounted = SubjectDismounted(NOW, SUBJECT, STAGE, "Turned over")
+    given(dismounted).when(starting(subject_id=None)).then(
+        replace(started, subject_id=None), *membership
+    )
+
+
+def test_neither_maintenance_nor_a_fault_refuses_a_start():
+    starts(
+        AssetActivated(NOW, STAGE),
+        AssetMaintenanceEntered(NOW, STAGE),
+        AssetFaulted(NOW, CAMERA, "Blind"),
+    )
+
+
+def test_an_asset_above_may_be_decommissioned():
+    starts(AssetDecommissioned(NOW, BEAMLINE))
+
+
+def test_a_refused_asset_is_named():
+    FAILING["assets"].when()
+    given(AssetDecommissioned(NOW, STAGE), AssetDecommissioned(NOW, CAMERA)).when(START).refused(
+        RunAssetDecommissionedError,
+        saying=f"Asset Stage ({STAGE}) is Decommissioned; Asset Camera ({CAMERA}) is ",
+    )
+
+
+def test_families_of_the_method_and_of_the_practice_are_covered_as_both_are_now():
+    lens, mirror = UUID(int=26), UUID(int=27)
+    needs_lens = MethodVersioned(
+        NOW, METHOD, "2", "Fly scan", (STAGES, lens), ("photon_beam",), SCHEMA
+    )
+    needs_mirror = PracticeVersioned(NOW, PRACTICE, "2", "Here", None, (CAMERAS, mirror))
+    for event, lacking in ((needs_lens, lens), (needs_mirror, mirror)):
+        refusal = (
+            given(event)
+            .when(START)
+            .refused(RunFamiliesNotSatisfiedError, saying=f"Lacking are {lacking}.")
+        )
+        assert refusal.facts["family_ids"] == [lacking]
+
+
+def test_no_clearance_is_asked_for_where_none_is_required():
+    for more, without in (((), ("clearance",)), (FAILING["clearance"].past, ())):
+        scenario = Scenario(OPERATIONS, past(*more, without=without))
+        scenario.when(START).then(started, *membership)
+
+
+CLEARANCES: tuple[tuple[tuple[ClearanceChanged, ...], tuple[str, ...]], ...] = (
+    ((), ("submit_clearance",)),
+    ((ClearanceSubmitted(NOW, PAPER),), ("start_clearance_review",)),
+    (
+        (ClearanceReviewStarted(NOW, PAPER),),
+        ("append_clearance_review_step", "approve_clearance"),
+    ),
+    ((ClearanceApproved(NOW, PAPER, None, None),), ("activate_clearance",)),
+    ((ClearanceRejected(NOW, PAPER, "No shielding"),), ("register_clearance",)),
+    ((ClearanceExpired(NOW, PAPER, "Over"),), ("register_clearance",)),
+    ((ClearanceSuperseded(NOW, PAPER, OTHER_PAPER),), ("register_clearance",)),
+    # Active, but for another time.
+    (
+        (ClearanceApproved(NOW, PAPER, LATER, None), ClearanceActivated(NOW, PAPER)),
+        ("amend_clearance",),
+    ),
+    (
+        (ClearanceApproved(NOW, PAPER, None, NOW), ClearanceActivated(NOW, PAPER)),
+        ("amend_clearance",),
+    ),
+)
+on_beamline = clearance(PAPER, "Salts", AssetBinding(BEAMLINE))
+
+
+def test_the_way_to_a_clearance_in_force_begins_where_it_stands():
+    for events, ways in CLEARANCES:
+        scenario = given(on_beamline, *events, without=["clearance"]).when(START)
+        refusal = scenario.refused(RunClearanceCoverageMismatchError, f"Salts ({PAPER}) is ")
+        assert told(refusal).cleared_by == ways
+
+
+def test_the_ways_of_several_clearances_are_told_together():
+    other = clearance(OTHER_PAPER, "Lasers", SubjectBinding(SUBJECT), valid_until=None)
+    submitted = ClearanceSubmitted(NOW, PAPER)
+    scenario = given(on_beamline, submitted, other, without=["clearance"]).when(START)
+    assert told(scenario.refused(RunClearanceCoverageMismatchError)) == Told(
+        "clearance",
+        (
+            Fact("Clearance", PAPER, "Salts", "Submitted", LATER),
+            Fact("Clearance", OTHER_PAPER, "Lasers", "Defined"),
+        ),
+        ("submit_clearance", "start_clearance_review"),
+    )
+
+
+def test_one_clearance_in_force_is_enough():
+    starts(clearance(OTHER_PAPER, "Lasers", AssetBinding(STAGE)))
+
+
+def test_a_clearance_of_the_subject_is_enough():
+    of_subject = clearance(PAPER, "Salts", SubjectBinding(SUBJECT))
+    active = ClearanceActivated(NOW, PAPER)
+    starts(of_subject, active, without=["clearance"])
+    given(of_subject, active, without=["clearance"]).when(starting(subject_id=None)).refused(
+        RunRequiresActiveClearanceError
+    )
+
+
+def test_a_clearance_of_another_asset_says_nothing():
+    elsewhere = clearance(PAPER, "Salts", AssetBinding(SHED))
+    given(elsewhere, ClearanceActivated(NOW, PAPER), without=["clearance"]).when(START).refused(
+        RunRequiresActiveClearanceError
+    )
+
+
+SUPPLIES: tuple[tuple[tuple[Part, ...], tuple[str, ...]], ...] = (
+    ((), ("mark_supply_available",)),
+    (
+        (moved(SupplyDegraded),),
+        ("mark_supply_unavailable", "mark_supply_recovering", "restore_supply"),
+    ),
+    ((lost_beam,), ("mark_supply_recovering", "restore_supply")),
+    ((moved(SupplyMarkedRecovering),), ("restore_supply",)),
+    # As if there were none.
+    ((moved(SupplyDeregistered),), ("register_supply",)),
+)
+
+
+def test_the_way_to_an_available_supply_begins_where_it_stands():
+    for events, ways in SUPPLIES:
+        scenario = given(supply(BEAM, "Ring beam"), *events, without=["supply"]).when(START)
+        assert told(scenario.refused(RunRequiresAvailableSupplyError)).cleared_by == ways
+
+
+def test_every_kind_that_is_not_covered_is_told():
+    helium, found = supply(HELIUM, "Bottles", "helium"), moved(SupplyMarkedAvailable, HELIUM)
+    needs = needing("helium", "photon_beam", "vacuum", "water")
+    refusal = (
+        given(needs, helium, found, lost_beam)
+        .when(START)
+        .refused(
+            RunRequiresAvailableSupplyError,
+            saying="photon_beam (Ring beam is Unavailable); vacuum (there is none); water (",
+        )
+    )
+    assert refusal.facts["kinds"] == ["photon_beam", "vacuum", "water"]
+    assert told(refusal) == Told(
+        "supply",
+        (
+            Fact("Supply", HELIUM, "Bottles", "Available"),
+            Fact("Supply", BEAM, "Ring beam", "Unavailable"),
+        ),
+        ("mark_supply_recovering", "restore_supply", "register_supply"),
+    )
+
+
+def test_the_ways_of_several_supplies_are_told_once_each():
+    second = supply(OTHER_BEAM, "Lamp"), moved(SupplyMarkedRecovering, OTHER_BEAM)
+    refusal = given(lost_beam, *second).when(START).refused(RunRequiresAvailableSupplyError)
+    assert told(refusal).cleared_by == ("mark_supply_recovering", "restore_supply")
+
+
+def test_one_available_supply_of_a_kind_is_enough():
+    starts(supply(OTHER_BEAM, "Lamp"), moved(SupplyMarkedAvailable, OTHER_BEAM), lost_beam)
+    starts(lost_beam, moved(SupplyRestored))
+
+
+def test_work_that_needs_no_supply_asks_for_none():
+    starts(needing(), without=["supply"])
+
+
+def test_an_enclosure_in_use_permits_and_is_active():
+    for event in (
+        observed(HUTCH, PermitStatus.UNKNOWN),
+        observed(HUTCH, PermitStatus.NOT_PERMITTED),
+        EnclosureDecommissioned(NOW, HUTCH, "Rebuilt"),
+    ):
+        given(event).when(START).refused(
+            RunEnclosureCoverageMismatchError, saying=f"Enclosure Hutch ({HUTCH}) is "
+        )
+
+
+def test_an_enclosure_around_what_the_assets_stand_on_counts():
+    given(observed(HALL, no_permit)).when(START).refused(
+        RunEnclosureCoverageMismatchError, saying=f"Hall ({HALL}) is NotPermitted, Active."
+    )
+
+
+def test_the_only_enclosure_that_does_not_permit_is_every_one():
+    moved_out = AssetLocated(NOW, BEAMLINE, None)
+    given(moved_out, observed(HUTCH, no_permit)).when(START).refused(
+        RunRequiresPermittedEnclosureError
+    )
+
+
+def test_assets_in_no_enclosure_need_no_permit():
+    in_the_open = (
+        *asset(BEAMLINE, "Beamline", None),
+        *asset(STAGE, "Stage", BEAMLINE, STAGES),
+        *asset(CAMERA, "Camera", BEAMLINE, CAMERAS),
+    )
+    starts(*in_the_open, without=["assets", "enclosures"])
+
+
+def test_an_enclosure_elsewhere_does_not_matter():
+    starts(AssetLocated(NOW, BEAMLINE, None), observed(HALL, no_permit))
+
+
+def test_a_campaign_that_is_not_over_is_joined():
+    for event in (CampaignStarted(NOW, CAMPAIGN), CampaignHeld(NOW, CAMPAIGN, "No beam")):
+        starts(event)
+
+
+def test_a_campaign_that_is_over_is_not_joined():
+    for event, status in (
+        (CampaignClosed(NOW, CAMPAIGN), "Closed"),
+        (CampaignAbandoned(NOW, CAMPAIGN, "No sample"), "Abandoned"),
+    ):
+        given(event).when(START).refused(RunCannotJoinCampaignError, f"Ageing is {status}.")
+
+
+def test_a_run_outside_a_campaign_joins_none():
+    given(CampaignClosed(NOW, CAMPAIGN)).when(starting(campaign_id=None)).then(started)
+
+
+def test_only_cautions_in_effect_and_grave_enough_are_kept():
+    expired = replace(caution(UUID(int=83), STAGE, WARNING), expires_at=NOW)
+    starts(
+        caution(HUM, STAGE, NOTICE),
+        caution(UUID(int=84), BEAMLINE, WARNING),
+        caution(UUID(int=85), SHED, WARNING, below=True),
+        expired,
+        caution(UUID(int=86), CAMERA, WARNING),
+        CautionRetired(NOW, UUID(int=86), RetireReason.RESOLVED),
+    )
+
+
+def test_no_caution_refuses_a_start():
+    given(without=["cautions"]).when(START).then(
+        replace(started, acknowledged_cautions=()), *membership
+    )
+
+
+def test_of_more_than_200_cautions_the_gravest_are_kept():
+    many = [caution(UUID(int=n), STAGE, CAUTION) for n in range(2000, 2199)]
+    one_more = caution(UUID(int=2199), STAGE, CAUTION)
+    expected = (
+        kept(LEAK, BEAMLINE, WARNING),
+        *(kept(each.caution_id, STAGE, CAUTION) for each in many),
+    )
+    above = FAIR["cautions"][1:]
+    given(*above, *many, one_more, without=["cautions"]).when(START).then(
+        replace(started, acknowledged_cautions=expected), *membership
+    )
