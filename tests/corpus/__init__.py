@@ -81,7 +81,7 @@ def plain(value: Any) -> Any:
             return {field.name: plain(each) for field, each in held if each != _default(field)}
         case Mapping():
             pairs = cast("Mapping[str, Any]", value).items()
-            return {name: plain(each) for name, each in pairs}
+            return {str(name): plain(each) for name, each in pairs}
         case frozenset() | set():
             return sorted((plain(each) for each in cast("Iterable[Any]", value)), key=encode)
         case tuple() | list():

@@ -13,6 +13,7 @@ from tests.support.examples import (
     recipe,
     run,
     safety,
+    shift,
     starting,
     subject,
     supply,
@@ -38,6 +39,7 @@ EXAMPLES: dict[str, Example] = {
     **caution.EXAMPLES,
     **run.EXAMPLES,
     **starting.EXAMPLES,
+    **shift.EXAMPLES,
 }
 
 CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_status": "gate"}

@@ -1,0 +1,19 @@
+"""An example of what one shift leaves to the next."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tests.support.examples.making import Do, Example
+from tests.support.examples.run import a_held_run
+
+
+async def get_shift_handover(do: Do) -> dict[str, Any]:
+    await a_held_run(do)
+    now = datetime.now(UTC)
+    return {
+        "from": (now - timedelta(hours=8)).isoformat(),
+        "to": (now + timedelta(minutes=5)).isoformat(),
+    }
+
+
+EXAMPLES: dict[str, Example] = {"get_shift_handover": get_shift_handover}
