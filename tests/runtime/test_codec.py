@@ -49,9 +49,9 @@ def events_of(kind: type[Event]) -> st.SearchStrategy[Event]:
         name: st.none() | OBJECTS for name, hint in hints.items() if hint == JsonObject | None
     }
     of_number = {name: st.none() | FINITE for name, hint in hints.items() if hint == float | None}
-    return st.builds(kind, **of_time | of_text | of_schema | of_json | perhaps_json | of_number)
     of_steps = {name: STEPS for name, hint in hints.items() if hint is Steps}
-    return st.builds(kind, **of_time | of_text | of_schema | of_json | of_steps)
+    of_json = of_json | perhaps_json | of_schema
+    return st.builds(kind, **of_time | of_text | of_json | of_number | of_steps)
 
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)

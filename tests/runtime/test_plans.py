@@ -38,7 +38,17 @@ from beamkeep.contexts.run.observation import OBSERVATIONS
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import POLICY_GRANTS
 from beamkeep.contexts.trust.surface import SURFACE_CONTROL
-from beamkeep.kernel import CLAIMS, DENIALS, ActorKind, Claim, Sought, Standing, View, replace
+from beamkeep.kernel import (
+    CLAIMS,
+    DENIALS,
+    ActorKind,
+    Claim,
+    Sought,
+    Standing,
+    Table,
+    View,
+    replace,
+)
 from beamkeep.runtime.store import BEGINNING, Entered, Opening, Position
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
@@ -111,7 +121,10 @@ async def opened_and_read(store: PostgresEventStore) -> None:
 async def rows_beside(store: PostgresEventStore) -> None:
     """The rows kept beside decisions and runs, by their own ids and by whose they are."""
     id, during = uuid7(), (("sampled_at", ">=", NOW), ("sampled_at", "<", NOW))
-    logbooks = (DECISION_LOGBOOK, "decision_id"), (RUN_LOGBOOK, "run_id")
+    logbooks: list[tuple[Table[Any], str]] = [
+        (DECISION_LOGBOOK, "decision_id"),
+        (RUN_LOGBOOK, "run_id"),
+    ]
     for table, of in logbooks:
         await store.rows(table, {"entry_id": id})
         for after in (), (NOW, id):

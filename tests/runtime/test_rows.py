@@ -210,6 +210,8 @@ CALLED = (
     AlternateIdentifier(AlternateIdentifierKind.OTHER, "x"),
     AlternateIdentifier(AlternateIdentifierKind.OTHER, "é"),
 )
+OVERRIDE: JsonObject = {"gap": None}
+EFFECTIVE: JsonObject = {"energy": 25.0, "modes": ["fly", None]}
 INPUTS: JsonObject = {"run_id": str(C), "n": [1, 0.5]}
 BOUND = (AssetBinding(A), SubjectBinding(B), ExternalBinding("proposal", "P é"))
 HERE = Placement(A, 1.0, -2.5, 1e-9, 0.0, 0.5, -0.5)
@@ -375,7 +377,7 @@ STREAMS: dict[str, Sequence[Event]] = {
     "run": [
         RunStarted(
             *(at(0), ID, "Night é", A, "2", B, (B, C), C, "10.25.10/7"),
-            *({"gap": None}, {"energy": 25.0, "modes": ["fly", None]}, (A, B)),
+            *(OVERRIDE, EFFECTIVE, (A, B)),
             *((AcknowledgedCaution(C, CautionTarget("Asset", B), "Thermal", "Warning"),), A),
         ),
         RunAddedToCampaign(at(0), ID, A),

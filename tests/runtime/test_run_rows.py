@@ -1,6 +1,5 @@
 """What is kept beside a run: sent again it is kept once, and it is read as it was sent."""
 
-import json
 from collections.abc import AsyncGenerator
 from typing import Any
 from uuid import uuid4
@@ -15,7 +14,7 @@ from tests.support.examples.run import (
     started_run,
 )
 from tests.support.postgres import Database, postgres_service
-from tests.support.service import call, memory_service
+from tests.support.service import Doing, memory_service
 
 from beamkeep.contexts.run.logbook import (
     RunLogbookAuthorNotAgentError,
@@ -25,7 +24,6 @@ from beamkeep.contexts.run.observation import (
     RunCannotAppendObservationsError,
     RunObservationIdTakenError,
 )
-from beamkeep.runtime import Service
 
 pytestmark = pytest.mark.anyio
 
@@ -35,25 +33,13 @@ def place(request: pytest.FixtureRequest) -> Database | None:
     return None if request.param == "memory" else request.getfixturevalue("unseeded")
 
 
-class Doing:
-    """Makes calls as Ada, and gives back what is answered."""
-
-    def __init__(self, service: Service) -> None:
-        self._service = service
-
-    async def __call__(self, name: str, arguments: Any, **options: Any) -> Any:
-        answer = await call(self._service, name, arguments, **options)
-        return json.loads(answer.body or b"null")
-
-
 @pytest.fixture
 async def do(place: Database | None) -> AsyncGenerator[Doing]:
     if place is None:
-        service, _ = await memory_service()
-        yield Doing(service)
+        yield Doing(*await memory_service())
         return
     async with postgres_service(place) as deployed:
-        yield Doing(deployed.service)
+        yield Doing(deployed.service, deployed.store)
 
 
 async def shown(do: Doing, run_id: str, **asked: Any) -> list[dict[str, Any]]:
@@ -201,7 +187,7 @@ async def test_an_adjustment_answers_what_governs_the_run_now(do: Doing):
 
 
 async def test_runs_are_found_by_how_they_fare_and_when_they_were_started():
-    do = Doing((await memory_service())[0])
+    do = Doing(*await memory_service())
     running, held, ended = [await started_run(do) for _ in range(3)]
     await do("hold_run", {"run_id": held})
     await do("stop_run", {"run_id": ended, "reason": "The sample is gone"})

@@ -838,7 +838,8 @@ async def test_a_list_is_narrowed_by_all_its_facets(kept: Kept):
 
 async def sought_in(kept: Kept, name: str, after: UUID | None = None, **asked: Any) -> list[UUID]:
     await kept.catch_up()
-    sought = Sought(**{"now": NOW, **asked})
+    given: dict[str, Any] = {"now": NOW, **asked}
+    sought = Sought(**given)
     rows = await kept.lists.listing(VIEWS[name], sought, None, after, 100)
     return [id for id, _ in rows]
 
@@ -908,7 +909,7 @@ async def test_a_time_that_has_not_come_is_neither_before_nor_after(kept: Kept):
 
 async def test_all_that_is_asked_for_holds_at_once(kept: Kept):
     person, agent, gone = await some_actors(kept)
-    asked = {
+    asked: dict[str, Any] = {
         "groups": (("kind=agent", "kind=human"),),
         "none": ("active=false",),
         "compared": (("created_at", ">=", NOW),),
