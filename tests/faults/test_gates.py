@@ -188,7 +188,7 @@ async def test_no_run_starts_under_a_gate_that_was_lost_before(
     monkeypatch.setattr(PostgresEventStore, "append", appends.watched())
     figures = await race(ground, appends, rounds("STARTS", 450, 60, 20))
     report("T15", figures)
-    assert figures["started"] > 0
+    assert len(appends.read) >= figures["started"] > 0
     assert figures["refused_because_something_had_moved"] > 0
     assert figures["started_on_what_had_moved"] == figures["started_under_a_lost_gate"] == 0
     assert figures["leaked"] == figures["lost"] == figures["doubled"] == 0
