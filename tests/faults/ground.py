@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 import asyncpg
 from pydantic import SecretStr
@@ -21,7 +22,7 @@ class Ground:
         self.app_url = cluster.url("beamkeep", "bk_app")
         self.projector_url = cluster.url("beamkeep", "bk_projector")
 
-    def deployment(self) -> Deployment:
+    def deployment(self, **more: Any) -> Deployment:
         """The service, open to its developer, keeping no lists unless it is told to."""
         return Deployment(
             Settings(
@@ -30,6 +31,7 @@ class Ground:
                 require_authenticated_principal=False,
                 development=True,
                 project_in_serve=True,
+                **more,
             )
         )
 

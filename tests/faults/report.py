@@ -38,6 +38,7 @@ MUTANTS = frozenset(
         "T13 in place",
         "T14 bookmarks without the fence",
         "T14 dump without the fence",
+        "T15 append without the check of what was read",
     }
 )
 """Variants that are known to be bad; what is not named here must have nothing wrong."""
@@ -65,6 +66,8 @@ ALLOWED = {"most_effects": 1} | dict.fromkeys(
         "rows_differing_from_rebuilt",
         "skipped",
         "stale_writes_accepted",
+        "started_on_what_had_moved",
+        "started_under_a_lost_gate",
         "tail_out_of_order",
         "torn",
         "two_winners",

@@ -26,6 +26,8 @@ ABOUT_ONE = [row for row in ROWS if row.aggregate.id_field in row.route.fields]
 NAMED = "{0.name}".format
 NOTHING = "00000000-0000-7000-8000-ffffffffffff"
 MCP_SURFACE = str(SURFACES[SurfaceKind.MCP_STREAMABLE_HTTP])
+# A run that starts in a campaign joins it by an event of its own.
+BORN_AT_TWO = {"start_run"}
 DEEP = b'{"a":' * 80 + b"1" + b"}" * 80
 
 
@@ -62,7 +64,8 @@ async def test_the_example_is_answered(row: Operation | Question, rest: RestClie
                 answer.headers["location"], headers={"authorization": "Bearer ada"}
             )
             assert shown.json()[row.aggregate.id_field] == new_id
-            assert shown.headers["etag"] == answer.headers["etag"] == '"1"'
+            version = '"2"' if row.name in BORN_AT_TWO else '"1"'
+            assert shown.headers["etag"] == answer.headers["etag"] == version
         case Operation():
             assert (answer.status_code, answer.content) == (204, b"")
             shown = await rest.send(f"get_{row.aggregate.noun}", arguments_of_get(row, arguments))

@@ -8,6 +8,7 @@ import httpx2
 import pytest
 from tests.support.examples import EXAMPLES
 from tests.support.examples.assets import ORIGIN, a_decommissioned_mount, an_asset
+from tests.support.examples.campaign import a_closed_campaign
 from tests.support.examples.decision import a_decision, one_inference_twice
 from tests.support.examples.making import Do, Make
 from tests.support.examples.run import one_reading_twice
@@ -74,6 +75,7 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "register_campaign": {"name": " "},
     "hold_campaign": {"reason": " "},
     "abandon_campaign": {"reason": " "},
+    "add_run_to_campaign": {"campaign_id": a_closed_campaign},
     "remove_run_from_campaign": {"reason": " "},
     "register_decision": {"context": " "},
     "rate_decision": {"comment": " "},

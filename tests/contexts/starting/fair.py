@@ -59,6 +59,7 @@ from beamkeep.contexts.trust.trigger import TriggerSource
 from beamkeep.kernel import CLAIMS, Beside, Claim, Event, Installation, claim_key, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import NewEvent
+from beamkeep.schemas import JsonObject
 
 type Part = Event | Beside
 
@@ -72,6 +73,7 @@ SUBJECT, CAMPAIGN, DECISION = UUID(int=70), UUID(int=71), UUID(int=72)
 CALIBRATION, REVISION, OTHER_REVISION = UUID(int=73), UUID(int=74), UUID(int=75)
 DUST, LEAK, HUM = UUID(int=80), UUID(int=81), UUID(int=82)
 
+CENTER: JsonObject = {"center": 1.5}
 REQUIRING = replace(INSTALLATION, require_run_clearance=True)
 SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -141,7 +143,7 @@ def kept(id: UUID, asset_id: UUID, severity: CautionSeverity) -> AcknowledgedCau
 def revision(id: UUID) -> tuple[Part, ...]:
     return (
         CalibrationRevisionAppended(
-            *(NOW, CALIBRATION, id, {"center": 1.5}, RevisionStatus.VERIFIED, AssertedSource(ME)),
+            *(NOW, CALIBRATION, id, CENTER, RevisionStatus.VERIFIED, AssertedSource(ME)),
             *(NOW, None, None),
         ),
         CLAIMS.insert(Claim("calibration-revision", claim_key(id), CALIBRATION)),

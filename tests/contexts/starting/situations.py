@@ -79,9 +79,11 @@ from beamkeep.contexts.supply.supply import (
     SupplyRegistered,
 )
 from beamkeep.kernel import Event, Record, replace
+from beamkeep.schemas import JsonObject
 
 FAIRNESS = 0.85
 EARLIER = NOW.replace(year=2029)
+DEFAULTS: Sequence[JsonObject] = {"energy": 25}, {}, {"energy": 99}
 SUPPLY_MOVES: Sequence[type[SupplyMoved] | None] = (
     None,
     SupplyDegraded,
@@ -136,8 +138,8 @@ class Drawing:
         return Situation(self._past, subject_id, requires_clearance, first)
 
     def _plan(self, schema: dict[str, Any] | None) -> None:
-        defaults = self._mostly({"energy": 25}, {}, {"energy": 99})
-        bad = bool(defaults) if schema is None else defaults == {"energy": 99}
+        defaults = self._mostly(*DEFAULTS)
+        bad = bool(defaults) if schema is None else defaults == DEFAULTS[2]
         self._note("InvalidRunParametersError", bad)
         window = self._mostly(
             Window(NOW, LATER), Window(), Window(LATER), Window(EARLIER, NOW), Window(EARLIER)

@@ -130,13 +130,19 @@ from beamkeep.contexts.supply.supply import (
     SupplyRestored,
 )
 from beamkeep.kernel import Operation, Record, Refusal, replace
+from beamkeep.schemas import JsonObject
 
 EARLIER, MOMENT = NOW - timedelta(days=1), timedelta(microseconds=1)
 CAUTION, WARNING, NOTICE = CautionSeverity.CAUTION, CautionSeverity.WARNING, CautionSeverity.NOTICE
 
+NONE: JsonObject = {}
+DEFAULTS: JsonObject = {"energy": 25, "exposure": 0.1, "gap": 12}
+OVERRIDE: JsonObject = {"exposure": 0.2, "gap": None}
+EFFECTIVE: JsonObject = {"energy": 25, "exposure": 0.2}
+
 started = RunStarted(
     *(NOW, NEW, "Night 1", PLAN, None, METHOD, (STAGE, CAMERA), SUBJECT, "10.12345/abc"),
-    *({"exposure": 0.2, "gap": None}, {"energy": 25, "exposure": 0.2}, (REVISION, OTHER_REVISION)),
+    *(OVERRIDE, EFFECTIVE, (REVISION, OTHER_REVISION)),
     *((kept(LEAK, BEAMLINE, WARNING), kept(DUST, STAGE, CAUTION)), DECISION),
 )
 membership = RunAddedToCampaign(NOW, NEW, CAMPAIGN), CampaignRunAdded(NOW, CAMPAIGN, NEW)
@@ -309,11 +315,10 @@ def test_a_run_starts_when_everything_it_needs_is_there_and_permits_it():
 
 def test_a_run_needs_no_more_than_a_name_and_a_plan():
     bare = StartRun(name="Dark field", plan_id=PLAN)
-    defaults = {"energy": 25, "exposure": 0.1, "gap": 12}
     given().when(bare).then(
         RunStarted(
             *(NOW, NEW, "Dark field", PLAN, None, METHOD, (STAGE, CAMERA), None, None),
-            *({}, defaults, (), started.acknowledged_cautions, None),
+            *(NONE, DEFAULTS, (), started.acknowledged_cautions, None),
         )
     )
 

@@ -36,6 +36,7 @@ def a_campaign_after(*names: str) -> Make:
 a_campaign = a_campaign_after()
 an_active_campaign = a_campaign_after("start_campaign")
 a_held_campaign = a_campaign_after("start_campaign", "hold_campaign")
+a_closed_campaign = a_campaign_after("start_campaign", "close_campaign")
 
 
 async def a_membership(do: Do) -> dict[str, Any]:
