@@ -1,6 +1,7 @@
-"""A running service to try: a beamline, a visit, and an administrator with a real token."""
+"""A running service to try: a beamline in the middle of its day, and a real token."""
 
 import argparse
+import asyncio
 import json
 import os
 import shlex
@@ -9,9 +10,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -23,17 +25,16 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 from jwt.algorithms import RSAAlgorithm
 from tests.support.cluster import Cluster
 
-from beamkeep.contexts.trust import seeded
-from beamkeep.kernel import SurfaceKind
+from demo.day import ADMINISTRATOR, UNTIL_RUN_1, Day, yesterday
 
 ROOT = Path(__file__).parents[1]
-ISSUER, SUBJECT, KEY_ID = "https://idp.demo.invalid", "ada", "demo"
+ISSUER, KEY_ID = "https://idp.demo.invalid", "demo"
 TOKEN_SECONDS = 12 * 3600
 DEADLINE = 120.0
 CALLS = (
-    'curl -s -H "Authorization: Bearer $BEAMKEEP_TOKEN" "$BEAMKEEP_URL/visits"',
-    ".venv/bin/python demo/mcp_client.py list_visits",
-    ".venv/bin/beamkeep list-visits",
+    'curl -s -H "Authorization: Bearer $BEAMKEEP_TOKEN" "$BEAMKEEP_URL/runs"',
+    ".venv/bin/python demo/mcp_client.py list_runs",
+    ".venv/bin/beamkeep list-runs",
 )
 
 
@@ -46,22 +47,33 @@ class Demo:
     """A service that answers, and the administrator's way in."""
 
     url: str
-    token: str
+    key: RSAPrivateKey
     folder: Path
+
+    @cached_property
+    def token(self) -> str:
+        """The administrator's."""
+        return self.token_of(ADMINISTRATOR)
+
+    def token_of(self, subject: str) -> str:
+        """An access token of the profile RFC 9068, as an identity provider would issue it."""
+        now = int(time.time())
+        claims = {
+            "iss": ISSUER,
+            "sub": subject,
+            "aud": self.url,
+            "client_id": "demo",
+            "jti": str(uuid4()),
+            "iat": now,
+            "exp": now + TOKEN_SECONDS,
+        }
+        headers = {"kid": KEY_ID, "typ": "at+jwt"}
+        return jwt.encode(claims, self.key, algorithm="RS256", headers=headers)
 
     @property
     def environment(self) -> dict[str, str]:
         """What the three calls need."""
         return {"BEAMKEEP_URL": self.url, "BEAMKEEP_TOKEN": self.token}
-
-    def do(self, path: str, body: Mapping[str, Any] | None = None) -> httpx2.Response:
-        """Make one call as the administrator, which must succeed."""
-        method = "GET" if body is None else "POST"
-        headers = {"Authorization": f"Bearer {self.token}"}
-        answer = httpx2.request(method, self.url + path, json=body, headers=headers)
-        if not answer.is_success:
-            raise DemoError(f"{method} {path}: {answer.status_code} {answer.text}")
-        return answer
 
 
 @contextmanager
@@ -72,9 +84,8 @@ def running(folder: Path) -> Generator[Demo]:
     url = f"http://127.0.0.1:{port}"
     key = generate_private_key(public_exponent=65537, key_size=2048)
     jwks = _private(folder / "jwks.json", json.dumps({"keys": [_public(key)]}))
-    token = _token(key, audience=url)
-    demo = Demo(url, token, folder)
-    _private(folder / "token", token)
+    demo = Demo(url, key, folder)
+    _private(folder / "token", demo.token)
     exports = [f"export {name}={shlex.quote(v)}\n" for name, v in demo.environment.items()]
     _private(folder / "env", "".join(exports))
     with Cluster.start() as cluster:
@@ -88,8 +99,13 @@ def running(folder: Path) -> Generator[Demo]:
             "BASE_URL": url,
             "IDENTITY_PROVIDERS": json.dumps([_provider(jwks, audience=url)]),
             "BOOTSTRAP_ADMIN_ISSUER": ISSUER,
-            "BOOTSTRAP_ADMIN_SUBJECT": SUBJECT,
+            "BOOTSTRAP_ADMIN_SUBJECT": ADMINISTRATOR,
             "BOOTSTRAP_ADMIN_NAME": "Ada",
+            "REQUIRE_RUN_CLEARANCE": "true",
+            # No monitor goes on reporting once the day has been told.
+            "ENCLOSURE_STALE_AFTER_SECONDS": str(TOKEN_SECONDS),
+            "PER_PRINCIPAL_RATE": "1000",
+            "PER_PRINCIPAL_BURST": "1000",
         }
         beamkeep = [sys.executable, "-m", "beamkeep"]
         subprocess.run([*beamkeep, "migrate"], env=environment, check=True, stdout=sys.stderr)
@@ -105,40 +121,26 @@ def running(folder: Path) -> Generator[Demo]:
 
 
 def seed(demo: Demo) -> str:
-    """A beamline, its console, a visitor who may use it, and her visit; answers the visit's id."""
+    """A beamline, and its day until its first run goes on after a loss of beam; the run's id."""
     beamkeep = [sys.executable, "-m", "beamkeep", "import", "yaml", "demo/beamline.yaml", "--apply"]
     environment = {**os.environ, **demo.environment}
     subprocess.run(beamkeep, cwd=ROOT, env=environment, check=True, capture_output=True)
-    entry = str(seeded.ENTRY)
-    console = {"name": "Tomography console", "kind": SurfaceKind.HTTP, "conduit_id": entry}
-    surface_id = demo.do("/surfaces", console).json()["surface_id"]
-    actor_id = demo.do("/actors", {"name": "Grace"}).json()["actor_id"]
-    policy = {
-        "name": "Tomography visitors",
-        "conduit_id": entry,
-        "surface_id": surface_id,
-        "permitted_principal_ids": [actor_id],
-        "permitted_commands": ["start_visit", "hold_visit", "resume_visit", "get_visit"],
-        "object_scope": "All",
-    }
-    policy_id = demo.do("/policies", policy).json()["policy_id"]
-    visit = {
-        "policy_id": policy_id,
-        "parent_surface_id": surface_id,
-        "type": "user",
-        "planned_start_at": "2030-03-04T08:00:00Z",
-        "planned_end_at": "2030-03-06T08:00:00Z",
-        "external_refs": {"proposal": "2030-117"},
-    }
-    visit_id: str = demo.do("/visits", visit).json()["visit_id"]
-    arrived = demo.do(f"/visits/{visit_id}/record-arrival", {})
-    # The list is read only once it shows what was just written.
-    demo.do(f"/visits?min_token={arrived.headers['position-token']}")
-    return visit_id
+    return asyncio.run(_lived(demo))
 
 
-def check(demo: Demo, visit_id: str) -> None:
-    """Make the three calls as they are printed, and require that each shows the visit."""
+async def _lived(demo: Demo) -> str:
+    async with httpx2.AsyncClient(base_url=demo.url, timeout=DEADLINE) as http:
+        day = Day(http, cache(demo.token_of), ISSUER)
+        await yesterday(day)
+        for step in UNTIL_RUN_1:
+            await step.act(day)
+        # The list is read only once it shows what was just written.
+        await day.listed("list_runs")
+    return day.ids["run 1"]
+
+
+def check(demo: Demo, run_id: str) -> None:
+    """Make the three calls as they are printed, and require that each shows the run."""
     environment = {**os.environ, **demo.environment}
     here = Path(sys.executable).parent
     for call in CALLS:
@@ -152,7 +154,7 @@ def check(demo: Demo, visit_id: str) -> None:
             text=True,
             check=False,
         )
-        if answer.returncode or visit_id not in answer.stdout or "Arrived" not in answer.stdout:
+        if answer.returncode or run_id not in answer.stdout or "Running" not in answer.stdout:
             raise DemoError(f"{call}\n{answer.stdout}{answer.stderr}")
         print(f"works: {call}")
 
@@ -166,9 +168,9 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         with running(chosen.folder) as demo:
-            visit_id = seed(demo)
+            run_id = seed(demo)
             if chosen.check:
-                check(demo, visit_id)
+                check(demo, run_id)
                 return
             shown = chosen.folder.resolve()
             relative = shown.relative_to(ROOT) if shown.is_relative_to(ROOT) else shown
@@ -207,21 +209,6 @@ def _provider(jwks: Path, audience: str) -> dict[str, Any]:
         "audiences": [audience],
         "jwks_file": str(jwks.resolve()),
     }
-
-
-def _token(key: RSAPrivateKey, audience: str) -> str:
-    """An access token of the profile RFC 9068, as an identity provider would issue it."""
-    now = int(time.time())
-    claims = {
-        "iss": ISSUER,
-        "sub": SUBJECT,
-        "aud": audience,
-        "client_id": "demo",
-        "jti": str(uuid4()),
-        "iat": now,
-        "exp": now + TOKEN_SECONDS,
-    }
-    return jwt.encode(claims, key, algorithm="RS256", headers={"kid": KEY_ID, "typ": "at+jwt"})
 
 
 def _wait_until_ready(service: subprocess.Popen[bytes], url: str, log: Path) -> None:

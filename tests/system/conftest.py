@@ -6,6 +6,8 @@ import pytest
 from tests.support.cluster import Cluster
 from tests.support.server import Server, running_server
 
+pytest.register_assert_rewrite("demo.day")
+
 
 @pytest.fixture(scope="session")
 def cluster() -> Generator[Cluster]:

@@ -1,0 +1,640 @@
+"""A day at a tomography beamline: steps of a few calls each, made by whoever would make them.
+
+Every step checks what it is answered, so the same day is a test of the service and the data of
+the demonstration. Procedures, datasets and agents have no part in it yet.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+import httpx2
+from tests.system.calling import Answer, Calling, Mcp, Rest
+from uuid_utils.compat import uuid7
+
+from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.trust import seeded
+
+ADMINISTRATOR, OPERATOR, OFFICER, AUTHOR = "ada", "olga", "sam", "alan"
+VISITOR, NEXT_VISITOR = "grace", "lise"
+INTERLOCK, RING, SCAN_SERVER = "pss-monitor", "ring-monitor", "scan-server"
+PATIENCE = 60.0
+
+PLANNING = ("define_plan", "add_asset_family", "get_plan_readiness", "list_cautions")
+RUNNING = ("start_run", "hold_run", "resume_run", "complete_run", "truncate_run")
+READING = ("get_run", "list_runs", "get_supply", "get_subject", "list_run_observations")
+CAMPAIGNS = ("register_campaign", "start_campaign", "add_run_to_campaign", "close_campaign")
+MENDING = ("fault_asset", "enter_asset_maintenance", "restore_asset", "exit_asset_maintenance")
+SUBJECTS = ("register_subject", "mount_subject", "measure_subject", "remove_subject")
+HOSTING = ("record_visit_arrival", "start_visit", "complete_visit", "return_subject")
+SUPPLIES = ("register_supply", "mark_supply_available", "restore_supply")
+REVIEWING = ("start_clearance_review", "append_clearance_review_step", "approve_clearance")
+CONTROL = ("take_visit_surface_control", "release_visit_surface_control", "get_visit")
+
+# fmt: off
+PERMITTED: Mapping[str, Sequence[str]] = {
+    OPERATOR: (*PLANNING, *RUNNING, *READING, *CAMPAIGNS, *MENDING, *SUBJECTS, *HOSTING, *SUPPLIES,
+        "append_calibration_revision"),
+    OFFICER: (*REVIEWING, "activate_clearance", "expire_clearance", "get_clearance"),
+    AUTHOR: ("register_clearance", "submit_clearance", "get_clearance"),
+    INTERLOCK: ("observe_enclosure_status",),
+    # Its policy would let it; that it is a monitor does not.
+    RING: ("observe_supply_status", "restore_supply"),
+    SCAN_SERVER: ("append_observations",),
+}
+"""Who may do what, over HTTP and over MCP; visitors only at the beamline's console."""
+# fmt: on
+NAMES = {OPERATOR: "Olga", OFFICER: "Sam", AUTHOR: "Alan", VISITOR: "Grace", NEXT_VISITOR: "Lise"}
+
+PARAMETERS: Mapping[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "properties": {
+        "energy": {
+            "type": "number",
+            "minimum": 5,
+            "maximum": 35,
+            "description": "Photon energy, 5 to 35 keV",
+            "unit": {"system": "udunits", "code": "keV"},
+        },
+        "exposure": {
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "maximum": 10,
+            "description": "Exposure of one projection, above 0 to 10 s",
+            "unit": {"system": "udunits", "code": "s"},
+        },
+        "projections": {"type": "integer", "minimum": 1, "maximum": 100000},
+    },
+    "additionalProperties": False,
+}
+DEFAULTS: Mapping[str, Any] = {"energy": 25.0, "exposure": 0.05, "projections": 1501}
+WIRED = ("optics.shutter", "sample.rotation", "sample.hexapod", "detector.camera")
+
+
+@dataclass
+class Day:
+    """A service on which the day takes place, who calls it, and what has come about so far."""
+
+    http: httpx2.AsyncClient
+    token: Callable[[str], str]
+    """An access token for a subject."""
+    issuer: str
+    ids: dict[str, str] = field(default_factory=dict[str, str])
+    """What the day speaks of, by what it calls it."""
+    touched: dict[tuple[str, str], None] = field(default_factory=dict[tuple[str, str], None])
+    """The streams that a command has named or begun, by the aggregate's name and the id."""
+    position_token: str = "0-0"
+
+    def __post_init__(self) -> None:
+        self.rest, self.mcp = Rest(self.http), Mcp(self.http)
+
+    async def send(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        as_: str = OPERATOR,
+        over: Calling | None = None,
+        **options: Any,
+    ) -> Answer:
+        """Make one call, whatever comes of it."""
+        if as_ in {VISITOR, NEXT_VISITOR}:
+            options["surface_id"] = self.ids["console"]
+        answer = await (over or self.rest).send(self.token(as_), name, arguments, **options)
+        self.position_token = answer.position_token or self.position_token
+        row = CATALOGUE.named[name]
+        if answer.ok and row in CATALOGUE.operations:
+            named: dict[str, Any] = {**arguments, **(answer.body or {})}
+            for kind, aggregate in CATALOGUE.aggregates.items():
+                if id := named.get(aggregate.id_field):
+                    self.touched[kind, id] = None
+        return answer
+
+    async def do(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
+        """Make one call that must succeed, and give back its body."""
+        answer = await self.send(name, arguments, **options)
+        assert answer.ok, (name, answer)
+        return answer.body
+
+    async def refused(
+        self, code: str, name: str, arguments: Mapping[str, Any], **options: Any
+    ) -> Mapping[str, Any]:
+        """Make one call that must be refused so, and give back what is said about it."""
+        answer = await self.send(name, arguments, **options)
+        assert not answer.ok, (name, answer)
+        assert answer.body["code"] == code, (name, answer)
+        return answer.body
+
+    async def listed(self, name: str, **options: Any) -> list[Mapping[str, Any]]:
+        """The first page of a list, once it shows what was written last."""
+        as_ = options.pop("as_", ADMINISTRATOR)
+        asked = {"limit": 100, "min_token": self.position_token, **options}
+        async with asyncio.timeout(PATIENCE):
+            while (answer := await self.send(name, asked, as_=as_)).status == 503:
+                pass
+        assert answer.ok, (name, answer)
+        return answer.body["items"]
+
+    async def would_start(self, plan: str = "plan", **more: Any) -> Sequence[str]:
+        """The events that a start would write, as a dry run tells."""
+        start = {"name": "Rehearsal", "plan_id": self.ids[plan], **more}
+        told = await self.do("start_run", start, dry_run=True)
+        return [event["event_type"] for event in told["events"]]
+
+    async def not_started(self, code: str, plan: str = "plan", **options: Any) -> Mapping[str, Any]:
+        """What a start is refused with."""
+        start = {"name": "Too early", "plan_id": self.ids[plan]}
+        return await self.refused(code, "start_run", start, **options)
+
+    async def permits(self, status: str, *names: str) -> None:
+        """Let the interlock report these enclosures."""
+        for name in names:
+            report = {"permit_status": status, "reason": "Search", "monitor_ref": f"PSS:{name}"}
+            about = {"enclosure_id": self.ids[name]}
+            await self.do("observe_enclosure_status", {**about, **report}, as_=INTERLOCK)
+
+    async def beam(self, status: str) -> None:
+        """Let the ring report its beam."""
+        report = {"status": status, "reason": "Stored current", "monitor_ref": "SR:DCCT"}
+        about = {"supply_id": self.ids["photon_beam"]}
+        await self.do("observe_supply_status", {**about, **report}, as_=RING)
+
+    async def restore_beam(self) -> None:
+        """Let the operator declare that there is beam again."""
+        about = {"supply_id": self.ids["photon_beam"], "reason": "200 mA, orbit is good"}
+        await self.do("restore_supply", about)
+
+
+async def yesterday(day: Day) -> None:
+    """What stands there, who comes, and what was written down before the day begins."""
+    await let_in(day)
+    await found(day)
+    await plan_ahead(day)
+    await bring_papers(day)
+    # Readiness finds clearances and cautions by their lists.
+    for name in ("list_clearances", "list_cautions", "list_supplies"):
+        assert await day.listed(name), name
+
+
+async def found(day: Day) -> None:
+    """The beamline that was imported, put into service."""
+    (site,) = await day.listed("list_facilities")
+    day.ids["site"] = site["code"]
+    for kind, name in (("Family", "list_families"), ("Enclosure", "list_enclosures")):
+        id_field = CATALOGUE.aggregates[kind].id_field
+        for row in await day.listed(name):
+            day.ids[row["name"]] = row[id_field]
+            day.touched[kind, row[id_field]] = None
+    for row in await day.listed("list_assets"):
+        (mark,) = [i["value"] for i in row["alternate_identifiers"] if "import:" in i["value"]]
+        day.ids[mark.rpartition(":")[2]] = row["asset_id"]
+        day.touched["Asset", row["asset_id"]] = None
+        if row["tier"] == "Device":
+            await day.do("activate_asset", {"asset_id": row["asset_id"]}, as_=ADMINISTRATOR)
+
+
+async def let_in(day: Day) -> None:
+    """Everybody with a login, each under a policy of their own; the visitors at the console."""
+    entry = str(seeded.ENTRY)
+    console = {"name": "Tomography console", "kind": "HTTP", "conduit_id": entry}
+    made = await day.do("define_surface", console, as_=ADMINISTRATOR)
+    day.ids["console"] = made["surface_id"]
+
+    async def known(subject: str) -> str:
+        named = NAMES.get(subject, subject)
+        kind = "human" if subject in NAMES else "service_account"
+        login = {"issuer": day.issuer, "subject": subject}
+        actor = {"name": named, "kind": kind, "identities": [login]}
+        made = await day.do("register_actor", actor, as_=ADMINISTRATOR)
+        day.ids[subject] = made["actor_id"]
+        return made["actor_id"]
+
+    async def permit(subject: str, surface_id: str, commands: Sequence[str]) -> str:
+        policy = {
+            "name": f"{subject} at the beamline",
+            "conduit_id": entry,
+            "surface_id": surface_id,
+            "permitted_principal_ids": [day.ids[subject]],
+            "permitted_commands": [*commands],
+            "object_scope": "All",
+        }
+        made = await day.do("define_policy", policy, as_=ADMINISTRATOR)
+        return made["policy_id"]
+
+    for subject, commands in PERMITTED.items():
+        await known(subject)
+        for calling in (day.rest, day.mcp):
+            await permit(subject, calling.surface_id, commands)
+    now = datetime.now(UTC)
+    for subject, proposal in ((VISITOR, "2030-117"), (NEXT_VISITOR, "2030-204")):
+        await known(subject)
+        visit = {
+            "policy_id": await permit(subject, day.ids["console"], CONTROL),
+            "parent_surface_id": day.ids["console"],
+            "type": "user",
+            "planned_start_at": now.isoformat(),
+            "planned_end_at": (now + timedelta(days=2)).isoformat(),
+            "external_refs": {"proposal": proposal, "esaf": f"E-{proposal}"},
+        }
+        made = await day.do("register_visit", visit, as_=ADMINISTRATOR)
+        day.ids[f"visit of {subject}"] = made["visit_id"]
+
+
+async def plan_ahead(day: Day) -> None:
+    """The recipe, a plan by it, the beam it needs, and the constant it rests on."""
+
+    async def made(name: str, arguments: Mapping[str, Any]) -> str:
+        row = CATALOGUE.named[name]
+        answer = await day.do(name, arguments, as_=ADMINISTRATOR)
+        return answer[row.aggregate.id_field]
+
+    capability = {
+        "code": "beamkeep.capability.tomography",
+        "name": "Tomography",
+        "required_affordances": ["Rotatable", "Imageable"],
+        "executor_shapes": ["METHOD"],
+        "parameters_schema": PARAMETERS,
+    }
+    method = {
+        "name": "Fly scan",
+        "capability_id": await made("define_capability", capability),
+        "needed_family_ids": [day.ids["Rotary stage"]],
+        "needed_supplies": ["photon_beam"],
+        "parameters_schema": PARAMETERS,
+    }
+    practice = {
+        "name": "Fly scan here",
+        "method_id": await made("define_method", method),
+        "facility_code": day.ids["site"],
+        "family_ids": [day.ids["Rotary stage"]],
+    }
+    day.ids["practice"] = await made("define_practice", practice)
+    plan = {
+        "name": "Scan of every day",
+        "practice_id": day.ids["practice"],
+        "asset_ids": [day.ids[name] for name in WIRED],
+        "default_parameters": DEFAULTS,
+    }
+    day.ids["plan"] = await made("define_plan", plan)
+    beam = {"kind": "photon_beam", "name": "Ring beam", "facility_code": day.ids["site"]}
+    day.ids["photon_beam"] = await made("register_supply", beam)
+    lost = {"supply_id": day.ids["photon_beam"], "reason": "Machine studies"}
+    await day.do("mark_supply_unavailable", lost, as_=ADMINISTRATOR)
+    center = {
+        "asset_id": day.ids["detector.camera"],
+        "quantity": "rotation_center",
+        "operating_point": {"energy": 25.0, "optics_config": "5x"},
+    }
+    day.ids["rotation_center"] = await made("define_calibration", center)
+    day.ids["phantom"] = await made("register_subject", {"name": "Alignment phantom"})
+
+
+async def bring_papers(day: Day) -> None:
+    """A clearance handed in for review, and two cautions about the sample's stages."""
+    form = {
+        "kind": "experiment_safety",
+        "facility_code": day.ids["site"],
+        "title": "Fossils in resin",
+        "bindings": [{"kind": "Asset", "id": day.ids["tomography"]}],
+        "hazards": [{"scheme": "ghs", "code": "H317", "mitigation": "Gloves"}],
+        "risk_band": "Yellow",
+    }
+    made = await day.do("register_clearance", form, as_=AUTHOR)
+    day.ids["clearance"] = made["clearance_id"]
+    await day.do("submit_clearance", {"clearance_id": day.ids["clearance"]}, as_=AUTHOR)
+    told = (
+        ("Warning", "The rotary stage misses its index on the first home after power-up"),
+        ("Caution", "The hexapod's Y dial is wrong after a reboot"),
+    )
+    for severity, text in told:
+        caution = {
+            "target": {"kind": "Asset", "id": day.ids["sample"]},
+            "category": "OperationalWindow",
+            "severity": severity,
+            "text": text,
+            "workaround": "Home twice and look at the reading",
+            "propagate_to_children": True,
+        }
+        made = await day.do("register_caution", caution, as_=ADMINISTRATOR)
+        day.ids[severity] = made["caution_id"]
+
+
+async def board(day: Day) -> None:
+    """The operator opens the console, and three things stand against a run."""
+    readiness = await day.do("get_plan_readiness", {"plan_id": day.ids["plan"]})
+    against = {
+        check["check"]: (check["error"], {fact["id"]: fact["state"] for fact in check["facts"]})
+        for check in readiness["checks"]
+        if not check["passed"]
+    }
+    hutches = {day.ids[name]: "Unknown, Active" for name in HUTCHES}
+    assert not readiness["ready"]
+    assert against == {
+        "clearance": ("RunClearanceCoverageMismatchError", {day.ids["clearance"]: "Submitted"}),
+        "supply": ("RunRequiresAvailableSupplyError", {day.ids["photon_beam"]: "Unavailable"}),
+        "enclosure": ("RunRequiresPermittedEnclosureError", hutches),
+    }
+    await day.not_started("RunClearanceCoverageMismatchError", dry_run=True)
+
+
+HUTCHES = ("Optics hutch", "Experiment hutch")
+
+
+async def observers(day: Day) -> None:
+    """Monitors report; that there is beam again is for a person to say."""
+    await day.permits("Permitted", *HUTCHES)
+    await day.permits("Permitted", *HUTCHES)
+    await day.beam("Recovering")
+    about = {"supply_id": day.ids["photon_beam"], "reason": "Current is back"}
+    await day.refused("MonitorTriggerNotPermittedError", "restore_supply", about, as_=RING)
+    await day.restore_beam()
+    supply = await day.do("get_supply", {"supply_id": day.ids["photon_beam"]}, over=day.mcp)
+    assert (supply["status"], supply["last_trigger"]) == ("Available", "Operator")
+    gas = {"kind": "nitrogen", "name": "Nitrogen line", "facility_code": day.ids["site"]}
+    line = await day.do("register_supply", gas)
+    await day.do("mark_supply_available", {**line, "reason": "Pressure is right"})
+
+
+async def arrival(day: Day) -> None:
+    """The visitors are here; their names are kept apart from what is written down for good."""
+    for subject in (VISITOR, NEXT_VISITOR):
+        await day.do("record_visit_arrival", {"visit_id": day.ids[f"visit of {subject}"]})
+    await day.do("start_visit", {"visit_id": day.ids[f"visit of {VISITOR}"]})
+    about = {"actor_id": day.ids[VISITOR]}
+    actor = await day.do("get_actor", about, as_=ADMINISTRATOR)
+    history = await day.do("get_actor_history", about, as_=ADMINISTRATOR)
+    assert actor["name"] == NAMES[VISITOR]
+    assert NAMES[VISITOR] not in json.dumps(history)
+
+
+async def safety(day: Day) -> None:
+    """The officer reviews the clearance and puts it into force; its author cannot."""
+    about = {"clearance_id": day.ids["clearance"]}
+    await day.do("start_clearance_review", about, as_=OFFICER)
+    step = {"role": "Safety officer", "decision": "Approved", "notes": "Seen in person"}
+    await day.do("append_clearance_review_step", {**about, **step}, as_=OFFICER)
+    until = {"valid_until": (datetime.now(UTC) + timedelta(hours=12)).isoformat()}
+    await day.refused("UnauthorizedError", "approve_clearance", {**about, **until}, as_=AUTHOR)
+    of = {"conduit_id": str(seeded.ENTRY)}
+    denials = await day.do("list_conduit_denials", of, as_=ADMINISTRATOR)
+    denied = denials["items"][0]
+    assert (denied["command_name"], denied["principal_id"]) == (
+        "approve_clearance",
+        day.ids[AUTHOR],
+    )
+    await day.do("approve_clearance", {**about, **until}, as_=OFFICER)
+    await day.do("activate_clearance", about, as_=OFFICER, over=day.mcp)
+    shown = await day.do("get_clearance", about, as_=AUTHOR)
+    assert (shown["status"], shown["in_force"]) == ("Active", True)
+
+
+async def control(day: Day) -> None:
+    """The visit takes control of the console; the next one must wait."""
+    take, first = "take_visit_surface_control", day.ids[f"visit of {VISITOR}"]
+    await day.do(take, {"visit_id": first}, as_=VISITOR)
+    second = {"visit_id": day.ids[f"visit of {NEXT_VISITOR}"]}
+    told = await day.refused("VisitCannotTakeControlError", take, second, as_=NEXT_VISITOR)
+    assert told["held_by_visit_id"] == first
+
+
+async def cautions(day: Day) -> None:
+    """What is known of the stages above is shown for the hexapod, and before a start."""
+    both = {day.ids["Warning"], day.ids["Caution"]}
+    readiness = await day.do("get_plan_readiness", {"plan_id": day.ids["plan"]}, over=day.mcp)
+    assert readiness["ready"]
+    assert {each["caution_id"] for each in readiness["cautions"]} == both
+    asked = {"covering_asset_id": day.ids["sample.hexapod"], "in_effect": True}
+    listed = await day.listed("list_cautions", as_=OPERATOR, **asked)
+    assert {each["caution_id"] for each in listed} == both
+
+
+async def fault(day: Day) -> None:
+    """The hexapod fails and is taken in hand: two axes, and neither stands against a start."""
+    hexapod = {"asset_id": day.ids["sample.hexapod"]}
+    await day.do("fault_asset", {**hexapod, "reason": "It does not answer"})
+    await day.do("enter_asset_maintenance", hexapod)
+    mount = {"subject_id": day.ids["phantom"], **hexapod, "reason": "Alignment"}
+    await day.refused("SubjectMountTargetUnavailableError", "mount_subject", mount)
+    assert await day.would_start() == ["RunStarted"]
+
+
+async def mended(day: Day) -> None:
+    """The hexapod answers again: brought back by hand, as long as there are no procedures."""
+    hexapod = {"asset_id": day.ids["sample.hexapod"]}
+    await day.do("restore_asset", {**hexapod, "reason": "Rebooted"})
+    await day.do("exit_asset_maintenance", hexapod)
+
+
+async def hutch_opened(day: Day) -> None:
+    """While a hutch is open nothing starts; once both are searched, the same start passes."""
+    optics, experiment = HUTCHES
+    await day.permits("NotPermitted", experiment)
+    await day.not_started("RunEnclosureCoverageMismatchError")
+    await day.permits("NotPermitted", optics)
+    told = await day.not_started("RunRequiresPermittedEnclosureError", over=day.mcp)
+    assert {fact["id"] for fact in told["facts"]} == {day.ids[name] for name in HUTCHES}
+    await day.permits("Permitted", *HUTCHES)
+    assert await day.would_start() == ["RunStarted"]
+
+
+async def calibrated(day: Day) -> None:
+    """The rotation axis is found: asserted by the operator, as long as there are no procedures."""
+    revision = {
+        "calibration_id": day.ids["rotation_center"],
+        "value": {"center": 1023.5, "uncertainty": 0.2},
+        "status": "Verified",
+        "source": {"kind": "Asserted", "actor_id": day.ids[OPERATOR]},
+    }
+    made = await day.do("append_calibration_revision", revision)
+    day.ids["revision"] = made["revision_id"]
+
+
+async def sample(day: Day) -> None:
+    """A sample is put on the hexapod; nothing waits for its identifier."""
+    made = await day.do("register_subject", {"name": "Fossil 7"})
+    day.ids["fossil"] = made["subject_id"]
+    mount = {"asset_id": day.ids["sample.hexapod"], "reason": "First in line"}
+    await day.do("mount_subject", {**made, **mount}, over=day.mcp)
+    subject = await day.do("get_subject", made)
+    assert (subject["status"], subject["external_id"]) == ("Mounted", None)
+
+
+async def plan(day: Day) -> None:
+    """A plan with the second camera, once that is known to be one."""
+    second = "detector.second"
+    wanted = {
+        "name": "Scan with the second camera",
+        "practice_id": day.ids["practice"],
+        "asset_ids": [day.ids[name] for name in (*WIRED[:3], second)],
+        "default_parameters": DEFAULTS,
+    }
+    told = await day.refused("PlanAffordancesNotSatisfiedError", "define_plan", wanted)
+    assert told["affordances"] == ["Imageable"]
+    is_one = {"asset_id": day.ids[second], "family_id": day.ids["Camera"]}
+    await day.do("add_asset_family", is_one)
+    misfit = {**wanted, "default_parameters": {**DEFAULTS, "exposure": "0.05"}}
+    await day.refused("InvalidPlanDefaultParametersError", "define_plan", misfit)
+    made = await day.do("define_plan", wanted, over=day.mcp)
+    day.ids["plan of the day"] = made["plan_id"]
+
+
+async def dry_run(day: Day) -> None:
+    """A rehearsal shows what would be written, and writes nothing."""
+    about = {"subject_id": day.ids["fossil"]}
+    assert await day.would_start("plan of the day", **about) == ["RunStarted"]
+    assert not await day.listed("list_runs", as_=OPERATOR)
+
+
+async def run_1(day: Day) -> None:
+    """A flaky client starts the run twice, and there is one; the scan server tells how it goes."""
+    start = {
+        "name": "Run 1",
+        "plan_id": day.ids["plan of the day"],
+        "subject_id": day.ids["fossil"],
+        "override_parameters": {"exposure": 0.1},
+        "pinned_calibration_ids": [day.ids["revision"]],
+    }
+    first, again = [
+        await day.send("start_run", start, idempotency_key=f"run-1-{day.ids['fossil']}")
+        for _ in range(2)
+    ]
+    assert first.ok, first
+    assert (first.replayed, again.replayed) == (False, True)
+    assert first.body == again.body
+    day.ids["run 1"] = first.body["run_id"]
+    (listed,) = await day.listed("list_runs", as_=OPERATOR)
+    assert listed["run_id"] == day.ids["run 1"]
+    run = await day.do("get_run", {"run_id": day.ids["run 1"]})
+    assert run["pinned_calibration_ids"] == [day.ids["revision"]]
+    assert run["effective_parameters"] == {**DEFAULTS, "exposure": 0.1}
+    acknowledged = {each["caution_id"] for each in run["acknowledged_cautions"]}
+    assert acknowledged == {day.ids["Warning"], day.ids["Caution"]}
+    await progress(day, day.ids["run 1"])
+
+
+async def progress(day: Day, run_id: str) -> None:
+    """A batch of readings, sent twice and stored once."""
+    now = datetime.now(UTC)
+    entries = [
+        {
+            "observation_id": str(uuid7()),
+            "channel_name": channel,
+            "value": start + step * number,
+            "unit": {"system": "udunits", "code": unit},
+            "sampling_procedure": "monitor",
+            "sampled_at": (now + timedelta(milliseconds=number)).isoformat(),
+            "simulated": True,
+        }
+        for number in range(50)
+        for channel, start, step, unit in (
+            ("Rotation angle", 0.0, 3.6, "degree"),
+            ("Ring current", 200.0, -0.01, "mA"),
+        )
+    ]
+    batch = {"run_id": run_id, "entries": entries}
+    for counts in ((100, 0), (0, 100)):
+        told = await day.do("append_observations", batch, as_=SCAN_SERVER)
+        assert (told["appended_count"], told["duplicate_count"]) == counts
+    asked = {"run_id": run_id, "channel_name": "Ring current", "limit": 100}
+    shown = await day.do("list_run_observations", asked, over=day.mcp)
+    assert len(shown["items"]) == 50
+
+
+async def beam_dump(day: Day) -> None:
+    """The beam goes, the operator holds the run; it comes back, and the operator resumes it."""
+    about = {"run_id": day.ids["run 1"]}
+    await day.beam("Unavailable")
+    await day.do("hold_run", {**about, "reason": "Beam dump"})
+    await day.beam("Unavailable")
+    await day.refused("RunCannotHoldError", "hold_run", about)
+    await day.beam("Recovering")
+    await day.restore_beam()
+    run = await day.do("get_run", about)
+    assert (run["status"], run["last_status_reason"]) == ("Held", "Beam dump")
+    await day.do("resume_run", about, over=day.mcp)
+
+
+async def completed(day: Day) -> None:
+    """The run has done its work, and the sample has been measured."""
+    await day.do("complete_run", {"run_id": day.ids["run 1"]})
+    await day.do("measure_subject", {"subject_id": day.ids["fossil"]})
+
+
+async def truncation(day: Day) -> None:
+    """A run of a campaign dies unnoticed, is closed, and another joins in its place."""
+    sweep = {"name": "Sweep", "intent": "Sweep", "lead_actor_id": day.ids[OPERATOR]}
+    campaign = await day.do("register_campaign", sweep)
+    day.ids["campaign"] = campaign["campaign_id"]
+    await day.do("start_campaign", campaign)
+    start = {"plan_id": day.ids["plan of the day"], "subject_id": day.ids["fossil"]}
+    dead = await day.do("start_run", {**start, **campaign, "name": "Run 23"})
+    died = {"run_id": dead["run_id"], "interrupted_at": datetime.now(UTC).isoformat()}
+    running = await day.listed("list_runs", as_=OPERATOR, status="Running")
+    assert [run["run_id"] for run in running] == [dead["run_id"]]
+    await day.do("truncate_run", {**died, "reason": "The detector's host lost power"})
+    subject = await day.do("get_subject", {"subject_id": day.ids["fossil"]})
+    assert subject["mounted_on_asset_id"] == day.ids["sample.hexapod"]
+    again = await day.do("start_run", {**start, "name": "Run 23b"}, over=day.mcp)
+    day.ids["run 23b"] = again["run_id"]
+    await day.do("add_run_to_campaign", {**campaign, "run_id": again["run_id"]})
+    members = await day.listed("list_runs", as_=OPERATOR, **campaign)
+    assert {run["name"] for run in members} == {"Run 23", "Run 23b"}
+
+
+async def close(day: Day) -> None:
+    """Everything is put away; when the clearance has expired, nothing starts."""
+    await day.do("complete_run", {"run_id": day.ids["run 23b"]})
+    for name in ("remove_subject", "return_subject"):
+        await day.do(name, {"subject_id": day.ids["fossil"]})
+    visit = {"visit_id": day.ids[f"visit of {VISITOR}"]}
+    await day.do("release_visit_surface_control", visit, as_=VISITOR)
+    await day.do("complete_visit", visit, over=day.mcp)
+    await day.do("close_campaign", {"campaign_id": day.ids["campaign"]})
+    over = {"clearance_id": day.ids["clearance"], "reason": "The day is over"}
+    await day.do("expire_clearance", over, as_=OFFICER)
+    await day.not_started("RunClearanceCoverageMismatchError", "plan of the day")
+
+
+class Step(NamedTuple):
+    """One step of the day, and the events it leaves, in the order of the log."""
+
+    number: int
+    time: str
+    act: Callable[[Day], Awaitable[None]]
+    leaves: tuple[str, ...] = ()
+
+
+PERMIT = "EnclosurePermitObserved"
+# fmt: off
+STEPS = (
+    Step(1, "07:30", board),
+    Step(2, "07:40", observers, (PERMIT, PERMIT, "SupplyMarkedRecovering", "SupplyRestored",
+        "SupplyRegistered", "SupplyMarkedAvailable")),
+    Step(3, "08:00", arrival, ("VisitArrived", "VisitArrived", "VisitStarted")),
+    Step(4, "08:05", safety, ("ClearanceReviewStarted", "ClearanceReviewStepAppended",
+        "ClearanceApproved", "ClearanceActivated")),
+    Step(5, "08:10", control, ("VisitSurfaceControlTaken",)),
+    Step(6, "08:15", cautions),
+    Step(7, "08:20", fault, ("AssetFaulted", "AssetMaintenanceEntered")),
+    Step(8, "08:25", mended, ("AssetRestored", "AssetMaintenanceExited")),
+    Step(10, "08:55", hutch_opened, (PERMIT, PERMIT, PERMIT, PERMIT)),
+    Step(11, "09:05", calibrated, ("CalibrationRevisionAppended",)),
+    Step(13, "09:30", sample, ("SubjectRegistered", "SubjectMounted")),
+    Step(14, "09:35", plan, ("AssetFamilyAdded", "PlanDefined")),
+    Step(15, "09:40", dry_run),
+    Step(16, "09:41", run_1, ("RunStarted",)),
+    Step(17, "09:44", beam_dump, ("SupplyMarkedUnavailable", "RunHeld", "SupplyMarkedRecovering",
+        "SupplyRestored", "RunResumed")),
+    Step(17, "09:54", completed, ("RunCompleted", "SubjectMeasured")),
+    Step(20, "13:10", truncation, ("CampaignRegistered", "CampaignStarted", "RunStarted",
+        "RunAddedToCampaign", "CampaignRunAdded", "RunTruncated", "RunStarted",
+        "CampaignRunAdded", "RunAddedToCampaign")),
+    Step(24, "19:00", close, ("RunCompleted", "SubjectRemoved", "SubjectReturned",
+        "VisitSurfaceControlReleased", "VisitCompleted", "CampaignClosed", "ClearanceExpired")),
+)
+# fmt: on
+UNTIL_RUN_1 = STEPS[: [step.act for step in STEPS].index(beam_dump) + 1]
+"""The day as far as the demonstration takes it: its run goes on."""

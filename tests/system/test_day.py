@@ -1,0 +1,179 @@
+"""One day at a beamline, lived over HTTP and MCP on a real service, and looked back upon."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx2
+import pytest
+from demo.day import ADMINISTRATOR, STEPS, Day, yesterday
+from tests.faults.auditor import differing_grants, differing_rows, holes, read_log
+from tests.support.cluster import Cluster
+from tests.support.server import ISSUER, Server, running_server
+from tests.system.calling import Answer
+
+from beamkeep.contexts import CATALOGUE
+from beamkeep.kernel import History, One
+
+pytestmark = pytest.mark.postgres
+
+BEAMLINE = Path(__file__).parents[2] / "demo" / "beamline.yaml"
+LONGEST = 60.0
+AT_ONCE = 8
+GET = {q.aggregate.name: q for q in CATALOGUE.questions if isinstance(q.source, One)}
+HISTORY = {q.aggregate.name: q for q in CATALOGUE.questions if isinstance(q.source, History)}
+NOW_ONLY = {"last_reported_at", "in_force", "in_effect"}
+"""What is told of the moment of asking, and not of the state."""
+# fmt: off
+MOVED = {"Asset", "Calibration", "Campaign", "Clearance", "Enclosure", "Plan", "Run", "Subject",
+    "Supply", "Visit"}
+# fmt: on
+
+type Stream = tuple[str, str]
+
+
+@dataclass
+class Lived:
+    """What was seen after every step."""
+
+    server: Server
+    left: list[list[str]] = field(default_factory=list[list[str]])
+    """The events of each step, by the histories of everything it touched."""
+    stored: list[int] = field(default_factory=list[int])
+    """How many events each step added to the log."""
+    ended: list[datetime] = field(default_factory=list[datetime])
+    shown: list[Mapping[Stream, Answer]] = field(default_factory=list[Mapping[Stream, Answer]])
+    """Everything the day has touched, as it was shown after each step."""
+    moved: set[Stream] = field(default_factory=set[Stream])
+    """What some step has changed."""
+    seconds: float = 0.0
+
+
+@pytest.fixture(scope="module")
+def lived(cluster: Cluster) -> Generator[Lived]:
+    settings = {
+        "self_facility_code": "local",
+        "require_run_clearance": "true",
+        # The day is over sooner than a monitor has to repeat itself on a machine that is slow.
+        "enclosure_stale_after_seconds": "3600",
+    }
+    with running_server(cluster, **settings) as server:
+        way_in = {"BEAMKEEP_URL": server.url, "BEAMKEEP_TOKEN": server.admin}
+        imported = server.run("import", "yaml", str(BEAMLINE), "--apply", **way_in)
+        assert imported.returncode == 0, imported.stdout + imported.stderr
+        yield asyncio.run(live(server))
+
+
+async def live(server: Server) -> Lived:
+    """The whole day, with a look at everything after every step."""
+    lived, since = Lived(server), time.monotonic()
+    async with beginning(server) as day:
+        await yesterday(day)
+        shown: dict[Stream, Answer] = {}
+        await look(day, shown, 0)
+        for step in STEPS:
+            before, earlier, day.touched = log_of(server), {**shown}, {}
+            await step.act(day)
+            lived.ended.append(datetime.now(UTC))
+            lived.stored.append(log_of(server).events - before.events)
+            lived.left.append(await look(day, shown, before.position))
+            lived.moved |= {each for each in day.touched if shown[each] != earlier.get(each)}
+            lived.shown.append({**shown})
+        for view in CATALOGUE.views:
+            await day.listed(next(q.name for q in CATALOGUE.questions if lists(q, view)))
+    lived.seconds = time.monotonic() - since
+    return lived
+
+
+@asynccontextmanager
+async def beginning(server: Server) -> AsyncGenerator[Day]:
+    """A day on a service, whose tokens are minted once for each who calls."""
+    async with httpx2.AsyncClient(base_url=server.url, timeout=LONGEST) as http:
+        yield Day(http, cache(server.token), ISSUER)
+
+
+def lists(question: Any, view: object) -> bool:
+    return getattr(question.source, "view", None) is view
+
+
+class Log(NamedTuple):
+    """How much there is, and where it ends."""
+
+    events: int
+    position: int
+
+
+def log_of(server: Server) -> Log:
+    ((events, position),) = server.database.ask("SELECT count(*), max(position) FROM bk.events")
+    assert isinstance(events, int)
+    assert isinstance(position, int)
+    return Log(events, position)
+
+
+async def look(day: Day, shown: dict[Stream, Answer], since: int) -> list[str]:
+    """Read what was touched, and give back what its histories have after a position, in order."""
+    new: list[Mapping[str, Any]] = []
+    for kind, id in day.touched:
+        about = {GET[kind].aggregate.id_field: id}
+        answer = shown[kind, id] = await day.send(GET[kind].name, about, as_=ADMINISTRATOR)
+        told = await day.do(HISTORY[kind].name, {**about, "limit": 100}, as_=ADMINISTRATOR)
+        assert answer.version == len(told["items"])
+        new += [event for event in told["items"] if event["position"] > since]
+    return [event["event_type"] for event in sorted(new, key=lambda event: event["position"])]
+
+
+def test_the_day_is_lived_in_under_a_minute(lived: Lived):
+    assert lived.seconds < LONGEST
+
+
+@pytest.mark.parametrize("number", range(len(STEPS)), ids=[s.act.__name__ for s in STEPS])
+def test_a_step_leaves_its_events_and_no_others(lived: Lived, number: int):
+    step = STEPS[number]
+    assert lived.left[number] == [*step.leaves]
+    assert lived.stored[number] == len(step.leaves)
+
+
+def test_every_list_equals_a_fresh_fold_of_the_log(lived: Lived):
+    async def differing() -> tuple[int, int, int]:
+        url = lived.server.database.url("postgres")
+        log = await read_log(url)
+        return len(holes(log)), await differing_rows(url, log), await differing_grants(url, log)
+
+    assert asyncio.run(differing()) == (0, 0, 0)
+
+
+def test_everything_is_shown_as_of_each_step_as_it_was_shown_then(lived: Lived):
+    moved = [about for about in lived.shown[-1] if about in lived.moved]
+    steps = [(number, about) for number in range(len(STEPS)) for about in moved]
+    rest = [(0, about) for about in lived.shown[0] if about not in lived.moved]
+    assert {kind for kind, _ in moved} == MOVED
+    assert asyncio.run(differing(lived, [*steps, *rest])) == []
+
+
+async def differing(lived: Lived, sought: Iterable[tuple[int, Stream]]) -> list[str]:
+    """Which of these are not shown as of the end of a step as they were shown after it."""
+    turns = asyncio.Semaphore(AT_ONCE)
+
+    async def as_of(number: int, about: Stream) -> str | None:
+        kind, id = about
+        question, then = GET[kind], lived.shown[number].get(about)
+        asked = {question.aggregate.id_field: id, "as_of": lived.ended[number].isoformat()}
+        async with turns:
+            answer = await day.send(question.name, asked, as_=ADMINISTRATOR)
+        same = answer.status == 404 if then is None else lasting(answer) == lasting(then)
+        return None if same else f"{kind} {id} after {STEPS[number].act.__name__}: {answer}"
+
+    async with beginning(lived.server) as day:
+        found = await asyncio.gather(*(as_of(*each) for each in sought))
+    return [each for each in found if each]
+
+
+def lasting(answer: Answer) -> tuple[int | None, Mapping[str, Any]]:
+    """The version, and what is shown of the state."""
+    return answer.version, {n: v for n, v in answer.body.items() if n not in NOW_ONLY}
