@@ -107,9 +107,9 @@ class Appends:
         async def append(store: PostgresEventStore, append: Append) -> Position:
             if append.command_name != "start_run":
                 return await self._append(store, append)
-            held_to = append.read if self._checks_reads else {}
+            held_to = append if self._checks_reads else replace(append, read={})
             try:
-                position = await self._append(store, replace(append, read=held_to))
+                position = await self._append(store, held_to)
             except MovedError:
                 self.moved += 1
                 raise

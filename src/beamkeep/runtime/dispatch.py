@@ -39,8 +39,10 @@ from .store import (
     KeyTakenError,
     MovedError,
     NewEvent,
+    OutcomeUnknownError,
     Position,
     RowsStoredError,
+    StoreUnavailableError,
     Stream,
     ToRemember,
 )
@@ -193,7 +195,11 @@ class Dispatcher:
             return answered
         body: dict[str, Any] = msgspec.json.decode(answered.body)
         id = UUID(body[operation.aggregate.id_field])
-        beside = (await operation.answered_with([id], self._sessions()))[id]
+        try:
+            beside = (await operation.answered_with([id], self._sessions()))[id]
+        except StoreUnavailableError:
+            # It would say that nothing was written.
+            raise OutcomeUnknownError from None
         return replace(answered, body=encode(body | msgspec.to_builtins(beside)))
 
     def _numbered(

@@ -1,6 +1,7 @@
 """What whoever starts a run is shown of cautions, what is kept of it, and what the run joins."""
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -23,6 +24,12 @@ from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.kernel import Refusal
 from beamkeep.runtime import Service
 from beamkeep.runtime.dispatch import Answered
+from beamkeep.runtime.store import (
+    OutcomeUnknownError,
+    Recorded,
+    StoreUnavailableError,
+    Stream,
+)
 from beamkeep.surfaces.problem import problem
 
 pytestmark = pytest.mark.anyio
@@ -108,6 +115,25 @@ async def test_a_repetition_is_given_the_same_answer_when_the_cautions_are_over(
     await call(service, "supersede_caution", {"caution_id": str(LEAK), **new})
     again = await started(service, idempotency_key="once")
     assert body(again) == body(first)
+
+
+async def test_an_answer_that_could_not_be_completed_is_unknown_and_given_to_a_repetition(
+    world: tuple[Service, MemoryStore], monkeypatch: pytest.MonkeyPatch
+):
+    service, store = world
+    load = store.load
+
+    async def away_for_runs(streams: Sequence[Stream]) -> Mapping[Stream, Sequence[Recorded]]:
+        if any(kind == "Run" for kind, _ in streams):
+            raise StoreUnavailableError
+        return await load(streams)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "load", away_for_runs)
+        with pytest.raises(OutcomeUnknownError):
+            await started(service, idempotency_key="once")
+    again = await started(service, idempotency_key="once")
+    assert (again.replayed, body(again)["acknowledged_cautions"]) == (True, SHOWN)
 
 
 async def test_a_run_shows_the_cautions_it_was_started_under_without_what_they_say(
