@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import httpx2
 import pytest
-from tests.support.examples import EXAMPLES
+from tests.support.examples import BESIDE, EXAMPLES
 from tests.support.examples.assets import ORIGIN, a_decommissioned_mount, an_asset
 from tests.support.examples.campaign import a_closed_campaign
 from tests.support.examples.decision import a_decision, one_inference_twice
@@ -132,11 +132,6 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "version_recipe": {"steps": none},
     "deprecate_recipe": {"replaced_by_recipe_id": "recipe_id"},
     "update_plan_default_parameters": {"default_parameters_patch": {"energy": "high"}},
-}
-# What these write stands beside the streams, and is no event.
-BESIDE = {
-    *("append_inferences", "append_decision_logbook_entry"),
-    *("append_observations", "append_run_logbook_entry"),
 }
 # JSON has no number that is not finite.
 UNSPEAKABLE = {InvalidMountPlacementError}

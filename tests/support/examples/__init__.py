@@ -21,7 +21,7 @@ from tests.support.examples import (
 )
 from tests.support.examples.making import Do, Example
 
-__all__ = ["CALLERS", "EXAMPLES", "Do", "Example", "let_callers_in"]
+__all__ = ["BESIDE", "CALLERS", "EXAMPLES", "REPLIES", "Do", "Example", "let_callers_in"]
 
 EXAMPLES: dict[str, Example] = {
     **trust.EXAMPLES,
@@ -41,6 +41,28 @@ EXAMPLES: dict[str, Example] = {
     **starting.EXAMPLES,
     **shift.EXAMPLES,
 }
+
+REPLIES: dict[str, int] = {
+    "append_inferences": 200,
+    "append_decision_logbook_entry": 201,
+    "append_observations": 200,
+    "append_run_logbook_entry": 201,
+    "adjust_run": 200,
+    "append_calibration_revision": 201,
+    "amend_clearance": 201,
+    "supersede_caution": 201,
+}
+"""The changes that answer something, and with which status."""
+
+BESIDE = frozenset(
+    {
+        "append_inferences",
+        "append_decision_logbook_entry",
+        "append_observations",
+        "append_run_logbook_entry",
+    }
+)
+"""The changes that write rows and no event."""
 
 CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_status": "gate"}
 """Who calls where it cannot be a person, by the name of the operation."""
