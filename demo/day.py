@@ -67,7 +67,13 @@ PARAMETERS: Mapping[str, Any] = {
             "description": "Exposure of one projection, above 0 to 10 s",
             "unit": {"system": "udunits", "code": "s"},
         },
-        "projections": {"type": "integer", "minimum": 1, "maximum": 100000},
+        "projections": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 100000,
+            "description": "Number of projections, 1 to 100000",
+            "unit": {"system": "udunits", "code": "1"},
+        },
     },
     "additionalProperties": False,
 }
