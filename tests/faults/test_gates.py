@@ -50,6 +50,7 @@ CLIENTS = 8
 STARTS_AT_A_STATION = 150
 LONGEST_OPEN, LONGEST_SHUT = {"permits": 0.2, "supplies": 0.3, "clearances": 0.8}, 0.02
 """Seconds, at most."""
+OPEN_PER_SHUT = 8
 
 # What the statement that appended an event could see, beside the event itself.
 KEEP_SNAPSHOTS = """
@@ -138,12 +139,17 @@ class Flipper:
     async def _again(
         self, stop: asyncio.Event, kind: str, flip: Callable[[], Awaitable[None]]
     ) -> None:
+        took = 0.0
         while not stop.is_set():
-            await asyncio.sleep(self._dice.uniform(0, LONGEST_OPEN[kind]))
+            # Where closing a gate takes long, it is open for longer: some runs must start.
+            longest = max(LONGEST_OPEN[kind], OPEN_PER_SHUT * took)
+            await asyncio.sleep(self._dice.uniform(0, longest))
+            began = time.monotonic()
             # Whatever a crowded database does not let through is tried again from where it stands.
             with suppress(Refusal):
                 await flip()
                 self.flips[kind] += 1
+            took = time.monotonic() - began
 
     async def _permit(self, enclosure_id: str) -> None:
         for status in (PermitStatus.NOT_PERMITTED, PermitStatus.PERMITTED):
