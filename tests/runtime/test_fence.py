@@ -16,7 +16,13 @@ from beamkeep.adapters.postgres.migrate import MigrationChangedError, migrate, m
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
-EVERY_MIGRATION = ["0001_event_log", "0002_facilities", "0003_decisions", "0004_runs"]
+EVERY_MIGRATION = [
+    "0001_event_log",
+    "0002_facilities",
+    "0003_decisions",
+    "0004_runs",
+    "0005_shifts",
+]
 
 
 @pytest.fixture

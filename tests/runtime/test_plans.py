@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from itertools import product
 from typing import Any, cast
 from uuid import UUID
@@ -53,6 +54,7 @@ from beamkeep.runtime.store import BEGINNING, Entered, Opening, Position
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
+HOUR = timedelta(hours=1)
 GENERIC = {"plan_cache_mode": "force_generic_plan"}
 # Small for ever: a handful of rows whatever is written.
 SMALL = {"deployment", "projections", "bookmarks"}
@@ -98,6 +100,8 @@ async def opened_and_read(store: PostgresEventStore) -> None:
     await store.load([("Zone", id)])
     await store.load([("Zone", id), ("Actor", id)])
     await store.history(("Zone", id), 0, 10)
+    for owner_id in None, id:
+        await store.happened(["RunHeld", "AssetFaulted"], NOW, NOW + HOUR, owner_id, 100)
     await store.rows(CLAIMS, {"scope": "name", "key": "a"})
     await store.rows(CLAIMS, {"scope": "seed"})
     await store.rows(PROFILES, {"actor_id": [id]})
