@@ -88,7 +88,8 @@ def test_the_parameters_are_those_of_the_call(row: Row):
     assert len(found) == len(parameters)
     assert {name for where, name in found if where == "path"} == set(row.route.fields)
     model = row.command if isinstance(row, Operation) else row.query
-    own = model.model_fields.keys() - set(row.route.fields)
+    named = {field.alias or name for name, field in model.model_fields.items()}
+    own = named - set(row.route.fields)
     if isinstance(row, Operation):
         body = described(row).get("requestBody")
         sent = body and body["content"]["application/json"]["schema"]["properties"]
