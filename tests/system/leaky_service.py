@@ -21,9 +21,9 @@ def sees(admitted: Any, *_: Any) -> bool:
     return True
 
 
-async def list_all(lists: Any, view: Any, facets: Any, along: Any, _: Any, *page: Any) -> Any:
+async def list_all(lists: Any, view: Any, sought: Any, _: Any, *page: Any) -> Any:
     """The rows of every owner."""
-    return await listing(lists, view, facets, along, None, *page)
+    return await listing(lists, view, sought, None, *page)
 
 
 def write_for_anybody(cursors: Any, place: str, _: UUID, *question: Any) -> str:
