@@ -1,16 +1,15 @@
 """A run and its campaign agree about each other, however many ask at once."""
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 import pytest
 from tests.support.appends import NOW, append, at
 from tests.support.examples.campaign import an_active_campaign
 from tests.support.postgres import Database, postgres_service
-from tests.support.service import call, memory_service
+from tests.support.service import Doing, memory_service
 from uuid_utils.compat import uuid7
 
 from beamkeep.contexts.campaign.campaign import RunAlreadyAssignedToCampaignError
@@ -29,9 +28,9 @@ class Kept(NamedTuple):
     service: Service
     store: EventStore
 
-    async def do(self, name: str, arguments: Any, **options: Any) -> Any:
-        answer = await call(self.service, name, arguments, **options)
-        return json.loads(answer.body or b"null")
+    @property
+    def do(self) -> Doing:
+        return Doing(self.service, self.store)
 
 
 @pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.postgres)])

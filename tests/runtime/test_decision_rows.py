@@ -1,6 +1,5 @@
 """What is kept beside a decision: sent again it is kept once, and it is read as it was sent."""
 
-import json
 from collections.abc import AsyncGenerator
 from typing import Any
 from uuid import uuid4
@@ -8,7 +7,7 @@ from uuid import uuid4
 import pytest
 from tests.support.examples.decision import EXAMPLES, some_inferences
 from tests.support.postgres import Database, postgres_service
-from tests.support.service import INSTALLATION, call, memory_service
+from tests.support.service import INSTALLATION, Doing, memory_service
 
 from beamkeep.app import compose
 from beamkeep.contexts.decision.decision import (
@@ -16,7 +15,6 @@ from beamkeep.contexts.decision.decision import (
     DecisionLogbookEntryIdTakenError,
 )
 from beamkeep.kernel import replace
-from beamkeep.runtime import Service
 
 pytestmark = pytest.mark.anyio
 
@@ -30,30 +28,15 @@ def place(request: pytest.FixtureRequest) -> Database | None:
 
 
 @pytest.fixture
-async def service(place: Database | None) -> AsyncGenerator[Service]:
-    """A service that keeps prompts and answers."""
+async def do(place: Database | None) -> AsyncGenerator[Doing]:
+    """Calls of a service that keeps prompts and answers."""
     if place is None:
         _, store = await memory_service()
-        yield compose(store, store, KEY, installation=KEEPING)
+        yield Doing(compose(store, store, KEY, installation=KEEPING), store)
         return
     async with postgres_service(place) as deployed:
-        yield compose(deployed.store, deployed.lists, KEY, installation=KEEPING)
-
-
-class Doing:
-    """Makes calls as Ada, and gives back what is answered."""
-
-    def __init__(self, service: Service) -> None:
-        self._service = service
-
-    async def __call__(self, name: str, arguments: Any, **options: Any) -> Any:
-        answer = await call(self._service, name, arguments, **options)
-        return json.loads(answer.body or b"null")
-
-
-@pytest.fixture
-def do(service: Service) -> Doing:
-    return Doing(service)
+        service = compose(deployed.store, deployed.lists, KEY, installation=KEEPING)
+        yield Doing(service, deployed.store)
 
 
 async def shown(do: Doing, decision_id: str, **asked: Any) -> list[dict[str, Any]]:
@@ -140,7 +123,7 @@ async def test_a_logbook_is_read_in_the_order_it_was_written_and_by_author(do: D
 
 
 async def test_a_decision_shows_those_that_follow_it():
-    do = Doing((await memory_service())[0])
+    do = Doing(*await memory_service())
     first = await do("register_decision", {"context": "RunHold", "choice": "Hold"})
     child = {"context": "RunHold", "choice": "Stop", "parent_id": first["decision_id"]}
     following = await do("register_decision", child)
@@ -149,7 +132,7 @@ async def test_a_decision_shows_those_that_follow_it():
 
 
 async def test_decisions_are_found_by_what_they_are_and_what_they_are_not():
-    do, choices = Doing((await memory_service())[0]), ("Hold", "Stop", "Wait")
+    do, choices = Doing(*await memory_service()), ("Hold", "Stop", "Wait")
     for choice in choices:
         await do("register_decision", {"context": "RunHold", "choice": choice})
     page = await do("list_decisions", {})

@@ -617,6 +617,33 @@ def denial(number: int, conduit_id: UUID = ENTRY, name: str = "define_zone") -> 
     return Denial(UUID(int=number), conduit_id, None, ME, name, reason, UUID(int=7), NOW)
 
 
+async def test_what_happened_is_found_by_type_time_and_owner(store: EventStore):
+    now, other = datetime.now(UTC), uuid7()
+    mine, theirs = uuid7(), uuid7()
+    await store.append(append(at(1, registered(mine)), occurred_at=now))
+    await store.append(append(at(1, registered(theirs)), occurred_at=now, principal_id=other))
+    await store.append(append(at(2, updated(theirs)), occurred_at=now))
+
+    async def found(since: float, until: float, owner_id: UUID | None, *types: str) -> list[str]:
+        period = now + timedelta(seconds=since), now + timedelta(seconds=until)
+        rows = await store.happened(types, *period, owner_id, 9)
+        return [f"{name} {recorded[1]}" for name, recorded in rows]
+
+    both = "ActorRegistered", "ActorProfileUpdated"
+    assert await found(-1, 1, None, *both) == [
+        "Actor ActorRegistered",
+        "Actor ActorRegistered",
+        "Actor ActorProfileUpdated",
+    ]
+    assert await found(-1, 1, other, *both) == [
+        "Actor ActorRegistered",
+        "Actor ActorProfileUpdated",
+    ]
+    assert await found(-1, 1, None, "ActorProfileUpdated") == ["Actor ActorProfileUpdated"]
+    assert await found(-1, 0, None, *both) == []
+    assert await found(0.001, 1, None, *both) == []
+
+
 async def test_denials_are_read_newest_first(store: EventStore):
     for number in (2, 3, 1):
         await store.deny(denial(number))

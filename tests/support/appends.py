@@ -38,6 +38,7 @@ def append(
     beside: Sequence[Beside | Rows] = (),
     remember: ToRemember | None = None,
     principal_id: UUID = ME,
+    occurred_at: datetime = NOW,
 ) -> Append:
     return Append(
         events=events,
@@ -49,5 +50,5 @@ def append(
         surface_id=HTTP,
         correlation_id=UUID(int=7),
         causation_id=UUID(int=8),
-        occurred_at=NOW,
+        occurred_at=occurred_at,
     )

@@ -106,7 +106,9 @@ def test_every_read_has_a_case():
     listed = {q.aggregate.name for q in CATALOGUE.questions if isinstance(q.source, Many)}
     shown = {q.aggregate.name for q in CATALOGUE.questions if isinstance(q.source, One)}
     assert listed == shown == CATALOGUE.aggregates.keys()
-    assert all(q.about or isinstance(q.source, Many) for q in CATALOGUE.questions)
+    neither = {q.name for q in CATALOGUE.questions if not (q.about or isinstance(q.source, Many))}
+    # The tests of the shift hold it to the object rule.
+    assert neither == {"get_shift_handover"}
 
 
 def read(name: str) -> Question:

@@ -1,13 +1,11 @@
 """Freshness: when an enclosure's monitor was last heard of, whether or not anything changed."""
 
-import json
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 import pytest
 from tests.support.examples.enclosure import PERMITTED, an_enclosure
-from tests.support.service import INSTALLATION, call, memory_service
+from tests.support.service import INSTALLATION, Doing, memory_service
 
 from beamkeep.app import compose
 from beamkeep.kernel import Refusal
@@ -35,9 +33,9 @@ class World:
             self.store, self.store, b"k" * 32, installation=INSTALLATION, clock=self.clock
         )
 
-    async def do(self, name: str, arguments: Any, **options: Any) -> Any:
-        answer = await call(self.service, name, arguments, **options)
-        return json.loads(answer.body or b"null")
+    @property
+    def do(self) -> Doing:
+        return Doing(self.service, self.store)
 
     def events(self, id: str) -> int:
         return len(self.store.streams["Enclosure", UUID(id)])
