@@ -37,7 +37,11 @@ from beamkeep.surfaces.problem import problem
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
-EVERY_READ = pytest.mark.parametrize("question", CATALOGUE.questions, ids=lambda each: each.name)
+EVERY_READ = pytest.mark.parametrize(
+    "question",
+    [each for each in CATALOGUE.questions if each.about or isinstance(each.source, Many)],
+    ids=lambda each: each.name,
+)
 EVERY_LIST = pytest.mark.parametrize(
     "question",
     [each for each in CATALOGUE.questions if isinstance(each.source, Many)],
@@ -55,7 +59,9 @@ EVERY_PAGED_READ = pytest.mark.parametrize(
     [
         each
         for each in CATALOGUE.questions
-        if isinstance(each.source, Many | Entries)
+        # The rows beside a conduit stand for those beside everything else.
+        if isinstance(each.source, Many)
+        or (isinstance(each.source, Entries) and each.aggregate.name == "Conduit")
         or (isinstance(each.source, History) and each.aggregate.name in CHANGING)
     ],
     ids=lambda each: each.name,
@@ -161,7 +167,9 @@ async def test_no_filter_finds_what_is_anothers(question: Question, people: Peop
     id_field, token = question.aggregate.id_field, p1.position_token
     rows = await p1.listed(question.name, token)
     (row,) = [row for row in rows if row[id_field] == id]
-    for name, value in filters_of(view_of(question), row).items():
+    fields = question.query.model_fields
+    for name, text in filters_of(view_of(question), row).items():
+        value = [text] if "frozenset" in str(fields[name].annotation) else text
         found = await p1.listed(question.name, token, **{name: value})
         assert id in {row[id_field] for row in found}, name
         hidden = await p2.listed(question.name, token, **{name: value})
