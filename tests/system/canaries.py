@@ -12,6 +12,7 @@ PERSONAL, FREE = f"personal{uuid4().hex}", f"free{uuid4().hex}"
 
 # Texts that cannot hold any word, and why.
 FIXED = {
+    "closing_steps": "their texts name addresses, jobs and one another",
     "code": "it is short, and other calls name it",
     "command_name": "it names a command",
     "cursor": "it was given out",
@@ -20,6 +21,7 @@ FIXED = {
     "min_token": "it was given out",
     "operating_point": "its keys and what they hold depend on the quantity",
     "permitted_commands": "they name commands",
+    "steps": "their texts name addresses, jobs and one another",
 }
 # Values of any form, and the texts in their examples.
 OPEN = {"settings_patch": "serial_number", "settings_schema": "description"}

@@ -104,7 +104,13 @@ EXAMPLES: dict[str, Example] = {
     "append_decision_logbook_entry": append_logbook_entry,
     "get_decision": given(decision_id=a_rated_decision),
     "get_decision_history": given(decision_id=a_rated_decision),
-    "list_decisions": given(context="RunHold", exclude_choice=["Stop"], confidence_band="High"),
+    "list_decisions": given(
+        context="RunHold",
+        choice="Hold",
+        rule="beam",
+        exclude_choice=["Stop"],
+        confidence_band="High",
+    ),
     "list_decision_inferences": given(
         decision_id=a_decision_with_inferences, include_messages="true"
     ),

@@ -78,7 +78,7 @@ async def version_method(do: Do) -> dict[str, Any]:
         "version_tag": "2",
         "name": "Fast fly scan",
         "needed_family_ids": [],
-        "needed_supplies": [],
+        "needed_supplies": ["photon_beam"],
         "parameters_schema": NARROWER,
     }
 

@@ -132,7 +132,10 @@ EXAMPLES: dict[str, Example] = {
         status=["Running", "Held"], plan_id=a_plan_to_run, started_from="2020-01-31T07:30:00Z"
     ),
     "list_run_observations": given(
-        run_id=a_run_with_observations, sampling_procedure="baseline", sampled_from=SOONER
+        run_id=a_run_with_observations,
+        channel_name="ring current",
+        sampling_procedure="baseline",
+        sampled_from=SOONER,
     ),
     "list_run_logbook_entries": given(run_id=a_run_with_a_logbook, kind="Note"),
 }
