@@ -44,6 +44,7 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "define_policy": {"name": " "},
     "revoke_grant": {"reason": " "},
     "evaluate_authorization": {"command_name": "open_gate"},
+    "get_shift_handover": {"to": "from"},
     "register_visit": {"planned_start_at": EARLIER, "planned_end_at": EARLIER},
     "hold_visit": {"reason": " "},
     "cancel_visit": {"reason": " "},
