@@ -14,8 +14,6 @@ from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.kernel import (
     CLAIMS,
     ActorKind,
-    Advice,
-    Beside,
     Call,
     Catalogue,
     Claim,
@@ -23,11 +21,10 @@ from beamkeep.kernel import (
     Installation,
     Outcome,
     Record,
-    Reply,
-    Rows,
     claim_key,
 )
 from beamkeep.runtime.codec import Codec
+from beamkeep.runtime.dispatch import rows_beside
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import Append, EventStore, ReadModel
 
@@ -65,7 +62,7 @@ async def sow(
             Append(
                 events=[codec.encode(event, 1, new_id()) for event in events],
                 read={},
-                beside=[*_beside(seed.outcome), *remember],
+                beside=[*rows_beside(seed.outcome), *remember],
                 remember=None,
                 command_name=COMMAND_NAME,
                 principal_id=principal_id,
@@ -82,10 +79,6 @@ async def sow(
 def now() -> datetime:
     """The time, as the clock seam tells it."""
     return datetime.now(UTC)
-
-
-def _beside(outcome: Outcome) -> list[Beside | Rows]:
-    return [part for part in outcome if not isinstance(part, Event | Advice | Reply)]
 
 
 async def prepare(

@@ -14,6 +14,7 @@ import msgspec
 from beamkeep.kernel import (
     Advice,
     Appended,
+    Beside,
     Call,
     Cannot,
     Event,
@@ -174,7 +175,7 @@ class Dispatcher:
             Append(
                 events=events,
                 read={s: v for s, v in session.versions.items() if s not in versions},
-                beside=[p for p in outcome if not isinstance(p, Event | Advice | Reply)],
+                beside=rows_beside(outcome),
                 remember=ToRemember(key, fingerprint, status, body) if key else None,
                 command_name=operation.name,
                 principal_id=call.principal_id,
@@ -231,6 +232,11 @@ class Dispatcher:
         written = [part for part in outcome if isinstance(part, Event)]
         events = [{"event_type": type(event).__name__, "payload": event} for event in written]
         return Answered(200, encode({"events": events} | warnings))
+
+
+def rows_beside(outcome: Outcome) -> list[Beside | Rows]:
+    """What an outcome writes beside its events."""
+    return [part for part in outcome if not isinstance(part, Event | Advice | Reply)]
 
 
 def _without_stored(outcome: Outcome, stored: Mapping[object, object]) -> Outcome:
