@@ -658,8 +658,8 @@ async def test_whoever_is_cancelled_at_its_turn_passes_it_on(two: Connections):
 async def test_nobody_waits_for_a_connection_for_ever(
     two: Connections, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(connections, "PATIENCE", 0.1)
     async with two.connection(), two.connection():
+        monkeypatch.setattr(connections, "PATIENCE", 0.1)
         with pytest.raises(StoreUnavailableError, match="busy"):
             await two.fetch("SELECT 1")
     assert (await two.fetch("SELECT 1"))[0][0] == 1

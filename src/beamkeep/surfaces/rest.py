@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib.resources import files
-from typing import Any, cast
+from typing import Any, cast, get_args, get_origin
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -130,13 +130,12 @@ def _made(operation: Operation, answered: Answered) -> object:
 
 def _repeatable(question: Question) -> frozenset[str]:
     """The query parameters that may be given several times."""
-    fields = question.query.model_json_schema()["properties"].items()
-    several = {name for name, shape in fields if _holds_array(shape)}
-    return frozenset(several)
+    fields = question.query.model_fields.items()
+    return frozenset(name for name, field in fields if _holds_several(field.annotation))
 
 
-def _holds_array(shape: Mapping[str, Any]) -> bool:
-    return any("items" in choice for choice in shape.get("anyOf", [shape]))
+def _holds_several(annotation: object) -> bool:
+    return any(get_origin(choice) is frozenset for choice in (annotation, *get_args(annotation)))
 
 
 def unrouted(edge: Edge, refusal: Refusal) -> Reply:
