@@ -1,6 +1,5 @@
 """A batch of 500 observations appended to a run against a bare COPY of the same rows."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -20,7 +19,8 @@ GATE = 0.60
 METHOD = (
     "Dispatcher.execute of append_observations with 500 readings of 10 channels, token identity,"
     " validation and the check for duplicates, at 2 connections, against COPY of the same rows"
-    " into an identical table; same driver, loop and connections."
+    " into an identical table; same driver, loop and connections; the readings are made before,"
+    " but for their ids."
 )
 ROWS, CONNECTIONS = 500, 2
 BEGAN = datetime(2030, 1, 1, 8, tzinfo=UTC)
@@ -57,47 +57,42 @@ async def _started(seam: Seam, me: UUID) -> UUID:
     return id
 
 
-def _readings() -> Iterator[tuple[str, float, datetime]]:
-    """Readings of ten channels in turn, without end."""
-    number = 0
-    while True:
-        number += 1
-        yield f"channel {number % 10}", number / 7, BEGAN + timedelta(milliseconds=100 * number)
+# The producer's own work is no part of it: each batch is these readings with new ids.
+READINGS = [
+    (f"channel {number % 10}", number / 7, BEGAN + timedelta(milliseconds=100 * number))
+    for number in range(ROWS)
+]
 
 
 def _appending(seam: Seam, run_id: UUID) -> Step:
-    append, execute, readings = (
-        operation("append_observations"),
-        seam.service.dispatcher,
-        _readings(),
-    )
+    append, dispatcher, run = operation("append_observations"), seam.service.dispatcher, str(run_id)
+    readings = [
+        {
+            "channel_name": channel,
+            "value": value,
+            "sampling_procedure": "monitor",
+            "sampled_at": time.isoformat(),
+        }
+        for channel, value, time in READINGS
+    ]
 
     async def step() -> None:
-        entries = [
-            {
-                "observation_id": str(uuid7()),
-                "channel_name": channel,
-                "value": value,
-                "sampling_procedure": "monitor",
-                "sampled_at": time.isoformat(),
-            }
-            for (channel, value, time), _ in zip(readings, range(ROWS), strict=False)
-        ]
-        arguments = {"run_id": str(run_id), "entries": entries}
-        answered = await execute.execute(append, Request(caller(), arguments))
+        entries = [{"observation_id": str(uuid7()), **reading} for reading in readings]
+        request = Request(caller(), {"run_id": run, "entries": entries})
+        answered = await dispatcher.execute(append, request)
         assert answered.body == b'{"appended_count":500,"duplicate_count":0}'
 
     return step
 
 
 def _copying(connection: asyncpg.Connection, me: UUID) -> Step:
-    run_id, readings = uuid7(), _readings()
+    run_id = uuid7()
 
     async def step() -> None:
         now, called = datetime.now(UTC), uuid7()
         rows = [
             (uuid7(), run_id, channel, value, None, "monitor", time, False, now, me, None, called)
-            for (channel, value, time), _ in zip(readings, range(ROWS), strict=False)
+            for channel, value, time in READINGS
         ]
         await connection.copy_records_to_table(
             "run_observation", schema_name="bare", columns=COLUMNS, records=rows

@@ -38,7 +38,7 @@ MUTANTS = frozenset(
         "T13 in place",
         "T14 bookmarks without the fence",
         "T14 dump without the fence",
-        "T15 append without the check of what was read",
+        "gates append without the check of what was read",
     }
 )
 """Variants that are known to be bad; what is not named here must have nothing wrong."""

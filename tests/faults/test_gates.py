@@ -193,7 +193,7 @@ async def test_no_run_starts_under_a_gate_that_was_lost_before(
     appends = Appends(checks_reads=True)
     monkeypatch.setattr(PostgresEventStore, "append", appends.watched())
     figures = await race(ground, appends, rounds("STARTS", 450, 60, 15))
-    report("T15", figures)
+    report("gates", figures)
     assert len(appends.read) >= figures["started"] > 0
     assert figures["refused_because_something_had_moved"] > 0
     assert figures["started_on_what_had_moved"] == figures["started_under_a_lost_gate"] == 0
@@ -207,7 +207,7 @@ async def test_the_race_finds_an_append_that_does_not_check_what_was_read(
     appends = Appends(checks_reads=False)
     monkeypatch.setattr(PostgresEventStore, "append", appends.watched())
     figures = await race(ground, appends, rounds("STARTS_UNCHECKED", 150, 40, 6))
-    report("T15 append without the check of what was read", figures)
+    report("gates append without the check of what was read", figures)
     assert figures["started_on_what_had_moved"] > 0
     assert figures["started_under_a_lost_gate"] > 0
 

@@ -23,8 +23,12 @@ class Period(Record):
     def holds(self, row: Mapping[str, Any], now: datetime) -> bool:
         """Whether it holds of a row, as a list answers it, at this time."""
         since, until = _time(row, self.since) if self.since else None, _time(row, self.until)
-        begun, ended = since is None or since <= now, until is not None and until <= now
-        return row["status"] == self.status and begun and not ended
+        return row["status"] == self.status and _within(since, until, now)
+
+    def holds_of(self, state: Any, now: datetime) -> bool:
+        """Whether it holds of a folded state at this time."""
+        since = getattr(state, self.since) if self.since else None
+        return state.status == self.status and _within(since, getattr(state, self.until), now)
 
 
 class Sought(Record):
@@ -55,6 +59,10 @@ class Sought(Record):
             )
             and (not self.period or self.period[0].holds(row, self.now) is self.period[1])
         )
+
+
+def _within(since: datetime | None, until: datetime | None, now: datetime) -> bool:
+    return (since is None or since <= now) and (until is None or now < until)
 
 
 def _time(row: Mapping[str, Any], field: str) -> datetime | None:

@@ -7,6 +7,7 @@ import pytest
 from tests.support.spec import ABSENT, LATER, ME, NOW, Past
 
 from beamkeep.contexts.caution.caution import (
+    IN_EFFECT,
     QUESTIONS,
     CautionCategory,
     CautionRegistered,
@@ -19,7 +20,7 @@ from beamkeep.contexts.caution.caution import (
     TargetKind,
     begin,
 )
-from beamkeep.contexts.caution.coverage import cautions_covering, in_effect
+from beamkeep.contexts.caution.coverage import cautions_covering
 from beamkeep.contexts.equipment.place import PLACES, Place
 from beamkeep.kernel import Beside, Event, Listing, Many, replace
 
@@ -113,9 +114,9 @@ async def test_what_the_list_finds_counts_only_as_its_stream_says():
 
 async def test_a_caution_is_in_effect_until_it_ends():
     quirk, moment = begin(caution(ON_STAGE, STAGE, expires_at=LATER)), timedelta(microseconds=1)
-    assert in_effect(quirk, LATER - moment)
-    assert not in_effect(quirk, LATER)
-    assert in_effect(replace(quirk, expires_at=None), LATER)
+    assert IN_EFFECT.holds_of(quirk, LATER - moment)
+    assert not IN_EFFECT.holds_of(quirk, LATER)
+    assert IN_EFFECT.holds_of(replace(quirk, expires_at=None), LATER)
 
 
 async def listed(**filters: object) -> list[UUID]:

@@ -8,10 +8,8 @@ from msgspec.structs import asdict
 from tests.support.spec import ABSENT, CALL, LATER, ME, NEW, NOW, Scenario, misshapen
 
 from beamkeep.contexts.access.actor import ActorDeactivated, ActorNotFoundError, ActorRegistered
+from beamkeep.contexts.decision import OPERATIONS, QUESTIONS
 from beamkeep.contexts.decision.decision import (
-    OPERATIONS,
-    QUESTIONS,
-    AppendDecisionLogbookEntry,
     AppendInferences,
     ConfidenceBand,
     ConfidenceSource,
@@ -20,7 +18,6 @@ from beamkeep.contexts.decision.decision import (
     DecisionCannotRateError,
     DecisionCannotRegisterError,
     DecisionInferenceIdTakenError,
-    DecisionLogbookEntryIdTakenError,
     DecisionNotFoundError,
     DecisionRated,
     DecisionRegistered,
@@ -31,11 +28,9 @@ from beamkeep.contexts.decision.decision import (
     InvalidDecisionContextError,
     InvalidDecisionInferenceError,
     InvalidDecisionInputsError,
-    InvalidDecisionLogbookTextError,
     InvalidDecisionOverrideKindError,
     InvalidDecisionReasoningError,
     InvalidDecisionRuleError,
-    LogbookEntryMade,
     OverrideKind,
     Rated,
     RateDecision,
@@ -45,7 +40,14 @@ from beamkeep.contexts.decision.decision import (
     evolve,
 )
 from beamkeep.contexts.decision.inference import INFERENCES, DecisionInference, InferenceEntry
-from beamkeep.contexts.decision.logbook import LOGBOOK, DecisionLogbookEntry
+from beamkeep.contexts.decision.logbook import (
+    LOGBOOK,
+    AppendDecisionLogbookEntry,
+    DecisionLogbookEntry,
+    DecisionLogbookEntryIdTakenError,
+    InvalidDecisionLogbookTextError,
+    LogbookEntryMade,
+)
 from beamkeep.contexts.decision.reserved import RESERVED
 from beamkeep.contexts.trust.policy import PolicyDefined, PolicyNotFoundError
 from beamkeep.kernel import (

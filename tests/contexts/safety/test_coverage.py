@@ -8,6 +8,7 @@ from tests.support.spec import ABSENT, LATER, NOW, Past
 
 from beamkeep.contexts.equipment.place import PLACES, Place
 from beamkeep.contexts.safety.clearance import (
+    IN_FORCE,
     QUESTIONS,
     AssetBinding,
     Binding,
@@ -28,7 +29,7 @@ from beamkeep.contexts.safety.clearance import (
     SubjectBinding,
     begin,
 )
-from beamkeep.contexts.safety.coverage import clearances_covering, in_force
+from beamkeep.contexts.safety.coverage import clearances_covering
 from beamkeep.kernel import Beside, Event, Many, replace
 
 pytestmark = pytest.mark.anyio
@@ -106,11 +107,11 @@ async def test_a_clearance_is_in_force_while_it_is_active_and_its_time_is_not_ov
         (LATER, False),
     ]
     for now, expected in times:
-        assert in_force(paper, now) is expected
-    assert in_force(replace(paper, valid_from=None), NOW - moment)
-    assert in_force(replace(paper, valid_until=None), LATER)
+        assert IN_FORCE.holds_of(paper, now) is expected
+    assert IN_FORCE.holds_of(replace(paper, valid_from=None), NOW - moment)
+    assert IN_FORCE.holds_of(replace(paper, valid_until=None), LATER)
     for status in {*ClearanceStatus} - {ClearanceStatus.ACTIVE}:
-        assert not in_force(replace(paper, status=status), NOW)
+        assert not IN_FORCE.holds_of(replace(paper, status=status), NOW)
 
 
 async def listed(**filters: object) -> list[UUID]:

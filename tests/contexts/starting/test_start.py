@@ -377,6 +377,7 @@ def test_the_override_is_merged_onto_the_defaults_and_checked_as_a_whole():
         .refused(InvalidRunParametersError, saying="At $.energy")
     )
     assert refusal.facts["path"] == "$.energy"
+    assert refusal.facts["cleared_by"] == ["start_run"]
 
 
 def test_the_parameters_follow_the_schema_as_it_is_now():

@@ -356,6 +356,8 @@ async def covering(asset_id: UUID, read: Reader) -> Iterable[object]:
     return {asset_id, *(_reaching(id) for id in above)}
 
 
+IN_EFFECT = Period("in_effect", status=CautionStatus.ACTIVE, since=None, until="expires_at")
+
 QUESTIONS = reads(
     "/cautions",
     cautions,
@@ -369,5 +371,5 @@ QUESTIONS = reads(
         "tag": lambda caution: caution.tags,
     },
     widened={"covering_asset_id": covering},
-    period=Period("in_effect", status="Active", since=None, until="expires_at"),
+    period=IN_EFFECT,
 )

@@ -1,13 +1,12 @@
 """Which cautions whoever works on given assets should see: it warns, and refuses nothing."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from uuid import UUID
 
 from beamkeep.contexts.equipment.place import PLACES
 from beamkeep.kernel import Reader
 
-from .caution import Caution, CautionStatus, ListCautions, TargetKind, cautions
+from .caution import IN_EFFECT, Caution, CautionStatus, ListCautions, TargetKind, cautions
 
 
 async def cautions_covering(asset_ids: Iterable[UUID], read: Reader) -> Sequence[Caution]:
@@ -23,13 +22,7 @@ async def cautions_covering(asset_ids: Iterable[UUID], read: Reader) -> Sequence
     covering = [
         each
         for each in found
-        if in_effect(each, read.now) and (each.target.id in named or each.propagate_to_children)
+        if IN_EFFECT.holds_of(each, read.now)
+        and (each.target.id in named or each.propagate_to_children)
     ]
     return sorted(covering, key=lambda each: (-each.severity.rank, each.id))
-
-
-def in_effect(caution: Caution, now: datetime) -> bool:
-    """Whether a caution holds at this time."""
-    return caution.status is CautionStatus.ACTIVE and (
-        caution.expires_at is None or caution.expires_at > now
-    )

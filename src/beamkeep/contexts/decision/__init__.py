@@ -1,6 +1,6 @@
 """Decision: the consequential choices, who made them, and why."""
 
-from . import decision
+from . import decision, logbook
 
-OPERATIONS = decision.OPERATIONS
-QUESTIONS = decision.QUESTIONS
+OPERATIONS = (*decision.OPERATIONS, *logbook.OPERATIONS)
+QUESTIONS = (*decision.QUESTIONS, *logbook.QUESTIONS)

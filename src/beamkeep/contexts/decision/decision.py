@@ -15,14 +15,12 @@ from beamkeep.contexts.trust.policy import PolicyNotFoundError, policies
 from beamkeep.kernel import (
     ActorKind,
     Aggregate,
-    Beside,
     Call,
     Cannot,
     Command,
     Event,
     Invalid,
     Listing,
-    Made,
     MayContainPersonalData,
     NotFound,
     Page,
@@ -38,7 +36,6 @@ from beamkeep.schemas import Json, JsonObject
 from beamkeep.schemas.bounds import require_bounded
 
 from .inference import INFERENCES, DecisionInference, InferenceEntry
-from .logbook import LOGBOOK, DecisionLogbookEntry
 from .reserved import RESERVED
 
 MOST_ALTERNATIVES = 32
@@ -145,10 +142,6 @@ class InvalidDecisionInferenceError(Invalid):
     """An inference is named twice in the request; send each one once."""
 
 
-class InvalidDecisionLogbookTextError(Invalid):
-    """The text of the logbook entry is not usable."""
-
-
 class DecisionCannotRegisterError(Cannot):
     """The decision cannot be recorded under this actor."""
 
@@ -166,10 +159,6 @@ class DecisionInferenceIdTakenError(Cannot):
 
     Nothing of the request was kept.
     """
-
-
-class DecisionLogbookEntryIdTakenError(Cannot):
-    """Another logbook entry has this id; leave the id out, or give another one."""
 
 
 class Rated(Record):
@@ -266,16 +255,6 @@ class AppendInferences(DecisionCommand):
     entries: Annotated[tuple[InferenceEntry, ...], MinLen(1), MaxLen(100)]
 
 
-class AppendDecisionLogbookEntry(DecisionCommand):
-    text: Annotated[str, MinLen(1), MaxLen(10_000)]
-    entry_id: UUID | None = None
-    """Given, the entry may be sent again and is kept once."""
-
-
-class LogbookEntryMade(Made):
-    entry_id: UUID
-
-
 async def deciding_actor(command: RegisterDecision, read: Reader) -> Actor | None:
     """Who decided, where it is not the caller; what else is named must be there."""
     actor = await read.one(actors, command.actor_id) if command.actor_id else None
@@ -287,15 +266,6 @@ async def deciding_actor(command: RegisterDecision, read: Reader) -> Actor | Non
 
 async def messages_kept(decision: Decision, command: AppendInferences, read: Reader) -> bool:
     return read.installation.store_inference_messages
-
-
-async def same_entry(
-    decision: Decision, command: AppendDecisionLogbookEntry, read: Reader
-) -> DecisionLogbookEntry | None:
-    if command.entry_id is None:
-        return None
-    rows = await read.rows(LOGBOOK, entry_id=command.entry_id)
-    return rows[0] if rows else None
 
 
 def register_decision(
@@ -384,30 +354,6 @@ def append_inferences(
     return [INFERENCES.append(rows, under="decision_id", taken=DecisionInferenceIdTakenError)]
 
 
-def append_decision_logbook_entry(
-    decision: Decision,
-    command: AppendDecisionLogbookEntry,
-    given: DecisionLogbookEntry | None,
-    call: Call,
-) -> list[Beside | LogbookEntryMade]:
-    """Add to the narrative of a decision; a correction is a further entry."""
-    text = trimmed(command.text, InvalidDecisionLogbookTextError)
-    if given:
-        if (given.decision_id, given.text) != (decision.id, text):
-            raise DecisionLogbookEntryIdTakenError
-        return [LogbookEntryMade(given.entry_id)]
-    entry = DecisionLogbookEntry(
-        command.entry_id or call.new_id,
-        decision.id,
-        call.principal_id,
-        text,
-        call.now,
-        call.surface_id,
-        call.correlation_id,
-    )
-    return [LOGBOOK.insert(entry), LogbookEntryMade(entry.entry_id)]
-
-
 def _require_confidence(confidence: float | None, source: ConfidenceSource | None) -> None:
     if confidence is not None and not 0 <= confidence <= 1:
         raise InvalidDecisionConfidenceError("It is outside 0 to 1.")
@@ -441,9 +387,6 @@ OPERATIONS = (
     decisions.changes("POST /decisions/{decision_id}/inferences/append", AppendInferences,
         append_inferences, InvalidDecisionInferenceError, DecisionCannotAppendInferencesError,
         DecisionInferenceIdTakenError, given=messages_kept),
-    decisions.changes("POST /decisions/{decision_id}/logbook/append", AppendDecisionLogbookEntry,
-        append_decision_logbook_entry, InvalidDecisionLogbookTextError,
-        DecisionLogbookEntryIdTakenError, given=same_entry),
 )
 # fmt: on
 
@@ -474,12 +417,6 @@ class ListDecisionInferences(Page):
 
     include_messages: bool = False
     """Show prompts and answers too, where they are kept."""
-
-
-class ListDecisionLogbookEntries(Page):
-    """List the logbook of one decision, oldest entry first."""
-
-    author_id: UUID | None = None
 
 
 class ShownChildren(Record):
@@ -520,12 +457,5 @@ QUESTIONS = (
         INFERENCES,
         by=("occurred_at", "inference_id"),
         hidden={"messages": "include_messages"},
-    ),
-    entries(
-        "GET /decisions/{decision_id}/logbook",
-        ListDecisionLogbookEntries,
-        decisions,
-        LOGBOOK,
-        by=("recorded_at", "entry_id"),
     ),
 )

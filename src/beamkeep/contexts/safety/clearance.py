@@ -645,6 +645,10 @@ async def with_all_above(asset_id: UUID, read: Reader) -> Iterable[object]:
     return {asset_id, *await read.above(PLACES, [asset_id])}
 
 
+IN_FORCE = Period(
+    "in_force", status=ClearanceStatus.ACTIVE, since="valid_from", until="valid_until"
+)
+
 QUESTIONS = reads(
     "/clearances",
     clearances,
@@ -665,5 +669,5 @@ QUESTIONS = reads(
     },
     widened={"covering_asset_id": with_all_above},
     compared={"valid_until_before": ("valid_until", "<=")},
-    period=Period("in_force", status="Active", since="valid_from", until="valid_until"),
+    period=IN_FORCE,
 )

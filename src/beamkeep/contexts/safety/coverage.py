@@ -1,12 +1,11 @@
 """Which clearances say something about given work: it only answers, and refuses nothing."""
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from uuid import UUID
 
 from beamkeep.kernel import Reader
 
-from .clearance import Clearance, ClearanceStatus, ListClearances, clearances
+from .clearance import Clearance, ListClearances, clearances
 
 
 async def clearances_covering(
@@ -16,13 +15,3 @@ async def clearances_covering(
     named = frozenset(id for id in (subject_id, *asset_ids) if id is not None)
     # What a clearance is bound to never changes, so a list that lags finds none too many.
     return await read.many(clearances, await read.matching(ListClearances(binding_id=named)))
-
-
-def in_force(clearance: Clearance, now: datetime) -> bool:
-    """Whether a clearance holds at this time."""
-    since, until = clearance.valid_from, clearance.valid_until
-    return (
-        clearance.status is ClearanceStatus.ACTIVE
-        and (since is None or since <= now)
-        and (until is None or until > now)
-    )

@@ -12,8 +12,7 @@ from beamkeep.contexts.recipe.method import Method
 from beamkeep.contexts.recipe.plan import Plan, carried_parameters, missing_family_ids
 from beamkeep.contexts.recipe.practice import Practice
 from beamkeep.contexts.run.run import InvalidRunParametersError
-from beamkeep.contexts.safety.clearance import Clearance, ClearanceStatus
-from beamkeep.contexts.safety.coverage import in_force
+from beamkeep.contexts.safety.clearance import IN_FORCE, Clearance, ClearanceStatus
 from beamkeep.contexts.subject.subject import Subject, SubjectStatus
 from beamkeep.contexts.supply.gate import Coverage
 from beamkeep.contexts.supply.supply import SupplyStatus
@@ -116,6 +115,9 @@ def parameters(given: Surroundings, override: JsonObject, now: datetime) -> Verd
     try:
         effective_parameters(given, override)
     except InvalidRunParametersError as refusal:
+        # What is wrong only with the override is for whoever gave it, not for the plan.
+        if override and not parameters(given, {}, now).refusal:
+            return Verdict(facts, refusal, ["start_run"])
         return Verdict(facts, refusal, ["update_plan_default_parameters", "version_plan"])
     return Verdict(facts)
 
@@ -182,7 +184,7 @@ def clearance(given: Surroundings, override: JsonObject, now: datetime) -> Verdi
         Fact("Clearance", each.id, each.title, each.status, each.valid_until)
         for each in given.clearances.values()
     ]
-    if any(in_force(each, now) for each in given.clearances.values()):
+    if any(IN_FORCE.holds_of(each, now) for each in given.clearances.values()):
         return Verdict(facts)
     if not facts:
         return Verdict(facts, RunRequiresActiveClearanceError(), ["register_clearance"])

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from beamkeep.contexts.equipment.asset import AssetCondition, AssetLifecycle
 from beamkeep.contexts.recipe.plan import plans
-from beamkeep.contexts.safety.coverage import in_force
+from beamkeep.contexts.safety.clearance import IN_FORCE
 from beamkeep.contexts.subject.subject import SubjectNotFoundError
 from beamkeep.contexts.supply.supply import SupplyStatus
 from beamkeep.kernel import Query, Reader, Record, answers
@@ -74,7 +74,7 @@ def advisories(given: Surroundings, now: datetime) -> Iterator[Fact]:
     end = given.plan.window.ends_at
     for clearance in (given.clearances or {}).values():
         until = clearance.valid_until
-        if in_force(clearance, now) and until is not None and (end is None or until < end):
+        if IN_FORCE.holds_of(clearance, now) and until is not None and (end is None or until < end):
             yield Fact("Clearance", clearance.id, clearance.title, clearance.status, until)
 
 
