@@ -5,11 +5,18 @@ import time
 from collections.abc import Generator
 
 import pytest
+import structlog
+from structlog.processors import KeyValueRenderer, add_log_level, format_exc_info
 
 from tests.support.cluster import Cluster
 from tests.support.postgres import PREPARED, Database, fresh_database, postgres_cluster
 
 BEGAN = time.monotonic()
+
+
+def pytest_configure() -> None:
+    """Log plainly: a traceback drawn in colour takes longer than most tests."""
+    structlog.configure(processors=[add_log_level, format_exc_info, KeyValueRenderer()])
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -27,7 +27,8 @@ def report(capsys: pytest.CaptureFixture[str]) -> Report:
 @pytest.fixture(autouse=True)
 def quiet() -> Generator[None]:
     """Keeps the log of thousands of expected failures from being drawn up."""
+    before = structlog.get_config()
     silent = structlog.make_filtering_bound_logger(logging.CRITICAL)
     structlog.configure(wrapper_class=silent, cache_logger_on_first_use=False)
     yield
-    structlog.reset_defaults()
+    structlog.configure(**before)
