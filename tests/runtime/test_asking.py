@@ -7,7 +7,9 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.support.service import ADMIN, ISSUER, by, call
+from tests.support.examples.calibration import define_calibration, first_revision
+from tests.support.examples.starting import start_run
+from tests.support.service import ADMIN, ISSUER, Doing, by, call, memory_service
 from tests.support.spec import enrol, permit
 
 from beamkeep.adapters.memory_store import MemoryStore
@@ -561,6 +563,33 @@ class TestObjectRule:
             service, "evaluate_authorization", "otto", principal_id=ada(store), **about
         )
         assert type(refused) is ActorNotFoundError
+
+    async def test_of_what_follows_a_decision_only_ones_own_is_told(self, service: Service):
+        await enrol(service, "olga", "register_decision", "get_decision", scope="Own")
+        stop = {"context": "RunHold", "choice": "Stop"}
+        first = await make(service, "register_decision", "olga", **stop)
+        hers = await make(service, "register_decision", "olga", **stop, parent_id=first)
+        another = await make(service, "register_decision", **stop, parent_id=first)
+        seen = {
+            who: (await ask(service, "get_decision", who, decision_id=first))["child_ids"]
+            for who in ("olga", "ada")
+        }
+        assert seen == {"olga": [hers], "ada": [hers, another]}
+
+    async def test_of_what_used_a_calibration_only_ones_own_is_told(self):
+        service, store = await memory_service()
+        do = Doing(service, store)
+        commands = ("define_calibration", "append_calibration_revision", "list_calibration_uses")
+        await enrol(service, "olga", *commands, scope="Own")
+        made = await do("define_calibration", await define_calibration(do), subject="olga")
+        value = await first_revision(do, made["calibration_id"])
+        revised = await do("append_calibration_revision", value, subject="olga")
+        of = {"revision_id": revised["revision_id"]}
+        pinned = {"pinned_calibration_ids": [*of.values()]}
+        run = await do("start_run", await start_run(do) | pinned)
+        for who, told in (("ada", [run["run_id"]]), ("olga", [])):
+            page = await do("list_calibration_uses", of, subject=who)
+            assert [use["id"] for use in page["items"]] == told
 
     async def test_pages_are_filled_after_leaving_out(self, service: Service, otto: str):
         mine = [otto]

@@ -10,10 +10,8 @@ from tests.support.postgres import Database, postgres_service
 from tests.support.service import INSTALLATION, Doing, memory_service
 
 from beamkeep.app import compose
-from beamkeep.contexts.decision.decision import (
-    DecisionInferenceIdTakenError,
-    DecisionLogbookEntryIdTakenError,
-)
+from beamkeep.contexts.decision.decision import DecisionInferenceIdTakenError
+from beamkeep.contexts.decision.logbook import DecisionLogbookEntryIdTakenError
 from beamkeep.kernel import replace
 
 pytestmark = pytest.mark.anyio

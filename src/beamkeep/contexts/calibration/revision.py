@@ -74,7 +74,8 @@ async def revision(query: GetCalibrationRevision, read: Reader) -> RevisionShown
 
 async def uses(query: ListCalibrationUses, read: Reader) -> Sequence[CalibrationUse]:
     """The runs that pinned the revision; they stay when another supersedes it."""
-    ids = await read.matching(ListRuns(pinned_calibration_id=query.revision_id))
+    sought = ListRuns(pinned_calibration_id=query.revision_id)
+    ids = await read.matching(sought, to_show=True)
     found = await read.many(runs, sorted(ids))
     return [CalibrationUse(run.id, UseKind.RUN, run.created_at) for run in found.values()]
 

@@ -425,7 +425,7 @@ class ShownChildren(Record):
 
 async def children(ids: Sequence[UUID], read: Reader) -> dict[UUID, ShownChildren]:
     """The decisions that follow or override each one."""
-    found = {id: await read.matching(ListDecisions(parent_id=id)) for id in ids}
+    found = {id: await read.matching(ListDecisions(parent_id=id), to_show=True) for id in ids}
     return {id: ShownChildren(below[:MOST_CHILDREN]) for id, below in found.items()}
 
 
