@@ -244,6 +244,9 @@ def _without_stored(outcome: Outcome, stored: Mapping[object, object]) -> Outcom
     parts = list(outcome)
     for number, part in enumerate(outcome):
         if isinstance(part, Rows):
+            if not stored:
+                parts.append(Appended(len(part.rows), 0))
+                continue
             keyed = [(getattr(row, part.table.key[0]), row) for row in part.rows]
             if any(stored.get(k, under := getattr(row, part.under)) != under for k, row in keyed):
                 raise part.taken

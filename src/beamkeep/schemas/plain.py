@@ -16,33 +16,34 @@ def require_plain(value: object, refusal: type[Refusal]) -> None:
     A text with an unpaired surrogate raises `UnicodeEncodeError`.
     """
     # Level by level and not by recursion, and no further than so many values: each costs time.
-    level, seen = [value], 0
+    level, seen, names, texts = [value], 0, set[str](), list[str]()
     for depth in range(MAX_DEPTH + 1):
         below: list[object] = []
-        for each in level:
-            # By the very class, the commonest first: this is asked of every value that comes in.
-            kind = type(each)
-            if kind is str:
-                text = cast("str", each)
-                if "\x00" in text:
-                    raise refusal("A text holds a null character.")
-                if not text.isascii():
-                    text.encode()
-            elif kind is float:
-                if not isfinite(cast("float", each)):
-                    raise refusal("A number is not finite.")
-            elif kind is int:
-                if abs(cast("int", each)) > EXACT_INTEGER:
-                    raise refusal("An integer is beyond 2^53, where readers round.")
-            elif kind is dict or kind is list:
-                if depth == MAX_DEPTH:
-                    raise refusal(f"The body is nested more than {MAX_DEPTH} deep.")
+        texts += [each for each in level if isinstance(each, str)]
+        for each in [each for each in level if not isinstance(each, str)]:
+            if isinstance(each, dict):
+                held = cast("dict[str, object]", each)
+                names.update(held)
+                seen += len(held)
+                below += held.values()
+            elif isinstance(each, list):
                 below += cast("list[object]", each)
-                if kind is dict:
-                    below += cast("dict[object, object]", each).values()
+            elif isinstance(each, float):
+                if not isfinite(each):
+                    raise refusal("A number is not finite.")
+            elif isinstance(each, int) and abs(each) > EXACT_INTEGER:
+                raise refusal("An integer is beyond 2^53, where readers round.")
+        if below and depth == MAX_DEPTH:
+            raise refusal(f"The body is nested more than {MAX_DEPTH} deep.")
         seen += len(below)
         if seen > MAX_VALUES:
             raise refusal(f"The body holds more than {MAX_VALUES:,} names and values.")
         if not below:
-            return
+            break
         level = below
+    # All texts as one, and every name once: a call for each would take longer than all the rest.
+    text = "".join([*texts, *names])
+    if "\x00" in text:
+        raise refusal("A text holds a null character.")
+    if not text.isascii():
+        text.encode()

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
@@ -418,7 +418,9 @@ class PostgresEventStore:
         """Write rows in bulk, unless some are stored already."""
         table, kept = bulk.table, append.remember
         try:
-            async with self._connections.connection() as connection, connection.transaction():
+            async with self._connections.connection() as connection, AsyncExitStack() as both:
+                if kept:
+                    await both.enter_async_context(connection.transaction())
                 await connection.copy_records_to_table(
                     table.name,
                     schema_name="bk",

@@ -92,8 +92,9 @@ class AppendObservations(Command):
 
 def append_observations(run: Run, command: AppendObservations, call: Call) -> list[Rows]:
     """Add readings taken during a run; those it has already are passed over."""
-    counted = Counter(reading.observation_id for reading in command.entries)
-    if twice := [id for id, times in counted.items() if times > 1]:
+    ids = [reading.observation_id for reading in command.entries]
+    if len({*ids}) < len(ids):
+        twice = [id for id, times in Counter(ids).items() if times > 1]
         raise InvalidRunObservationError(f"Given twice: {twice[0]}.", observation_ids=twice)
     rows = [_row(reading, run.id, call) for reading in command.entries]
     if run.status not in OPEN:
