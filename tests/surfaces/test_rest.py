@@ -29,6 +29,7 @@ MCP_SURFACE = str(SURFACES[SurfaceKind.MCP_STREAMABLE_HTTP])
 # A run that starts in a campaign joins it by an event of its own.
 BORN_AT_TWO = {"start_run"}
 DEEP = b'{"a":' * 80 + b"1" + b"}" * 80
+NO_OBJECTS = (b"{", b"[]", b'"x"', b"\xff", b'{"name": NaN}', b"[" * 100_000, DEEP)
 
 
 @pytest.fixture
@@ -92,14 +93,15 @@ async def test_a_call_without_token_is_challenged(row: Operation | Question, res
     assert answer.headers["www-authenticate"] == f"Bearer {metadata}"
 
 
-@pytest.mark.parametrize("token", ["forged", "stranger"])
 @pytest.mark.parametrize("row", ROWS, ids=NAMED)
 async def test_a_token_that_is_bad_or_of_nobody_known_is_challenged(
-    row: Operation | Question, token: str, rest: RestClient
+    row: Operation | Question, rest: RestClient
 ):
-    answer = await rest.send(row.name, anything(row), token=token, x_surface_id="nowhere")
-    refused(answer, 401, "InvalidTokenError")
-    assert answer.headers["www-authenticate"].startswith('Bearer error="invalid_token", resource_')
+    challenge = 'Bearer error="invalid_token", resource_'
+    for token in ("forged", "stranger"):
+        answer = await rest.send(row.name, anything(row), token=token, x_surface_id="nowhere")
+        refused(answer, 401, "InvalidTokenError")
+        assert answer.headers["www-authenticate"].startswith(challenge)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=NAMED)
@@ -110,15 +112,13 @@ async def test_whoever_lacks_a_policy_learns_only_that(row: Operation | Question
     assert "www-authenticate" not in answer.headers
 
 
-@pytest.mark.parametrize(
-    "surface", ["nowhere", str(uuid4()), "00000000-0000-7000-8000-000000000032"]
-)
 @pytest.mark.parametrize("row", ROWS, ids=NAMED)
 async def test_a_wrong_surface_is_refused_before_the_policy_is_asked(
-    row: Operation | Question, surface: str, rest: RestClient
+    row: Operation | Question, rest: RestClient
 ):
-    answer = await rest.send(row.name, anything(row), "bob", x_surface_id=surface)
-    refused(answer, 400, "InvalidSurfaceIdError")
+    for surface in ("nowhere", str(uuid4()), "00000000-0000-7000-8000-000000000032"):
+        answer = await rest.send(row.name, anything(row), "bob", x_surface_id=surface)
+        refused(answer, 400, "InvalidSurfaceIdError")
 
 
 @pytest.mark.parametrize("row", ROWS, ids=NAMED)
@@ -224,25 +224,11 @@ async def test_a_key_that_is_not_visible_ascii_is_refused(key: str, rest: RestCl
     refused(answer, 422, "MalformedRequestError")
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"{",
-        b"[]",
-        b'"x"',
-        b"\xff",
-        b'{"name": NaN}',
-        b"[" * 100_000,
-        b'{"a":' * 80 + b"1" + b"}" * 80,
-    ],
-    ids=["cut off", "list", "text", "no UTF-8", "NaN", "very deep", "deep"],
-)
 @pytest.mark.parametrize("row", COMMANDS, ids=NAMED)
-async def test_a_body_that_is_no_json_object_is_refused(
-    row: Operation, content: bytes, rest: RestClient
-):
-    answer = await rest.send(row.name, anything(row), content=content)
-    refused(answer, 422, "MalformedRequestError")
+async def test_a_body_that_is_no_json_object_is_refused(row: Operation, rest: RestClient):
+    for content in NO_OBJECTS:
+        answer = await rest.send(row.name, anything(row), content=content)
+        refused(answer, 422, "MalformedRequestError")
 
 
 @pytest.mark.parametrize("row", [row for row in COMMANDS if row.route.fields], ids=NAMED)

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, TypeAliasType, get_args, get_type_hints
 
 from ._aggregate import Advice, Aggregate, Appended, Operation, Reply, pascal
@@ -107,6 +107,7 @@ def _faults_of_events(aggregate: Aggregate[Any, Any, Any]) -> Iterator[str]:
             yield f"{aggregate.name}: an upcast names the unknown event {upcast.event_type}"
 
 
+@cache
 def event_types(aggregate: Aggregate[Any, Any, Any]) -> tuple[type[Event], ...]:
     """The event classes an aggregate folds, read from the signatures of `begin` and `evolve`."""
     hints = [get_type_hints(fold)["event"] for fold in (aggregate.begin, aggregate.evolve)]
