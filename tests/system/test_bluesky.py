@@ -86,7 +86,8 @@ def test_twenty_scans_during_which_the_service_is_killed_twice_are_twenty_runs(
         for _ in range(times):
             engine(bp.scan([sim.det], sim.motor, -1, 1, 5))
 
-    with deployment(cluster, True) as made:
+    # The permit is reported once; it must hold until a slow machine has done.
+    with deployment(cluster, True, enclosure_stale_after_seconds="3600") as made:
         with serving(made) as server:
             plan_id = asyncio.run(a_plan(server))
         recorder = Recorder(made.url, lambda: made.admin, plan_id, tmp_path, simulated=True)
