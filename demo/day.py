@@ -76,6 +76,7 @@ PARAMETERS: Mapping[str, Any] = {
         },
     },
     "additionalProperties": False,
+    "unevaluatedProperties": False,
 }
 DEFAULTS: Mapping[str, Any] = {"energy": 25.0, "exposure": 0.05, "projections": 1501}
 WIRED = ("optics.shutter", "sample.rotation", "sample.hexapod", "detector.camera")

@@ -23,12 +23,14 @@ from beamkeep.kernel import (
     Aggregate,
     Axis,
     Event,
+    Made,
     Many,
     MayContainPersonalData,
     Operation,
     Question,
     Refusal,
     event_types,
+    reply_of,
 )
 from beamkeep.runtime.asking import NotFreshYetError
 from beamkeep.settings import Settings
@@ -226,7 +228,12 @@ def _kind(row: Operation | Question) -> str:
 
 
 def _status(row: Operation | Question) -> str:
-    return {"query": "200", "create": "201", "change": "204"}[_kind(row)]
+    if isinstance(row, Question):
+        return "200"
+    reply = reply_of(row)
+    if row.genesis or (reply and issubclass(reply, Made)):
+        return "201"
+    return "200" if reply else "204"
 
 
 def _axes() -> list[Axis[Any, Any]]:

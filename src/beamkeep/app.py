@@ -212,7 +212,7 @@ class Deployment:
                 if following and not held:
                     following.cancel()
                     following = None
-            if held and following is None:
+            if held and (following is None or following.done()):
                 observer = Observer(monitor, source, observed, settings.observer_repeat_seconds)
                 following = asyncio.create_task(observer.run())
 

@@ -4,10 +4,12 @@ import logging
 import os
 import random
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
+import numpy as np
 import pytest
 from tests.recording.conftest import Record
 from tests.support.bluesky_documents import (
@@ -21,7 +23,9 @@ from tests.support.bluesky_documents import (
 from tests.support.stand_in_runs import TOKEN, Fault, Runs, serving_runs
 
 from beamkeep.bluesky import Recorder, spool
+from beamkeep.bluesky import recorder as recorder_module
 from beamkeep.bluesky.sender import BATCH
+from beamkeep.bluesky.translation import CRASHED
 
 LONG = 20.0
 
@@ -33,6 +37,13 @@ def tell(recorder: Recorder, documents: Iterable[Named]) -> None:
 
 def values(runs: Runs) -> list[Any]:
     return [each["value"] for each in runs.only.observations.values()]
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    late = time.monotonic() + LONG
+    while not is_so():
+        assert time.monotonic() < late
+        time.sleep(0.01)
 
 
 def once(fault: Fault, *ends: str) -> Callable[[str], Fault | None]:
@@ -65,6 +76,17 @@ def test_what_a_run_says_of_itself_goes_before_what_the_recorder_says(record: Re
     assert recorder.flush(LONG)
     assert runs.only.body == {"name": "Dark field", "plan_id": "q", "subject_id": "s", "raid": "z"}
     assert [each["simulated"] for each in runs.only.observations.values()] == [True]
+
+
+@pytest.mark.parametrize("said", ["yes", 7, ["plan_id"]])
+def test_a_run_that_says_nonsense_of_itself_is_recorded_as_the_recorder_says(
+    said: object, record: Record, runs: Runs, caplog: pytest.LogCaptureFixture
+):
+    recorder = record()
+    tell(recorder, [started("0123456789", beamkeep=said)])
+    assert recorder.flush(LONG)
+    assert runs.only.body == {"name": "scan 7 01234567", "plan_id": "p"}
+    assert "What run 0123456789 says under beamkeep is no mapping." in caplog.text
 
 
 def test_an_open_run_is_delivered_as_far_as_it_is(record: Record, runs: Runs):
@@ -173,6 +195,80 @@ def test_a_token_that_is_not_to_be_had_is_waited_for(record: Record, runs: Runs)
     tell(recorder, a_scan())
     assert recorder.flush(LONG)
     assert runs.only.status == "Completed"
+
+
+@pytest.mark.parametrize("token", ["geheimé", "gehe\nim", "gehe im", "geheim\x7f", ""])
+def test_a_token_that_fits_no_header_is_waited_for_and_not_told(
+    token: str, record: Record, runs: Runs, caplog: pytest.LogCaptureFixture
+):
+    tokens = iter([token, *[TOKEN] * 100])
+    recorder = record(token=lambda: next(tokens))
+    tell(recorder, a_scan())
+    assert recorder.flush(LONG)
+    assert runs.only.status == "Completed"
+    assert "waits: the access token is no visible ASCII." in caplog.text
+    assert "gehe" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ValueError("Bearer geheim"), "ValueError."),
+        (httpx2.LocalProtocolError("Bearer geheim"), "LocalProtocolError."),
+        (httpx2.ConnectError("no route"), "ConnectError('no route')."),
+        (httpx2.ReadTimeout("too late"), "ReadTimeout('too late')."),
+    ],
+)
+def test_of_a_call_that_fails_nothing_is_told_that_may_hold_the_token(
+    error: Exception,
+    told: str,
+    record: Record,
+    runs: Runs,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+):
+    def fails(*_: object, **__: object) -> None:
+        raise error
+
+    recorder = record()
+    with monkeypatch.context() as patched:
+        patched.setattr(httpx2.Client, "post", fails)
+        tell(recorder, a_scan())
+        wait_until(lambda: "waits" in caplog.text)
+    assert recorder.flush(LONG)
+    assert f"waits: the service cannot be called: {told}" in caplog.text
+    assert "geheim" not in caplog.text
+
+
+@pytest.mark.parametrize("code", ["InternalError", ""])
+def test_a_run_that_always_fails_does_not_hold_up_the_others(
+    code: str, record: Record, runs: Runs, caplog: pytest.LogCaptureFixture
+):
+    first = started("first")
+    recorder = record()
+    tell(recorder, [first])
+    assert recorder.flush(LONG)
+    (run_id,) = runs.runs
+    runs.fault = lambda path: (500, code) if run_id in path else None
+    tell(recorder, [stopped(first), *a_scan(uid="second")])
+    wait_until(lambda: "Completed" in [run.status for run in runs.runs.values()])
+    assert not recorder.flush(0.1)
+    assert [run.status for run in runs.runs.values()] == ["Running", "Completed"]
+    assert f"Run first waits: the service answers 500 {code}." in caplog.text
+
+
+@pytest.mark.parametrize(
+    "fault", ["drop", "garble", (401, "ExpiredTokenError"), (429, "Slow"), (503, "Down")]
+)
+def test_what_every_run_would_meet_with_is_tried_with_one(
+    fault: Fault, record: Record, runs: Runs, caplog: pytest.LogCaptureFixture
+):
+    runs.fault = lambda _: fault
+    recorder = record()
+    tell(recorder, [started("first"), started("second")])
+    wait_until(lambda: "Run first waits" in caplog.text)
+    assert not recorder.flush(0.1)
+    assert "Run second waits" not in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -326,6 +422,94 @@ def test_a_run_whose_process_died_is_truncated_at_its_last_document(record: Reco
     assert runs.only.ending["interrupted_at"] == "2027-01-15T08:00:06.250000+00:00"
 
 
+def test_the_end_of_a_run_is_on_the_disk_before_it_is_told(
+    record: Record, runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path, synced, safe = tmp_path / "spool" / "r.jsonl", dict[Path, int](), list[bool]()
+
+    def sync(path: Path) -> None:
+        synced[path] = path.stat().st_size
+
+    def idle(_: object) -> None: ...
+
+    def called(url: str) -> None:
+        if url.endswith("/complete"):
+            safe.append(synced[path] == path.stat().st_size)
+
+    monkeypatch.setattr(spool, "_sync", sync)
+    monkeypatch.setattr(spool.Spool, "_sync_all", idle)
+    runs.fault = called
+    recorder = record()
+    *scan, stop = a_scan(uid="r")
+    tell(recorder, scan)
+    assert recorder.flush(LONG)
+    recorder(*stop)
+    assert recorder.flush(LONG)
+    assert safe == [True]
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_what_comes_late_does_not_spoil_a_run_whose_end_was_told_and_not_answered(
+    anew: bool, record: Record, runs: Runs, tmp_path: Path
+):
+    runs.fault = lambda path: "lose" if path.endswith("/complete") else None
+    recorder = record()
+    start = started(uid="r")
+    stream = described(start, det="mm")
+    tell(recorder, [start, stream, measured(stream, 1.0, det=1), stopped(start)])
+    wait_until(lambda: [run.status for run in runs.runs.values()] == ["Completed"])
+    recorder(*measured(stream, 5.0, det=5))
+    if anew:
+        recorder.close(timeout=0)
+    runs.fault = lambda _: None
+    assert (record() if anew else recorder).flush(LONG)
+    assert values(runs) == [1]
+    assert [*(tmp_path / "spool" / "delivered").iterdir()]
+    assert not [*(tmp_path / "spool" / "refused").iterdir()]
+
+
+def test_a_full_disk_does_not_keep_the_end_of_a_run(
+    record: Record, runs: Runs, monkeypatch: pytest.MonkeyPatch
+):
+    def full(*_: object) -> int:
+        raise OSError("no space left")
+
+    runs.fault = lambda path: (500, "InternalError") if path.endswith("/append") else None
+    recorder = record()
+    tell(recorder, a_scan())
+    wait_until(lambda: any(path.endswith("/append") for path in runs.calls))
+    monkeypatch.setattr(os, "write", full)
+    runs.fault = lambda _: None
+    assert recorder.flush(LONG)
+    assert runs.only.status == "Completed"
+
+
+def interrupted(record: Record) -> Recorder:
+    """The recorder after one that died in a run."""
+    first = record()
+    tell(first, a_scan(3)[:-1])
+    assert first.close(timeout=LONG)
+    return record()
+
+
+def test_a_run_that_died_ahead_of_the_clock_of_the_service_is_truncated_without_a_time(
+    record: Record, runs: Runs
+):
+    runs.fault = once((400, "InvalidRunInterruptedAtError"), "/truncate")
+    assert interrupted(record).flush(LONG)
+    assert (runs.only.status, runs.only.ending) == ("Truncated", {"reason": CRASHED})
+
+
+def test_a_truncation_without_a_time_is_found_again_when_the_clock_has_caught_up(
+    record: Record, runs: Runs, tmp_path: Path
+):
+    faults: list[Fault] = ["lose", (400, "InvalidRunInterruptedAtError")]
+    runs.fault = lambda path: faults.pop() if path.endswith("/truncate") and faults else None
+    assert interrupted(record).flush(LONG)
+    assert (runs.only.status, runs.only.ending) == ("Truncated", {"reason": CRASHED})
+    assert not [*(tmp_path / "spool" / "refused").iterdir()]
+
+
 # Documents that come late, again, or in another order.
 
 
@@ -366,6 +550,55 @@ def test_documents_in_any_order_make_the_same_run(seed: int, record: Record, run
     assert (runs.only.status, sorted(values(runs))) == ("Completed", [1, 2, 3, 4, 5])
 
 
+def test_of_events_that_wait_for_their_stream_the_latest_are_kept(
+    record: Record, runs: Runs, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setattr(recorder_module, "HELD", 3)
+    recorder = record()
+    start = started()
+    stream, other = described(start), described(start)
+    early = [measured(stream, n, det=n) for n in (1, 2, 3)]
+    tell(recorder, [start, *early, measured(other, 4, det=4), stream, other])
+    assert recorder.flush(LONG)
+    assert values(runs) == [2, 3, 4]
+    assert caplog.text.count("An event of an unknown stream is not recorded.") == 1
+
+
+def test_an_event_that_waits_is_kept_as_it_was(record: Record, runs: Runs):
+    recorder = record()
+    start = started()
+    stream = described(start)
+    name, event = measured(stream, det=1, image=np.zeros((4, 4)))
+    tell(recorder, [start, (name, event)])
+    event["data"]["det"] = 2
+    tell(recorder, [stream])
+    assert recorder.flush(LONG)
+    assert values(runs) == [1]
+
+
+def test_a_run_whose_start_is_missing_is_not_read_from_the_beginning_again_and_again(
+    record: Record, runs: Runs, monkeypatch: pytest.MonkeyPatch
+):
+    read, lines = list[int](), spool.Spool.lines
+
+    def noted(self: spool.Spool, run: str, offset: int = 0) -> Iterator[spool.Line]:
+        for line in lines(self, run, offset):
+            read.append(line.end)
+            yield line
+
+    monkeypatch.setattr(spool.Spool, "lines", noted)
+    recorder = record()
+    start, *rest = a_scan(3)
+    for document in rest:
+        recorder(*document)
+        assert recorder.flush(LONG)
+        assert recorder.flush(LONG)
+    assert len(read) == len(rest)
+    recorder(*start)
+    assert recorder.flush(LONG)
+    assert (runs.only.status, values(runs)) == ("Completed", [1, 2, 3])
+
+
 def test_runs_within_a_run_are_runs_of_their_own(record: Record, runs: Runs):
     recorder = record()
     outer, inner = a_scan(2), a_scan(4)
@@ -381,7 +614,6 @@ def test_runs_within_a_run_are_runs_of_their_own(record: Record, runs: Runs):
         ("start", {}),
         ("start", {"uid": 5, "time": 1.0}),
         ("start", {"uid": "x", "time": None}),
-        ("start", {"uid": "x", "time": 1.0, "beamkeep": "yes"}),
         ("descriptor", {"uid": "y"}),
         ("event", {}),
         ("stop", {"run_start": None}),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from beamkeep.bluesky import spool as spool_module
 from beamkeep.bluesky.spool import Spool, SpoolTakenError
 
 START = {"time": 5.0}
@@ -152,6 +153,37 @@ def test_a_refused_run_goes_on_being_written_down(tmp_path: Path):
     assert (tmp_path / "refused" / "r.jsonl").read_text() == LEFT_START + LEFT_STOP
 
 
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> dict[Path, int]:
+    """How long each file was when it was last synced, by those who wait for that."""
+    lengths: dict[Path, int] = {}
+
+    def sync(path: Path) -> None:
+        lengths[path] = path.stat().st_size
+
+    def idle(_: object) -> None: ...
+
+    monkeypatch.setattr(spool_module, "_sync", sync)
+    monkeypatch.setattr(Spool, "_sync_all", idle)
+    return lengths
+
+
+def test_what_follows_on_a_refusal_can_be_synced(tmp_path: Path, synced: dict[Path, int]):
+    spool = Spool(tmp_path)
+    spool.append("r", "start", START)
+    spool.move("r", "refused")
+    spool.append("r", "stop", {"time": 9.0})
+    spool.sync("r")
+    assert synced[tmp_path / "refused" / "r.jsonl"] == len(LEFT_START + LEFT_STOP)
+
+
+def test_a_run_that_is_moved_is_synced_to_its_last_line(tmp_path: Path, synced: dict[Path, int]):
+    spool = Spool(tmp_path)
+    spool.append("r", "start", START)
+    spool.move("r", "refused")
+    assert synced[tmp_path / "refused" / "r.jsonl"] == len(LEFT_START)
+
+
 def test_a_full_disk_loses_a_document_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     spool = Spool(tmp_path)
     spool.append("r", "start", START)
@@ -176,6 +208,7 @@ def test_files_of_runs_that_ended_are_not_kept_open(ended: bool, tmp_path: Path)
         spool.append(str(number), "start", START)
         if ended:
             spool.append(str(number), "stop", {"time": 9.0})
+            spool.append(str(number), "delivered", {"offset": 0})
     kept = len(os.listdir("/proc/self/fd")) - before
     assert (kept < 5) is ended
 

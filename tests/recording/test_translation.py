@@ -5,7 +5,15 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.support.bluesky_documents import START, Named, described, measured, started, stopped
+from tests.support.bluesky_documents import (
+    START,
+    Named,
+    collected,
+    described,
+    measured,
+    started,
+    stopped,
+)
 
 from beamkeep.bluesky.translation import (
     CRASHED,
@@ -127,6 +135,16 @@ def test_a_page_of_events_is_as_good_as_the_events():
         "timestamps": {"det": [event["timestamps"]["det"] for _, event in events]},
     }
     assert observed(STREAM, ("event_page", page)) == observed(STREAM, *events)
+
+
+def test_what_a_flyer_gives_at_once_counts_by_the_second_it_was_sampled_in():
+    page = collected(STREAM, "det", {1.0: 1, 1.1: 2, 2.0: 3, 3.0: 4})
+    assert values(STREAM, page, page) == [1, 3, 4]
+
+
+def test_readings_given_at_once_that_nobody_timed_are_one_reading():
+    name, page = collected(STREAM, "det", {1.0: 1, 2.0: 2})
+    assert values(STREAM, (name, {**page, "timestamps": {"det": [0, 0]}})) == [1]
 
 
 @pytest.mark.parametrize("its_time", [0, 631_152_000.0, START - 1, START + 3, None])

@@ -24,7 +24,8 @@ from beamkeep.kernel import DENIALS, Question, Refusal, SurfaceKind
 from beamkeep.runtime import Service, asking
 from beamkeep.runtime.admission import Request, UnauthorizedError
 from beamkeep.runtime.asking import NotFreshYetError
-from beamkeep.runtime.codec import Codec
+from beamkeep.runtime.codec import Codec, encode
+from beamkeep.runtime.cursors import Cursors
 from beamkeep.runtime.parsing import MalformedRequestError
 from beamkeep.runtime.store import Position
 
@@ -508,6 +509,23 @@ class TestCursors:
     async def test_an_altered_cursor_is_422(self, service: Service, cursor: str):
         altered = ("A" if cursor[0] != "A" else "B") + cursor[1:]
         assert (await refusal(service, "list_zones", cursor=altered)).status == 422
+
+    async def test_a_cursor_is_of_the_same_filters_in_every_process(
+        self, service: Service, monkeypatch: pytest.MonkeyPatch
+    ):
+        signed: list[bytes] = []
+
+        def write(_: Cursors, place: str, asker: UUID, name: str, filters: object) -> str:
+            signed.append(encode(filters))
+            return place
+
+        monkeypatch.setattr(Cursors, "write", write)
+        for choice in ("Hold", "Stop"):
+            await make(service, "register_decision", context="RunHold", choice=choice)
+        words = [f"word {n}" for n in range(9)]
+        await ask(service, "list_decisions", limit=1, exclude_choice=words)
+        # A set is in an order of its own in each process, unless it is sorted.
+        assert json.loads(signed[0])["exclude_choice"] == words
 
     @pytest.mark.parametrize("garbage", ["", "x", "====", "é", "AAAA", "x" * 500, "x" * 501])
     async def test_garbage_is_422(self, service: Service, garbage: str):

@@ -8,6 +8,7 @@ from pydantic import JsonValue
 from beamkeep.contexts.access.actor import RegisterActor
 from beamkeep.contexts.trust.visit import RegisterVisit
 from beamkeep.kernel import Command
+from beamkeep.kernel.values import Timestamp
 from beamkeep.runtime.parsing import MalformedRequestError, parse, parse_body, parse_id
 
 
@@ -15,6 +16,20 @@ class Say(Command):
     """Anything at all."""
 
     what: JsonValue = None
+
+
+class At(Command):
+    """A time."""
+
+    time: Timestamp
+
+
+@pytest.mark.parametrize(
+    "time", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-10:00", "9999-12-31T00:00:00Z"]
+)
+def test_a_time_that_no_clock_in_utc_will_show_is_refused(time: str):
+    with pytest.raises(MalformedRequestError, match="time"):
+        parse(At, {"time": time})
 
 
 def test_a_body_is_an_object_or_nothing():

@@ -223,7 +223,16 @@ async def tailed(projections: PostgresProjections) -> None:
 
 def scanned(database: Database, asked: Asked, settings: dict[str, str]) -> dict[str, set[str]]:
     """The tables each statement would read from end to end, by a plan made for any values."""
-    found: dict[str, set[str]] = {}
+    plans = planned_for(database, asked, settings)
+    read = {
+        each: set(re.findall(r"Seq Scan on (\w+)", plan)) - SMALL for each, plan in plans.items()
+    }
+    return {statement: tables for statement, tables in read.items() if tables}
+
+
+def planned_for(database: Database, asked: Asked, settings: dict[str, str]) -> dict[str, str]:
+    """How each statement would be carried out, by a plan made for any values."""
+    plans: dict[str, str] = {}
     with psycopg.connect(database.url("postgres"), autocommit=True) as connection:
         for name, value in settings.items():
             connection.execute("SELECT set_config(%s, %s, false)", [name, value])
@@ -232,11 +241,9 @@ def scanned(database: Database, asked: Asked, settings: dict[str, str]) -> dict[
             given = sql.SQL(", ").join(sql.Literal(_plain(value)) for value in arguments)
             execute = sql.SQL("({})").format(given) if arguments else sql.SQL("")
             plan = connection.execute(sql.SQL("EXPLAIN EXECUTE asked{}").format(execute))
-            lines = "\n".join(line for (line,) in plan)
+            plans[statement] = "\n".join(line for (line,) in plan)
             connection.execute("DEALLOCATE asked")
-            if tables := set(re.findall(r"Seq Scan on (\w+)", lines)) - SMALL:
-                found[statement] = tables
-    return found
+    return plans
 
 
 def _plain(value: object) -> object:
@@ -271,6 +278,18 @@ async def test_nor_planned_once_the_planner_has_seen_that_the_tables_are_empty(
     planned: Database, vacuumed: Database
 ):
     assert scanned(vacuumed, await every_statement(planned), PLANNING) == {}
+
+
+async def test_a_page_of_rows_is_read_in_the_order_of_its_index(
+    planned: Database, vacuumed: Database
+):
+    served = Recorder(planned.url())
+    await rows_beside(PostgresEventStore(served, planned.url()))
+    await served.close()
+    pages = {each: given for each, given in served.asked.items() if "ORDER BY" in each}
+    assert len(pages) == 18
+    for plan in planned_for(vacuumed, pages, PLANNING).values():
+        assert "Sort" not in plan
 
 
 GUARDED = "".join(

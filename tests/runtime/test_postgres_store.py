@@ -40,11 +40,13 @@ from beamkeep.adapters.postgres.event_store import (
 from beamkeep.app import IDLE
 from beamkeep.contexts.access.actor import ActorCannotDeactivateError, ActorProfileForgotten
 from beamkeep.contexts.access.profile import PROFILES
+from beamkeep.contexts.enclosure.enclosure import FRESHNESS, Freshness
 from beamkeep.contexts.trust.policy import PolicyNotFoundError
 from beamkeep.contexts.trust.zone import InvalidZoneNameError
-from beamkeep.kernel import CLAIMS, Claim
+from beamkeep.kernel import CLAIMS, Claim, replace
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.runtime.store import (
+    AlreadyAnsweredError,
     Append,
     IdempotencyInFlightError,
     MovedError,
@@ -512,6 +514,33 @@ async def test_a_row_just_being_written_is_waited_for_and_then_decided_on_again(
     await pool.close()
 
 
+async def test_a_row_without_events_or_key_is_decided_on_again_too(unseeded: Database):
+    pool = unseeded.connections(2, lock_timeout="50")
+    store = PostgresEventStore(pool, unseeded.url())
+    async with connected(unseeded) as first:
+        await first.execute("BEGIN; INSERT INTO bk.claims VALUES ('name', 'a', NULL)")
+        claim = CLAIMS.insert(Claim("name", "a", ME))
+        with pytest.raises(MovedError):
+            await store.append(append(beside=[claim]))
+        with pytest.raises(IdempotencyInFlightError):
+            await store.append(append(beside=[claim], remember=ANSWER))
+    await pool.close()
+
+
+async def test_old_answers_are_dropped_a_part_at_a_time(
+    deployed: Deployed, database: Database, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(event_store, "FORGOTTEN_AT_ONCE", 2)
+    for number in range(5):
+        kept = replace(ANSWER, key=f"key {number}")
+        await deployed.store.append(append(at(1, registered(uuid7())), remember=kept))
+    database.ask("UPDATE bk.idempotency SET recorded_at = now() - interval '2 hours'")
+    young = replace(ANSWER, key="young")
+    await deployed.store.append(append(at(1, registered(uuid7())), remember=young))
+    assert await deployed.store.forget_answers(1) == 5
+    assert database.ask("SELECT key FROM bk.idempotency") == [("young",)]
+
+
 async def test_a_statement_that_takes_too_long_makes_the_store_unavailable(unseeded: Database):
     pool = unseeded.connections(2, statement_timeout="50", lock_timeout="0")
     store = PostgresEventStore(pool, unseeded.url())
@@ -522,6 +551,43 @@ async def test_a_statement_that_takes_too_long_makes_the_store_unavailable(unsee
         claim = CLAIMS.insert(Claim("name", "a", ME))
         with pytest.raises(StoreUnavailableError):
             await store.append(append(at(1, registered(uuid7())), beside=[claim]))
+    await pool.close()
+
+
+class Unheard(Connections):
+    """Connections that lose the answers to the first statements that are carried out."""
+
+    to_lose = 1
+
+    async def fetch(self, statement: str, *arguments: Any) -> list[Any]:
+        rows = await super().fetch(statement, *arguments)
+        if self.to_lose:
+            self.to_lose -= 1
+            raise asyncpg.PostgresConnectionError
+        return rows
+
+
+async def test_a_row_whose_answer_is_lost_is_written_once(unseeded: Database):
+    pool = Unheard(unseeded.url(), 2, **IDLE)
+    store = PostgresEventStore(pool, unseeded.url())
+    claim = Claim("name", "a", ME)
+    await store.append(append(beside=[CLAIMS.insert(claim)]))
+    assert await store.rows(CLAIMS, {"scope": "name"}) == (claim,)
+    pool.to_lose = 1
+    with pytest.raises(AlreadyAnsweredError):
+        await store.append(append(beside=[CLAIMS.insert(Claim("name", "a", None))]))
+    await pool.close()
+
+
+async def test_a_row_is_not_called_unwritten_when_nobody_can_know(
+    unseeded: Database, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(connections, "PATIENCE", 0.1)
+    pool = Unheard(unseeded.url(), 2, **IDLE)
+    store, pool.to_lose = PostgresEventStore(pool, unseeded.url()), 1000
+    row = FRESHNESS.replace(Freshness(uuid7(), None))
+    with pytest.raises(OutcomeUnknownError):
+        await store.append(append(beside=[row]))
     await pool.close()
 
 

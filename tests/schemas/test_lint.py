@@ -8,13 +8,15 @@ from beamkeep.schemas import Json, JsonObject, lint_schema
 
 from .test_carrying import CAMERA
 
+CLOSED: JsonObject = {"additionalProperties": False, "unevaluatedProperties": False}
+
 
 def shut(**members: Json) -> JsonObject:
     return {
         "$schema": DIALECT,
         "type": "object",
         "properties": members,
-        "additionalProperties": False,
+        **CLOSED,
     }
 
 
@@ -31,10 +33,11 @@ def test_a_good_schema_has_no_findings():
     assert lint_schema(shut(**dict.fromkeys(("a", "acme.gain_2", "read_mode"), ANYTHING))) == []
 
 
-@pytest.mark.parametrize("keyword", ["additionalProperties", "unevaluatedProperties"])
-def test_every_level_with_properties_is_closed(keyword: str):
-    assert lint_schema(shut(a={"properties": {}})) == [Advice("$.properties.a", CLOSE)]
-    assert lint_schema(shut(a={"properties": {}, keyword: False})) == []
+def test_every_level_with_properties_is_closed_in_both_ways():
+    assert lint_schema(shut(a={"properties": {}, **CLOSED})) == []
+    for half in ({}, *({keyword: False} for keyword in CLOSED)):
+        found = lint_schema(shut(a={"properties": {}, **half}))
+        assert found == [Advice("$.properties.a", CLOSE)]
 
 
 @pytest.mark.parametrize(

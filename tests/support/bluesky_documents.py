@@ -40,6 +40,18 @@ def measured(stream: Named, after: float = 1.0, **data: Any) -> Named:
     }
 
 
+def collected(stream: Named, channel: str, sampled: Mapping[float, Any]) -> Named:
+    """What a flyer measured so long after the start of the run, all of it given a minute later."""
+    return "event_page", {
+        "uid": [str(uuid4()) for _ in sampled],
+        "descriptor": stream[1]["uid"],
+        "time": [START + 60] * len(sampled),
+        "seq_num": [*range(1, len(sampled) + 1)],
+        "data": {channel: [*sampled.values()]},
+        "timestamps": {channel: [START + after for after in sampled]},
+    }
+
+
 def stopped(start: Named, exit_status: str = "success", **more: Any) -> Named:
     """A run ends."""
     return "stop", {
@@ -65,6 +77,7 @@ class Witness:
 
     def __init__(self) -> None:
         self._runs: dict[str, str] = {}
+        self._began: dict[str, float] = {}
         self._streams: dict[str, tuple[str, str]] = {}
         self._seen: dict[str, dict[tuple[object, ...], float]] = {}
 
@@ -72,6 +85,7 @@ class Witness:
         match name:
             case "start":
                 self._runs[document["uid"]] = f"scan {document['scan_id']} {document['uid'][:8]}"
+                self._began[document["uid"]] = document["time"]
                 self._seen[document["uid"]] = {}
             case "descriptor":
                 run = document["run_start"]
@@ -82,8 +96,10 @@ class Witness:
                         self._see(run, "baseline", channel, value, "set")
             case "event":
                 run, procedure = self._streams[document["descriptor"]]
-                moment = int(document["time"]) if procedure == "monitor" else document["uid"]
                 for channel, value in document["data"].items():
+                    at, asked = document["timestamps"][channel], document["time"]
+                    second = int(at if self._began[run] <= at <= asked else asked)
+                    moment = second if procedure == "monitor" else document["uid"]
                     self._see(run, procedure, channel, value, moment)
             case _:
                 pass

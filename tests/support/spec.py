@@ -102,7 +102,9 @@ class Past:
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
         return await Past(self._streams[of.name, id][:version]).one(of, id)
 
-    async def matching(self, query: Listing, to_show: bool = False) -> tuple[UUID, ...]:
+    async def matching(
+        self, query: Listing, to_show: bool = False, most: int = 10_000
+    ) -> tuple[UUID, ...]:
         view = next(view for view in CATALOGUE.views if view.listing is type(query))
         wanted, name = await view.seek(query, self), view.aggregate.name
         states = [
@@ -112,16 +114,16 @@ class Past:
             state.id
             for state in states
             if wanted.fits(view.facets_of(state), msgspec.to_builtins(state))
-        )
+        )[:most]
 
     async def happened(
-        self, types: Sequence[type[Event]], since: datetime, until: datetime
+        self, types: Sequence[type[Event]], since: datetime, until: datetime, most: int
     ) -> Sequence[Event]:
         events = [event for stream in self._streams.values() for event in stream]
         found = [
             e for e in events if isinstance(e, tuple(types)) and since <= e.occurred_at < until
         ]
-        return sorted(found, key=lambda event: event.occurred_at)
+        return sorted(found, key=lambda event: event.occurred_at)[:most]
 
     async def rows[R](self, of: Table[R], **where: object) -> tuple[R, ...]:
         return tuple(

@@ -90,12 +90,17 @@ class World:
         (row,) = await self.store.rows(FRESHNESS, {"enclosure_id": self.enclosure_id})
         return row.last_reported_at
 
-    def store_fails(self, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    def store_fails(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        times: int,
+        error: type[Exception] = StoreUnavailableError,
+    ) -> None:
         append, failures = self.store.append, iter([True] * times)
 
         async def failing(*arguments: object) -> object:
             if next(failures, False):
-                raise StoreUnavailableError
+                raise error
             return await append(*arguments)  # pyright: ignore[reportArgumentType]
 
         monkeypatch.setattr(self.store, "append", failing)
@@ -243,3 +248,17 @@ async def test_an_enclosure_nobody_ever_reported_of_is_left_alone(world: World):
     watch = StalenessWatch(world.monitor, world.service.sessions, timedelta(seconds=60), now)
     await watch.look()
     assert world.permits() == []
+
+
+async def test_an_observer_that_cannot_even_tell_of_its_failure_goes_on(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("beamkeep.workers.observing.RESTART_SECONDS", 0.01)
+    world.store_fails(monkeypatch, 5, RuntimeError)
+
+    def followed() -> bool:
+        world.source.say(PERMIT, "1")
+        return world.permits() == ["Permitted"]
+
+    async with world.observing():
+        await until(followed)

@@ -177,7 +177,7 @@ class MemoryStore:
             if each.event_type in types and since <= each.occurred_at < until
             if owner_id in {None, stored[0].principal_id}
         ]
-        found.sort(key=lambda each: each.position)
+        found.sort(key=lambda each: (each.occurred_at, each.position))
         return [(each.stream_type, each.recorded) for each in found[:limit]]
 
     async def rows[R](self, table: Table[R], where: Mapping[str, object]) -> tuple[R, ...]:

@@ -2,6 +2,7 @@
 
 import atexit
 import logging
+from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Lock
@@ -9,8 +10,10 @@ from typing import Any
 from urllib.parse import quote
 from uuid import UUID
 
+import msgspec
+
 from .sender import Sender, Service
-from .spool import Spool
+from .spool import Spool, encoded
 from .translation import Document, plain
 
 HELD = 10_000
@@ -41,7 +44,7 @@ class Recorder:
         self._simulated, self._units = simulated, dict(units or {})
         self._lock, self._closed = Lock(), False
         self._runs: dict[str, str] = {}
-        self._early: dict[str, list[tuple[str, Document]]] = {}
+        self._early: deque[tuple[str, str, msgspec.Raw]] = deque(maxlen=HELD)
         self._spool = Spool(Path(spool))
         headers = {"X-Surface-Id": str(surface_id)} if surface_id else {}
         self._service = Service(url, token, headers)
@@ -83,26 +86,45 @@ class Recorder:
                 self._runs[uid] = run
                 if len(self._runs) > HELD:
                     del self._runs[next(iter(self._runs))]
-                for early in self._early.pop(uid, []):
-                    self._append(run, *early)
+                self._release(uid, run)
             case "event" | "event_page":
                 # An event names no run, only its stream; one that comes first waits for that.
                 if run := self._runs.get(document["descriptor"]):
                     self._append(run, name, document)
-                elif sum(map(len, self._early.values())) < HELD:
-                    self._early.setdefault(document["descriptor"], []).append((name, document))
                 else:
-                    log.warning("An event of an unknown stream is not recorded.")
+                    self._hold(document["descriptor"], name, document)
             case "stop":
                 self._append(document["run_start"], name, document)
             case _:
                 pass
 
+    def _hold(self, stream: str, name: str, document: Document) -> None:
+        """Keep what may never be asked for: as it would be written, and the latest of it."""
+        if len(self._early) == self._early.maxlen:
+            log.warning("An event of an unknown stream is not recorded.")
+        self._early.append((stream, name, msgspec.Raw(encoded(document))))
+
+    def _release(self, stream: str, run: str) -> None:
+        """Write down what was held of a stream."""
+        held = [*self._early]
+        self._early.clear()
+        self._early.extend(early for early in held if early[0] != stream)
+        for of, name, document in held:
+            if of == stream:
+                self._append(run, name, document)
+
     def _reduced(self, start: Document) -> Document:
         """What is needed of a start document, settled now: a repetition must say the same."""
         words = (start.get("plan_name"), start.get("scan_id"), start["uid"][:8])
         name = plain(" ".join(str(word) for word in words if word is not None), 200)
-        body: dict[str, Any] = {"name": name, **self._start, **(start.get("beamkeep") or {})}
+        body: dict[str, Any] = {"name": name, **self._start}
+        match start.get("beamkeep"):
+            case None:
+                pass
+            case {**own}:
+                body |= own
+            case _:
+                log.warning("What run %s says under beamkeep is no mapping.", start["uid"])
         simulated = bool(body.pop("simulated", self._simulated))
         said = {"body": body, "simulated": simulated, "units": self._units}
         return {
@@ -111,5 +133,5 @@ class Recorder:
             "beamkeep": said,
         }
 
-    def _append(self, run: str, name: str, document: Document) -> None:
+    def _append(self, run: str, name: str, document: Document | msgspec.Raw) -> None:
         self._spool.append(quote(run, safe=""), name, document)

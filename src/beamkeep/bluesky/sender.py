@@ -2,12 +2,14 @@
 
 import logging
 import random
+import re
 from collections.abc import Callable
 from threading import Condition, Event, Thread
 from typing import Any
 from urllib.parse import quote
 
 import httpx2
+import msgspec
 
 from .spool import Line, Spool
 from .translation import Observation, Translation, ending
@@ -18,11 +20,20 @@ PAUSE, LONGEST_PAUSE = 0.5, 30.0
 RETRIED = frozenset({401, 408, 425, 429})
 """They say nothing of the run: the token has expired, or the service has too much to do."""
 PASSING = frozenset({"ConcurrencyError", "IdempotencyInFlightError"})
+AWAY = frozenset({None, 401, 429, 502, 503, 504})
+"""No run fares better than the one that met with this: nobody answers, or not to us, or not now."""
+UNDATED = frozenset({"InvalidRunInterruptedAtError", "RunCannotTruncateError"})
+"""The service's clock is behind ours, or was: then the run may be truncated without a time."""
+TOKEN = re.compile(r"[\x21-\x7e]+")
 log = logging.getLogger("beamkeep.bluesky")
 
 
 class Trouble(Exception):
     """A call was not answered, or not for good; it is repeated."""
+
+    def __init__(self, text: str, status: int | None = None) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 class Refused(Exception):
@@ -42,25 +53,36 @@ class Service:
 
     def post(self, path: str, body: object, key: str | None = None) -> Any:
         """The answer to a call; `Trouble` if there is none yet, `Refused` if there will be none."""
-        try:
-            token = self._token if isinstance(self._token, str) else self._token()
-            headers = {"Authorization": f"Bearer {token.strip()}"}
-            headers |= {"Idempotency-Key": key} if key else {}
-            answer = self._http.post(path, json=body, headers=headers)
-            content: dict[str, Any] = answer.json() if answer.content else {}
-            status, code = answer.status_code, content.get("code")
-        except Exception as error:
-            # Nobody answers, or not the service, or no token is to be had.
-            raise Trouble(f"the service cannot be called: {error!r}") from error
-        if answer.is_success:
+        answer = self._answer(path, body, key)
+        content, status = _content(answer), answer.status_code
+        if answer.is_success and content is not None:
             return content
+        if answer.is_success:
+            raise Trouble("somebody else answers in place of the service")
+        code = content.get("code") if content else None
         if code and 400 <= status < 500 and status not in RETRIED and code not in PASSING:
-            raise Refused({"path": path, **content})
-        raise Trouble(f"the service answers {status} {code}")
+            raise Refused({"path": path, **(content or {})})
+        raise Trouble(f"the service answers {status} {code}", status)
 
     def close(self) -> None:
         """End the connections."""
         self._http.close()
+
+    def _answer(self, path: str, body: object, key: str | None) -> httpx2.Response:
+        try:
+            token = (self._token if isinstance(self._token, str) else self._token()).strip()
+            if not TOKEN.fullmatch(token):
+                raise Trouble("the access token is no visible ASCII")
+            headers = {"Authorization": f"Bearer {token}"}
+            headers |= {"Idempotency-Key": key} if key else {}
+            return self._http.post(path, json=body, headers=headers)
+        except Trouble:
+            raise
+        except (httpx2.ConnectError, httpx2.TimeoutException) as error:
+            raise Trouble(f"the service cannot be called: {error!r}") from error
+        except Exception as error:
+            # Whatever else goes wrong may quote the token.
+            raise Trouble(f"the service cannot be called: {type(error).__name__}") from None
 
 
 class Delivery:
@@ -70,7 +92,8 @@ class Delivery:
         self._run, self._spool, self._service = run, spool, service
         self._translation: Translation | None = None
         self._run_id: str | None = None
-        self._offset = 0
+        self._searched = self._offset = 0
+        self._is_ending = False
         self._unsent: list[Observation] = []
 
     def advance(self) -> bool:
@@ -85,6 +108,20 @@ class Delivery:
             started = self._service.post("/runs", known.start["beamkeep"]["body"], key)
             self._run_id = started["run_id"]
             self._remember()
+        if not self._is_ending:
+            self._observe(known)
+        if known.end is None:
+            return False
+        if not self._is_ending:
+            # Once that is tried the run may have ended, whatever the answer: it is told no more.
+            self._is_ending = True
+            self._note()
+        # Nor may a power cut make a run that has ended look interrupted.
+        self._spool.sync(self._run)
+        self._end(*ending(known.start, *known.end))
+        return True
+
+    def _observe(self, known: Translation) -> None:
         self._send()
         for line in self._spool.lines(self._run, self._offset):
             self._unsent += _taken(known, line)
@@ -92,21 +129,30 @@ class Delivery:
             if len(self._unsent) >= BATCH:
                 self._send()
         self._send()
-        if known.end is None:
-            return False
-        verb, body = ending(known.start, *known.end)
-        self._service.post(self._path(verb), body, f"bluesky-{self._run}-end")
-        return True
+
+    def _end(self, verb: str, body: dict[str, str]) -> None:
+        key = f"bluesky-{self._run}-end"
+        try:
+            self._service.post(self._path(verb), body, key)
+        except Refused as refused:
+            if refused.problem["code"] not in UNDATED:
+                raise
+            undated = {"reason": body["reason"]}
+            self._service.post(self._path(verb), undated, f"{key}-undated")
 
     def _resumed(self) -> Translation | None:
         """The run as far as it was delivered before, once its start document is there."""
-        for line in self._spool.lines(self._run):
+        for line in self._spool.lines(self._run, self._searched):
             if line.name == "start":
                 self._translation = self._translation or Translation(line.document)
             elif line.name == "delivered":
                 self._run_id, self._offset = line.document["run_id"], line.document["offset"]
+                self._is_ending = line.document.get("is_ending", False)
+            self._searched = line.end
+        if self._translation is None:
+            return None
         for line in self._spool.lines(self._run):
-            if self._translation is None or line.end > self._offset:
+            if line.end > self._offset:
                 break
             _taken(self._translation, line)
         return self._translation
@@ -120,9 +166,12 @@ class Delivery:
             self._remember()
 
     def _remember(self) -> None:
-        place = {"run_id": self._run_id, "offset": self._offset}
-        self._spool.append(self._run, "delivered", place)
+        self._note()
         self._spool.sync(self._run)
+
+    def _note(self) -> None:
+        place = {"run_id": self._run_id, "offset": self._offset, "is_ending": self._is_ending}
+        self._spool.append(self._run, "delivered", place)
 
     def _path(self, verb: str) -> str:
         return f"/runs/{quote(str(self._run_id))}/{verb}"
@@ -135,7 +184,7 @@ class Sender(Thread):
         super().__init__(name="beamkeep-bluesky", daemon=True)
         self._spool, self._service = spool, service
         self._deliveries: dict[str, Delivery] = {}
-        self._said = ""
+        self._said: dict[str, str] = {}
         self._wake, self._closing = Event(), False
         self._asked, self._done, self._passed = 0, 0, Condition()
 
@@ -169,22 +218,23 @@ class Sender(Thread):
 
     def _pass(self) -> bool:
         """Advance the runs, oldest first, and say whether there was no trouble."""
-        is_well = True
+        is_well, troubles = True, dict[str, str]()
         for run in self._spool.waiting():
             try:
                 self._advance(run)
             except Trouble as trouble:
-                if str(trouble) != self._said:
+                troubles[run] = str(trouble)
+                if troubles[run] != self._said.get(run):
                     log.warning("Run %s waits: %s.", run, trouble)
-                self._said = str(trouble)
-                return False
+                if trouble.status in AWAY:
+                    break
             except Exception:
                 log.exception("Run %s cannot be delivered now.", run)
                 is_well = False
-        if self._said:
+        if self._said and not troubles:
             log.info("The service answers again.")
-        self._said = ""
-        return is_well
+        self._said = troubles
+        return is_well and not troubles
 
     def _advance(self, run: str) -> None:
         if run not in self._deliveries:
@@ -198,6 +248,14 @@ class Sender(Thread):
             self._spool.move(run, "refused")
             log.error("Run %s is refused and set aside: %s", run, refused)
         del self._deliveries[run]
+
+
+def _content(answer: httpx2.Response) -> dict[str, Any] | None:
+    """What an answer says, if it says it as the service does."""
+    try:
+        return msgspec.json.decode(answer.content or b"{}", type=dict[str, Any])
+    except msgspec.DecodeError:
+        return None
 
 
 def _taken(run: Translation, line: Line) -> list[Observation]:

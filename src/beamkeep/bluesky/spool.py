@@ -57,9 +57,9 @@ class Spool:
         """The runs that are to be delivered, oldest first."""
         return list(self._waiting)
 
-    def append(self, run: str, name: str, document: Document) -> None:
+    def append(self, run: str, name: str, document: Document | msgspec.Raw) -> None:
         """Write a line to a run's file, all of it or nothing; a crash of the process keeps it."""
-        line = msgspec.json.encode((name, document), enc_hook=_plain) + b"\n"
+        line = encoded((name, document)) + b"\n"
         with self._lock:
             if self._closed:
                 raise ValueError("the recorder is closed")
@@ -74,15 +74,16 @@ class Spool:
             except OSError:
                 os.ftruncate(descriptor, length)
                 raise
-            if name == "stop":
-                self._close(run)
+            if name in ("stop", "delivered"):
+                self._close(run)  # runs may wait by the hundred; who writes on opens it again
             self._unsynced.add(run)
         self._written.set()
 
     def sync(self, run: str) -> None:
         """Wait until all lines of a run are where a power cut keeps them."""
-        for path in (self._path("", run), self._folder):
-            _sync(path)
+        path = self._written_to(run)
+        _sync(path)
+        _sync(path.parent)
 
     def lines(self, run: str, offset: int = 0) -> Iterator[Line]:
         """The whole lines of a run's file that can be read, from an offset on."""
@@ -107,8 +108,8 @@ class Spool:
             moved = self._path("", run).rename(self._path(where, run))
             if where == "delivered":
                 os.truncate(moved, 0)
-        _sync(self._folder / where)
-        _sync(self._folder)
+        for path in (moved, moved.parent, self._folder):
+            _sync(path)
 
     def close(self) -> None:
         """Let another recorder use the folder."""
@@ -145,21 +146,20 @@ class Spool:
                 try:
                     self.sync(self._unsynced.pop())
                 except FileNotFoundError:
-                    pass  # delivered or refused meanwhile
+                    pass  # moved meanwhile, and synced with that
                 except OSError:
                     log.exception("The disk does not take what is written.")
 
     def _descriptor(self, run: str) -> int:
         """The run's file, open for writing, at the beginning of a line."""
         if run not in self._open:
-            refused, path = self._path("refused", run), self._path("", run)
-            is_refused = refused.exists()
+            path = self._written_to(run)
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
-            self._open[run] = descriptor = os.open(refused if is_refused else path, flags, 0o600)
+            self._open[run] = descriptor = os.open(path, flags, 0o600)
             length = os.fstat(descriptor).st_size
             if length and os.pread(descriptor, 1, length - 1) != b"\n":
                 os.write(descriptor, b"\n")  # a crash has torn the last line
-            if not is_refused:
+            if path.parent == self._folder:
                 self._waiting.setdefault(run)
         return self._open[run]
 
@@ -167,8 +167,18 @@ class Spool:
         if run in self._open:
             os.close(self._open.pop(run))
 
+    def _written_to(self, run: str) -> Path:
+        """The run's file: what follows on a refusal is kept with the refused."""
+        refused = self._path("refused", run)
+        return refused if refused.exists() else self._path("", run)
+
     def _path(self, where: str, run: str) -> Path:
         return self._folder / where / f"{run}.jsonl"
+
+
+def encoded(value: object) -> bytes:
+    """Anything as JSON, as far as JSON has words for it."""
+    return msgspec.json.encode(value, enc_hook=_plain)
 
 
 def _time(document: Document) -> float:

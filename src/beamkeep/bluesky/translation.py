@@ -61,8 +61,9 @@ class Translation:
             new = {} if event["uid"] in self._snapshots else numbers
             self._snapshots.add(event["uid"])
         else:
-            second = int(event["time"])
-            new = {k: v for k, v in numbers.items() if self._is_first(k, second)}
+            # Not when it was asked for: what a flyer collects was all asked for at once.
+            seconds = {channel: int(self._sampled(event, channel)) for channel in numbers}
+            new = {k: v for k, v in numbers.items() if self._is_first(k, seconds[k])}
         procedure = "baseline" if is_baseline else "monitor"
         return self._observations(stream.get("data_keys", {}), {**event, "data": new}, procedure)
 
@@ -77,21 +78,26 @@ class Translation:
         seconds[second] = None
         return True
 
+    def _sampled(self, read: Document, channel: str) -> float:
+        """When a channel was sampled: as the device says, if that is within the run so far."""
+        # A value older than the run was still true when it was asked for, and a clock that
+        # never ran, or runs ahead, is not believed.
+        asked = read["time"]
+        at = number(read.get("timestamps", {}).get(channel)) or asked
+        return at if self.start["time"] <= at <= asked else asked
+
     def _observations(self, keys: Document, read: Document, procedure: str) -> list[Observation]:
-        units, asked = self.start["beamkeep"]["units"], read["time"]
+        units = self.start["beamkeep"]["units"]
         made: list[Observation] = []
         for channel, value in read["data"].items():
-            # A value older than the run was still true when it was asked for, and a clock that
-            # never ran, or runs ahead, is not believed.
-            at = number(read.get("timestamps", {}).get(channel)) or asked
             text = keys.get(channel, {}).get("units")
             observed: Observation = {
-                "observation_id": str(observation_id(asked, read["uid"], channel)),
+                "observation_id": str(observation_id(read["time"], read["uid"], channel)),
                 "channel_name": channel,
                 "value": value,
                 "unit": unit(units.get(text, text)),
                 "sampling_procedure": procedure,
-                "sampled_at": timestamp(at if self.start["time"] <= at <= asked else asked),
+                "sampled_at": timestamp(self._sampled(read, channel)),
                 "simulated": self.start["beamkeep"]["simulated"],
             }
             made.append(observed)

@@ -232,17 +232,19 @@ class Reader(Protocol):
         """The state of one aggregate as it was at a version."""
         ...
 
-    async def matching(self, query: "Listing", to_show: bool = False) -> tuple[UUID, ...]:
-        """The ids a list finds; read their streams before deciding anything.
+    async def matching(
+        self, query: "Listing", to_show: bool = False, most: int = ...
+    ) -> tuple[UUID, ...]:
+        """The ids a list finds, oldest first; read their streams before deciding anything.
 
         Where they are to be shown, only those that the caller may see.
         """
         ...
 
     async def happened(
-        self, types: Sequence[type[Event]], since: datetime, until: datetime
+        self, types: Sequence[type[Event]], since: datetime, until: datetime, most: int
     ) -> Sequence[Event]:
-        """The events of these types between two times, oldest first; no more than some thousand."""
+        """The events of these types between two times, oldest first, and no more than so many."""
         ...
 
     async def rows[R](self, of: Table[R], **where: object) -> tuple[R, ...]:

@@ -1,9 +1,9 @@
 """Small constrained values used across contexts."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated
 
-from annotated_types import MaxLen, MinLen
+from annotated_types import Ge, Lt, MaxLen, MinLen
 from pydantic import AwareDatetime, BeforeValidator
 
 from ._event import MayContainPersonalData
@@ -18,7 +18,11 @@ def _written_out(value: object) -> object:
 
 type Name = Annotated[str, MinLen(1), MaxLen(200)]
 type Reason = Annotated[str, MinLen(1), MaxLen(500)]
-type Timestamp = Annotated[datetime, AwareDatetime, BeforeValidator(_written_out)]
+# Whatever its zone, it is a time in UTC too, with some days to spare.
+FIRST, LAST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 1, tzinfo=UTC)
+type Timestamp = Annotated[
+    datetime, AwareDatetime, Ge(FIRST), Lt(LAST), BeforeValidator(_written_out)
+]
 
 type FreeText = Annotated[str, MayContainPersonalData()]
 """A text of an event in which someone may have named a person."""

@@ -230,7 +230,8 @@ class _Asked(Record):
     @property
     def filters(self) -> dict[str, Any]:
         """What the caller filters by, and the object in the path."""
-        given = self.query.model_dump(mode="json", exclude={"cursor", "limit", "min_token"})
+        # Sets stay sets: as lists they would be in another order in another process.
+        given = self.query.model_dump(exclude={"cursor", "limit", "min_token"})
         return given | ({"": str(self.about)} if self.about else {})
 
 

@@ -187,7 +187,8 @@ class Dispatcher:
         )
 
         # 8. Answer.
-        version = versions.get((of.name, id), len(opened.events))
+        # Of what a change made of the same kind, the version of that.
+        version = versions.get((of.name, told.get(of.id_field, id)), len(opened.events))
         return Answered(status, body, id, version, token)
 
     async def _completed(self, operation: Operation, answered: Answered) -> Answered:

@@ -60,20 +60,22 @@ class Session:
         now = self.adopt(of, id, events)
         return self._codec.fold(of, events[:version]) or now
 
-    async def matching(self, query: Listing, to_show: bool = False) -> tuple[UUID, ...]:
+    async def matching(
+        self, query: Listing, to_show: bool = False, most: int = ALL_MATCHES
+    ) -> tuple[UUID, ...]:
         """The ids a list finds; read their streams before deciding anything."""
         view = next(view for view in self._catalogue.views if view.listing is type(query))
         sought = await view.seek(query, self)
         owner_id = self.only if to_show else None
-        rows = await self._lists.listing(view, sought, owner_id, None, ALL_MATCHES)
+        rows = await self._lists.listing(view, sought, owner_id, None, most)
         return tuple(id for id, _ in rows)
 
     async def happened(
-        self, types: Sequence[type[Event]], since: datetime, until: datetime
+        self, types: Sequence[type[Event]], since: datetime, until: datetime, most: int
     ) -> Sequence[Event]:
-        """The events of these types between two times, oldest first; no more than some thousand."""
+        """The events of these types between two times, oldest first, and no more than so many."""
         names = [type.__name__ for type in types]
-        found = await self._store.happened(names, since, until, self.only, ALL_MATCHES)
+        found = await self._store.happened(names, since, until, self.only, most)
         return [event for name, each in found for event in self._codec.decode(name, [each])]
 
     async def rows[R](self, of: Table[R], **where: object) -> tuple[R, ...]:

@@ -5,7 +5,7 @@ import re
 from beamkeep.kernel import Advice
 
 from .bounds import path_text
-from .nodes import NUMERIC, Schema, below, nodes, properties, shut
+from .nodes import CLOSING, NUMERIC, Schema, below, nodes, properties
 
 UNIT_ENDINGS = (
     *("_mm", "_um", "_nm", "_deg", "_rad", "_mrad", "_urad", "_sec", "_ms", "_us", "_ns"),
@@ -41,7 +41,7 @@ def lint_schema(schema: Schema) -> list[Advice]:
     for path, at, _ in nodes(schema):
         node = below(at)
         description = node.get("description")
-        if "properties" in node and not shut(node):
+        if "properties" in node and not node.keys() >= CLOSING:
             found.append(Advice(path_text(path), "close every object level"))
         if node.get("type") in NUMERIC and not description:
             found.append(Advice(path_text(path), "describe quantity, range and unit of a number"))

@@ -7,6 +7,7 @@ from .bounds import Json, JsonObject, Path
 
 type Schema = JsonObject
 NUMERIC = ("number", "integer")
+CLOSING = frozenset({"additionalProperties", "unevaluatedProperties"})
 
 
 def nodes(schema: Json) -> Iterator[tuple[Path, Json, int]]:
@@ -42,7 +43,7 @@ def closed(node: JsonObject) -> bool:
 
 def shut(node: JsonObject) -> bool:
     """Whether a node says itself that it is closed."""
-    return node.keys() & {"additionalProperties", "unevaluatedProperties"} != set()
+    return node.keys() & CLOSING != set()
 
 
 def unit(node: JsonObject) -> tuple[Json, Json] | None:

@@ -20,6 +20,8 @@ def require_plain(value: object, refusal: type[Refusal]) -> None:
     for depth in range(MAX_DEPTH + 1):
         below: list[object] = []
         texts += [each for each in level if isinstance(each, str)]
+        if depth == MAX_DEPTH and any(isinstance(each, dict | list) for each in level):
+            raise refusal(f"The body is nested more than {MAX_DEPTH} deep.")
         for each in [each for each in level if not isinstance(each, str)]:
             if isinstance(each, dict):
                 held = cast("dict[str, object]", each)
@@ -33,8 +35,6 @@ def require_plain(value: object, refusal: type[Refusal]) -> None:
                     raise refusal("A number is not finite.")
             elif isinstance(each, int) and abs(each) > EXACT_INTEGER:
                 raise refusal("An integer is beyond 2^53, where readers round.")
-        if below and depth == MAX_DEPTH:
-            raise refusal(f"The body is nested more than {MAX_DEPTH} deep.")
         seen += len(below)
         if seen > MAX_VALUES:
             raise refusal(f"The body holds more than {MAX_VALUES:,} names and values.")

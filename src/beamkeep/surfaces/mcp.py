@@ -79,7 +79,7 @@ class Tools:
             if row is None:
                 raise UnknownToolError
         except Exception as error:
-            return _result(encode(problem(_told(error, context))), failed=True)
+            return _refused(_told(error, context))
         surface = caller.transport or SurfaceKind.MCP_STDIO
         with self._telemetry.call(row.name, surface, caller.correlation_id) as seen:
             seen.principal_id = caller.principal_id
@@ -88,7 +88,7 @@ class Tools:
             except Exception as error:
                 refusal = _told(error, context, name=row.name, correlation_id=caller.correlation_id)
                 seen.answered(refusal.status, type(refusal).__name__)
-                return _result(encode(problem(refusal)), failed=True)
+                return _refused(refusal)
 
     async def _answer(
         self, row: Operation | Question, arguments: dict[str, Any], caller: Caller, seen: Seen
@@ -110,6 +110,11 @@ class Tools:
                 found = await self._service.asker.ask(row, Request(caller, own))
                 seen.answered(200)
                 return _result(found.body, version=found.version)
+
+
+def _refused(refusal: Refusal) -> types.CallToolResult:
+    told = encode(problem(refusal))
+    return _result(told, failed=True, retry_after=refusal.retry_after)
 
 
 def _request(operation: Operation, arguments: dict[str, Any], caller: Caller) -> Request:

@@ -118,7 +118,10 @@ class Observer:
             except* Exception as failed:
                 log.error("observing failed", exc_info=failed)
             for signal in self._observed:
-                await self._take(Reading(signal, None, "the observer failed"))
+                try:
+                    await self._take(Reading(signal, None, "the observer failed"))
+                except Exception:
+                    log.exception("a failure could not be told", signal=signal)
             await asyncio.sleep(RESTART_SECONDS)
 
     async def _follow(self) -> None:

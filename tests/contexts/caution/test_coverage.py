@@ -103,7 +103,9 @@ async def test_a_caution_moves_with_the_tree():
 class StaleList(Past):
     """A past whose lists have not followed: they find every caution, whatever became of it."""
 
-    async def matching(self, query: Listing, to_show: bool = False) -> tuple[UUID, ...]:
+    async def matching(
+        self, query: Listing, to_show: bool = False, most: int = 0
+    ) -> tuple[UUID, ...]:
         return ON_STAGE, OVER, GONE, REPLACED
 
 

@@ -397,6 +397,8 @@ def test_the_shape_of_a_decision_has_bounds():
         ("override_kind", "whim"),
         ("confidence_source", "guess"),
         ("confidence", "high"),
+        ("confidence", "0.8"),
+        ("confidence", True),
         ("inputs", [1]),
         ("key", "agent-decision"),
     ):
@@ -557,6 +559,21 @@ def test_an_inference_has_a_shape():
     for field, right, wrong in BOUNDS:
         AppendInferences.model_validate({"decision_id": ID, "entries": [sent(**{field: right})]})
         misshapen(AppendInferences, "entries", decision_id=ID, entries=[sent(**{field: wrong})])
+
+
+def test_the_numbers_of_an_inference_are_numbers():
+    counts = ("duration_ms", "input_tokens", "output_tokens", "request_max_tokens")
+    for field in ("cost_usd", "request_temperature"):
+        for right in (1, 0.5):
+            accepted = {"decision_id": ID, "entries": [sent(**{field: right})]}
+            AppendInferences.model_validate(accepted)
+        for wrong in ("1", True, float("nan"), float("inf")):
+            refused = [sent(**{field: wrong})]
+            misshapen(AppendInferences, "entries", decision_id=ID, entries=refused)
+    for field in counts:
+        for wrong in ("1", True, 1.0):
+            refused = [sent(**{field: wrong})]
+            misshapen(AppendInferences, "entries", decision_id=ID, entries=refused)
 
 
 def test_what_the_service_knows_of_an_inference_is_not_asked():

@@ -40,6 +40,7 @@ SETTINGS: Schema = {
     "type": "object",
     "properties": {"serial_number": {"type": "string"}},
     "additionalProperties": False,
+    "unevaluatedProperties": False,
 }
 CARELESS: Schema = {
     "$schema": DIALECT,
@@ -137,6 +138,7 @@ def test_advice_ends_after_the_first_hundred():
         "type": "object",
         "properties": {name: {} for name in names},
         "additionalProperties": False,
+        "unevaluatedProperties": False,
     }
     advice = [Advice(f"$.properties.{name}", "keep units out of names") for name in names]
     given().when(defining(settings_schema=many)).then(

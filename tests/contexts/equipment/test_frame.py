@@ -162,7 +162,9 @@ def test_a_frame_in_use_is_not_decommissioned_and_its_users_are_named():
 class Late(Past):
     """A past whose lists are so late that they still find what has gone."""
 
-    async def matching(self, query: Listing, to_show: bool = False) -> tuple[UUID, ...]:
+    async def matching(
+        self, query: Listing, to_show: bool = False, most: int = 10_000
+    ) -> tuple[UUID, ...]:
         return (SLOT,) if isinstance(query, ListMounts) else (PART,)
 
 

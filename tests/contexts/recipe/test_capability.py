@@ -44,6 +44,7 @@ PARAMETERS: Schema = {
     "type": "object",
     "properties": {"mode": {"type": "string"}},
     "additionalProperties": False,
+    "unevaluatedProperties": False,
 }
 CARELESS: Schema = {"$schema": DIALECT, "type": "object", "properties": {"gap_mm": {}}}
 WARNINGS = (

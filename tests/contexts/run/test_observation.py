@@ -14,6 +14,7 @@ from beamkeep.contexts.run.observation import (
     QUESTIONS,
     AppendObservations,
     InvalidRunObservationError,
+    ListRunObservations,
     Observation,
     Reading,
     RunCannotAppendObservationsError,
@@ -141,8 +142,20 @@ def test_a_batch_has_1_to_500_readings():
 def test_a_value_is_a_finite_number():
     for value in (0, -1.5, 1e308):
         assert accepted(value=value).value == value
-    for wrong in (math.nan, math.inf, -math.inf, None, "high"):
+    for wrong in (math.nan, math.inf, -math.inf, None, "high", "12", True):
         refused_by_shape(value=wrong)
+
+
+def test_a_reading_is_simulated_or_not_and_nothing_that_could_mean_so():
+    for simulated in (True, False):
+        assert accepted(simulated=simulated).simulated is simulated
+    for wrong in ("yes", "true", 1, 0, None):
+        refused_by_shape(simulated=wrong)
+
+
+def test_the_words_of_a_query_say_whether_readings_are_simulated():
+    asked = ListRunObservations.model_validate({"simulated": "true"})
+    assert asked.simulated is True
 
 
 def test_the_time_of_a_reading_has_a_zone():

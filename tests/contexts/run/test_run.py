@@ -245,6 +245,26 @@ def test_an_adjustment_that_changes_nothing_is_refused():
         given(started).when(adjusting(patch)).refused(InvalidRunParametersPatchError)
 
 
+def test_a_number_becomes_a_truth_value_by_an_adjustment_and_not_another_form_of_itself():
+    anything = MethodVersioned(NOW, METHOD, "2", "Fly scan", (), (), {})
+    one = replace(started, effective_parameters={"gain": 1})
+    given(anything, one).when(adjusting({"gain": True})).then(
+        *with_parameters({"gain": True}, {"gain": True})
+    )
+    given(anything, one).when(adjusting({"gain": 1.0})).refused(InvalidRunParametersPatchError)
+
+
+def test_a_change_of_parameters_is_bounded_itself_and_not_only_what_comes_of_it():
+    deep: dict[str, Any] = {"energy": 26}
+    for _ in range(8):
+        deep = {"detector": deep}
+    long = {f"{n:0>100}": None for n in range(650)}
+    for patch, saying in ((long | {"energy": 26}, "65,536 bytes"), (deep, "8 levels deep")):
+        given(started, completed).when(adjusting(patch, reason=" ")).refused(
+            InvalidRunParametersPatchError, saying=saying
+        )
+
+
 def test_adjusted_parameters_follow_the_schema_of_the_method():
     found = (
         given(started)

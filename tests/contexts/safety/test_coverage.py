@@ -30,7 +30,7 @@ from beamkeep.contexts.safety.clearance import (
     begin,
 )
 from beamkeep.contexts.safety.coverage import clearances_covering
-from beamkeep.kernel import Beside, Event, Many, replace
+from beamkeep.kernel import Beside, Event, Listing, Many, replace
 
 pytestmark = pytest.mark.anyio
 
@@ -73,10 +73,37 @@ async def covering(subject_id: UUID | None, *asset_ids: UUID) -> list[UUID]:
     return sorted(await clearances_covering(subject_id, asset_ids, PAST))
 
 
-async def test_a_clearance_covers_what_it_is_bound_to_whatever_its_status():
+async def test_where_no_clearance_is_in_force_all_that_are_bound_to_it_are_told():
     assert await covering(FOSSIL) == [ON_STAGE, ON_FOSSIL]
     assert await covering(None, STAGE) == [ON_STAGE]
-    assert await covering(FOSSIL, BEAMLINE, STAGE) == [ON_LINE, ON_STAGE, ON_FOSSIL]
+
+
+async def test_where_one_is_in_force_no_other_is_looked_at():
+    assert await covering(FOSSIL, BEAMLINE, STAGE) == [ON_LINE]
+
+
+class Lagging(Past):
+    """A past whose lists have not heard yet that a clearance ended, or began."""
+
+    async def matching(
+        self, query: Listing, to_show: bool = False, most: int = 10_000
+    ) -> tuple[UUID, ...]:
+        if isinstance(query, ListClearances) and query.in_force:
+            return (ON_FOSSIL,)
+        return await super().matching(query, to_show, most)
+
+
+async def test_a_list_that_lags_hides_no_clearance_that_is_in_force():
+    past = Lagging((*TREE, *CLEARANCES))
+    found = await clearances_covering(FOSSIL, (BEAMLINE, STAGE), past)
+    assert sorted(found) == [ON_LINE, ON_STAGE, ON_FOSSIL]
+
+
+async def test_of_very_many_that_are_not_in_force_the_latest_are_told():
+    ids = [UUID(int=n) for n in range(5000, 5201)]
+    papers = [clearance(id, SubjectBinding(FOSSIL)) for id in ids]
+    found = await clearances_covering(FOSSIL, (), Past((*TREE, *papers)))
+    assert sorted(found) == ids[1:]
 
 
 async def test_a_clearance_that_covers_is_told_as_its_stream_says():

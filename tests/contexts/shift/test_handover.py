@@ -151,7 +151,10 @@ async def test_a_shift_tells_of_faults_supplies_and_cautions():
     assert [(line.what, line.name) for line in found.supplies] == [
         ("SupplyMarkedUnavailable", "Ring")
     ]
-    assert [line.what for line in found.cautions] == ["CautionRegistered", "CautionRetired"]
+    assert [(line.what, line.why) for line in found.cautions] == [
+        ("CautionRegistered", None),
+        ("CautionRetired", "Resolved"),
+    ]
 
 
 async def test_what_a_caution_says_is_not_repeated():
@@ -190,6 +193,21 @@ async def test_an_unknown_facility_is_refused():
 async def test_a_shift_has_a_length(hours: float):
     with pytest.raises(InvalidShiftPeriodError):
         await told(hours=hours)
+
+
+async def test_an_unknown_facility_is_told_before_a_bad_length():
+    with pytest.raises(FacilityNotFoundError):
+        await told("nowhere", hours=-1)
+
+
+async def test_more_than_can_be_told_is_refused_and_not_cut(monkeypatch: pytest.MonkeyPatch):
+    shown = await told()
+    events = (*shown.runs, *shown.holds, *shown.equipment, *shown.cautions, *shown.supplies)
+    monkeypatch.setattr("beamkeep.contexts.shift.handover.MOST_EVENTS", len(events))
+    assert await told() == shown
+    monkeypatch.setattr("beamkeep.contexts.shift.handover.MOST_EVENTS", len(events) - 1)
+    with pytest.raises(InvalidShiftPeriodError):
+        await told()
 
 
 async def test_whoever_sees_only_their_own_is_told_only_of_their_own():

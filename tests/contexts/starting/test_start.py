@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
+import pytest
 from tests.contexts.starting.fair import (
     BEAM,
     BEAMLINE,
@@ -50,7 +51,10 @@ from tests.contexts.starting.fair import (
 from tests.support.spec import ABSENT, CALL, LATER, NEW, NOW, Scenario, misshapen
 
 from beamkeep.contexts import CATALOGUE
-from beamkeep.contexts.calibration.calibration import CalibrationRevisionNotFoundError
+from beamkeep.contexts.calibration.calibration import (
+    CalibrationNotFoundError,
+    CalibrationRevisionNotFoundError,
+)
 from beamkeep.contexts.campaign.campaign import (
     CampaignAbandoned,
     CampaignClosed,
@@ -129,7 +133,7 @@ from beamkeep.contexts.supply.supply import (
     SupplyMarkedUnavailable,
     SupplyRestored,
 )
-from beamkeep.kernel import Operation, Record, Refusal, replace
+from beamkeep.kernel import Event, Operation, Record, Refusal, replace
 from beamkeep.schemas import JsonObject
 
 EARLIER, MOMENT = NOW - timedelta(days=1), timedelta(microseconds=1)
@@ -368,6 +372,33 @@ def test_a_run_pins_at_most_64_revisions():
     given(*known).when(starting(pinned_calibration_ids=ids)).refused(refused)
     most = replace(started, pinned_calibration_ids=ids[:64])
     given(*known).when(starting(pinned_calibration_ids=ids[:64])).then(most, *membership)
+
+
+def test_of_more_revisions_than_a_run_pins_no_calibration_is_read():
+    ids = tuple(UUID(int=n) for n in range(1000, 1065))
+    claims = [part for id in ids for part in revision(id) if not isinstance(part, Event)]
+    unread = given(*claims, without=["calibration"])
+    unread.when(starting(pinned_calibration_ids=ids)).refused(InvalidRunPinnedCalibrationIdsError)
+    unread.when(starting(pinned_calibration_ids=(*ids, ABSENT))).refused(
+        CalibrationRevisionNotFoundError
+    )
+    with pytest.raises(CalibrationNotFoundError):
+        unread.when(starting(pinned_calibration_ids=ids[:64])).then()
+
+
+def test_the_override_is_bounded_itself_and_not_only_what_comes_of_it():
+    deep: dict[str, Any] = {"gap": None}
+    for _ in range(8):
+        deep = {"gap": deep}
+    long = {f"{n:0>100}": None for n in range(650)}
+    for override, saying in ((long, "65,536 bytes"), (deep, "8 levels deep")):
+        refusal = (
+            given(PlanDeprecated(NOW, PLAN))
+            .when(starting(override_parameters=override))
+            .refused(InvalidRunParametersError, saying=saying)
+        )
+        assert told(refusal).check == "parameters"
+        assert told(refusal).cleared_by == ("start_run",)
 
 
 def test_the_override_is_merged_onto_the_defaults_and_checked_as_a_whole():

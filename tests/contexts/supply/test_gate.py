@@ -200,7 +200,9 @@ async def test_an_asset_of_the_scope_must_exist():
 class StaleList(Past):
     """A past whose lists have not followed: they find every supply, whatever became of it."""
 
-    async def matching(self, query: Listing, to_show: bool = False) -> tuple[UUID, ...]:
+    async def matching(
+        self, query: Listing, to_show: bool = False, most: int = 10_000
+    ) -> tuple[UUID, ...]:
         return (BEAM,)
 
 

@@ -18,6 +18,7 @@ MOTOR_SETTINGS: dict[str, Any] = {
         },
     },
     "additionalProperties": False,
+    "unevaluatedProperties": False,
 }
 AFFORDANCES = ["Translatable", "Homeable", "Limitable"]
 LINEAR_STAGE: dict[str, Any] = {

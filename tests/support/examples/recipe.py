@@ -22,12 +22,14 @@ PARAMETERS: dict[str, Any] = {
         "mode": {"type": "string", "enum": ["fly", "step"]},
     },
     "additionalProperties": False,
+    "unevaluatedProperties": False,
 }
 NARROWER: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
     "properties": {"mode": {"type": "string", "enum": ["fly"]}},
     "additionalProperties": False,
+    "unevaluatedProperties": False,
 }
 PROVIDED: dict[str, Any] = {
     "name": "Scan",

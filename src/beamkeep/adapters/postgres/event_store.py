@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
@@ -110,18 +110,19 @@ SELECT event_id, stream_type, stream_id, version, position, event_type, schema_v
  ORDER BY version LIMIT $4
 """
 
-# What happened between two times. When it was recorded is indexed, and never long after.
+# What happened between two times. When it was recorded is indexed, and the clocks of the service
+# and of the database are never so far apart.
 HAPPENED = """
 SELECT e.stream_type, e.version, e.event_type, e.schema_version, e.payload::text
   FROM bk.events e
- WHERE e.recorded_at >= $2::timestamptz - interval '1 minute'
-   AND e.recorded_at < $3::timestamptz + interval '1 minute'
+ WHERE e.recorded_at >= $2::timestamptz - interval '3 hours'
+   AND e.recorded_at < $3::timestamptz + interval '3 hours'
    AND e.occurred_at >= $2 AND e.occurred_at < $3 AND e.event_type = ANY($1::text[])
    AND ($4::uuid IS NULL OR (
      SELECT f.principal_id FROM bk.events f
       WHERE f.stream_type = e.stream_type AND f.stream_id = e.stream_id AND f.version = 1
       LIMIT 1) = $4)
- ORDER BY e.transaction_id, e.position LIMIT $5
+ ORDER BY e.occurred_at, e.transaction_id, e.position LIMIT $5
 """
 
 # Where an event that may have been written stands.
@@ -129,6 +130,17 @@ FIND = """
 SELECT transaction_id::text::bigint AS tx, position FROM bk.events
  WHERE stream_id = $1 AND event_id = $2
 """
+
+# Some of the answers that are older than so many hours.
+FORGET = """
+WITH gone AS (
+  DELETE FROM bk.idempotency WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM bk.idempotency
+     WHERE recorded_at < now() - make_interval(hours => $1) LIMIT $2))
+  RETURNING 1)
+SELECT count(*) FROM gone
+"""
+FORGOTTEN_AT_ONCE = 10_000
 
 # Whether a key has its answer.
 ANSWERED = """
@@ -316,13 +328,13 @@ class PostgresEventStore:
         compared, after = sought.compared, sought.after
         statement = _entered(
             table,
-            tuple(sought.where),
+            tuple((column, _is_several(value)) for column, value in sought.where.items()),
             tuple((column, how) for column, how, _ in compared),
             sought.by,
             sought.newest_first,
             bool(after),
         )
-        where = [_among(value) for value in sought.where.values()]
+        where = [_among(v) if _is_several(v) else v for v in sought.where.values()]
         found = await self._connections.read(
             statement, *where, *(wanted for _, _, wanted in compared), *after, limit
         )
@@ -363,14 +375,12 @@ class PostgresEventStore:
 
     async def forget_answers(self, hours: int) -> int:
         """Drop idempotency entries older than this, and say how many."""
-        rows = await self._connections.fetch(
-            """WITH gone AS (
-                 DELETE FROM bk.idempotency WHERE recorded_at < now() - make_interval(hours => $1)
-                 RETURNING 1)
-               SELECT count(*) FROM gone""",
-            hours,
-        )
-        return rows[0][0]
+        # Not all at once: it would take longer than a statement may, and for ever in vain.
+        dropped, gone = 0, FORGOTTEN_AT_ONCE
+        while gone == FORGOTTEN_AT_ONCE:
+            rows = await self._connections.fetch(FORGET, hours, FORGOTTEN_AT_ONCE)
+            dropped += (gone := rows[0][0])
+        return dropped
 
     async def _write(self, append: Append) -> Position:
         single = len(append.events) == 1
@@ -405,22 +415,43 @@ class PostgresEventStore:
         answer = [append.principal_id, append.surface_id, *_kept(kept)] if kept else []
         if not clauses and not kept:
             return None
+        sent = _rows_alone(clauses, len(answer)), *answer, *_rows(append)
         try:
-            # What is put in place of a row may be put there twice, should the answer be lost.
-            statement = _rows_alone(clauses, len(answer))
-            await self._connections.read(statement, *answer, *_rows(append))
+            try:
+                await self._connections.fetch(*sent)
+            except LOST:
+                await self._write_rows_again(append, sent)
         except asyncpg.UniqueViolationError:
             raise AlreadyAnsweredError from None
         except asyncpg.LockNotAvailableError:
-            raise IdempotencyInFlightError from None
+            raise IdempotencyInFlightError if kept else MovedError from None
+        except FULL:
+            raise StoreUnavailableError from None
+
+    async def _write_rows_again(self, append: Append, sent: tuple[Any, ...]) -> None:
+        """Send rows again whose answer was lost; new ones that are there already are these."""
+        inserts = [part for part in append.beside if isinstance(part, Insert)]
+        try:
+            try:
+                await self._connections.read(*sent)
+            except asyncpg.UniqueViolationError:
+                if not inserts:
+                    raise
+                for part in inserts:
+                    key = {column: getattr(part.row, column) for column in part.table.key}
+                    if part.row not in await self.rows(part.table, key):
+                        raise
+        except (StoreUnavailableError, asyncpg.LockNotAvailableError):
+            # Neither says what became of the first attempt.
+            raise OutcomeUnknownError from None
 
     async def _copy(self, bulk: Rows, append: Append) -> None:
         """Write rows in bulk, unless some are stored already."""
         table, kept = bulk.table, append.remember
         try:
-            async with self._connections.connection() as connection, AsyncExitStack() as both:
+            async with self._connections.connection() as connection:
                 if kept:
-                    await both.enter_async_context(connection.transaction())
+                    await connection.execute("BEGIN")
                 await connection.copy_records_to_table(
                     table.name,
                     schema_name="bk",
@@ -430,6 +461,7 @@ class PostgresEventStore:
                 if kept:
                     answer = append.principal_id, append.surface_id, *_kept(kept)
                     await connection.execute(KEEP, *answer)
+                    await connection.execute("COMMIT")
         except asyncpg.UniqueViolationError as error:
             if error.table_name == "idempotency":
                 raise AlreadyAnsweredError from None
@@ -443,7 +475,7 @@ class PostgresEventStore:
         except FULL:
             raise StoreUnavailableError from None
         except asyncpg.LockNotAvailableError:
-            raise IdempotencyInFlightError from None
+            raise IdempotencyInFlightError if kept else MovedError from None
 
     async def _under(self, locks: list[str], statement: str, *arguments: Any) -> list[Any]:
         """Write while holding these names; what was read is checked in a snapshot taken since."""
@@ -626,14 +658,20 @@ def _select(table: Table[Any], where: tuple[str, ...]) -> str:
 @cache
 def _entered(
     table: Table[Any],
-    where: tuple[str, ...],
+    where: tuple[tuple[str, bool], ...],
     compared: tuple[tuple[str, str], ...],
     by: tuple[str, ...],
     newest_first: bool,
     after: bool,
 ) -> str:
     """The rows of a table that have these values, in this order, after a row or from the first."""
-    statement, n = _select(table, where), len(where)
+    # Only what equals one value is read in the order of an index that begins with it.
+    conditions = " AND ".join(
+        f"{column} = ANY(${n})" if several else f"{column} = ${n}"
+        for n, (column, several) in enumerate(where, 1)
+    )
+    statement = f"SELECT {_columns(table)} FROM bk.{table.name} WHERE {conditions}"  # noqa: S608
+    n = len(where)
     for column, how in compared:
         statement += f" AND {column} {how} ${(n := n + 1)}"
     if after:
@@ -697,7 +735,9 @@ def _holds_json(hint: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, Record | dict)
 
 
+def _is_several(value: object) -> bool:
+    return isinstance(value, list | tuple | set | frozenset)
+
+
 def _among(value: object) -> list[Any]:
-    if isinstance(value, list | tuple | set | frozenset):
-        return list(cast("Iterable[Any]", value))
-    return [value]
+    return list(cast("Iterable[Any]", value)) if _is_several(value) else [value]

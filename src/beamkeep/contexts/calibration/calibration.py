@@ -1,6 +1,6 @@
 """Calibration: one constant of one asset at one operating point, revision by revision."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated
@@ -209,25 +209,38 @@ def _revised(calibration: Calibration, event: CalibrationRevisionAppended) -> Ca
         event.supersedes_revision_id,
         event.decided_by_decision_id,
     )
-    earlier = (
-        replace(each, superseded_by_revision_id=new.revision_id)
-        if each.revision_id == event.supersedes_revision_id
-        else each
-        for each in calibration.revisions
-    )
-    revisions = (*earlier, new)
-    standing = [each for each in revisions if each.superseded_by_revision_id is None]
-    verified = [each for each in standing if each.status is RevisionStatus.VERIFIED]
-    current = (verified or standing)[-1]
-    return replace(
+    revisions = [*calibration.revisions, new]
+    if old := event.supersedes_revision_id:
+        place = next(n for n, each in enumerate(revisions) if each.revision_id == old)
+        revisions[place] = replace(revisions[place], superseded_by_revision_id=new.revision_id)
+    revised = replace(
         calibration,
-        revisions=revisions,
+        revisions=tuple(revisions),
         revision_count=len(revisions),
-        current_revision_id=current.revision_id,
-        current_status=current.status,
-        current_source_kind=KINDS[type(current.source)],
         last_revised_at=event.occurred_at,
     )
+    verified = RevisionStatus.VERIFIED
+    if calibration.current_status is verified and new.status is not verified:
+        if old != calibration.current_revision_id:
+            return revised
+        new = _current(revisions)
+    return replace(
+        revised,
+        current_revision_id=new.revision_id,
+        current_status=new.status,
+        current_source_kind=KINDS[type(new.source)],
+    )
+
+
+def _current(revisions: Sequence[Revision]) -> Revision:
+    """The latest that nothing supersedes, a verified one before all that are not."""
+    standing = None
+    for each in reversed(revisions):
+        if each.superseded_by_revision_id is None:
+            if each.status is RevisionStatus.VERIFIED:
+                return each
+            standing = standing or each
+    return standing or revisions[-1]
 
 
 type Description = Annotated[str, MaxLen(2000)]

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from annotated_types import MaxLen, MinLen
 from msgspec.structs import asdict
-from pydantic import Field
+from pydantic import Field, Strict
 
 from beamkeep.contexts.access.actor import Actor, ActorNotFoundError, actors
 from beamkeep.contexts.trust.policy import PolicyNotFoundError, policies
@@ -231,7 +231,7 @@ class RegisterDecision(Command):
     rule: Rule | None = None
     """The rule it rests on."""
     reasoning: Annotated[str, MinLen(1), MaxLen(5000)] | None = None
-    confidence: float | None = None
+    confidence: Annotated[float, Strict()] | None = None
     """From 0 to 1."""
     confidence_source: ConfidenceSource | None = None
     alternatives: tuple[Choice, ...] = ()
@@ -425,8 +425,12 @@ class ShownChildren(Record):
 
 async def children(ids: Sequence[UUID], read: Reader) -> dict[UUID, ShownChildren]:
     """The decisions that follow or override each one."""
-    found = {id: await read.matching(ListDecisions(parent_id=id), to_show=True) for id in ids}
-    return {id: ShownChildren(below[:MOST_CHILDREN]) for id, below in found.items()}
+    return {
+        id: ShownChildren(
+            await read.matching(ListDecisions(parent_id=id), to_show=True, most=MOST_CHILDREN)
+        )
+        for id in ids
+    }
 
 
 def _run_ids(decision: Decision) -> tuple[UUID, ...]:

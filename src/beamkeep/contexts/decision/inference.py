@@ -5,7 +5,7 @@ from typing import Annotated
 from uuid import UUID
 
 from annotated_types import Ge, MaxLen, MinLen
-from pydantic import Field
+from pydantic import AllowInfNan, Field, Strict
 
 from beamkeep.kernel import Record, Table
 from beamkeep.kernel.values import Timestamp
@@ -15,7 +15,7 @@ VISIBLE = Field(pattern=r"\S")
 
 type ShortWord = Annotated[str, MinLen(1), MaxLen(100), VISIBLE]
 type LongWord = Annotated[str, MinLen(1), MaxLen(200), VISIBLE]
-type Count = Annotated[int, Ge(0)]
+type Count = Annotated[int, Strict(), Ge(0)]
 
 
 class InferenceEntry(Record):
@@ -31,9 +31,9 @@ class InferenceEntry(Record):
     duration_ms: Count | None = None
     input_tokens: Count | None = None
     output_tokens: Count | None = None
-    cost_usd: Annotated[float, Ge(0)] | None = None
-    request_temperature: float | None = None
-    request_max_tokens: int | None = None
+    cost_usd: Annotated[float, Strict(), Ge(0), AllowInfNan(False)] | None = None
+    request_temperature: Annotated[float, Strict(), AllowInfNan(False)] | None = None
+    request_max_tokens: Annotated[int, Strict()] | None = None
     finish_reasons: Annotated[tuple[ShortWord, ...], MaxLen(16)] = ()
     conversation_id: LongWord | None = None
     tool_name: LongWord | None = None

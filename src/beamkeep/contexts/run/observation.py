@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from annotated_types import MaxLen, MinLen
-from pydantic import AfterValidator, FiniteFloat
+from pydantic import AfterValidator, AllowInfNan, Strict
 
 from beamkeep.kernel import (
     Call,
@@ -78,11 +78,11 @@ class Reading(Record):
     """A UUIDv7 of the producer's: the same reading sent again is stored once."""
     channel_name: ChannelName
     """The name operators use, not an address."""
-    value: FiniteFloat
+    value: Annotated[float, Strict(), AllowInfNan(False)]
     sampling_procedure: SamplingProcedure
     sampled_at: Timestamp
     unit: Unit | None = None
-    simulated: bool = False
+    simulated: Annotated[bool, Strict()] = False
 
 
 class AppendObservations(Command):

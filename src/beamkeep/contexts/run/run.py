@@ -24,7 +24,8 @@ from beamkeep.kernel import (
     replace,
 )
 from beamkeep.kernel.values import FreeText, Reason, Timestamp, trimmed, trimmed_or_none
-from beamkeep.schemas import JsonObject, merge_patch
+from beamkeep.schemas import JsonObject, canonical_text, merge_patch
+from beamkeep.schemas.bounds import require_bounded
 
 
 class RunStatus(StrEnum):
@@ -141,7 +142,7 @@ class InvalidRunInterruptedAtError(Invalid):
 
 
 class InvalidRunParametersPatchError(Invalid):
-    """The change of parameters changes nothing; name at least one parameter that differs."""
+    """The change of parameters is too large or changes nothing; name one that differs."""
 
 
 class InvalidRunParametersError(Invalid):
@@ -350,14 +351,16 @@ def adjust_run(
     run: Run, command: AdjustRun, given: Method, call: Call
 ) -> list[RunAdjusted | Adjusted]:
     """Change the parameters that govern a run from now on."""
-    merged = merge_patch(run.effective_parameters, command.parameters_patch)
-    if merged == run.effective_parameters:
+    patch = require_bounded(command.parameters_patch, InvalidRunParametersPatchError)
+    merged = merge_patch(run.effective_parameters, patch)
+    # Not by `==`, for which `true` is 1.
+    if canonical_text(merged) == canonical_text(run.effective_parameters):
         raise InvalidRunParametersPatchError
     reason = trimmed(command.reason, InvalidRunReasonError)
     effective = carried_parameters(merged, given, InvalidRunParametersError)
     if run.status not in OPEN:
         raise RunCannotAdjustError(f"It is {run.status}.")
-    patch, why = command.parameters_patch, command.decided_by_decision_id
+    why = command.decided_by_decision_id
     return [
         RunAdjusted(call.now, run.id, patch, effective, reason, why),
         Adjusted(effective),

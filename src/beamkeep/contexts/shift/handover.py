@@ -44,11 +44,11 @@ from beamkeep.contexts.supply.supply import Supply, supplies
 from beamkeep.kernel import Aggregate, Event, Invalid, Query, Reader, Record, answers
 from beamkeep.kernel.values import Timestamp
 
-LONGEST, SOON = timedelta(days=7), timedelta(hours=24)
+LONGEST, SOON, MOST_EVENTS = timedelta(days=7), timedelta(hours=24), 10_000
 
 
 class InvalidShiftPeriodError(Invalid):
-    """A shift begins before it ends, and is no longer than seven days."""
+    """A shift begins before it ends, has no more than seven days and no more than 10,000 events."""
 
 
 class Line(Record):
@@ -107,12 +107,14 @@ type Thing = Run | Asset | Caution | Supply | Clearance
 
 async def handover(query: GetShiftHandover, read: Reader) -> ShiftHandover:
     since, until, code = query.since, query.until, query.facility_code
-    if not since < until <= since + LONGEST:
-        raise InvalidShiftPeriodError
     codes = await _codes(code, read) if code else None
+    if not since < until or until - since > LONGEST:
+        raise InvalidShiftPeriodError
     about_runs = {RunStarted, *ENDS, *HOLDS}
     kinds = (*about_runs, *EQUIPMENT, *CAUTIONS, *SUPPLY_MOVES.moves)
-    events = await read.happened(kinds, since, until)
+    events = await read.happened(kinds, since, until, MOST_EVENTS + 1)
+    if len(events) > MOST_EVENTS:
+        raise InvalidShiftPeriodError("More happened; ask for a part of it.")
 
     async def told[S: Thing, G: Event, E: Event](
         of: Aggregate[S, G, E], home: str, kinds: Collection[type[Event]]
@@ -201,7 +203,9 @@ def _line(event: Event, kind: str, home: str, thing: Thing) -> Line:
             name = thing.title
         case Run() | Asset() | Supply():
             name = thing.name
-    why: str | None = getattr(event, "reason", None)
+    why: str | None = (
+        event.retire_reason if isinstance(event, CautionRetired) else getattr(event, "reason", None)
+    )
     what = type(event).__name__
     return Line(event.occurred_at, what, kind, thing.id, name, why, f"/{home}/{thing.id}")
 

@@ -18,6 +18,7 @@ from beamkeep.contexts.supply.gate import Coverage
 from beamkeep.contexts.supply.supply import SupplyStatus
 from beamkeep.kernel import Cannot, Record, Refusal
 from beamkeep.schemas import JsonObject, merge_patch
+from beamkeep.schemas.bounds import require_bounded
 
 
 class RunBoundPlanDeprecatedError(Cannot):
@@ -105,7 +106,8 @@ type Check = Callable[[Surroundings, JsonObject, datetime], Verdict]
 
 def effective_parameters(given: Surroundings, override: JsonObject) -> JsonObject:
     """What will govern a run, once its method takes it."""
-    merged = merge_patch(given.plan.default_parameters, override)
+    bounded = require_bounded(override, InvalidRunParametersError)
+    merged = merge_patch(given.plan.default_parameters, bounded)
     return carried_parameters(merged, given.method, InvalidRunParametersError)
 
 

@@ -108,7 +108,9 @@ async def start(command: StartRun, read: Reader) -> Start:
     if command.decided_by_decision_id:
         await read.one(decisions, command.decided_by_decision_id)
     pinned = await calibration_ids(command.pinned_calibration_ids, read)
-    await read.many(calibrations, sorted({*pinned.values()}))
+    # More than a run may pin are refused, and need not be read.
+    if len(command.pinned_calibration_ids) <= MOST_PINNED:
+        await read.many(calibrations, sorted({*pinned.values()}))
     return Start(found, campaign)
 
 
