@@ -319,7 +319,8 @@ class PostgresEventStore:
     async def rows[R](self, table: Table[R], where: Mapping[str, object]) -> tuple[R, ...]:
         """The rows whose columns equal these values, or are among them where a set is given."""
         found = await self._connections.read(
-            _select(table, tuple(where)), *(_among(value) for value in where.values())
+            _select(table, tuple((column, True) for column in where)),
+            *(_among(value) for value in where.values()),
         )
         return _as_rows(table, found)
 
@@ -438,8 +439,7 @@ class PostgresEventStore:
                 if not inserts:
                     raise
                 for part in inserts:
-                    key = {column: getattr(part.row, column) for column in part.table.key}
-                    if part.row not in await self.rows(part.table, key):
+                    if part.row not in await self._with_key_of(part):
                         raise
         except (StoreUnavailableError, asyncpg.LockNotAvailableError):
             # Neither says what became of the first attempt.
@@ -492,13 +492,17 @@ class PostgresEventStore:
         # Whoever lost to the same request may be told of any key that both of them write.
         if table == "idempotency" or await self._answered(append):
             return AlreadyAnsweredError()
-        for part in append.beside:
-            if isinstance(part, Insert) and part.table.name == table:
-                key = {column: getattr(part.row, column) for column in part.table.key}
-                if await self.rows(part.table, key):
-                    # An unmarked insert that loses is decided again: its rule sees the winner.
-                    return KeyTakenError(part)
+        inserts = [part for part in append.beside if isinstance(part, Insert)]
+        for part in inserts:
+            if part.table.name == table and await self._with_key_of(part):
+                # An unmarked insert that loses is decided again: its rule sees the winner.
+                return KeyTakenError(part)
         return MovedError()
+
+    async def _with_key_of(self, part: Insert) -> tuple[Any, ...]:
+        """The row that has the key of a new one, if there is one."""
+        key = {column: getattr(part.row, column) for column in part.table.key}
+        return await self.rows(part.table, key)
 
     async def _answered(self, append: Append) -> bool:
         if append.remember is None:
@@ -650,8 +654,12 @@ def _row(part: Row) -> object:
 
 
 @cache
-def _select(table: Table[Any], where: tuple[str, ...]) -> str:
-    conditions = " AND ".join(f"{column} = ANY(${n})" for n, column in enumerate(where, 1))
+def _select(table: Table[Any], where: tuple[tuple[str, bool], ...]) -> str:
+    """The rows whose columns each equal one value, or are among several."""
+    conditions = " AND ".join(
+        f"{column} = ANY(${n})" if several else f"{column} = ${n}"
+        for n, (column, several) in enumerate(where, 1)
+    )
     return f"SELECT {_columns(table)} FROM bk.{table.name} WHERE {conditions}"  # noqa: S608
 
 
@@ -666,12 +674,7 @@ def _entered(
 ) -> str:
     """The rows of a table that have these values, in this order, after a row or from the first."""
     # Only what equals one value is read in the order of an index that begins with it.
-    conditions = " AND ".join(
-        f"{column} = ANY(${n})" if several else f"{column} = ${n}"
-        for n, (column, several) in enumerate(where, 1)
-    )
-    statement = f"SELECT {_columns(table)} FROM bk.{table.name} WHERE {conditions}"  # noqa: S608
-    n = len(where)
+    statement, n = _select(table, where), len(where)
     for column, how in compared:
         statement += f" AND {column} {how} ${(n := n + 1)}"
     if after:
