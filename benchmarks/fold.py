@@ -76,7 +76,7 @@ def _ours(seam: Seam, ids: list[UUID], events: int) -> Step:
     async def step() -> None:
         stream = "Visit", draw.choice(ids)
         found = await seam.store.load([stream])
-        assert len(found[stream]) == events
-        assert seam.codec.fold(visits, found[stream]) is not None
+        assert len(found[stream].events) == events
+        assert seam.codec.fold(visits, found[stream].events) is not None
 
     return step

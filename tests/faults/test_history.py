@@ -24,7 +24,7 @@ from beamkeep.kernel import NotFound, Question, Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.asking import Found
-from beamkeep.runtime.store import Position, Recorded, StoreUnavailableError, Stream
+from beamkeep.runtime.store import Loaded, Position, Recorded, StoreUnavailableError, Stream
 from tests.faults.auditor import Logged, audit_history, read_log
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, fresh_ground
@@ -181,7 +181,10 @@ class Reader:
         begun = time.monotonic()
         found = await self._store.load([*streams])
         ended, snapshot = time.monotonic(), object()
-        told = {s: [fact(Recorded(*event[:4])) for event in found.get(s, ())] for s in streams}
+        told = {
+            s: [fact(Recorded(*event[:4])) for event in found.get(s, Loaded()).events]
+            for s in streams
+        }
         return [Read(s, len(t), begun, ended, t, snapshot) for s, t in told.items()]
 
     def _beside(self, stream: Stream) -> list[Stream]:

@@ -712,10 +712,9 @@ def test_an_unknown_event_is_not_guessed(event_type: str, form: int):
 def test_the_events_until_a_version_or_a_time():
     later = encode({"occurred_at": NOW + timedelta(days=1), "lamp_id": ID})
     stream = [lit(1, 1, kilowatts=2), Recorded(2, "LampDimmed", 1, later)]
-    assert LAMPS.until("Lamp", stream, None) == stream
     assert LAMPS.until("Lamp", stream, 1) == stream[:1]
     assert LAMPS.until("Lamp", stream, 2) == stream
-    assert LAMPS.until("Lamp", stream, 3) == ()
+    assert LAMPS.until("Lamp", stream, 3) == stream
     assert LAMPS.until("Lamp", stream, NOW) == stream[:1]
     assert LAMPS.until("Lamp", stream, NOW + timedelta(days=1)) == stream
     assert LAMPS.until("Lamp", stream, NOW - timedelta(microseconds=1)) == []

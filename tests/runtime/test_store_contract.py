@@ -64,17 +64,21 @@ from beamkeep.kernel import (
 )
 from beamkeep.runtime.store import (
     BEGINNING,
+    READ_AT_ONCE,
     AlreadyAnsweredError,
     Entered,
     EventStore,
     KeyTakenError,
+    Loaded,
     MovedError,
+    NewSnapshot,
     Opened,
     Opening,
     ReadModel,
     Recorded,
     Remembered,
     RowsStoredError,
+    Snapshot,
     StoreUnavailableError,
     Stream,
 )
@@ -83,6 +87,8 @@ pytestmark = pytest.mark.anyio
 
 ENTRY = seeded.ENTRY
 NAMED = Claim("name", "a", None)
+FOLD = uuid4()
+FOLDS = {"Actor": FOLD}
 
 
 class Kept(NamedTuple):
@@ -128,7 +134,7 @@ async def an_actor(store: EventStore, versions: int = 1, **more: Any) -> UUID:
 
 
 async def count(store: EventStore, id: UUID) -> int:
-    return len((await store.load([("Actor", id)])).get(("Actor", id), ()))
+    return len((await store.load([("Actor", id)])).get(("Actor", id), Loaded()).events)
 
 
 def asked(**known: Any) -> Opening:
@@ -140,6 +146,10 @@ def grant(principal_id: UUID, *commands: str, surface_id: UUID | None = HTTP) ->
     return Grant(uuid7(), principal_id, ENTRY, surface_id, commands, ObjectScope.OWN)
 
 
+def versions(loaded: Loaded) -> list[int]:
+    return [version for version, *_ in loaded.events]
+
+
 def read(recorded: Recorded) -> tuple[int, str, int, dict[str, Any]]:
     version, event_type, schema_version, payload = recorded
     return version, event_type, schema_version, json.loads(payload)
@@ -149,9 +159,7 @@ def read(recorded: Recorded) -> tuple[int, str, int, dict[str, Any]]:
 
 
 async def test_nothing_is_known_of_an_unknown_identity(store: EventStore):
-    assert await store.open(asked(identity=("https://idp.test", "nobody"))) == Opened(
-        None, (), None, None, []
-    )
+    assert await store.open(asked(identity=("https://idp.test", "nobody"))) == Opened(None, ())
 
 
 async def test_a_principal_without_a_standing_has_no_grants_and_no_answers(store: EventStore):
@@ -162,9 +170,7 @@ async def test_a_principal_without_a_standing_has_no_grants_and_no_answers(store
         remember=ANSWER,
         beside=[POLICY_GRANTS.insert(grant(ghost, "*"))],
     )
-    assert await store.open(asked(principal_id=ghost, idempotency_key="key")) == Opened(
-        None, (), None, None, []
-    )
+    assert await store.open(asked(principal_id=ghost, idempotency_key="key")) == Opened(None, ())
 
 
 async def test_a_bound_login_is_its_actor_with_its_standing(store: EventStore):
@@ -228,7 +234,9 @@ async def test_a_grant_holds_only_for_its_principal_its_conduit_and_its_surface(
 async def test_an_answer_is_remembered_for_its_principal_surface_and_key(store: EventStore):
     me, other = Standing(uuid7(), ActorKind.HUMAN), Standing(uuid7(), ActorKind.HUMAN)
     standings = [STANDINGS.insert(me), STANDINGS.insert(other)]
-    await an_actor(store, principal_id=me.principal_id, remember=ANSWER, beside=standings)
+    grants = [POLICY_GRANTS.insert(grant(each.principal_id, "*")) for each in (me, other)]
+    beside = [*standings, *grants]
+    await an_actor(store, principal_id=me.principal_id, remember=ANSWER, beside=beside)
 
     async def remembered(**more: Any) -> Remembered | None:
         known = {"principal_id": me.principal_id, "idempotency_key": "key"} | more
@@ -241,13 +249,111 @@ async def test_an_answer_is_remembered_for_its_principal_surface_and_key(store: 
     assert await remembered(principal_id=other.principal_id) is None
 
 
+async def permitted(store: EventStore) -> UUID:
+    """Somebody who may define zones."""
+    await with_grants(store, grant(me := uuid7(), "define_zone"))
+    return me
+
+
 async def test_the_target_is_opened_with_its_events_and_its_first_writer(store: EventStore):
-    id = await an_actor(store, 3)
+    me, id = await permitted(store), await an_actor(store, 3)
     await store.append(append(at(4, updated(id)), principal_id=uuid7()))
-    opened = await store.open(asked(stream=("Actor", id)))
-    assert [version for version, *_ in opened.events] == [1, 2, 3, 4]
+    opened = await store.open(asked(principal_id=me, stream=("Actor", id)))
+    assert versions(opened.loaded) == [1, 2, 3, 4]
     assert opened.owner_id == ME
-    assert (await store.open(asked(stream=("Zone", id)))).events == []
+    absent = await store.open(asked(principal_id=me, stream=("Zone", id)))
+    assert absent.loaded == Loaded()
+
+
+async def test_whoever_may_not_call_finds_neither_stream_nor_answer(store: EventStore):
+    granted, barred, unasked = uuid7(), uuid7(), uuid7()
+    standings = [
+        Standing(granted, ActorKind.HUMAN),
+        Standing(unasked, ActorKind.HUMAN),
+        Standing(barred, ActorKind.HUMAN, DenialReason.INACTIVE_PRINCIPAL),
+    ]
+    grants = [grant(granted, "*"), grant(barred, "*"), grant(unasked, "get_zone")]
+    beside = [*map(STANDINGS.insert, standings), *map(POLICY_GRANTS.insert, grants)]
+    await an_actor(store, beside=beside)
+    for me, expected in ((granted, True), (barred, False), (unasked, False)):
+        id = await an_actor(store, principal_id=me, remember=ANSWER)
+        known = asked(principal_id=me, stream=("Actor", id), idempotency_key="key")
+        opened = await store.open(known)
+        assert bool(opened.loaded.events) is expected
+        assert (opened.owner_id is not None) is expected
+        assert (opened.remembered is not None) is expected
+        await store.keep_snapshots([NewSnapshot(("Actor", id), FOLD, Snapshot(1, b"{}"))])
+        opened = await store.open(replace(known, fold=FOLD))
+        assert (opened.loaded.snapshot is not None) is expected
+        assert opened.standing is not None
+
+
+# Snapshots
+
+
+async def test_a_stream_is_read_from_its_snapshot_on(store: EventStore):
+    me, one, two = await permitted(store), await an_actor(store, 3), await an_actor(store, 2)
+    kept = Snapshot(2, '{"name":"Schön 🜂"}'.encode())
+    await store.keep_snapshots([NewSnapshot(("Actor", one), FOLD, kept)])
+    opened = await store.open(asked(principal_id=me, stream=("Actor", one), fold=FOLD))
+    assert (opened.loaded.snapshot, versions(opened.loaded)) == (kept, [3])
+    assert opened.owner_id == ME
+    streams = [("Actor", one), ("Actor", two)]
+    for found in (await store.load(streams, FOLDS), await store.load(streams[:1], FOLDS)):
+        assert (found[streams[0]].snapshot, versions(found[streams[0]])) == (kept, [3])
+    assert versions((await store.load(streams, FOLDS))[streams[1]]) == [1, 2]
+
+
+async def test_a_snapshot_of_another_fold_is_not_read(store: EventStore):
+    me, id = await permitted(store), await an_actor(store, 2)
+    await store.keep_snapshots([NewSnapshot(("Actor", id), uuid4(), Snapshot(2, b"{}"))])
+    for fold in (FOLD, None):
+        opened = await store.open(asked(principal_id=me, stream=("Actor", id), fold=fold))
+        assert (opened.loaded.snapshot, versions(opened.loaded)) == (None, [1, 2])
+    assert (await store.load([("Actor", id)]))["Actor", id].snapshot is None
+
+
+async def test_a_snapshot_is_written_with_the_events_it_includes_or_not_at_all(store: EventStore):
+    id = await an_actor(store)
+    stream = "Actor", id
+    new = [NewSnapshot(stream, FOLD, Snapshot(2, b'{"at":2}'))]
+    await store.append(replace(append(at(2, updated(id))), snapshots=new))
+    found = (await store.load([stream], FOLDS))[stream]
+    assert (found.snapshot, versions(found)) == (new[0].snapshot, [])
+    lost = [NewSnapshot(stream, FOLD, Snapshot(5, b'{"at":5}'))]
+    with pytest.raises(MovedError):
+        await store.append(replace(append(at(5, updated(id))), snapshots=lost))
+    assert (await store.load([stream], FOLDS))[stream].snapshot == new[0].snapshot
+
+
+async def test_an_older_snapshot_does_not_replace_a_newer_one(store: EventStore):
+    stream = "Actor", await an_actor(store, 4)
+    for version in (3, 2, 4, 1):
+        await store.keep_snapshots([NewSnapshot(stream, FOLD, Snapshot(version, b"{}"))])
+    assert (await store.load([stream], FOLDS))[stream].snapshot == Snapshot(4, b"{}")
+
+
+async def test_outdated_snapshots_are_found_until_there_is_a_current_one(store: EventStore):
+    stream, old, older = ("Actor", await an_actor(store, 2)), uuid4(), uuid4()
+    for fold in (old, older):
+        await store.keep_snapshots([NewSnapshot(stream, fold, Snapshot(1, b"{}"))])
+    assert stream in await store.outdated_snapshots([FOLD], 1000)
+    await store.keep_snapshots([NewSnapshot(stream, FOLD, Snapshot(2, b"{}"))])
+    assert stream not in await store.outdated_snapshots([FOLD], 1000)
+    assert await store.drop_snapshots([FOLD], 7) == 0
+    assert await store.drop_snapshots([FOLD], 0) >= 2
+    assert (await store.load([stream], {"Actor": old}))[stream].snapshot is None
+    assert (await store.load([stream], FOLDS))[stream].snapshot is not None
+
+
+async def test_a_long_stream_is_read_in_pages(store: EventStore):
+    me, id = await permitted(store), await an_actor(store)
+    await store.append(append(*(at(n, updated(id)) for n in range(2, READ_AT_ONCE + 3))))
+    stream, first = ("Actor", id), [*range(1, READ_AT_ONCE + 1)]
+    opened = await store.open(asked(principal_id=me, stream=stream))
+    assert versions(opened.loaded) == first
+    assert versions((await store.load([stream]))[stream]) == first
+    assert versions((await store.load([stream, ("Actor", uuid7())]))[stream]) == first
 
 
 # Loading
@@ -258,7 +364,7 @@ async def test_several_streams_are_loaded_at_once_and_an_absent_one_is_left_out(
 ):
     one, two, absent = await an_actor(store), await an_actor(store, 2), uuid7()
     found = await store.load([("Actor", one), ("Actor", two), ("Actor", absent)])
-    assert {stream: [version for version, *_ in events] for stream, events in found.items()} == {
+    assert {stream: versions(loaded) for stream, loaded in found.items()} == {
         ("Actor", one): [1],
         ("Actor", two): [1, 2],
     }
@@ -269,7 +375,7 @@ async def test_an_event_is_read_as_it_was_written(store: EventStore):
     event = ZoneDefined(NOW, id, 'Schöner "Hutch" \\ \t 1€ 🜂')
     await store.append(append(at(1, event)))
     stream = CODEC.stream(event)
-    (recorded,) = (await store.load([stream]))[stream]
+    (recorded,) = (await store.load([stream]))[stream].events
     assert CODEC.decode("Zone", [recorded]) == [event]
     expected = {"occurred_at": "2030-01-01T12:30:15.123456Z", "zone_id": str(id)}
     assert read(recorded) == (1, "ZoneDefined", 1, expected | {"name": event.name})

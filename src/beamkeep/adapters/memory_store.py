@@ -33,18 +33,22 @@ from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.rows import RowFold
 from beamkeep.runtime.store import (
     BEGINNING,
+    READ_AT_ONCE,
     AlreadyAnsweredError,
     Append,
     Entered,
     Envelope,
     KeyTakenError,
+    Loaded,
     MovedError,
+    NewSnapshot,
     Opened,
     Opening,
     Position,
     Recorded,
     Remembered,
     RowsStoredError,
+    Snapshot,
     Stream,
 )
 
@@ -61,6 +65,7 @@ class MemoryStore:
         self.streams: dict[Stream, list[Envelope]] = {}
         self.tables: dict[str, Kept] = {}
         self.remembered: dict[tuple[UUID, UUID | None, str], Remembered] = {}
+        self.snapshots: dict[tuple[UUID, Stream], Snapshot] = {}
         self.position = BEGINNING
         self._locks: dict[str, asyncio.Lock] = {}
         self._turns = Turns()
@@ -91,18 +96,29 @@ class MemoryStore:
         if standing and opening.idempotency_key:
             key = standing.principal_id, opening.surface_id, opening.idempotency_key
             remembered = self.remembered.get(key)
-        stored = self.streams.get(opening.stream, []) if opening.stream else []
-        return Opened(
-            standing,
-            tuple(grants),
-            remembered,
-            stored[0].principal_id if stored else None,
-            [envelope.recorded for envelope in stored],
-        )
+        if not grants or not standing or standing.barred:
+            return Opened(standing, tuple(grants))
+        stream = opening.stream
+        if stream is None or stream not in self.streams:
+            return Opened(standing, tuple(grants), remembered)
+        owner_id, loaded = self.streams[stream][0].principal_id, self._loaded(stream, opening.fold)
+        return Opened(standing, tuple(grants), remembered, owner_id, loaded)
 
-    async def load(self, streams: Sequence[Stream]) -> Mapping[Stream, Sequence[Recorded]]:
-        """The events of these streams, by version."""
-        return {s: [e.recorded for e in self.streams[s]] for s in streams if s in self.streams}
+    async def load(
+        self, streams: Sequence[Stream], folds: Mapping[str, UUID] | None = None
+    ) -> Mapping[Stream, Loaded]:
+        """Read these streams, with the snapshots of these folds by aggregate name."""
+        return {
+            stream: self._loaded(stream, folds[stream[0]] if folds else None)
+            for stream in streams
+            if stream in self.streams
+        }
+
+    def _loaded(self, stream: Stream, fold: UUID | None) -> Loaded:
+        kept = self.snapshots.get((fold, stream)) if fold else None
+        after = kept.version if kept else 0
+        events = self.streams[stream][after : after + READ_AT_ONCE]
+        return Loaded([envelope.recorded for envelope in events], kept)
 
     async def append(self, append: Append) -> Position:
         """Write all of it at once, unless something it rests on has moved."""
@@ -115,6 +131,7 @@ class MemoryStore:
         self._write_beside(append.beside)
         if append.events:
             self._write_events(append)
+            await self.keep_snapshots(append.snapshots)
         if append.remember:
             kept = append.remember
             self.remembered[append.principal_id, append.surface_id, kept.key] = Remembered(
@@ -210,9 +227,32 @@ class MemoryStore:
         async with self._locks.setdefault(name, asyncio.Lock()):
             yield
 
+    def is_contended(self, stream: Stream | None) -> bool:
+        """Whether a command on this stream has to wait for its turn."""
+        return self._turns.is_contended(stream)
+
     def turn(self, stream: Stream | None) -> AbstractAsyncContextManager[None]:
         """Let commands on a stream that is fought over come one after the other."""
         return self._turns.take(stream)
+
+    async def keep_snapshots(self, snapshots: Sequence[NewSnapshot]) -> None:
+        """Keep snapshots apart from any append; a newer one of the same fold stays."""
+        for stream, fold, snapshot in snapshots:
+            before = self.snapshots.get((fold, stream))
+            if before is None or before.version < snapshot.version:
+                self.snapshots[fold, stream] = snapshot
+
+    async def outdated_snapshots(self, folds: Sequence[UUID], limit: int) -> Sequence[Stream]:
+        """Streams that have a snapshot of another fold and none of these."""
+        current = {stream for fold, stream in self.snapshots if fold in folds}
+        return sorted({stream for _, stream in self.snapshots} - current)[:limit]
+
+    async def drop_snapshots(self, folds: Sequence[UUID], days: int) -> int:
+        """Drop snapshots of other folds than these, whose age is not known here, unless days."""
+        gone = [key for key in self.snapshots if key[0] not in folds and days == 0]
+        for key in gone:
+            del self.snapshots[key]
+        return len(gone)
 
     async def deny(self, denial: Denial) -> None:
         """Record a denial."""

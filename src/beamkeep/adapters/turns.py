@@ -26,19 +26,23 @@ class Turns:
         self._queues: dict[Stream, _Queue] = {}
         """Of streams that are fought over; the one to be forgotten first comes first."""
 
+    def is_contended(self, stream: Stream | None) -> bool:
+        """Whether whoever comes now may have to wait."""
+        queue = self._queues.get(stream) if stream else None
+        return queue is not None and not queue.is_over()
+
     @asynccontextmanager
     async def take(self, stream: Stream | None) -> AsyncGenerator[None]:
         """Come when it is one's turn: at once, unless the stream is fought over."""
         if stream is None:
             yield
             return
-        queue = self._queues.get(stream)
         try:
-            if queue is None or queue.is_over():
-                yield
-            else:
-                async with self._queued(stream, queue):
+            if self.is_contended(stream):
+                async with self._queued(stream, self._queues[stream]):
                     yield
+            else:
+                yield
         except MovedError:
             self._remember(stream)
             raise

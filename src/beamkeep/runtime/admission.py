@@ -84,10 +84,15 @@ class Admission:
         self._store, self._places, self._clock, self._new_id = store, places, clock, new_id
 
     async def admit(
-        self, name: str, caller: Caller, stream: Stream | None = None, key: str | None = None
+        self,
+        name: str,
+        caller: Caller,
+        stream: Stream | None = None,
+        key: str | None = None,
+        fold: UUID | None = None,
     ) -> Admitted:
         """Find out everything a call needs to go on, in one statement, or refuse it."""
-        place, standing, opened = await self._open(name, caller, stream, key)
+        place, standing, opened = await self._open(name, caller, stream, key, fold)
         verdict = authorize(standing, opened.grants, name, place.conduit_id, place.surface_id)
         if isinstance(verdict, Deny):
             await self._record(name, caller, place, standing, verdict)
@@ -97,7 +102,7 @@ class Admission:
 
     async def permitted(self, caller: Caller, catalogue: Catalogue) -> frozenset[str]:
         """The names of everything this caller may call here."""
-        place, standing, opened = await self._open(None, caller, None, None)
+        place, standing, opened = await self._open(None, caller)
         granted = {command for grant in opened.grants for command in grant.permitted_commands}
         candidates = catalogue.named.keys()
         if EVERY_COMMAND not in granted:
@@ -110,18 +115,24 @@ class Admission:
         )
 
     async def _open(
-        self, name: str | None, caller: Caller, stream: Stream | None, key: str | None
+        self,
+        name: str | None,
+        caller: Caller,
+        stream: Stream | None = None,
+        key: str | None = None,
+        fold: UUID | None = None,
     ) -> tuple[Place, Standing | None, Opened]:
         place = await self._places.find(caller.transport, caller.selected_surface)
         opened = await self._store.open(
             Opening(
-                caller.identity,
-                caller.principal_id,
-                place and place.conduit_id,
-                place and place.surface_id,
-                name,
-                key,
-                stream,
+                identity=caller.identity,
+                principal_id=caller.principal_id,
+                conduit_id=place and place.conduit_id,
+                surface_id=place and place.surface_id,
+                command_name=name,
+                idempotency_key=key,
+                stream=stream,
+                fold=fold,
             )
         )
         if opened.standing is None and caller.identity is not None:

@@ -34,7 +34,7 @@ from .codec import Codec, encode, shown
 from .cursors import Cursors
 from .parsing import MalformedRequestError, parse, parse_id
 from .session import Session
-from .store import Entered, EventStore, Position, ReadModel
+from .store import Entered, EventStore, Loaded, Position, ReadModel
 
 FRESHNESS_DEADLINE = 1.0
 FRESHNESS_STEP = 0.02
@@ -73,7 +73,10 @@ class Asker:
         # 1-3. Who, where, may it.
         about = parse_id(request.arguments, question.about) if question.about else None
         stream = (question.aggregate.name, about) if about and not question.located else None
-        admitted = await self._admission.admit(question.name, request.caller, stream)
+        # What was once is folded from the first event.
+        past = not isinstance(request.arguments, Refusal) and "as_of" in request.arguments
+        fold = None if past else self._codec.folds[question.aggregate.name]
+        admitted = await self._admission.admit(question.name, request.caller, stream, fold=fold)
         if isinstance(request.arguments, Refusal):
             raise request.arguments
         query = self._parse(question, request.arguments)
@@ -84,13 +87,14 @@ class Asker:
         if question.located and about:
             about = await question.located(about, session)
             stream = question.aggregate.name, about
-            admitted = await self._admission.admit(question.name, request.caller, stream)
-        asked = _Asked(question, query, admitted, session, about)
-        if question.about:
-            seen = admitted.sees(admitted.opened.owner_id, question.aggregate.self_owned, about)
-            if question.located and not seen:
-                raise question.refusals[0]  # as for a part that does not exist
-            session.adopt(question.aggregate, about, admitted.opened.events if seen else ())
+            admitted = await self._admission.admit(question.name, request.caller, stream, fold=fold)
+        seen = admitted.sees(admitted.opened.owner_id, question.aggregate.self_owned, about)
+        if question.located and not seen:
+            raise question.refusals[0]  # as for a part that does not exist
+        loaded = admitted.opened.loaded if seen else Loaded()
+        asked = _Asked(question, query, admitted, session, about, loaded)
+        if question.about and not isinstance(question.source, One):
+            await session.adopt(question.aggregate, about, loaded)
 
         # 5. Find.
         match question.source:
@@ -118,15 +122,19 @@ class Asker:
 
     async def _one(self, asked: "_Asked", joined: Joined | None, period: Period | None) -> Found:
         assert isinstance(asked.query, Get)  # noqa: S101
-        of, opened = asked.question.aggregate, asked.admitted.opened
-        events = self._codec.until(of.name, opened.events, asked.query.as_of)
-        state = asked.session.adopt(of, asked.about, events)
-        answer = shown(of, state, opened.owner_id)
+        assert asked.about is not None, "its path names it"  # noqa: S101
+        of, id, as_of = asked.question.aggregate, asked.about, asked.query.as_of
+        if as_of is None:
+            state = await asked.session.adopt(of, id, asked.loaded)
+            version = asked.session.versions[of.name, id]
+        else:
+            state, version = await asked.session.at(of, id, as_of, asked.loaded)
+        answer = shown(of, state, asked.admitted.opened.owner_id)
         if joined:
             answer |= msgspec.to_builtins((await joined([state.id], asked.session))[state.id])
         if period:
             answer[period.name] = period.holds(answer, asked.session.now)
-        return Found(encode(answer), len(events))
+        return Found(encode(answer), version)
 
     async def _history(self, asked: "_Asked") -> Found:
         page = asked.page
@@ -217,6 +225,7 @@ class _Asked(Record):
     admitted: Admitted
     session: Session
     about: UUID | None
+    loaded: Loaded
 
     @property
     def principal_id(self) -> UUID:

@@ -3,14 +3,15 @@
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import reduce
-from typing import Any
+from typing import Any, get_type_hints
 from uuid import UUID
 
 import msgspec
 
 from beamkeep.kernel import Aggregate, Event, Upcast, event_types
 
-from .store import NewEvent, Recorded, Tailed
+from .folds import fingerprint
+from .store import NewEvent, Recorded, Snapshot, Tailed
 
 type Decode = Callable[[bytes | str], Event]
 
@@ -27,7 +28,13 @@ class Codec:
     def __init__(self, aggregates: Iterable[Aggregate[Any, Any, Any]]) -> None:
         self._decode: dict[str, dict[tuple[str, int], Decode]] = {}
         self._stream: dict[type[Event], tuple[str, str, int]] = {}
+        self._state: dict[str, Callable[[bytes], Any]] = {}
+        self.folds: dict[str, UUID] = {}
+        """By aggregate name, the fingerprint of the code that folds its events."""
         for aggregate in aggregates:
+            self.folds[aggregate.name] = fingerprint(aggregate)
+            state_type = get_type_hints(aggregate.begin)["return"]
+            self._state[aggregate.name] = msgspec.json.Decoder(state_type).decode
             decoders = self._decode[aggregate.name] = {}
             for event in event_types(aggregate):
                 steps = [u for u in aggregate.upcasts if u.event_type == event.__name__]
@@ -63,25 +70,44 @@ class Codec:
             found = f"{aggregate} has the unknown event {name} in form {form}"
             raise BrokenStreamError(found) from None
 
-    def fold[S](self, aggregate: Aggregate[S, Any, Any], events: Sequence[Recorded]) -> S | None:
-        """The state after these events; none before the first."""
+    def fold[S](
+        self,
+        aggregate: Aggregate[S, Any, Any],
+        events: Sequence[Recorded],
+        state: S | None = None,
+        version: int = 0,
+    ) -> S | None:
+        """Return the state after these events, which follow a state at a version; None of none."""
         if not events:
-            return None
-        versions, expected = [each[0] for each in events], [*range(1, len(events) + 1)]
+            return state
+        first = version + 1
+        versions, expected = [each[0] for each in events], [*range(first, first + len(events))]
         if versions != expected:
             lacking = min({*expected} - {*versions})
             raise BrokenStreamError(f"{aggregate.name} lacks version {lacking}")
-        first, *others = self.decode(aggregate.name, events)
-        return reduce(aggregate.evolve, others, aggregate.begin(first))
+        happened = self.decode(aggregate.name, events)
+        if state is None:
+            state = aggregate.begin(happened.pop(0))
+        return reduce(aggregate.evolve, happened, state)
+
+    def snapshot(self, state: object, version: int) -> Snapshot:
+        """Return a state at a version as it is kept."""
+        return Snapshot(version, encode(state))
+
+    def restore[S](self, aggregate: Aggregate[S, Any, Any], snapshot: Snapshot) -> S:
+        """Return the state that a snapshot keeps."""
+        try:
+            return self._state[aggregate.name](snapshot.state)
+        except msgspec.DecodeError as error:
+            found = f"{aggregate.name} has a snapshot of another shape; delete it"
+            raise BrokenStreamError(found) from error
 
     def until(
-        self, aggregate: str, events: Sequence[Recorded], as_of: int | datetime | None
+        self, aggregate: str, events: Sequence[Recorded], as_of: int | datetime
     ) -> Sequence[Recorded]:
-        """The events there were at a version or a time."""
-        if as_of is None:
-            return events
+        """Return those of some successive events that there were at a version or a time."""
         if isinstance(as_of, int):
-            return events[:as_of] if as_of <= len(events) else ()
+            return [each for each in events if each[0] <= as_of]
         happened = [event.occurred_at <= as_of for event in self.decode(aggregate, events)]
         return events[: (*happened, False).index(False)]
 

@@ -99,6 +99,9 @@ class Dispatcher:
         stored: dict[object, object] = {}
         for attempt in range(1, ATTEMPTS + 1):
             try:
+                if self._store.is_contended(stream):
+                    # Only those who may call wait in the queue of those who may.
+                    await self._admission.admit(operation.name, request.caller)
                 async with self._store.turn(stream):
                     answered = await self._attempt(operation, request, stream, stored)
                 return await self._completed(operation, answered)
@@ -127,7 +130,8 @@ class Dispatcher:
         # 1-3. Who, where, may it. The same statement reads what steps 4 and 5 need.
         of, target, key = operation.aggregate, stream and stream[1], request.idempotency_key
         sound = key if key and IDEMPOTENCY_KEY.fullmatch(key) else None
-        admitted = await self._admission.admit(operation.name, request.caller, stream, sound)
+        fold = self._codec.folds[of.name]
+        admitted = await self._admission.admit(operation.name, request.caller, stream, sound, fold)
         opened = admitted.opened
         if isinstance(request.arguments, Refusal):
             raise request.arguments
@@ -146,11 +150,12 @@ class Dispatcher:
         session = self._sessions()
         given: list[Any] = [command]
         if not operation.genesis:
-            given.insert(0, session.adopt(of, target, opened.events))
+            given.insert(0, await session.adopt(of, target, opened.loaded))
         if operation.given:
             given.append(await operation.given(*given, session))
+        version = session.versions[stream] if stream else 0
         if request.if_match is not None:
-            _require_version(request.if_match, len(opened.events))
+            _require_version(request.if_match, version)
 
         # 6. Decide.
         who, where = admitted.standing, admitted.place.surface_id
@@ -183,12 +188,13 @@ class Dispatcher:
                 correlation_id=called,
                 causation_id=None,
                 occurred_at=call.now,
+                snapshots=session.snapshots(events),
             )
         )
 
         # 8. Answer.
         # Of what a change made of the same kind, the version of that.
-        version = versions.get((of.name, told.get(of.id_field, id)), len(opened.events))
+        version = versions.get((of.name, told.get(of.id_field, id)), version)
         return Answered(status, body, id, version, token)
 
     async def _completed(self, operation: Operation, answered: Answered) -> Answered:

@@ -7,7 +7,7 @@ from uuid import UUID
 from beamkeep.kernel import Aggregate, Invalid, Record, SurfaceKind
 
 from .codec import Codec
-from .store import EventStore
+from .store import EventStore, Loaded
 
 
 class InvalidSurfaceIdError(Invalid):
@@ -61,8 +61,8 @@ class Places:
 
     async def _read(self, id: UUID) -> SurfaceState | None:
         stream = self._surfaces.name, id
-        events = (await self._store.load([stream])).get(stream, ())
-        surface: SurfaceState | None = self._codec.fold(self._surfaces, events)
+        loaded = (await self._store.load([stream])).get(stream, Loaded())
+        surface: SurfaceState | None = self._codec.fold(self._surfaces, loaded.events)
         if surface is not None:
             self._known[id] = surface
         return surface

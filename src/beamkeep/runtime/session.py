@@ -2,15 +2,39 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from beamkeep.kernel import Aggregate, Catalogue, Event, Installation, Listing, Table
 
 from .codec import Codec
-from .store import EventStore, ReadModel, Recorded, Stream
+from .store import (
+    READ_AT_ONCE,
+    EventStore,
+    Loaded,
+    NewEvent,
+    NewSnapshot,
+    ReadModel,
+    Recorded,
+    Stream,
+)
 
 ALL_MATCHES = 10_000
+SNAPSHOT_EVERY = 64
+SNAPSHOT_BYTES = 16_384
+"""A snapshot is due after `SNAPSHOT_EVERY` events, and that many more for each `SNAPSHOT_BYTES`
+it is large: however large it grows, snapshots add little to what the events themselves take."""
+KEPT_EVERY = 20
+"""While a long stream without a snapshot is read, one is kept after so many pages."""
+
+
+class Folded(NamedTuple):
+    """A state and how it was come by."""
+
+    state: Any
+    version: int
+    snapshot_version: int
+    snapshot_bytes: int
 
 
 class Session:
@@ -24,23 +48,57 @@ class Session:
         catalogue: Catalogue,
         installation: Installation,
         clock: Callable[[], datetime],
+        snapshot_every: int = SNAPSHOT_EVERY,
     ) -> None:
         self._store, self._lists, self._codec = store, lists, codec
         self._catalogue, self.installation, self.now = catalogue, installation, clock()
+        self._snapshot_every = snapshot_every
         self.operation_names = catalogue.named.keys()
         self.only: UUID | None = None
         """Whose objects a question may show; none for everybody's."""
         self.versions: dict[Stream, int] = {}
+        self._folded: dict[Stream, Folded] = {}
 
-    def adopt[S](
-        self, of: Aggregate[S, Any, Any], id: UUID | None, events: Sequence[Recorded]
-    ) -> S:
-        """The state these events make, remembered as read; refused if there are none."""
-        state = self._codec.fold(of, events)
-        if id is None or state is None:
+    async def adopt[S](self, of: Aggregate[S, Any, Any], id: UUID | None, loaded: Loaded) -> S:
+        """Return the state of a stream, remembered as read; refuse one that does not exist."""
+        if id is None or not (loaded.events or loaded.snapshot):
             raise of.absent(f"There is no {of.noun.replace('_', ' ')} {id}.")
-        self.versions.setdefault((of.name, id), len(events))  # what was read first counts
+        stream, kept = (of.name, id), loaded.snapshot
+        state, version = (self._codec.restore(of, kept), kept.version) if kept else (None, 0)
+        size, snapshot_version = len(kept.state) if kept else 0, version
+        events, pages = loaded.events, 0
+        while events:
+            state = self._codec.fold(of, events, state, version)
+            version, pages = version + len(events), pages + 1
+            if pages % KEPT_EVERY == 0:
+                # Should this take longer than a call may, the next one goes on from here.
+                await self._keep(stream, state, version)
+            events = await self._after(stream, events)
+        assert state is not None, "it has events or a snapshot"  # noqa: S101
+        if pages > 1:
+            await self._keep(stream, state, version)
+            snapshot_version = version
+        # What was read first counts.
+        if self.versions.setdefault(stream, version) == version:
+            self._folded[stream] = Folded(state, version, snapshot_version, size)
         return state
+
+    async def at[S](
+        self, of: Aggregate[S, Any, Any], id: UUID, as_of: int | datetime, loaded: Loaded
+    ) -> tuple[S, int]:
+        """Return a state and its version as of a version or a time, folded from the first event.
+
+        Refuse one that did not exist then. Read the stream without a snapshot.
+        """
+        state, version, events = None, 0, loaded.events
+        while events:
+            then = self._codec.until(of.name, events, as_of)
+            state, version = self._codec.fold(of, then, state, version), version + len(then)
+            is_over = len(then) < len(events)
+            events = () if is_over else await self._after((of.name, id), events)
+        if state is None or (isinstance(as_of, int) and version < as_of):
+            raise of.absent(f"There was no {of.noun.replace('_', ' ')} {id} as of {as_of}.")
+        return state, version
 
     async def one[S](self, of: Aggregate[S, Any, Any], id: UUID) -> S:
         """The state of one aggregate, or the refusal that it does not exist."""
@@ -51,14 +109,34 @@ class Session:
         wanted = list(dict.fromkeys(ids))
         if not wanted:
             return {}
-        found = await self._store.load([(of.name, id) for id in wanted])
-        return {id: self.adopt(of, id, found.get((of.name, id), ())) for id in wanted}
+        found = await self._store.load([(of.name, id) for id in wanted], self._codec.folds)
+        return {id: await self.adopt(of, id, found.get((of.name, id), Loaded())) for id in wanted}
 
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
         """The state of one aggregate as it was at a version."""
-        events = (await self._store.load([(of.name, id)])).get((of.name, id), ())
-        now = self.adopt(of, id, events)
-        return self._codec.fold(of, events[:version]) or now
+        now, stream = await self.one(of, id), (of.name, id)
+        if version >= self.versions[stream]:
+            return now
+        loaded = (await self._store.load([stream])).get(stream, Loaded())
+        return (await self.at(of, id, version, loaded))[0]
+
+    def snapshots(self, events: Iterable[NewEvent]) -> list[NewSnapshot]:
+        """Return the snapshots that are due once these events are written."""
+        written: dict[Stream, list[Recorded]] = {}
+        for new in events:
+            payload = new.event_type, new.schema_version, new.payload
+            written.setdefault(new.stream, []).append(Recorded(new.version, *payload))
+        return [
+            # Folded from what is stored, as every later reader will.
+            self._snapshot(stream, self._fold_on(stream, folded, new), new[-1].version)
+            for stream, new in written.items()
+            if (folded := self._folded.get(stream)) and self._due(folded, new[-1].version)
+        ]
+
+    def snapshot(self, stream: Stream) -> NewSnapshot:
+        """Return a stream that was read as a snapshot."""
+        folded = self._folded[stream]
+        return self._snapshot(stream, folded.state, folded.version)
 
     async def matching(
         self, query: Listing, to_show: bool = False, most: int = ALL_MATCHES
@@ -85,3 +163,26 @@ class Session:
     async def above[R](self, of: Table[R], ids: Iterable[UUID]) -> Mapping[UUID, R]:
         """The rows of a tree with these ids and all those above them, by id."""
         return {getattr(row, of.key[0]): row for row in await self._store.above(of, list(ids))}
+
+    async def _after(self, stream: Stream, events: Sequence[Recorded]) -> Sequence[Recorded]:
+        """The page of events after this one."""
+        if len(events) < READ_AT_ONCE:
+            return ()
+        more = await self._store.history(stream, events[-1][0], READ_AT_ONCE)
+        return [envelope.recorded for envelope in more]
+
+    def _due(self, folded: Folded, version: int) -> bool:
+        wait = self._snapshot_every * (1 + folded.snapshot_bytes // SNAPSHOT_BYTES)
+        return version - folded.snapshot_version >= wait
+
+    def _fold_on(self, stream: Stream, folded: Folded, events: Sequence[Recorded]) -> object:
+        of = self._catalogue.aggregates[stream[0]]
+        return self._codec.fold(of, events, folded.state, folded.version)
+
+    def _snapshot(self, stream: Stream, state: object, version: int) -> NewSnapshot:
+        return NewSnapshot(
+            stream, self._codec.folds[stream[0]], self._codec.snapshot(state, version)
+        )
+
+    async def _keep(self, stream: Stream, state: object, version: int) -> None:
+        await self._store.keep_snapshots([self._snapshot(stream, state, version)])

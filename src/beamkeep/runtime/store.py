@@ -25,6 +25,9 @@ from beamkeep.kernel import (
 type Stream = tuple[str, UUID]
 """An aggregate's name and id."""
 
+READ_AT_ONCE = 1000
+"""The most events of one stream that one statement reads: a long stream is read in pages."""
+
 
 class Recorded(NamedTuple):
     """An event as it was stored: all that a fold needs.
@@ -70,6 +73,8 @@ class Opening(Record):
     """None finds the grants for every command."""
     idempotency_key: str | None = None
     stream: Stream | None = None
+    fold: UUID | None = None
+    """The fold whose snapshot of the stream is read; without one, the events from the first on."""
 
 
 class Remembered(Record):
@@ -80,13 +85,32 @@ class Remembered(Record):
     result: bytes
 
 
+class Snapshot(Record):
+    """The state of a stream at a version, kept so that the events up to it need not be folded."""
+
+    version: int
+    state: bytes
+
+
+class Loaded(Record):
+    """A stream as one statement reads it: its events after the snapshot, if there is one.
+
+    Where there are `READ_AT_ONCE` events, more may follow.
+    """
+
+    events: Sequence[Recorded] = ()
+    snapshot: Snapshot | None = None
+
+
 class Opened(Record):
+    """What the opening statement found; of a call that is not permitted, only who calls."""
+
     standing: Standing | None
     grants: tuple[Grant, ...]
-    remembered: Remembered | None
-    owner_id: UUID | None
+    remembered: Remembered | None = None
+    owner_id: UUID | None = None
     """Who wrote the stream's first event."""
-    events: Sequence[Recorded]
+    loaded: Loaded = Loaded()
 
 
 class NewEvent(NamedTuple):
@@ -96,6 +120,14 @@ class NewEvent(NamedTuple):
     event_type: str
     schema_version: int
     payload: bytes
+
+
+class NewSnapshot(NamedTuple):
+    """A snapshot to be kept, and the fold that made it."""
+
+    stream: Stream
+    fold: UUID
+    snapshot: Snapshot
 
 
 class ToRemember(Record):
@@ -121,6 +153,8 @@ class Append(Record):
     correlation_id: UUID
     causation_id: UUID | None
     occurred_at: datetime
+    snapshots: Sequence[NewSnapshot] = ()
+    """Of streams this very decision writes to."""
 
 
 class Position(NamedTuple):
@@ -218,8 +252,10 @@ class EventStore(Protocol):
         """Find who calls, what they may do, what was answered before, and the target's events."""
         ...
 
-    async def load(self, streams: Sequence[Stream]) -> Mapping[Stream, Sequence[Recorded]]:
-        """The events of these streams, by version."""
+    async def load(
+        self, streams: Sequence[Stream], folds: Mapping[str, UUID] | None = None
+    ) -> Mapping[Stream, Loaded]:
+        """Read these streams, with the snapshots of these folds by aggregate name."""
         ...
 
     async def append(self, append: Append) -> Position:
@@ -260,8 +296,24 @@ class EventStore(Protocol):
         """Keep every other process out of a piece of work while this one does it."""
         ...
 
+    def is_contended(self, stream: Stream | None) -> bool:
+        """Whether a command on this stream has to wait for its turn."""
+        ...
+
     def turn(self, stream: Stream | None) -> AbstractAsyncContextManager[None]:
         """Let commands on a stream that is fought over come one after the other."""
+        ...
+
+    async def keep_snapshots(self, snapshots: Sequence[NewSnapshot]) -> None:
+        """Keep snapshots apart from any append; a newer one of the same fold stays."""
+        ...
+
+    async def outdated_snapshots(self, folds: Sequence[UUID], limit: int) -> Sequence[Stream]:
+        """Streams that have a snapshot of another fold and none of these."""
+        ...
+
+    async def drop_snapshots(self, folds: Sequence[UUID], days: int) -> int:
+        """Drop snapshots of other folds than these that are older, and answer how many."""
         ...
 
     async def deny(self, denial: Denial) -> None:

@@ -208,8 +208,8 @@ async def folded(store: EventStore, ids: Sequence[UUID]) -> dict[UUID, Asset]:
     found: dict[UUID, Asset] = {}
     for start in range(0, len(ids), 500):
         streams = [(assets.name, id) for id in ids[start : start + 500]]
-        for (_, id), events in (await store.load(streams)).items():
-            asset = CODEC.fold(assets, events)
+        for (_, id), loaded in (await store.load(streams)).items():
+            asset = CODEC.fold(assets, loaded.events)
             assert asset
             found[id] = asset
     return found

@@ -25,8 +25,8 @@ from beamkeep.kernel import Refusal
 from beamkeep.runtime import Service
 from beamkeep.runtime.dispatch import Answered
 from beamkeep.runtime.store import (
+    Loaded,
     OutcomeUnknownError,
-    Recorded,
     StoreUnavailableError,
     Stream,
 )
@@ -123,10 +123,12 @@ async def test_an_answer_that_could_not_be_completed_is_unknown_and_given_to_a_r
     service, store = world
     load = store.load
 
-    async def away_for_runs(streams: Sequence[Stream]) -> Mapping[Stream, Sequence[Recorded]]:
+    async def away_for_runs(
+        streams: Sequence[Stream], folds: Mapping[str, UUID] | None = None
+    ) -> Mapping[Stream, Loaded]:
         if any(kind == "Run" for kind, _ in streams):
             raise StoreUnavailableError
-        return await load(streams)
+        return await load(streams, folds)
 
     with monkeypatch.context() as patch:
         patch.setattr(store, "load", away_for_runs)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
@@ -32,13 +32,16 @@ from beamkeep.kernel import (
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.store import (
     BEGINNING,
+    READ_AT_ONCE,
     AlreadyAnsweredError,
     Append,
     Entered,
     Envelope,
     IdempotencyInFlightError,
     KeyTakenError,
+    Loaded,
     MovedError,
+    NewSnapshot,
     Opened,
     Opening,
     OutcomeUnknownError,
@@ -46,6 +49,7 @@ from beamkeep.runtime.store import (
     Recorded,
     Remembered,
     RowsStoredError,
+    Snapshot,
     StoreUnavailableError,
     Stream,
     ToRemember,
@@ -56,48 +60,76 @@ from .connections import FULL, LOST, Connections
 # Who calls, what they may do, what was answered to this key, and the events of the target:
 # everything a call must know before it decides, in one round trip that takes no transaction id.
 # The caller is a sub-select and not a join: then every part is found by its whole key, also by a
-# plan that was made when the tables were empty.
+# plan that was made when the tables were empty. A caller without permission costs no look at the
+# answer or the stream: how long it takes tells nothing of them.
 OPEN = """
 WITH who AS MATERIALIZED (
   SELECT s.principal_id, s.kind, s.barred FROM bk.principal_standing s
    WHERE s.principal_id = COALESCE($1::uuid,
-           (SELECT i.actor_id FROM bk.actor_identity i WHERE i.issuer = $2 AND i.subject = $3)))
+           (SELECT i.actor_id FROM bk.actor_identity i WHERE i.issuer = $2 AND i.subject = $3))),
+granted AS MATERIALIZED (
+  SELECT g.policy_id, g.object_scope, g.permitted_commands FROM bk.policy_grant g
+   WHERE g.principal_id = (SELECT w.principal_id FROM who w) AND g.conduit_id = $4::uuid
+     AND g.surface_id IS NOT DISTINCT FROM $5::uuid
+     AND ($6::text IS NULL OR g.permitted_commands && ARRAY[$6::text, '*'])),
+permitted AS MATERIALIZED (
+  SELECT w.principal_id FROM who w WHERE w.barred IS NULL AND EXISTS (SELECT 1 FROM granted)),
+kept AS MATERIALIZED (
+  SELECT s.version, s.owner_id, s.state FROM bk.snapshots s
+   WHERE s.fold = $10::uuid AND s.stream_type = $8::text AND s.stream_id = $9::uuid
+     AND EXISTS (SELECT 1 FROM permitted))
 SELECT 1 AS part, w.principal_id AS id, w.kind AS a, w.barred AS b, NULL::bigint AS n,
        NULL::smallint AS m, NULL::text[] AS names, NULL::bytea AS digest
   FROM who w
 UNION ALL
 SELECT 2, g.policy_id, g.object_scope, NULL, NULL, NULL,
        CASE WHEN $6::text IS NULL THEN g.permitted_commands END, NULL
-  FROM bk.policy_grant g
- WHERE g.principal_id = (SELECT w.principal_id FROM who w) AND g.conduit_id = $4::uuid
-   AND g.surface_id IS NOT DISTINCT FROM $5::uuid
-   AND ($6::text IS NULL OR g.permitted_commands && ARRAY[$6::text, '*'])
+  FROM granted g
 UNION ALL
 SELECT 3, NULL, i.result, NULL, NULL, i.status, NULL, i.fingerprint
   FROM bk.idempotency i
- WHERE i.principal_id = (SELECT w.principal_id FROM who w) AND i.surface_id = $5::uuid
+ WHERE i.principal_id = (SELECT p.principal_id FROM permitted p) AND i.surface_id = $5::uuid
    AND i.key = $7::text
 UNION ALL
-(SELECT 4, CASE WHEN e.version = 1 THEN e.principal_id END, e.event_type, e.payload::text,
+SELECT 4, k.owner_id, k.state, NULL, k.version, NULL, NULL, NULL FROM kept k
+UNION ALL
+(SELECT 5, CASE WHEN e.version = 1 THEN e.principal_id END, e.event_type, e.payload::text,
         e.version, e.schema_version, NULL, NULL
    FROM bk.events e WHERE e.stream_type = $8::text AND e.stream_id = $9::uuid
-  ORDER BY e.version)
+    AND e.version > COALESCE((SELECT k.version FROM kept k), 0)
+    AND EXISTS (SELECT 1 FROM permitted)
+  ORDER BY e.version LIMIT $11)
 """
 
-# The events of one stream. A row is taken as it comes: its first four columns are a record's.
+# One stream: its snapshot, which has no event type, and the events after it. A row is taken as it
+# comes: its first four columns are a record's.
 LOAD_ONE = """
-SELECT version, event_type, schema_version, payload::text FROM bk.events
- WHERE stream_type = $1 AND stream_id = $2 ORDER BY version
+WITH kept AS MATERIALIZED (
+  SELECT version, state FROM bk.snapshots
+   WHERE fold = $3::uuid AND stream_type = $1 AND stream_id = $2)
+SELECT version, NULL AS event_type, NULL::smallint AS schema_version, state AS payload FROM kept
+UNION ALL
+(SELECT e.version, e.event_type, e.schema_version, e.payload::text FROM bk.events e
+  WHERE e.stream_type = $1 AND e.stream_id = $2
+    AND e.version > COALESCE((SELECT k.version FROM kept k), 0)
+  ORDER BY e.version LIMIT $4)
 """
 
-# The events of several streams.
+# Several streams likewise.
 LOAD = """
 SELECT e.version, e.event_type, e.schema_version, e.payload, s.stream_type, s.stream_id
-  FROM unnest($1::text[], $2::uuid[]) AS s (stream_type, stream_id)
+  FROM unnest($1::text[], $2::uuid[], $3::uuid[]) AS s (stream_type, stream_id, fold)
  CROSS JOIN LATERAL (
-   SELECT version, event_type, schema_version, payload::text FROM bk.events e
-    WHERE e.stream_type = s.stream_type AND e.stream_id = s.stream_id
-    ORDER BY e.version) AS e
+   WITH kept AS MATERIALIZED (
+     SELECT k.version, k.state FROM bk.snapshots k
+      WHERE k.fold = s.fold AND k.stream_type = s.stream_type AND k.stream_id = s.stream_id)
+   SELECT k.version, NULL AS event_type, NULL::smallint AS schema_version, k.state AS payload
+     FROM kept k
+   UNION ALL
+   (SELECT e.version, e.event_type, e.schema_version, e.payload::text FROM bk.events e
+     WHERE e.stream_type = s.stream_type AND e.stream_id = s.stream_id
+       AND e.version > COALESCE((SELECT k.version FROM kept k), 0)
+     ORDER BY e.version LIMIT $4)) AS e
 """
 
 # The events of one stream with their envelopes, in the order of the record.
@@ -145,6 +177,39 @@ FORGOTTEN_AT_ONCE = 10_000
 # Whether a key has its answer.
 ANSWERED = """
 SELECT 1 FROM bk.idempotency WHERE principal_id = $1 AND surface_id = $2 AND key = $3
+"""
+
+# Who wrote the first event of a stream is part of its snapshot: whose it is stays known.
+KEEP_SNAPSHOTS = """
+  INSERT INTO bk.snapshots AS s (fold, stream_type, stream_id, version, owner_id, state)
+  SELECT f.fold, f.stream_type, f.stream_id, f.version,
+         (SELECT e.principal_id FROM bk.events e
+           WHERE e.stream_type = f.stream_type AND e.stream_id = f.stream_id AND e.version = 1
+           LIMIT 1), f.state
+    FROM unnest(${0}::uuid[], ${1}::text[], ${2}::uuid[], ${3}::bigint[], ${4}::text[])
+      AS f (fold, stream_type, stream_id, version, state)
+   WHERE {5}
+  ON CONFLICT (fold, stream_type, stream_id) DO UPDATE
+     SET version = EXCLUDED.version, state = EXCLUDED.state, kept_at = EXCLUDED.kept_at
+   WHERE s.version < EXCLUDED.version"""
+
+# Streams with a snapshot of some fold, but none of those that are in use.
+OUTDATED = """
+SELECT DISTINCT s.stream_type, s.stream_id FROM bk.snapshots s
+ WHERE s.fold <> ALL($1::uuid[]) AND NOT EXISTS (
+   SELECT 1 FROM bk.snapshots t WHERE t.fold = ANY($1::uuid[])
+      AND t.stream_type = s.stream_type AND t.stream_id = s.stream_id)
+ LIMIT $2
+"""
+
+# Some of the snapshots of folds that are no longer in use.
+DROP_SNAPSHOTS = """
+WITH gone AS (
+  DELETE FROM bk.snapshots WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM bk.snapshots
+     WHERE fold <> ALL($1::uuid[]) AND kept_at < now() - make_interval(days => $2) LIMIT $3))
+  RETURNING 1)
+SELECT count(*) FROM gone
 """
 
 # Not materialized, so that the guard's look-up is by parameters and opens one partition of the log.
@@ -244,12 +309,14 @@ class PostgresEventStore:
             opening.idempotency_key,
             stream_type,
             stream_id,
+            opening.fold,
+            READ_AT_ONCE,
         )
-        standing, remembered, owner_id = None, None, None
+        standing, remembered, owner_id, snapshot = None, None, None, None
         grants: list[Grant] = []
         events: list[Recorded] = []
         for part, id, a, b, n, m, names, digest in rows:
-            if part == 4:
+            if part == 5:
                 events.append(cast("Recorded", (n, a, m, b)))
                 owner_id = owner_id or id
             elif part == 1:
@@ -269,18 +336,24 @@ class PostgresEventStore:
                 )
             elif part == 3:
                 remembered = Remembered(digest, m, a.encode())
-        return Opened(standing, tuple(grants), remembered, owner_id, events)
+            elif part == 4:
+                snapshot, owner_id = Snapshot(n, a.encode()), id
+        loaded = Loaded(events or (), snapshot)
+        return Opened(standing, tuple(grants), remembered, owner_id, loaded)
 
-    async def load(self, streams: Sequence[Stream]) -> Mapping[Stream, Sequence[Recorded]]:
-        """The events of these streams, by version."""
+    async def load(
+        self, streams: Sequence[Stream], folds: Mapping[str, UUID] | None = None
+    ) -> Mapping[Stream, Loaded]:
+        """Read these streams, with the snapshots of these folds by aggregate name."""
+        wanted = [folds and folds[name] for name, _ in streams]
         if len(streams) == 1:
-            rows = await self._connections.read(LOAD_ONE, *streams[0])
-            return {streams[0]: cast("list[Recorded]", rows)} if rows else {}
-        rows = await self._connections.read(LOAD, [s[0] for s in streams], [s[1] for s in streams])
-        found: dict[Stream, list[Recorded]] = {}
-        for row in rows:
-            found.setdefault(row[4:6], []).append(cast("Recorded", row))
-        return found
+            rows = await self._connections.read(LOAD_ONE, *streams[0], *wanted, READ_AT_ONCE)
+            return {streams[0]: _loaded(rows)} if rows else {}
+        names, ids = [name for name, _ in streams], [id for _, id in streams]
+        found: dict[Stream, list[asyncpg.Record]] = {}
+        for row in await self._connections.read(LOAD, names, ids, wanted, READ_AT_ONCE):
+            found.setdefault(row[4:6], []).append(row)
+        return {stream: _loaded(rows) for stream, rows in found.items()}
 
     async def append(self, append: Append) -> Position:
         """Write all of it in one statement, unless something it rests on has moved."""
@@ -357,9 +430,29 @@ class PostgresEventStore:
         finally:
             await connection.close()
 
+    def is_contended(self, stream: Stream | None) -> bool:
+        """Whether a command on this stream has to wait for its turn."""
+        return self._turns.is_contended(stream)
+
     def turn(self, stream: Stream | None) -> AbstractAsyncContextManager[None]:
         """Let commands on a stream that is fought over come one after the other."""
         return self._turns.take(stream)
+
+    async def keep_snapshots(self, snapshots: Sequence[NewSnapshot]) -> None:
+        """Keep snapshots apart from any append; a newer one of the same fold stays."""
+        statement = KEEP_SNAPSHOTS.format(1, 2, 3, 4, 5, "true")
+        # What is not kept now is kept another time; nobody's call is refused for it.
+        with suppress(*LOST, *FULL, asyncpg.LockNotAvailableError, StoreUnavailableError):
+            await self._connections.fetch(statement, *_snapshot_columns(snapshots))
+
+    async def outdated_snapshots(self, folds: Sequence[UUID], limit: int) -> Sequence[Stream]:
+        """Streams that have a snapshot of another fold and none of these."""
+        rows = await self._connections.read(OUTDATED, list(folds), limit)
+        return [(name, id) for name, id in rows]
+
+    async def drop_snapshots(self, folds: Sequence[UUID], days: int) -> int:
+        """Drop snapshots of other folds than these that are older, and answer how many."""
+        return await self._in_parts(DROP_SNAPSHOTS, list(folds), days)
 
     async def deny(self, denial: Denial) -> None:
         """Record a denial, in a transaction of its own."""
@@ -376,10 +469,13 @@ class PostgresEventStore:
 
     async def forget_answers(self, hours: int) -> int:
         """Drop idempotency entries older than this, and say how many."""
-        # Not all at once: it would take longer than a statement may, and for ever in vain.
+        return await self._in_parts(FORGET, hours)
+
+    async def _in_parts(self, statement: str, *arguments: Any) -> int:
+        """Delete in parts: all at once would take longer than a statement may, and be in vain."""
         dropped, gone = 0, FORGOTTEN_AT_ONCE
         while gone == FORGOTTEN_AT_ONCE:
-            rows = await self._connections.fetch(FORGET, hours, FORGOTTEN_AT_ONCE)
+            rows = await self._connections.fetch(statement, *arguments, FORGOTTEN_AT_ONCE)
             dropped += (gone := rows[0][0])
         return dropped
 
@@ -391,6 +487,7 @@ class PostgresEventStore:
             single and append.events[0].version == 1,
             bool(append.read),
             append.remember is not None,
+            bool(append.snapshots),
             _clauses(append),
         )
         locks, arguments = _locks(append), _arguments(append)
@@ -543,6 +640,7 @@ def _statement(
     begins: bool,
     reads: bool,
     remembers: bool,
+    keeps: bool,
     beside: Clauses,
 ) -> str:
     """The append for decisions of one shape."""
@@ -559,6 +657,11 @@ def _statement(
     if remembers:
         parts.append(REMEMBER.format(*range(parameter, parameter + 4)))
         parameter += 4
+    if keeps:
+        places = range(parameter, parameter + 5)
+        kept = KEEP_SNAPSHOTS.format(*places, "EXISTS (SELECT 1 FROM ins)")
+        parts.append(f",\nkeep AS ({kept})")
+        parameter += 5
     for number, (kind, table, key) in enumerate(beside):
         written = "EXISTS (SELECT 1 FROM ins)"
         parts.append(f",\nb{number} AS ({_beside(kind, table, key, parameter, written)})")
@@ -640,7 +743,27 @@ def _arguments(append: Append) -> list[Any]:
         arguments += [[s[0] for s in streams], [s[1] for s in streams], list(append.read.values())]
     if kept := append.remember:
         arguments += _kept(kept)
+    if append.snapshots:
+        arguments += _snapshot_columns(append.snapshots)
     return arguments + _rows(append)
+
+
+def _snapshot_columns(snapshots: Sequence[NewSnapshot]) -> list[list[Any]]:
+    return [
+        [each.fold for each in snapshots],
+        [each.stream[0] for each in snapshots],
+        [each.stream[1] for each in snapshots],
+        [each.snapshot.version for each in snapshots],
+        [each.snapshot.state.decode() for each in snapshots],
+    ]
+
+
+def _loaded(rows: Sequence[asyncpg.Record]) -> Loaded:
+    """A stream from its rows, the first of which may be its snapshot."""
+    first = rows[0]
+    if first[1] is not None:
+        return Loaded(cast("Sequence[Recorded]", rows))
+    return Loaded(cast("Sequence[Recorded]", rows[1:]), Snapshot(first[0], first[3].encode()))
 
 
 def _kept(answer: ToRemember) -> list[Any]:
