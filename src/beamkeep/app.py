@@ -43,7 +43,7 @@ from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.cursors import Cursors
 from beamkeep.runtime.dispatch import Dispatcher
 from beamkeep.runtime.places import Places
-from beamkeep.runtime.session import Session
+from beamkeep.runtime.session import SNAPSHOT_EVERY, Session
 from beamkeep.runtime.store import EventStore, ReadModel
 from beamkeep.seeding import ANY_INSTALLATION, now, prepare
 from beamkeep.settings import Settings
@@ -54,6 +54,7 @@ from beamkeep.surfaces.rest import application
 from beamkeep.telemetry import Telemetry
 from beamkeep.workers.observing import Observer
 from beamkeep.workers.projector import Projector
+from beamkeep.workers.refolding import SnapshotKeeper
 from beamkeep.workers.reporting import Monitor
 from beamkeep.workers.signals import SignalSource
 from beamkeep.workers.staleness import StalenessWatch
@@ -64,6 +65,7 @@ IDLE = {"idle_in_transaction_session_timeout": "5000"}
 RETRY_SECONDS = 1.0
 BLOCKED_AFTER = 0.5
 HOUSEKEEPING_EVERY, LOOK_EVERY, LEASE_EVERY, TAIL_EVERY = 5.0, 10.0, 2.0, 0.5
+REFOLD_EVERY = 60.0
 
 
 def compose(
@@ -74,10 +76,12 @@ def compose(
     installation: Installation = ANY_INSTALLATION,
     clock: Callable[[], datetime] = now,
     new_id: Callable[[], UUID] = uuid7,
+    snapshot_every: int = SNAPSHOT_EVERY,
 ) -> Service:
     """Put the parts together on whatever keeps the events."""
     codec = Codec(catalogue.aggregates.values())
-    sessions = partial(Session, store, lists, codec, catalogue, installation, clock)
+    about = catalogue, installation, clock, snapshot_every
+    sessions = partial(Session, store, lists, codec, *about)
     places = Places(store, codec, surfaces, seeded.SURFACES, seeded.INTERNAL)
     admission = Admission(store, places, clock, new_id)
     return Service(
@@ -166,11 +170,14 @@ class Deployment:
         monitor = Monitor(service, uuid7)
         stale_after = timedelta(seconds=self.settings.enclosure_stale_after_seconds)
         watch = StalenessWatch(monitor, service.sessions, stale_after, now)
+        codec = Codec(CATALOGUE.aggregates.values())
+        keeper = SnapshotKeeper(self.store, service.sessions, CATALOGUE, codec)
         return [
             self.project(wanted),
             self._regularly(HOUSEKEEPING_EVERY, self.keep_house),
             self._regularly(TAIL_EVERY, self.watch_tail),
             self._regularly(LOOK_EVERY, watch.look),
+            self._regularly(REFOLD_EVERY, keeper.look),
             self.observe(monitor),
         ]
 

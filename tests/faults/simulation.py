@@ -16,6 +16,7 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
+from beamkeep.adapters.postgres import event_store
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.projections import (
@@ -27,6 +28,7 @@ from beamkeep.app import IDLE, compose
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import Operation, Question, Record, Refusal, SurfaceKind
+from beamkeep.runtime import session
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.asking import Found
 from beamkeep.runtime.codec import BrokenStreamError, Codec
@@ -285,6 +287,7 @@ class Simulation:
         self._visits: dict[str, str] = {}
         self._calls: list[Call] = []
         self._calm = False
+        self._snapshot_every = self._dice.choice((1, 2, 3))
         # Each run is mostly about one thing, so that its clients get in each other's way.
         drawn = {
             self._actor: (2, 3, 0, 4),
@@ -304,7 +307,12 @@ class Simulation:
 
     async def run(self) -> Run:
         """Everybody at once; then the weather clears, and what was left open is asked again."""
-        with patch.object(asyncpg, "connect", self._database.connect):
+        at_once = self._dice.choice((2, 3, 1000))
+        with (
+            patch.object(asyncpg, "connect", self._database.connect),
+            patch.object(event_store, "READ_AT_ONCE", at_once),
+            patch.object(session, "READ_AT_ONCE", at_once),
+        ):
             beginning = len(self._database.log())
             await self._live()
         loop = asyncio.get_running_loop()
@@ -326,7 +334,14 @@ class Simulation:
         self._wake, self._stop = asyncio.Event(), asyncio.Event()
         lists = PostgresLists(commands)
         self._projections = PostgresProjections(projecting)
-        self._service = compose(store, lists, b"k" * 32, clock=self._clock, new_id=self._new_id)
+        self._service = compose(
+            store,
+            lists,
+            b"k" * 32,
+            clock=self._clock,
+            new_id=self._new_id,
+            snapshot_every=self._snapshot_every,
+        )
         workers = asyncio.create_task(self._work())
         nemesis = asyncio.create_task(self._harass())
         async with asyncio.TaskGroup() as clients:

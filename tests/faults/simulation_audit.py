@@ -24,7 +24,7 @@ from beamkeep.runtime.codec import encode, shown
 from beamkeep.runtime.parsing import parse
 from beamkeep.runtime.rows import RowFold
 from beamkeep.runtime.session import Session
-from beamkeep.runtime.store import EventStore, ReadModel, Recorded, Stream
+from beamkeep.runtime.store import EventStore, Loaded, ReadModel, Recorded, Stream
 from beamkeep.seeding import ANY_INSTALLATION
 from tests.faults.simulation import CODEC, Attempt, End, Look, Run
 from tests.support.memory_postgres import MemoryPostgres, Stored
@@ -54,6 +54,7 @@ def audit(run: Run) -> list[str]:
         faults += _decisions(run, log)
         faults += _beside(run.database)
         faults += _lists(run.database, log)
+        faults += _snapshots(run.database)
         faults += [fault for look in run.looks for fault in _look(run.database, look)]
     return [a.refusal or "" for a in run.attempts if a.end is End.LEAKED] + faults
 
@@ -132,8 +133,10 @@ class _Snapshot:
     def recorded(self, stream: Stream) -> list[Recorded]:
         return [Recorded(*e.recorded) for e in self._database.events(stream, self._at)]
 
-    async def load(self, streams: Sequence[Stream]) -> Mapping[Stream, Sequence[Recorded]]:
-        return {stream: events for stream in streams if (events := self.recorded(stream))}
+    async def load(
+        self, streams: Sequence[Stream], folds: Mapping[str, UUID]
+    ) -> Mapping[Stream, Loaded]:
+        return {stream: Loaded(events) for stream in streams if (events := self.recorded(stream))}
 
     async def rows[R](self, table: KernelTable[R], where: Mapping[str, object]) -> tuple[R, ...]:
         sought = [(name, [value]) for name, value in where.items()]
@@ -179,7 +182,8 @@ async def _decided_again(
     given: list[Any] = [command]
     if not operation.genesis:
         id = getattr(command, of.id_field)
-        given.insert(0, session.adopt(of, id, snapshot.recorded((of.name, id))))
+        loaded = Loaded(snapshot.recorded((of.name, id)))
+        given.insert(0, await session.adopt(of, id, loaded))
     if operation.given:
         given.append(await operation.given(*given, session))
     (standing,) = [s for s in database.rows("principal_standing") if _is(s, first.principal_id)]
@@ -279,6 +283,19 @@ def _lists(database: MemoryPostgres, log: Sequence[Stored]) -> Iterator[str]:
                 stored.get(id) != folded.get(id) for id in stored.keys() | folded.keys()
             )
             yield f"lists: {different} rows of {view.name} differ from a fresh fold"
+
+
+def _snapshots(database: MemoryPostgres) -> Iterator[str]:
+    """Every snapshot is the full fold of its stream at its version, byte for byte."""
+    for row in database.rows("snapshots"):
+        kind, version = row["stream"][0], row["version"]
+        events = [Recorded(*event.recorded) for event in database.events(row["stream"])]
+        if not 1 <= version <= len(events):
+            yield f"snapshots: one of a {kind} is at version {version} of {len(events)}"
+            continue
+        folded = CODEC.fold(CATALOGUE.aggregates[kind], events[:version])
+        if CODEC.snapshot(folded, version).state.decode() != row["state"]:
+            yield f"snapshots: one of a {kind} differs from the full fold at version {version}"
 
 
 def _look(database: MemoryPostgres, look: Look) -> Iterator[str]:

@@ -13,6 +13,7 @@ import pytest
 
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
+from beamkeep.kernel import replace
 from beamkeep.runtime.store import Append, MovedError, Position
 from tests.faults.conftest import Report
 from tests.faults.mutants import ForgetfulStore
@@ -29,6 +30,14 @@ class BlindStore(PostgresEventStore):
 
     async def _resolve(self, append: Append) -> Position:
         raise MovedError
+
+
+class HastyStore(PostgresEventStore):
+    """Keeps snapshots before the events they include."""
+
+    async def append(self, append: Append) -> Position:
+        await self.keep_snapshots(append.snapshots)
+        return await super().append(replace(append, snapshots=()))
 
 
 def without(*clauses: str) -> type[Connections]:
@@ -49,6 +58,7 @@ MUTANTS = {
     "append without the check of versions": Variant(pool=without(GUARDED), unique_versions=False),
     "act, then remember": Variant(store=ForgetfulStore),
     "blind retry after a lost answer": Variant(store=BlindStore),
+    "snapshots kept apart from their events": Variant(store=HastyStore),
 }
 
 

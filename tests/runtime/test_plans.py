@@ -50,7 +50,14 @@ from beamkeep.kernel import (
     View,
     replace,
 )
-from beamkeep.runtime.store import BEGINNING, Entered, Opening, Position
+from beamkeep.runtime.store import (
+    BEGINNING,
+    Entered,
+    NewSnapshot,
+    Opening,
+    Position,
+    Snapshot,
+)
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
@@ -94,10 +101,11 @@ async def every_statement(database: Database) -> Asked:
 
 async def opened_and_read(store: PostgresEventStore) -> None:
     id = uuid7()
-    await store.open(
-        Opening(("https://idp.test", "ada"), None, seeded.ENTRY, HTTP, "x", "k", ("Zone", id))
-    )
+    ada, stream = ("https://idp.test", "ada"), ("Zone", id)
+    await store.open(Opening(ada, None, seeded.ENTRY, HTTP, "x", "k", stream, id))
     await store.load([("Zone", id)])
+    await store.outdated_snapshots([id], stream, 10)
+    await store.drop_snapshots([id], 7)
     await store.load([("Zone", id), ("Actor", id)])
     await store.history(("Zone", id), 0, 10)
     for owner_id in None, id:
@@ -148,8 +156,9 @@ async def rows_beside(store: PostgresEventStore) -> None:
 
 async def appended(store: PostgresEventStore) -> None:
     """An append in each of its shapes: one event or many, with each of what can go with it."""
-    for many, reads, remembers, beside in product((False, True), repeat=4):
+    for many, reads, remembers, keeps, beside in product((False, True), repeat=5):
         id = uuid7()
+        kept = [NewSnapshot(("Actor", id), id, Snapshot(2, b"{}"))] if keeps else []
         more = [at(2, updated(id))] if many else []
         me, login = Standing(id, ActorKind.HUMAN), Identity("https://idp.test", str(id), id)
         rows = [
@@ -170,14 +179,17 @@ async def appended(store: PostgresEventStore) -> None:
                 principal_id=uuid7(),
             )
         )
-        if not many:
+        if keeps or not many:
+            first = 3 if many else 2
+            later = [at(first, updated(id)), *([at(4, updated(id))] if many else [])]
             await store.append(
                 append(
-                    at(2, updated(id)),
+                    *later,
                     read={("Actor", uuid7()): 0} if reads else {},
                     beside=[CLAIMS.insert(Claim("name", f"{id} again", None))] if beside else (),
                     remember=ANSWER if remembers else None,
                     principal_id=uuid7(),
+                    snapshots=kept,
                 )
             )
 
@@ -270,7 +282,7 @@ def vacuumed(cluster: Cluster) -> Database:
 async def test_no_statement_scans_a_table_planned_on_an_empty_database(planned: Database):
     asked = await every_statement(planned)
     appends = [statement for statement in asked if "INSERT INTO bk.events" in statement]
-    assert len(appends) == 24
+    assert len(appends) == 40
     assert scanned(planned, asked, PLANNING) == {}
 
 
@@ -315,12 +327,27 @@ async def test_what_was_answered_is_found_by_its_whole_key_also_by_a_plan_made_w
         for name, value in PLANNING.items():
             connection.execute("SELECT set_config(%s, %s, false)", [name, value])
         connection.execute(f"PREPARE asked AS {OPEN}".encode())
-        nothing = ", ".join(["NULL"] * 9)
+        nothing = ", ".join(["NULL"] * 11)
         plan = connection.execute(f"EXPLAIN EXECUTE asked ({nothing})".encode())
         lines = [str(line) for (line,) in plan]
     (at,) = (n for n, line in enumerate(lines) if "idempotency_pkey" in line)
     for column in ("principal_id = ", "surface_id = ", "key = "):
         assert column in lines[at + 1]
+
+
+async def test_neither_log_nor_answers_are_looked_at_for_who_may_not_call(vacuumed: Database):
+    with psycopg.connect(vacuumed.url("postgres"), autocommit=True) as connection:
+        for name, value in PLANNING.items():
+            connection.execute("SELECT set_config(%s, %s, false)", [name, value])
+        connection.execute(f"PREPARE asked AS {OPEN}".encode())
+        given = [str(uuid7()), None, None, str(seeded.ENTRY), str(HTTP), "get_zone", "key", "Zone"]
+        execute = sql.SQL(", ").join([*given, str(uuid7()), str(uuid7()), 1000])
+        shown = sql.SQL("EXPLAIN (ANALYZE, TIMING OFF) EXECUTE asked ({})").format(execute)
+        lines = [str(line) for (line,) in connection.execute(shown)]
+    for table in ("events", "idempotency", "snapshots"):
+        looked_at = [line for line in lines if table in line and "Scan" in line]
+        assert looked_at
+        assert all("never executed" in line for line in looked_at), looked_at
 
 
 async def test_another_way_to_write_the_guard_would_scan_the_log(

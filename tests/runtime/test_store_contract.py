@@ -317,12 +317,12 @@ async def test_a_snapshot_is_written_with_the_events_it_includes_or_not_at_all(s
     id = await an_actor(store)
     stream = "Actor", id
     new = [NewSnapshot(stream, FOLD, Snapshot(2, b'{"at":2}'))]
-    await store.append(replace(append(at(2, updated(id))), snapshots=new))
+    await store.append(append(at(2, updated(id)), snapshots=new))
     found = (await store.load([stream], FOLDS))[stream]
     assert (found.snapshot, versions(found)) == (new[0].snapshot, [])
     lost = [NewSnapshot(stream, FOLD, Snapshot(5, b'{"at":5}'))]
     with pytest.raises(MovedError):
-        await store.append(replace(append(at(5, updated(id))), snapshots=lost))
+        await store.append(append(at(5, updated(id)), snapshots=lost))
     assert (await store.load([stream], FOLDS))[stream].snapshot == new[0].snapshot
 
 
@@ -337,9 +337,11 @@ async def test_outdated_snapshots_are_found_until_there_is_a_current_one(store: 
     stream, old, older = ("Actor", await an_actor(store, 2)), uuid4(), uuid4()
     for fold in (old, older):
         await store.keep_snapshots([NewSnapshot(stream, fold, Snapshot(1, b"{}"))])
-    assert stream in await store.outdated_snapshots([FOLD], 1000)
+    first = "", UUID(int=0)
+    assert stream in await store.outdated_snapshots([FOLD], first, 1000)
+    assert stream not in await store.outdated_snapshots([FOLD], stream, 1000)
     await store.keep_snapshots([NewSnapshot(stream, FOLD, Snapshot(2, b"{}"))])
-    assert stream not in await store.outdated_snapshots([FOLD], 1000)
+    assert stream not in await store.outdated_snapshots([FOLD], first, 1000)
     assert await store.drop_snapshots([FOLD], 7) == 0
     assert await store.drop_snapshots([FOLD], 0) >= 2
     assert (await store.load([stream], {"Actor": old}))[stream].snapshot is None

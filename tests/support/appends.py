@@ -11,7 +11,7 @@ from beamkeep.contexts.access.actor import ActorProfileUpdated, ActorRegistered
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import ActorKind, Beside, Event, Rows, SurfaceKind
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.store import Append, NewEvent, Stream, ToRemember
+from beamkeep.runtime.store import Append, NewEvent, NewSnapshot, Stream, ToRemember
 
 CODEC = Codec(CATALOGUE.aggregates.values())
 NOW = datetime(2030, 1, 1, 12, 30, 15, 123456, UTC)
@@ -39,6 +39,7 @@ def append(
     remember: ToRemember | None = None,
     principal_id: UUID = ME,
     occurred_at: datetime = NOW,
+    snapshots: Sequence[NewSnapshot] = (),
 ) -> Append:
     return Append(
         events=events,
@@ -51,4 +52,5 @@ def append(
         correlation_id=UUID(int=7),
         causation_id=UUID(int=8),
         occurred_at=occurred_at,
+        snapshots=snapshots,
     )

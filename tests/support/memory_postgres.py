@@ -345,6 +345,9 @@ class MemoryPostgres:
             with suppress(asyncpg.UniqueViolationError):
                 await self._remember(tx, arguments[:3], arguments[3:], patience)
             return []
+        if statement.startswith("\n  INSERT INTO bk.snapshots"):
+            await self._keep(tx, arguments, patience)
+            return []
         assert statement.startswith("INSERT INTO bk.authorization_denials"), statement
         row = msgspec.json.decode(arguments[0])
         await self._insert(tx, "authorization_denials", (row["denial_id"],), row, patience)
@@ -360,6 +363,7 @@ class MemoryPostgres:
         if "\nmoved AS" in statement:
             read = [more.pop(0) for _ in range(3)]
         kept = [more.pop(0) for _ in range(4)] if "\nidem AS" in statement else None
+        snapshots = [more.pop(0) for _ in range(5)] if "\nkeep AS" in statement else []
         beside = [match.groups() for match in BESIDE.finditer(statement)]
         assert len(beside) == len(more), statement
 
@@ -383,6 +387,7 @@ class MemoryPostgres:
             self.require(tx)
             for row in msgspec.json.decode(text):
                 await self._beside(tx, verb, name, row, patience)
+        await self._keep(tx, snapshots, patience)
         if kept:
             await self._remember(tx, (about[1], about[2], kept[0]), kept[1:], patience)
         return [(len(new), self._position_of(tx), xid)]
@@ -436,6 +441,29 @@ class MemoryPostgres:
         self.require(tx)
         text = tuple(str(part) for part in key)
         await self._insert(tx, "idempotency", text, (*key, *kept), patience)
+
+    async def _keep(self, tx: Transaction, columns: Sequence[Any], patience: float | None) -> None:
+        """Keep snapshots, each in place of an older one of its fold."""
+        for fold, kind, id, version, state in zip(*columns, strict=True):
+            key = str(fold), kind, str(id)
+            made = {"stream": (kind, id), "version": version, "state": state}
+            await self._put(tx, "snapshots", key, made, patience)
+
+    async def _put(
+        self, tx: Transaction, name: str, key: Key, made: dict[str, Any], patience: float | None
+    ) -> None:
+        """Insert a row, or put it in place of one at a lower version."""
+        try:
+            await self._insert(tx, name, key, made, patience)
+        except asyncpg.UniqueViolationError:
+            await self._change(
+                tx,
+                name,
+                key,
+                lambda _: made,
+                patience,
+                lambda row: row["version"] >= made["version"],
+            )
 
     async def _beside(
         self,
@@ -526,17 +554,7 @@ class MemoryPostgres:
                 "facets": _texts(facets),
                 "row": row,
             }
-            try:
-                await self._insert(tx, name, (str(id),), made, patience)
-            except asyncpg.UniqueViolationError:
-                await self._change(
-                    tx,
-                    name,
-                    (str(id),),
-                    lambda _, made=made: made,
-                    patience,
-                    lambda row, at=version: row["version"] >= at,
-                )
+            await self._put(tx, name, (str(id),), made, patience)
         return []
 
     # --- answering ---
@@ -547,10 +565,16 @@ class MemoryPostgres:
             case event_store.OPEN:
                 return self._opened(*arguments)
             case event_store.LOAD_ONE:
-                return [e.recorded for e in self.events((arguments[0], arguments[1]))]
+                kind, id, fold, limit = arguments
+                return self._read((kind, id), fold, limit)
             case event_store.LOAD:
-                streams = zip(*arguments, strict=True)
-                return [(*e.recorded, *s) for s in streams for e in self.events(s)]
+                *columns, limit = arguments
+                streams = zip(*columns, strict=True)
+                return [
+                    (*row, kind, id)
+                    for kind, id, fold in streams
+                    for row in self._read((kind, id), fold, limit)
+                ]
             case event_store.HISTORY:
                 return self._history(*arguments)
             case event_store.FIND:
@@ -597,31 +621,46 @@ class MemoryPostgres:
         key: str | None,
         stream_type: str | None,
         stream_id: UUID | None,
+        fold: UUID | None,
+        limit: int,
     ) -> list[Any]:
         if principal_id is None:
             bound = self.row("actor_identity", str(issuer), str(subject))
             principal_id = UUID(bound["actor_id"]) if bound else None
         standing = self.row("principal_standing", str(principal_id))
         found: list[Any] = []
-        if standing:
-            who = standing["kind"], standing["barred"]
-            found.append((1, principal_id, *who, None, None, None, None))
-            where = str(principal_id), str(conduit_id), surface_id and str(surface_id)
-            for g in self.rows("policy_grant"):
-                named = command_name is None or {command_name, "*"} & {*g["permitted_commands"]}
-                if named and (g["principal_id"], g["conduit_id"], g["surface_id"]) == where:
-                    names = g["permitted_commands"] if command_name is None else None
-                    policy_id = UUID(g["policy_id"])
-                    found.append((2, policy_id, g["object_scope"], None, None, None, names, None))
-            if kept := self.row("idempotency", str(principal_id), str(surface_id), str(key)):
-                *_, fingerprint, status, result = kept
-                found.append((3, None, result, None, None, status, None, fingerprint))
+        if not standing:
+            return found
+        who = standing["kind"], standing["barred"]
+        found.append((1, principal_id, *who, None, None, None, None))
+        where = str(principal_id), str(conduit_id), surface_id and str(surface_id)
+        for g in self.rows("policy_grant"):
+            named = command_name is None or {command_name, "*"} & {*g["permitted_commands"]}
+            if named and (g["principal_id"], g["conduit_id"], g["surface_id"]) == where:
+                names = g["permitted_commands"] if command_name is None else None
+                policy_id = UUID(g["policy_id"])
+                found.append((2, policy_id, g["object_scope"], None, None, None, names, None))
+        if standing["barred"] or len(found) == 1:
+            return found
+        if kept := self.row("idempotency", str(principal_id), str(surface_id), str(key)):
+            *_, fingerprint, status, result = kept
+            found.append((3, None, result, None, None, status, None, fingerprint))
         if stream_type and stream_id:
-            for e in self.events((stream_type, stream_id)):
-                owner = e.principal_id if e.version == 1 else None
-                about = e.version, e.schema_version
-                found.append((4, owner, e.event_type, e.payload, *about, None, None))
+            stream = stream_type, stream_id
+            for version, event_type, schema_version, payload in self._read(stream, fold, limit):
+                first = version == 1 or event_type is None
+                owner = self.events(stream)[0].principal_id if first else None
+                parts = (4, owner, payload, None) if event_type is None else None
+                parts = parts or (5, owner, event_type, payload)
+                found.append((*parts, version, schema_version, None, None))
         return found
+
+    def _read(self, stream: Stream, fold: UUID | None, limit: int) -> list[Any]:
+        """The snapshot of a stream, if there is one of this fold, and the events after it."""
+        kept = self.row("snapshots", str(fold), stream[0], str(stream[1]))
+        after = kept["version"] if kept else 0
+        later = [e.recorded for e in self.events(stream) if e.version > after][:limit]
+        return ([(after, None, None, kept["state"])] if kept else []) + later
 
     def _history(self, kind: str, id: UUID, after: int, limit: int) -> list[Any]:
         return [

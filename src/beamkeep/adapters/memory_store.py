@@ -242,10 +242,13 @@ class MemoryStore:
             if before is None or before.version < snapshot.version:
                 self.snapshots[fold, stream] = snapshot
 
-    async def outdated_snapshots(self, folds: Sequence[UUID], limit: int) -> Sequence[Stream]:
-        """Streams that have a snapshot of another fold and none of these."""
+    async def outdated_snapshots(
+        self, folds: Sequence[UUID], after: Stream, limit: int
+    ) -> Sequence[Stream]:
+        """Streams after this one that have a snapshot of another fold and none of these."""
         current = {stream for fold, stream in self.snapshots if fold in folds}
-        return sorted({stream for _, stream in self.snapshots} - current)[:limit]
+        others = {stream for _, stream in self.snapshots} - current
+        return sorted(stream for stream in others if stream > after)[:limit]
 
     async def drop_snapshots(self, folds: Sequence[UUID], days: int) -> int:
         """Drop snapshots of other folds than these, whose age is not known here, unless days."""

@@ -92,7 +92,7 @@ class Codec:
 
     def snapshot(self, state: object, version: int) -> Snapshot:
         """Return a state at a version as it is kept."""
-        return Snapshot(version, encode(state))
+        return Snapshot(version, encode(msgspec.to_builtins(state, order="deterministic")))
 
     def restore[S](self, aggregate: Aggregate[S, Any, Any], snapshot: Snapshot) -> S:
         """Return the state that a snapshot keeps."""

@@ -130,7 +130,7 @@ class Session:
             # Folded from what is stored, as every later reader will.
             self._snapshot(stream, self._fold_on(stream, folded, new), new[-1].version)
             for stream, new in written.items()
-            if (folded := self._folded.get(stream)) and self._due(folded, new[-1].version)
+            if (folded := self._folded.get(stream)) and self.is_due(folded, new[-1].version)
         ]
 
     def snapshot(self, stream: Stream) -> NewSnapshot:
@@ -171,7 +171,8 @@ class Session:
         more = await self._store.history(stream, events[-1][0], READ_AT_ONCE)
         return [envelope.recorded for envelope in more]
 
-    def _due(self, folded: Folded, version: int) -> bool:
+    def is_due(self, folded: Folded, version: int) -> bool:
+        """Whether a stream deserves a new snapshot at this version."""
         wait = self._snapshot_every * (1 + folded.snapshot_bytes // SNAPSHOT_BYTES)
         return version - folded.snapshot_version >= wait
 

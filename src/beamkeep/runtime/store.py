@@ -308,8 +308,10 @@ class EventStore(Protocol):
         """Keep snapshots apart from any append; a newer one of the same fold stays."""
         ...
 
-    async def outdated_snapshots(self, folds: Sequence[UUID], limit: int) -> Sequence[Stream]:
-        """Streams that have a snapshot of another fold and none of these."""
+    async def outdated_snapshots(
+        self, folds: Sequence[UUID], after: Stream, limit: int
+    ) -> Sequence[Stream]:
+        """Streams after this one that have a snapshot of another fold and none of these."""
         ...
 
     async def drop_snapshots(self, folds: Sequence[UUID], days: int) -> int:

@@ -196,10 +196,11 @@ KEEP_SNAPSHOTS = """
 # Streams with a snapshot of some fold, but none of those that are in use.
 OUTDATED = """
 SELECT DISTINCT s.stream_type, s.stream_id FROM bk.snapshots s
- WHERE s.fold <> ALL($1::uuid[]) AND NOT EXISTS (
+ WHERE s.fold <> ALL($1::uuid[]) AND (s.stream_type, s.stream_id) > ($2::text, $3::uuid)
+   AND NOT EXISTS (
    SELECT 1 FROM bk.snapshots t WHERE t.fold = ANY($1::uuid[])
       AND t.stream_type = s.stream_type AND t.stream_id = s.stream_id)
- LIMIT $2
+ ORDER BY 1, 2 LIMIT $4
 """
 
 # Some of the snapshots of folds that are no longer in use.
@@ -445,9 +446,11 @@ class PostgresEventStore:
         with suppress(*LOST, *FULL, asyncpg.LockNotAvailableError, StoreUnavailableError):
             await self._connections.fetch(statement, *_snapshot_columns(snapshots))
 
-    async def outdated_snapshots(self, folds: Sequence[UUID], limit: int) -> Sequence[Stream]:
-        """Streams that have a snapshot of another fold and none of these."""
-        rows = await self._connections.read(OUTDATED, list(folds), limit)
+    async def outdated_snapshots(
+        self, folds: Sequence[UUID], after: Stream, limit: int
+    ) -> Sequence[Stream]:
+        """Streams after this one that have a snapshot of another fold and none of these."""
+        rows = await self._connections.read(OUTDATED, list(folds), *after, limit)
         return [(name, id) for name, id in rows]
 
     async def drop_snapshots(self, folds: Sequence[UUID], days: int) -> int:

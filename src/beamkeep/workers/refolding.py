@@ -1,0 +1,47 @@
+"""Refolding: when the code of a fold has changed, long streams get a snapshot of the new fold."""
+
+from collections.abc import Callable
+from uuid import UUID
+
+import structlog
+
+from beamkeep.kernel import Catalogue
+from beamkeep.runtime.codec import BrokenStreamError, Codec
+from beamkeep.runtime.session import Session
+from beamkeep.runtime.store import EventStore, Stream
+
+AT_ONCE = 100
+KEPT_DAYS = 7
+"""A process of the version before may still use its own snapshots, but not for longer."""
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class SnapshotKeeper:
+    """Makes the snapshots that a new version of the service lacks, before they are missed."""
+
+    def __init__(
+        self, store: EventStore, sessions: Callable[[], Session], catalogue: Catalogue, codec: Codec
+    ) -> None:
+        self._store, self._sessions = store, sessions
+        self._aggregates, self._folds = catalogue.aggregates, [*codec.folds.values()]
+
+    async def look(self) -> None:
+        """Refold every stream whose snapshot is of another fold, and drop what is long outdated."""
+        after: Stream = ("", UUID(int=0))
+        while found := await self._store.outdated_snapshots(self._folds, after, AT_ONCE):
+            for name, id in found:
+                if name in self._aggregates:
+                    await self._refold(name, id)
+            after = found[-1]
+        await self._store.drop_snapshots(self._folds, KEPT_DAYS)
+
+    async def _refold(self, name: str, id: UUID) -> None:
+        session = self._sessions()
+        try:
+            await session.one(self._aggregates[name], id)
+        except BrokenStreamError:
+            # Whoever reads this stream is told; the others still get their snapshots.
+            log.exception("a stream could not be folded", stream_type=name, stream_id=str(id))
+        else:
+            await self._store.keep_snapshots([session.snapshot((name, id))])
