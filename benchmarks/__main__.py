@@ -13,7 +13,7 @@ from typing import Any, cast
 import uvloop
 from tests.support.cluster import Cluster
 
-from . import append, catch_up, counts, fold, growth, listing, observations, over_http
+from . import append, catch_up, counts, fold, growth, listing, long_stream, observations, over_http
 from .measure import Plan
 from .rig import SERVER, Rig
 
@@ -29,7 +29,10 @@ PATHS: dict[str, Measure] = {
     "http_get": over_http.measure_get,
     "catch_up": catch_up.measure,
     "growth": growth.measure,
+    "long_stream": long_stream.measure,
 }
+UPPER = {"growth": ("log", "policies"), "long_stream": ("command", "get")}
+"""Paths whose gate is the most a ratio may be, with their parts."""
 FULL, QUICK = Plan(20, 2, 0.5), Plan(5, 1, 0.3)
 REPORT = Path("build/bench.json")
 COLUMNS = (
@@ -165,10 +168,10 @@ def _missed(paths: dict[str, Any], gates: bool) -> list[str]:
         found.append("counts: not as expected")
     for name, path in paths.items() if gates else ():
         gate = path.get("gate")
-        if name == "growth":
+        if name in UPPER:
             found += [
-                f"growth {part}: {path[part]['interval']} is above {gate}"
-                for part in ("log", "policies")
+                f"{name} {part}: {path[part]['interval']} is above {gate}"
+                for part in UPPER[name]
                 if path[part]["interval"][0] > gate
             ]
         elif isinstance(gate, float) and path["interval"][1] < gate:

@@ -52,7 +52,7 @@ SELECT sum(record_size)::bigint
 
 async def measure(rig: Rig) -> dict[str, Any]:
     """Count every kind of call, and compare with what is expected."""
-    async with rig.database("counts") as database, _undisturbed(database):
+    async with rig.database("counts") as database, undisturbed(database):
         me = await principal(database)
         await load_visits(database.owner, me, 0, STREAMS, 1)
         await load_visits(database.owner, me, 0, STREAMS, 1, "bare")
@@ -65,13 +65,13 @@ async def measure(rig: Rig) -> dict[str, Any]:
         codec = Codec(CATALOGUE.aggregates.values())
         projector = Projector(CATALOGUE.views, codec, projections)
         found = {
-            "accepted_command": await _count(database, ours_step(seam, fresh), CALLS),
-            "refused_command": await _count(database, await _refused(database, False), CALLS),
-            "refused_with_key": await _count(database, await _refused(database, True), CALLS),
-            "get": await _count(database, await _get(database), CALLS),
-            "list": await _count(database, _list(database), CALLS),
-            "projection_page": await _count(database, lambda: projector.step(-1), PAGES),
-            "bare_insert": await _count(database, (await bare_steps(database, fresh, 1))[0], CALLS),
+            "accepted_command": await count(database, ours_step(seam, fresh), CALLS),
+            "refused_command": await count(database, await _refused(database, False), CALLS),
+            "refused_with_key": await count(database, await _refused(database, True), CALLS),
+            "get": await count(database, await _get(database), CALLS),
+            "list": await count(database, _list(database), CALLS),
+            "projection_page": await count(database, lambda: projector.step(-1), PAGES),
+            "bare_insert": await count(database, (await bare_steps(database, fresh, 1))[0], CALLS),
         }
     ratio = found["accepted_command"]["log_bytes"] / found["bare_insert"]["log_bytes"]
     reached = ratio <= MOST_LOG_BYTES_RATIO and all(
@@ -88,7 +88,7 @@ async def measure(rig: Rig) -> dict[str, Any]:
     }
 
 
-async def _count(database: Database, step: Step, times: int) -> dict[str, float]:
+async def count(database: Database, step: Step, times: int) -> dict[str, float]:
     """What this many steps cost each, once everything is prepared."""
     owner = database.owner
     for _ in range(3):
@@ -115,7 +115,7 @@ async def _next(database: Database) -> int:
 
 
 @asynccontextmanager
-async def _undisturbed(database: Database) -> AsyncGenerator[None]:
+async def undisturbed(database: Database) -> AsyncGenerator[None]:
     """Count every statement, and keep the server from work of its own meanwhile."""
     owner = database.owner
     await owner.execute(f"ALTER DATABASE {database.name} SET pg_stat_statements.track = 'top'")

@@ -335,7 +335,7 @@ async def test_what_was_answered_is_found_by_its_whole_key_also_by_a_plan_made_w
         assert column in lines[at + 1]
 
 
-async def test_neither_log_nor_answers_are_looked_at_for_who_may_not_call(vacuumed: Database):
+async def test_neither_log_nor_snapshot_is_looked_at_for_who_may_not_call(vacuumed: Database):
     with psycopg.connect(vacuumed.url("postgres"), autocommit=True) as connection:
         for name, value in PLANNING.items():
             connection.execute("SELECT set_config(%s, %s, false)", [name, value])
@@ -344,7 +344,7 @@ async def test_neither_log_nor_answers_are_looked_at_for_who_may_not_call(vacuum
         execute = sql.SQL(", ").join([*given, str(uuid7()), str(uuid7()), 1000])
         shown = sql.SQL("EXPLAIN (ANALYZE, TIMING OFF) EXECUTE asked ({})").format(execute)
         lines = [str(line) for (line,) in connection.execute(shown)]
-    for table in ("events", "idempotency", "snapshots"):
+    for table in ("events", "snapshots"):
         looked_at = [line for line in lines if table in line and "Scan" in line]
         assert looked_at
         assert all("never executed" in line for line in looked_at), looked_at

@@ -193,25 +193,45 @@ KEEP_SNAPSHOTS = """
      SET version = EXCLUDED.version, state = EXCLUDED.state, kept_at = EXCLUDED.kept_at
    WHERE s.version < EXCLUDED.version"""
 
-# Streams with a snapshot of some fold, but none of those that are in use.
-OUTDATED = """
-SELECT DISTINCT s.stream_type, s.stream_id FROM bk.snapshots s
- WHERE s.fold <> ALL($1::uuid[]) AND (s.stream_type, s.stream_id) > ($2::text, $3::uuid)
-   AND NOT EXISTS (
+# The folds that have snapshots, found one after the other in the key, and of them those in use no
+# more.
+OTHER_FOLDS = """
+WITH RECURSIVE folds AS (
+  (SELECT fold FROM bk.snapshots ORDER BY fold LIMIT 1)
+  UNION ALL
+  SELECT (SELECT s.fold FROM bk.snapshots s WHERE s.fold > f.fold ORDER BY s.fold LIMIT 1)
+    FROM folds f WHERE f.fold IS NOT NULL),
+others AS MATERIALIZED (
+  SELECT f.fold FROM folds f WHERE f.fold IS NOT NULL AND f.fold <> ALL($1::uuid[]))"""
+
+# Streams with a snapshot of such a fold, and none of those in use.
+OUTDATED = "".join(
+    [
+        OTHER_FOLDS,
+        """
+SELECT DISTINCT s.stream_type, s.stream_id FROM others o JOIN bk.snapshots s ON s.fold = o.fold
+ WHERE (s.stream_type, s.stream_id) > ($2::text, $3::uuid) AND NOT EXISTS (
    SELECT 1 FROM bk.snapshots t WHERE t.fold = ANY($1::uuid[])
       AND t.stream_type = s.stream_type AND t.stream_id = s.stream_id)
  ORDER BY 1, 2 LIMIT $4
-"""
+""",
+    ]
+)
 
-# Some of the snapshots of folds that are no longer in use.
-DROP_SNAPSHOTS = """
-WITH gone AS (
+# Some of the snapshots of such folds.
+DROP_SNAPSHOTS = "".join(
+    [
+        OTHER_FOLDS,
+        """,
+gone AS (
   DELETE FROM bk.snapshots WHERE ctid = ANY(ARRAY(
-    SELECT ctid FROM bk.snapshots
-     WHERE fold <> ALL($1::uuid[]) AND kept_at < now() - make_interval(days => $2) LIMIT $3))
+    SELECT s.ctid FROM others o JOIN bk.snapshots s ON s.fold = o.fold
+     WHERE s.kept_at < now() - make_interval(days => $2) LIMIT $3))
   RETURNING 1)
 SELECT count(*) FROM gone
-"""
+""",
+    ]
+)
 
 # Not materialized, so that the guard's look-up is by parameters and opens one partition of the log.
 ONE_EVENT = """
