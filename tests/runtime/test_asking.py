@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from tests.support.appends import append, at
 from tests.support.examples.calibration import define_calibration, first_revision
 from tests.support.examples.starting import start_run
 from tests.support.service import ADMIN, ISSUER, Doing, by, call, memory_service
@@ -16,6 +17,18 @@ from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import ActorNotFoundError
+from beamkeep.contexts.caution.caution import (
+    CautionCategory,
+    CautionRegistered,
+    CautionSeverity,
+    Target,
+    TargetKind,
+)
+from beamkeep.contexts.safety.clearance import (
+    AssetBinding,
+    ClearanceActivated,
+    ClearanceRegistered,
+)
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.conduit import ConduitNotFoundError
 from beamkeep.contexts.trust.policy import InvalidPolicyPermittedCommandsError
@@ -215,6 +228,46 @@ class TestAsOf:
             "external_id": None,
         }
         assert found["identities"] == []
+
+    @pytest.mark.parametrize(
+        ("as_of", "in_force", "in_effect"),
+        [
+            (None, False, False),
+            (1, False, True),
+            (2, True, None),
+            ("2030-01-01T00:30:00Z", False, True),
+            ("2030-01-01T02:00:00Z", True, True),
+            ("2030-01-01T02:59:59Z", True, True),
+            ("2030-01-01T03:00:00Z", False, False),
+        ],
+    )
+    async def test_what_holds_for_a_time_is_told_as_of_then_and_not_as_of_now(
+        self,
+        service: Service,
+        store: MemoryStore,
+        clock: Clock,
+        as_of: object,
+        in_force: bool,
+        in_effect: bool | None,
+    ):
+        id, end = UUID(int=50), DAWN + timedelta(hours=3)
+        start, about = DAWN + timedelta(hours=1), Target(TargetKind.ASSET, UUID(int=51))
+        paper = ClearanceRegistered(
+            *(DAWN, id, "radiation", "ring", "Salts", (AssetBinding(id),), (), None),
+            *(start, end, None),
+        )
+        warning = CautionRegistered(
+            *(DAWN, id, about, CautionCategory.WEAR, CautionSeverity.WARNING, "It sticks", "Push"),
+            *((), end, False, id, None, None),
+        )
+        active = ClearanceActivated(DAWN + timedelta(hours=2), id)
+        await store.append(append(at(1, paper), at(2, active), at(1, warning)))
+        clock.hours = 4
+        shown = await ask(service, "get_clearance", clearance_id=str(id), as_of=as_of)
+        assert shown["in_force"] is in_force
+        if in_effect is not None:
+            shown = await ask(service, "get_caution", caution_id=str(id), as_of=as_of)
+            assert shown["in_effect"] is in_effect
 
     async def test_a_forgotten_name_is_gone_from_the_list(self, service: Service, otto: str):
         listed = (await ask(service, "list_actors"))["items"]

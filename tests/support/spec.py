@@ -99,6 +99,9 @@ class Past:
     async def many[S](self, of: Aggregate[S, Any, Any], ids: Iterable[UUID]) -> Mapping[UUID, S]:
         return {id: await self.one(of, id) for id in ids}
 
+    def version(self, of: Aggregate[Any, Any, Any], id: UUID) -> int:
+        return len(self._streams[of.name, id])
+
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
         return await Past(self._streams[of.name, id][:version]).one(of, id)
 

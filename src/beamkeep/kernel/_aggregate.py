@@ -228,6 +228,10 @@ class Reader(Protocol):
         """The states of several, in one round trip; the first that is absent is refused."""
         ...
 
+    def version(self, of: Aggregate[Any, Any, Any], id: UUID) -> int:
+        """The version at which this call has read one aggregate."""
+        ...
+
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
         """The state of one aggregate as it was at a version."""
         ...

@@ -214,9 +214,10 @@ def reads[S](
     compared: Mapping[str, tuple[str, str]] | None = None,
     widened: Mapping[str, Widened] | None = None,
     period: Period | None = None,
+    version: int = 1,
 ) -> tuple[Question, Question, Question]:
     """The three reads every aggregate has: get, history and list."""
-    more = excluded or {}, compared or {}, widened or {}, period
+    more = excluded or {}, compared or {}, widened or {}, period, version
     view = View(of, listing, milestones or {}, facets or {}, tree, *more)
     one, get, thing = f"{resources}/{{{of.id_field}}}", f"get_{of.noun}", of.noun.replace("_", " ")
     told = f"List everything that happened to one {thing}, by version."

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, get_type_hints
 from uuid import UUID
 
@@ -133,8 +134,18 @@ class Asker:
         if joined:
             answer |= msgspec.to_builtins((await joined([state.id], asked.session))[state.id])
         if period:
-            answer[period.name] = period.holds(answer, asked.session.now)
+            answer[period.name] = period.holds(answer, await self._moment(asked, as_of))
         return Found(encode(answer), version)
+
+    async def _moment(self, asked: "_Asked", as_of: int | datetime | None) -> datetime:
+        """The time as of which an object is shown; a version is shown as of its event."""
+        if not isinstance(as_of, int):
+            return as_of or asked.session.now
+        assert asked.about is not None, "it was found"  # noqa: S101
+        stream = asked.question.aggregate.name, asked.about
+        (then,) = await self._store.history(stream, as_of - 1, 1)
+        (event,) = self._codec.decode(stream[0], [then.recorded])
+        return event.occurred_at
 
     async def _history(self, asked: "_Asked") -> Found:
         page = asked.page

@@ -112,6 +112,10 @@ class Session:
         found = await self._store.load([(of.name, id) for id in wanted], self._codec.folds)
         return {id: await self.adopt(of, id, found.get((of.name, id), Loaded())) for id in wanted}
 
+    def version(self, of: Aggregate[Any, Any, Any], id: UUID) -> int:
+        """The version at which this call has read one aggregate."""
+        return self.versions[of.name, id]
+
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
         """The state of one aggregate as it was at a version."""
         now, stream = await self.one(of, id), (of.name, id)

@@ -2,7 +2,15 @@
 
 from .bounds import Json, JsonObject
 from .canonical import canonical_text
-from .carrying import carry, carry_settings, carry_whole, merge_patch
+from .carrying import (
+    UnitChange,
+    carry,
+    carry_settings,
+    carry_whole,
+    changed_units,
+    merge_patch,
+    untouched,
+)
 from .declaring import declare, require_same_units
 from .lint import lint_schema
 from .nodes import Schema
@@ -12,13 +20,16 @@ __all__ = [
     "Json",
     "JsonObject",
     "Schema",
+    "UnitChange",
     "canonical_text",
     "carry",
     "carry_settings",
     "carry_whole",
+    "changed_units",
     "declare",
     "lint_schema",
     "merge_patch",
     "require_same_units",
     "require_subset",
+    "untouched",
 ]

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from beamkeep.kernel import Refusal
+from beamkeep.kernel import Record, Refusal
 
-from .bounds import MAX_LEVELS, Json, JsonObject, refused, require_bounded
-from .nodes import Schema, closed, properties
+from .bounds import MAX_LEVELS, Json, JsonObject, Path, path_text, refused, require_bounded
+from .nodes import Schema, below, closed, is_number, properties, unit
 from .validating import violation
 
 
@@ -63,6 +63,59 @@ def merge_patch(values: JsonObject, patch: JsonObject) -> JsonObject:
             else:
                 into[name] = change
     return merged
+
+
+def untouched(values: JsonObject, patch: JsonObject) -> JsonObject:
+    """The values that a merge patch does not name."""
+    left: JsonObject = {}
+    for name, value in values.items():
+        change = patch.get(name)
+        if name not in patch:
+            left[name] = value
+        elif isinstance(value, dict) and isinstance(change, dict):
+            left[name] = untouched(value, change)
+    return left
+
+
+class UnitChange(Record):
+    """A number whose declared unit is no longer the one it was written in."""
+
+    path: str
+    value: Json
+    before: str
+    now: str
+
+    def __str__(self) -> str:
+        return f"{self.value} was written in {self.before}; the unit is now {self.now}"
+
+
+def changed_units(
+    values: JsonObject, before: Schema | None, now: Schema | None
+) -> list[UnitChange]:
+    """The numbers among the values whose unit differs between two schemas of their declarer."""
+    found: list[UnitChange] = []
+    if before is None or now is None:
+        return found  # without a schema there are no values
+    pending: list[tuple[Path, Json, JsonObject, JsonObject]] = [((), values, before, now)]
+    while pending:
+        path, value, old, new = pending.pop()
+        if isinstance(value, dict):
+            then, today = properties(old), properties(new)
+            pending += [
+                ((*path, name), value[name], below(then.get(name)), below(today.get(name)))
+                for name in reversed(value)
+            ]
+        elif isinstance(value, list):
+            items = below(old.get("items")), below(new.get("items"))
+            pending += [((*path, n), value[n], *items) for n in reversed(range(len(value)))]
+        elif is_number(value) and unit(old) != unit(new):
+            found.append(UnitChange(path_text(path), value, _unit_text(old), _unit_text(new)))
+    return found
+
+
+def _unit_text(node: JsonObject) -> str:
+    found = unit(node)
+    return f"{found[1]} ({found[0]})" if found else "no unit"
 
 
 def _taken(carried: JsonObject, schema: Schema, refusal: type[Refusal]) -> JsonObject:

@@ -37,6 +37,7 @@ from beamkeep.contexts.recipe.plan import (
     Bound,
     DefinePlan,
     DeprecatePlan,
+    Followed,
     InvalidPlanAssetIdsError,
     InvalidPlanDefaultParametersError,
     InvalidPlanNameError,
@@ -57,6 +58,7 @@ from beamkeep.contexts.recipe.plan import (
     PlanDeprecated,
     PlanFamiliesNotSatisfiedError,
     PlanNotFoundError,
+    PlanParameterUnitsChangedError,
     PlanVersioned,
     UpdatePlanDefaultParameters,
     VersionPlan,
@@ -73,6 +75,7 @@ from beamkeep.contexts.recipe.practice import (
 )
 from beamkeep.contexts.recipe.practice import begin as begin_practice
 from beamkeep.kernel import Beside, Event, Invalid, Many, replace
+from beamkeep.schemas import UnitChange
 
 ID, METHOD, PRACTICE, FREE_PRACTICE = NEW, UUID(int=21), UUID(int=22), UUID(int=23)
 SITE, HALL, OTHER_SITE, OTHER_HALL = (UUID(int=n) for n in range(30, 34))
@@ -128,9 +131,11 @@ without_schema = MethodVersioned(NOW, METHOD, "2", "Fly scan", (STAGES,), (), No
 
 BOTH = frozenset({STAGE, CAMERA})
 DAY = Window(NOW, LATER)
-defined = PlanDefined(NOW, ID, "Monday", PRACTICE, METHOD, (STAGE, CAMERA), DAY, {"mode": "fast"})
-versioned = PlanVersioned(NOW, ID, "2", "Tuesday", (CAMERA, HALL_STAGE), Window(), {})
-updated = PlanDefaultParametersUpdated(NOW, ID, {"mode": "slow"})
+defined = PlanDefined(
+    NOW, ID, "Monday", PRACTICE, METHOD, (STAGE, CAMERA), DAY, {"mode": "fast"}, 1
+)
+versioned = PlanVersioned(NOW, ID, "2", "Tuesday", (CAMERA, HALL_STAGE), Window(), {}, 1)
+updated = PlanDefaultParametersUpdated(NOW, ID, {"mode": "slow"}, 1)
 deprecated = PlanDeprecated(NOW, ID)
 
 DEFINE = DefinePlan(
@@ -182,7 +187,7 @@ def test_a_plan_is_defined_with_its_name_trimmed_its_assets_sorted_and_the_metho
 def test_a_plan_needs_no_window_and_no_parameters():
     bare = DefinePlan(name="x", practice_id=PRACTICE, asset_ids=BOTH)
     given().when(bare).then(
-        PlanDefined(NOW, ID, "x", PRACTICE, METHOD, (STAGE, CAMERA), Window(None, None), {})
+        PlanDefined(NOW, ID, "x", PRACTICE, METHOD, (STAGE, CAMERA), Window(None, None), {}, 1)
     )
 
 
@@ -369,7 +374,84 @@ def test_the_patched_whole_follows_the_schema_of_the_method():
 
 
 def test_the_parameters_of_a_plan_of_deprecated_things_may_still_change():
-    given(defined, old_practice, old_method, old_capability, retired).when(UPDATE).then(updated)
+    given(defined, old_practice, old_method, old_capability, retired).when(UPDATE).then(
+        replace(updated, method_version=2)
+    )
+
+
+def in_units(**codes: str | None) -> dict[str, Any]:
+    """A schema of numbers, each in a unit of UDUNITS, or in none."""
+    units = {name: {"unit": {"system": "udunits", "code": code}} for name, code in codes.items()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {
+            name: {"type": "number", **(units[name] if code else {})}
+            for name, code in codes.items()
+        },
+    }
+
+
+def measuring(tag: str, **codes: str | None) -> MethodVersioned:
+    return MethodVersioned(NOW, METHOD, tag, "Fly scan", (STAGES,), (), in_units(**codes))
+
+
+in_kev = measuring("2", energy="keV", exposure="s", gap=None)
+in_ev = measuring("3", energy="eV", exposure="s", gap="mm")
+measured = PlanDefaultParametersUpdated(NOW, ID, {"energy": 25, "exposure": 0.1}, 2)
+
+
+def updating(**patch: float | None) -> UpdatePlanDefaultParameters:
+    return UpdatePlanDefaultParameters(plan_id=ID, default_parameters_patch={**patch})
+
+
+def test_a_plan_notes_the_version_of_the_method_its_defaults_are_written_under():
+    given(in_kev).when(defining(default_parameters={"energy": 25})).then(
+        replace(defined, default_parameters={"energy": 25}, method_version=2)
+    )
+    given(in_kev, defined).when(VERSION).then(replace(versioned, method_version=2))
+    given(in_kev, replace(defined, default_parameters={})).when(updating(energy=25)).then(
+        PlanDefaultParametersUpdated(NOW, ID, {"energy": 25}, 2)
+    )
+
+
+def test_a_number_whose_unit_has_changed_is_named_to_be_kept_changed_or_taken_away():
+    past = in_kev, in_ev, defined, measured
+    for energy, parameters in (
+        (25_000, {"energy": 25_000, "exposure": 0.1}),
+        (25, {"energy": 25, "exposure": 0.1}),
+        (None, {"exposure": 0.1}),
+    ):
+        written = PlanDefaultParametersUpdated(NOW, ID, {**parameters}, 3)
+        given(*past).when(updating(energy=energy)).then(written)
+
+
+def test_a_number_whose_unit_has_changed_is_not_taken_for_one_in_the_new_unit_unnamed():
+    past = in_kev, in_ev, defined, measured
+    for patch in ({}, {"exposure": 0.2}):
+        refusal = (
+            given(*past)
+            .when(updating(**patch))
+            .refused(
+                PlanParameterUnitsChangedError,
+                saying="$.energy: 25 was written in keV (udunits); the unit is now eV (udunits).",
+            )
+        )
+        change = UnitChange("$.energy", 25, "keV (udunits)", "eV (udunits)")
+        assert refusal.facts == {"parameters": [change]}
+    given(*past, deprecated).when(updating()).refused(PlanCannotUpdateDefaultParametersError)
+
+
+def test_defaults_that_do_not_say_when_they_were_written_count_as_the_methods_first_version():
+    of_old = replace(measured, method_version=None)
+    same = PlanDefaultParametersUpdated(NOW, ID, measured.default_parameters, 3)
+    first = replace(method, parameters_schema=in_units(energy="keV", exposure="s"))
+    around = [part for part in AROUND if part is not method]
+    history = first, in_kev, in_ev, replace(defined, method_version=None), of_old
+    asked = Scenario(OPERATIONS, (*around, *history)).when(updating(exposure=0.1))
+    asked.refused(PlanParameterUnitsChangedError)
+    without_change = first, in_kev, measuring("3", energy="keV", exposure="s"), defined, of_old
+    Scenario(OPERATIONS, (*around, *without_change)).when(updating()).then(same)
 
 
 def test_a_plan_is_deprecated():
@@ -490,8 +572,12 @@ def test_a_plan_is_what_its_events_say():
         {"mode": "fast"},
         DeclarationStatus.DEFINED,
         None,
+        1,
     )
-    assert evolve(plan, updated) == replace(plan, default_parameters={"mode": "slow"})
+    later = replace(updated, method_version=2)
+    written = replace(plan, default_parameters={"mode": "slow"}, method_version=2)
+    assert evolve(plan, later) == written
+    assert evolve(plan, replace(updated, method_version=None)).method_version is None
     plan = evolve(plan, versioned)
     assert plan == Plan(
         ID,
@@ -503,6 +589,7 @@ def test_a_plan_is_what_its_events_say():
         {},
         DeclarationStatus.VERSIONED,
         "2",
+        1,
     )
     assert evolve(plan, updated).status is DeclarationStatus.VERSIONED
     assert evolve(plan, deprecated) == replace(plan, status=DeclarationStatus.DEPRECATED)
@@ -548,16 +635,18 @@ def test_every_move_from_every_status():
     bound = Bound(
         replace(begin_practice(practice), family_ids=frozenset()),
         replace(begin_method(method), needed_family_ids=frozenset()),
+        1,
         replace(begin_capability(capability), required_affordances=frozenset()),
         {},
         {},
         None,
         {},
     )
+    followed = Followed(bound.method, 1, bound.method)
     matrix(
         OPERATIONS,
         DeclarationStatus,
-        [Example(VERSION, bound), Example(UPDATE, bound.method), Example(DEPRECATE)],
+        [Example(VERSION, bound), Example(UPDATE, followed), Example(DEPRECATE)],
         lambda status: replace(begin(defined), status=status),
         lambda plan: plan.status,
         MATRIX,

@@ -20,6 +20,7 @@ from beamkeep.contexts.run.run import (
     CompleteRun,
     DecidedRunCommand,
     DecisionDebriefRequested,
+    DeclarationVersions,
     HoldRun,
     InvalidRunInterruptedAtError,
     InvalidRunParametersError,
@@ -49,6 +50,7 @@ from beamkeep.contexts.run.run import (
     RunStatus,
     RunStopped,
     RunTruncated,
+    StartAdvisory,
     StopRun,
     TruncateRun,
     begin,
@@ -275,13 +277,23 @@ def test_adjusted_parameters_follow_the_schema_of_the_method():
     given(started).when(adjusting({"gap": 12})).refused(InvalidRunParametersError)
 
 
-def test_adjusted_parameters_follow_the_schema_as_it_is_now():
+def test_a_run_that_does_not_know_its_method_then_follows_the_schema_as_it_is_now():
     given(method_narrowed, started).when(adjusting({"energy": 26})).refused(
         InvalidRunParametersError
     )
     given(method_narrowed, started).when(adjusting({"energy": 24})).refused(
         InvalidRunParametersError, saying="exposure"
     )
+
+
+def test_a_run_is_adjusted_under_the_schema_it_was_started_with():
+    under_first = replace(started, declaration_versions=DeclarationVersions(4, 3, 1, 2))
+    for since in ((method_narrowed,), (method_without_schema,), (MethodDeprecated(NOW, METHOD),)):
+        given(*since, under_first).when(ADJUST).then(adjusted, Adjusted(AFTER))
+    under_second = replace(started, declaration_versions=DeclarationVersions(4, 3, 2, 2))
+    given(method_narrowed, replace(method_narrowed, parameters_schema=SCHEMA), under_second).when(
+        ADJUST
+    ).refused(InvalidRunParametersError)
 
 
 def test_no_parameters_without_a_schema():
@@ -424,6 +436,21 @@ def test_a_run_is_what_its_first_event_says():
         adjustment_count=0,
         last_status_reason=None,
         interrupted_at=None,
+        declaration_versions=None,
+        clearance_ids=(),
+        advisories=(),
+    )
+    known = replace(
+        started,
+        declaration_versions=DeclarationVersions(plan=4, practice=3, method=2, capability=1),
+        clearance_ids=(CAMPAIGN,),
+        advisories=(StartAdvisory("Asset", STAGE, "Degraded"),),
+    )
+    assert begin(known) == replace(
+        begin(started),
+        declaration_versions=known.declaration_versions,
+        clearance_ids=known.clearance_ids,
+        advisories=known.advisories,
     )
 
 
@@ -502,9 +529,10 @@ def test_a_run_is_found_by_each_of_its_assets_and_calibrations():
     }
 
 
-def test_runs_are_asked_for_by_several_statuses_at_once():
+def test_runs_are_asked_for_by_several_statuses_and_assets_at_once():
     asked = ListRuns.model_validate({"status": ["Running", "Held"]})
     assert asked.status == {RunStatus.RUNNING, RunStatus.HELD}
+    assert ListRuns.model_validate({"asset_id": [STAGE, CAMERA]}).asset_id == {STAGE, CAMERA}
 
 
 def in_status(status: RunStatus) -> Run:

@@ -563,6 +563,28 @@ def test_an_amendment_of_what_has_expired_is_put_into_force_alone():
     )
 
 
+AHEAD_CHILD = (*APPROVED_CHILD[:-1], replace(approved, clearance_id=CHILD, valid_from=LATER))
+
+
+def test_an_amendment_does_not_end_what_it_amends_before_it_is_valid_itself():
+    activate = ActivateClearance(clearance_id=CHILD)
+    refusal = (
+        given(*ACTIVE, *AHEAD_CHILD)
+        .when(activate)
+        .refused(ClearanceCannotActivateError, saying=f"It is valid from {LATER} and would end")
+    )
+    assert refusal.facts == {"valid_from": LATER}
+    given(*ACTIVE, *AHEAD_CHILD).when(activate, call=replace(CALL, now=LATER)).then(
+        ClearanceActivated(LATER, CHILD), replace(superseded, occurred_at=LATER)
+    )
+
+
+def test_an_amendment_that_ends_nothing_may_be_put_into_force_before_it_begins():
+    given(*ACTIVE, expired, *AHEAD_CHILD).when(ActivateClearance(clearance_id=CHILD)).then(
+        ClearanceActivated(NOW, CHILD)
+    )
+
+
 def test_of_two_amendments_only_one_takes_the_place():
     gone = replace(superseded, superseded_by_clearance_id=SIBLING)
     refused = (

@@ -37,6 +37,7 @@ from beamkeep.contexts.enclosure.enclosure import (
 from beamkeep.contexts.equipment.asset import AssetRegistered, AssetTier
 from beamkeep.contexts.equipment.place import PLACES, Place
 from beamkeep.contexts.federation.facility import FacilityRegistered
+from beamkeep.contexts.recipe.capability import CapabilityDefined, ExecutorShape
 from beamkeep.contexts.recipe.method import MethodDefined
 from beamkeep.contexts.recipe.plan import PlanDefined, Window
 from beamkeep.contexts.recipe.practice import PracticeDefined
@@ -65,6 +66,7 @@ type Part = Event | Beside
 
 SITE, STAGES, CAMERAS = UUID(int=20), UUID(int=21), UUID(int=22)
 METHOD, PRACTICE, PLAN = UUID(int=23), UUID(int=24), UUID(int=25)
+CAPABILITY = UUID(int=28)
 BEAMLINE, STAGE, CAMERA, SHED = (UUID(int=n) for n in range(30, 34))
 HALL, HUTCH = UUID(int=40), UUID(int=41)
 BEAM, OTHER_BEAM, HELIUM = UUID(int=50), UUID(int=51), UUID(int=52)
@@ -75,16 +77,24 @@ DUST, LEAK, HUM = UUID(int=80), UUID(int=81), UUID(int=82)
 
 CENTER: JsonObject = {"center": 1.5}
 REQUIRING = replace(INSTALLATION, require_run_clearance=True)
-SCHEMA: dict[str, Any] = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "type": "object",
-    "properties": {
-        "energy": {"type": "number", "maximum": 35},
-        "exposure": {"type": "number"},
-        "gap": {"type": "number"},
-    },
-    "additionalProperties": False,
-}
+
+
+def energy_in(code: str) -> dict[str, Any]:
+    """A schema of parameters in which the energy has this unit."""
+    unit = {"system": "udunits", "code": code}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {
+            "energy": {"type": "number", "maximum": 35, "unit": unit},
+            "exposure": {"type": "number"},
+            "gap": {"type": "number"},
+        },
+        "additionalProperties": False,
+    }
+
+
+SCHEMA, IN_EV = energy_in("keV"), energy_in("eV")
 
 
 def asset(
@@ -140,11 +150,11 @@ def kept(id: UUID, asset_id: UUID, severity: CautionSeverity) -> AcknowledgedCau
     return AcknowledgedCaution(id, CautionTarget("Asset", asset_id), "Wear", severity)
 
 
-def revision(id: UUID) -> tuple[Part, ...]:
+def revision(id: UUID, supersedes: UUID | None = None) -> tuple[Part, ...]:
     return (
         CalibrationRevisionAppended(
             *(NOW, CALIBRATION, id, CENTER, RevisionStatus.VERIFIED, AssertedSource(ME)),
-            *(NOW, None, None),
+            *(NOW, supersedes, None),
         ),
         CLAIMS.insert(Claim("calibration-revision", claim_key(id), CALIBRATION)),
     )
@@ -153,14 +163,20 @@ def revision(id: UUID) -> tuple[Part, ...]:
 # A stage and a camera stand on a beamline, the stage in a hutch, the beamline in a hall.
 FAIR: dict[str, tuple[Part, ...]] = {
     "site": facility(SITE, INSTALLATION.facility_code),
+    "capability": (
+        CapabilityDefined(
+            *(NOW, CAPABILITY, "beamkeep.capability.scan", "Scan", None, ()),
+            *((ExecutorShape.METHOD,), SCHEMA),
+        ),
+    ),
     "method": (
-        MethodDefined(NOW, METHOD, "Fly scan", UUID(int=9), (STAGES,), ("photon_beam",), SCHEMA),
+        MethodDefined(NOW, METHOD, "Fly scan", CAPABILITY, (STAGES,), ("photon_beam",), SCHEMA),
     ),
     "practice": (PracticeDefined(NOW, PRACTICE, "Here", METHOD, None, (CAMERAS,)),),
     "plan": (
         PlanDefined(
             *(NOW, PLAN, "Monday", PRACTICE, METHOD, (STAGE, CAMERA), Window(NOW, LATER)),
-            {"energy": 25, "exposure": 0.1, "gap": 12},
+            *({"energy": 25, "exposure": 0.1, "gap": 12}, 1),
         ),
     ),
     "assets": (

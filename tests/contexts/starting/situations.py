@@ -12,6 +12,7 @@ from tests.contexts.starting.fair import (
     FAIR,
     HALL,
     HUTCH,
+    IN_EV,
     METHOD,
     PLAN,
     PRACTICE,
@@ -115,9 +116,10 @@ class Drawing:
         kinds = self._mostly(("photon_beam",), (), ("helium", "photon_beam"))
         needed, practised = self._mostly((STAGES,), ()), self._mostly((CAMERAS,), (CAMERAS, STAGES))
         members = {STAGE: self._mostly((STAGES,), ()), CAMERA: self._mostly((CAMERAS,), ())}
-        schema = self._mostly(SCHEMA, None)
+        schema = self._mostly(IN_EV, SCHEMA, None)
         self._past += [
             *FAIR["site"],
+            *FAIR["capability"],
             *FAIR["method"],
             *FAIR["practice"],
             *FAIR["plan"],
@@ -141,11 +143,14 @@ class Drawing:
         defaults = self._mostly(*DEFAULTS)
         bad = bool(defaults) if schema is None else defaults == DEFAULTS[2]
         self._note("InvalidRunParametersError", bad)
+        written: int | None = self._mostly(2, 1, None)
+        unread = schema is IN_EV and written != 2 and "energy" in defaults
+        self._note("RunParameterUnitsChangedError", unread)
         window = self._mostly(
             Window(NOW, LATER), Window(), Window(LATER), Window(EARLIER, NOW), Window(EARLIER)
         )
         versioned = PlanVersioned(NOW, PLAN, "2", "Tuesday", (STAGE, CAMERA), window, {})
-        self._past += [versioned, PlanDefaultParametersUpdated(NOW, PLAN, defaults)]
+        self._past += [versioned, PlanDefaultParametersUpdated(NOW, PLAN, defaults, written)]
         deprecated = self._mostly(False, True)
         self._past += [PlanDeprecated(NOW, PLAN)] if deprecated else []
         self._note("RunBoundPlanDeprecatedError", deprecated)

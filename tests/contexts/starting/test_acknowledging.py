@@ -73,7 +73,11 @@ async def test_a_start_is_answered_with_the_cautions_and_what_they_say(
 ):
     answered = await started(world[0])
     assert answered.status == 201
-    assert body(answered) == {"run_id": str(answered.id), "acknowledged_cautions": SHOWN}
+    assert body(answered) == {
+        "run_id": str(answered.id),
+        "acknowledged_cautions": SHOWN,
+        "advisories": [],
+    }
 
 
 async def test_the_event_keeps_which_cautions_were_shown_and_not_what_they_say(

@@ -63,13 +63,13 @@ from beamkeep.contexts.starting.readiness import (
 from beamkeep.contexts.starting.start import StartRun, start, start_run
 from beamkeep.contexts.subject.subject import SubjectDismounted, SubjectNotFoundError
 from beamkeep.contexts.supply.supply import SupplyMarkedRecovering
-from beamkeep.kernel import Refusal
+from beamkeep.kernel import Refusal, replace
 
 pytestmark = pytest.mark.anyio
 
 SEED, DRAWN, DRAWN_FOR_A_SERVICE = 20300131, 2000, 50
 IN_ORDER = [
-    *("parameters", "plan", "window", "subject", "assets"),
+    *("parameters", "units", "plan", "window", "subject", "assets"),
     *("families", "clearance", "supply", "enclosure"),
 ]
 ASSETS = (
@@ -105,12 +105,13 @@ async def test_a_plan_that_is_ready_passes_every_check_with_the_facts_behind_it(
         True,
         (
             passed("parameters", Fact("Method", METHOD, "Fly scan", "Defined")),
+            passed("units", Fact("Method", METHOD, "Fly scan", "Defined")),
             passed("plan", Fact("Plan", PLAN, "Monday", "Defined")),
             passed("window", Fact("Plan", PLAN, "Monday", "Defined", LATER)),
             passed("subject", Fact("Subject", SUBJECT, "Fossil 7", "Mounted")),
             passed("assets", *ASSETS),
             passed("families", *ASSETS),
-            passed("clearance", Fact("Clearance", PAPER, "Salts", "Active", LATER)),
+            passed("clearance", Fact("Clearance", PAPER, "Salts", "Active", LATER, None, True)),
             passed("supply", Fact("Supply", BEAM, "Ring beam", "Available")),
             passed("enclosure", *ENCLOSURES),
         ),
@@ -149,7 +150,7 @@ async def test_the_parameters_are_those_of_the_plan():
 async def test_without_a_subject_none_is_checked():
     dismounted = SubjectDismounted(NOW, SUBJECT, STAGE, "Turned over")
     found = await ready(dismounted, subject_id=None)
-    assert found.checks[3] == passed("subject")
+    assert found.checks[4] == passed("subject")
 
 
 async def test_the_clearance_of_a_subject_counts_when_it_is_named():
@@ -162,7 +163,7 @@ async def test_the_clearance_of_a_subject_counts_when_it_is_named():
 async def test_a_deployment_that_requires_no_clearance_looks_for_none():
     query = GetPlanReadiness(plan_id=PLAN)
     found = await readiness(query, Past(past(), INSTALLATION))
-    assert found.checks[6] == passed("clearance")
+    assert found.checks[7] == passed("clearance")
 
 
 async def advised(*more: Part, without: tuple[str, ...] = ()) -> tuple[Fact, ...]:
@@ -193,9 +194,10 @@ async def test_a_supply_that_is_coming_back_is_worth_knowing():
 async def test_a_clearance_that_ends_before_the_plan_does_is_worth_knowing():
     sooner, window = LATER - timedelta(hours=1), Window(NOW, None)
     approved = ClearanceApproved(NOW, PAPER, None, sooner), ClearanceActivated(NOW, PAPER)
-    assert await advised(*approved) == (Fact("Clearance", PAPER, "Salts", "Active", sooner),)
+    ends = Fact("Clearance", PAPER, "Salts", "Active", sooner, None, True)
+    assert await advised(*approved) == (ends,)
     endless = PlanVersioned(NOW, PLAN, "2", "Tuesday", (STAGE, CAMERA), window, {})
-    assert await advised(endless) == (Fact("Clearance", PAPER, "Salts", "Active", LATER),)
+    assert await advised(endless) == (replace(ends, until=LATER),)
 
 
 async def test_a_clearance_that_outlasts_the_plan_or_is_not_in_force_is_not_worth_knowing():
@@ -216,7 +218,7 @@ async def shown(*more: Part, **arguments: Any) -> dict[str, Any]:
 async def test_readiness_is_told_in_this_shape():
     found = await shown(*FAILING["supply"].past, subject_id=str(SUBJECT))
     assert list(found) == ["plan_id", "ready", "checks", "advisories", "cautions"]
-    assert found["checks"][7] == {
+    assert found["checks"][8] == {
         "check": "supply",
         "passed": False,
         "error": "RunRequiresAvailableSupplyError",
@@ -227,6 +229,8 @@ async def test_readiness_is_told_in_this_shape():
                 "name": "Ring beam",
                 "state": "Unavailable",
                 "until": None,
+                "valid_from": None,
+                "in_force": None,
             }
         ],
         "cleared_by": ["mark_supply_recovering", "restore_supply"],

@@ -11,6 +11,7 @@ import pytest
 from tests.contexts.starting.fair import (
     BEAM,
     BEAMLINE,
+    CALIBRATION,
     CAMERA,
     CAMERAS,
     CAMPAIGN,
@@ -21,6 +22,7 @@ from tests.contexts.starting.fair import (
     HELIUM,
     HUM,
     HUTCH,
+    IN_EV,
     LEAK,
     METHOD,
     OTHER_BEAM,
@@ -52,9 +54,11 @@ from tests.support.spec import ABSENT, CALL, LATER, NEW, NOW, Scenario, misshape
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.calibration.calibration import (
+    CalibrationDefined,
     CalibrationNotFoundError,
     CalibrationRevisionNotFoundError,
 )
+from beamkeep.contexts.calibration.quantity import Quantity
 from beamkeep.contexts.campaign.campaign import (
     CampaignAbandoned,
     CampaignClosed,
@@ -75,12 +79,22 @@ from beamkeep.contexts.equipment.asset import (
     AssetMaintenanceEntered,
 )
 from beamkeep.contexts.recipe.method import MethodDeprecated, MethodVersioned
-from beamkeep.contexts.recipe.plan import PlanDeprecated, PlanNotFoundError, PlanVersioned, Window
+from beamkeep.contexts.recipe.plan import (
+    PlanDefaultParametersUpdated,
+    PlanDeprecated,
+    PlanNotFoundError,
+    PlanVersioned,
+    Window,
+)
 from beamkeep.contexts.recipe.practice import PracticeDeprecated, PracticeVersioned
 from beamkeep.contexts.run.run import (
+    DeclarationVersions,
     InvalidRunParametersError,
     RunAddedToCampaign,
+    RunCompleted,
+    RunHeld,
     RunStarted,
+    StartAdvisory,
 )
 from beamkeep.contexts.safety.clearance import (
     AssetBinding,
@@ -103,6 +117,7 @@ from beamkeep.contexts.starting.checks import (
     RunEnclosureCoverageMismatchError,
     RunFamiliesNotSatisfiedError,
     RunOutsidePlanWindowError,
+    RunParameterUnitsChangedError,
     RunRequiresActiveClearanceError,
     RunRequiresAvailableSupplyError,
     RunRequiresPermittedEnclosureError,
@@ -119,8 +134,10 @@ from beamkeep.contexts.subject.subject import (
     SubjectDiscarded,
     SubjectDismounted,
     SubjectMeasured,
+    SubjectMounted,
     SubjectMoved,
     SubjectNotFoundError,
+    SubjectRegistered,
     SubjectRemoved,
     SubjectReturned,
     SubjectStored,
@@ -134,7 +151,7 @@ from beamkeep.contexts.supply.supply import (
     SupplyRestored,
 )
 from beamkeep.kernel import Event, Operation, Record, Refusal, replace
-from beamkeep.schemas import JsonObject
+from beamkeep.schemas import JsonObject, UnitChange
 
 EARLIER, MOMENT = NOW - timedelta(days=1), timedelta(microseconds=1)
 CAUTION, WARNING, NOTICE = CautionSeverity.CAUTION, CautionSeverity.WARNING, CautionSeverity.NOTICE
@@ -148,6 +165,7 @@ started = RunStarted(
     *(NOW, NEW, "Night 1", PLAN, None, METHOD, (STAGE, CAMERA), SUBJECT, "10.12345/abc"),
     *(OVERRIDE, EFFECTIVE, (REVISION, OTHER_REVISION)),
     *((kept(LEAK, BEAMLINE, WARNING), kept(DUST, STAGE, CAUTION)), DECISION),
+    *(DeclarationVersions(plan=1, practice=1, method=1, capability=1), (PAPER,), ()),
 )
 membership = RunAddedToCampaign(NOW, NEW, CAMPAIGN), CampaignRunAdded(NOW, CAMPAIGN, NEW)
 
@@ -160,9 +178,13 @@ def starting(**changes: Any) -> StartRun:
     return START.model_copy(update=changes)
 
 
-def starts(*more: Part, without: Sequence[str] = ()) -> None:
-    """The run starts all the same."""
-    given(*more, without=without).when(START).then(started, *membership)
+def starts(*more: Part, without: Sequence[str] = (), **noted: object) -> None:
+    """The run starts all the same, and notes what is different."""
+    given(*more, without=without).when(START).then(replace(started, **noted), *membership)
+
+
+def under(plan: int = 1, practice: int = 1, method: int = 1) -> DeclarationVersions:
+    return DeclarationVersions(plan=plan, practice=practice, method=method, capability=1)
 
 
 class Wrong(Record):
@@ -200,8 +222,19 @@ no_permit = PermitStatus.NOT_PERMITTED
 FAILING: dict[str, Wrong] = {
     "parameters": Wrong(
         InvalidRunParametersError,
-        (needing("photon_beam", schema=None),),
-        facts=(Fact("Method", METHOD, "Fly scan", "Versioned"),),
+        (PlanDefaultParametersUpdated(NOW, PLAN, {"energy": 36}, 1),),
+        facts=(Fact("Method", METHOD, "Fly scan", "Defined"),),
+        cleared_by=("update_plan_default_parameters", "version_plan"),
+    ),
+    "units": Wrong(
+        RunParameterUnitsChangedError,
+        (needing("photon_beam", schema=IN_EV),),
+        facts=(
+            Fact(
+                *("Parameter", PLAN, "$.energy"),
+                "25 was written in keV (udunits); the unit is now eV (udunits)",
+            ),
+        ),
         cleared_by=("update_plan_default_parameters", "version_plan"),
     ),
     "plan": Wrong(
@@ -235,7 +268,7 @@ FAILING: dict[str, Wrong] = {
     "clearance": Wrong(
         RunClearanceCoverageMismatchError,
         (ClearanceExpired(NOW, PAPER, "Sent back"),),
-        facts=(Fact("Clearance", PAPER, "Salts", "Expired", LATER),),
+        facts=(Fact("Clearance", PAPER, "Salts", "Expired", LATER, None, False),),
         cleared_by=("register_clearance",),
     ),
     "supply": Wrong(
@@ -322,7 +355,7 @@ def test_a_run_needs_no_more_than_a_name_and_a_plan():
     given().when(bare).then(
         RunStarted(
             *(NOW, NEW, "Dark field", PLAN, None, METHOD, (STAGE, CAMERA), None, None),
-            *(NONE, DEFAULTS, (), started.acknowledged_cautions, None),
+            *(NONE, DEFAULTS, (), started.acknowledged_cautions, None, under(), (PAPER,)),
         )
     )
 
@@ -417,6 +450,129 @@ def test_the_parameters_follow_the_schema_as_it_is_now():
     given(later).when(START).refused(InvalidRunParametersError, saying="exposure")
 
 
+def test_no_parameters_without_a_schema():
+    unread = given(needing("photon_beam", schema=None)).when(START)
+    unread.refused(InvalidRunParametersError, saying="declare one on method Fly scan first")
+
+
+IN_EV_NOW = needing("photon_beam", schema=IN_EV)
+
+
+def test_a_number_is_not_read_in_another_unit_than_it_was_written_in():
+    refusal = (
+        given(IN_EV_NOW)
+        .when(START)
+        .refused(
+            RunParameterUnitsChangedError,
+            saying="$.energy: 25 was written in keV (udunits); the unit is now eV (udunits).",
+        )
+    )
+    change = UnitChange("$.energy", 25, "keV (udunits)", "eV (udunits)")
+    assert refusal.facts["parameters"] == [change]
+
+
+def test_an_override_in_the_new_unit_does_not_speak_for_the_plan():
+    given(IN_EV_NOW).when(starting(override_parameters={"energy": 30})).refused(
+        RunParameterUnitsChangedError
+    )
+
+
+def test_defaults_written_anew_are_in_the_unit_of_their_method():
+    energy = 25.0
+    for again in (
+        PlanDefaultParametersUpdated(NOW, PLAN, {"energy": energy}, 2),
+        replace(versioned_plan(Window(NOW, LATER)), method_version=2),
+    ):
+        given(IN_EV_NOW, again).when(starting(override_parameters={}, campaign_id=None)).then(
+            replace(
+                started,
+                plan_version_tag="2" if isinstance(again, PlanVersioned) else None,
+                override_parameters={},
+                effective_parameters={"energy": energy},
+                declaration_versions=under(plan=2, method=2),
+            )
+        )
+
+
+def test_a_parameter_without_a_default_may_change_its_unit():
+    without = PlanDefaultParametersUpdated(NOW, PLAN, {"exposure": 0.1}, 1)
+    given(without, IN_EV_NOW).when(starting(override_parameters={}, campaign_id=None)).then(
+        replace(
+            started,
+            override_parameters={},
+            effective_parameters={"exposure": 0.1},
+            declaration_versions=under(plan=2, method=2),
+        )
+    )
+
+
+def test_a_plan_that_does_not_know_when_it_was_written_counts_as_the_methods_first_version():
+    old = PlanDefaultParametersUpdated(NOW, PLAN, {"energy": 25})
+    given(old, IN_EV_NOW).when(START).refused(RunParameterUnitsChangedError)
+    given(old).when(starting(override_parameters={}, campaign_id=None)).then(
+        replace(
+            started,
+            override_parameters={},
+            effective_parameters={"energy": 25},
+            declaration_versions=under(plan=2),
+        )
+    )
+
+
+def test_a_run_keeps_the_clearances_that_covered_it_and_no_others():
+    also = clearance(OTHER_PAPER, "Lasers", AssetBinding(STAGE))
+    starts(also, ClearanceActivated(NOW, OTHER_PAPER), clearance_ids=(PAPER, OTHER_PAPER))
+    ahead = replace(also, valid_from=LATER, valid_until=None)
+    starts(ahead, ClearanceActivated(NOW, OTHER_PAPER))
+
+
+other_run = RunStarted(
+    *(NOW, UUID(int=90), "Night 0", PLAN, None, METHOD, (CAMERA, SHED), None, None),
+    *(NONE, NONE, (), (), None),
+)
+OTHER = other_run.run_id
+
+
+def test_another_live_run_on_an_asset_of_the_plan_is_noted():
+    starts(other_run, advisories=(StartAdvisory("Run", OTHER, "Running"),))
+    held = RunHeld(NOW, OTHER, None, None)
+    starts(other_run, held, advisories=(StartAdvisory("Run", OTHER, "Held"),))
+
+
+def test_a_run_that_has_ended_or_works_elsewhere_is_not_noted():
+    starts(other_run, RunCompleted(NOW, OTHER))
+    starts(replace(other_run, asset_ids=(SHED,)))
+
+
+def test_of_very_many_live_runs_the_first_are_noted():
+    many = [replace(other_run, run_id=UUID(int=n)) for n in range(3000, 3021)]
+    noted = tuple(StartAdvisory("Run", UUID(int=n), "Running") for n in range(3000, 3020))
+    starts(*many, advisories=noted)
+
+
+def test_a_subject_mounted_outside_the_plan_is_noted():
+    elsewhere = (
+        SubjectRegistered(NOW, SUBJECT, "Fossil 7"),
+        SubjectMounted(NOW, SUBJECT, SHED, "x"),
+    )
+    state = f"Mounted on asset {SHED}, outside the plan"
+    noted = StartAdvisory("Subject", SUBJECT, state)
+    starts(*elsewhere, without=["subject"], advisories=(noted,))
+
+
+def test_a_pinned_revision_that_is_superseded_or_of_another_asset_is_noted():
+    third = UUID(int=76)
+    superseded = StartAdvisory("CalibrationRevision", REVISION, f"Superseded by {third}")
+    starts(*revision(third, supersedes=REVISION), advisories=(superseded,))
+    _, *revisions = FAIR["calibration"]
+    of_shed = CalibrationDefined(NOW, CALIBRATION, SHED, Quantity.ROTATION_CENTER, {}, None)
+    state = f"Of asset {SHED}, outside the plan"
+    both = tuple(
+        StartAdvisory("CalibrationRevision", id, state) for id in (REVISION, OTHER_REVISION)
+    )
+    starts(of_shed, *revisions, without=["calibration"], advisories=both)
+
+
 def test_a_versioned_plan_is_noted_with_its_tag():
     again = versioned_plan(Window())
     given(again).when(starting(override_parameters={})).then(
@@ -425,6 +581,8 @@ def test_a_versioned_plan_is_noted_with_its_tag():
             plan_version_tag="2",
             override_parameters={},
             effective_parameters={"energy": 25},
+            declaration_versions=under(plan=2),
+            advisories=(StartAdvisory("Clearance", PAPER, "Active", LATER, None, True),),
         ),
         *membership,
     )
@@ -450,7 +608,11 @@ def test_an_open_window_is_told_as_any_time():
 
 
 def test_what_the_plan_follows_may_be_deprecated():
-    starts(MethodDeprecated(NOW, METHOD), PracticeDeprecated(NOW, PRACTICE))
+    starts(
+        MethodDeprecated(NOW, METHOD),
+        PracticeDeprecated(NOW, PRACTICE),
+        declaration_versions=under(practice=2, method=2),
+    )
 
 
 SUBJECTS: tuple[tuple[SubjectMoved, str, tuple[str, ...]], ...] = (
@@ -486,6 +648,10 @@ def test_neither_maintenance_nor_a_fault_refuses_a_start():
         AssetActivated(NOW, STAGE),
         AssetMaintenanceEntered(NOW, STAGE),
         AssetFaulted(NOW, CAMERA, "Blind"),
+        advisories=(
+            StartAdvisory("Asset", STAGE, "Maintenance"),
+            StartAdvisory("Asset", CAMERA, "Faulted"),
+        ),
     )
 
 
@@ -519,7 +685,7 @@ def test_families_of_the_method_and_of_the_practice_are_covered_as_both_are_now(
 def test_no_clearance_is_asked_for_where_none_is_required():
     for more, without in (((), ("clearance",)), (FAILING["clearance"].past, ())):
         scenario = Scenario(OPERATIONS, past(*more, without=without))
-        scenario.when(START).then(started, *membership)
+        scenario.when(START).then(replace(started, clearance_ids=()), *membership)
 
 
 CLEARANCES: tuple[tuple[tuple[ClearanceChanged, ...], tuple[str, ...]], ...] = (
@@ -560,8 +726,8 @@ def test_the_ways_of_several_clearances_are_told_together():
     assert told(scenario.refused(RunClearanceCoverageMismatchError)) == Told(
         "clearance",
         (
-            Fact("Clearance", PAPER, "Salts", "Submitted", LATER),
-            Fact("Clearance", OTHER_PAPER, "Lasers", "Defined"),
+            Fact("Clearance", PAPER, "Salts", "Submitted", LATER, None, False),
+            Fact("Clearance", OTHER_PAPER, "Lasers", "Defined", None, None, False),
         ),
         ("submit_clearance", "start_clearance_review"),
     )
@@ -640,7 +806,7 @@ def test_one_available_supply_of_a_kind_is_enough():
 
 
 def test_work_that_needs_no_supply_asks_for_none():
-    starts(needing(), without=["supply"])
+    starts(needing(), without=["supply"], declaration_versions=under(method=2))
 
 
 def test_an_enclosure_in_use_permits_and_is_active():

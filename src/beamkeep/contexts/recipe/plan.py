@@ -34,7 +34,14 @@ from beamkeep.kernel import (
     replace,
 )
 from beamkeep.kernel.values import Name, Timestamp, trimmed
-from beamkeep.schemas import JsonObject, carry, merge_patch
+from beamkeep.schemas import (
+    JsonObject,
+    UnitChange,
+    carry,
+    changed_units,
+    merge_patch,
+    untouched,
+)
 
 from .capability import Capability, capabilities
 from .declaration import DeclarationStatus, lifecycle, milestones, require_current
@@ -42,6 +49,7 @@ from .method import Method, methods
 from .practice import Practice, PracticeNotFoundError, practices
 
 MOST_ASSETS = 100
+MOST_TOLD = 100
 
 
 class Window(Record):
@@ -68,6 +76,7 @@ class PlanDefined(PlanEvent):
     asset_ids: tuple[UUID, ...]
     window: Window
     default_parameters: JsonObject
+    method_version: int | None = None
 
 
 class PlanVersioned(PlanEvent):
@@ -76,10 +85,12 @@ class PlanVersioned(PlanEvent):
     asset_ids: tuple[UUID, ...]
     window: Window
     default_parameters: JsonObject
+    method_version: int | None = None
 
 
 class PlanDefaultParametersUpdated(PlanEvent):
     default_parameters: JsonObject
+    method_version: int | None = None
 
 
 class PlanDeprecated(PlanEvent): ...
@@ -118,6 +129,10 @@ class PlanCannotVersionError(Cannot):
 
 class PlanCannotUpdateDefaultParametersError(Cannot):
     """The default parameters of a deprecated plan do not change; define another plan."""
+
+
+class PlanParameterUnitsChangedError(Cannot):
+    """The unit of a default parameter has changed; name it in the patch, in the new unit."""
 
 
 class PlanCannotDeprecateError(Cannot):
@@ -167,6 +182,8 @@ class Plan(Record):
     default_parameters: JsonObject
     status: DeclarationStatus = DeclarationStatus.DEFINED
     version_tag: str | None = None
+    method_version: int | None = None
+    """The version of the method its default parameters were last written under."""
 
 
 def begin(event: PlanDefined) -> Plan:
@@ -178,6 +195,7 @@ def begin(event: PlanDefined) -> Plan:
         frozenset(event.asset_ids),
         event.window,
         event.default_parameters,
+        method_version=event.method_version,
     )
 
 
@@ -192,9 +210,14 @@ def evolve(plan: Plan, event: PlanChanged) -> Plan:
                 asset_ids=frozenset(event.asset_ids),
                 window=event.window,
                 default_parameters=event.default_parameters,
+                method_version=event.method_version,
             )
         case PlanDefaultParametersUpdated():
-            return replace(plan, default_parameters=event.default_parameters)
+            return replace(
+                plan,
+                default_parameters=event.default_parameters,
+                method_version=event.method_version,
+            )
         case PlanDeprecated():
             return replace(plan, status=STATUS.after(event))
 
@@ -237,6 +260,7 @@ class Bound(Record):
 
     practice: Practice
     method: Method
+    method_version: int
     capability: Capability
     assets: Mapping[UUID, Asset]
     families: Mapping[UUID, Family]
@@ -255,8 +279,26 @@ async def bound_anew(plan: Plan, command: VersionPlan, read: Reader) -> Bound:
     return await _bound(plan.practice_id, command.asset_ids, read)
 
 
-async def own_method(plan: Plan, command: UpdatePlanDefaultParameters, read: Reader) -> Method:
-    return await read.one(methods, plan.method_id)
+class Followed(Record):
+    """The method of a plan: now, at its version, and as the default parameters were written."""
+
+    method: Method
+    version: int
+    before: Method
+
+
+async def own_method(plan: Plan, command: UpdatePlanDefaultParameters, read: Reader) -> Followed:
+    return await followed(plan, read)
+
+
+async def followed(plan: Plan, read: Reader) -> Followed:
+    """The method of a plan, as it is and as it was when the plan's defaults were written."""
+    method = await read.one(methods, plan.method_id)
+    # Plans of earlier builds do not say under which version; the first is the careful guess.
+    version, written = read.version(methods, method.id), plan.method_version or 1
+    if written == version or not plan.default_parameters:
+        return Followed(method, version, method)
+    return Followed(method, version, await read.as_of(methods, method.id, written))
 
 
 async def _bound(practice_id: UUID, asset_ids: Iterable[UUID], read: Reader) -> Bound:
@@ -272,7 +314,8 @@ async def _bound(practice_id: UUID, asset_ids: Iterable[UUID], read: Reader) -> 
         codes = {id: code for id in wired if (code := upwards(id, known)[-1].facility_code)}
         found = {code: await facility_by_code(code, read) for code in sorted({*codes.values()})}
         where = {id: found[code] for id, code in codes.items()}
-    return Bound(practice, method, capability, wired, theirs, site, where)
+    version = read.version(methods, method.id)
+    return Bound(practice, method, version, capability, wired, theirs, site, where)
 
 
 def define_plan(command: DefinePlan, given: Bound, call: Call) -> list[PlanDefined]:
@@ -280,7 +323,7 @@ def define_plan(command: DefinePlan, given: Bound, call: Call) -> list[PlanDefin
     declaration = _declaration(command, given.method)
     _require_bindable(given)
     name, ids, what = declaration[0], (given.practice.id, given.method.id), declaration[1:]
-    return [PlanDefined(call.now, call.new_id, name, *ids, *what)]
+    return [PlanDefined(call.now, call.new_id, name, *ids, *what, given.method_version)]
 
 
 def version_plan(plan: Plan, command: VersionPlan, given: Bound, call: Call) -> list[PlanVersioned]:
@@ -289,18 +332,22 @@ def version_plan(plan: Plan, command: VersionPlan, given: Bound, call: Call) -> 
     tag = new_tag(command.version_tag, plan.version_tag, InvalidPlanVersionTagError)
     STATUS.require(plan.status, PlanVersioned)
     _require_bindable(given)
-    return [PlanVersioned(call.now, plan.id, tag, *declaration)]
+    return [PlanVersioned(call.now, plan.id, tag, *declaration, given.method_version)]
 
 
 def update_plan_default_parameters(
-    plan: Plan, command: UpdatePlanDefaultParameters, given: Method, call: Call
+    plan: Plan, command: UpdatePlanDefaultParameters, given: Followed, call: Call
 ) -> list[PlanDefaultParametersUpdated]:
     """Change some of a plan's default parameters; the whole must follow the method's schema."""
-    merged = merge_patch(plan.default_parameters, command.default_parameters_patch)
-    parameters = carried_parameters(merged, given, InvalidPlanDefaultParametersError)
+    patch = command.default_parameters_patch
+    merged = merge_patch(plan.default_parameters, patch)
+    parameters = carried_parameters(merged, given.method, InvalidPlanDefaultParametersError)
     if plan.status is DeclarationStatus.DEPRECATED:
         raise PlanCannotUpdateDefaultParametersError
-    return [PlanDefaultParametersUpdated(call.now, plan.id, parameters)]
+    # A number that the patch does not name would silently be taken for one in the new unit.
+    if unnamed := units_changed(untouched(plan.default_parameters, patch), given):
+        raise PlanParameterUnitsChangedError(told_units(unnamed), parameters=unnamed)
+    return [PlanDefaultParametersUpdated(call.now, plan.id, parameters, given.version)]
 
 
 def deprecate_plan(plan: Plan, command: DeprecatePlan, call: Call) -> list[PlanDeprecated]:
@@ -314,6 +361,17 @@ def carried_parameters(
 ) -> JsonObject:
     """The parameters, unchanged, once the method's schema takes them."""
     return carry(parameters, method.parameters_schema, refusal, f"method {method.name}")
+
+
+def units_changed(parameters: JsonObject, given: Followed) -> list[UnitChange]:
+    """The first parameters that the method now declares in another unit than when written."""
+    before, now = given.before.parameters_schema, given.method.parameters_schema
+    return changed_units(parameters, before, now)[:MOST_TOLD]
+
+
+def told_units(changes: Iterable[UnitChange]) -> str:
+    """Changes of units in a sentence."""
+    return "; ".join(f"{each.path}: {each}" for each in changes) + "."
 
 
 def family_ids_of(assets: Iterable[Asset]) -> set[UUID]:
@@ -392,7 +450,7 @@ OPERATIONS = (
         PlanAffordancesNotSatisfiedError, given=bound_anew),
     plans.changes("POST /plans/{plan_id}/update-default-parameters", UpdatePlanDefaultParameters,
         update_plan_default_parameters, InvalidPlanDefaultParametersError,
-        PlanCannotUpdateDefaultParametersError, given=own_method),
+        PlanCannotUpdateDefaultParametersError, PlanParameterUnitsChangedError, given=own_method),
     plans.changes("POST /plans/{plan_id}/deprecate", DeprecatePlan, deprecate_plan,
         PlanCannotDeprecateError),
 )
@@ -414,4 +472,5 @@ QUESTIONS = reads(
     ListPlans,
     milestones=milestones(STATUS),
     facets={"asset_id": lambda plan: plan.asset_ids},
+    version=2,
 )

@@ -51,6 +51,26 @@ class AcknowledgedCaution(Record):
     severity: str
 
 
+class DeclarationVersions(Record):
+    """The version of the stream of each declaration that a run was started under."""
+
+    plan: int
+    practice: int
+    method: int
+    capability: int
+
+
+class StartAdvisory(Record):
+    """Something that was told at the start of a run and refused nothing."""
+
+    kind: str
+    id: UUID
+    state: str
+    until: datetime | None = None
+    valid_from: datetime | None = None
+    in_force: bool | None = None
+
+
 # Events are stored for ever: add a field with a default; never rename or drop one.
 class RunEvent(Event):
     run_id: UUID
@@ -69,6 +89,9 @@ class RunStarted(RunEvent):
     pinned_calibration_ids: tuple[UUID, ...]
     acknowledged_cautions: tuple[AcknowledgedCaution, ...]
     decided_by_decision_id: UUID | None
+    declaration_versions: DeclarationVersions | None = None
+    clearance_ids: tuple[UUID, ...] = ()
+    advisories: tuple[StartAdvisory, ...] = ()
 
 
 class RunHeld(RunEvent):
@@ -211,6 +234,10 @@ class Run(Record):
     adjustment_count: int = 0
     last_status_reason: str | None = None
     interrupted_at: datetime | None = None
+    declaration_versions: DeclarationVersions | None = None
+    clearance_ids: tuple[UUID, ...] = ()
+    """The clearances in force that covered its start, where one is required."""
+    advisories: tuple[StartAdvisory, ...] = ()
 
 
 def begin(event: RunStarted) -> Run:
@@ -227,6 +254,9 @@ def begin(event: RunStarted) -> Run:
         event.pinned_calibration_ids,
         event.acknowledged_cautions,
         event.occurred_at,
+        declaration_versions=event.declaration_versions,
+        clearance_ids=event.clearance_ids,
+        advisories=event.advisories,
     )
 
 
@@ -296,8 +326,11 @@ async def decided(run: Run, command: DecidedRunCommand, read: Reader) -> None:
 
 
 async def its_method(run: Run, command: AdjustRun, read: Reader) -> Method:
+    """The method as the run was started under it; as it is now for runs that do not know."""
     await decided(run, command, read)
-    return await read.one(methods, run.method_id)
+    if run.declaration_versions is None:
+        return await read.one(methods, run.method_id)
+    return await read.as_of(methods, run.method_id, run.declaration_versions.method)
 
 
 def hold_run(run: Run, command: HoldRun, given: None, call: Call) -> list[RunHeld]:
@@ -398,7 +431,8 @@ class ListRuns(Listing):
     plan_id: UUID | None = None
     subject_id: UUID | None = None
     campaign_id: UUID | None = None
-    asset_id: UUID | None = None
+    asset_id: frozenset[UUID] | None = None
+    """Those that work on one of these."""
     pinned_calibration_id: UUID | None = None
     """A calibration revision the run was started with."""
     started_from: Timestamp | None = None
@@ -415,4 +449,5 @@ QUESTIONS = reads(
         "pinned_calibration_id": lambda run: run.pinned_calibration_ids,
     },
     compared={"started_from": ("created_at", ">="), "started_to": ("created_at", "<")},
+    version=2,
 )

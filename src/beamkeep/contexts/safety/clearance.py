@@ -513,6 +513,12 @@ def activate_clearance(
             f"Clearance {other} took the place of the one it amends; amend that one.",
             superseded_by_clearance_id=other,
         )
+    if clearance.valid_from is not None and clearance.valid_from > call.now:
+        raise ClearanceCannotActivateError(
+            f"It is valid from {clearance.valid_from} and would end clearance {given.id} before"
+            " then; activate it from that time on.",
+            valid_from=clearance.valid_from,
+        )
     return [activated, ClearanceSuperseded(call.now, given.id, clearance.id)]
 
 

@@ -7,6 +7,9 @@ from beamkeep.contexts.caution.caution import Caution, CautionSeverity, cautions
 from beamkeep.contexts.run.run import AcknowledgedCaution, CautionTarget, runs
 from beamkeep.kernel import Reader, Record
 
+from .advising import advised
+from .checks import Fact
+
 MOST_CAUTIONS = 200
 SHOWN = frozenset({CautionSeverity.CAUTION, CautionSeverity.WARNING})
 
@@ -42,14 +45,18 @@ def as_shown(caution: Caution) -> ShownCaution:
 
 class Acknowledged(Record):
     acknowledged_cautions: tuple[ShownCaution, ...]
+    advisories: tuple[Fact, ...]
+    """What was worth knowing at the start and refused nothing."""
 
 
 async def acknowledged(ids: Sequence[UUID], read: Reader) -> Mapping[UUID, Acknowledged]:
-    """The cautions each run was started under, with their texts, which never change."""
+    """What was shown at the start of each run: cautions with their texts, which never change."""
     started = await read.many(runs, ids)
     kept = {id: [c.caution_id for c in run.acknowledged_cautions] for id, run in started.items()}
     found = await read.many(cautions, sorted({id for each in kept.values() for id in each}))
     return {
-        id: Acknowledged(tuple(as_shown(found[each]) for each in theirs))
+        id: Acknowledged(
+            tuple(as_shown(found[each]) for each in theirs), await advised(started[id], read)
+        )
         for id, theirs in kept.items()
     }

@@ -9,9 +9,16 @@ from beamkeep.contexts.enclosure.enclosure import Enclosure, EnclosureLifecycle,
 from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle
 from beamkeep.contexts.recipe.declaration import DeclarationStatus
 from beamkeep.contexts.recipe.method import Method
-from beamkeep.contexts.recipe.plan import Plan, carried_parameters, missing_family_ids
+from beamkeep.contexts.recipe.plan import (
+    Followed,
+    Plan,
+    carried_parameters,
+    missing_family_ids,
+    told_units,
+    units_changed,
+)
 from beamkeep.contexts.recipe.practice import Practice
-from beamkeep.contexts.run.run import InvalidRunParametersError
+from beamkeep.contexts.run.run import DeclarationVersions, InvalidRunParametersError, Run
 from beamkeep.contexts.safety.clearance import IN_FORCE, Clearance, ClearanceStatus
 from beamkeep.contexts.subject.subject import Subject, SubjectStatus
 from beamkeep.contexts.supply.gate import Coverage
@@ -19,6 +26,10 @@ from beamkeep.contexts.supply.supply import SupplyStatus
 from beamkeep.kernel import Cannot, Record, Refusal
 from beamkeep.schemas import JsonObject, merge_patch
 from beamkeep.schemas.bounds import require_bounded
+
+
+class RunParameterUnitsChangedError(Cannot):
+    """The unit of a default parameter has changed; give the plan's defaults in the new unit."""
 
 
 class RunBoundPlanDeprecatedError(Cannot):
@@ -69,6 +80,9 @@ class Fact(Record):
     name: str
     state: str
     until: datetime | None = None
+    valid_from: datetime | None = None
+    in_force: bool | None = None
+    """Whether a clearance is in force; none of everything else."""
 
 
 class Surroundings(Record):
@@ -85,6 +99,11 @@ class Surroundings(Record):
     supplies: Coverage
     enclosures: Mapping[UUID, Enclosure]
     cautions: Sequence[Caution]
+    followed: Followed
+    """The method, also as the plan's default parameters were written under it."""
+    versions: DeclarationVersions
+    live_runs: Sequence[Run]
+    """Those that work on an asset of the plan."""
 
     @property
     def wired(self) -> list[Asset]:
@@ -122,6 +141,16 @@ def parameters(given: Surroundings, override: JsonObject, now: datetime) -> Verd
             return Verdict(facts, refusal, ["start_run"])
         return Verdict(facts, refusal, ["update_plan_default_parameters", "version_plan"])
     return Verdict(facts)
+
+
+def units(given: Surroundings, override: JsonObject, now: datetime) -> Verdict:
+    method, its = given.method, given.plan
+    changed = units_changed(its.default_parameters, given.followed)
+    if not changed:
+        return Verdict([Fact("Method", method.id, method.name, method.status)])
+    facts = [Fact("Parameter", its.id, each.path, str(each)) for each in changed]
+    refusal = RunParameterUnitsChangedError(told_units(changed), parameters=changed)
+    return Verdict(facts, refusal, ["update_plan_default_parameters", "version_plan"])
 
 
 def plan(given: Surroundings, override: JsonObject, now: datetime) -> Verdict:
@@ -179,14 +208,17 @@ TOWARDS_FORCE: dict[ClearanceStatus, tuple[str, ...]] = {
 """What brings a clearance nearer to being in force; of those that ended, a new one."""
 
 
+def clearance_fact(each: Clearance, now: datetime) -> Fact:
+    """A clearance, and whether it is in force."""
+    until, since, holds = each.valid_until, each.valid_from, IN_FORCE.holds_of(each, now)
+    return Fact("Clearance", each.id, each.title, each.status, until, since, holds)
+
+
 def clearance(given: Surroundings, override: JsonObject, now: datetime) -> Verdict:
     if given.clearances is None:
         return Verdict()
-    facts = [
-        Fact("Clearance", each.id, each.title, each.status, each.valid_until)
-        for each in given.clearances.values()
-    ]
-    if any(IN_FORCE.holds_of(each, now) for each in given.clearances.values()):
+    facts = [clearance_fact(each, now) for each in given.clearances.values()]
+    if any(fact.in_force for fact in facts):
         return Verdict(facts)
     if not facts:
         return Verdict(facts, RunRequiresActiveClearanceError(), ["register_clearance"])
@@ -194,6 +226,12 @@ def clearance(given: Surroundings, override: JsonObject, now: datetime) -> Verdi
     ways = [way for status, steps in TOWARDS_FORCE.items() if status in statuses for way in steps]
     refusal = RunClearanceCoverageMismatchError(_named(facts))
     return Verdict(facts, refusal, ways or ["register_clearance"])
+
+
+def covering_ids(given: Surroundings, now: datetime) -> list[UUID]:
+    """The clearances in force that name this work."""
+    named = (given.clearances or {}).values()
+    return sorted(each.id for each in named if IN_FORCE.holds_of(each, now))
 
 
 TOWARDS_AVAILABLE: dict[SupplyStatus, tuple[str, ...]] = {
@@ -237,6 +275,7 @@ def enclosure(given: Surroundings, override: JsonObject, now: datetime) -> Verdi
 
 CHECKS: Mapping[str, Check] = {
     "parameters": parameters,
+    "units": units,
     "plan": plan,
     "window": window,
     "subject": subject,

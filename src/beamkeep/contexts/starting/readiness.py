@@ -1,19 +1,21 @@
 """Readiness: every check a start of a plan would meet, passed or not, and what to look out for."""
 
-from collections.abc import Iterator
-from datetime import datetime
 from uuid import UUID
 
-from beamkeep.contexts.equipment.asset import AssetCondition, AssetLifecycle
+from beamkeep.contexts.calibration.calibration import CalibrationRevisionNotFoundError
 from beamkeep.contexts.recipe.plan import plans
-from beamkeep.contexts.safety.clearance import IN_FORCE
 from beamkeep.contexts.subject.subject import SubjectNotFoundError
-from beamkeep.contexts.supply.supply import SupplyStatus
 from beamkeep.kernel import Query, Reader, Record, answers
 
 from .acknowledging import ShownCaution, as_shown
-from .checks import CHECKS, Fact, Surroundings
-from .start import surroundings
+from .advising import advisories
+from .checks import CHECKS, Fact
+from .start import (
+    MOST_PINNED,
+    InvalidRunPinnedCalibrationIdsError,
+    calibrations_of,
+    surroundings,
+)
 
 
 class CheckedOff(Record):
@@ -40,10 +42,15 @@ class GetPlanReadiness(Query):
 
     plan_id: UUID
     subject_id: UUID | None = None
+    pinned_calibration_id: frozenset[UUID] | None = None
+    """Calibration revisions that the run would pin."""
 
 
 async def readiness(query: GetPlanReadiness, read: Reader) -> PlanReadiness:
     given = await surroundings(query.plan_id, query.subject_id, read)
+    pinned = await calibrations_of(query.pinned_calibration_id or (), read)
+    if len(query.pinned_calibration_id or ()) > MOST_PINNED:
+        raise InvalidRunPinnedCalibrationIdsError
     verdicts = {name: check(given, {}, read.now) for name, check in CHECKS.items()}
     checks = tuple(
         CheckedOff(
@@ -57,25 +64,8 @@ async def readiness(query: GetPlanReadiness, read: Reader) -> PlanReadiness:
     )
     told = tuple(as_shown(each) for each in given.cautions)
     ready = all(check.passed for check in checks)
-    return PlanReadiness(given.plan.id, ready, checks, tuple(advisories(given, read.now)), told)
-
-
-def advisories(given: Surroundings, now: datetime) -> Iterator[Fact]:
-    """What is not as it should be, and stops nothing."""
-    for asset in given.wired:
-        if asset.condition is not AssetCondition.NOMINAL:
-            yield Fact("Asset", asset.id, asset.name, asset.condition)
-        if asset.lifecycle is AssetLifecycle.MAINTENANCE:
-            yield Fact("Asset", asset.id, asset.name, asset.lifecycle)
-    for found in given.supplies.found.values():
-        for supply in found:
-            if supply.status is SupplyStatus.RECOVERING:
-                yield Fact("Supply", supply.supply_id, supply.name, supply.status)
-    end = given.plan.window.ends_at
-    for clearance in (given.clearances or {}).values():
-        until = clearance.valid_until
-        if IN_FORCE.holds_of(clearance, now) and until is not None and (end is None or until < end):
-            yield Fact("Clearance", clearance.id, clearance.title, clearance.status, until)
+    advice = tuple(advisories(given, pinned, read.now))
+    return PlanReadiness(given.plan.id, ready, checks, advice, told)
 
 
 QUESTIONS = (
@@ -85,6 +75,8 @@ QUESTIONS = (
         readiness,
         PlanReadiness,
         SubjectNotFoundError,
+        CalibrationRevisionNotFoundError,
+        InvalidRunPinnedCalibrationIdsError,
         of=plans,
         about="plan_id",
     ),

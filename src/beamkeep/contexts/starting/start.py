@@ -1,5 +1,6 @@
 """Starting a run: what is read for it, the rule, and what it answers."""
 
+from collections.abc import Collection, Mapping
 from typing import Annotated
 from uuid import UUID
 
@@ -7,6 +8,7 @@ from annotated_types import MaxLen, MinLen
 from pydantic import Field
 
 from beamkeep.contexts.calibration.calibration import (
+    Calibration,
     CalibrationRevisionNotFoundError,
     calibration_ids,
     calibrations,
@@ -22,10 +24,11 @@ from beamkeep.contexts.caution.coverage import cautions_covering
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, decisions
 from beamkeep.contexts.enclosure.enclosure import enclosures
 from beamkeep.contexts.equipment.asset import with_all_above
-from beamkeep.contexts.recipe.method import methods
-from beamkeep.contexts.recipe.plan import PlanNotFoundError, plans
+from beamkeep.contexts.recipe.capability import capabilities
+from beamkeep.contexts.recipe.plan import PlanNotFoundError, followed, plans
 from beamkeep.contexts.recipe.practice import practices
 from beamkeep.contexts.run.run import (
+    DeclarationVersions,
     InvalidRunParametersError,
     RunAddedToCampaign,
     RunStarted,
@@ -40,7 +43,8 @@ from beamkeep.schemas import JsonObject
 
 from . import checks
 from .acknowledging import acknowledged, acknowledgement, shown
-from .checks import Surroundings, effective_parameters, require_ready
+from .advising import advisories, advisory, live_runs_on
+from .checks import Surroundings, covering_ids, effective_parameters, require_ready
 
 MOST_PINNED = 64
 JOINABLE = frozenset({CampaignStatus.PLANNED, CampaignStatus.ACTIVE, CampaignStatus.HELD})
@@ -78,28 +82,51 @@ class Start(Record):
 
     surroundings: Surroundings
     campaign: Campaign | None
+    pinned: Mapping[UUID, Calibration]
+    """The calibration of each pinned revision."""
 
 
 async def surroundings(plan_id: UUID, subject_id: UUID | None, read: Reader) -> Surroundings:
     """Everything the checks look at, folded as it is now."""
     plan = await read.one(plans, plan_id)
     practice = await read.one(practices, plan.practice_id)
-    method = await read.one(methods, plan.method_id)
+    method = await followed(plan, read)
     assets = await with_all_above(plan.asset_ids, read)
     subject = await read.one(subjects, subject_id) if subject_id else None
     located = {each.located_in_enclosure_id for each in assets.values()} - {None}
     required = read.installation.require_run_clearance
+    capability = await read.one(capabilities, method.method.capability_id)
+    versions = DeclarationVersions(
+        plan=read.version(plans, plan.id),
+        practice=read.version(practices, practice.id),
+        method=method.version,
+        capability=read.version(capabilities, capability.id),
+    )
     return Surroundings(
         plan,
         practice,
-        method,
+        method.method,
         assets,
         subject,
         await clearances_covering(subject_id, assets, read) if required else None,
-        await coverage(method.needed_supplies, plan.asset_ids, read),
+        await coverage(method.method.needed_supplies, plan.asset_ids, read),
         await read.many(enclosures, sorted(id for id in located if id)),
         shown(await cautions_covering(plan.asset_ids, read)),
+        method,
+        versions,
+        await live_runs_on(plan.asset_ids, read),
     )
+
+
+async def calibrations_of(
+    revision_ids: Collection[UUID], read: Reader
+) -> Mapping[UUID, Calibration]:
+    """The calibration of each revision; of more than a run may pin, which is refused, none."""
+    pinned = await calibration_ids(revision_ids, read) if revision_ids else {}
+    if len(revision_ids) > MOST_PINNED:
+        return {}
+    found = await read.many(calibrations, sorted({*pinned.values()}))
+    return {id: found[calibration_id] for id, calibration_id in pinned.items()}
 
 
 async def start(command: StartRun, read: Reader) -> Start:
@@ -107,11 +134,7 @@ async def start(command: StartRun, read: Reader) -> Start:
     campaign = await read.one(campaigns, command.campaign_id) if command.campaign_id else None
     if command.decided_by_decision_id:
         await read.one(decisions, command.decided_by_decision_id)
-    pinned = await calibration_ids(command.pinned_calibration_ids, read)
-    # More than a run may pin are refused, and need not be read.
-    if len(command.pinned_calibration_ids) <= MOST_PINNED:
-        await read.many(calibrations, sorted({*pinned.values()}))
-    return Start(found, campaign)
+    return Start(found, campaign, await calibrations_of(command.pinned_calibration_ids, read))
 
 
 def start_run(
@@ -140,6 +163,9 @@ def start_run(
         tuple(sorted(pinned)),
         tuple(acknowledgement(each) for each in around.cautions),
         command.decided_by_decision_id,
+        around.versions,
+        tuple(covering_ids(around, call.now)),
+        tuple(advisory(each) for each in advisories(around, given.pinned, call.now)),
     )
     if campaign is None:
         return [started]
@@ -155,6 +181,7 @@ OPERATIONS = (
     runs.creates("POST /runs", StartRun, start_run, PlanNotFoundError, SubjectNotFoundError,
         CampaignNotFoundError, DecisionNotFoundError, CalibrationRevisionNotFoundError,
         InvalidRunNameError, InvalidRunPinnedCalibrationIdsError, InvalidRunParametersError,
+        checks.RunParameterUnitsChangedError,
         checks.RunBoundPlanDeprecatedError, checks.RunOutsidePlanWindowError,
         checks.RunSubjectNotMountedError, checks.RunAssetDecommissionedError,
         checks.RunFamiliesNotSatisfiedError, checks.RunRequiresActiveClearanceError,
