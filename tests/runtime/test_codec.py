@@ -445,7 +445,7 @@ def test_the_fields_on_record():
         "MountDecommissioned": ["mount_id", "reason"],
         "MountPlacementUpdated": ["mount_id", "placement"],
         "MountRegistered": ["mount_id", "slot_code", "parent_id", "placement"],
-        "PlanDefaultParametersUpdated": ["plan_id", "default_parameters"],
+        "PlanDefaultParametersUpdated": ["plan_id", "default_parameters", "method_version"],
         "PlanDefined": [
             "plan_id",
             "name",
@@ -454,6 +454,7 @@ def test_the_fields_on_record():
             "asset_ids",
             "window",
             "default_parameters",
+            "method_version",
         ],
         "PlanDeprecated": ["plan_id"],
         "PlanVersioned": [
@@ -463,6 +464,7 @@ def test_the_fields_on_record():
             "asset_ids",
             "window",
             "default_parameters",
+            "method_version",
         ],
         "PolicyDefined": [
             "policy_id",
@@ -505,6 +507,9 @@ def test_the_fields_on_record():
             "pinned_calibration_ids",
             "acknowledged_cautions",
             "decided_by_decision_id",
+            "declaration_versions",
+            "clearance_ids",
+            "advisories",
         ],
         "RunStopped": ["run_id", "reason", "decided_by_decision_id"],
         "RunTruncated": ["run_id", "reason", "interrupted_at", "decided_by_decision_id"],

@@ -131,6 +131,7 @@ from beamkeep.contexts.run.run import (
     AcknowledgedCaution,
     CautionTarget,
     DecisionDebriefRequested,
+    DeclarationVersions,
     RunAddedToCampaign,
     RunAdjusted,
     RunHeld,
@@ -138,6 +139,7 @@ from beamkeep.contexts.run.run import (
     RunResumed,
     RunStarted,
     RunTruncated,
+    StartAdvisory,
 )
 from beamkeep.contexts.safety.clearance import (
     AssetBinding,
@@ -379,6 +381,8 @@ STREAMS: dict[str, Sequence[Event]] = {
             *(at(0), ID, "Night é", A, "2", B, (B, C), C, "10.25.10/7"),
             *(OVERRIDE, EFFECTIVE, (A, B)),
             *((AcknowledgedCaution(C, CautionTarget("Asset", B), "Thermal", "Warning"),), A),
+            *(DeclarationVersions(4, 3, 2, 1), (A, C)),
+            (StartAdvisory("Clearance", C, "Active", at(5), at(0), True),),
         ),
         RunAddedToCampaign(at(0), ID, A),
         RunHeld(at(1), ID, None, A),
@@ -426,9 +430,9 @@ STREAMS: dict[str, Sequence[Event]] = {
         PracticeDeprecated(at(2), ID),
     ],
     "plan": [
-        PlanDefined(at(0), ID, "Monday", A, B, (B, C), Window(at(24), None), {"energy": 25.0}),
-        PlanDefaultParametersUpdated(at(1), ID, {"energy": 5, "modes": ["fly", None]}),
-        PlanVersioned(at(2), ID, "2", "Tuesday", (C,), Window(at(24), at(48)), {}),
+        PlanDefined(at(0), ID, "Monday", A, B, (B, C), Window(at(24), None), {"energy": 25.0}, 1),
+        PlanDefaultParametersUpdated(at(1), ID, {"energy": 5, "modes": ["fly", None]}, 2),
+        PlanVersioned(at(2), ID, "2", "Tuesday", (C,), Window(at(24), at(48)), {}, 3),
         PlanDeprecated(at(3), ID),
     ],
     "recipe": [
@@ -602,6 +606,18 @@ def test_a_run_as_its_list_shows_it():
         "adjustment_count": 1,
         "last_status_reason": "power cut",
         "interrupted_at": "2030-01-01T04:00:00Z",
+        "declaration_versions": {"plan": 4, "practice": 3, "method": 2, "capability": 1},
+        "clearance_ids": [str(A), str(C)],
+        "advisories": [
+            {
+                "kind": "Clearance",
+                "id": str(C),
+                "state": "Active",
+                "until": "2030-01-01T05:00:00Z",
+                "valid_from": "2030-01-01T00:00:00Z",
+                "in_force": True,
+            }
+        ],
         "owner_id": str(OWNER),
         "created_at": "2030-01-01T00:00:00Z",
         "ended_at": "2030-01-01T05:00:00Z",

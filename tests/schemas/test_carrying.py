@@ -1,6 +1,7 @@
 """Carrying values: the four cases, settings of several families, and merge patches."""
 
 import json
+from typing import Any
 
 import pytest
 from tests.support.schemas import of, schema
@@ -9,11 +10,14 @@ from beamkeep.kernel import Invalid
 from beamkeep.schemas import (
     Json,
     JsonObject,
+    UnitChange,
     carry,
     carry_settings,
     carry_whole,
+    changed_units,
     declare,
     merge_patch,
+    untouched,
 )
 
 
@@ -263,3 +267,51 @@ def test_a_whole_object_holds_what_is_required_also_when_it_is_empty():
     for values in ({}, {"serial_number": "A1"}, {"pixel_pitch": 6.5, "gain": 2}):
         with pytest.raises(InvalidAssetSettingsError):
             carry_whole(values, CAMERA, InvalidAssetSettingsError)
+
+
+# Units that changed since values were written.
+
+
+def number(code: str | None = None, system: str = "udunits", **more: str) -> dict[str, Any]:
+    unit = {"unit": {"system": system, "code": code, **more}} if code else {}
+    return {"type": "number", **unit}
+
+
+def test_a_number_whose_unit_changed_is_found_wherever_it_stands():
+    before = of(a=number("keV"), b={"properties": {"c": number("s")}}, d={"items": number("mm")})
+    now = of(a=number("eV"), b={"properties": {"c": number("ms")}}, d={"items": number()})
+    values: JsonObject = {"d": [1, 2.5], "b": {"c": 0.1}, "a": 25}
+    assert changed_units(values, before, now) == [
+        UnitChange("$.d[0]", 1, "mm (udunits)", "no unit"),
+        UnitChange("$.d[1]", 2.5, "mm (udunits)", "no unit"),
+        UnitChange("$.b.c", 0.1, "s (udunits)", "ms (udunits)"),
+        UnitChange("$.a", 25, "keV (udunits)", "eV (udunits)"),
+    ]
+    assert changed_units({}, before, now) == changed_units({"b": {}}, before, now) == []
+
+
+def test_a_unit_is_another_by_system_and_code_and_not_by_label():
+    before = of(a=number("keV"), b=number("keV", label="energy"), c=number())
+    now = of(a=number("keV", "ucum"), b=number("keV", label="photons"), c=number("keV"))
+    found = changed_units({"a": 1, "b": 2, "c": 3}, before, now)
+    assert [(each.path, each.before, each.now) for each in found] == [
+        ("$.a", "keV (udunits)", "keV (ucum)"),
+        ("$.c", "no unit", "keV (udunits)"),
+    ]
+
+
+def test_what_is_no_number_has_no_unit_and_without_a_schema_there_are_no_values():
+    before, now = of(a=number("keV")), of(a=number("eV"))
+    assert changed_units({"a": "25"}, before, now) == changed_units({"a": True}, before, now) == []
+    assert changed_units({"a": 25}, None, now) == changed_units({"a": 25}, before, None) == []
+
+
+def test_a_patch_leaves_untouched_what_it_does_not_name():
+    values: JsonObject = {"a": 1, "b": {"c": 2, "d": 3}, "e": [4], "f": {"g": 5}}
+    assert untouched(values, {}) == values
+    assert untouched(values, {"a": 1, "b": {"c": None}, "e": []}) == {
+        "b": {"d": 3},
+        "f": {"g": 5},
+    }
+    assert untouched(values, {"b": None, "f": 6, "h": 7}) == {"a": 1, "e": [4]}
+    assert untouched({"a": 1}, {"a": {"b": 2}}) == {}

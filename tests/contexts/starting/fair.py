@@ -176,7 +176,8 @@ FAIR: dict[str, tuple[Part, ...]] = {
     "plan": (
         PlanDefined(
             *(NOW, PLAN, "Monday", PRACTICE, METHOD, (STAGE, CAMERA), Window(NOW, LATER)),
-            *({"energy": 25, "exposure": 0.1, "gap": 12}, 1),
+            {"energy": 25, "exposure": 0.1, "gap": 12},
+            method_version=1,
         ),
     ),
     "assets": (

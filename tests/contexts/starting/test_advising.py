@@ -48,6 +48,7 @@ from beamkeep.contexts.subject.subject import SubjectMounted, SubjectRegistered
 from beamkeep.contexts.supply.supply import SupplyMarkedAvailable, SupplyMarkedRecovering
 from beamkeep.kernel import Listing, Refusal
 from beamkeep.runtime import Service
+from beamkeep.schemas import JsonObject
 from beamkeep.surfaces.problem import problem
 
 pytestmark = pytest.mark.anyio
@@ -59,9 +60,10 @@ ASKED = {
     "pinned_calibration_id": [str(REVISION), str(OTHER_REVISION)],
 }
 OTHER, SOONER = UUID(int=90), LATER - timedelta(hours=1)
+NONE: JsonObject = {}
 other_run = RunStarted(
     *(NOW, OTHER, "Night of somebody", PLAN, None, METHOD, (STAGE, CAMERA, SHED), None, None),
-    *({}, {}, (), (), None),
+    *(NONE, NONE, (), (), None),
 )
 # Everything that is worth knowing, at once.
 UNUSUAL: tuple[Part, ...] = (

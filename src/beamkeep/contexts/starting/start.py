@@ -122,7 +122,9 @@ async def calibrations_of(
     revision_ids: Collection[UUID], read: Reader
 ) -> Mapping[UUID, Calibration]:
     """The calibration of each revision; of more than a run may pin, which is refused, none."""
-    pinned = await calibration_ids(revision_ids, read) if revision_ids else {}
+    if not revision_ids:
+        return {}
+    pinned = await calibration_ids(revision_ids, read)
     if len(revision_ids) > MOST_PINNED:
         return {}
     found = await read.many(calibrations, sorted({*pinned.values()}))
