@@ -6,7 +6,7 @@ from tests.support.examples.calibration import a_revision
 from tests.support.examples.campaign import an_active_campaign
 from tests.support.examples.decision import a_decision
 from tests.support.examples.enclosure import a_permitted_enclosure
-from tests.support.examples.making import Do, Example, given
+from tests.support.examples.making import Do, Example
 from tests.support.examples.run import a_plan_to_run
 from tests.support.examples.subject import a_mounted_subject
 
@@ -34,7 +34,12 @@ async def start_run(do: Do) -> dict[str, Any]:
     }
 
 
-EXAMPLES: dict[str, Example] = {
-    "start_run": start_run,
-    "get_plan_readiness": given(plan_id=a_permitted_plan, subject_id=a_mounted_subject),
-}
+async def readiness(do: Do) -> dict[str, Any]:
+    return {
+        "plan_id": await a_permitted_plan(do),
+        "subject_id": await a_mounted_subject(do),
+        "pinned_calibration_id": [await a_revision(do)],
+    }
+
+
+EXAMPLES: dict[str, Example] = {"start_run": start_run, "get_plan_readiness": readiness}

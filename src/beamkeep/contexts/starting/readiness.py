@@ -1,6 +1,9 @@
 """Readiness: every check a start of a plan would meet, passed or not, and what to look out for."""
 
+from typing import Annotated
 from uuid import UUID
+
+from annotated_types import MaxLen
 
 from beamkeep.contexts.calibration.calibration import CalibrationRevisionNotFoundError
 from beamkeep.contexts.recipe.plan import plans
@@ -10,12 +13,7 @@ from beamkeep.kernel import Query, Reader, Record, answers
 from .acknowledging import ShownCaution, as_shown
 from .advising import advisories
 from .checks import CHECKS, Fact
-from .start import (
-    MOST_PINNED,
-    InvalidRunPinnedCalibrationIdsError,
-    calibrations_of,
-    surroundings,
-)
+from .start import MOST_PINNED, calibrations_of, surroundings
 
 
 class CheckedOff(Record):
@@ -42,15 +40,13 @@ class GetPlanReadiness(Query):
 
     plan_id: UUID
     subject_id: UUID | None = None
-    pinned_calibration_id: frozenset[UUID] | None = None
+    pinned_calibration_id: Annotated[frozenset[UUID] | None, MaxLen(MOST_PINNED)] = None
     """Calibration revisions that the run would pin."""
 
 
 async def readiness(query: GetPlanReadiness, read: Reader) -> PlanReadiness:
     given = await surroundings(query.plan_id, query.subject_id, read)
     pinned = await calibrations_of(query.pinned_calibration_id or (), read)
-    if len(query.pinned_calibration_id or ()) > MOST_PINNED:
-        raise InvalidRunPinnedCalibrationIdsError
     verdicts = {name: check(given, {}, read.now) for name, check in CHECKS.items()}
     checks = tuple(
         CheckedOff(
@@ -76,7 +72,6 @@ QUESTIONS = (
         PlanReadiness,
         SubjectNotFoundError,
         CalibrationRevisionNotFoundError,
-        InvalidRunPinnedCalibrationIdsError,
         of=plans,
         about="plan_id",
     ),
