@@ -79,7 +79,7 @@ class Runs:
                     raise Refusal(422, "MalformedRequestError")
                 run_id = str(uuid4())
                 self.runs[run_id] = Run(body)
-                return 201, {"run_id": run_id, "acknowledged_cautions": []}
+                return 201, {"run_id": run_id, "acknowledged_cautions": [], "advisories": []}
             case ["runs", run_id, "observations", "append"]:
                 return 200, self._appended(self._run(run_id), body["entries"])
             case ["runs", run_id, verb]:
