@@ -3,6 +3,7 @@
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from copy import deepcopy
+from hashlib import sha256
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -39,7 +40,7 @@ from beamkeep.runtime.dispatch import (
 )
 from beamkeep.runtime.parsing import MalformedRequestError
 from beamkeep.runtime.places import InvalidSurfaceIdError
-from beamkeep.runtime.store import Append, MovedError, Position
+from beamkeep.runtime.store import Append, MovedError, Position, Remembered
 from beamkeep.runtime.tokens import InvalidTokenError
 
 pytestmark = pytest.mark.anyio
@@ -387,6 +388,7 @@ async def test_the_same_request_with_the_same_key_is_answered_again_and_not_done
     before = store.snapshot()
     again = await zone(service, idempotency_key="k")
     assert (again.status, again.body, again.replayed) == (201, first.body, True)
+    assert (again.version, again.token) == (first.version, first.token)
     assert store.snapshot() == before
 
 
@@ -403,6 +405,24 @@ async def test_the_order_of_the_fields_does_not_matter(service: Service):
     turned = dict(reversed(fields.items()))
     again = await call(service, "register_actor", turned, idempotency_key="k")
     assert again.body == first.body
+
+
+async def test_an_answer_that_an_earlier_release_kept_is_given_again(
+    service: Service, store: CuedStore
+):
+    first = await zone(service, idempotency_key="k")
+    ((key, kept),) = store.remembered.items()
+    sent = sha256(b'["define_zone",{"name":"Hutch"}]').digest()
+    store.remembered[key] = Remembered(sent, kept.status, kept.result)
+    again = await zone(service, idempotency_key="k")
+    assert (again.body, again.replayed, again.version, again.token) == (
+        first.body,
+        True,
+        None,
+        None,
+    )
+    with pytest.raises(IdempotencyConflictError):
+        await call(service, "define_zone", {"name": "Other"}, idempotency_key="k")
 
 
 async def test_another_request_with_the_same_key_is_422(service: Service, store: CuedStore):

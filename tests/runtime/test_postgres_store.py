@@ -41,6 +41,7 @@ from beamkeep.app import IDLE
 from beamkeep.contexts.access.actor import ActorCannotDeactivateError, ActorProfileForgotten
 from beamkeep.contexts.access.profile import PROFILES
 from beamkeep.contexts.enclosure.enclosure import FRESHNESS, Freshness
+from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import PolicyNotFoundError
 from beamkeep.contexts.trust.zone import InvalidZoneNameError
 from beamkeep.kernel import CLAIMS, Claim, replace
@@ -50,7 +51,9 @@ from beamkeep.runtime.store import (
     Append,
     IdempotencyInFlightError,
     MovedError,
+    Opening,
     OutcomeUnknownError,
+    Remembered,
     StoreUnavailableError,
 )
 
@@ -539,6 +542,24 @@ async def test_old_answers_are_dropped_a_part_at_a_time(
     await deployed.store.append(append(at(1, registered(uuid7())), remember=young))
     assert await deployed.store.forget_answers(1) == 5
     assert database.ask("SELECT key FROM bk.idempotency") == [("young",)]
+
+
+async def test_an_answer_kept_without_version_and_position_is_remembered_without(
+    deployed: Deployed, database: Database
+):
+    await deployed.store.append(append(at(1, registered(uuid7())), remember=ANSWER))
+    database.ask("UPDATE bk.idempotency SET version = NULL, transaction_id = NULL, position = NULL")
+    database.ask(f"INSERT INTO bk.principal_standing VALUES ('{ME}', 'human', NULL)")
+    opening = Opening(
+        identity=None,
+        principal_id=ME,
+        conduit_id=seeded.ENTRY,
+        surface_id=HTTP,
+        command_name="try_it",
+        idempotency_key=ANSWER.key,
+    )
+    opened = await deployed.store.open(opening)
+    assert opened.remembered == Remembered(ANSWER.fingerprint, 201, ANSWER.result)
 
 
 async def test_a_statement_that_takes_too_long_makes_the_store_unavailable(unseeded: Database):

@@ -228,17 +228,41 @@ async def test_a_grant_holds_only_for_its_principal_its_conduit_and_its_surface(
 async def test_an_answer_is_remembered_for_its_principal_surface_and_key(store: EventStore):
     me, other = Standing(uuid7(), ActorKind.HUMAN), Standing(uuid7(), ActorKind.HUMAN)
     standings = [STANDINGS.insert(me), STANDINGS.insert(other)]
-    await an_actor(store, principal_id=me.principal_id, remember=ANSWER, beside=standings)
+    new = append(
+        at(1, registered(uuid7())),
+        principal_id=me.principal_id,
+        remember=ANSWER,
+        beside=standings,
+    )
+    position = await store.append(new)
 
     async def remembered(**more: Any) -> Remembered | None:
         known = {"principal_id": me.principal_id, "idempotency_key": "key"} | more
         return (await store.open(asked(**known))).remembered
 
-    assert await remembered() == Remembered(FINGERPRINT, 201, b'{"id":1}')
+    assert await remembered() == Remembered(FINGERPRINT, 201, b'{"id":1}', 1, position)
     assert await remembered(idempotency_key="other") is None
     assert await remembered(idempotency_key=None) is None
     assert await remembered(surface_id=uuid4()) is None
     assert await remembered(principal_id=other.principal_id) is None
+
+
+@pytest.mark.parametrize("events", [0, 1, 3])
+async def test_an_answer_is_remembered_with_the_version_and_the_position_it_named(
+    store: EventStore, events: int
+):
+    id, me = uuid7(), Standing(uuid7(), ActorKind.HUMAN)
+    written = [registered(id), updated(id), updated(id)][:events]
+    new = append(
+        *(at(version, event) for version, event in enumerate(written, 1)),
+        principal_id=me.principal_id,
+        remember=replace(ANSWER, version=events),
+        beside=[STANDINGS.insert(me)],
+    )
+    position = await store.append(new)
+    opened = await store.open(asked(principal_id=me.principal_id, idempotency_key="key"))
+    assert opened.remembered
+    assert (opened.remembered.version, opened.remembered.position) == (events, position)
 
 
 async def test_the_target_is_opened_with_its_events_and_its_first_writer(store: EventStore):

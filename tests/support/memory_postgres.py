@@ -342,8 +342,9 @@ class MemoryPostgres:
         if statement.startswith("\nINSERT INTO bk.idempotency"):
             # Of a store that acts and then remembers.
             assert statement.rstrip().endswith("ON CONFLICT DO NOTHING")
+            place = f"{arguments[7]}-{arguments[8]}"
             with suppress(asyncpg.UniqueViolationError):
-                await self._remember(tx, arguments[:3], arguments[3:], patience)
+                await self._remember(tx, arguments[:3], [*arguments[3:7], place], patience)
             return []
         assert statement.startswith("INSERT INTO bk.authorization_denials"), statement
         row = msgspec.json.decode(arguments[0])
@@ -359,7 +360,7 @@ class MemoryPostgres:
         read: list[Sequence[Any]] = [(), (), ()]
         if "\nmoved AS" in statement:
             read = [more.pop(0) for _ in range(3)]
-        kept = [more.pop(0) for _ in range(4)] if "\nidem AS" in statement else None
+        kept = [more.pop(0) for _ in range(5)] if "\nidem AS" in statement else None
         beside = [match.groups() for match in BESIDE.finditer(statement)]
         assert len(beside) == len(more), statement
 
@@ -384,7 +385,8 @@ class MemoryPostgres:
             for row in msgspec.json.decode(text):
                 await self._beside(tx, verb, name, row, patience)
         if kept:
-            await self._remember(tx, (about[1], about[2], kept[0]), kept[1:], patience)
+            place = f"{xid}-{self._position_of(tx)}"
+            await self._remember(tx, (about[1], about[2], kept[0]), [*kept[1:], place], patience)
         return [(len(new), self._position_of(tx), xid)]
 
     def _stale(self, tx: Transaction, xid: int, new: Sequence[Sequence[Any]]) -> bool:
@@ -614,8 +616,8 @@ class MemoryPostgres:
                     policy_id = UUID(g["policy_id"])
                     found.append((2, policy_id, g["object_scope"], None, None, None, names, None))
             if kept := self.row("idempotency", str(principal_id), str(surface_id), str(key)):
-                *_, fingerprint, status, result = kept
-                found.append((3, None, result, None, None, status, None, fingerprint))
+                *_, digest, status, result, version, place = kept
+                found.append((3, None, result, place, version, status, None, digest))
         if stream_type and stream_id:
             for e in self.events((stream_type, stream_id)):
                 owner = e.principal_id if e.version == 1 else None

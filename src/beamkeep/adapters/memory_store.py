@@ -115,12 +115,13 @@ class MemoryStore:
         self._write_beside(append.beside)
         if append.events:
             self._write_events(append)
+        position = self.position if append.events else BEGINNING
         if append.remember:
             kept = append.remember
             self.remembered[append.principal_id, append.surface_id, kept.key] = Remembered(
-                kept.fingerprint, kept.status, kept.result
+                kept.fingerprint, kept.status, kept.result, kept.version, position
             )
-        return self.position if append.events else BEGINNING
+        return position
 
     def _require_unmoved(self, append: Append) -> None:
         expected = {stream: len(self.streams.get(stream, ())) for stream in append.read}

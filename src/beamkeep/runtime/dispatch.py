@@ -5,7 +5,6 @@ import random
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
@@ -31,6 +30,7 @@ from beamkeep.kernel import (
 
 from .admission import Admission, Request
 from .codec import Codec, encode
+from .fingerprint import fingerprint, fingerprint_as_sent
 from .parsing import MalformedRequestError, parse, parse_id
 from .session import Session
 from .store import (
@@ -136,11 +136,19 @@ class Dispatcher:
             raise MalformedRequestError("An idempotency key is 1 to 255 visible ASCII characters.")
 
         # 4. Again?
-        fingerprint = b"" if key is None else _fingerprint(operation, request.arguments)
-        if opened.remembered and not request.dry_run:
-            if opened.remembered.fingerprint != fingerprint:
+        digest = b"" if key is None else fingerprint(operation.name, command)
+        if (kept := opened.remembered) and not request.dry_run:
+            # An answer that an earlier release kept bears the digest of the arguments as sent.
+            as_sent = fingerprint_as_sent(operation.name, request.arguments)
+            if kept.fingerprint not in {digest, as_sent}:
                 raise IdempotencyConflictError
-            return Answered(opened.remembered.status, opened.remembered.result, replayed=True)
+            return Answered(
+                status=kept.status,
+                body=kept.result,
+                version=kept.version,
+                token=kept.position,
+                replayed=True,
+            )
 
         # 5. Load.
         session = self._sessions()
@@ -171,12 +179,14 @@ class Dispatcher:
         status = 201 if made else 200 if answer else 204
         body = encode(answer) if answer else b""
         events, versions = self._numbered(outcome, session.versions)
+        # Of what a change made of the same kind, the version of that.
+        version = versions.get((of.name, told.get(of.id_field, id)), len(opened.events))
         token = await self._store.append(
             Append(
                 events=events,
                 read={s: v for s, v in session.versions.items() if s not in versions},
                 beside=rows_beside(outcome),
-                remember=ToRemember(key, fingerprint, status, body) if key else None,
+                remember=ToRemember(key, digest, status, body, version) if key else None,
                 command_name=operation.name,
                 principal_id=call.principal_id,
                 surface_id=where,
@@ -187,8 +197,6 @@ class Dispatcher:
         )
 
         # 8. Answer.
-        # Of what a change made of the same kind, the version of that.
-        version = versions.get((of.name, told.get(of.id_field, id)), len(opened.events))
         return Answered(status, body, id, version, token)
 
     async def _completed(self, operation: Operation, answered: Answered) -> Answered:
@@ -255,10 +263,6 @@ def _without_stored(outcome: Outcome, stored: Mapping[object, object]) -> Outcom
             parts[number] = replace(part, rows=fresh)
             parts.append(Appended(len(fresh), len(keyed) - len(fresh)))
     return parts
-
-
-def _fingerprint(operation: Operation, arguments: Mapping[str, Any]) -> bytes:
-    return sha256(msgspec.json.encode([operation.name, arguments], order="sorted")).digest()
 
 
 def _require_version(if_match: str, version: int) -> None:

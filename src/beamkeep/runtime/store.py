@@ -78,6 +78,9 @@ class Remembered(Record):
     fingerprint: bytes
     status: int
     result: bytes
+    version: int | None = None
+    position: "Position | None" = None
+    """Neither is known of an answer that was kept before they were."""
 
 
 class Opened(Record):
@@ -105,6 +108,7 @@ class ToRemember(Record):
     fingerprint: bytes
     status: int
     result: bytes
+    version: int
 
 
 class Append(Record):

@@ -73,7 +73,8 @@ SELECT 2, g.policy_id, g.object_scope, NULL, NULL, NULL,
    AND g.surface_id IS NOT DISTINCT FROM $5::uuid
    AND ($6::text IS NULL OR g.permitted_commands && ARRAY[$6::text, '*'])
 UNION ALL
-SELECT 3, NULL, i.result, NULL, NULL, i.status, NULL, i.fingerprint
+SELECT 3, NULL, i.result, i.transaction_id::text || '-' || i.position, i.version, i.status, NULL,
+       i.fingerprint
   FROM bk.idempotency i
  WHERE i.principal_id = (SELECT w.principal_id FROM who w) AND i.surface_id = $5::uuid
    AND i.key = $7::text
@@ -196,13 +197,16 @@ ins AS (
 
 REMEMBER = """,
 idem AS (
-  INSERT INTO bk.idempotency (principal_id, surface_id, key, fingerprint, status, result)
-  SELECT $9::uuid, $10::uuid, ${0}::text, ${1}::bytea, ${2}::smallint, ${3}::text
-   WHERE EXISTS (SELECT 1 FROM ins))"""
+  INSERT INTO bk.idempotency (principal_id, surface_id, key, fingerprint, status, result, version,
+                              transaction_id, position)
+  SELECT $9::uuid, $10::uuid, ${0}::text, ${1}::bytea, ${2}::smallint, ${3}::text, ${4}::bigint,
+         max(transaction_id), max(position) FROM ins HAVING count(*) > 0)"""
 
+# Rows alone have no place in the log.
 KEEP = """
-INSERT INTO bk.idempotency (principal_id, surface_id, key, fingerprint, status, result)
-VALUES ($1::uuid, $2::uuid, $3::text, $4::bytea, $5::smallint, $6::text)"""
+INSERT INTO bk.idempotency (principal_id, surface_id, key, fingerprint, status, result, version,
+                            transaction_id, position)
+VALUES ($1::uuid, $2::uuid, $3::text, $4::bytea, $5::smallint, $6::text, $7::bigint, '0', 0)"""
 
 WRITTEN = """
 SELECT count(*) AS n, max(position) AS position, max(transaction_id)::text::bigint AS tx FROM ins"""
@@ -268,7 +272,8 @@ class PostgresEventStore:
                     )
                 )
             elif part == 3:
-                remembered = Remembered(digest, m, a.encode())
+                place = Position(*map(int, b.split("-"))) if b else None
+                remembered = Remembered(digest, m, a.encode(), n, place)
         return Opened(standing, tuple(grants), remembered, owner_id, events)
 
     async def load(self, streams: Sequence[Stream]) -> Mapping[Stream, Sequence[Recorded]]:
@@ -557,8 +562,8 @@ def _statement(
         parameter += 3
     parts.append(INSERT_EVENTS.format(" AND ".join(unless)))
     if remembers:
-        parts.append(REMEMBER.format(*range(parameter, parameter + 4)))
-        parameter += 4
+        parts.append(REMEMBER.format(*range(parameter, parameter + 5)))
+        parameter += 5
     for number, (kind, table, key) in enumerate(beside):
         written = "EXISTS (SELECT 1 FROM ins)"
         parts.append(f",\nb{number} AS ({_beside(kind, table, key, parameter, written)})")
@@ -644,7 +649,13 @@ def _arguments(append: Append) -> list[Any]:
 
 
 def _kept(answer: ToRemember) -> list[Any]:
-    return [answer.key, answer.fingerprint, answer.status, answer.result.decode()]
+    return [
+        answer.key,
+        answer.fingerprint,
+        answer.status,
+        answer.result.decode(),
+        answer.version,
+    ]
 
 
 def _row(part: Row) -> object:
