@@ -585,6 +585,81 @@ async def test_of_the_same_rows_sent_twice_at_once_one_batch_is_written(store: E
     assert len(await observations(store)) == 50
 
 
+async def test_rows_in_bulk_are_written_with_the_events(store: EventStore):
+    id, one, two = uuid7(), observed(1), observed(2, OTHER_RUN)
+    beside = [bulk(one), CLAIMS.insert(NAMED), bulk(two)]
+    position = await store.append(append(at(1, registered(id)), beside=beside, remember=ANSWER))
+    assert position > BEGINNING
+    assert await count(store, id) == 1
+    assert await observations(store) == [one, two]
+    assert await claims(store) == {("name", "a")}
+    with pytest.raises(AlreadyAnsweredError):
+        await store.append(append(beside=beside, remember=ANSWER))
+
+
+async def test_rows_in_bulk_are_written_with_other_rows(store: EventStore):
+    await store.append(append(beside=[bulk(observed(1)), CLAIMS.insert(NAMED), Lock("tree")]))
+    assert await observations(store) == [observed(1)]
+    assert await claims(store) == {("name", "a")}
+
+
+@pytest.mark.parametrize("lock", [(), (Lock("tree"),)])
+async def test_rows_in_bulk_are_not_written_where_a_stream_has_moved(
+    store: EventStore, lock: tuple[Lock, ...]
+):
+    id = await an_actor(store, 2)
+    for late in (at(1, registered(id)), at(2, updated(id)), at(4, updated(id))):
+        with pytest.raises(MovedError):
+            await store.append(append(late, beside=[bulk(observed(1)), *lock], remember=ANSWER))
+    new, read = at(1, registered(uuid7())), {("Actor", id): 1}
+    with pytest.raises(MovedError):
+        await store.append(append(new, read=read, beside=[bulk(observed(1)), *lock]))
+    assert await observations(store) == []
+    await store.append(append(at(3, updated(id)), beside=[bulk(observed(1))], remember=ANSWER))
+    assert await observations(store) == [observed(1)]
+
+
+async def test_no_event_is_written_where_rows_in_bulk_are_stored_already(store: EventStore):
+    await store.append(append(beside=[bulk(observed(1))]))
+    id, beside = uuid7(), [CLAIMS.insert(NAMED), bulk(observed(1), observed(2))]
+    with pytest.raises(RowsStoredError) as found:
+        await store.append(append(at(1, registered(id)), beside=beside, remember=ANSWER))
+    assert found.value.under == {UUID(int=1): RUN}
+    assert await count(store, id) == 0
+    assert await claims(store) == set()
+    assert await observations(store) == [observed(1)]
+    await an_actor(store, remember=ANSWER)
+
+
+@pytest.mark.parametrize("rows", [(), (observed(1),)])
+async def test_a_key_that_is_taken_is_told_from_a_key_that_is_answered(
+    store: EventStore, rows: tuple[Observation, ...]
+):
+    await with_claims(store)
+    taken = CLAIMS.insert(Claim("name", "b", ME), loser=ActorIdentityAlreadyBoundError)
+    beside = [bulk(*rows), taken, CLAIMS.insert(Claim("name", "free", ME))]
+    with pytest.raises(KeyTakenError) as error:
+        await store.append(append(beside=beside if rows else beside[1:], remember=ANSWER))
+    assert error.value.insert is taken
+    assert await claims(store) == {("name", "a"), ("name", "b"), ("code", "a")}
+    assert await observations(store) == []
+    await store.append(append(remember=ANSWER))
+    with pytest.raises(AlreadyAnsweredError):
+        await store.append(append(beside=[taken], remember=ANSWER))
+
+
+async def test_rows_alone_under_a_lock_fall_when_something_they_rest_on_has_moved(
+    store: EventStore,
+):
+    id = await an_actor(store, 2)
+    for parts in ([CLAIMS.insert(NAMED)], [bulk(observed(1))]):
+        with pytest.raises(MovedError):
+            await store.append(append(beside=[Lock("tree"), *parts], read={("Actor", id): 1}))
+        await store.append(append(beside=[Lock("tree"), *parts], read={("Actor", id): 2}))
+    assert await claims(store) == {("name", "a")}
+    assert await observations(store) == [observed(1)]
+
+
 # Reading
 
 

@@ -110,7 +110,8 @@ class MemoryStore:
             key = append.principal_id, append.surface_id, append.remember.key
             if key in self.remembered:
                 raise AlreadyAnsweredError
-        if append.events:
+        # Rows alone are held to what was read where a lock keeps it as it is.
+        if append.events or any(isinstance(part, Lock) for part in append.beside):
             self._require_unmoved(append)
         self._write_beside(append.beside)
         if append.events:
@@ -275,7 +276,9 @@ class MemoryStore:
             rows = self._table(part.table.name)
             if isinstance(part, Insert) and _key(part.table, part.row) in rows:
                 raise KeyTakenError(part)
+        for part in beside:
             if isinstance(part, Rows):
+                rows = self._table(part.table.name)
                 keys = [_key(part.table, row) for row in part.rows]
                 if stored := {k[0]: getattr(rows[k], part.under) for k in keys if k in rows}:
                     raise RowsStoredError(stored)
