@@ -288,6 +288,15 @@ async def test_several_streams_are_loaded_at_once_and_an_absent_one_is_left_out(
     }
 
 
+async def test_the_owner_of_a_stream_is_who_wrote_its_first_event(store: EventStore):
+    other, absent = uuid7(), uuid7()
+    mine, theirs = await an_actor(store), await an_actor(store, principal_id=other)
+    await store.append(append(at(2, updated(mine)), principal_id=other))
+    streams = [("Actor", mine), ("Actor", theirs), ("Actor", absent), ("Zone", mine)]
+    assert await store.owners(streams) == {("Actor", mine): ME, ("Actor", theirs): other}
+    assert await store.owners([]) == {}
+
+
 async def test_an_event_is_read_as_it_was_written(store: EventStore):
     id = uuid7()
     event = ZoneDefined(NOW, id, 'Schöner "Hutch" \\ \t 1€ 🜂')

@@ -553,6 +553,9 @@ class MemoryPostgres:
             case event_store.LOAD:
                 streams = zip(*arguments, strict=True)
                 return [(*e.recorded, *s) for s in streams for e in self.events(s)]
+            case event_store.OWNERS:
+                streams = zip(*arguments, strict=True)
+                return [(*s, e.principal_id) for s in streams for e in self.events(s)[:1]]
             case event_store.HISTORY:
                 return self._history(*arguments)
             case event_store.FIND:

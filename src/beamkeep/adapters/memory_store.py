@@ -104,6 +104,10 @@ class MemoryStore:
         """The events of these streams, by version."""
         return {s: [e.recorded for e in self.streams[s]] for s in streams if s in self.streams}
 
+    async def owners(self, streams: Sequence[Stream]) -> Mapping[Stream, UUID]:
+        """Who wrote the first event of each of these streams."""
+        return {s: self.streams[s][0].principal_id for s in streams if s in self.streams}
+
     async def append(self, append: Append) -> Position:
         """Write all of it at once, unless something it rests on has moved."""
         if append.remember:

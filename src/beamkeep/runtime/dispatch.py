@@ -3,7 +3,7 @@
 import asyncio
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -19,8 +19,10 @@ from beamkeep.kernel import (
     Event,
     Insert,
     Made,
+    ObjectScope,
     Operation,
     Outcome,
+    Question,
     Record,
     Refusal,
     Reply,
@@ -28,7 +30,7 @@ from beamkeep.kernel import (
     replace,
 )
 
-from .admission import Admission, Request
+from .admission import Admission, Admitted, Caller, Request
 from .codec import Codec, encode
 from .fingerprint import fingerprint, fingerprint_as_sent
 from .parsing import MalformedRequestError, parse, parse_id
@@ -87,8 +89,9 @@ class Dispatcher:
         sessions: Callable[[], Session],
         clock: Callable[[], datetime],
         new_id: Callable[[], UUID],
+        gets: Mapping[str, Question],
     ) -> None:
-        self._admission, self._store, self._codec = admission, store, codec
+        self._admission, self._store, self._codec, self._gets = admission, store, codec, gets
         self._sessions, self._clock, self._new_id = sessions, clock, new_id
 
     async def execute(self, operation: Operation, request: Request) -> Answered:
@@ -152,6 +155,7 @@ class Dispatcher:
 
         # 5. Load.
         session = self._sessions()
+        session.only = None if admitted.scope is ObjectScope.ALL else admitted.standing.principal_id
         given: list[Any] = [command]
         if not operation.genesis:
             given.insert(0, session.adopt(of, target, opened.events))
@@ -168,7 +172,8 @@ class Dispatcher:
         advice = [part for part in outcome if isinstance(part, Advice)]
         warnings = {"warnings": advice} if advice else {}
         if request.dry_run:
-            return await self._would_write(outcome, warnings)
+            shown = await self._shown(request.caller, admitted, stream, outcome)
+            return await self._would_write(outcome, shown, warnings)
 
         # 7. Append.
         id = target or call.new_id
@@ -225,7 +230,29 @@ class Dispatcher:
                 events.append(self._codec.encode(event, versions[stream], self._new_id()))
         return events, versions
 
-    async def _would_write(self, outcome: Outcome, warnings: dict[str, Any]) -> Answered:
+    async def _shown(
+        self, caller: Caller, admitted: Admitted, target: Stream | None, outcome: Outcome
+    ) -> Set[Stream]:
+        """The streams of an outcome that the caller may read; none if the target is not."""
+        written = {self._codec.stream(event) for event in outcome if isinstance(event, Event)}
+        gets = {stream: self._gets[stream[0]] for stream in {*written, target} if stream}
+        reach = await self._admission.reach(caller, [get.name for get in gets.values()])
+        owners = await self._store.owners(sorted(gets))
+        me = admitted.standing.principal_id
+        shown = {
+            stream
+            for stream, get in gets.items()
+            if (scope := reach.get(get.name))
+            # What does not exist yet would be the caller's own.
+            and replace(admitted, scope=scope).sees(
+                owners.get(stream, me), get.aggregate.self_owned, stream[1]
+            )
+        }
+        return shown if target is None or target in shown else frozenset()
+
+    async def _would_write(
+        self, outcome: Outcome, shown: Set[Stream], warnings: dict[str, Any]
+    ) -> Answered:
         """The answer of a dry run: the events, or the refusal of a key that is taken."""
         for part in outcome:
             if isinstance(part, Insert) and part.loser:
@@ -239,7 +266,13 @@ class Dispatcher:
                 stored = {getattr(row, key): getattr(row, part.under) for row in found}
                 _without_stored([part], stored)
         written = [part for part in outcome if isinstance(part, Event)]
-        events = [{"event_type": type(event).__name__, "payload": event} for event in written]
+        events = [
+            {
+                "event_type": type(event).__name__,
+                "payload": event if self._codec.stream(event) in shown else None,
+            }
+            for event in written
+        ]
         return Answered(200, encode({"events": events} | warnings))
 
 

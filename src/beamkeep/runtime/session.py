@@ -1,6 +1,6 @@
 """Reading for one call."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -29,7 +29,7 @@ class Session:
         self._catalogue, self.installation, self.now = catalogue, installation, clock()
         self.operation_names = catalogue.named.keys()
         self.only: UUID | None = None
-        """Whose objects a question may show; none for everybody's."""
+        """Whose objects an answer may show; none for everybody's."""
         self.versions: dict[Stream, int] = {}
 
     def adopt[S](
@@ -42,8 +42,10 @@ class Session:
         self.versions.setdefault((of.name, id), len(events))  # what was read first counts
         return state
 
-    async def one[S](self, of: Aggregate[S, Any, Any], id: UUID) -> S:
+    async def one[S](self, of: Aggregate[S, Any, Any], id: UUID, to_show: bool = False) -> S:
         """The state of one aggregate, or the refusal that it does not exist."""
+        if to_show and id not in await self.visible(of, [id]):
+            return self.adopt(of, id, ())
         return (await self.many(of, [id]))[id]
 
     async def many[S](self, of: Aggregate[S, Any, Any], ids: Iterable[UUID]) -> Mapping[UUID, S]:
@@ -53,6 +55,15 @@ class Session:
             return {}
         found = await self._store.load([(of.name, id) for id in wanted])
         return {id: self.adopt(of, id, found.get((of.name, id), ())) for id in wanted}
+
+    async def visible(self, of: Aggregate[Any, Any, Any], ids: Iterable[UUID]) -> Set[UUID]:
+        """Those of these ids that the caller may see."""
+        wanted = frozenset(ids)
+        if self.only is None:
+            return wanted
+        owners = await self._store.owners([(of.name, id) for id in sorted(wanted)])
+        own = {id for (_, id), owner_id in owners.items() if owner_id == self.only}
+        return own | (wanted & {self.only} if of.self_owned else frozenset())
 
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
         """The state of one aggregate as it was at a version."""

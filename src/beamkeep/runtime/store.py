@@ -226,8 +226,12 @@ class EventStore(Protocol):
         """The events of these streams, by version."""
         ...
 
+    async def owners(self, streams: Sequence[Stream]) -> Mapping[Stream, UUID]:
+        """Who wrote the first event of each of these streams."""
+        ...
+
     async def append(self, append: Append) -> Position:
-        """Write all of it in one statement, unless something it rests on has moved."""
+        """Write all of it or nothing, unless something it rests on has moved."""
         ...
 
     async def history(self, stream: Stream, after: int, limit: int) -> Sequence[Envelope]:

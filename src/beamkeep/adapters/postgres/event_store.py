@@ -101,6 +101,16 @@ SELECT e.version, e.event_type, e.schema_version, e.payload, s.stream_type, s.st
     ORDER BY e.version) AS e
 """
 
+# Who wrote the first events of several streams.
+OWNERS = """
+SELECT s.stream_type, s.stream_id, e.principal_id
+  FROM unnest($1::text[], $2::uuid[]) AS s (stream_type, stream_id)
+ CROSS JOIN LATERAL (
+   SELECT principal_id FROM bk.events e
+    WHERE e.stream_type = s.stream_type AND e.stream_id = s.stream_id AND e.version = 1
+    LIMIT 1) AS e
+"""
+
 # The events of one stream with their envelopes, in the order of the record.
 HISTORY = """
 SELECT event_id, stream_type, stream_id, version, position, event_type, schema_version,
@@ -288,6 +298,12 @@ class PostgresEventStore:
         for row in rows:
             found.setdefault(row[4:6], []).append(cast("Recorded", row))
         return found
+
+    async def owners(self, streams: Sequence[Stream]) -> Mapping[Stream, UUID]:
+        """Who wrote the first event of each of these streams."""
+        names, ids = [s[0] for s in streams], [s[1] for s in streams]
+        rows = await self._connections.read(OWNERS, names, ids) if streams else []
+        return {(name, id): owner_id for name, id, owner_id in rows}
 
     async def append(self, append: Append) -> Position:
         """Write all of it or nothing, in one statement where that is enough."""

@@ -43,7 +43,7 @@ class GetPlanReadiness(Query):
 
 
 async def readiness(query: GetPlanReadiness, read: Reader) -> PlanReadiness:
-    given = await surroundings(query.plan_id, query.subject_id, read)
+    given = await surroundings(query.plan_id, query.subject_id, read, to_show=True)
     verdicts = {name: check(given, {}, read.now) for name, check in CHECKS.items()}
     checks = tuple(
         CheckedOff(

@@ -1,5 +1,6 @@
 """Starting a run: what is read for it, the rule, and what it answers."""
 
+from collections.abc import Iterable, Mapping
 from typing import Annotated
 from uuid import UUID
 
@@ -31,10 +32,11 @@ from beamkeep.contexts.run.run import (
     RunStarted,
     runs,
 )
+from beamkeep.contexts.safety.clearance import Clearance, clearances
 from beamkeep.contexts.safety.coverage import clearances_covering
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, subjects
 from beamkeep.contexts.supply.gate import coverage
-from beamkeep.kernel import Call, Cannot, Command, Invalid, Reader, Record
+from beamkeep.kernel import Call, Cannot, Command, Invalid, Reader, Record, replace
 from beamkeep.kernel.values import Name, trimmed
 from beamkeep.schemas import JsonObject
 
@@ -43,6 +45,8 @@ from .acknowledging import acknowledged, acknowledgement, shown
 from .checks import Surroundings, effective_parameters, require_ready
 
 MOST_PINNED = 64
+NOT_SHOWN = "(not shown)"
+"""Stands for the name of what the caller may not see: a check tells how it is, not what."""
 JOINABLE = frozenset({CampaignStatus.PLANNED, CampaignStatus.ACTIVE, CampaignStatus.HELD})
 
 
@@ -80,13 +84,20 @@ class Start(Record):
     campaign: Campaign | None
 
 
-async def surroundings(plan_id: UUID, subject_id: UUID | None, read: Reader) -> Surroundings:
-    """Everything the checks look at, folded as it is now."""
+async def surroundings(
+    plan_id: UUID, subject_id: UUID | None, read: Reader, to_show: bool = False
+) -> Surroundings:
+    """Everything the checks look at, folded as it is now, without the names a caller may not see.
+
+    Where it is to be shown, a subject that the caller may not see does not exist.
+    """
     plan = await read.one(plans, plan_id)
     practice = await read.one(practices, plan.practice_id)
     method = await read.one(methods, plan.method_id)
     assets = await with_all_above(plan.asset_ids, read)
-    subject = await read.one(subjects, subject_id) if subject_id else None
+    subject = await read.one(subjects, subject_id, to_show) if subject_id else None
+    if subject and not await read.visible(subjects, [subject.id]):
+        subject = replace(subject, name=NOT_SHOWN)
     located = {each.located_in_enclosure_id for each in assets.values()} - {None}
     required = read.installation.require_run_clearance
     return Surroundings(
@@ -95,11 +106,22 @@ async def surroundings(plan_id: UUID, subject_id: UUID | None, read: Reader) -> 
         method,
         assets,
         subject,
-        await clearances_covering(subject_id, assets, read) if required else None,
+        await _covering(subject_id, assets, read) if required else None,
         await coverage(method.needed_supplies, plan.asset_ids, read),
         await read.many(enclosures, sorted(id for id in located if id)),
         shown(await cautions_covering(plan.asset_ids, read)),
     )
+
+
+async def _covering(
+    subject_id: UUID | None, asset_ids: Iterable[UUID], read: Reader
+) -> Mapping[UUID, Clearance]:
+    """The clearances that name this work; of another's, not its title."""
+    found = await clearances_covering(subject_id, asset_ids, read)
+    visible = await read.visible(clearances, found)
+    return {
+        id: each if id in visible else replace(each, title=NOT_SHOWN) for id, each in found.items()
+    }
 
 
 async def start(command: StartRun, read: Reader) -> Start:
