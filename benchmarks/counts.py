@@ -34,8 +34,9 @@ EXPECTED = {
     "projection_page": {"statements": 5, "transaction_ids": 1},
     "bare_insert": {"statements": 1, "transaction_ids": 1},
 }
-# Fixed at the first measurement; most of it is the idempotency row and its two index entries.
-MOST_LOG_BYTES_RATIO = 1.90
+# Most of it is the idempotency row and its two index entries; 24 bytes of that row are the version
+# and the position that a replayed answer names.
+MOST_LOG_BYTES_RATIO = 1.95
 
 STATEMENTS = """
 SELECT COALESCE(sum(calls), 0)::bigint FROM pg_stat_statements s JOIN pg_roles r ON r.oid = s.userid

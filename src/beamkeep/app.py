@@ -88,7 +88,7 @@ def compose(
         catalogue,
         admission,
         sessions,
-        Dispatcher(admission, store, codec, sessions, clock, new_id),
+        Dispatcher(admission, store, codec, sessions, clock, new_id, catalogue.gets),
         Asker(admission, store, lists, codec, sessions, Cursors(cursor_key)),
     )
 

@@ -5,8 +5,9 @@ from beamkeep.kernel import replace
 from beamkeep.runtime.store import Append, Position
 
 REMEMBER = """
-INSERT INTO bk.idempotency (principal_id, surface_id, key, fingerprint, status, result)
-VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING
+INSERT INTO bk.idempotency (principal_id, surface_id, key, fingerprint, status, result, version,
+                            transaction_id, position)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8::text::xid8, $9) ON CONFLICT DO NOTHING
 """
 
 
@@ -17,6 +18,7 @@ class ForgetfulStore(PostgresEventStore):
         position = await super().append(replace(append, remember=None))
         if kept := append.remember:
             about = append.principal_id, append.surface_id, kept.key
-            answer = kept.fingerprint, kept.status, kept.result.decode()
-            await self._connections.read(REMEMBER, *about, *answer)
+            answer = kept.fingerprint, kept.status, kept.result.decode(), kept.version
+            place = str(position.tx), position.position
+            await self._connections.read(REMEMBER, *about, *answer, *place)
         return position

@@ -108,7 +108,8 @@ def _keys(run: Run, log: Sequence[Stored]) -> Iterator[str]:
     written = {event.correlation_id for event in log}
     for (_, key), attempts in by_key.items():
         effects = sum(a.correlation_id in written for a in attempts)
-        answers = {(a.answered.status, a.answered.body) for a in attempts if a.answered}
+        given = [a.answered for a in attempts if a.answered]
+        answers = {(a.status, a.body, a.version, a.token) for a in given}
         name = attempts[0].call.name
         if effects > 1:
             yield f"doubled: {name} with key {key} had {effects} effects"

@@ -3,11 +3,13 @@
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from copy import deepcopy
+from hashlib import sha256
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from tests.support.service import ADMIN, ISSUER, by, call
+from tests.support.examples import EXAMPLES
+from tests.support.service import ADMIN, ISSUER, Doing, by, call, memory_service
 from tests.support.spec import enrol, permit
 
 from beamkeep.adapters.memory_store import MemoryStore
@@ -27,7 +29,15 @@ from beamkeep.contexts.trust.policy import (
 )
 from beamkeep.contexts.trust.visit import VisitCannotTakeControlError
 from beamkeep.contexts.trust.zone import InvalidZoneNameError
-from beamkeep.kernel import DENIALS, Denial, DenialReason, Operation, Refusal, SurfaceKind
+from beamkeep.kernel import (
+    DENIALS,
+    Denial,
+    DenialReason,
+    Operation,
+    Refusal,
+    SurfaceKind,
+    replace,
+)
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request, UnauthorizedError
 from beamkeep.runtime.codec import Codec
@@ -39,7 +49,7 @@ from beamkeep.runtime.dispatch import (
 )
 from beamkeep.runtime.parsing import MalformedRequestError
 from beamkeep.runtime.places import InvalidSurfaceIdError
-from beamkeep.runtime.store import Append, MovedError, Position
+from beamkeep.runtime.store import Append, MovedError, Position, Remembered
 from beamkeep.runtime.tokens import InvalidTokenError
 
 pytestmark = pytest.mark.anyio
@@ -387,6 +397,7 @@ async def test_the_same_request_with_the_same_key_is_answered_again_and_not_done
     before = store.snapshot()
     again = await zone(service, idempotency_key="k")
     assert (again.status, again.body, again.replayed) == (201, first.body, True)
+    assert (again.version, again.token) == (first.version, first.token)
     assert store.snapshot() == before
 
 
@@ -403,6 +414,24 @@ async def test_the_order_of_the_fields_does_not_matter(service: Service):
     turned = dict(reversed(fields.items()))
     again = await call(service, "register_actor", turned, idempotency_key="k")
     assert again.body == first.body
+
+
+async def test_an_answer_that_an_earlier_release_kept_is_given_again(
+    service: Service, store: CuedStore
+):
+    first = await zone(service, idempotency_key="k")
+    ((key, kept),) = store.remembered.items()
+    sent = sha256(b'["define_zone",{"name":"Hutch"}]').digest()
+    store.remembered[key] = Remembered(sent, kept.status, kept.result)
+    again = await zone(service, idempotency_key="k")
+    assert (again.body, again.replayed, again.version, again.token) == (
+        first.body,
+        True,
+        None,
+        None,
+    )
+    with pytest.raises(IdempotencyConflictError):
+        await call(service, "define_zone", {"name": "Other"}, idempotency_key="k")
 
 
 async def test_another_request_with_the_same_key_is_422(service: Service, store: CuedStore):
@@ -531,6 +560,45 @@ async def test_a_dry_run_is_refused_a_key_that_is_taken(service: Service, store:
     free = {"name": "Otto", "identities": [{"issuer": ISSUER, "subject": "free"}]}
     assert (await call(service, "register_actor", free, dry_run=True)).status == 200
     assert store.snapshot() == before
+
+
+async def payloads(service: Service, name: str, arguments: Mapping[str, Any]) -> list[bool]:
+    """Whether Otto is shown the payload of each event that a dry run would write."""
+    told = body(await call(service, name, arguments, subject="otto", dry_run=True))
+    return [event["payload"] is not None for event in told["events"]]
+
+
+async def test_a_dry_run_shows_payloads_only_to_who_may_read_the_target(service: Service):
+    otto = await enrol(service, "otto", "rename_asset", "register_asset")
+    asset = {"name": "Beamline", "tier": "Unit", "facility_code": "local"}
+    theirs = {"asset_id": str((await call(service, "register_asset", asset)).id), "name": "New"}
+    own = await call(service, "register_asset", asset, subject="otto")
+    mine = {"asset_id": str(own.id), "name": "New"}
+    assert await payloads(service, "rename_asset", theirs) == [False]
+    assert await payloads(service, "rename_asset", mine) == [False]
+    assert await payloads(service, "register_asset", asset) == [False], "they may not read it"
+    await permit(service, otto, "get_asset", scope="Own")
+    assert await payloads(service, "rename_asset", theirs) == [False]
+    assert await payloads(service, "rename_asset", mine) == [True]
+    assert await payloads(service, "register_asset", asset) == [True], "it would be their own"
+    await permit(service, otto, "get_asset", scope="All")
+    assert await payloads(service, "rename_asset", theirs) == [True]
+
+
+async def test_a_dry_run_shows_the_payload_of_another_stream_only_to_who_may_read_that():
+    service, store = await memory_service()
+    otto = await enrol(
+        service, "otto", "add_run_to_campaign", "get_campaign", "get_run", scope="Own"
+    )
+    arguments = await EXAMPLES["add_run_to_campaign"](Doing(service, store))
+    assert await payloads(service, "add_run_to_campaign", arguments) == [False, False]
+    for own, shown in (("run", {False}), ("campaign", {True})):
+        stored = store.streams[own.capitalize(), UUID(arguments[f"{own}_id"])]
+        stored[0] = replace(stored[0], principal_id=otto)
+        assert {*await payloads(service, "add_run_to_campaign", arguments)} == shown
+    stored = store.streams["Run", UUID(arguments["run_id"])]
+    stored[0] = replace(stored[0], principal_id=person(store))
+    assert sorted(await payloads(service, "add_run_to_campaign", arguments)) == [False, True]
 
 
 async def test_a_dry_run_is_not_answered_from_memory(service: Service):

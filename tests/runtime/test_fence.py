@@ -22,6 +22,8 @@ EVERY_MIGRATION = [
     "0003_decisions",
     "0004_runs",
     "0005_shifts",
+    "0008_answers",
+    "0013_snapshots",
 ]
 
 

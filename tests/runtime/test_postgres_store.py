@@ -43,20 +43,38 @@ from beamkeep.contexts.access.actor import (
     ActorProfileForgotten,
     actors,
 )
-from beamkeep.contexts.access.profile import PROFILES
+from beamkeep.contexts.access.profile import PROFILES, STANDINGS
 from beamkeep.contexts.enclosure.enclosure import FRESHNESS, Freshness
-from beamkeep.contexts.trust.policy import PolicyNotFoundError
+from beamkeep.contexts.run.observation import (
+    OBSERVATIONS,
+    Observation,
+    RunObservationIdTakenError,
+)
+from beamkeep.contexts.trust import seeded
+from beamkeep.contexts.trust.policy import POLICY_GRANTS, PolicyNotFoundError
 from beamkeep.contexts.trust.zone import InvalidZoneNameError
-from beamkeep.kernel import CLAIMS, Claim, replace
+from beamkeep.kernel import (
+    CLAIMS,
+    ActorKind,
+    Claim,
+    Grant,
+    Lock,
+    ObjectScope,
+    Rows,
+    Standing,
+    replace,
+)
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.session import SNAPSHOT_EVERY
 from beamkeep.runtime.store import (
-    AlreadyAnsweredError,
     Append,
     IdempotencyInFlightError,
+    KeyTakenError,
     MovedError,
+    Opening,
     OutcomeUnknownError,
+    Remembered,
     StoreUnavailableError,
 )
 
@@ -245,6 +263,18 @@ async def behind(database: Database, **settings: str) -> AsyncGenerator[Behind]:
         await reached.connections.close()
 
 
+RUN = UUID(int=100)
+
+
+def readings(count: int) -> Rows:
+    """This many readings of one run, as rows in bulk."""
+    rows = [
+        Observation(uuid7(), RUN, "energy", 0.1, None, "monitor", NOW, False, NOW, ME, HTTP, None)
+        for _ in range(count)
+    ]
+    return OBSERVATIONS.append(rows, under="run_id", taken=RunObservationIdTakenError)
+
+
 async def versions(store: PostgresEventStore, id: UUID) -> list[int]:
     return [envelope.recorded.version for envelope in await store.history(("Actor", id), 0, 99)]
 
@@ -263,6 +293,20 @@ async def test_an_append_whose_answer_was_lost_is_written_exactly_once(
         assert await versions(reached.store, id) == [1, 2]
         (*_, last) = await reached.store.history(("Actor", id), 0, 99)
         assert last.position == position.position
+
+
+@pytest.mark.parametrize("after", ["nothing", "sending", "answering"])
+async def test_rows_in_bulk_whose_answer_was_lost_are_written_exactly_once_with_their_events(
+    unseeded: Database, after: Step
+):
+    async with behind(unseeded) as reached:
+        id, rows = uuid7(), readings(50)
+        new = at(1, registered(id))
+        reached.proxy.cut_at(new.event_id.bytes, after)
+        await reached.store.append(append(new, beside=[rows], remember=ANSWER))
+        assert reached.proxy.cuts == 1
+        assert await versions(reached.store, id) == [1]
+        assert len(await reached.store.rows(OBSERVATIONS, {"run_id": RUN})) == 50
 
 
 async def test_an_append_that_was_lost_and_overtaken_is_refused(unseeded: Database):
@@ -551,6 +595,44 @@ async def test_a_row_without_events_or_key_is_decided_on_again_too(unseeded: Dat
     await pool.close()
 
 
+@pytest.mark.parametrize("written", ["row", "rows in bulk", "event with rows in bulk"])
+async def test_whatever_is_written_under_a_lock_waits_for_whoever_holds_it(
+    unseeded: Database, written: str
+):
+    pool = unseeded.connections(2, lock_timeout="50")
+    store, id = PostgresEventStore(pool, unseeded.url()), uuid7()
+    new = append(
+        *([at(1, registered(id))] if "event" in written else []),
+        beside=[Lock("tree"), CLAIMS.insert(Claim("name", "a", ME)), readings(1)],
+    )
+    if "bulk" not in written:
+        new = replace(new, beside=new.beside[:2])
+    async with connected(unseeded) as first:
+        await first.execute("BEGIN")
+        await first.execute(event_store.LOCK, ["tree"])
+        with pytest.raises(MovedError):
+            await store.append(new)
+        assert await store.rows(CLAIMS, {"scope": "name"}) == ()
+        await first.execute("ROLLBACK")
+    await store.append(new)
+    assert len(await store.rows(CLAIMS, {"scope": "name"})) == 1
+    await pool.close()
+
+
+async def test_whoever_follows_is_woken_by_whatever_is_written(unseeded: Database):
+    pool, woken = unseeded.connections(2), list[str]()
+    store = PostgresEventStore(pool, unseeded.url(), lambda: woken.append("woken"))
+    claim = CLAIMS.insert(Claim("name", "a", ME))
+    for new in (append(at(1, registered(uuid7()))), append(beside=[claim])):
+        await store.append(new)
+    await store.append(append(beside=[readings(1)]))
+    assert len(woken) == 3
+    with pytest.raises(KeyTakenError):
+        await store.append(append(beside=[claim]))
+    assert len(woken) == 3, "nothing was written"
+    await pool.close()
+
+
 async def test_old_answers_are_dropped_a_part_at_a_time(
     deployed: Deployed, database: Database, monkeypatch: pytest.MonkeyPatch
 ):
@@ -563,6 +645,26 @@ async def test_old_answers_are_dropped_a_part_at_a_time(
     await deployed.store.append(append(at(1, registered(uuid7())), remember=young))
     assert await deployed.store.forget_answers(1) == 5
     assert database.ask("SELECT key FROM bk.idempotency") == [("young",)]
+
+
+async def test_an_answer_kept_without_version_and_position_is_remembered_without(
+    deployed: Deployed, database: Database
+):
+    grant = Grant(uuid7(), ME, seeded.ENTRY, HTTP, ("try_it",), ObjectScope.ALL)
+    beside = [POLICY_GRANTS.insert(grant), STANDINGS.insert(Standing(ME, ActorKind.HUMAN))]
+    first = append(at(1, registered(uuid7())), remember=ANSWER, beside=beside)
+    await deployed.store.append(first)
+    database.ask("UPDATE bk.idempotency SET version = NULL, transaction_id = NULL, position = NULL")
+    opening = Opening(
+        identity=None,
+        principal_id=ME,
+        conduit_id=seeded.ENTRY,
+        surface_id=HTTP,
+        command_name="try_it",
+        idempotency_key=ANSWER.key,
+    )
+    opened = await deployed.store.open(opening)
+    assert opened.remembered == Remembered(ANSWER.fingerprint, 201, ANSWER.result)
 
 
 async def test_a_statement_that_takes_too_long_makes_the_store_unavailable(unseeded: Database):
@@ -598,7 +700,7 @@ async def test_a_row_whose_answer_is_lost_is_written_once(unseeded: Database):
     await store.append(append(beside=[CLAIMS.insert(claim)]))
     assert await store.rows(CLAIMS, {"scope": "name"}) == (claim,)
     pool.to_lose = 1
-    with pytest.raises(AlreadyAnsweredError):
+    with pytest.raises(KeyTakenError):
         await store.append(append(beside=[CLAIMS.insert(Claim("name", "a", None))]))
     await pool.close()
 

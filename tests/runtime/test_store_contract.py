@@ -235,14 +235,19 @@ async def test_an_answer_is_remembered_for_its_principal_surface_and_key(store: 
     me, other = Standing(uuid7(), ActorKind.HUMAN), Standing(uuid7(), ActorKind.HUMAN)
     standings = [STANDINGS.insert(me), STANDINGS.insert(other)]
     grants = [POLICY_GRANTS.insert(grant(each.principal_id, "*")) for each in (me, other)]
-    beside = [*standings, *grants]
-    await an_actor(store, principal_id=me.principal_id, remember=ANSWER, beside=beside)
+    new = append(
+        at(1, registered(uuid7())),
+        principal_id=me.principal_id,
+        remember=ANSWER,
+        beside=[*standings, *grants],
+    )
+    position = await store.append(new)
 
     async def remembered(**more: Any) -> Remembered | None:
         known = {"principal_id": me.principal_id, "idempotency_key": "key"} | more
         return (await store.open(asked(**known))).remembered
 
-    assert await remembered() == Remembered(FINGERPRINT, 201, b'{"id":1}')
+    assert await remembered() == Remembered(FINGERPRINT, 201, b'{"id":1}', 1, position)
     assert await remembered(idempotency_key="other") is None
     assert await remembered(idempotency_key=None) is None
     assert await remembered(surface_id=uuid4()) is None
@@ -253,6 +258,23 @@ async def permitted(store: EventStore) -> UUID:
     """Somebody who may define zones."""
     await with_grants(store, grant(me := uuid7(), "define_zone"))
     return me
+
+
+@pytest.mark.parametrize("events", [0, 1, 3])
+async def test_an_answer_is_remembered_with_the_version_and_the_position_it_named(
+    store: EventStore, events: int
+):
+    id, me = uuid7(), await permitted(store)
+    written = [registered(id), updated(id), updated(id)][:events]
+    new = append(
+        *(at(version, event) for version, event in enumerate(written, 1)),
+        principal_id=me,
+        remember=replace(ANSWER, version=events),
+    )
+    position = await store.append(new)
+    opened = await store.open(asked(principal_id=me, idempotency_key="key"))
+    assert opened.remembered
+    assert (opened.remembered.version, opened.remembered.position) == (events, position)
 
 
 async def test_the_target_is_opened_with_its_events_and_its_first_writer(store: EventStore):
@@ -370,6 +392,15 @@ async def test_several_streams_are_loaded_at_once_and_an_absent_one_is_left_out(
         ("Actor", one): [1],
         ("Actor", two): [1, 2],
     }
+
+
+async def test_the_owner_of_a_stream_is_who_wrote_its_first_event(store: EventStore):
+    other, absent = uuid7(), uuid7()
+    mine, theirs = await an_actor(store), await an_actor(store, principal_id=other)
+    await store.append(append(at(2, updated(mine)), principal_id=other))
+    streams = [("Actor", mine), ("Actor", theirs), ("Actor", absent), ("Zone", mine)]
+    assert await store.owners(streams) == {("Actor", mine): ME, ("Actor", theirs): other}
+    assert await store.owners([]) == {}
 
 
 async def test_an_event_is_read_as_it_was_written(store: EventStore):
@@ -667,6 +698,81 @@ async def test_of_the_same_rows_sent_twice_at_once_one_batch_is_written(store: E
     done = await asyncio.gather(*(store.append(batch) for _ in range(2)), return_exceptions=True)
     assert sorted(type(each).__name__ for each in done) == ["Position", "RowsStoredError"]
     assert len(await observations(store)) == 50
+
+
+async def test_rows_in_bulk_are_written_with_the_events(store: EventStore):
+    id, one, two = uuid7(), observed(1), observed(2, OTHER_RUN)
+    beside = [bulk(one), CLAIMS.insert(NAMED), bulk(two)]
+    position = await store.append(append(at(1, registered(id)), beside=beside, remember=ANSWER))
+    assert position > BEGINNING
+    assert await count(store, id) == 1
+    assert await observations(store) == [one, two]
+    assert await claims(store) == {("name", "a")}
+    with pytest.raises(AlreadyAnsweredError):
+        await store.append(append(beside=beside, remember=ANSWER))
+
+
+async def test_rows_in_bulk_are_written_with_other_rows(store: EventStore):
+    await store.append(append(beside=[bulk(observed(1)), CLAIMS.insert(NAMED), Lock("tree")]))
+    assert await observations(store) == [observed(1)]
+    assert await claims(store) == {("name", "a")}
+
+
+@pytest.mark.parametrize("lock", [(), (Lock("tree"),)])
+async def test_rows_in_bulk_are_not_written_where_a_stream_has_moved(
+    store: EventStore, lock: tuple[Lock, ...]
+):
+    id = await an_actor(store, 2)
+    for late in (at(1, registered(id)), at(2, updated(id)), at(4, updated(id))):
+        with pytest.raises(MovedError):
+            await store.append(append(late, beside=[bulk(observed(1)), *lock], remember=ANSWER))
+    new, read = at(1, registered(uuid7())), {("Actor", id): 1}
+    with pytest.raises(MovedError):
+        await store.append(append(new, read=read, beside=[bulk(observed(1)), *lock]))
+    assert await observations(store) == []
+    await store.append(append(at(3, updated(id)), beside=[bulk(observed(1))], remember=ANSWER))
+    assert await observations(store) == [observed(1)]
+
+
+async def test_no_event_is_written_where_rows_in_bulk_are_stored_already(store: EventStore):
+    await store.append(append(beside=[bulk(observed(1))]))
+    id, beside = uuid7(), [CLAIMS.insert(NAMED), bulk(observed(1), observed(2))]
+    with pytest.raises(RowsStoredError) as found:
+        await store.append(append(at(1, registered(id)), beside=beside, remember=ANSWER))
+    assert found.value.under == {UUID(int=1): RUN}
+    assert await count(store, id) == 0
+    assert await claims(store) == set()
+    assert await observations(store) == [observed(1)]
+    await an_actor(store, remember=ANSWER)
+
+
+@pytest.mark.parametrize("rows", [(), (observed(1),)])
+async def test_a_key_that_is_taken_is_told_from_a_key_that_is_answered(
+    store: EventStore, rows: tuple[Observation, ...]
+):
+    await with_claims(store)
+    taken = CLAIMS.insert(Claim("name", "b", ME), loser=ActorIdentityAlreadyBoundError)
+    beside = [bulk(*rows), taken, CLAIMS.insert(Claim("name", "free", ME))]
+    with pytest.raises(KeyTakenError) as error:
+        await store.append(append(beside=beside if rows else beside[1:], remember=ANSWER))
+    assert error.value.insert is taken
+    assert await claims(store) == {("name", "a"), ("name", "b"), ("code", "a")}
+    assert await observations(store) == []
+    await store.append(append(remember=ANSWER))
+    with pytest.raises(AlreadyAnsweredError):
+        await store.append(append(beside=[taken], remember=ANSWER))
+
+
+async def test_rows_alone_under_a_lock_fall_when_something_they_rest_on_has_moved(
+    store: EventStore,
+):
+    id = await an_actor(store, 2)
+    for parts in ([CLAIMS.insert(NAMED)], [bulk(observed(1))]):
+        with pytest.raises(MovedError):
+            await store.append(append(beside=[Lock("tree"), *parts], read={("Actor", id): 1}))
+        await store.append(append(beside=[Lock("tree"), *parts], read={("Actor", id): 2}))
+    assert await claims(store) == {("name", "a")}
+    assert await observations(store) == [observed(1)]
 
 
 # Reading

@@ -17,7 +17,7 @@ CODEC = Codec(CATALOGUE.aggregates.values())
 NOW = datetime(2030, 1, 1, 12, 30, 15, 123456, UTC)
 ME, HTTP = UUID(int=9), seeded.SURFACES[SurfaceKind.HTTP]
 FINGERPRINT = b"f" * 32
-ANSWER = ToRemember("key", FINGERPRINT, 201, b'{"id":1}')
+ANSWER = ToRemember("key", FINGERPRINT, 201, b'{"id":1}', 1)
 
 
 def registered(id: UUID) -> ActorRegistered:

@@ -342,8 +342,9 @@ class MemoryPostgres:
         if statement.startswith("\nINSERT INTO bk.idempotency"):
             # Of a store that acts and then remembers.
             assert statement.rstrip().endswith("ON CONFLICT DO NOTHING")
+            place = f"{arguments[7]}-{arguments[8]}"
             with suppress(asyncpg.UniqueViolationError):
-                await self._remember(tx, arguments[:3], arguments[3:], patience)
+                await self._remember(tx, arguments[:3], [*arguments[3:7], place], patience)
             return []
         if statement.startswith("\n  INSERT INTO bk.snapshots"):
             await self._keep(tx, arguments, patience)
@@ -362,7 +363,7 @@ class MemoryPostgres:
         read: list[Sequence[Any]] = [(), (), ()]
         if "\nmoved AS" in statement:
             read = [more.pop(0) for _ in range(3)]
-        kept = [more.pop(0) for _ in range(4)] if "\nidem AS" in statement else None
+        kept = [more.pop(0) for _ in range(5)] if "\nidem AS" in statement else None
         snapshots = [more.pop(0) for _ in range(5)] if "\nkeep AS" in statement else []
         beside = [match.groups() for match in BESIDE.finditer(statement)]
         assert len(beside) == len(more), statement
@@ -389,7 +390,8 @@ class MemoryPostgres:
                 await self._beside(tx, verb, name, row, patience)
         await self._keep(tx, snapshots, patience)
         if kept:
-            await self._remember(tx, (about[1], about[2], kept[0]), kept[1:], patience)
+            place = f"{xid}-{self._position_of(tx)}"
+            await self._remember(tx, (about[1], about[2], kept[0]), [*kept[1:], place], patience)
         return [(len(new), self._position_of(tx), xid)]
 
     def _stale(self, tx: Transaction, xid: int, new: Sequence[Sequence[Any]]) -> bool:
@@ -575,6 +577,9 @@ class MemoryPostgres:
                     for kind, id, fold in streams
                     for row in self._read((kind, id), fold, limit)
                 ]
+            case event_store.OWNERS:
+                streams = zip(*arguments, strict=True)
+                return [(*s, e.principal_id) for s in streams for e in self.events(s)[:1]]
             case event_store.HISTORY:
                 return self._history(*arguments)
             case event_store.FIND:
@@ -643,8 +648,8 @@ class MemoryPostgres:
         if standing["barred"] or len(found) == 1:
             return found
         if kept := self.row("idempotency", str(principal_id), str(surface_id), str(key)):
-            *_, fingerprint, status, result = kept
-            found.append((3, None, result, None, None, status, None, fingerprint))
+            *_, digest, status, result, version, place = kept
+            found.append((3, None, result, place, version, status, None, digest))
         if stream_type and stream_id:
             stream = stream_type, stream_id
             for version, event_type, schema_version, payload in self._read(stream, fold, limit):

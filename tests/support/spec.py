@@ -1,7 +1,7 @@
 """Given what happened, when a command, then events and rows, or a refusal."""
 
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence, Set
 from datetime import UTC, datetime
 from types import ModuleType
 from typing import Any, Self
@@ -53,8 +53,12 @@ class Past:
     """What happened before, as a rule may read it: streams folded, rows in place."""
 
     def __init__(
-        self, parts: Iterable[Event | Beside | Rows], installation: Installation = INSTALLATION
+        self,
+        parts: Iterable[Event | Beside | Rows],
+        installation: Installation = INSTALLATION,
+        hidden: Set[UUID] = frozenset(),
     ) -> None:
+        self._hidden = hidden
         self.operation_names, self.installation = CATALOGUE.named.keys(), installation
         self.now = NOW
         self._streams: dict[tuple[str, UUID], list[Event]] = defaultdict(list)
@@ -87,8 +91,8 @@ class Past:
         taken = [(row, stored.get((getattr(row, key),))) for row in bulk.rows]
         return any(other and getattr(row, under) != getattr(other, under) for row, other in taken)
 
-    async def one[S](self, of: Aggregate[S, Any, Any], id: UUID) -> S:
-        if (of.name, id) not in self._streams:
+    async def one[S](self, of: Aggregate[S, Any, Any], id: UUID, to_show: bool = False) -> S:
+        if (of.name, id) not in self._streams or (to_show and id in self._hidden):
             raise of.absent
         first, *rest = self._streams[of.name, id]
         state = of.begin(first)
@@ -101,6 +105,9 @@ class Past:
 
     def version(self, of: Aggregate[Any, Any, Any], id: UUID) -> int:
         return len(self._streams[of.name, id])
+
+    async def visible(self, of: Aggregate[Any, Any, Any], ids: Iterable[UUID]) -> Set[UUID]:
+        return frozenset(ids) - self._hidden
 
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
         return await Past(self._streams[of.name, id][:version]).one(of, id)

@@ -1,8 +1,9 @@
 """What every operation and every question does alike over HTTP."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from typing import Any
+from collections.abc import AsyncGenerator, Mapping
+from datetime import datetime, timedelta, timezone
+from typing import Any, cast
 from uuid import uuid4
 
 import httpx2
@@ -16,6 +17,7 @@ from beamkeep.contexts.trust.seeded import SURFACES
 from beamkeep.kernel import Catalogue, Operation, Question, Route, SurfaceKind, replace
 from beamkeep.runtime.store import Opened, Opening
 from beamkeep.surfaces.routes import MethodNotAllowedError, RouteNotFoundError, Routes
+from beamkeep.surfaces.schema import input_schema
 
 pytestmark = pytest.mark.anyio
 
@@ -26,6 +28,7 @@ ABOUT_ONE = [row for row in ROWS if row.aggregate.id_field in row.route.fields]
 NAMED = "{0.name}".format
 NOTHING = "00000000-0000-7000-8000-ffffffffffff"
 MCP_SURFACE = str(SURFACES[SurfaceKind.MCP_STREAMABLE_HTTP])
+PARIS = timezone(timedelta(hours=1))
 # A run that starts in a campaign joins it by an event of its own.
 BORN_AT_TWO = {"start_run"}
 DEEP = b'{"a":' * 80 + b"1" + b"}" * 80
@@ -206,7 +209,48 @@ async def test_the_same_key_has_one_effect_and_one_answer(row: Operation, rest: 
     assert "idempotency-replayed" not in first.headers
     assert again.headers["idempotency-replayed"] == "true"
     assert (first.status_code, first.content) == (again.status_code, again.content)
-    assert first.headers.get("location") == again.headers.get("location")
+    assert first.headers.keys() >= {"etag", "position-token"}
+    for name in ("etag", "position-token", "location"):
+        assert first.headers.get(name) == again.headers.get(name), name
+
+
+@pytest.mark.parametrize("row", COMMANDS, ids=NAMED)
+async def test_the_same_request_in_another_form_has_one_effect_and_one_answer(
+    row: Operation, rest: RestClient
+):
+    arguments = await EXAMPLES[row.name](rest.do)
+    first = await rest.send(row.name, arguments, idempotency_key="once")
+    after, otherwise = rest.store.position, in_another_form(arguments, input_schema(row))
+    again = await rest.send(row.name, otherwise, idempotency_key="once")
+    assert (again.status_code, again.content) == (first.status_code, first.content)
+    assert again.headers["idempotency-replayed"] == "true"
+    assert rest.store.position == after
+
+
+def in_another_form(value: Any, schema: Mapping[str, Any]) -> Any:
+    """The same value as another client may write it: its ids, times, numbers and their order."""
+    shapes = [schema, *schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    known = {name: shape[name] for shape in shapes for name in shape}
+    match value:
+        case dict():
+            members = {
+                n: each for shape in shapes for n, each in shape.get("properties", {}).items()
+            }
+            told = reversed(cast("dict[str, Any]", value).items())
+            return {name: in_another_form(each, members.get(name, {})) for name, each in told}
+        case list():
+            items = [in_another_form(e, known.get("items", {})) for e in cast("list[Any]", value)]
+            return items[::-1] if "uniqueItems" in known else items
+        case str() if known.get("format") == "uuid":
+            return value.upper()
+        case str() if known.get("format") == "date-time":
+            return datetime.fromisoformat(value).astimezone(PARIS).isoformat()
+        case int() | float() if value == int(value) and not isinstance(value, bool):
+            if any(shape.get("type") == "integer" for shape in shapes):
+                return value
+            return int(value) if isinstance(value, float) else float(value)
+        case _:
+            return value
 
 
 @pytest.mark.parametrize("row", COMMANDS, ids=NAMED)

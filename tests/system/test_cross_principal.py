@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ import httpx2
 import msgspec
 import pytest
 from tests.support.cluster import Cluster
-from tests.support.examples import EXAMPLES
+from tests.support.examples import CALLERS, EXAMPLES
 from tests.support.examples.trust import an_actor
 from tests.support.server import Deployment, Server, deployment, serving
 from tests.system.calling import (
@@ -28,10 +28,21 @@ from tests.system.calling import (
     permit,
     registered,
 )
+from tests.system.canaries import FREE, OPEN, PERSONAL, Canaries
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust import seeded
-from beamkeep.kernel import Entries, History, Many, One, Question, View
+from beamkeep.kernel import (
+    Aggregate,
+    Entries,
+    Event,
+    History,
+    Many,
+    One,
+    Operation,
+    Question,
+    View,
+)
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.surfaces.problem import problem
 
@@ -66,6 +77,7 @@ EVERY_PAGED_READ = pytest.mark.parametrize(
     ],
     ids=lambda each: each.name,
 )
+ON_REST = pytest.mark.parametrize("surface", [Rest])
 BOTH_SURFACES = pytest.mark.parametrize("surface", [Rest, Mcp])
 
 
@@ -121,6 +133,13 @@ def read(name: str) -> Question:
     """The read of this name."""
     row = CATALOGUE.named[name]
     assert isinstance(row, Question)
+    return row
+
+
+def command(name: str) -> Operation:
+    """The operation of this name."""
+    row = CATALOGUE.named[name]
+    assert isinstance(row, Operation)
     return row
 
 
@@ -268,6 +287,123 @@ async def test_denials_are_shown_to_the_owner_of_the_conduit_they_happened_on(pe
         assert refused.body["code"] == "ConduitNotFoundError"
 
 
+class Marking(As):
+    """A principal whose every text can be found again."""
+
+    async def __call__(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
+        return await super().__call__(name, Canaries().into(name, arguments), **options)
+
+
+class Mixed:
+    """Makes calls for an example: one object is of one principal, all else of another.
+
+    Nothing that is said of the one object is marked.
+    """
+
+    def __init__(
+        self, people: People, owner: As, another: As, of: Aggregate[Any, Any, Any], own: int
+    ) -> None:
+        self._owner, self._another, self._of, self._own = owner, another, of, own
+        self._admin = As(people.here, people.admin.token)
+        self.ids: list[str] = []
+        """Of every object of this kind, in the order they were made."""
+
+    async def __call__(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
+        row = CATALOGUE.named[name]
+        if isinstance(row, Question):
+            return await self._admin(name, arguments, **options)
+        if row.aggregate is not self._of:
+            return await self._another(name, arguments, **options)
+        if not row.genesis:
+            own = arguments[self._of.id_field] in self.ids[self._own :][:1]
+            return await (self._owner if own else self._another)(name, arguments, **options)
+        mine = len(self.ids) == self._own
+        answer = await (self._owner if mine else self._another)(name, arguments, **options)
+        self.ids.append(answer[self._of.id_field])
+        return answer
+
+    async def put(self, event: Event) -> None:
+        await self._owner.put(event)
+
+
+# Reads of what is one's own that are refused because of what is another's.
+REFUSED = {
+    "get_asset_pidinst": "AssetPidinstIncompleteError",
+    "get_plan_readiness": "SubjectNotFoundError",
+}
+
+
+@ON_REST
+@pytest.mark.parametrize(
+    "question", [each for each in CATALOGUE.questions if each.about], ids=lambda each: each.name
+)
+async def test_a_read_of_what_is_ones_own_tells_nothing_of_what_is_anothers(
+    question: Question, people: People
+):
+    p1 = Marking(people.here, people.p1.token, people.others)
+    p2 = people.on(people.p2)
+    await permit(people.admin, people.p2, ["*"], "Own", people.here.surface_id)
+    own = await which_is_asked_about(question, people)
+    arguments = await EXAMPLES[question.name](Mixed(people, p2, p1, question.aggregate, own))
+    answer = await p2.send(question.name, arguments)
+    assert (answer.body.get("code") if not answer.ok else None) == REFUSED.get(question.name)
+    require_unmarked(answer)
+
+
+# Commands that another cannot even try, and why.
+CANNOT_BE_TRIED = {
+    "append_inferences": "it is not who decided",
+    "remove_asset_alternate_identifier": "it does not know the mark",
+    "take_visit_surface_control": "it is not of the visit",
+    "unbind_actor_identity": "it does not know the mark",
+}
+
+
+@ON_REST
+@pytest.mark.parametrize("done", [False, True])
+@pytest.mark.parametrize(
+    "operation",
+    # What only a machine account may do is not tried by a person.
+    [each for each in CATALOGUE.operations if not each.genesis and each.name not in CALLERS],
+    ids=lambda each: each.name,
+)
+async def test_a_dry_run_tells_nothing_of_what_is_anothers(
+    operation: Operation, done: bool, people: People
+):
+    p1 = Marking(people.here, people.p1.token, people.others)
+    p2 = people.on(people.p2)
+    await permit(people.admin, people.p2, ["*"], "Own", people.here.surface_id)
+    arguments = await EXAMPLES[operation.name](p1)
+    if done:
+        await p1(operation.name, arguments)
+        # What is merged with nothing is shown as it was.
+        arguments |= {name: {} for name in OPEN if name in arguments}
+    answer = await p2.send(operation.name, arguments, dry_run=True)
+    if answer.ok:
+        assert all(event["payload"] is None for event in answer.body["events"])
+        require_unmarked(answer)
+    if not done:
+        assert answer.ok == (operation.name not in CANNOT_BE_TRIED)
+        own = await p1.send(operation.name, arguments, dry_run=True)
+        assert all(event["payload"] for event in own.body.get("events", ()))
+
+
+def require_unmarked(answer: Answer) -> None:
+    """Nothing in it was said by another."""
+    told = json.dumps(answer.body)
+    assert FREE not in told
+    assert PERSONAL not in told
+
+
+async def which_is_asked_about(question: Question, people: People) -> int:
+    """Which of the objects of its kind that an example makes a question is about."""
+    p1 = people.on(people.p1)
+    nobodys = Mixed(people, p1, p1, question.aggregate, -1)
+    arguments = await EXAMPLES[question.name](nobodys)
+    id = arguments[question.about or ""]
+    return nobodys.ids.index(id) if id in nobodys.ids else len(nobodys.ids) - 1
+
+
 # What must notice a service that has let go of its filters, by what it looks at.
 CHECKS: dict[str, Callable[[People], Awaitable[None]]] = {
     "get": partial(test_a_read_shows_an_object_only_to_whom_a_policy_shows_it, read("get_zone")),
@@ -283,6 +419,12 @@ CHECKS: dict[str, Callable[[People], Awaitable[None]]] = {
     "cursor": partial(test_nobody_goes_on_where_anothers_page_ended, read("list_zones")),
     "replayed key": (test_an_answer_is_not_given_again_to_another_principal_or_on_another_surface),
     "another's rights": (test_what_another_may_do_is_not_told_to_one_who_may_see_only_its_own),
+    "dry run": partial(
+        test_a_dry_run_tells_nothing_of_what_is_anothers, command("update_asset_settings"), True
+    ),
+    "beside": partial(
+        test_a_read_of_what_is_ones_own_tells_nothing_of_what_is_anothers, read("get_asset_pidinst")
+    ),
     "denials": test_denials_are_shown_to_the_owner_of_the_conduit_they_happened_on,
 }
 

@@ -120,24 +120,30 @@ class MemoryStore:
         events = self.streams[stream][after : after + READ_AT_ONCE]
         return Loaded([envelope.recorded for envelope in events], kept)
 
+    async def owners(self, streams: Sequence[Stream]) -> Mapping[Stream, UUID]:
+        """Who wrote the first event of each of these streams."""
+        return {s: self.streams[s][0].principal_id for s in streams if s in self.streams}
+
     async def append(self, append: Append) -> Position:
         """Write all of it at once, unless something it rests on has moved."""
         if append.remember:
             key = append.principal_id, append.surface_id, append.remember.key
             if key in self.remembered:
                 raise AlreadyAnsweredError
-        if append.events:
+        # Rows alone are held to what was read where a lock keeps it as it is.
+        if append.events or any(isinstance(part, Lock) for part in append.beside):
             self._require_unmoved(append)
         self._write_beside(append.beside)
         if append.events:
             self._write_events(append)
             await self.keep_snapshots(append.snapshots)
+        position = self.position if append.events else BEGINNING
         if append.remember:
             kept = append.remember
             self.remembered[append.principal_id, append.surface_id, kept.key] = Remembered(
-                kept.fingerprint, kept.status, kept.result
+                kept.fingerprint, kept.status, kept.result, kept.version, position
             )
-        return self.position if append.events else BEGINNING
+        return position
 
     def _require_unmoved(self, append: Append) -> None:
         expected = {stream: len(self.streams.get(stream, ())) for stream in append.read}
@@ -317,7 +323,9 @@ class MemoryStore:
             rows = self._table(part.table.name)
             if isinstance(part, Insert) and _key(part.table, part.row) in rows:
                 raise KeyTakenError(part)
+        for part in beside:
             if isinstance(part, Rows):
+                rows = self._table(part.table.name)
                 keys = [_key(part.table, row) for row in part.rows]
                 if stored := {k[0]: getattr(rows[k], part.under) for k in keys if k in rows}:
                     raise RowsStoredError(stored)

@@ -220,8 +220,11 @@ class Reader(Protocol):
     @property
     def now(self) -> datetime: ...
 
-    async def one[S](self, of: Aggregate[S, Any, Any], id: UUID) -> S:
-        """The state of one aggregate, or the refusal that it does not exist."""
+    async def one[S](self, of: Aggregate[S, Any, Any], id: UUID, to_show: bool = False) -> S:
+        """The state of one aggregate, or the refusal that it does not exist.
+
+        Where it is to be shown, one that the caller may not see does not exist.
+        """
         ...
 
     async def many[S](self, of: Aggregate[S, Any, Any], ids: Iterable[UUID]) -> Mapping[UUID, S]:
@@ -230,6 +233,10 @@ class Reader(Protocol):
 
     def version(self, of: Aggregate[Any, Any, Any], id: UUID) -> int:
         """The version at which this call has read one aggregate."""
+        ...
+
+    async def visible(self, of: Aggregate[Any, Any, Any], ids: Iterable[UUID]) -> Set[UUID]:
+        """Those of these ids that the caller may see."""
         ...
 
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:

@@ -9,7 +9,7 @@ from typing import Any, TypeAliasType, get_args, get_type_hints
 from ._aggregate import Advice, Aggregate, Appended, Operation, Reply, pascal
 from ._event import Event
 from ._table import Rows
-from ._view import Many, Question, View
+from ._view import Many, One, Question, View
 
 ROUTE = re.compile(r"(POST|GET) (/[a-z0-9-]+|/\{[a-z_]+\})+")
 
@@ -40,6 +40,11 @@ class Catalogue:
     @cached_property
     def views(self) -> tuple[View[Any], ...]:
         return tuple(q.source.view for q in self.questions if isinstance(q.source, Many))
+
+    @cached_property
+    def gets(self) -> dict[str, Question]:
+        """The read that shows one aggregate, by the aggregate's name."""
+        return {q.aggregate.name: q for q in self.questions if isinstance(q.source, One)}
 
     @cached_property
     def streams(self) -> dict[type[Event], Aggregate[Any, Any, Any]]:

@@ -1,6 +1,6 @@
 """Who calls, from where, and may they: what every command and every question passes first."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from uuid import UUID
 
@@ -8,6 +8,7 @@ import structlog
 
 from beamkeep.kernel import (
     EVERY_COMMAND,
+    Allow,
     Catalogue,
     Denial,
     Deny,
@@ -99,6 +100,13 @@ class Admission:
             raise UnauthorizedError
         assert standing is not None, "an unknown principal is denied"  # noqa: S101
         return Admitted(place, standing, verdict.object_scope, opened)
+
+    async def reach(self, caller: Caller, names: Iterable[str]) -> Mapping[str, ObjectScope]:
+        """How far each of these calls reaches, of those that this caller may make."""
+        place, standing, opened = await self._open(None, caller, None, None)
+        here = place.conduit_id, place.surface_id
+        verdicts = {name: authorize(standing, opened.grants, name, *here) for name in names}
+        return {n: v.object_scope for n, v in verdicts.items() if isinstance(v, Allow)}
 
     async def permitted(self, caller: Caller, catalogue: Catalogue) -> frozenset[str]:
         """The names of everything this caller may call here."""

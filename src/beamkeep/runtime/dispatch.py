@@ -3,9 +3,8 @@
 import asyncio
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from datetime import datetime
-from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
@@ -20,8 +19,10 @@ from beamkeep.kernel import (
     Event,
     Insert,
     Made,
+    ObjectScope,
     Operation,
     Outcome,
+    Question,
     Record,
     Refusal,
     Reply,
@@ -29,8 +30,9 @@ from beamkeep.kernel import (
     replace,
 )
 
-from .admission import Admission, Request
+from .admission import Admission, Admitted, Caller, Request
 from .codec import Codec, encode
+from .fingerprint import fingerprint, fingerprint_as_sent
 from .parsing import MalformedRequestError, parse, parse_id
 from .session import Session
 from .store import (
@@ -87,8 +89,9 @@ class Dispatcher:
         sessions: Callable[[], Session],
         clock: Callable[[], datetime],
         new_id: Callable[[], UUID],
+        gets: Mapping[str, Question],
     ) -> None:
-        self._admission, self._store, self._codec = admission, store, codec
+        self._admission, self._store, self._codec, self._gets = admission, store, codec, gets
         self._sessions, self._clock, self._new_id = sessions, clock, new_id
 
     async def execute(self, operation: Operation, request: Request) -> Answered:
@@ -103,8 +106,7 @@ class Dispatcher:
                     # Only those who may call wait in the queue of those who may.
                     await self._admission.admit(operation.name, request.caller)
                 async with self._store.turn(stream):
-                    answered = await self._attempt(operation, request, stream, stored)
-                return await self._completed(operation, answered)
+                    return await self._attempt(operation, request, stream, stored)
             except (MovedError, AlreadyAnsweredError):
                 pass
             except RowsStoredError as found:
@@ -139,15 +141,26 @@ class Dispatcher:
         if key != sound:
             raise MalformedRequestError("An idempotency key is 1 to 255 visible ASCII characters.")
 
+        session = self._sessions()
+        session.only = None if admitted.scope is ObjectScope.ALL else admitted.standing.principal_id
+
         # 4. Again?
-        fingerprint = b"" if key is None else _fingerprint(operation, request.arguments)
-        if opened.remembered and not request.dry_run:
-            if opened.remembered.fingerprint != fingerprint:
+        digest = b"" if key is None else fingerprint(operation.name, command)
+        if (kept := opened.remembered) and not request.dry_run:
+            # An answer that an earlier release kept bears the digest of the arguments as sent.
+            as_sent = fingerprint_as_sent(operation.name, request.arguments)
+            if kept.fingerprint not in {digest, as_sent}:
                 raise IdempotencyConflictError
-            return Answered(opened.remembered.status, opened.remembered.result, replayed=True)
+            again = Answered(
+                status=kept.status,
+                body=kept.result,
+                version=kept.version,
+                token=kept.position,
+                replayed=True,
+            )
+            return await self._completed(operation, again, session.only)
 
         # 5. Load.
-        session = self._sessions()
         given: list[Any] = [command]
         if not operation.genesis:
             given.insert(0, await session.adopt(of, target, opened.loaded))
@@ -165,7 +178,8 @@ class Dispatcher:
         advice = [part for part in outcome if isinstance(part, Advice)]
         warnings = {"warnings": advice} if advice else {}
         if request.dry_run:
-            return await self._would_write(outcome, warnings)
+            shown = await self._shown(request.caller, admitted, stream, outcome)
+            return await self._would_write(outcome, shown, warnings)
 
         # 7. Append.
         id = target or call.new_id
@@ -176,12 +190,14 @@ class Dispatcher:
         status = 201 if made else 200 if answer else 204
         body = encode(answer) if answer else b""
         events, versions = self._numbered(outcome, session.versions)
+        # Of what a change made of the same kind, the version of that.
+        version = versions.get((of.name, told.get(of.id_field, id)), version)
         token = await self._store.append(
             Append(
                 events=events,
                 read={s: v for s, v in session.versions.items() if s not in versions},
                 beside=rows_beside(outcome),
-                remember=ToRemember(key, fingerprint, status, body) if key else None,
+                remember=ToRemember(key, digest, status, body, version) if key else None,
                 command_name=operation.name,
                 principal_id=call.principal_id,
                 surface_id=where,
@@ -193,18 +209,21 @@ class Dispatcher:
         )
 
         # 8. Answer.
-        # Of what a change made of the same kind, the version of that.
-        version = versions.get((of.name, told.get(of.id_field, id)), version)
-        return Answered(status, body, id, version, token)
+        answered = Answered(status, body, id, version, token)
+        return await self._completed(operation, answered, session.only)
 
-    async def _completed(self, operation: Operation, answered: Answered) -> Answered:
+    async def _completed(
+        self, operation: Operation, answered: Answered, only: UUID | None
+    ) -> Answered:
         """The answer with what is read for it whenever it is given."""
         if operation.answered_with is None or answered.status != 201:
             return answered
         body: dict[str, Any] = msgspec.json.decode(answered.body)
         id = UUID(body[operation.aggregate.id_field])
         try:
-            beside = (await operation.answered_with([id], self._sessions()))[id]
+            reading = self._sessions()
+            reading.only = only
+            beside = (await operation.answered_with([id], reading))[id]
         except StoreUnavailableError:
             # It would say that nothing was written.
             raise OutcomeUnknownError from None
@@ -223,7 +242,29 @@ class Dispatcher:
                 events.append(self._codec.encode(event, versions[stream], self._new_id()))
         return events, versions
 
-    async def _would_write(self, outcome: Outcome, warnings: dict[str, Any]) -> Answered:
+    async def _shown(
+        self, caller: Caller, admitted: Admitted, target: Stream | None, outcome: Outcome
+    ) -> Set[Stream]:
+        """The streams of an outcome that the caller may read; none if the target is not."""
+        written = {self._codec.stream(event) for event in outcome if isinstance(event, Event)}
+        gets = {stream: self._gets[stream[0]] for stream in {*written, target} if stream}
+        reach = await self._admission.reach(caller, [get.name for get in gets.values()])
+        owners = await self._store.owners(sorted(gets))
+        me = admitted.standing.principal_id
+        shown = {
+            stream
+            for stream, get in gets.items()
+            if (scope := reach.get(get.name))
+            # What does not exist yet would be the caller's own.
+            and replace(admitted, scope=scope).sees(
+                owners.get(stream, me), get.aggregate.self_owned, stream[1]
+            )
+        }
+        return shown if target is None or target in shown else frozenset()
+
+    async def _would_write(
+        self, outcome: Outcome, shown: Set[Stream], warnings: dict[str, Any]
+    ) -> Answered:
         """The answer of a dry run: the events, or the refusal of a key that is taken."""
         for part in outcome:
             if isinstance(part, Insert) and part.loser:
@@ -237,7 +278,13 @@ class Dispatcher:
                 stored = {getattr(row, key): getattr(row, part.under) for row in found}
                 _without_stored([part], stored)
         written = [part for part in outcome if isinstance(part, Event)]
-        events = [{"event_type": type(event).__name__, "payload": event} for event in written]
+        events = [
+            {
+                "event_type": type(event).__name__,
+                "payload": event if self._codec.stream(event) in shown else None,
+            }
+            for event in written
+        ]
         return Answered(200, encode({"events": events} | warnings))
 
 
@@ -261,10 +308,6 @@ def _without_stored(outcome: Outcome, stored: Mapping[object, object]) -> Outcom
             parts[number] = replace(part, rows=fresh)
             parts.append(Appended(len(fresh), len(keyed) - len(fresh)))
     return parts
-
-
-def _fingerprint(operation: Operation, arguments: Mapping[str, Any]) -> bytes:
-    return sha256(msgspec.json.encode([operation.name, arguments], order="sorted")).digest()
 
 
 def _require_version(if_match: str, version: int) -> None:

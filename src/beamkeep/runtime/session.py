@@ -1,6 +1,6 @@
 """Reading for one call."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -55,7 +55,7 @@ class Session:
         self._snapshot_every = snapshot_every
         self.operation_names = catalogue.named.keys()
         self.only: UUID | None = None
-        """Whose objects a question may show; none for everybody's."""
+        """Whose objects an answer may show; none for everybody's."""
         self.versions: dict[Stream, int] = {}
         self._folded: dict[Stream, Folded] = {}
 
@@ -100,8 +100,10 @@ class Session:
             raise of.absent(f"There was no {of.noun.replace('_', ' ')} {id} as of {as_of}.")
         return state, version
 
-    async def one[S](self, of: Aggregate[S, Any, Any], id: UUID) -> S:
+    async def one[S](self, of: Aggregate[S, Any, Any], id: UUID, to_show: bool = False) -> S:
         """The state of one aggregate, or the refusal that it does not exist."""
+        if to_show and id not in await self.visible(of, [id]):
+            return await self.adopt(of, id, Loaded())
         return (await self.many(of, [id]))[id]
 
     async def many[S](self, of: Aggregate[S, Any, Any], ids: Iterable[UUID]) -> Mapping[UUID, S]:
@@ -115,6 +117,15 @@ class Session:
     def version(self, of: Aggregate[Any, Any, Any], id: UUID) -> int:
         """The version at which this call has read one aggregate."""
         return self.versions[of.name, id]
+
+    async def visible(self, of: Aggregate[Any, Any, Any], ids: Iterable[UUID]) -> Set[UUID]:
+        """Those of these ids that the caller may see."""
+        wanted = frozenset(ids)
+        if self.only is None:
+            return wanted
+        owners = await self._store.owners([(of.name, id) for id in sorted(wanted)])
+        own = {id for (_, id), owner_id in owners.items() if owner_id == self.only}
+        return own | (wanted & {self.only} if of.self_owned else frozenset())
 
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
         """The state of one aggregate as it was at a version."""

@@ -83,6 +83,9 @@ class Remembered(Record):
     fingerprint: bytes
     status: int
     result: bytes
+    version: int | None = None
+    position: "Position | None" = None
+    """Neither is known of an answer that was kept before they were."""
 
 
 class Snapshot(Record):
@@ -137,6 +140,7 @@ class ToRemember(Record):
     fingerprint: bytes
     status: int
     result: bytes
+    version: int
 
 
 class Append(Record):
@@ -258,8 +262,12 @@ class EventStore(Protocol):
         """Read these streams, with the snapshots of these folds by aggregate name."""
         ...
 
+    async def owners(self, streams: Sequence[Stream]) -> Mapping[Stream, UUID]:
+        """Who wrote the first event of each of these streams."""
+        ...
+
     async def append(self, append: Append) -> Position:
-        """Write all of it in one statement, unless something it rests on has moved."""
+        """Write all of it or nothing, unless something it rests on has moved."""
         ...
 
     async def history(self, stream: Stream, after: int, limit: int) -> Sequence[Envelope]:

@@ -51,7 +51,7 @@ def page_of(item: Schema) -> Schema:
     return exactly({"items": {"type": "array", "items": item}, "next_cursor": or_null(TEXT)})
 
 
-PLANNED = exactly({"event_type": TEXT, "payload": {"type": "object"}})
+PLANNED = exactly({"event_type": TEXT, "payload": or_null({"type": "object"})})
 EVENTS: dict[str, Schema] = {"events": {"type": "array", "items": PLANNED}}
 ADVICE = exactly({"path": TEXT, "rule": TEXT})
 WARNINGS: dict[str, Schema] = {"warnings": {"type": "array", "items": ADVICE}}

@@ -1,6 +1,6 @@
 """The record of an asset for publication: every key, and what it rests on."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from datetime import date
 from typing import Any
 from uuid import UUID
@@ -86,8 +86,8 @@ def published(id: UUID, namespace: ExternalIdNamespace, value: str) -> AssetExte
     return AssetExternalIdAssigned(NOW, id, namespace, value)
 
 
-def record_of(*history: Event | Beside) -> Pidinst:
-    reading: Any = pidinst(GetAssetPidinst(asset_id=ID), Past(history))
+def record_of(*history: Event | Beside, hidden: Set[UUID] = frozenset()) -> Pidinst:
+    reading: Any = pidinst(GetAssetPidinst(asset_id=ID), Past(history, hidden=hidden))
     try:
         reading.send(None)
     except StopIteration as done:
@@ -123,6 +123,31 @@ def test_families_are_instrument_types_by_name():
         PidinstTerm("A stage", f"urn:uuid:{STAGE}", "URN"),
         PidinstTerm("Camera", f"urn:uuid:{CAMERA}", "URN"),
     )
+
+
+def test_another_ones_families_parent_and_parts_are_left_out():
+    history = (
+        *AROUND,
+        *asset(ID, ROOT, family_ids=(CAMERA, STAGE)),
+        *asset(CHILD, ID),
+        *asset(LATER_CHILD, ID),
+        *(published(each, DOI, f"10.1/{each.int}") for each in (ROOT, CHILD, LATER_CHILD)),
+    )
+    whole, part = record_of(*history), record_of(*history, hidden={ROOT, CHILD, STAGE})
+    assert {each.value for each in whole.related_identifiers} == {"10.1/2", "10.1/3", "10.1/4"}
+    assert [each.value for each in part.related_identifiers] == ["10.1/4"]
+    assert [each.name for each in part.instrument_types] == ["Camera"]
+    assert part.owners == whole.owners
+
+
+def test_another_ones_model_is_missing_as_one_that_is_not_there():
+    for history, hidden in (
+        ((*AROUND, *asset(ID, ROOT)), {PIXEL}),
+        ((*AROUND, *asset(ID, ROOT, model_id=None)), set[UUID]()),
+    ):
+        with pytest.raises(AssetPidinstIncompleteError, match="Missing: model") as refused:
+            record_of(*history, hidden=hidden)
+        assert refused.value.facts == {"missing": ("model",)}
 
 
 def test_a_retired_asset_has_both_dates():

@@ -86,7 +86,8 @@ SELECT 2, g.policy_id, g.object_scope, NULL, NULL, NULL,
        CASE WHEN $6::text IS NULL THEN g.permitted_commands END, NULL
   FROM granted g
 UNION ALL
-SELECT 3, NULL, i.result, NULL, NULL, i.status, NULL, i.fingerprint
+SELECT 3, NULL, i.result, i.transaction_id::text || '-' || i.position, i.version, i.status, NULL,
+       i.fingerprint
   FROM bk.idempotency i
  WHERE i.principal_id = (SELECT p.principal_id FROM permitted p) AND i.surface_id = $5::uuid
    AND i.key = $7::text
@@ -130,6 +131,16 @@ SELECT e.version, e.event_type, e.schema_version, e.payload, s.stream_type, s.st
      WHERE e.stream_type = s.stream_type AND e.stream_id = s.stream_id
        AND e.version > COALESCE((SELECT k.version FROM kept k), 0)
      ORDER BY e.version LIMIT $4)) AS e
+"""
+
+# Who wrote the first events of several streams.
+OWNERS = """
+SELECT s.stream_type, s.stream_id, e.principal_id
+  FROM unnest($1::text[], $2::uuid[]) AS s (stream_type, stream_id)
+ CROSS JOIN LATERAL (
+   SELECT principal_id FROM bk.events e
+    WHERE e.stream_type = s.stream_type AND e.stream_id = s.stream_id AND e.version = 1
+    LIMIT 1) AS e
 """
 
 # The events of one stream with their envelopes, in the order of the record.
@@ -270,6 +281,8 @@ moved AS MATERIALIZED (
            WHERE e.stream_type = r.stream_type AND e.stream_id = r.stream_id
              AND e.version = r.version + 1 LIMIT 1) IS NOT NULL)"""
 
+MOVED = f"WITH{READ_SET.format(1, 2, 3).removeprefix(',')} SELECT 1 FROM moved"  # noqa: S608
+
 INSERT_EVENTS = """,
 ins AS (
   INSERT INTO bk.events (stream_type, stream_id, version, event_id, event_type, schema_version,
@@ -282,13 +295,16 @@ ins AS (
 
 REMEMBER = """,
 idem AS (
-  INSERT INTO bk.idempotency (principal_id, surface_id, key, fingerprint, status, result)
-  SELECT $9::uuid, $10::uuid, ${0}::text, ${1}::bytea, ${2}::smallint, ${3}::text
-   WHERE EXISTS (SELECT 1 FROM ins))"""
+  INSERT INTO bk.idempotency (principal_id, surface_id, key, fingerprint, status, result, version,
+                              transaction_id, position)
+  SELECT $9::uuid, $10::uuid, ${0}::text, ${1}::bytea, ${2}::smallint, ${3}::text, ${4}::bigint,
+         max(transaction_id), max(position) FROM ins HAVING count(*) > 0)"""
 
+# Rows alone have no place in the log.
 KEEP = """
-INSERT INTO bk.idempotency (principal_id, surface_id, key, fingerprint, status, result)
-VALUES ($1::uuid, $2::uuid, $3::text, $4::bytea, $5::smallint, $6::text)"""
+INSERT INTO bk.idempotency (principal_id, surface_id, key, fingerprint, status, result, version,
+                            transaction_id, position)
+VALUES ($1::uuid, $2::uuid, $3::text, $4::bytea, $5::smallint, $6::text, $7::bigint, '0', 0)"""
 
 WRITTEN = """
 SELECT count(*) AS n, max(position) AS position, max(transaction_id)::text::bigint AS tx FROM ins"""
@@ -356,7 +372,8 @@ class PostgresEventStore:
                     )
                 )
             elif part == 3:
-                remembered = Remembered(digest, m, a.encode())
+                place = Position(*map(int, b.split("-"))) if b else None
+                remembered = Remembered(digest, m, a.encode(), n, place)
             elif part == 4:
                 snapshot, owner_id = Snapshot(n, a.encode()), id
         loaded = Loaded(events or (), snapshot)
@@ -376,15 +393,18 @@ class PostgresEventStore:
             found.setdefault(row[4:6], []).append(row)
         return {stream: _loaded(rows) for stream, rows in found.items()}
 
+    async def owners(self, streams: Sequence[Stream]) -> Mapping[Stream, UUID]:
+        """Who wrote the first event of each of these streams."""
+        names, ids = [s[0] for s in streams], [s[1] for s in streams]
+        rows = await self._connections.read(OWNERS, names, ids) if streams else []
+        return {(name, id): owner_id for name, id, owner_id in rows}
+
     async def append(self, append: Append) -> Position:
-        """Write all of it in one statement, unless something it rests on has moved."""
-        if not append.events:
-            await self._write_rows(append)
-            return BEGINNING
+        """Write all of it or nothing, in one statement where that is enough."""
         try:
             position = await self._write(append)
         except LOST:
-            position = await self._resolve(append)
+            position = await (self._resolve if append.events else self._write_rows_again)(append)
         except asyncpg.LockNotAvailableError:
             waited = append.remember and not _locks(append)
             raise (IdempotencyInFlightError if waited else MovedError) from None
@@ -503,120 +523,83 @@ class PostgresEventStore:
         return dropped
 
     async def _write(self, append: Append) -> Position:
-        single = len(append.events) == 1
-        statement = _statement(
-            single,
-            # A single first event has none before it to be compared with.
-            single and append.events[0].version == 1,
-            bool(append.read),
-            append.remember is not None,
-            bool(append.snapshots),
-            _clauses(append),
-        )
-        locks, arguments = _locks(append), _arguments(append)
+        statement, arguments = _sent(append)
         try:
-            rows = await (
-                self._under(locks, statement, *arguments)
-                if locks
-                else self._connections.fetch(statement, *arguments)
-            )
+            if _locks(append) or _bulk(append):
+                rows = await self._transact(append, statement, arguments)
+            else:
+                rows = await self._connections.fetch(statement, *arguments) if statement else []
         except asyncpg.UniqueViolationError as error:
             raise await self._taken(append, str(error.table_name)) from None
+        if not append.events:
+            return BEGINNING
         count, position, tx = rows[0]
         if count == 0:
             raise MovedError
         assert count == len(append.events), "an append is all or nothing"  # noqa: S101
         return Position(tx, position)
 
-    async def _write_rows(self, append: Append) -> None:
-        """Write the rows and the answer of a decision that has no events."""
-        if bulk := next((part for part in append.beside if isinstance(part, Rows)), None):
-            return await self._copy(bulk, append)
-        clauses, kept = _clauses(append), append.remember
-        answer = [append.principal_id, append.surface_id, *_kept(kept)] if kept else []
-        if not clauses and not kept:
-            return None
-        sent = _rows_alone(clauses, len(answer)), *answer, *_rows(append)
-        try:
-            try:
-                await self._connections.fetch(*sent)
-            except LOST:
-                await self._write_rows_again(append, sent)
-        except asyncpg.UniqueViolationError:
-            raise AlreadyAnsweredError from None
-        except asyncpg.LockNotAvailableError:
-            raise IdempotencyInFlightError if kept else MovedError from None
-        except FULL:
-            raise StoreUnavailableError from None
+    async def _transact(self, append: Append, statement: str, arguments: list[Any]) -> list[Any]:
+        """Write under locks, and rows in bulk, in one transaction with everything else."""
+        # What fails ends with its connection and is not rolled back by a statement: it would wait
+        # for an answer, beyond the time of the call, where the connection is lost unseen.
+        locks, bulk, rows = _locks(append), _bulk(append), list[Any]()
+        # One COPY by itself is a transaction.
+        several = bool(locks or statement or len(bulk) > 1)
+        async with self._connections.connection() as connection:
+            if several:
+                await connection.execute("BEGIN")
+            if locks:
+                await connection.execute(LOCK, locks)
+                # What was read is looked at in a snapshot taken since; events look for themselves.
+                if not append.events and await connection.fetch(MOVED, *_read_set(append)):
+                    raise MovedError
+            if statement:
+                rows = await connection.fetch(statement, *arguments)
+            if not append.events or rows[0][0]:
+                for part in bulk:
+                    await connection.copy_records_to_table(
+                        part.table.name,
+                        schema_name="bk",
+                        columns=part.table.row.__struct_fields__,
+                        records=_records(part),
+                    )
+            if several:
+                await connection.execute("COMMIT")
+        return rows
 
-    async def _write_rows_again(self, append: Append, sent: tuple[Any, ...]) -> None:
+    async def _write_rows_again(self, append: Append) -> Position:
         """Send rows again whose answer was lost; new ones that are there already are these."""
+        if _locks(append) or _bulk(append):
+            raise OutcomeUnknownError
+        statement, arguments = _sent(append)
         inserts = [part for part in append.beside if isinstance(part, Insert)]
         try:
             try:
-                await self._connections.read(*sent)
-            except asyncpg.UniqueViolationError:
-                if not inserts:
-                    raise
-                for part in inserts:
-                    if part.row not in await self._with_key_of(part):
-                        raise
+                await self._connections.read(statement, *arguments)
+            except asyncpg.UniqueViolationError as error:
+                written = [part.row in await self._with_key_of(part) for part in inserts]
+                if not written or not all(written):
+                    raise await self._taken(append, str(error.table_name)) from None
         except (StoreUnavailableError, asyncpg.LockNotAvailableError):
             # Neither says what became of the first attempt.
             raise OutcomeUnknownError from None
-
-    async def _copy(self, bulk: Rows, append: Append) -> None:
-        """Write rows in bulk, unless some are stored already."""
-        table, kept = bulk.table, append.remember
-        try:
-            async with self._connections.connection() as connection:
-                if kept:
-                    await connection.execute("BEGIN")
-                await connection.copy_records_to_table(
-                    table.name,
-                    schema_name="bk",
-                    columns=table.row.__struct_fields__,
-                    records=_records(bulk),
-                )
-                if kept:
-                    answer = append.principal_id, append.surface_id, *_kept(kept)
-                    await connection.execute(KEEP, *answer)
-                    await connection.execute("COMMIT")
-        except asyncpg.UniqueViolationError as error:
-            if error.table_name == "idempotency":
-                raise AlreadyAnsweredError from None
-            key = table.key[0]
-            stored = await self.rows(table, {key: [getattr(row, key) for row in bulk.rows]})
-            raise RowsStoredError(
-                {getattr(row, key): getattr(row, bulk.under) for row in stored}
-            ) from None
-        except LOST:
-            raise OutcomeUnknownError from None
-        except FULL:
-            raise StoreUnavailableError from None
-        except asyncpg.LockNotAvailableError:
-            raise IdempotencyInFlightError if kept else MovedError from None
-
-    async def _under(self, locks: list[str], statement: str, *arguments: Any) -> list[Any]:
-        """Write while holding these names; what was read is checked in a snapshot taken since."""
-        # What fails ends with its connection and is not rolled back by a statement: it would wait
-        # for an answer, beyond the time of the call, where the connection is lost unseen.
-        async with self._connections.connection() as connection:
-            await connection.execute("BEGIN")
-            await connection.execute(LOCK, locks)
-            rows = await connection.fetch(statement, *arguments)
-            await connection.execute("COMMIT")
-            return rows
+        return BEGINNING
 
     async def _taken(self, append: Append, table: str) -> Exception:
         # Whoever lost to the same request may be told of any key that both of them write.
         if table == "idempotency" or await self._answered(append):
             return AlreadyAnsweredError()
-        inserts = [part for part in append.beside if isinstance(part, Insert)]
-        for part in inserts:
-            if part.table.name == table and await self._with_key_of(part):
+        for part in append.beside:
+            if isinstance(part, Lock) or part.table.name != table:
+                continue
+            if isinstance(part, Insert) and await self._with_key_of(part):
                 # An unmarked insert that loses is decided again: its rule sees the winner.
                 return KeyTakenError(part)
+            if isinstance(part, Rows):
+                key = part.table.key[0]
+                stored = await self.rows(part.table, {key: [getattr(r, key) for r in part.rows]})
+                return RowsStoredError({getattr(r, key): getattr(r, part.under) for r in stored})
         return MovedError()
 
     async def _with_key_of(self, part: Insert) -> tuple[Any, ...]:
@@ -641,7 +624,12 @@ class PostgresEventStore:
             try:
                 try:
                     return await self._write(append)
-                except (MovedError, AlreadyAnsweredError, KeyTakenError) as refused:
+                except (
+                    MovedError,
+                    AlreadyAnsweredError,
+                    KeyTakenError,
+                    RowsStoredError,
+                ) as refused:
                     if found := await self._connections.fetch(FIND, last.stream[1], last.event_id):
                         return Position(*found[0])
                     # What was read may have moved, or a key be taken and given back, while the
@@ -678,8 +666,8 @@ def _statement(
         parameter += 3
     parts.append(INSERT_EVENTS.format(" AND ".join(unless)))
     if remembers:
-        parts.append(REMEMBER.format(*range(parameter, parameter + 4)))
-        parameter += 4
+        parts.append(REMEMBER.format(*range(parameter, parameter + 5)))
+        parameter += 5
     if keeps:
         places = range(parameter, parameter + 5)
         kept = KEEP_SNAPSHOTS.format(*places, "EXISTS (SELECT 1 FROM ins)")
@@ -732,6 +720,26 @@ def _rows(append: Append) -> list[str]:
     return [encode([_row(part) for part in alike]).decode() for alike in _grouped(append)]
 
 
+def _sent(append: Append) -> tuple[str, list[Any]]:
+    """The statement that writes all but locks and rows in bulk, if anything, and its arguments."""
+    clauses, kept = _clauses(append), append.remember
+    if append.events:
+        single = len(append.events) == 1
+        # A single first event has none before it to be compared with.
+        begins, reads = single and append.events[0].version == 1, bool(append.read)
+        keeps = bool(append.snapshots)
+        statement = _statement(single, begins, reads, kept is not None, keeps, clauses)
+        return statement, _arguments(append)
+    answer = [append.principal_id, append.surface_id, *_kept(kept)] if kept else []
+    if not clauses and not kept:
+        return "", []
+    return _rows_alone(clauses, len(answer)), [*answer, *_rows(append)]
+
+
+def _bulk(append: Append) -> list[Rows]:
+    return [part for part in append.beside if isinstance(part, Rows)]
+
+
 def _locks(append: Append) -> list[str]:
     """The names to be held, in one order for all: then nobody waits in a circle."""
     return sorted(part.name for part in append.beside if isinstance(part, Lock))
@@ -762,8 +770,7 @@ def _arguments(append: Append) -> list[Any]:
         append.occurred_at,
     ]
     if append.read:
-        streams = list(append.read)
-        arguments += [[s[0] for s in streams], [s[1] for s in streams], list(append.read.values())]
+        arguments += _read_set(append)
     if kept := append.remember:
         arguments += _kept(kept)
     if append.snapshots:
@@ -789,8 +796,19 @@ def _loaded(rows: Sequence[asyncpg.Record]) -> Loaded:
     return Loaded(cast("Sequence[Recorded]", rows[1:]), Snapshot(first[0], first[3].encode()))
 
 
+def _read_set(append: Append) -> list[Any]:
+    streams = list(append.read)
+    return [[s[0] for s in streams], [s[1] for s in streams], list(append.read.values())]
+
+
 def _kept(answer: ToRemember) -> list[Any]:
-    return [answer.key, answer.fingerprint, answer.status, answer.result.decode()]
+    return [
+        answer.key,
+        answer.fingerprint,
+        answer.status,
+        answer.result.decode(),
+        answer.version,
+    ]
 
 
 def _row(part: Row) -> object:

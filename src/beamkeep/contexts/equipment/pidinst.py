@@ -76,16 +76,19 @@ class GetAssetPidinst(Query):
 async def pidinst(query: GetAssetPidinst, read: Reader) -> Pidinst:
     asset = await read.one(assets, query.asset_id)
     owner = await _owner(asset, read)
-    model = await read.one(models, asset.model_id) if asset.model_id else None
+    # What is another's is left out of the record, or missing where the record cannot be without.
+    modelled = await read.visible(models, [asset.model_id] if asset.model_id else [])
+    model = next(iter((await read.many(models, modelled)).values()), None)
     if model is None or owner is None:
         lacking = {"model": model, "facility": owner}
         missing = tuple(part for part, found in lacking.items() if found is None)
         raise AssetPidinstIncompleteError(f"Missing: {', '.join(missing)}.", missing=missing)
     maker = model.manufacturer
-    kinds = (await read.many(families, sorted(asset.family_ids))).values()
-    children = [row.asset_id for row in await read.rows(PLACES, parent_id=asset.id)]
-    parents = [asset.parent_id] if asset.parent_id else []
-    near = await read.many(assets, [*parents, *children])
+    shown = await read.visible(families, asset.family_ids)
+    kinds = (await read.many(families, sorted(shown))).values()
+    children = {row.asset_id for row in await read.rows(PLACES, parent_id=asset.id)}
+    parents = {asset.parent_id} if asset.parent_id else set[UUID]()
+    near = await read.many(assets, sorted(await read.visible(assets, parents | children)))
     return Pidinst(
         _published(asset) or PidinstIdentifier(f"urn:uuid:{asset.id}", "URN"),
         "1.0",
@@ -100,8 +103,8 @@ async def pidinst(query: GetAssetPidinst, read: Reader) -> Pidinst:
         ),
         _dates(asset),
         (
-            *_related("IsComponentOf", (near[id] for id in parents)),
-            *_related("HasComponent", (near[id] for id in children)),
+            *_related("IsComponentOf", (near[id] for id in near if id in parents)),
+            *_related("HasComponent", (near[id] for id in near if id in children)),
         ),
         _alternates(asset),
     )

@@ -17,7 +17,7 @@ from beamkeep.contexts.subject.subject import subjects
 from beamkeep.contexts.supply.supply import SupplyStatus, supplies
 from beamkeep.kernel import Reader
 
-from .checks import Fact, Surroundings, clearance_fact
+from .checks import NOT_SHOWN, Fact, Surroundings, clearance_fact
 
 MOST_RUNS = 20
 
@@ -83,10 +83,12 @@ async def advised(run: Run, read: Reader) -> tuple[Fact, ...]:
         names[id] = _shared(other, names)
     for id, supply in (await read.many(supplies, ids.get("Supply", ()))).items():
         names[id] = supply.name
-    for id, clearance in (await read.many(clearances, ids.get("Clearance", ()))).items():
-        names[id] = clearance.title
-    for id, subject in (await read.many(subjects, ids.get("Subject", ()))).items():
-        names[id] = subject.name
+    covering, measured = ids.get("Clearance", ()), ids.get("Subject", ())
+    visible = await read.visible(clearances, covering) | await read.visible(subjects, measured)
+    for id, clearance in (await read.many(clearances, covering)).items():
+        names[id] = clearance.title if id in visible else NOT_SHOWN
+    for id, subject in (await read.many(subjects, measured)).items():
+        names[id] = subject.name if id in visible else NOT_SHOWN
     if revision_ids := ids.get("CalibrationRevision"):
         of = await calibration_ids(revision_ids, read)
         found = await read.many(calibrations, sorted({*of.values()}))

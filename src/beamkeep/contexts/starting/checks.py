@@ -72,6 +72,10 @@ class RunEnclosureCoverageMismatchError(Cannot):
     """Some of the enclosures the assets stand in do not permit work; their interlocks must."""
 
 
+NOT_SHOWN = "(not shown)"
+"""Stands for the name of what the caller may not see: a check tells how it is, not what."""
+
+
 class Fact(Record):
     """Something that decided a check, and how it stands."""
 

@@ -45,8 +45,8 @@ class GetPlanReadiness(Query):
 
 
 async def readiness(query: GetPlanReadiness, read: Reader) -> PlanReadiness:
-    given = await surroundings(query.plan_id, query.subject_id, read)
-    pinned = await calibrations_of(query.pinned_calibration_id or (), read)
+    given = await surroundings(query.plan_id, query.subject_id, read, to_show=True)
+    pinned = await calibrations_of(query.pinned_calibration_id or (), read, to_show=True)
     verdicts = {name: check(given, {}, read.now) for name, check in CHECKS.items()}
     checks = tuple(
         CheckedOff(

@@ -1,6 +1,6 @@
 """Starting a run: what is read for it, the rule, and what it answers."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated
 from uuid import UUID
 
@@ -34,17 +34,24 @@ from beamkeep.contexts.run.run import (
     RunStarted,
     runs,
 )
+from beamkeep.contexts.safety.clearance import Clearance, clearances
 from beamkeep.contexts.safety.coverage import clearances_covering
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, subjects
 from beamkeep.contexts.supply.gate import coverage
-from beamkeep.kernel import Call, Cannot, Command, Invalid, Reader, Record
+from beamkeep.kernel import Call, Cannot, Command, Invalid, Reader, Record, replace
 from beamkeep.kernel.values import Name, trimmed
 from beamkeep.schemas import JsonObject
 
 from . import checks
 from .acknowledging import acknowledged, acknowledgement, shown
 from .advising import advisories, advisory, live_runs_on
-from .checks import Surroundings, covering_ids, effective_parameters, require_ready
+from .checks import (
+    NOT_SHOWN,
+    Surroundings,
+    covering_ids,
+    effective_parameters,
+    require_ready,
+)
 
 MOST_PINNED = 64
 JOINABLE = frozenset({CampaignStatus.PLANNED, CampaignStatus.ACTIVE, CampaignStatus.HELD})
@@ -86,13 +93,20 @@ class Start(Record):
     """The calibration of each pinned revision."""
 
 
-async def surroundings(plan_id: UUID, subject_id: UUID | None, read: Reader) -> Surroundings:
-    """Everything the checks look at, folded as it is now."""
+async def surroundings(
+    plan_id: UUID, subject_id: UUID | None, read: Reader, to_show: bool = False
+) -> Surroundings:
+    """Everything the checks look at, folded as it is now, without the names a caller may not see.
+
+    Where it is to be shown, a subject that the caller may not see does not exist.
+    """
     plan = await read.one(plans, plan_id)
     practice = await read.one(practices, plan.practice_id)
     method = await followed(plan, read)
     assets = await with_all_above(plan.asset_ids, read)
-    subject = await read.one(subjects, subject_id) if subject_id else None
+    subject = await read.one(subjects, subject_id, to_show) if subject_id else None
+    if subject and not await read.visible(subjects, [subject.id]):
+        subject = replace(subject, name=NOT_SHOWN)
     located = {each.located_in_enclosure_id for each in assets.values()} - {None}
     required = read.installation.require_run_clearance
     capability = await read.one(capabilities, method.method.capability_id)
@@ -108,7 +122,7 @@ async def surroundings(plan_id: UUID, subject_id: UUID | None, read: Reader) -> 
         method.method,
         assets,
         subject,
-        await clearances_covering(subject_id, assets, read) if required else None,
+        await _covering(subject_id, assets, read) if required else None,
         await coverage(method.method.needed_supplies, plan.asset_ids, read),
         await read.many(enclosures, sorted(id for id in located if id)),
         shown(await cautions_covering(plan.asset_ids, read)),
@@ -119,16 +133,33 @@ async def surroundings(plan_id: UUID, subject_id: UUID | None, read: Reader) -> 
 
 
 async def calibrations_of(
-    revision_ids: Collection[UUID], read: Reader
+    revision_ids: Collection[UUID], read: Reader, to_show: bool = False
 ) -> Mapping[UUID, Calibration]:
-    """The calibration of each revision; of more than a run may pin, which is refused, none."""
+    """The calibration of each revision; of more than a run may pin, which is refused, none.
+
+    Where they are to be shown, a revision that the caller may not see does not exist.
+    """
     if not revision_ids:
         return {}
     pinned = await calibration_ids(revision_ids, read)
+    of = {*pinned.values()}
+    if to_show and not of <= await read.visible(calibrations, of):
+        raise CalibrationRevisionNotFoundError
     if len(revision_ids) > MOST_PINNED:
         return {}
-    found = await read.many(calibrations, sorted({*pinned.values()}))
+    found = await read.many(calibrations, sorted(of))
     return {id: found[calibration_id] for id, calibration_id in pinned.items()}
+
+
+async def _covering(
+    subject_id: UUID | None, asset_ids: Iterable[UUID], read: Reader
+) -> Mapping[UUID, Clearance]:
+    """The clearances that name this work; of another's, not its title."""
+    found = await clearances_covering(subject_id, asset_ids, read)
+    visible = await read.visible(clearances, found)
+    return {
+        id: each if id in visible else replace(each, title=NOT_SHOWN) for id, each in found.items()
+    }
 
 
 async def start(command: StartRun, read: Reader) -> Start:

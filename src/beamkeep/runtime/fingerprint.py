@@ -1,0 +1,53 @@
+"""The fingerprint of a command: the same for two requests that ask for the same."""
+
+from collections.abc import Mapping, Set
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any, cast
+
+import msgspec
+from pydantic import BaseModel
+
+from beamkeep.kernel import Command, Record
+
+encode = msgspec.json.Encoder(order="sorted").encode
+
+
+def fingerprint(name: str, command: Command) -> bytes:
+    """Return the digest of what a command asks for, in whatever form it was sent."""
+    return sha256(encode([name, _canonical(command)])).digest()
+
+
+def fingerprint_as_sent(name: str, arguments: Mapping[str, Any]) -> bytes:
+    """Return the digest of the arguments as they were sent, which earlier releases kept."""
+    return sha256(encode([name, arguments])).digest()
+
+
+def _canonical(value: object) -> object:
+    """A value in the one JSON form that all its equals have, in every process."""
+    match value:
+        case BaseModel():
+            # A value equal to its default is left out, so that a later release can add a field.
+            default = type(value).model_fields
+            return {
+                name: _canonical(each)
+                for name, each in value
+                if each != default[name].get_default(call_default_factory=True)
+            }
+        case Record():
+            tag = type(value).__struct_config__.tag
+            return [tag, _canonical(msgspec.structs.asdict(value))]
+        case dict():
+            members = cast("dict[object, object]", value)
+            return {name: _canonical(each) for name, each in members.items()}
+        case list() | tuple():
+            return [_canonical(each) for each in cast("list[object]", value)]
+        case Set():
+            # By their JSON: records have no order, and the order of a set differs by process.
+            return sorted(map(_canonical, cast("Set[object]", value)), key=encode)
+        case float() if value.is_integer():
+            return int(value)
+        case datetime():
+            return value.astimezone(UTC)
+        case _:
+            return value
