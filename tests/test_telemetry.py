@@ -14,6 +14,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import get_current_span
 
 from beamkeep.telemetry import Telemetry, configure_logging
+from tests.support.tokens import Clock
 
 CORRELATION_ID = uuid4()
 
@@ -46,6 +47,18 @@ def test_a_call_nobody_answered_is_counted_as_cut_off():
     with pytest.raises(KeyboardInterrupt), telemetry.call("start_visit", "HTTP", CORRELATION_ID):
         raise KeyboardInterrupt
     assert b'outcome="cut off"' in telemetry.exposition()
+
+
+def test_metrics_are_made_once_a_second_however_often_they_are_asked_for():
+    clock = Clock()
+    telemetry = Telemetry(clock=clock)
+    before = telemetry.exposition()
+    with telemetry.call("start_visit", "HTTP", CORRELATION_ID) as seen:
+        seen.answered(204)
+    clock.now += 0.9
+    assert telemetry.exposition() is before
+    clock.now += 0.2
+    assert b"start_visit" in telemetry.exposition()
 
 
 def test_two_services_in_one_process_count_apart():

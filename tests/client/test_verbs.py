@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable, Generator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -20,7 +21,7 @@ from beamkeep.app import CATALOGUE
 from beamkeep.client.terminal import show
 from beamkeep.client.verbs import Verb, verbs
 from beamkeep.kernel import Operation, Question
-from beamkeep.runtime.tokens import VerifiedPrincipal
+from beamkeep.runtime.tokens import Asking, VerifiedPrincipal
 from beamkeep.surfaces.edge import Edge
 from beamkeep.surfaces.limits import Limits
 from beamkeep.surfaces.rest import application
@@ -268,7 +269,7 @@ def test_the_catalogue_prints_itself():
 class Verifier:
     """Takes the token's text for the subject."""
 
-    async def verify(self, token: str) -> VerifiedPrincipal:
+    async def verify(self, token: str, asking: Asking = nullcontext) -> VerifiedPrincipal:
         return VerifiedPrincipal(ISSUER, token, 2e9)
 
 

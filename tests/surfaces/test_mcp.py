@@ -5,7 +5,7 @@ import json
 import re
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from hashlib import sha256
 from pathlib import Path
 from textwrap import dedent
@@ -34,7 +34,12 @@ from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admission, Caller, UnauthorizedError
 from beamkeep.runtime.dispatch import IdempotencyConflictError, PreconditionFailedError
 from beamkeep.runtime.parsing import MalformedRequestError
-from beamkeep.runtime.tokens import InvalidTokenError, MissingTokenError, VerifiedPrincipal
+from beamkeep.runtime.tokens import (
+    Asking,
+    InvalidTokenError,
+    MissingTokenError,
+    VerifiedPrincipal,
+)
 from beamkeep.surfaces.edge import Edge, Reply
 from beamkeep.surfaces.limits import (
     DeadlineExceededError,
@@ -552,14 +557,14 @@ async def test_a_refusal_is_sent_the_way_the_edge_sends_it(service: Service):
 class Verifier:
     """Takes the token's text for the subject."""
 
-    async def verify(self, token: str) -> VerifiedPrincipal:
+    async def verify(self, token: str, asking: Asking = nullcontext) -> VerifiedPrincipal:
         return VerifiedPrincipal(ISSUER, token, 2e9)
 
 
 @asynccontextmanager
 async def beside_rest(service: Service, limits: Limits) -> AsyncGenerator[str]:
     """The whole of what is served over HTTP, put together as a deployment does."""
-    edge = Edge(Verifier(), None, limits, "https://beamkeep.test")
+    edge = Edge(Verifier(), None, limits, "https://beamkeep.test", allowed_hosts=["127.0.0.1:*"])
 
     async def ready() -> None:
         return None
