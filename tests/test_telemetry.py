@@ -12,6 +12,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import get_current_span
+from structlog.contextvars import bind_contextvars
 
 from beamkeep.telemetry import Telemetry, configure_logging
 from tests.support.tokens import Clock
@@ -96,7 +97,7 @@ def test_a_call_is_a_span_that_holds_no_words_of_the_caller():
 def test_a_line_is_json_with_what_happened(capfdbinary: pytest.CaptureFixture[bytes]):
     configure_logging(json=True, level="info")
     with Telemetry().call("start_visit", "HTTP", CORRELATION_ID) as seen:
-        seen.principal_id = CORRELATION_ID
+        bind_contextvars(principal_id=CORRELATION_ID)
         seen.answered(204)
     line: dict[str, Any] = json.loads(capfdbinary.readouterr().err)
     assert line.pop("ms") >= 0

@@ -182,10 +182,11 @@ class Deployment:
         ]
 
     async def keep_house(self) -> None:
-        """Measure the lists' lag and drop old answers."""
+        """Measure the lists' lag, drop old answers and old denials."""
         for name, seconds in (await self.projections.lag()).items():
             self.telemetry.projection_lag.labels(name).set(seconds)
         await self.store.forget_answers(self.settings.idempotency_ttl_hours)
+        await self.store.forget_denials(self.settings.denial_retention_days)
 
     async def watch_tail(self) -> None:
         """Show which processes hold the lists back, and name each in the log when it begins to."""

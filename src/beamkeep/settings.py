@@ -115,6 +115,8 @@ class Settings(BaseSettings):
 
     idempotency_ttl_hours: Annotated[int, Ge(1), Le(24 * 365)] = 24
     """How long an answer is kept for its idempotency key."""
+    denial_retention_days: Annotated[int, Ge(30), Le(365 * 100)] = 400
+    """How long the record of a denied call is kept."""
     project_in_serve: bool = True
     """Whether `serve` also does all that `work` does: keeps the lists, watches and observes."""
     projection_shards: Literal[1, 16] = 1

@@ -26,7 +26,7 @@ async def telling(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def config(app: ASGIApp, port: int = 0, **more: Any) -> uvicorn.Config:
-    settings = {"deadline_seconds": 1, "limit_concurrency": 100} | more
+    settings: dict[str, Any] = {"deadline_seconds": 1, "limit_concurrency": 100, **more}
     made = configured(app, host="127.0.0.1", port=port, **settings)
     made.lifespan = "off"
     return made

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import combinations
 from types import TracebackType
@@ -47,7 +48,7 @@ from beamkeep.contexts.access.profile import PROFILES
 from beamkeep.contexts.enclosure.enclosure import FRESHNESS, Freshness
 from beamkeep.contexts.trust.policy import PolicyNotFoundError
 from beamkeep.contexts.trust.zone import InvalidZoneNameError
-from beamkeep.kernel import CLAIMS, Claim, replace
+from beamkeep.kernel import CLAIMS, Claim, Denial, DenialReason, replace
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.session import SNAPSHOT_EVERY
@@ -563,6 +564,35 @@ async def test_old_answers_are_dropped_a_part_at_a_time(
     await deployed.store.append(append(at(1, registered(uuid7())), remember=young))
     assert await deployed.store.forget_answers(1) == 5
     assert database.ask("SELECT key FROM bk.idempotency") == [("young",)]
+
+
+async def test_old_denials_are_dropped_a_part_at_a_time_and_young_ones_never(
+    deployed: Deployed, database: Database, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(event_store, "FORGOTTEN_AT_ONCE", 2)
+    now = datetime.now(UTC)
+    for age in (10, 29, 31, 99, 101, 200, 300, 400, 4000):
+        when = now - timedelta(days=age)
+        id = UUID(int=int(when.timestamp() * 1000) << 80 | 7 << 76 | age)
+        denied = Denial(
+            id, uuid7(), None, uuid7(), str(age), DenialReason.NO_MATCHING_POLICY, uuid7(), when
+        )
+        await deployed.store.deny(denied)
+
+    def left() -> set[int]:
+        found = database.ask("SELECT command_name FROM bk.authorization_denials")
+        return {int(str(name)) for (name,) in found}
+
+    assert await deployed.store.forget_denials(100) == 5
+    assert left() == {10, 29, 31, 99}
+    assert await deployed.store.forget_denials(1) == 2
+    assert left() == {10, 29}
+    for role in ("bk_projector", "bk_reader", "bk_monitor"):
+        with (
+            psycopg.connect(database.url(role)) as connection,
+            pytest.raises(psycopg.errors.InsufficientPrivilege),
+        ):
+            connection.execute("SELECT bk.forget_denials(30, 1)")
 
 
 async def test_a_statement_that_takes_too_long_makes_the_store_unavailable(unseeded: Database):

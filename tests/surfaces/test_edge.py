@@ -520,8 +520,8 @@ async def raw_answer(path: str, **more: Any) -> dict[str, Any]:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    asked = scope(ADA, path=unquote(path)) | {"raw_path": path.encode(), "method": "GET"}
-    await app({**asked, **more}, whole(b""), send)
+    asked = {**scope(ADA, path=unquote(path)), "raw_path": path.encode(), "method": "GET", **more}
+    await app(asked, whole(b""), send)
     return {**sent[0], **sent[1]}
 
 

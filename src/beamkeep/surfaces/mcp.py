@@ -27,7 +27,7 @@ from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.parsing import MalformedRequestError, parse
 from beamkeep.runtime.tokens import TokenRefusal
-from beamkeep.telemetry import Seen, Telemetry
+from beamkeep.telemetry import Seen, Telemetry, attributed
 
 from .limits import InternalError, Limits, overdue, read_body
 from .problem import problem
@@ -62,7 +62,8 @@ class Tools:
         """What the caller may call, in the catalogue's order."""
         try:
             caller = await self._caller(context)
-            names = await self._service.admission.permitted(caller, self._service.catalogue)
+            with attributed(caller.correlation_id):
+                names = await self._service.admission.permitted(caller, self._service.catalogue)
         except Exception as error:
             refusal = _told(error, context)
             code = types.INTERNAL_ERROR if refusal.status >= 500 else types.INVALID_REQUEST
@@ -82,7 +83,6 @@ class Tools:
             return _refused(_told(error, context))
         surface = caller.transport or SurfaceKind.MCP_STDIO
         with self._telemetry.call(row.name, surface, caller.correlation_id) as seen:
-            seen.principal_id = caller.principal_id
             try:
                 return await self._answer(row, params.arguments or {}, caller, seen)
             except Exception as error:

@@ -76,7 +76,6 @@ class Operations:
         try:
             async with deadline:
                 caller = await self._edge.identify(scope, SurfaceKind.HTTP)
-                seen.principal_id = caller.principal_id
                 with self._edge.in_flight(caller):
                     reads = isinstance(row, Operation)
                     body = await self._edge.read_body(scope, receive) if reads else b""
