@@ -4,7 +4,6 @@ import asyncio
 import json
 import math
 from collections.abc import Collection, Mapping
-from ipaddress import ip_address
 from typing import Annotated, Any, cast
 from urllib.parse import urlsplit
 
@@ -12,6 +11,7 @@ import httpx2
 from pydantic import AfterValidator, ConfigDict, StringConstraints
 
 from beamkeep.kernel import Record
+from beamkeep.kernel.values import is_loopback
 from beamkeep.runtime.tokens import VerifiedPrincipal
 
 LEEWAY = 60.0
@@ -34,16 +34,6 @@ def _only_private_routes(address: str) -> str:
     if parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host)):
         return address
     raise ValueError("must be an https address; http is for loopback only")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host, by name or address, is this machine itself."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 ProviderAddress = Annotated[str, AfterValidator(_only_private_routes)]
