@@ -498,6 +498,19 @@ async def test_a_plain_post_is_answered_with_json_and_mints_no_session(url: str)
     assert response.json()["result"]["tools"]
 
 
+@pytest.mark.parametrize("version", [NOW, BEFORE])
+async def test_a_message_with_a_name_twice_is_refused(url: str, version: str):
+    text = json.dumps(message("tools/list", version))
+    twice = text.replace('"method":', '"method": "tools/call", "method":')
+    sent = head(mcp_protocol_version=version, content_type="application/json")
+    async with httpx2.AsyncClient() as http:
+        once = await http.post(url, content=text, headers=sent)
+        answer = await http.post(url, content=twice, headers=sent)
+    assert (once.status_code, answer.status_code) == (200, 400)
+    assert answer.json()["error"]["code"] == types.INVALID_REQUEST
+    assert "occurs twice" in answer.json()["error"]["message"]
+
+
 async def test_a_legacy_handshake_mints_no_session_either(url: str):
     params = {
         "protocolVersion": BEFORE,
