@@ -10,8 +10,8 @@ from pydantic import AfterValidator, AliasChoices, Field, SecretStr, model_valid
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from beamkeep.adapters.identity_providers import IdentityProvider
+from beamkeep.addresses import is_loopback
 from beamkeep.contexts.federation.facility import CODE
-from beamkeep.kernel.values import is_loopback
 from beamkeep.workers.observing import EnclosureSignal, SupplySignal
 
 

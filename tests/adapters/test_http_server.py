@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import socket
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,6 +11,7 @@ import httpx2
 import pytest
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
+from tests.support.server import free_port
 
 from beamkeep.adapters.http_server import configured, serve_both
 
@@ -102,12 +102,6 @@ async def test_one_signal_ends_both_of_two_servers():
                 await asyncio.sleep(0.005)
     os.kill(os.getpid(), signal.SIGTERM)
     await asyncio.wait_for(serving, 30)
-
-
-def free_port() -> int:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        return bound.getsockname()[1]
 
 
 async def answers(http: httpx2.AsyncClient, port: int) -> bool:

@@ -40,6 +40,7 @@ from beamkeep.adapters.postgres.event_store import (
 )
 from beamkeep.app import IDLE
 from beamkeep.contexts.access.actor import (
+    LOGIN_BYTES,
     ActorCannotDeactivateError,
     ActorProfileForgotten,
     actors,
@@ -57,6 +58,7 @@ from beamkeep.runtime.store import (
     Append,
     IdempotencyInFlightError,
     MovedError,
+    Opening,
     OutcomeUnknownError,
     StoreUnavailableError,
 )
@@ -564,6 +566,20 @@ async def test_old_answers_are_dropped_a_part_at_a_time(
     await deployed.store.append(append(at(1, registered(uuid7())), remember=young))
     assert await deployed.store.forget_answers(1) == 5
     assert database.ask("SELECT key FROM bk.idempotency") == [("young",)]
+
+
+async def test_the_longest_login_is_kept_and_found(deployed: Deployed):
+    # Characters of four bytes each that do not repeat, so that nothing is saved by compressing.
+    letters = [chr(0x20000 + number * 37) for number in range(625)]
+    issuer, subject = "".join(letters[:400]), "".join(letters[400:])
+    assert len(f"{issuer}{subject}".encode()) == LOGIN_BYTES
+    login = {"issuer": issuer, "subject": subject}
+    made = await call(deployed.service, "register_actor", {"name": "A", "identities": [login]})
+    found = await deployed.store.open(
+        Opening((issuer, subject), None, None, None, "list_zones")
+    )
+    assert found.standing is not None
+    assert found.standing.principal_id == made.id
 
 
 async def test_old_denials_are_dropped_a_part_at_a_time_and_young_ones_never(

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import httpx2
 from pydantic import AfterValidator, ConfigDict, StringConstraints
 
+from beamkeep.addresses import is_loopback
 from beamkeep.kernel import Record
-from beamkeep.kernel.values import is_loopback
 from beamkeep.runtime.tokens import VerifiedPrincipal
 
 LEEWAY = 60.0

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import httpx2
 import msgspec
 
-from beamkeep.kernel.values import is_in_the_clear
+from beamkeep.addresses import is_in_the_clear
 
 from .spool import Line, Spool
 from .translation import Observation, Translation, ending

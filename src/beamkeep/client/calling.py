@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import click
 
+from beamkeep.addresses import is_in_the_clear
 from beamkeep.kernel import Operation, Question, Record
-from beamkeep.kernel.values import is_in_the_clear
 
 from .terminal import plain
 

@@ -1,9 +1,7 @@
 """Small constrained values used across contexts."""
 
 from datetime import UTC, datetime
-from ipaddress import ip_address
 from typing import Annotated
-from urllib.parse import urlsplit
 
 from annotated_types import Ge, Lt, MaxLen, MinLen
 from pydantic import AwareDatetime, BeforeValidator
@@ -40,22 +38,3 @@ def trimmed(text: str, refusal: type[Refusal]) -> str:
 def trimmed_or_none(text: str | None, refusal: type[Refusal]) -> str | None:
     """As `trimmed`, for a text that may be left out."""
     return None if text is None else trimmed(text, refusal)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host, by name or address, is this machine itself."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def is_in_the_clear(url: str) -> bool:
-    """Whether what is sent to an address could be read on the way there."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return True
-    return parts.scheme.lower() == "http" and not is_loopback((parts.hostname or "").lower())
