@@ -203,12 +203,12 @@ async def test_an_address_without_a_good_token_is_slowed_down_and_nobody_else():
 class Provider:
     """A verifier that asks a provider about every token, and counts how often it does."""
 
-    def __init__(self, answer: Exception | None = None) -> None:
-        self.answer, self.asked, self.gate = answer, 0, asyncio.Event()
+    def __init__(self, answer: Exception | None = None, asks: bool = True) -> None:
+        self.answer, self.asks, self.asked, self.gate = answer, asks, 0, asyncio.Event()
         self.gate.set()
 
     async def verify(self, token: str, asking: Asking = nullcontext) -> VerifiedPrincipal:
-        with asking():
+        with asking() if self.asks else nullcontext():
             self.asked += 1
             await self.gate.wait()
         if self.answer:
@@ -217,7 +217,7 @@ class Provider:
 
 
 def asking(provider: Provider, **limits: Any) -> Edge:
-    return Edge(provider, None, Limits(per_address_burst=2, **limits), RESOURCE, Clock())
+    return Edge(provider, None, Limits(**{"per_address_burst": 2, **limits}), RESOURCE, Clock())
 
 
 def with_token(name: str, address: str = "192.0.2.1") -> Scope:
@@ -239,6 +239,15 @@ async def test_an_address_pays_before_a_provider_is_asked_whatever_it_answers(an
         await one.identify(with_token("elsewhere", address="192.0.2.2"), HTTP)
 
 
+async def test_an_address_pays_for_a_provider_that_is_away_also_where_nobody_was_asked():
+    one = asking(Provider(IdentityProviderUnavailableError(), asks=False))
+    for _ in range(2):
+        with pytest.raises(IdentityProviderUnavailableError):
+            await one.identify(with_token("fresh"), HTTP)
+    with pytest.raises(TooManyRequestsError):
+        await one.identify(with_token("fresh"), HTTP)
+
+
 async def test_an_address_gets_back_what_it_paid_for_a_good_token():
     provider = Provider()
     one = asking(provider)
@@ -249,7 +258,7 @@ async def test_an_address_gets_back_what_it_paid_for_a_good_token():
 
 async def test_an_address_has_only_so_many_questions_under_way():
     provider = Provider()
-    one = asking(provider, questions_per_address=2, per_address_rate=1e9)
+    one = asking(provider, questions_per_address=2, per_address_burst=100)
     provider.gate.clear()
     waiting = [
         asyncio.create_task(one.identify(with_token("t1", address), HTTP))
