@@ -575,9 +575,7 @@ async def test_the_longest_login_is_kept_and_found(deployed: Deployed):
     assert len(f"{issuer}{subject}".encode()) == LOGIN_BYTES
     login = {"issuer": issuer, "subject": subject}
     made = await call(deployed.service, "register_actor", {"name": "A", "identities": [login]})
-    found = await deployed.store.open(
-        Opening((issuer, subject), None, None, None, "list_zones")
-    )
+    found = await deployed.store.open(Opening((issuer, subject), None, None, None, "list_zones"))
     assert found.standing is not None
     assert found.standing.principal_id == made.id
 

@@ -266,7 +266,7 @@ async def test_an_address_has_only_so_many_questions_under_way():
     ]
     await asyncio.sleep(0)
     with pytest.raises(TooManyRequestsError):
-        await one.identify(with_token("t3"), HTTP)
+        await asyncio.wait_for(one.identify(with_token("t3"), HTTP), 30)
     provider.gate.set()
     await asyncio.gather(*waiting)
     await one.identify(with_token("t4"), HTTP)
