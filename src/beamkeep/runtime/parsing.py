@@ -34,9 +34,10 @@ def parse_body(body: bytes) -> dict[str, Any]:
         raise MalformedRequestError("The body is not well-formed JSON.") from None
     if not isinstance(value, dict):
         raise MalformedRequestError("The body is not a JSON object.")
-    if _left_out_a_name(body, value):
+    read = cast("dict[str, Any]", value)
+    if _left_out_a_name(body, read):
         raise MalformedRequestError("A name occurs twice in one object; give each only once.")
-    return cast("dict[str, Any]", value)
+    return read
 
 
 def repeats_a_name(body: bytes) -> bool:

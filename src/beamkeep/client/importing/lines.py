@@ -123,7 +123,7 @@ def _pairs(node: yaml.MappingNode, path: Path) -> Iterator[tuple[str, yaml.Node,
     pairs: list[tuple[Any, Any]] = node.value
     for key, value in pairs:
         line = key.start_mark.line + 1
-        if not isinstance(key, yaml.ScalarNode):
+        if isinstance(key, yaml.SequenceNode | yaml.MappingNode):
             raise FaultyFileError(Fault(line, _text(path), "a name must be a text"))
         name = str(cast("object", key.value))
         _require_text(name, line, path)
