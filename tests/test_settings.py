@@ -1,6 +1,7 @@
 """Settings: what they say of the deployment itself."""
 
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from pydantic import ValidationError
@@ -38,3 +39,61 @@ def test_an_own_code_that_no_facility_could_have_is_refused_at_the_start(code: s
 def test_an_address_that_is_the_same_for_every_asset_is_refused_at_the_start():
     with pytest.raises(ValidationError, match="asset_landing_page_template"):
         set_to(asset_landing_page_template="https://pid.test")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.8.9.10"])
+def test_a_service_that_needs_no_tokens_listens_on_loopback(host: str):
+    assert set_to(host=host).host == host
+
+
+@pytest.mark.parametrize("host", ["*", "::", "", "10.0.0.5", "localhost.evil.test"])
+def test_a_service_that_needs_no_tokens_listens_nowhere_else(host: str):
+    with pytest.raises(ValidationError, match="or require tokens"):
+        set_to(host=host)
+    asked = {"issuer": "https://idp.test", "audiences": ["a"], "jwks_file": "k", "kind": "jwt"}
+    required = {"require_authenticated_principal": True, "identity_providers": [asked]}
+    assert set_to(host=host, **required).host == host
+
+
+@pytest.mark.parametrize("mark", ["#", "/", "?", "[", "]"])
+@pytest.mark.parametrize(
+    "name", ["database_url", "projector_database_url", "migration_database_url"]
+)
+def test_a_password_that_is_not_escaped_is_refused_with_the_remedy(name: str, mark: str):
+    secret = f"hush{mark}hush"
+    with pytest.raises(ValidationError, match="Write # as %23") as refused:
+        set_to(**{name: f"postgresql://bk_app:{secret}@127.0.0.1:5432/beamkeep"})
+    assert "hush" not in str(refused.value)
+    escaped = f"postgresql://bk_app:{quote(secret, safe='')}@127.0.0.1:5432/beamkeep"
+    assert getattr(set_to(**{name: escaped}), name).get_secret_value() == escaped
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql:///beamkeep?host=/run/postgresql",
+        "postgresql://bk_app@[::1]:5432/beamkeep?sslmode=verify-full",
+        "postgresql://bk_app:p%40ss@db.test/beamkeep",
+    ],
+)
+def test_the_address_of_a_database_is_taken_as_it_is(url: str):
+    assert set_to(database_url=url).database_url.get_secret_value() == url
+
+
+def test_hosts_are_allowed_under_the_name_the_setting_had_before(monkeypatch: pytest.MonkeyPatch):
+    for name, value in OPEN.items():
+        monkeypatch.setenv(name.upper(), str(value))
+    for name in ("MCP_ALLOWED_HOSTS", "ALLOWED_HOSTS"):
+        monkeypatch.setenv(name, f'["{name.lower()}.test"]')
+        assert Settings().allowed_hosts == (f"{name.lower()}.test",)
+
+
+@pytest.mark.parametrize("proxy", ["10.0.0.5", "10.0.0.0/24", "2001:db8::1", "fd00::/8"])
+def test_a_proxy_is_an_address_or_a_network(proxy: str):
+    assert set_to(trusted_proxies=[proxy]).trusted_proxies == (proxy,)
+
+
+@pytest.mark.parametrize("proxy", ["*", "", "proxy.test", "0.0.0.0/0", "::/0", "10.0.0.5/24"])
+def test_not_everybody_is_a_proxy(proxy: str):
+    with pytest.raises(ValidationError, match="trusted_proxies"):
+        set_to(trusted_proxies=[proxy])

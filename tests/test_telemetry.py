@@ -12,8 +12,10 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import get_current_span
+from structlog.contextvars import bind_contextvars
 
 from beamkeep.telemetry import Telemetry, configure_logging
+from tests.support.tokens import Clock
 
 CORRELATION_ID = uuid4()
 
@@ -46,6 +48,18 @@ def test_a_call_nobody_answered_is_counted_as_cut_off():
     with pytest.raises(KeyboardInterrupt), telemetry.call("start_visit", "HTTP", CORRELATION_ID):
         raise KeyboardInterrupt
     assert b'outcome="cut off"' in telemetry.exposition()
+
+
+def test_metrics_are_made_once_a_second_however_often_they_are_asked_for():
+    clock = Clock()
+    telemetry = Telemetry(clock=clock)
+    before = telemetry.exposition()
+    with telemetry.call("start_visit", "HTTP", CORRELATION_ID) as seen:
+        seen.answered(204)
+    clock.now += 0.9
+    assert telemetry.exposition() is before
+    clock.now += 0.2
+    assert b"start_visit" in telemetry.exposition()
 
 
 def test_two_services_in_one_process_count_apart():
@@ -83,7 +97,7 @@ def test_a_call_is_a_span_that_holds_no_words_of_the_caller():
 def test_a_line_is_json_with_what_happened(capfdbinary: pytest.CaptureFixture[bytes]):
     configure_logging(json=True, level="info")
     with Telemetry().call("start_visit", "HTTP", CORRELATION_ID) as seen:
-        seen.principal_id = CORRELATION_ID
+        bind_contextvars(principal_id=CORRELATION_ID)
         seen.answered(204)
     line: dict[str, Any] = json.loads(capfdbinary.readouterr().err)
     assert line.pop("ms") >= 0

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 @click.command()
 def serve() -> None:
     """Answer calls over HTTP until told to stop."""
-    import uvicorn
-
-    from beamkeep.adapters.http_server import BoundedConnection
+    from beamkeep.adapters.http_server import configured, serve_both
     from beamkeep.app import web
 
     settings = _settings()
@@ -28,21 +26,23 @@ def serve() -> None:
         # the process before it has put everything away.
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, lambda: None)
-        async with web(settings) as application:
-            server = uvicorn.Server(
-                uvicorn.Config(
-                    application,
-                    host=settings.host,
-                    port=settings.port,
-                    http=BoundedConnection,
-                    log_config=None,
-                    access_log=False,
-                    server_header=False,
-                    date_header=False,
-                    timeout_graceful_shutdown=int(settings.deadline_seconds),
-                )
+        async with web(settings) as served:
+            main = configured(
+                served.application,
+                host=settings.host,
+                port=settings.port,
+                deadline_seconds=settings.deadline_seconds,
+                limit_concurrency=settings.limit_concurrency,
+                trusted_proxies=settings.trusted_proxies,
             )
-            await server.serve()
+            metrics = served.metrics and configured(
+                served.metrics,
+                host=settings.metrics_host,
+                port=settings.metrics_port or 0,
+                deadline_seconds=settings.deadline_seconds,
+                limit_concurrency=settings.limit_concurrency,
+            )
+            await serve_both(main, metrics)
 
     _run(run())
 

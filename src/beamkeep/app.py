@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequ
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import asyncpg
@@ -50,7 +50,7 @@ from beamkeep.settings import Settings
 from beamkeep.surfaces.edge import Edge
 from beamkeep.surfaces.limits import Limits
 from beamkeep.surfaces.mcp import http_app
-from beamkeep.surfaces.rest import application
+from beamkeep.surfaces.rest import application, metrics_application
 from beamkeep.telemetry import Telemetry
 from beamkeep.workers.observing import Observer
 from beamkeep.workers.projector import Projector
@@ -182,10 +182,11 @@ class Deployment:
         ]
 
     async def keep_house(self) -> None:
-        """Measure the lists' lag and drop old answers."""
+        """Measure the lists' lag, drop old answers and old denials."""
         for name, seconds in (await self.projections.lag()).items():
             self.telemetry.projection_lag.labels(name).set(seconds)
         await self.store.forget_answers(self.settings.idempotency_ttl_hours)
+        await self.store.forget_denials(self.settings.denial_retention_days)
 
     async def watch_tail(self) -> None:
         """Show which processes hold the lists back, and name each in the log when it begins to."""
@@ -299,8 +300,15 @@ def tracer(endpoint: str | None) -> Tracer | None:
     return provider.get_tracer("beamkeep")
 
 
+class Web(NamedTuple):
+    """What a service answers over HTTP, and its metrics where they have an address of their own."""
+
+    application: ASGIApp
+    metrics: ASGIApp | None
+
+
 @asynccontextmanager
-async def web(settings: Settings) -> AsyncGenerator[ASGIApp]:
+async def web(settings: Settings) -> AsyncGenerator[Web]:
     """Everything the service answers over HTTP, with its workers if it has any."""
     deployment = Deployment(settings)
     async with httpx2.AsyncClient() as http, asyncio.TaskGroup() as tasks:
@@ -309,7 +317,7 @@ async def web(settings: Settings) -> AsyncGenerator[ASGIApp]:
         mcp = http_app(
             service,
             edge.identify,
-            allowed_hosts=list(settings.mcp_allowed_hosts),
+            allowed_hosts=list(edge.hosts.allowed),
             allowed_origins=list(settings.mcp_allowed_origins),
             on_refusal=lambda refusal, _: edge.refused(refusal, SurfaceKind.MCP_STREAMABLE_HTTP),
             in_flight=edge.in_flight,
@@ -319,14 +327,16 @@ async def web(settings: Settings) -> AsyncGenerator[ASGIApp]:
         if settings.project_in_serve:
             for work in deployment.work(service):
                 tasks.create_task(work)
-        yield application(
+        metrics, apart = deployment.telemetry.exposition, settings.metrics_port is not None
+        served = application(
             service,
             edge,
             ready=deployment.ready,
-            metrics=deployment.telemetry.exposition,
+            metrics=None if apart else metrics,
             mcp=mcp,
             telemetry=deployment.telemetry,
         )
+        yield Web(served, metrics_application(edge, metrics) if apart else None)
         deployment.stop.set()
     await deployment.close()
 
@@ -357,4 +367,5 @@ def _edge(settings: Settings, http: httpx2.AsyncClient) -> Edge:
         limits,
         settings.base_url,
         authorization_servers=[provider.issuer for provider in settings.identity_providers],
+        allowed_hosts=settings.allowed_hosts,
     )

@@ -1,15 +1,48 @@
 """The settings of a deployment, read from the environment."""
 
+from ipaddress import ip_network
 from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from annotated_types import Ge, Gt, Le
-from pydantic import Field, SecretStr, model_validator
+from pydantic import AfterValidator, AliasChoices, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from beamkeep.adapters.identity_providers import IdentityProvider
+from beamkeep.addresses import is_loopback
 from beamkeep.contexts.federation.facility import CODE
 from beamkeep.workers.observing import EnclosureSignal, SupplySignal
+
+
+def _without_loose_ends(url: SecretStr) -> SecretStr:
+    try:
+        parts = urlsplit(url.get_secret_value())
+    except ValueError:
+        raise ValueError(MUST_BE_ESCAPED) from None
+    # What follows one of these characters would be read as another part of the address.
+    if parts.fragment or "@" in parts.path + parts.query:
+        raise ValueError(MUST_BE_ESCAPED)
+    return url
+
+
+def _one_proxy_or_network(text: str) -> str:
+    try:
+        network = ip_network(text)
+    except ValueError:
+        raise ValueError(
+            "must be an IP address or a network, like 10.0.0.5 or 10.0.0.0/24"
+        ) from None
+    if network.prefixlen == 0:
+        raise ValueError("must not be every address there is: then anybody names their own")
+    return text
+
+
+MUST_BE_ESCAPED = (
+    "the password holds one of # / ? [ ]. Write # as %23, / as %2F, ? as %3F, [ as %5B, ] as %5D."
+)
+type DatabaseUrl = Annotated[SecretStr, AfterValidator(_without_loose_ends)]
+type ProxyAddress = Annotated[str, AfterValidator(_one_proxy_or_network)]
 
 
 class Settings(BaseSettings):
@@ -23,11 +56,11 @@ class Settings(BaseSettings):
         hide_input_in_errors=True,
     )
 
-    database_url: SecretStr = SecretStr("postgresql://bk_app@127.0.0.1:5432/beamkeep")
+    database_url: DatabaseUrl = SecretStr("postgresql://bk_app@127.0.0.1:5432/beamkeep")
     """Where the events are kept, as a role that may only add to them."""
-    projector_database_url: SecretStr | None = None
+    projector_database_url: DatabaseUrl | None = None
     """The same database as the role that keeps the lists; for `work`, and `serve` if it does."""
-    migration_database_url: SecretStr | None = None
+    migration_database_url: DatabaseUrl | None = None
     """The same database as a role that may create roles and schemas; used by `migrate` only."""
     database_connections: Annotated[int, Ge(2), Le(200)] = 16
     """The most connections one process opens for commands and questions."""
@@ -38,6 +71,20 @@ class Settings(BaseSettings):
     """The port `serve` listens on."""
     base_url: str = "http://127.0.0.1:8000"
     """How clients reach the service; also the resource that tokens must be meant for."""
+    allowed_hosts: Annotated[
+        tuple[str, ...], Field(validation_alias=AliasChoices("allowed_hosts", "mcp_allowed_hosts"))
+    ] = ("127.0.0.1:*", "localhost:*", "[::1]:*")
+    """The values of the Host header that are answered besides the host of BASE_URL, as JSON; `:*`
+    stands for any port. MCP_ALLOWED_HOSTS is the same setting."""
+    trusted_proxies: tuple[ProxyAddress, ...] = ()
+    """The addresses or networks of the proxies in front of `serve`, as JSON. Only their
+    X-Forwarded-For is believed."""
+    limit_concurrency: Annotated[int, Ge(10)] = 900
+    """The most connections that `serve` keeps open; a caller beyond them is answered 503."""
+    metrics_port: Annotated[int, Ge(1), Le(65535)] | None = None
+    """A port of its own for `/metrics`, which is then not on PORT. On PORT without it."""
+    metrics_host: str = "127.0.0.1"
+    """The address that METRICS_PORT is on."""
     self_facility_code: Annotated[str, Field(pattern=CODE)] = "local"
     """The code of the deployment's own site, which every other deployment knows it by."""
     asset_landing_page_template: Annotated[str, Field(pattern=r"\{asset_id\}")] | None = None
@@ -59,8 +106,6 @@ class Settings(BaseSettings):
     bootstrap_admin_name: str | None = None
     """The administrator's name."""
 
-    mcp_allowed_hosts: tuple[str, ...] = ("127.0.0.1:*", "localhost:*", "[::1]:*")
-    """The values of the Host header that `/mcp` answers to, as JSON."""
     mcp_allowed_origins: tuple[str, ...] = ()
     """The web origins that may call `/mcp`, as JSON."""
     mcp_stdio_access_token: SecretStr | None = None
@@ -70,6 +115,8 @@ class Settings(BaseSettings):
 
     idempotency_ttl_hours: Annotated[int, Ge(1), Le(24 * 365)] = 24
     """How long an answer is kept for its idempotency key."""
+    denial_retention_days: Annotated[int, Ge(30), Le(365 * 100)] = 400
+    """How long the record of a denied call is kept."""
     project_in_serve: bool = True
     """Whether `serve` also does all that `work` does: keeps the lists, watches and observes."""
     projection_shards: Literal[1, 16] = 1
@@ -116,6 +163,11 @@ class Settings(BaseSettings):
             raise ValueError(
                 "REQUIRE_AUTHENTICATED_PRINCIPAL is false: anybody could do anything."
                 " Set DEVELOPMENT=true if that is what you want."
+            )
+        if not self.require_authenticated_principal and not is_loopback(self.host):
+            raise ValueError(
+                f"REQUIRE_AUTHENTICATED_PRINCIPAL is false and HOST is {self.host!r}: anybody on"
+                " the network could do anything. Set HOST=127.0.0.1, or require tokens."
             )
         if self.require_authenticated_principal and not self.identity_providers:
             raise ValueError(

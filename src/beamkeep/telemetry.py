@@ -3,24 +3,32 @@
 import logging
 import sys
 import time
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import Token
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 from uuid import UUID
 
 import msgspec
 import structlog
 from opentelemetry.trace import Span, Tracer
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from structlog.contextvars import bind_contextvars, merge_contextvars, reset_contextvars
 
+EXPOSED_FOR = 1.0
+"""Seconds for which the metrics are given out as they were, however often they are asked for."""
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
 class Telemetry:
     """The collectors of one service. It sees names, outcomes and times, never what was said."""
 
-    def __init__(self, tracer: Tracer | None = None) -> None:
+    def __init__(
+        self, tracer: Tracer | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._clock, self._exposed, self._exposed_at = clock, b"", float("-inf")
         self.registry = CollectorRegistry()
         self._tracer = tracer
         self._calls = Counter(
@@ -65,8 +73,10 @@ class Telemetry:
         return Seen(watched, correlation_id, span)
 
     def exposition(self) -> bytes:
-        """Every metric, in the Prometheus text format."""
-        return generate_latest(self.registry)
+        """Every metric, in the Prometheus text format, at most a second old."""
+        if self._clock() - self._exposed_at >= EXPOSED_FOR:
+            self._exposed, self._exposed_at = generate_latest(self.registry), self._clock()
+        return self._exposed
 
 
 class _Watched:
@@ -96,7 +106,6 @@ class Seen:
     ) -> None:
         self._watched, self._correlation_id, self._spanning = watched, correlation_id, spanning
         self.outcome, self.status = "cut off", 0
-        self.principal_id: UUID | None = None
 
     def answered(self, status: int, refusal_code: str | None = None) -> None:
         """Say how it came out."""
@@ -104,6 +113,7 @@ class Seen:
 
     def __enter__(self) -> Self:
         self._since = time.perf_counter()
+        self._outer = _attribute(self._correlation_id)
         self._span = self._spanning.__enter__() if self._spanning else None
         return self
 
@@ -124,9 +134,23 @@ class Seen:
             status=self.status,
             outcome=self.outcome,
             ms=round(seconds * 1000, 2),
-            correlation_id=self._correlation_id,
-            **({"principal_id": self.principal_id} if self.principal_id else {}),
         )
+        reset_contextvars(**self._outer)
+
+
+@contextmanager
+def attributed(correlation_id: UUID) -> Generator[None]:
+    """Put the call's id on every line that is logged meanwhile, and whose call it is once known."""
+    outer = _attribute(correlation_id)
+    try:
+        yield
+    finally:
+        reset_contextvars(**outer)
+
+
+def _attribute(correlation_id: UUID) -> Mapping[str, Token[Any]]:
+    # The ellipsis stands for nothing: whoever called before in this task is not this caller.
+    return bind_contextvars(correlation_id=correlation_id, principal_id=...)
 
 
 def configure_logging(json: bool, level: str) -> None:
@@ -139,6 +163,7 @@ def configure_logging(json: bool, level: str) -> None:
         lines = [structlog.processors.format_exc_info, lambda _, __, line: to_json(line)]
     structlog.configure(
         processors=[
+            merge_contextvars,
             structlog.processors.add_log_level,
             _stamped,
             *lines,

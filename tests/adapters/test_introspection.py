@@ -1,8 +1,10 @@
 """Opaque tokens: what a provider may answer, and what each answer is worth."""
 
+import asyncio
 import logging
 from base64 import b64decode
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Generator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -13,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from tests.support.tokens import ABSENT, AUDIENCE, NOW, Clock, claims, mint
 
 from beamkeep.adapters.identity_providers import IdentityProviders, IntrospectionProvider
+from beamkeep.adapters.introspection_verifier import QUESTIONS_AT_ONCE
 from beamkeep.runtime.tokens import (
     IdentityProviderUnavailableError,
     InvalidTokenError,
@@ -259,6 +262,51 @@ async def test_a_refused_token_is_remembered_for_five_seconds(asked: Asked) -> N
         await asked.providers.verify("opaque")
     asked.clock.now = NOW + 5
     await asked.providers.verify("opaque")
+
+
+async def test_one_token_sent_often_at_once_is_asked_about_once(asked: Asked) -> None:
+    asked.gate = anyio.Event()
+    waiting = [asyncio.create_task(asked.providers.verify("opaque")) for _ in range(20)]
+    await asyncio.sleep(0)
+    first, *others = waiting
+    first.cancel()
+    asked.gate.set()
+    assert {each.subject for each in await asyncio.gather(*others)} == {"7f3a"}
+    assert len(asked.questions) == 1
+
+
+async def test_a_provider_is_asked_only_so_many_questions_at_once(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked.gate = anyio.Event()
+    names = [f"opaque{number}" for number in range(QUESTIONS_AT_ONCE + 10)]
+    waiting = [asyncio.create_task(asked.providers.verify(name)) for name in names]
+    while len(asked.questions) < QUESTIONS_AT_ONCE:
+        await asyncio.sleep(0.001)
+    monkeypatch.setattr("beamkeep.adapters.introspection_verifier.ANSWER_SECONDS", 0.001)
+    with pytest.raises(IdentityProviderUnavailableError):
+        await asked.providers.verify("one-too-many")
+    assert len(asked.questions) == QUESTIONS_AT_ONCE
+    asked.gate.set()
+    await asyncio.gather(*waiting)
+    assert len(asked.questions) == len(names)
+
+
+async def test_a_question_that_may_not_be_asked_is_not_asked(asked: Asked) -> None:
+    class TooManyError(Exception):
+        pass
+
+    @contextmanager
+    def refusing() -> Generator[None]:
+        raise TooManyError
+        yield
+
+    with pytest.raises(TooManyError):
+        await asked.providers.verify("opaque", refusing)
+    assert not asked.questions
+    await asked.providers.verify("opaque", nullcontext)
+    # What is known needs no question.
+    await asked.providers.verify("opaque", refusing)
 
 
 async def test_a_signed_token_of_an_introspected_issuer_is_asked_about(asked: Asked) -> None:

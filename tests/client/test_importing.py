@@ -1,14 +1,21 @@
 """A beamline entered from a file: proposed, applied, applied again, and refused with its line."""
 
 import json
+import re
+from pathlib import Path
+from random import Random
 from textwrap import dedent
 
+import httpx2
 import pytest
+from click.testing import CliRunner, Result
 
 from beamkeep.client.importing.described import Beamline, read
 from beamkeep.client.importing.happi import beamline_of
 from beamkeep.client.importing.lines import FaultyFileError, located
 from beamkeep.client.importing.proposing import Existing, Made, propose
+from beamkeep.client.verbs import verbs
+from beamkeep.contexts import CATALOGUE
 
 NOTHING = Existing({}, {}, {}, {})
 SMALL = dedent("""\
@@ -143,3 +150,102 @@ def test_a_happi_entry_without_its_class_is_told_with_its_line():
     with pytest.raises(FaultyFileError) as faulty:
         beamline_of(located(text), "local")
     assert [(fault.line, fault.where) for fault in faulty.value.faults] == [(3, "m2")]
+
+
+LAUGHS = "\n".join(
+    ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
+)
+MALFORMED: dict[str, bytes] = {
+    "a bomb of aliases": LAUGHS.encode(),
+    "an alias of itself": b"assets: &a [*a, *a]",
+    "a name that is an alias of itself": b"&a {? *a : 1}",
+    "10,000 brackets": b"[" * 10_000,
+    "100,000 brackets": b"[" * 100_000,
+    "10,000 braces": b"{a: " * 10_000,
+    "70 deep": b"[" * 70 + b"]" * 70,
+    "no UTF-8": b"facility: \xff",
+    "UTF-16": SMALL.encode("utf-16"),
+    "a null byte": b"facility: \x00",
+    "a control character": b"facility: \x1b[31m",
+    "half a surrogate pair": b'facility: "\\ud800"',
+    "half a surrogate pair as a name": b'"\\udfff": 1',
+    "a day that is none": b"facility: 2030-99-99",
+    "a day": b"facility: 2030-01-31",
+    "a time": b"facility: 2030-01-31T07:30:00Z",
+    "a number that is none": b"facility: !!int five",
+    "a float that is none": b"facility: !!float five",
+    "a time that is none": b"facility: !!timestamp five",
+    "a truth that is none": b"facility: !!bool five",
+    "5,000 digits": b"facility: " + b"9" * 5_000,
+    "not a number": b"facility: .nan",
+    "infinity": b"facility: -.inf",
+    "bytes": b"facility: !!binary aGVsbG8=",
+    "bytes that are none": b"facility: !!binary =",
+    "a set": b"facility: !!set {a, b}",
+    "a list as a name": b"? [a, b]\n: 1",
+    "a Python object": b"facility: !!python/object/apply:os.system [date]",
+    "a tag of nobody": b"facility: !mine x",
+    "an alias of nothing": b"facility: *nothing",
+    "two documents": b"facility: a\n---\nfacility: b",
+    "a directive of nobody": b"%YAML 9.9\n---\nfacility: a",
+    "a merge": b"base: &b {facility: a}\n<<: *b",
+    "a tab": b"facility:\n\t- a",
+    "a number": b"5",
+    "a list": b"[]",
+    "nothing": b"",
+    "a comment": b"# nothing",
+    "17 MiB": b"#" * (17 * 1024 * 1024),
+}
+
+
+@pytest.mark.parametrize("kind", [("yaml",), ("happi", "--facility", "local")], ids=lambda k: k[0])
+@pytest.mark.parametrize("content", MALFORMED.values(), ids=MALFORMED)
+def test_whatever_is_wrong_with_a_file_is_told_in_lines(
+    kind: tuple[str, ...], content: bytes, tmp_path: Path
+):
+    told = imported(content, tmp_path, kind)
+    assert (told.exit_code, type(told.exception)) == (1, SystemExit)
+    *lines, last = told.stderr.splitlines()
+    assert lines
+    assert all(re.match(rf"{re.escape(str(tmp_path))}/file:[0-9]+: .", line) for line in lines)
+    assert last == "The file cannot be imported as it is; nothing was written."
+    assert len(told.stderr) < 20_000
+
+
+def test_no_change_of_a_good_file_makes_the_import_fail_otherwise(tmp_path: Path):
+    random = Random(10)  # noqa: S311
+    pieces = [
+        b"&a ",
+        b"*a",
+        b"!!int ",
+        b"!!binary ",
+        b"? ",
+        b"- ",
+        b"{",
+        b"[",
+        b'"\\ud800"',
+        b"\xff",
+    ]
+    pieces += [b"2030-01-01", b".nan", b"<<: ", b"---\n", b"%", b"\x00", b"~", b"\t", b": ", b"|\n"]
+    for kind in (("yaml",), ("happi", "--facility", "local")):
+        for _ in range(300):
+            content = bytearray(SMALL.encode())
+            for _ in range(random.randint(1, 4)):
+                at = random.randrange(len(content))
+                content[at : at + random.randint(0, 3)] = random.choice(pieces)
+            told = imported(bytes(content), tmp_path, kind)
+            assert told.exit_code in {0, 1}, content
+            assert isinstance(told.exception, SystemExit | None), content
+
+
+def imported(content: bytes, folder: Path, kind: tuple[str, ...]) -> Result:
+    """Import a file into a service that has nothing yet."""
+    file = folder / "file"
+    file.write_bytes(content)
+    empty = httpx2.MockTransport(
+        lambda _: httpx2.Response(200, json={"items": [], "next_cursor": None})
+    )
+    return CliRunner().invoke(
+        verbs(CATALOGUE, empty), ["import", *kind, str(file)], env={"BEAMKEEP_TOKEN": None}
+    )

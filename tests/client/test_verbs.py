@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import socket
 import threading
 from collections.abc import Callable, Generator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -20,7 +22,7 @@ from beamkeep.app import CATALOGUE
 from beamkeep.client.terminal import show
 from beamkeep.client.verbs import Verb, verbs
 from beamkeep.kernel import Operation, Question
-from beamkeep.runtime.tokens import VerifiedPrincipal
+from beamkeep.runtime.tokens import Asking, VerifiedPrincipal
 from beamkeep.surfaces.edge import Edge
 from beamkeep.surfaces.limits import Limits
 from beamkeep.surfaces.rest import application
@@ -172,10 +174,10 @@ def test_a_service_that_does_not_answer_has_an_exit_code_of_its_own():
     def refuse(request: httpx2.Request) -> httpx2.Response:
         raise httpx2.ConnectError("connection refused")
 
-    result = run(refuse, "--url", "http://nowhere.test", "list-zones")
+    result = run(refuse, "--url", "https://nowhere.test", "list-zones")
     assert result.exit_code == 2
     assert result.stderr == (
-        "The service at http://nowhere.test does not answer: connection refused\n"
+        "The service at https://nowhere.test does not answer: connection refused\n"
     )
 
 
@@ -262,13 +264,62 @@ def test_the_catalogue_prints_itself():
     assert {row["kind"] for row in rows} == {"create", "change", "question"}
 
 
+CLEAR = [
+    "http://lab.test",
+    "HTTP://lab.test:8000",
+    "http://10.0.0.5:8000",
+    "http://localhost.evil.test",
+    "http://127.0.0.1.evil.test",
+    "http://user@lab.test",
+    "http://127.0.0.1@lab.test",
+    "http://[lab",
+    "http://",
+]
+PRIVATE = [
+    "https://lab.test",
+    "http://127.0.0.1:8000",
+    "http://localhost:8000",
+    "http://LOCALHOST",
+    "http://[::1]:8000",
+]
+
+
+@pytest.mark.parametrize("url", CLEAR)
+def test_a_token_is_not_sent_in_the_clear(url: str):
+    asked = Asked()
+    told = run(asked, "--url", url, "list-zones", BEAMKEEP_TOKEN="t0k3n")
+    assert (told.exit_code, asked.requests) == (64, [])
+    assert "Give an https:// address" in told.stderr
+    assert "t0k3n" not in told.output
+    told = run(asked, "--url", url, "import", "yaml", __file__, BEAMKEEP_TOKEN="t0k3n")
+    assert (told.exit_code, asked.requests) == (64, [])
+
+
+@pytest.mark.parametrize("url", PRIVATE)
+def test_a_token_is_sent_by_tls_or_to_this_machine(url: str):
+    asked = Asked(body={"items": [], "next_cursor": None})
+    assert run(asked, "--url", url, "list-zones", BEAMKEEP_TOKEN="t0k3n").exit_code == 0
+    assert len(asked.requests) == 1
+
+
+def test_a_token_for_this_machine_is_not_sent_to_a_proxy():
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        proxy.setblocking(False)
+        address = f"http://127.0.0.1:{proxy.getsockname()[1]}"
+        # Nobody listens on port 9; a proxy would be asked instead.
+        told = run(None, "--url", "http://127.0.0.1:9", "list-zones", HTTP_PROXY=address)
+        assert told.exit_code == 2
+        with pytest.raises(BlockingIOError):
+            proxy.accept()
+
+
 # Against the real service
 
 
 class Verifier:
     """Takes the token's text for the subject."""
 
-    async def verify(self, token: str) -> VerifiedPrincipal:
+    async def verify(self, token: str, asking: Asking = nullcontext) -> VerifiedPrincipal:
         return VerifiedPrincipal(ISSUER, token, 2e9)
 
 

@@ -144,9 +144,9 @@ async def served(ground: Ground) -> AsyncGenerator[httpx2.AsyncClient]:
     }
     settings = ground.deployment().settings.model_copy(update=generous)
     async with (
-        web(settings) as application,
+        web(settings) as served,
         httpx2.AsyncClient(
-            transport=httpx2.ASGITransport(application),
+            transport=httpx2.ASGITransport(served.application),
             base_url=settings.base_url,
             event_hooks={"request": [correlate]},
         ) as http,

@@ -286,7 +286,7 @@ async def scene(ground: Ground, deadline_seconds: float = 30.0) -> AsyncGenerato
             deadline_seconds=deadline_seconds,
         )
         async with app.web(settings) as served:
-            transport = httpx2.ASGITransport(served)
+            transport = httpx2.ASGITransport(served.application)
             async with httpx2.AsyncClient(transport=transport, base_url=settings.base_url) as http:
                 before = len(await read_log(ground.admin_url))
                 yield Scene(ground, proxy, settings, HttpClient(http), before)

@@ -339,6 +339,18 @@ def test_trouble_is_reported_when_it_begins_and_when_it_ends(
     assert said == ["WARNING", "INFO"]
 
 
+@pytest.mark.parametrize(
+    "url", ["http://lab.test", "HTTP://10.0.0.5:8000", "http://localhost.evil.test", "http://[lab"]
+)
+def test_a_token_is_not_sent_in_the_clear(record: Record, runs: Runs, url: str):
+    with pytest.raises(ValueError, match="Give an https:// address"):
+        record(url=url)
+    # Nothing is left behind that would keep the next one from recording.
+    recorder = record()
+    tell(recorder, a_scan())
+    assert recorder.flush(LONG)
+
+
 # A process that dies, and the one after it.
 
 

@@ -23,6 +23,7 @@ EVERY_MIGRATION = [
     "0004_runs",
     "0005_shifts",
     "0008_answers",
+    "0011_denials",
     "0013_snapshots",
 ]
 

@@ -1,5 +1,7 @@
 """What a caller may send, and that a refusal never repeats it."""
 
+import json
+from random import Random
 from uuid import UUID
 
 import pytest
@@ -9,7 +11,13 @@ from beamkeep.contexts.access.actor import RegisterActor
 from beamkeep.contexts.trust.visit import RegisterVisit
 from beamkeep.kernel import Command
 from beamkeep.kernel.values import Timestamp
-from beamkeep.runtime.parsing import MalformedRequestError, parse, parse_body, parse_id
+from beamkeep.runtime.parsing import (
+    MalformedRequestError,
+    parse,
+    parse_body,
+    parse_id,
+    repeats_a_name,
+)
 
 
 class Say(Command):
@@ -182,3 +190,94 @@ def test_an_id_is_found_or_not():
     assert parse_id({"zone_id": str(id)}, "zone_id") == id
     for arguments in ({}, {"zone_id": "x"}, {"zone_id": 1}, {"zone_id": None}, {"zone_id": [1]}):
         assert parse_id(arguments, "zone_id") is None
+
+
+REPEATING = [
+    b'{"a":1,"a":2}',
+    b'{"a":1,"a":1}',
+    b'{"a":1,"b":2,"a":3}',
+    b'{"a":1,"\\u0061":2}',
+    b'{"a":{"b":1,"b":2}}',
+    b'{"a":[1,{"b":1,"b":2}]}',
+    b'{"":1,"":2}',
+    b'{"a":"12:30","a":"12:30"}',
+    b'{"a:":1,"a\\u003a":2}',
+    b'{"a":":\\u003A","a":1}',
+    b'{"a":{"b":":::"},"a":"::::"}',
+    b'{"a":1,"a":":"}',
+    b'{"a":":","a":1}',
+]
+PLAIN = [
+    b"{}",
+    b'{"a":1,"b":2}',
+    b'{"a":{"a":{"a":1}}}',
+    b'[{"a":1},{"a":2}]',
+    b'{"a":"2030-01-01T00:00:00Z","b":"https://lab.test:8000/::"}',
+    b'{"a:b":"c:\\"d","a\\u003ab\\u003a":1}',
+    b'{"a":"\\\\u003a"}',
+    b'{"a":"\\u003a"}',
+    b'{"a" : 1 , "b"\n:\t2}',
+    '{"a":"é\U0001f4a5:","é":1}'.encode(),
+    b'{"a":18446744073709551616}',
+    b'{"a":1e5,"b":-0.0}',
+]
+
+
+@pytest.mark.parametrize("body", REPEATING)
+def test_an_object_with_a_name_twice_is_refused(body: bytes):
+    assert repeats_a_name(body)
+    with pytest.raises(MalformedRequestError, match="occurs twice"):
+        parse_body(body)
+
+
+@pytest.mark.parametrize("body", PLAIN)
+def test_an_object_with_every_name_once_is_read(body: bytes):
+    assert not repeats_a_name(body)
+    if body.startswith(b"{"):
+        assert parse_body(body) == json.loads(body)
+
+
+@pytest.mark.parametrize("body", ['{"a":1,"a":2}'.encode("utf-16"), b'{"a":NaN,"a":2}'])
+def test_a_name_twice_is_found_in_what_only_other_readers_take(body: bytes):
+    assert repeats_a_name(body)
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b'{"a":1', b"\xff", b"[" * 100_000])
+def test_what_is_no_json_repeats_nothing(body: bytes):
+    assert not repeats_a_name(body)
+
+
+def test_two_ways_of_looking_for_a_name_twice_agree():
+    random = Random(10)  # noqa: S311
+
+    def some(depth: int = 0) -> str:
+        kind = random.randrange(4 if depth < 4 else 2)
+        if kind == 2:
+            return "[" + ",".join(some(depth + 1) for _ in range(random.randrange(3))) + "]"
+        if kind == 3:
+            pairs = [f'"{name()}":{some(depth + 1)}' for _ in range(random.randrange(4))]
+            return "{" + ",".join(pairs) + "}"
+        return f'"{name()}"' if kind else str(random.random())
+
+    def name() -> str:
+        parts = random.choices(
+            ["a", "b", ":", "\\u003a", "\\\\", "\\n", '\\"', "é"], k=random.randrange(3)
+        )
+        return "".join(parts)
+
+    found = set[bool]()
+    for _ in range(2000):
+        text = "{" + f'"{name()}":{some()},"{name()}":{some()}' + "}"
+        found.add(repeats := repeats_slowly(text))
+        assert repeats_a_name(text.encode()) is repeats, text
+    assert found == {True, False}
+
+
+def repeats_slowly(text: str) -> bool:
+    repeats: list[bool] = []
+
+    def look(pairs: list[tuple[str, object]]) -> None:
+        repeats.append(len({name for name, _ in pairs}) < len(pairs))
+
+    json.loads(text, object_pairs_hook=look)
+    return any(repeats)

@@ -127,6 +127,7 @@ async def opened_and_read(store: PostgresEventStore) -> None:
         await store.entries(DENIALS, newest, 10)
     await rows_beside(store)
     await store.forget_answers(24)
+    await store.forget_denials(30)
     await store.cursor_key()
 
 

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import combinations
 from types import TracebackType
@@ -39,6 +40,7 @@ from beamkeep.adapters.postgres.event_store import (
 )
 from beamkeep.app import IDLE
 from beamkeep.contexts.access.actor import (
+    LOGIN_BYTES,
     ActorCannotDeactivateError,
     ActorProfileForgotten,
     actors,
@@ -57,6 +59,8 @@ from beamkeep.kernel import (
     CLAIMS,
     ActorKind,
     Claim,
+    Denial,
+    DenialReason,
     Grant,
     Lock,
     ObjectScope,
@@ -665,6 +669,47 @@ async def test_an_answer_kept_without_version_and_position_is_remembered_without
     )
     opened = await deployed.store.open(opening)
     assert opened.remembered == Remembered(ANSWER.fingerprint, 201, ANSWER.result)
+
+
+async def test_the_longest_login_is_kept_and_found(deployed: Deployed):
+    # Characters of four bytes each that do not repeat, so that nothing is saved by compressing.
+    letters = [chr(0x20000 + number * 37) for number in range(625)]
+    issuer, subject = "".join(letters[:400]), "".join(letters[400:])
+    assert len(f"{issuer}{subject}".encode()) == LOGIN_BYTES
+    login = {"issuer": issuer, "subject": subject}
+    made = await call(deployed.service, "register_actor", {"name": "A", "identities": [login]})
+    found = await deployed.store.open(Opening((issuer, subject), None, None, None, "list_zones"))
+    assert found.standing is not None
+    assert found.standing.principal_id == made.id
+
+
+async def test_old_denials_are_dropped_a_part_at_a_time_and_young_ones_never(
+    deployed: Deployed, database: Database, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(event_store, "FORGOTTEN_AT_ONCE", 2)
+    now = datetime.now(UTC)
+    for age in (10, 29, 31, 99, 101, 200, 300, 400, 4000):
+        when = now - timedelta(days=age)
+        id = UUID(int=int(when.timestamp() * 1000) << 80 | 7 << 76 | age)
+        denied = Denial(
+            id, uuid7(), None, uuid7(), str(age), DenialReason.NO_MATCHING_POLICY, uuid7(), when
+        )
+        await deployed.store.deny(denied)
+
+    def left() -> set[int]:
+        found = database.ask("SELECT command_name FROM bk.authorization_denials")
+        return {int(str(name)) for (name,) in found}
+
+    assert await deployed.store.forget_denials(100) == 5
+    assert left() == {10, 29, 31, 99}
+    assert await deployed.store.forget_denials(1) == 2
+    assert left() == {10, 29}
+    for role in ("bk_projector", "bk_reader", "bk_monitor"):
+        with (
+            psycopg.connect(database.url(role)) as connection,
+            pytest.raises(psycopg.errors.InsufficientPrivilege),
+        ):
+            connection.execute("SELECT bk.forget_denials(30, 1)")
 
 
 async def test_a_statement_that_takes_too_long_makes_the_store_unavailable(unseeded: Database):

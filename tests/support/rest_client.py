@@ -80,7 +80,13 @@ class RestClient:
 def rest_application(service: Service, limits: Limits = GENEROUS) -> ASGIApp:
     """The service over HTTP, for the tokens `ada`, `bob`, `stranger` and of whoever must call."""
     telemetry = Telemetry()
-    edge = Edge(StaticVerifier("ada", "bob", "stranger", *CALLERS.values()), None, limits, RESOURCE)
+    edge = Edge(
+        StaticVerifier("ada", "bob", "stranger", *CALLERS.values()),
+        None,
+        limits,
+        RESOURCE,
+        allowed_hosts=["127.0.0.1:*"],
+    )
     return application(
         service, edge, ready=always_ready, metrics=telemetry.exposition, telemetry=telemetry
     )

@@ -121,7 +121,7 @@ def deployment(cluster: Cluster, migrated: bool, **settings: str) -> Generator[D
     cluster.create_database(database.name)
     key = generate_private_key(public_exponent=65537, key_size=2048)
     with tempfile.TemporaryDirectory() as name:
-        folder, port = Path(name), _free_port()
+        folder, port = Path(name), free_port()
         url, jwks = f"http://127.0.0.1:{port}", folder / "jwks.json"
         jwks.write_text(json.dumps({"keys": [jwk(key, "k", use="sig", alg="RS256")]}))
         provider = {"kind": "jwt", "issuer": ISSUER, "audiences": [url], "jwks_file": str(jwks)}
@@ -196,6 +196,7 @@ def _plain_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in needed if name in os.environ}
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return listener.getsockname()[1]

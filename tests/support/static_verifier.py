@@ -1,6 +1,8 @@
 """A token verifier for tests: the token is the subject, if it is one of those it knows."""
 
-from beamkeep.runtime.tokens import InvalidTokenError, VerifiedPrincipal
+from contextlib import nullcontext
+
+from beamkeep.runtime.tokens import Asking, InvalidTokenError, VerifiedPrincipal
 from tests.support.service import ISSUER
 
 
@@ -10,7 +12,7 @@ class StaticVerifier:
     def __init__(self, *subjects: str) -> None:
         self._subjects = frozenset(subjects)
 
-    async def verify(self, token: str) -> VerifiedPrincipal:
+    async def verify(self, token: str, asking: Asking = nullcontext) -> VerifiedPrincipal:
         """The principal whose token this is."""
         if token not in self._subjects:
             raise InvalidTokenError

@@ -1,8 +1,10 @@
 """Who is let in, how much of it, and how fast."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any
+from urllib.parse import unquote
 from uuid import UUID, uuid4
 
 import httpx2
@@ -15,9 +17,12 @@ from tests.support.tokens import Clock
 
 from beamkeep.kernel import Refusal, SurfaceKind
 from beamkeep.runtime.tokens import (
+    Asking,
+    IdentityProviderUnavailableError,
     InvalidTokenError,
     MalformedCredentialsError,
     MissingTokenError,
+    VerifiedPrincipal,
 )
 from beamkeep.surfaces.edge import Edge
 from beamkeep.surfaces.head import correlation_id_of
@@ -31,8 +36,9 @@ from beamkeep.surfaces.limits import (
     TooManyRequestsError,
     UnsupportedMediaTypeError,
     UrlTooLongError,
+    address_of,
 )
-from beamkeep.surfaces.rest import application
+from beamkeep.surfaces.rest import application, metrics_application
 
 pytestmark = pytest.mark.anyio
 
@@ -57,7 +63,10 @@ def scope(*headers: tuple[str, str], path: str = "/zones", address: str = "192.0
         "path": path,
         "raw_path": path.encode(),
         "query_string": b"",
-        "headers": [(name.encode(), value.encode("latin-1")) for name, value in headers],
+        "headers": [
+            (b"host", b"beamkeep.test"),
+            *((name.encode(), value.encode("latin-1")) for name, value in headers),
+        ],
         "client": (address, 4000),
     }
 
@@ -191,6 +200,94 @@ async def test_an_address_without_a_good_token_is_slowed_down_and_nobody_else():
         await one.identify(scope(address="192.0.2.2"), HTTP)
 
 
+class Provider:
+    """A verifier that asks a provider about every token, and counts how often it does."""
+
+    def __init__(self, answer: Exception | None = None, asks: bool = True) -> None:
+        self.answer, self.asks, self.asked, self.gate = answer, asks, 0, asyncio.Event()
+        self.gate.set()
+
+    async def verify(self, token: str, asking: Asking = nullcontext) -> VerifiedPrincipal:
+        with asking() if self.asks else nullcontext():
+            self.asked += 1
+            await self.gate.wait()
+        if self.answer:
+            raise self.answer
+        return VerifiedPrincipal(ISSUER, token, float("inf"))
+
+
+def asking(provider: Provider, **limits: Any) -> Edge:
+    return Edge(provider, None, Limits(**{"per_address_burst": 2, **limits}), RESOURCE, Clock())
+
+
+def with_token(name: str, address: str = "192.0.2.1") -> Scope:
+    return scope(("authorization", f"Bearer {name}"), address=address)
+
+
+@pytest.mark.parametrize("answer", [InvalidTokenError(), IdentityProviderUnavailableError()])
+async def test_an_address_pays_before_a_provider_is_asked_whatever_it_answers(answer: Refusal):
+    provider = Provider(answer)
+    one = asking(provider)
+    for number in range(2):
+        with pytest.raises(type(answer)):
+            await one.identify(with_token(f"fresh{number}"), HTTP)
+    for number in range(100):
+        with pytest.raises(TooManyRequestsError):
+            await one.identify(with_token(f"more{number}"), HTTP)
+    assert provider.asked == 2
+    with pytest.raises(type(answer)):
+        await one.identify(with_token("elsewhere", address="192.0.2.2"), HTTP)
+
+
+async def test_an_address_pays_for_a_provider_that_is_away_also_where_nobody_was_asked():
+    one = asking(Provider(IdentityProviderUnavailableError(), asks=False))
+    for _ in range(2):
+        with pytest.raises(IdentityProviderUnavailableError):
+            await one.identify(with_token("fresh"), HTTP)
+    with pytest.raises(TooManyRequestsError):
+        await one.identify(with_token("fresh"), HTTP)
+
+
+async def test_an_address_gets_back_what_it_paid_for_a_good_token():
+    provider = Provider()
+    one = asking(provider)
+    for number in range(50):
+        await one.identify(with_token(f"good{number}"), HTTP)
+    assert provider.asked == 50
+
+
+async def test_an_address_has_only_so_many_questions_under_way():
+    provider = Provider()
+    one = asking(provider, questions_per_address=2, per_address_burst=100)
+    provider.gate.clear()
+    waiting = [
+        asyncio.create_task(one.identify(with_token("t1", address), HTTP))
+        for address in ("192.0.2.1", "192.0.2.1", "192.0.2.2")
+    ]
+    await asyncio.sleep(0)
+    with pytest.raises(TooManyRequestsError):
+        await asyncio.wait_for(one.identify(with_token("t3"), HTTP), 30)
+    provider.gate.set()
+    await asyncio.gather(*waiting)
+    await one.identify(with_token("t4"), HTTP)
+    assert provider.asked == 4
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "alike"),
+    [
+        ("2001:db8::1", "2001:db8::ffff:1", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("192.0.2.1", "192.0.2.2", False),
+        ("::ffff:192.0.2.1", "192.0.2.1", True),
+        ("unix", "", False),
+    ],
+)
+def test_a_host_with_a_network_of_addresses_is_one_caller(first: str, second: str, alike: bool):
+    found = {address_of(scope(address=address)) for address in (first, second)}
+    assert (len(found) == 1) is alike
+
+
 def test_a_bucket_holds_no_more_than_its_burst_however_long_it_rests():
     clock = Clock()
     buckets = Buckets(1, 2, clock)
@@ -233,7 +330,7 @@ async def test_a_principal_has_only_so_many_calls_at_once():
 
 
 async def test_an_address_or_head_that_is_too_long_is_refused_before_the_token_is_read():
-    one = edge(Limits(url_bytes=20, header_bytes=40))
+    one = edge(Limits(url_bytes=20, header_bytes=57))
     with pytest.raises(UrlTooLongError):
         await one.identify(scope(path="/" + "z" * 20), HTTP)
     with pytest.raises(UrlTooLongError):
@@ -379,6 +476,147 @@ async def test_what_is_mounted_gets_the_same_headers_and_its_own_path():
         answer = await http.post("/mcp")
     assert (answer.status_code, answer.headers["cache-control"]) == (202, "no-store")
     assert seen == ["/mcp"]
+
+
+HOSTILE_PATHS = [
+    "/%6dcp",
+    "/%6Dcp",
+    "/mcp%2f",
+    "/mcp/",
+    "//mcp",
+    "/./mcp",
+    "/%2e/mcp",
+    "/x/../mcp",
+    "/x/%2e%2e/mcp",
+    "/mcp%00",
+    "/mcp;a=b",
+    "/%6detrics",
+    "/metrics%3fa",
+    "/%68ealth",
+    "/%72eady",
+    "/doc%73",
+    "/openapi%2ejson",
+    "/.well-known%2foauth-protected-resource",
+    "/%7aones",
+    "/zones%2f",
+]
+
+
+@pytest.mark.parametrize("path", HOSTILE_PATHS)
+async def test_a_path_spelt_otherwise_reaches_nothing(path: str):
+    """A rule that a proxy has for a path must hold however the path is spelt."""
+    answer = await raw_answer(path)
+    assert (answer["status"], b"RouteNotFoundError" in answer["body"]) == (404, True)
+
+
+@pytest.mark.parametrize("id", ["a%2fb", "%2e%2e%2factors", "..", "%2fstart", "%00", "%ff"])
+async def test_an_id_spelt_otherwise_stays_an_id(id: str):
+    answer = await raw_answer(f"/zones/{id}")
+    assert (answer["status"], b"MalformedRequestError" in answer["body"]) == (422, True)
+
+
+async def raw_answer(path: str, **more: Any) -> dict[str, Any]:
+    """What is answered to a path that is sent exactly so, as the server decodes it."""
+    service, _ = await memory_service()
+
+    async def reached(scope: Scope, receive: Receive, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 202, "headers": []})
+        await send({"type": "http.response.body", "body": b"mcp"})
+
+    app = application(service, edge(), ready=always_ready, metrics=bytes, mcp=reached)
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    asked = {**scope(ADA, path=unquote(path)), "raw_path": path.encode(), "method": "GET", **more}
+    await app(asked, whole(b""), send)
+    return {**sent[0], **sent[1]}
+
+
+HOSTS = [
+    ("beamkeep.test", True),
+    ("BeamKeep.test:443", True),
+    ("127.0.0.1:8000", True),
+    ("lab.test:8443", True),
+    ("lab.test", False),
+    ("lab.test:1", False),
+    ("evil.test", False),
+    ("evil.test:8000", False),
+    ("beamkeep.test.evil.test", False),
+    ("beamkeep.test:443.evil.test", False),
+    ("beamkeep.test@evil.test", False),
+    ("127.0.0.1", False),
+    ("127.0.0.1:", False),
+    ("127.0.0.1:*", False),
+    ("*", False),
+    ("", False),
+    (None, False),
+]
+
+
+@asynccontextmanager
+async def known_by_name() -> AsyncGenerator[httpx2.AsyncClient]:
+    service, _ = await memory_service()
+    allowed = ["127.0.0.1:*", "lab.test:8443"]
+    guard = Edge(StaticVerifier("ada"), None, Limits(), RESOURCE, allowed_hosts=allowed)
+
+    async def mcp(scope: Scope, receive: Receive, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    app = application(service, guard, ready=always_ready, metrics=bytes, mcp=mcp)
+    async with httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(app), base_url=RESOURCE, headers=[ADA]
+    ) as http:
+        yield http
+
+
+@pytest.mark.parametrize(("host", "answered"), HOSTS)
+@pytest.mark.parametrize("path", ["/zones", "/mcp", "/metrics", "/openapi.json", "/docs"])
+async def test_a_call_for_another_host_is_refused_everywhere(
+    path: str, host: str | None, answered: bool
+):
+    async with known_by_name() as http:
+        asked = http.build_request("GET", path)
+        if host is None:
+            del asked.headers["host"]
+        else:
+            asked.headers["host"] = host
+        answer = await http.send(asked)
+    if answered:
+        assert answer.status_code == 200
+    else:
+        assert (answer.status_code, answer.json()["code"]) == (421, "MisdirectedRequestError")
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
+async def test_two_hosts_are_one_too_many():
+    two = scope(ADA, ("host", "beamkeep.test"))
+    answer = await raw_answer("/zones", headers=two["headers"])
+    assert answer["status"] == 421
+
+
+@pytest.mark.parametrize("path", ["/health", "/ready"])
+async def test_a_probe_is_answered_by_any_name(path: str):
+    async with known_by_name() as http:
+        assert (await http.get(path, headers={"host": "10.1.2.3:8000"})).status_code == 200
+
+
+async def test_metrics_with_an_address_of_their_own_are_nowhere_else():
+    service, _ = await memory_service()
+    served = application(service, edge(), ready=always_ready, metrics=None)
+    apart = metrics_application(edge(), lambda: b"up 1")
+    for app, path, status in (
+        (served, "/metrics", 404),
+        (served, "/health", 200),
+        (apart, "/metrics", 200),
+        (apart, "/zones", 404),
+        (apart, "/%6detrics", 404),
+    ):
+        transport = httpx2.ASGITransport(app)
+        async with httpx2.AsyncClient(transport=transport, base_url=RESOURCE) as http:
+            assert (await http.get(path)).status_code == status, path
 
 
 async def test_a_service_that_is_not_ready_says_what_is_missing():

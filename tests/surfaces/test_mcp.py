@@ -5,7 +5,7 @@ import json
 import re
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from hashlib import sha256
 from pathlib import Path
 from textwrap import dedent
@@ -34,7 +34,12 @@ from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admission, Caller, UnauthorizedError
 from beamkeep.runtime.dispatch import IdempotencyConflictError, PreconditionFailedError
 from beamkeep.runtime.parsing import MalformedRequestError
-from beamkeep.runtime.tokens import InvalidTokenError, MissingTokenError, VerifiedPrincipal
+from beamkeep.runtime.tokens import (
+    Asking,
+    InvalidTokenError,
+    MissingTokenError,
+    VerifiedPrincipal,
+)
 from beamkeep.surfaces.edge import Edge, Reply
 from beamkeep.surfaces.limits import (
     DeadlineExceededError,
@@ -493,6 +498,19 @@ async def test_a_plain_post_is_answered_with_json_and_mints_no_session(url: str)
     assert response.json()["result"]["tools"]
 
 
+@pytest.mark.parametrize("version", [NOW, BEFORE])
+async def test_a_message_with_a_name_twice_is_refused(url: str, version: str):
+    text = json.dumps(message("tools/list", version))
+    twice = text.replace('"method":', '"method": "tools/call", "method":')
+    sent = head(mcp_protocol_version=version, content_type="application/json")
+    async with httpx2.AsyncClient() as http:
+        once = await http.post(url, content=text, headers=sent)
+        answer = await http.post(url, content=twice, headers=sent)
+    assert (once.status_code, answer.status_code) == (200, 400)
+    assert answer.json()["error"]["code"] == types.INVALID_REQUEST
+    assert "occurs twice" in answer.json()["error"]["message"]
+
+
 async def test_a_legacy_handshake_mints_no_session_either(url: str):
     params = {
         "protocolVersion": BEFORE,
@@ -552,14 +570,14 @@ async def test_a_refusal_is_sent_the_way_the_edge_sends_it(service: Service):
 class Verifier:
     """Takes the token's text for the subject."""
 
-    async def verify(self, token: str) -> VerifiedPrincipal:
+    async def verify(self, token: str, asking: Asking = nullcontext) -> VerifiedPrincipal:
         return VerifiedPrincipal(ISSUER, token, 2e9)
 
 
 @asynccontextmanager
 async def beside_rest(service: Service, limits: Limits) -> AsyncGenerator[str]:
     """The whole of what is served over HTTP, put together as a deployment does."""
-    edge = Edge(Verifier(), None, limits, "https://beamkeep.test")
+    edge = Edge(Verifier(), None, limits, "https://beamkeep.test", allowed_hosts=["127.0.0.1:*"])
 
     async def ready() -> None:
         return None

@@ -122,8 +122,9 @@ BODIES = [
     ("what the path would say", b'{"name":"Hutch","zone_id":"%b"}' % NOWHERE, MALFORMED),
     ("what the service sets", b'{"name":"Hutch","owner_id":"%b"}' % NOWHERE, MALFORMED),
     ("__proto__", b'{"name":"Hutch","__proto__":{"a":1}}', MALFORMED),
-    # Every reader of ours takes the last; none of our bodies is signed.
-    ("a name twice", b'{"name":"Shed","name":"Hutch"}', "201"),
+    ("a name twice", b'{"name":"Shed","name":"Hutch"}', MALFORMED),
+    ("a name twice, once escaped", b'{"name":"Shed","nam\\u0065":"Hutch"}', MALFORMED),
+    ("a name twice further in", b'{"name":{"a":[{"b":1,"b":2}]}}', MALFORMED),
     ("bidi and zero width", '{"name":"\u202e\u200b\ufeff\U0001f4a5"}'.encode(), "201"),
 ]
 
@@ -199,6 +200,9 @@ PATHS = [
     ("matrix parameters", b"/zones;a=b", "404 RouteNotFoundError"),
     ("capitals", b"/ZONES", "404 RouteNotFoundError"),
     ("capitals of a page", b"/HEALTH", "404 RouteNotFoundError"),
+    ("escaped page", b"/%68ealth", "404 RouteNotFoundError"),
+    ("escaped metrics", b"/%6detrics", "404 RouteNotFoundError"),
+    ("escaped MCP", b"/%6dcp", "404 RouteNotFoundError"),
     ("MCP with a slash", b"/mcp/", "404 RouteNotFoundError"),
     ("environment", b"/.env", "404 RouteNotFoundError"),
     ("repository", b"/.git/config", "404 RouteNotFoundError"),
@@ -454,7 +458,11 @@ WHOLE = [
         get(b"/zones").replace(b"<ada>", C),
         "503 IdentityProviderUnavailableError",
     ),
-    ("HTTP/1.0", b"GET /zones HTTP/1.0\r\nAuthorization: Bearer <ada>\r\n\r\n", "200"),
+    (
+        "HTTP/1.0",
+        b"GET /zones HTTP/1.0\r\nAuthorization: Bearer <ada>\r\n\r\n",
+        "421 MisdirectedRequestError",
+    ),
     ("HTTP/0.9", b"GET /health\r\n\r\n", "200"),
     ("HTTP/9.9", b"GET /health HTTP/9.9\r\n\r\n", "400"),
     ("the preface of HTTP/2", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400"),
@@ -468,9 +476,21 @@ WHOLE = [
     ("a target and more", get(b"/zones HTTP/1.1 x"), "400"),
     ("a scheme alone", get(b"http://"), "400"),
     ("a host to connect to", get(b"evil.test:443", method=b"CONNECT"), "400"),
-    # The token and not the name of the host lets in; /mcp looks at both.
-    ("another host's name", get(b"/zones").replace(b"<host>", b"evil.test"), "200"),
-    ("no host's name", get(b"/zones").replace(b"Host: <host>\r\n", b""), "200"),
+    (
+        "another host's name",
+        get(b"/zones").replace(b"<host>", b"evil.test"),
+        "421 MisdirectedRequestError",
+    ),
+    (
+        "no host's name",
+        get(b"/zones").replace(b"Host: <host>\r\n", b""),
+        "421 MisdirectedRequestError",
+    ),
+    (
+        "a probe by another host's name",
+        get(b"/health").replace(b"<host>", b"evil.test"),
+        "200",
+    ),
 ]
 
 # MCP. A row says the lines of its head, its body, and what comes of it in the present revision
@@ -638,7 +658,20 @@ MESSAGES = [
     ("NaN", CALL, zone(b'{"name":NaN}'), TOOL, TOOL),
     ("-Infinity", CALL, zone(b'{"name":-Infinity}'), TOOL, TOOL),
     ("1e999", CALL, zone(b'{"name":1e999}'), TOOL, TOOL),
-    ("a name twice", CALL, zone(b'{"name":"Shed","name":"Hutch"}'), "200", "200"),
+    (
+        "a name twice",
+        CALL,
+        zone(b'{"name":"Shed","name":"Hutch"}'),
+        "400 -32600",
+        "400 -32600",
+    ),
+    (
+        "a tool's name twice",
+        CALL,
+        message(b'"name":"list_zones","name":"define_zone","arguments":%b' % NAMED),
+        "400 -32600",
+        "400 -32600",
+    ),
     ("arguments that are a list", CALL, zone(b"[]"), "400 -32602", "200 -32602"),
     ("arguments that are a text", CALL, zone(b'"%b"' % C), "400 -32602", "200 -32602"),
     ("arguments that are null", CALL, zone(b"null"), TOOL, TOOL),
@@ -751,13 +784,13 @@ VERSIONS = [
     (b"MCP-Protocol-Version: 2026-07-28, 2025-11-25", "400 -32020"),
 ]
 HOSTS = [
-    (b"Host: evil.test\r\n", "421"),
-    (b"Host: %b.test:80\r\n" % C, "421"),
-    (b"Host: 127.0.0.1.evil.test:80\r\n", "421"),
-    (b"Host: localhost.evil.test\r\n", "421"),
-    (b"Host: evil.test\r\nHost: <host>\r\n", "421"),
-    (b"Host: \r\n", "421"),
-    (b"", "421"),
+    (b"Host: evil.test\r\n", "421 MisdirectedRequestError"),
+    (b"Host: %b.test:80\r\n" % C, "421 MisdirectedRequestError"),
+    (b"Host: 127.0.0.1.evil.test:80\r\n", "421 MisdirectedRequestError"),
+    (b"Host: localhost.evil.test\r\n", "421 MisdirectedRequestError"),
+    (b"Host: evil.test\r\nHost: <host>\r\n", "421 MisdirectedRequestError"),
+    (b"Host: \r\n", "421 MisdirectedRequestError"),
+    (b"", "421 MisdirectedRequestError"),
 ]
 
 

@@ -1,12 +1,20 @@
 """The connections of the HTTP server, with the bounds it does not keep by itself."""
 
+import asyncio
 from asyncio import TimerHandle, Transport
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 HEAD_BYTES = 64 * 1024
+TOO_MANY = (
+    b"HTTP/1.1 503 Service Unavailable\r\n"
+    b"retry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+)
 TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"content-length: 0\r\nconnection: close\r\n\r\n"
@@ -27,8 +35,14 @@ class BoundedConnection(HttpToolsProtocol):
     _answering: RequestResponseCycle | None = None
 
     def connection_made(self, transport: Transport) -> None:
-        """Begin to wait for the first request."""
+        """Begin to wait for the first request, unless there are too many connections."""
         super().connection_made(transport)
+        # The server itself would wait for the head, and then refuse those that were here before.
+        most, self.limit_concurrency = self.limit_concurrency, None
+        if most is not None and len(self.connections) > most:
+            transport.write(TOO_MANY)
+            transport.close()
+            return
         self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -96,6 +110,55 @@ class BoundedConnection(HttpToolsProtocol):
 
     def _later(self, what: Callable[[], None]) -> TimerHandle:
         return self.loop.call_later(self.config.timeout_graceful_shutdown or 0, what)
+
+
+def configured(
+    application: ASGIApp,
+    *,
+    host: str,
+    port: int,
+    deadline_seconds: float,
+    limit_concurrency: int,
+    trusted_proxies: Sequence[str] = (),
+) -> uvicorn.Config:
+    """How the HTTP server is run; what it would take from its own environment is said here."""
+    return uvicorn.Config(
+        application,
+        host=host,
+        port=port,
+        http=BoundedConnection,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        # Left out, whoever calls from loopback could say where a call comes from.
+        proxy_headers=bool(trusted_proxies),
+        forwarded_allow_ips=list(trusted_proxies),
+        limit_concurrency=limit_concurrency,
+        timeout_graceful_shutdown=int(deadline_seconds),
+    )
+
+
+async def serve_both(main: uvicorn.Config, beside: uvicorn.Config | None) -> None:
+    """Serve until a signal says to stop, and a second application beside as long as the first."""
+    if beside is None:
+        await uvicorn.Server(main).serve()
+        return
+    second = _WithoutSignals(beside)
+    serving = asyncio.create_task(second.serve())
+    try:
+        await uvicorn.Server(main).serve()
+    finally:
+        second.should_exit = True
+        await serving
+
+
+class _WithoutSignals(uvicorn.Server):
+    """A server that leaves the signals of the process to the first one."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
 
 
 def _cancel(due: TimerHandle | None) -> None:

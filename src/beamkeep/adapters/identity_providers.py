@@ -1,8 +1,10 @@
 """The registry of identity providers: which of them vouches for a token, and for how long."""
 
+import asyncio
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from hashlib import sha256
 from typing import Annotated
 
@@ -10,6 +12,7 @@ import httpx2
 from pydantic import Field
 
 from beamkeep.runtime.tokens import (
+    Asking,
     InvalidTokenError,
     MalformedCredentialsError,
     VerifiedPrincipal,
@@ -65,8 +68,9 @@ class IdentityProviders:
         self._verified = _Kept[VerifiedPrincipal]()
         # Apart, so that a flood of worthless tokens pushes no good one out.
         self._refused = _Kept[bool]()
+        self._under_way: dict[bytes, asyncio.Task[Vouched]] = {}
 
-    async def verify(self, token: str) -> VerifiedPrincipal:
+    async def verify(self, token: str, asking: Asking = nullcontext) -> VerifiedPrincipal:
         """Say whose token it is, from memory where that is still good, or refuse it."""
         if len(token) > LONGEST_TOKEN:
             raise InvalidTokenError
@@ -79,11 +83,11 @@ class IdentityProviders:
             return principal
         if self._refused.get(digest, now):
             raise InvalidTokenError
-        vouched = await self._check(token, digest)
+        vouched = await self._check(token, digest, asking)
         self._verified.keep(digest, vouched.principal, vouched.keep_until)
         return vouched.principal
 
-    async def _check(self, token: str, digest: bytes) -> Vouched:
+    async def _check(self, token: str, digest: bytes, asking: Asking) -> Vouched:
         if not BEARER_TOKEN.fullmatch(token):
             raise MalformedCredentialsError
         verifier = self._default
@@ -95,12 +99,32 @@ class IdentityProviders:
                 return await verifier.verify(jwt)
         if not isinstance(verifier, IntrospectionVerifier):
             raise InvalidTokenError
+        # Whoever sends the same token meanwhile waits for the same answer.
+        if (question := self._under_way.get(digest)) is None:
+            question = asyncio.create_task(self._ask(verifier, token, digest, asking))
+            self._under_way[digest] = question
+            question.add_done_callback(_looked_at)
+        # A caller that gives up must not take the answer away from the others.
+        return await asyncio.shield(question)
+
+    async def _ask(
+        self, verifier: IntrospectionVerifier, token: str, digest: bytes, asking: Asking
+    ) -> Vouched:
         asked_at = self._stopwatch()
         try:
-            return await verifier.verify(token)
+            with asking():
+                return await verifier.verify(token)
         except InvalidTokenError:
             self._refused.keep(digest, True, asked_at + REFUSAL_KEPT)
             raise
+        finally:
+            del self._under_way[digest]
+
+
+def _looked_at(question: asyncio.Task[Vouched]) -> None:
+    """Take note of how a question ended, so that nothing is logged when nobody waits any more."""
+    if not question.cancelled():
+        question.exception()
 
 
 class _Kept[Answer]:

@@ -16,6 +16,7 @@ from beamkeep.runtime.tokens import (
 )
 
 from .vouching import (
+    ANSWER_SECONDS,
     LEEWAY,
     PROVIDER_CONFIG,
     Claims,
@@ -30,6 +31,8 @@ from .vouching import (
 )
 
 LONGEST_KEPT = 30.0
+QUESTIONS_AT_ONCE = 32
+"""The most questions that one provider is asked at the same time; the others wait."""
 
 
 class IntrospectionProvider(BaseModel):
@@ -81,11 +84,20 @@ class IntrospectionVerifier:
         self._provider = provider
         self._http = http
         self._clock, self._stopwatch = clock, stopwatch
+        self._places = asyncio.Semaphore(QUESTIONS_AT_ONCE)
 
     async def verify(self, token: str) -> Vouched:
         """Say whose token it is and how long that may be kept, or refuse it."""
-        asked_at = self._stopwatch()
-        return Vouched(self._check(await self._ask(token)), asked_at + LONGEST_KEPT)
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await self._places.acquire()
+        except TimeoutError:
+            raise IdentityProviderUnavailableError from None
+        try:
+            asked_at = self._stopwatch()
+            return Vouched(self._check(await self._ask(token)), asked_at + LONGEST_KEPT)
+        finally:
+            self._places.release()
 
     async def _ask(self, token: str) -> Claims:
         secret = await asyncio.to_thread(_secret_of, self._provider)

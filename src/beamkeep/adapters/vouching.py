@@ -4,13 +4,13 @@ import asyncio
 import json
 import math
 from collections.abc import Collection, Mapping
-from ipaddress import ip_address
 from typing import Annotated, Any, cast
 from urllib.parse import urlsplit
 
 import httpx2
 from pydantic import AfterValidator, ConfigDict, StringConstraints
 
+from beamkeep.addresses import is_loopback
 from beamkeep.kernel import Record
 from beamkeep.runtime.tokens import VerifiedPrincipal
 
@@ -31,18 +31,9 @@ def _only_private_routes(address: str) -> str:
     host = parts.hostname
     if not host or parts.username is not None or parts.password is not None or parts.fragment:
         raise ValueError("must be an address with a host, without credentials and fragment")
-    if parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(host)):
+    if parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host)):
         return address
     raise ValueError("must be an https address; http is for loopback only")
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 ProviderAddress = Annotated[str, AfterValidator(_only_private_routes)]

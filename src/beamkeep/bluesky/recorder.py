@@ -45,9 +45,10 @@ class Recorder:
         self._lock, self._closed = Lock(), False
         self._runs: dict[str, str] = {}
         self._early: deque[tuple[str, str, msgspec.Raw]] = deque(maxlen=HELD)
-        self._spool = Spool(Path(spool))
         headers = {"X-Surface-Id": str(surface_id)} if surface_id else {}
+        # First: an address it refuses leaves the spool to the next recorder.
         self._service = Service(url, token, headers)
+        self._spool = Spool(Path(spool))
         self._sender = Sender(self._spool, self._service)
         self._sender.start()
         atexit.register(self.close)

@@ -11,6 +11,8 @@ from urllib.parse import quote
 import httpx2
 import msgspec
 
+from beamkeep.addresses import is_in_the_clear
+
 from .spool import Line, Spool
 from .translation import Observation, Translation, ending
 
@@ -48,7 +50,16 @@ class Service:
     """The service, called as one principal."""
 
     def __init__(self, url: str, token: str | Callable[[], str], headers: dict[str, str]) -> None:
-        self._http = httpx2.Client(base_url=url, headers=headers, timeout=SECONDS)
+        if is_in_the_clear(url):
+            raise ValueError(
+                f"{url} is plain HTTP: the access token could be read on the way. Give an https://"
+                " address; http:// is for this machine only, like http://127.0.0.1:8000."
+            )
+        # A proxy that the environment names would read what is sent to this machine as plain HTTP.
+        by_proxy = not url.lower().startswith("http:")
+        self._http = httpx2.Client(
+            base_url=url, headers=headers, timeout=SECONDS, trust_env=by_proxy
+        )
         self._token = token
 
     def post(self, path: str, body: object, key: str | None = None) -> Any:

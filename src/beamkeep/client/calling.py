@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import click
 
+from beamkeep.addresses import is_in_the_clear
 from beamkeep.kernel import Operation, Question, Record
 
 from .terminal import plain
@@ -38,6 +39,12 @@ def link_to(
     surface_id: str | None,
 ) -> Link:
     """The service at an address, called with the token a file or the environment holds."""
+    if is_in_the_clear(url):
+        raise click.UsageError(
+            f"{plain(url)} is plain HTTP: the access token could be read on the way."
+            " Give an https:// address; http:// is for this machine only, like"
+            " http://127.0.0.1:8000."
+        )
     headers = {"X-Surface-Id": surface_id} if surface_id else {}
     token = token_file.read_text() if token_file else os.environ.get("BEAMKEEP_TOKEN", "")
     if token := token.strip():
@@ -67,7 +74,9 @@ def send(
         if beside.get("dry_run"):
             sent["params"] = {"dry_run": "true"}
     try:
-        with httpx2.Client(transport=link.transport, timeout=SECONDS) as client:
+        # A proxy that the environment names would read what is sent to this machine as plain HTTP.
+        by_proxy = not link.url.lower().startswith("http:")
+        with httpx2.Client(transport=link.transport, timeout=SECONDS, trust_env=by_proxy) as client:
             address = link.url.rstrip("/") + path
             return client.request(row.route.method, address, headers=headers, **sent)
     except (httpx2.TransportError, httpx2.InvalidURL) as error:

@@ -5,6 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 import structlog
+from structlog.contextvars import bind_contextvars, get_contextvars
 
 from beamkeep.kernel import (
     EVERY_COMMAND,
@@ -70,6 +71,13 @@ class Admitted(Record):
         """Whether the caller may see an object of this owner."""
         me = self.standing.principal_id
         return self.scope is ObjectScope.ALL or me == owner_id or (self_owned and me == id)
+
+
+def _attribute(caller: Caller, standing: Standing) -> None:
+    """Put the principal on every line of the call from here on, also where it is refused."""
+    # Whoever opened the log's lines of a call ends them; nobody would for another.
+    if get_contextvars().get("correlation_id") == caller.correlation_id:
+        bind_contextvars(principal_id=standing.principal_id)
 
 
 class Admission:
@@ -145,6 +153,8 @@ class Admission:
         )
         if opened.standing is None and caller.identity is not None:
             raise InvalidTokenError
+        if opened.standing is not None:
+            _attribute(caller, opened.standing)
         if place is None:
             raise InvalidSurfaceIdError
         return place, opened.standing, opened

@@ -1,5 +1,7 @@
 """The token-verifier seam: from a bearer token to a name an identity provider vouches for."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import ClassVar, Protocol
 
 from beamkeep.kernel import Record, Refusal
@@ -43,7 +45,11 @@ class VerifiedPrincipal(Record):
     """Seconds since 1970."""
 
 
+type Asking = Callable[[], AbstractContextManager[object]]
+"""Entered before a question goes to an identity provider; refuses where there are too many."""
+
+
 class TokenVerifier(Protocol):
     """Checks a bearer token and says whose it is, or raises a `TokenRefusal`."""
 
-    async def verify(self, token: str) -> VerifiedPrincipal: ...
+    async def verify(self, token: str, asking: Asking = nullcontext) -> VerifiedPrincipal: ...

@@ -2,8 +2,8 @@
 
 import re
 import time
-from collections.abc import Callable, Generator, Hashable, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 from uuid import UUID
 
@@ -13,6 +13,8 @@ from beamkeep.kernel import Refusal, SurfaceKind
 from beamkeep.runtime.admission import Caller
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.tokens import (
+    Asking,
+    IdentityProviderUnavailableError,
     InvalidTokenError,
     MalformedCredentialsError,
     MissingTokenError,
@@ -22,13 +24,15 @@ from beamkeep.runtime.tokens import (
 )
 
 from .head import Header, correlation_id_of, head_of, path_of
+from .hosts import Hosts
 from .limits import (
     BodyIncompleteError,
     BodyTooLargeError,
     Buckets,
+    Concurrent,
     HeadersTooLargeError,
     Limits,
-    TooManyRequestsError,
+    Toll,
     UrlTooLongError,
     read_body,
 )
@@ -59,13 +63,16 @@ class Edge:
         resource_url: str,
         clock: Callable[[], float] = time.monotonic,
         authorization_servers: Sequence[str] = (),
+        allowed_hosts: Sequence[str] = (),
     ) -> None:
         self._verifier, self._developer_id = verifier, developer_id
         self.limits, self.resource_url = limits, resource_url.rstrip("/")
         self._authorization_servers = tuple(authorization_servers)
         self._principals = Buckets(limits.per_principal_rate, limits.per_principal_burst, clock)
         self._addresses = Buckets(limits.per_address_rate, limits.per_address_burst, clock)
-        self._in_flight: dict[Hashable, int] = {}
+        self._calls = Concurrent(limits.concurrent_per_principal)
+        self._questions = Concurrent(limits.questions_per_address)
+        self.hosts = Hosts(self.resource_url, allowed_hosts)
         self._headers: list[Header] = [
             (b"cache-control", b"no-store"),
             (b"x-content-type-options", b"nosniff"),
@@ -77,11 +84,13 @@ class Edge:
         """Say who calls and from where, or refuse: sizes, credentials, pace, in this order."""
         head = head_of(scope)
         self._require_short(scope)
+        toll = Toll(scope, self._addresses, self._questions)
         try:
-            verified = await self._verified(head.get(b"authorization"))
-        except TokenRefusal:
-            self._addresses.take((scope.get("client") or ("",))[0])
+            verified = await self._verified(head.get(b"authorization"), toll.asking)
+        except (TokenRefusal, IdentityProviderUnavailableError):
+            toll.charge()
             raise
+        toll.refund()
         surface = head.get(b"x-surface-id")
         caller = Caller(
             correlation_id_of(scope),
@@ -93,20 +102,9 @@ class Edge:
         self._principals.take(_key(caller))
         return caller
 
-    @contextmanager
-    def in_flight(self, caller: Caller) -> Generator[None]:
+    def in_flight(self, caller: Caller) -> AbstractContextManager[None]:
         """Hold one of the principal's places while its call is answered."""
-        key = _key(caller)
-        taken = self._in_flight.get(key, 0)
-        if taken >= self.limits.concurrent_per_principal:
-            raise TooManyRequestsError
-        self._in_flight[key] = taken + 1
-        try:
-            yield
-        finally:
-            self._in_flight[key] -= 1
-            if not self._in_flight[key]:
-                del self._in_flight[key]
+        return self._calls.held(_key(caller))
 
     async def read_body(self, scope: Scope, receive: Receive) -> bytes:
         """The whole body, never more of it than the limit."""
@@ -144,7 +142,9 @@ class Edge:
             "bearer_methods_supported": ["header"],
         }
 
-    async def _verified(self, credentials: bytes | None) -> VerifiedPrincipal | None:
+    async def _verified(
+        self, credentials: bytes | None, asking: Asking
+    ) -> VerifiedPrincipal | None:
         if credentials is None:
             if self._developer_id is None:
                 raise MissingTokenError
@@ -153,7 +153,7 @@ class Edge:
             raise MalformedCredentialsError
         if self._verifier is None:
             raise InvalidTokenError
-        return await self._verifier.verify(found[1].decode())
+        return await self._verifier.verify(found[1].decode(), asking)
 
     def _require_short(self, scope: Scope) -> None:
         if len(path_of(scope)) + len(scope["query_string"]) > self.limits.url_bytes:

@@ -1,7 +1,9 @@
 """How much one caller may ask of REST and `/mcp`, and what it is told beyond that."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Generator, Hashable
+from contextlib import contextmanager
+from ipaddress import IPv6Address, IPv6Network, ip_address
 
 from starlette.types import Receive, Scope
 
@@ -61,6 +63,8 @@ class Limits(Record):
     """For calls without a good token."""
     per_address_burst: float = 20
     concurrent_per_principal: int = 8
+    questions_per_address: int = 8
+    """Questions to identity providers that one address may have under way."""
 
 
 class Buckets:
@@ -80,6 +84,73 @@ class Buckets:
             self._left.popitem(last=False)
         if left < 1:
             raise TooManyRequestsError
+
+    def refund(self, key: Hashable) -> None:
+        """Give back a token that was taken."""
+        if known := self._left.get(key):
+            self._left[key] = min(self._burst, known[0] + 1), known[1]
+
+
+class Concurrent:
+    """So many at once for each key, and no more."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._taken: dict[Hashable, int] = {}
+
+    @contextmanager
+    def held(self, key: Hashable) -> Generator[None]:
+        """Hold one of the places of a key, or refuse."""
+        taken = self._taken.get(key, 0)
+        if taken >= self._most:
+            raise TooManyRequestsError
+        self._taken[key] = taken + 1
+        try:
+            yield
+        finally:
+            self._taken[key] -= 1
+            if not self._taken[key]:
+                del self._taken[key]
+
+
+class Toll:
+    """What one call is charged at its address until its token is known to be good."""
+
+    def __init__(self, scope: Scope, buckets: Buckets, questions: Concurrent) -> None:
+        self._scope, self._buckets, self._questions = scope, buckets, questions
+        self._paid_by: str | None = None
+
+    @contextmanager
+    def asking(self) -> Generator[None]:
+        """Charge the address before an identity provider is asked, and hold one of its places."""
+        self.charge()
+        with self._questions.held(address_of(self._scope)):
+            yield
+
+    def charge(self) -> None:
+        """Charge the address, once."""
+        if self._paid_by is None:
+            address = address_of(self._scope)
+            self._buckets.take(address)
+            self._paid_by = address
+
+    def refund(self) -> None:
+        """Give back what was charged."""
+        if self._paid_by is not None:
+            self._buckets.refund(self._paid_by)
+            self._paid_by = None
+
+
+def address_of(scope: Scope) -> str:
+    """The address a call comes from; of IPv6 the network, within which a host picks any."""
+    host: str = (scope.get("client") or ("",))[0]
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if isinstance(address, IPv6Address):
+        return str(address.ipv4_mapped or IPv6Network((address.packed[:8] + bytes(8), 64)))
+    return host
 
 
 async def read_body(scope: Scope, receive: Receive, limits: Limits) -> bytes:

@@ -25,9 +25,9 @@ from beamkeep.kernel import NotFound, Operation, Question, Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.codec import encode
-from beamkeep.runtime.parsing import MalformedRequestError, parse
+from beamkeep.runtime.parsing import MalformedRequestError, parse, repeats_a_name
 from beamkeep.runtime.tokens import TokenRefusal
-from beamkeep.telemetry import Seen, Telemetry
+from beamkeep.telemetry import Seen, Telemetry, attributed
 
 from .limits import InternalError, Limits, overdue, read_body
 from .problem import problem
@@ -62,7 +62,8 @@ class Tools:
         """What the caller may call, in the catalogue's order."""
         try:
             caller = await self._caller(context)
-            names = await self._service.admission.permitted(caller, self._service.catalogue)
+            with attributed(caller.correlation_id):
+                names = await self._service.admission.permitted(caller, self._service.catalogue)
         except Exception as error:
             refusal = _told(error, context)
             code = types.INTERNAL_ERROR if refusal.status >= 500 else types.INVALID_REQUEST
@@ -82,7 +83,6 @@ class Tools:
             return _refused(_told(error, context))
         surface = caller.transport or SurfaceKind.MCP_STDIO
         with self._telemetry.call(row.name, surface, caller.correlation_id) as seen:
-            seen.principal_id = caller.principal_id
             try:
                 return await self._answer(row, params.arguments or {}, caller, seen)
             except Exception as error:
@@ -229,6 +229,9 @@ def http_app(
         with in_flight(caller):
             # The SDK would take a caller that hangs up for a failure of its own.
             body = await read_body(scope, receive, limits)
+            if repeats_a_name(body):
+                await _send(AMBIGUOUS, send)
+                return
             sent.append({"type": "http.request", "body": body})
             async with manager.run():
                 own = {**scope, CALLER: caller, REFUSED: found}
@@ -261,12 +264,21 @@ def http_app(
     return app
 
 
+def _failure(code: int, message: str, data: object = None) -> HttpAnswer:
+    error = {"code": code, "message": message, **({} if data is None else {"data": data})}
+    body = encode({"jsonrpc": "2.0", "id": None, "error": error})
+    return 400, [(b"content-type", b"application/json")], body
+
+
+AMBIGUOUS = _failure(
+    types.INVALID_REQUEST, "A name occurs twice in one object; give each only once."
+)
+
+
 def _unsupported(spoken: str) -> HttpAnswer:
     rejection = unsupported_protocol_version_rejection(spoken)
     assert rejection is not None, "no older revision is a current one"  # noqa: S101
-    error = {"code": rejection.code, "message": rejection.message, "data": rejection.data}
-    body = encode({"jsonrpc": "2.0", "id": None, "error": error})
-    return 400, [(b"content-type", b"application/json")], body
+    return _failure(rejection.code, rejection.message, rejection.data)
 
 
 async def _send(answer: HttpAnswer, send: Send) -> None:

@@ -45,6 +45,7 @@ from beamkeep.runtime.tokens import (
 )
 
 from . import limits
+from .hosts import MisdirectedRequestError
 from .shapes import (
     FIXED_SCHEMAS,
     ID,
@@ -69,6 +70,7 @@ ALWAYS: tuple[type[Refusal], ...] = (
     InvalidTokenError,
     UnauthorizedError,
     limits.UrlTooLongError,
+    MisdirectedRequestError,
     MalformedRequestError,
     limits.TooManyRequestsError,
     limits.HeadersTooLargeError,

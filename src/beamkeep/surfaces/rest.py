@@ -24,7 +24,7 @@ from .edge import JSON, METADATA, Edge, Reply
 from .head import Header, correlation_id_of, head_of, path_of
 from .limits import BodyIncompleteError, InternalError, overdue
 from .openapi import document_text
-from .routes import MethodNotAllowedError, Routes, Row
+from .routes import MethodNotAllowedError, RouteNotFoundError, Routes, Row
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -76,7 +76,6 @@ class Operations:
         try:
             async with deadline:
                 caller = await self._edge.identify(scope, SurfaceKind.HTTP)
-                seen.principal_id = caller.principal_id
                 with self._edge.in_flight(caller):
                     reads = isinstance(row, Operation)
                     body = await self._edge.read_body(scope, receive) if reads else b""
@@ -208,24 +207,59 @@ def application(
     edge: Edge,
     *,
     ready: Callable[[], Awaitable[str | None]],
-    metrics: Callable[[], bytes],
+    metrics: Callable[[], bytes] | None,
     mcp: ASGIApp | None = None,
     telemetry: Telemetry | None = None,
 ) -> ASGIApp:
-    """Everything the service answers over HTTP; `ready` says in words what is missing, if it is."""
-    operations = Operations(service, edge, telemetry or Telemetry())
-    pages = Pages(_pages(service.catalogue, edge, ready, metrics), edge)
+    """Everything the service answers over HTTP; `ready` says in words what is missing, if it is.
 
+    Without `metrics` there is no page of them: they are served somewhere else, or nowhere.
+    """
+    operations = Operations(service, edge, telemetry or Telemetry())
+    probes = Pages(_probes(ready), edge)
+    measured = _measured(metrics) if metrics else {}
+    pages = Pages({**_pages(service.catalogue, edge), **measured}, edge)
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        # As it was sent, not as it decodes: a proxy's rule for /mcp must not miss /%6dcp.
+        path = path_of(scope)
+        if path in probes.paths:
+            await probes(scope, receive, send)
+            return
+        edge.hosts.require(scope)
+        if path in pages.paths:
+            await pages(scope, receive, send)
+        elif path == b"/mcp" and mcp:
+            await mcp(scope, receive, _adding(edge.headers_for(scope), send))
+        else:
+            await operations(scope, receive, send)
+
+    return _front(answer, edge)
+
+
+def metrics_application(edge: Edge, metrics: Callable[[], bytes]) -> ASGIApp:
+    """The metrics alone, for an address of their own."""
+    pages = Pages(_measured(metrics), edge)
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        edge.hosts.require(scope)
+        if path_of(scope) not in pages.paths:
+            raise RouteNotFoundError
+        await pages(scope, receive, send)
+
+    return _front(answer, edge)
+
+
+def _front(answer: ASGIApp, edge: Edge) -> ASGIApp:
     async def front(scope: Scope, receive: Receive, send: Send) -> None:
-        match scope["type"], scope.get("path", ""):
-            case "lifespan", _:
+        match scope["type"]:
+            case "http":
+                try:
+                    await answer(scope, receive, send)
+                except Refusal as refusal:
+                    await edge.send(edge.refused(refusal), scope, send)
+            case "lifespan":
                 await Router()(scope, receive, send)
-            case "http", path if path in pages.paths:
-                await pages(scope, receive, send)
-            case "http", "/mcp" if mcp:
-                await mcp(scope, receive, _adding(edge.headers_for(scope), send))
-            case "http", _:
-                await operations(scope, receive, send)
             case _:
                 await send({"type": "websocket.close"})
 
@@ -250,7 +284,8 @@ class Pages:
     """What is served beside the operations, to anyone."""
 
     def __init__(self, pages: Mapping[str, Page], edge: Edge) -> None:
-        self._pages, self._edge, self.paths = pages, edge, frozenset(pages)
+        self._pages = {path.encode(): page for path, page in pages.items()}
+        self._edge, self.paths = edge, frozenset(self._pages)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send one page."""
@@ -258,7 +293,7 @@ class Pages:
             reply = unrouted(self._edge, MethodNotAllowedError(allow=["GET", "HEAD"]))
         else:
             try:
-                reply = await self._pages[scope["path"]]()
+                reply = await self._pages[path_of(scope)]()
             except Exception:
                 correlation_id = correlation_id_of(scope)
                 log.exception("page failed", path=scope["path"], correlation_id=correlation_id)
@@ -266,24 +301,26 @@ class Pages:
         await self._edge.send(reply, scope, send)
 
 
-def _pages(
-    catalogue: Catalogue,
-    edge: Edge,
-    ready: Callable[[], Awaitable[str | None]],
-    metrics: Callable[[], bytes],
-) -> dict[str, Page]:
+def _probes(ready: Callable[[], Awaitable[str | None]]) -> dict[str, Page]:
+    """What a supervisor asks, which often knows no more than an IP address to call."""
+
     async def readiness() -> Reply:
         missing = await ready()
         return Reply(503 if missing else 200, (TEXT,), (missing or "ready").encode())
 
+    return {"/health": _fixed(b"alive", TEXT), "/ready": readiness}
+
+
+def _measured(metrics: Callable[[], bytes]) -> dict[str, Page]:
     async def measured() -> Reply:
         return Reply(200, (METRICS,), metrics())
 
+    return {"/metrics": measured}
+
+
+def _pages(catalogue: Catalogue, edge: Edge) -> dict[str, Page]:
     docs = files(__package__).joinpath("docs.html").read_bytes()
     return {
-        "/health": _fixed(b"alive", TEXT),
-        "/ready": readiness,
-        "/metrics": measured,
         "/openapi.json": _fixed(document_text(catalogue).encode(), JSON),
         "/docs": _fixed(docs, HTML, DOCS_POLICY),
         METADATA: _fixed(encode(edge.metadata()), JSON),

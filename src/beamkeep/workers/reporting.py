@@ -10,6 +10,7 @@ from beamkeep.kernel import Operation, Refusal
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.dispatch import ConcurrencyError
+from beamkeep.telemetry import attributed
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -24,10 +25,11 @@ class Monitor:
         """Report, and say whether that is settled: written, or refused for good."""
         operation = self._service.catalogue.named[name]
         assert isinstance(operation, Operation), "an observation is a command"  # noqa: S101
-        request = Request(Caller(self._new_id(), principal_id=MONITOR), arguments)
-        try:
-            await self._service.dispatcher.execute(operation, request)
-        except Refusal as refusal:
-            log.info("observation refused", name=name, code=type(refusal).__name__, **arguments)
-            return refusal.status < 500 and not isinstance(refusal, ConcurrencyError)
+        caller = Caller(self._new_id(), principal_id=MONITOR)
+        with attributed(caller.correlation_id):
+            try:
+                await self._service.dispatcher.execute(operation, Request(caller, arguments))
+            except Refusal as refusal:
+                log.info("observation refused", name=name, code=type(refusal).__name__, **arguments)
+                return refusal.status < 500 and not isinstance(refusal, ConcurrencyError)
         return True

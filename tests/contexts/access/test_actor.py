@@ -373,6 +373,20 @@ def test_a_blank_login_is_neither_bound_nor_unbound():
         )
 
 
+def test_a_login_too_long_for_a_key_of_the_database_is_neither_bound_nor_unbound():
+    # 500 and 255 characters are allowed, and each may be four bytes long.
+    pair = {"actor_id": ID, "issuer": "\U00020000" * 500, "subject": "\U00020001" * 255}
+    login = Login.model_validate({"issuer": pair["issuer"], "subject": pair["subject"]})
+    for command in (
+        BindActorIdentity.model_validate(pair),
+        UnbindActorIdentity.model_validate(pair),
+    ):
+        given(*LISE).when(command).refused(InvalidActorIdentityError, saying="3020 bytes")
+    given().when(RegisterActor(name="Lise", identities=(login,))).refused(
+        InvalidActorIdentityError, saying="at most 2500"
+    )
+
+
 def test_a_login_is_unbound():
     given(*LISE).when(
         UnbindActorIdentity(actor_id=ID, issuer=" https://idp.desy.test ", subject=" lise ")

@@ -185,6 +185,9 @@ SELECT count(*) FROM gone
 """
 FORGOTTEN_AT_ONCE = 10_000
 
+# Denials older than so many days, some of them; a function, because the role may not delete.
+FORGET_DENIALS = "SELECT bk.forget_denials($1, $2)"
+
 # Whether a key has its answer.
 ANSWERED = """
 SELECT 1 FROM bk.idempotency WHERE principal_id = $1 AND surface_id = $2 AND key = $3
@@ -513,6 +516,10 @@ class PostgresEventStore:
     async def forget_answers(self, hours: int) -> int:
         """Drop idempotency entries older than this, and say how many."""
         return await self._in_parts(FORGET, hours)
+
+    async def forget_denials(self, days: int) -> int:
+        """Drop denials older than this, and say how many; none that is younger than 30 days."""
+        return await self._in_parts(FORGET_DENIALS, days)
 
     async def _in_parts(self, statement: str, *arguments: Any) -> int:
         """Delete in parts: all at once would take longer than a statement may, and be in vain."""

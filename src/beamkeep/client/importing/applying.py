@@ -13,7 +13,7 @@ from beamkeep.kernel import Catalogue
 
 from .described import read
 from .happi import beamline_of
-from .lines import FaultyFileError, Located, located
+from .lines import MOST_BYTES, Fault, FaultyFileError, Located, decoded, located
 from .proposing import Made, Proposal, Row, Step, existing, propose
 
 BUSY = frozenset({429, 503})
@@ -107,7 +107,7 @@ def import_group(catalogue: Catalogue, transport: Any = None) -> click.Group:
         context = click.get_current_context().find_root()
         importing = Importing(catalogue, link_to(transport, **context.params))
         try:
-            found = located(file.read_text())
+            found = located(decoded(_content(file)))
             found = beamline_of(found, facility) if facility else found
             proposal = importing.proposal(found)
         except FaultyFileError as faulty:
@@ -128,6 +128,15 @@ def import_group(catalogue: Catalogue, transport: Any = None) -> click.Group:
     ):
         group.add_command(click.Command(name, callback=run, params=[FILE, *options], help=told))
     return group
+
+
+def _content(file: Path) -> bytes:
+    """What a file holds, or a little more of it than is read."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise FaultyFileError(Fault(1, "", f"it cannot be read: {error.strerror}")) from None
 
 
 def _show(proposal: Proposal) -> None:

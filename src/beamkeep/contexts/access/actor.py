@@ -42,6 +42,7 @@ from .profile import (
 )
 
 MOST_BINDINGS = 10
+LOGIN_BYTES = 2_500
 NAMESPACE = re.compile(r"[a-z0-9-]{1,100}")
 
 
@@ -117,7 +118,7 @@ class InvalidActorProfileError(Invalid):
 
 
 class InvalidActorIdentityError(Invalid):
-    """The issuer and the subject of a login are not blank."""
+    """The issuer and the subject of a login are not blank, and not too long together."""
 
 
 class ActorIdentityAlreadyBoundError(Cannot):
@@ -348,10 +349,14 @@ def unbind_actor_identity(
 
 
 def _trimmed(login: Login) -> tuple[str, str]:
-    return (
-        trimmed(login.issuer, InvalidActorIdentityError),
-        trimmed(login.subject, InvalidActorIdentityError),
-    )
+    issuer = trimmed(login.issuer, InvalidActorIdentityError)
+    subject = trimmed(login.subject, InvalidActorIdentityError)
+    # A login is found by both together, and a key in the database has so many bytes at most.
+    if (size := len(f"{issuer}{subject}".encode())) > LOGIN_BYTES:
+        raise InvalidActorIdentityError(
+            f"Issuer and subject are {size} bytes long together; at most {LOGIN_BYTES} are kept."
+        )
+    return issuer, subject
 
 
 def _merged(profile: Profile, command: UpdateActorProfile, changed: Iterable[str]) -> Profile:
