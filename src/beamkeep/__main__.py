@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import click
 
 if TYPE_CHECKING:
-    from beamkeep.settings import Settings
+    from beamkeep.settings import DatabaseSettings, Settings
 
 
 @click.command()
@@ -72,11 +72,18 @@ def work(shards: str | None) -> None:
 @click.command()
 def migrate() -> None:
     """Bring the database to the form this version needs."""
-    from beamkeep.adapters.postgres.migrate import migrate as apply
+    import asyncpg
 
-    settings = _settings()
+    from beamkeep.adapters.postgres.migrate import migrate as apply
+    from beamkeep.settings import DatabaseSettings
+
+    settings = _read(DatabaseSettings)
     url = settings.migration_database_url or settings.database_url
-    applied = _run(apply(url.get_secret_value()))
+    try:
+        applied = _run(apply(url.get_secret_value()))
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        click.echo(f"The database was not migrated: {error}", err=True)
+        sys.exit(78)
     click.echo("\n".join(f"applied {name}" for name in applied) or "nothing to do")
 
 
@@ -167,20 +174,25 @@ def main() -> None:
 
 
 def _settings() -> "Settings":
-    from pydantic import ValidationError
-
     from beamkeep.settings import Settings
     from beamkeep.telemetry import configure_logging
 
+    settings = _read(Settings)
+    configure_logging(settings.log_json, settings.log_level)
+    return settings
+
+
+def _read[S: DatabaseSettings](kind: type[S]) -> S:
+    from pydantic import ValidationError
+
     try:
-        settings = Settings()
+        return kind()
     except ValidationError as error:
         for fault in error.errors(include_url=False, include_input=False):
             where = ".".join(str(part) for part in fault["loc"]).upper()
-            click.echo(f"{where}: {fault['msg']}".removeprefix(": "), err=True)
+            said = fault["msg"].removeprefix("Value error, ")
+            click.echo(f"{where}: {said}".removeprefix(": "), err=True)
         sys.exit(78)
-    configure_logging(settings.log_json, settings.log_level)
-    return settings
 
 
 def _run[T](work: Coroutine[Any, Any, T]) -> T:

@@ -4,16 +4,26 @@ from typing import Annotated, Literal, Self
 from uuid import UUID
 
 from annotated_types import Ge, Gt, Le
-from pydantic import Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from beamkeep.adapters.identity_providers import IdentityProvider
+from beamkeep.adapters.postgres.address import private_route
 from beamkeep.contexts.federation.facility import CODE
 from beamkeep.workers.observing import EnclosureSignal, SupplySignal
 
 
-class Settings(BaseSettings):
-    """Each is an environment variable of its name in capitals, or a line of the file `.env`."""
+def _private(address: SecretStr) -> SecretStr:
+    private_route(address.get_secret_value())
+    return address
+
+
+type DatabaseAddress = Annotated[SecretStr, AfterValidator(_private)]
+"""On another host only with a certificate that is checked."""
+
+
+class DatabaseSettings(BaseSettings):
+    """Where the database is, and as whom: all that `migrate` needs to know."""
 
     model_config = SettingsConfigDict(
         frozen=True,
@@ -23,12 +33,17 @@ class Settings(BaseSettings):
         hide_input_in_errors=True,
     )
 
-    database_url: SecretStr = SecretStr("postgresql://bk_app@127.0.0.1:5432/beamkeep")
+    database_url: DatabaseAddress = SecretStr("postgresql://bk_app@127.0.0.1:5432/beamkeep")
     """Where the events are kept, as a role that may only add to them."""
-    projector_database_url: SecretStr | None = None
+    projector_database_url: DatabaseAddress | None = None
     """The same database as the role that keeps the lists; for `work`, and `serve` if it does."""
-    migration_database_url: SecretStr | None = None
+    migration_database_url: DatabaseAddress | None = None
     """The same database as a role that may create roles and schemas; used by `migrate` only."""
+
+
+class Settings(DatabaseSettings):
+    """Each is an environment variable of its name in capitals, or a line of the file `.env`."""
+
     database_connections: Annotated[int, Ge(2), Le(200)] = 16
     """The most connections one process opens for commands and questions."""
 

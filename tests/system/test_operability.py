@@ -245,6 +245,18 @@ def test_a_service_does_not_start_on_a_database_that_is_not_fit(made: Deployment
     assert "Traceback" not in ran.stderr
 
 
+def test_the_database_is_migrated_before_anything_else_is_decided(made: Deployment):
+    ran = made.run("migrate", identity_providers=None, base_url=None, development=None)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_a_database_that_cannot_be_migrated_is_named_in_words(made: Deployment):
+    ran = made.run("migrate", migration_database_url="postgresql://postgres@127.0.0.1:1/beamkeep")
+    assert ran.returncode == REFUSED_TO_START
+    assert ran.stderr.startswith("The database was not migrated: ")
+    assert "Traceback" not in ran.stderr
+
+
 async def test_a_service_for_development_lets_anybody_in_when_that_is_what_was_said(
     cluster: Cluster,
 ):

@@ -31,12 +31,13 @@ def _only_private_routes(address: str) -> str:
     host = parts.hostname
     if not host or parts.username is not None or parts.password is not None or parts.fragment:
         raise ValueError("must be an address with a host, without credentials and fragment")
-    if parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(host)):
+    if parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host)):
         return address
     raise ValueError("must be an https address; http is for loopback only")
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host is this one, by its address or as `localhost`."""
     if host == "localhost":
         return True
     try:
