@@ -3,7 +3,7 @@
 import asyncio
 import os
 import shutil
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -85,8 +85,10 @@ async def test_a_restored_database_gets_its_limits_back_from_migrate(migrated: D
     migrated.ask(f'GRANT TEMPORARY ON DATABASE "{migrated.name}" TO PUBLIC')
     migrated.ask(f'ALTER ROLE bk_app IN DATABASE "{migrated.name}" RESET ALL')
     assert await faults(migrated.url()) == [
-        "The role bk_app may make temporary tables: privileges and time limits of the database"
-        " are missing. Run `beamkeep migrate`."
+        (
+            "The role bk_app may make temporary tables: privileges and time limits of the database"
+            " are missing. Run `beamkeep migrate`."
+        )
     ]
     assert await migrate(migrated.url("postgres")) == []
     assert await faults(migrated.url()) == []
@@ -165,7 +167,7 @@ def test_what_the_environment_adds_to_an_address_counts(monkeypatch: pytest.Monk
 
 
 def signed(
-    names: list[x509.GeneralName],
+    names: Sequence[x509.GeneralName],
     key: EllipticCurvePrivateKey,
     by: tuple[str, EllipticCurvePrivateKey],
 ) -> x509.Certificate:
@@ -189,7 +191,17 @@ def signed(
     if names:
         builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
     else:
-        usage = x509.KeyUsage(True, *[False] * 4, True, True, False, False)
+        usage = x509.KeyUsage(
+            digital_signature=True,
+            content_commitment=False,
+            key_encipherment=False,
+            data_encipherment=False,
+            key_agreement=False,
+            key_cert_sign=True,
+            crl_sign=True,
+            encipher_only=False,
+            decipher_only=False,
+        )
         builder = builder.add_extension(usage, critical=True)
     return builder.sign(signing, hashes.SHA256())
 
