@@ -19,7 +19,9 @@ def console(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> CliRunner:
     return CliRunner(env={"IDENTITY_PROVIDERS": None, "DATABASE_URL": None})
 
 
-@pytest.mark.parametrize("verb", [serve, work, check, migrate, rebuild, mcp_stdio])
+@pytest.mark.parametrize(
+    "verb", [serve, work, check, migrate, rebuild, mcp_stdio], ids=lambda verb: verb.name
+)
 @pytest.mark.parametrize(
     "setting", ["DATABASE_URL", "PROJECTOR_DATABASE_URL", "MIGRATION_DATABASE_URL"]
 )

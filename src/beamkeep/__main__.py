@@ -58,7 +58,7 @@ def work(shards: str | None) -> None:
 
     async def run() -> None:
         deployment = Deployment(settings)
-        service = await deployment.service()
+        service = await deployment.service(works=True)
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, deployment.stop.set)
         async with asyncio.TaskGroup() as tasks:
@@ -101,8 +101,18 @@ def check() -> None:
         for name, url in urls.items()
         for fault in _run(faults(url.get_secret_value()))
     ]
+    found += [f"IDENTITY_PROVIDERS: {fault}" for fault in _run(_provider_faults(settings))]
     click.echo("\n".join(found) or "nothing is wrong")
     sys.exit(1 if found else 0)
+
+
+async def _provider_faults(settings: "Settings") -> list[str]:
+    import httpx2
+
+    from beamkeep.app import verifier
+
+    async with httpx2.AsyncClient() as http:
+        return await verifier(settings, http).faults()
 
 
 @click.command()

@@ -44,7 +44,7 @@ from beamkeep.runtime.cursors import Cursors
 from beamkeep.runtime.dispatch import Dispatcher
 from beamkeep.runtime.places import Places
 from beamkeep.runtime.session import SNAPSHOT_EVERY, Session
-from beamkeep.runtime.store import EventStore, ReadModel
+from beamkeep.runtime.store import EventStore, ReadModel, StoreUnavailableError
 from beamkeep.seeding import ANY_INSTALLATION, now, prepare
 from beamkeep.settings import Settings
 from beamkeep.surfaces.edge import Edge
@@ -120,11 +120,15 @@ class Deployment:
         self.shards = shards(settings.projection_shards)
         self._holders: set[int] = set()
 
-    async def service(self) -> Service:
-        """The service, on a database found fit and with everything a fresh one begins with."""
+    async def service(self, works: bool = False) -> Service:
+        """The service, on a database found fit and with everything a fresh one begins with.
+
+        Whoever works has lists to look at from the start.
+        """
         settings = self.settings
         await require_fit(settings.database_url.get_secret_value())
-        if settings.project_in_serve:
+        if works or settings.project_in_serve:
+            await require_fit(self._projector_url)
             await self.projections.arrange(CATALOGUE.views, self.shards)
         here = installation(settings)
         sown = await prepare(
@@ -236,17 +240,22 @@ class Deployment:
         while not self.stop.is_set():
             try:
                 await work()
+            except StoreUnavailableError as unavailable:
+                log.warning("regular work put off", work=work.__name__, because=str(unavailable))
             except Exception:
                 log.exception("regular work failed", work=work.__name__)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.stop.wait(), seconds)
 
-    async def ready(self) -> str | None:
+    async def ready(self, any_vouches: Callable[[], Awaitable[bool]]) -> str | None:
         """What keeps the service from answering, in words; nothing when nothing does."""
         try:
             await asyncio.wait_for(self.store.cursor_key(), 1.0)
         except (TimeoutError, Refusal, asyncpg.PostgresError):
             return "The database does not answer."
+        if not await any_vouches():
+            # Which one, and where it was looked for, is not for everybody.
+            return "No identity provider can vouch for a token. Run `beamkeep check`."
         return None
 
     async def close(self) -> None:
@@ -305,7 +314,10 @@ async def web(settings: Settings) -> AsyncGenerator[ASGIApp]:
     deployment = Deployment(settings)
     async with httpx2.AsyncClient() as http, asyncio.TaskGroup() as tasks:
         service = await deployment.service()
-        edge = _edge(settings, http)
+        providers = verifier(settings, http)
+        for told in await providers.missing():
+            log.warning("identity provider not usable", because=told)
+        edge = _edge(settings, providers)
         mcp = http_app(
             service,
             edge.identify,
@@ -322,7 +334,7 @@ async def web(settings: Settings) -> AsyncGenerator[ASGIApp]:
         yield application(
             service,
             edge,
-            ready=deployment.ready,
+            ready=partial(deployment.ready, providers.any_vouches),
             metrics=deployment.telemetry.exposition,
             mcp=mcp,
             telemetry=deployment.telemetry,
@@ -342,7 +354,7 @@ def verifier(settings: Settings, http: httpx2.AsyncClient) -> IdentityProviders:
     )
 
 
-def _edge(settings: Settings, http: httpx2.AsyncClient) -> Edge:
+def _edge(settings: Settings, providers: IdentityProviders) -> Edge:
     limits = Limits(
         body_bytes=settings.body_bytes,
         deadline_seconds=settings.deadline_seconds,
@@ -352,7 +364,7 @@ def _edge(settings: Settings, http: httpx2.AsyncClient) -> Edge:
     )
     required = settings.require_authenticated_principal
     return Edge(
-        verifier(settings, http),
+        providers,
         None if required else DEVELOPER,
         limits,
         settings.base_url,

@@ -1,5 +1,6 @@
 """The registry of identity providers: which of them vouches for a token, and for how long."""
 
+import asyncio
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -82,6 +83,20 @@ class IdentityProviders:
         vouched = await self._check(token, digest)
         self._verified.keep(digest, vouched.principal, vouched.keep_until)
         return vouched.principal
+
+    async def missing(self) -> list[str]:
+        """Why each provider that could not check a token now could not, in words."""
+        found = await asyncio.gather(*(each.missing() for each in self._verifiers.values()))
+        return [told for told in found if told]
+
+    async def any_vouches(self) -> bool:
+        """Whether the tokens of some provider can be checked now, if there are providers."""
+        return not self._verifiers or len(await self.missing()) < len(self._verifiers)
+
+    async def faults(self) -> list[str]:
+        """Everything that is wrong with the providers, each of them asked, in words."""
+        found = await asyncio.gather(*(each.fault() for each in self._verifiers.values()))
+        return [told for told in found if told]
 
     async def _check(self, token: str, digest: bytes) -> Vouched:
         if not BEARER_TOKEN.fullmatch(token):

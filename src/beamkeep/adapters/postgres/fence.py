@@ -138,10 +138,6 @@ def _faulty_powers(row: asyncpg.Record | None) -> list[str]:
     if row["changes_events"]:
         return [f"The role {row['rolname']} may change events; log in as bk_app."]
     if row["makes_temporary_tables"]:
-        return [
-            (
-                f"The role {row['rolname']} may make temporary tables: privileges and time limits of"
-                " the database are missing. Run `beamkeep migrate`."
-            )
-        ]
+        found = f"The role {row['rolname']} may make temporary tables: privileges and time limits"
+        return [f"{found} of the database are missing. Run `beamkeep migrate`."]
     return []
