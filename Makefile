@@ -4,6 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 COMPILE := $(VENV)/bin/uv pip compile --quiet --generate-hashes --no-header --no-annotate \
 	--universal --python-version 3.12 pyproject.toml
+AS_LOCKED := -c requirements/requirements-dev.txt
 FITS := -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 12))'
 
 # The interpreter the environment is made with: $PYTHON if it is set, else the first that fits.
@@ -21,7 +22,7 @@ OWN_CACHE = -o cache_dir=.pytest_cache/postgres
 export UV_PYTHON_DOWNLOADS := never
 export VIRTUAL_ENV := $(abspath $(VENV))
 
-.PHONY: help setup lock reference check test test-postgres faults faults-untimed faults-night soak bench docs demo
+.PHONY: help setup lock audit reference check test test-postgres faults faults-untimed faults-night soak bench docs demo
 
 help: ## show this
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 14
@@ -40,6 +41,11 @@ $(VENV)/bin/pip:
 lock: ## write the lock files anew from pyproject.toml
 	$(COMPILE) -o requirements/requirements.txt
 	$(COMPILE) --group dev --group docs -o requirements/requirements-dev.txt
+	$(COMPILE) $(AS_LOCKED) --extra bluesky -o requirements/requirements-bluesky.txt
+	$(COMPILE) $(AS_LOCKED) --extra epics -o requirements/requirements-epics.txt
+
+audit: ## list the parts of the service in build/sbom.json and say which are unfit
+	$(RUN) requirements/audit.py
 
 reference: ## write docs/reference anew from the code
 	$(RUN) docs/generate.py

@@ -35,6 +35,7 @@ def serve() -> None:
                     host=settings.host,
                     port=settings.port,
                     http=BoundedConnection,
+                    ws="none",
                     log_config=None,
                     access_log=False,
                     server_header=False,

@@ -26,6 +26,9 @@ class BoundedConnection(HttpToolsProtocol):
     _head_bytes = 0
     _answering: RequestResponseCycle | None = None
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """Say nothing: nobody is to install what would make web sockets work."""
+
     def connection_made(self, transport: Transport) -> None:
         """Begin to wait for the first request."""
         super().connection_made(transport)
