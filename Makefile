@@ -13,9 +13,9 @@ FIND_PYTHON = for each in "$$PYTHON" python3.13 python3.12 python3 \
 	"$$(pyenv root 2>/dev/null)"/versions/3.1[2-9]*/bin/python; do \
 	[ -n "$$each" ] && "$$each" $(FITS) 2>/dev/null && echo "$$each" && break; done
 
-# What failed, once more and by itself: where that passes, the machine was at fault. Fault tests
-# get no second chance: what they look for may show only once.
-AGAIN = $(RUN) -m pytest -q --last-failed --last-failed-no-failures=none
+# What failed, once more and by itself: what passes now is printed as flaky and added to
+# build/flaky.txt. Fault tests get no second chance: what they look for may show only once.
+AGAIN = $(RUN) -m pytest -q --second-run --last-failed --last-failed-no-failures=none
 # CI runs two halves of the tests at once.
 OWN_CACHE = -o cache_dir=.pytest_cache/postgres
 
