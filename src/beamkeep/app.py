@@ -247,15 +247,12 @@ class Deployment:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.stop.wait(), seconds)
 
-    async def ready(self, any_vouches: Callable[[], Awaitable[bool]]) -> str | None:
+    async def ready(self) -> str | None:
         """What keeps the service from answering, in words; nothing when nothing does."""
         try:
             await asyncio.wait_for(self.store.cursor_key(), 1.0)
         except (TimeoutError, Refusal, asyncpg.PostgresError):
             return "The database does not answer."
-        if not await any_vouches():
-            # Which one, and where it was looked for, is not for everybody.
-            return "No identity provider can vouch for a token. Run `beamkeep check`."
         return None
 
     async def close(self) -> None:
@@ -318,6 +315,13 @@ async def web(settings: Settings) -> AsyncGenerator[ASGIApp]:
         for told in await providers.missing():
             log.warning("identity provider not usable", because=told)
         edge = _edge(settings, providers)
+
+        async def ready() -> str | None:
+            # Which provider, and where its keys were looked for, is not for everybody.
+            nobody = "No identity provider can vouch for a token. Run `beamkeep check`."
+            missing = await deployment.ready()
+            return missing or (None if await providers.any_vouches() else nobody)
+
         mcp = http_app(
             service,
             edge.identify,
@@ -334,7 +338,7 @@ async def web(settings: Settings) -> AsyncGenerator[ASGIApp]:
         yield application(
             service,
             edge,
-            ready=partial(deployment.ready, providers.any_vouches),
+            ready=ready,
             metrics=deployment.telemetry.exposition,
             mcp=mcp,
             telemetry=deployment.telemetry,

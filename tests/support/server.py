@@ -78,8 +78,12 @@ class Deployment:
             timeout=DEADLINE,
         )
 
-    def start(self, verb: str = "serve") -> subprocess.Popen[bytes]:
-        """Start serving, or working; it may not answer yet."""
+    def start(self) -> subprocess.Popen[bytes]:
+        """Start serving; it may not answer yet."""
+        return self.begin("serve")
+
+    def begin(self, verb: str) -> subprocess.Popen[bytes]:
+        """Start a verb that goes on until it is told to stop."""
         with self.log.open("ab") as lines:
             return subprocess.Popen(
                 [sys.executable, "-m", "beamkeep", verb],

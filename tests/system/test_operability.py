@@ -271,7 +271,7 @@ async def test_a_service_is_ready_once_somebody_can_vouch_for_tokens(cluster: Cl
 
 def test_the_first_work_finds_everything_it_looks_for(cluster: Cluster):
     with deployment(cluster, True, project_in_serve="false") as made:
-        process = made.start("work")
+        process = made.begin("work")
         looked = "SELECT count(*) FROM bk.bookmarks WHERE tx > '0'"
         deadline = time.monotonic() + DEADLINE
         while made.database.ask(looked) == [(0,)] and time.monotonic() < deadline:
