@@ -4,6 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 COMPILE := $(VENV)/bin/uv pip compile --quiet --generate-hashes --no-header --no-annotate \
 	--universal --python-version 3.12 pyproject.toml
+AS_LOCKED := -c requirements/requirements-dev.txt
 FITS := -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 12))'
 
 # The interpreter the environment is made with: $PYTHON if it is set, else the first that fits.
@@ -12,16 +13,16 @@ FIND_PYTHON = for each in "$$PYTHON" python3.13 python3.12 python3 \
 	"$$(pyenv root 2>/dev/null)"/versions/3.1[2-9]*/bin/python; do \
 	[ -n "$$each" ] && "$$each" $(FITS) 2>/dev/null && echo "$$each" && break; done
 
-# What failed, once more and by itself: where that passes, the machine was at fault. Fault tests
-# get no second chance: what they look for may show only once.
-AGAIN = $(RUN) -m pytest -q --last-failed --last-failed-no-failures=none
+# What failed, once more and by itself: what passes now is printed as flaky and added to
+# build/flaky.txt. Fault tests get no second chance: what they look for may show only once.
+AGAIN = $(RUN) -m pytest -q --second-run --last-failed --last-failed-no-failures=none
 # CI runs two halves of the tests at once.
 OWN_CACHE = -o cache_dir=.pytest_cache/postgres
 
 export UV_PYTHON_DOWNLOADS := never
 export VIRTUAL_ENV := $(abspath $(VENV))
 
-.PHONY: help setup lock reference check test test-postgres faults faults-untimed faults-night soak bench docs demo
+.PHONY: help setup lock audit reference check test test-postgres faults faults-untimed faults-night soak bench docs demo
 
 help: ## show this
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 14
@@ -40,6 +41,11 @@ $(VENV)/bin/pip:
 lock: ## write the lock files anew from pyproject.toml
 	$(COMPILE) -o requirements/requirements.txt
 	$(COMPILE) --group dev --group docs -o requirements/requirements-dev.txt
+	$(COMPILE) $(AS_LOCKED) --extra bluesky -o requirements/requirements-bluesky.txt
+	$(COMPILE) $(AS_LOCKED) --extra epics -o requirements/requirements-epics.txt
+
+audit: ## list the parts of the service in build/sbom.json and say which are unfit
+	$(RUN) requirements/audit.py
 
 reference: ## write docs/reference anew from the code
 	$(RUN) docs/generate.py

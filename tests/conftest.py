@@ -1,7 +1,5 @@
 """What every test shares: one PostgreSQL cluster for a run, and a fresh database if asked."""
 
-import os
-import time
 from collections.abc import Generator
 
 import pytest
@@ -11,20 +9,12 @@ from structlog.processors import KeyValueRenderer, add_log_level, format_exc_inf
 from tests.support.cluster import Cluster
 from tests.support.postgres import PREPARED, Database, fresh_database, postgres_cluster
 
-BEGAN = time.monotonic()
+pytest_plugins = ["tests.support.verdicts"]
 
 
 def pytest_configure() -> None:
     """Log plainly: a traceback drawn in colour takes longer than most tests."""
     structlog.configure(processors=[add_log_level, format_exc_info, KeyValueRenderer()])
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Leave out the fault tests for which no time is left, and say so."""
-    seconds = os.environ.get("BEAMKEEP_FAULT_SECONDS")
-    is_late = seconds and time.monotonic() - BEGAN > float(seconds)
-    if is_late and item.get_closest_marker("faults"):
-        pytest.skip(f"the {seconds} seconds of the fault tests are over")
 
 
 @pytest.fixture(scope="session")

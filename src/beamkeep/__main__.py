@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import click
 
 if TYPE_CHECKING:
-    from beamkeep.settings import Settings
+    from beamkeep.settings import DatabaseSettings, Settings
 
 
 @click.command()
@@ -58,7 +58,7 @@ def work(shards: str | None) -> None:
 
     async def run() -> None:
         deployment = Deployment(settings)
-        service = await deployment.service()
+        service = await deployment.service(works=True)
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, deployment.stop.set)
         async with asyncio.TaskGroup() as tasks:
@@ -72,11 +72,18 @@ def work(shards: str | None) -> None:
 @click.command()
 def migrate() -> None:
     """Bring the database to the form this version needs."""
-    from beamkeep.adapters.postgres.migrate import migrate as apply
+    import asyncpg
 
-    settings = _settings()
+    from beamkeep.adapters.postgres.migrate import migrate as apply
+    from beamkeep.settings import DatabaseSettings
+
+    settings = _read(DatabaseSettings)
     url = settings.migration_database_url or settings.database_url
-    applied = _run(apply(url.get_secret_value()))
+    try:
+        applied = _run(apply(url.get_secret_value()))
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        click.echo(f"The database was not migrated: {error}", err=True)
+        sys.exit(78)
     click.echo("\n".join(f"applied {name}" for name in applied) or "nothing to do")
 
 
@@ -94,8 +101,18 @@ def check() -> None:
         for name, url in urls.items()
         for fault in _run(faults(url.get_secret_value()))
     ]
+    found += [f"IDENTITY_PROVIDERS: {fault}" for fault in _run(_provider_faults(settings))]
     click.echo("\n".join(found) or "nothing is wrong")
     sys.exit(1 if found else 0)
+
+
+async def _provider_faults(settings: "Settings") -> list[str]:
+    import httpx2
+
+    from beamkeep.app import verifier
+
+    async with httpx2.AsyncClient() as http:
+        return await verifier(settings, http).faults()
 
 
 @click.command()
@@ -167,20 +184,25 @@ def main() -> None:
 
 
 def _settings() -> "Settings":
-    from pydantic import ValidationError
-
     from beamkeep.settings import Settings
     from beamkeep.telemetry import configure_logging
 
+    settings = _read(Settings)
+    configure_logging(settings.log_json, settings.log_level)
+    return settings
+
+
+def _read[S: DatabaseSettings](kind: type[S]) -> S:
+    from pydantic import ValidationError
+
     try:
-        settings = Settings()
+        return kind()
     except ValidationError as error:
         for fault in error.errors(include_url=False, include_input=False):
             where = ".".join(str(part) for part in fault["loc"]).upper()
-            click.echo(f"{where}: {fault['msg']}".removeprefix(": "), err=True)
+            said = fault["msg"].removeprefix("Value error, ")
+            click.echo(f"{where}: {said}".removeprefix(": "), err=True)
         sys.exit(78)
-    configure_logging(settings.log_json, settings.log_level)
-    return settings
 
 
 def _run[T](work: Coroutine[Any, Any, T]) -> T:

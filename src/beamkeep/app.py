@@ -44,7 +44,7 @@ from beamkeep.runtime.cursors import Cursors
 from beamkeep.runtime.dispatch import Dispatcher
 from beamkeep.runtime.places import Places
 from beamkeep.runtime.session import SNAPSHOT_EVERY, Session
-from beamkeep.runtime.store import EventStore, ReadModel
+from beamkeep.runtime.store import EventStore, ReadModel, StoreUnavailableError
 from beamkeep.seeding import ANY_INSTALLATION, now, prepare
 from beamkeep.settings import Settings
 from beamkeep.surfaces.edge import Edge
@@ -120,11 +120,15 @@ class Deployment:
         self.shards = shards(settings.projection_shards)
         self._holders: set[int] = set()
 
-    async def service(self) -> Service:
-        """The service, on a database found fit and with everything a fresh one begins with."""
+    async def service(self, works: bool = False) -> Service:
+        """The service, on a database found fit and with everything a fresh one begins with.
+
+        Whoever works has lists to look at from the start.
+        """
         settings = self.settings
         await require_fit(settings.database_url.get_secret_value())
-        if settings.project_in_serve:
+        if works or settings.project_in_serve:
+            await require_fit(self._projector_url)
             await self.projections.arrange(CATALOGUE.views, self.shards)
         here = installation(settings)
         sown = await prepare(
@@ -237,6 +241,8 @@ class Deployment:
         while not self.stop.is_set():
             try:
                 await work()
+            except StoreUnavailableError as unavailable:
+                log.warning("regular work put off", work=work.__name__, because=str(unavailable))
             except Exception:
                 log.exception("regular work failed", work=work.__name__)
             with suppress(TimeoutError):
@@ -313,7 +319,17 @@ async def web(settings: Settings) -> AsyncGenerator[Web]:
     deployment = Deployment(settings)
     async with httpx2.AsyncClient() as http, asyncio.TaskGroup() as tasks:
         service = await deployment.service()
-        edge = _edge(settings, http)
+        providers = verifier(settings, http)
+        for told in await providers.missing():
+            log.warning("identity provider not usable", because=told)
+        edge = _edge(settings, providers)
+
+        async def ready() -> str | None:
+            # Which provider, and where its keys were looked for, is not for everybody.
+            nobody = "No identity provider can vouch for a token. Run `beamkeep check`."
+            missing = await deployment.ready()
+            return missing or (None if await providers.any_vouches() else nobody)
+
         mcp = http_app(
             service,
             edge.identify,
@@ -331,7 +347,7 @@ async def web(settings: Settings) -> AsyncGenerator[Web]:
         served = application(
             service,
             edge,
-            ready=deployment.ready,
+            ready=ready,
             metrics=None if apart else metrics,
             mcp=mcp,
             telemetry=deployment.telemetry,
@@ -352,7 +368,7 @@ def verifier(settings: Settings, http: httpx2.AsyncClient) -> IdentityProviders:
     )
 
 
-def _edge(settings: Settings, http: httpx2.AsyncClient) -> Edge:
+def _edge(settings: Settings, providers: IdentityProviders) -> Edge:
     limits = Limits(
         body_bytes=settings.body_bytes,
         deadline_seconds=settings.deadline_seconds,
@@ -362,7 +378,7 @@ def _edge(settings: Settings, http: httpx2.AsyncClient) -> Edge:
     )
     required = settings.require_authenticated_principal
     return Edge(
-        verifier(settings, http),
+        providers,
         None if required else DEVELOPER,
         limits,
         settings.base_url,

@@ -10,12 +10,13 @@ from pydantic import AfterValidator, AliasChoices, Field, SecretStr, model_valid
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from beamkeep.adapters.identity_providers import IdentityProvider
+from beamkeep.adapters.postgres.address import private_route
 from beamkeep.addresses import is_loopback
 from beamkeep.contexts.federation.facility import CODE
 from beamkeep.workers.observing import EnclosureSignal, SupplySignal
 
 
-def _without_loose_ends(url: SecretStr) -> SecretStr:
+def _plain_and_private(url: SecretStr) -> SecretStr:
     try:
         parts = urlsplit(url.get_secret_value())
     except ValueError:
@@ -23,6 +24,7 @@ def _without_loose_ends(url: SecretStr) -> SecretStr:
     # What follows one of these characters would be read as another part of the address.
     if parts.fragment or "@" in parts.path + parts.query:
         raise ValueError(MUST_BE_ESCAPED)
+    private_route(url.get_secret_value())
     return url
 
 
@@ -41,12 +43,13 @@ def _one_proxy_or_network(text: str) -> str:
 MUST_BE_ESCAPED = (
     "the password holds one of # / ? [ ]. Write # as %23, / as %2F, ? as %3F, [ as %5B, ] as %5D."
 )
-type DatabaseUrl = Annotated[SecretStr, AfterValidator(_without_loose_ends)]
+type DatabaseAddress = Annotated[SecretStr, AfterValidator(_plain_and_private)]
+"""On another host only with a certificate that is checked."""
 type ProxyAddress = Annotated[str, AfterValidator(_one_proxy_or_network)]
 
 
-class Settings(BaseSettings):
-    """Each is an environment variable of its name in capitals, or a line of the file `.env`."""
+class DatabaseSettings(BaseSettings):
+    """Where the database is, and as whom: all that `migrate` needs to know."""
 
     model_config = SettingsConfigDict(
         frozen=True,
@@ -56,12 +59,17 @@ class Settings(BaseSettings):
         hide_input_in_errors=True,
     )
 
-    database_url: DatabaseUrl = SecretStr("postgresql://bk_app@127.0.0.1:5432/beamkeep")
+    database_url: DatabaseAddress = SecretStr("postgresql://bk_app@127.0.0.1:5432/beamkeep")
     """Where the events are kept, as a role that may only add to them."""
-    projector_database_url: DatabaseUrl | None = None
+    projector_database_url: DatabaseAddress | None = None
     """The same database as the role that keeps the lists; for `work`, and `serve` if it does."""
-    migration_database_url: DatabaseUrl | None = None
+    migration_database_url: DatabaseAddress | None = None
     """The same database as a role that may create roles and schemas; used by `migrate` only."""
+
+
+class Settings(DatabaseSettings):
+    """Each is an environment variable of its name in capitals, or a line of the file `.env`."""
+
     database_connections: Annotated[int, Ge(2), Le(200)] = 16
     """The most connections one process opens for commands and questions."""
 

@@ -355,3 +355,31 @@ async def test_a_clock_that_is_set_back_does_not_prolong_a_revoked_token(asked: 
     asked.clock.now = NOW + 30
     with pytest.raises(InvalidTokenError):
         await asked.providers.verify("opaque")
+
+
+async def test_a_provider_without_our_secret_cannot_vouch(tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    asked = Asked(client_secret=None, client_secret_file=file)
+    async with asked.http:
+        assert not await asked.providers.any_vouches()
+        told = f"The client secret of {ASKED} could not be read from {file}."
+        assert await asked.providers.faults() == [told]
+        file.write_text(SECRET)
+        assert await asked.providers.any_vouches()
+        # Only a check asks the provider itself.
+        assert asked.questions == []
+        assert await asked.providers.faults() == []
+        assert len(asked.questions) == 1
+
+
+@pytest.mark.parametrize("answer", [httpx2.Response(401), httpx2.ConnectError("down")])
+async def test_a_provider_that_answers_no_question_is_named(
+    asked: Asked, answer: httpx2.Response | Exception
+) -> None:
+    asked.answer = answer
+    assert await asked.providers.faults() == [
+        (
+            f"{ASKED} does not answer beam keep at {ASKED}/introspect."
+            " Check the address, the client and its secret."
+        )
+    ]

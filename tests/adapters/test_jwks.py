@@ -354,3 +354,53 @@ async def test_a_clock_that_is_set_back_does_not_prolong_a_withdrawn_key(site: S
     await site.refuses(mint(OLD, header(kid="old"), body))
     await site.accepts(mint(NEW, header(kid="new"), body))
     assert site.fetches == 2
+
+
+async def test_nobody_vouches_before_the_keys_of_some_provider_are_there(site: Site) -> None:
+    site.answer = httpx2.ConnectError("down")
+    assert not await site.providers.any_vouches()
+    assert await site.providers.missing() == [
+        (
+            f"The keys of {ISSUER} could not be had from https://idp.test/jwks."
+            " It must hold a key set that we may read, with a key for RS256."
+        )
+    ]
+    site.answer = None
+    # Whoever asks whether we are ready does not make us ask in a flood.
+    assert not await site.providers.any_vouches()
+    assert site.fetches == 1
+    site.after(2)
+    assert await site.providers.any_vouches()
+    assert await site.providers.faults() == []
+    assert site.fetches == 2
+
+
+async def test_a_provider_that_goes_away_vouches_with_its_keys_for_an_hour(site: Site) -> None:
+    await site.accepts(site.token())
+    site.answer = httpx2.ConnectError("down")
+    site.after(3599)
+    assert await site.providers.any_vouches()
+    await site.accepts(site.token())
+    site.after(3600)
+    assert not await site.providers.any_vouches()
+    await site.cannot_tell(site.token())
+
+
+async def test_a_key_set_without_a_usable_key_is_named(site: Site) -> None:
+    site.published.clear()
+    assert not await site.providers.any_vouches()
+    assert "with a key for RS256" in (await site.providers.faults())[0]
+
+
+async def test_one_provider_that_vouches_is_enough(tmp_path: Path) -> None:
+    (tmp_path / "jwks.json").write_text(json.dumps({"keys": [jwk(OLD, "old")]}))
+    there, gone = (
+        JwtProvider(issuer=file, audiences=(AUDIENCE,), jwks_file=tmp_path / file)
+        for file in ("jwks.json", "absent.json")
+    )
+    async with httpx2.AsyncClient() as http:
+        providers = IdentityProviders([there, gone], None, http, Clock())
+        assert await providers.any_vouches()
+        assert [told.split()[3] for told in await providers.missing()] == ["absent.json"]
+        assert not await IdentityProviders([gone], None, http, Clock()).any_vouches()
+        assert await IdentityProviders([], None, http, Clock()).any_vouches()

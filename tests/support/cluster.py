@@ -101,8 +101,12 @@ class Cluster:
         statement = sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name))
         if template is not None:
             statement += sql.SQL(" TEMPLATE {}").format(sql.Identifier(template))
+        # A copy has everything but the privileges on the database itself.
+        revoke = sql.SQL("REVOKE TEMPORARY ON DATABASE {} FROM PUBLIC").format(sql.Identifier(name))
         with psycopg.connect(self.url(), autocommit=True) as connection:
             connection.execute(statement)
+            if template is not None:
+                connection.execute(revoke)
         return self.url(name)
 
     def kill(self) -> None:

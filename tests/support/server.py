@@ -80,9 +80,13 @@ class Deployment:
 
     def start(self) -> subprocess.Popen[bytes]:
         """Start serving; it may not answer yet."""
+        return self.begin("serve")
+
+    def begin(self, verb: str) -> subprocess.Popen[bytes]:
+        """Start a verb that goes on until it is told to stop."""
         with self.log.open("ab") as lines:
             return subprocess.Popen(
-                [sys.executable, "-m", "beamkeep", "serve"],
+                [sys.executable, "-m", "beamkeep", verb],
                 cwd=self.folder,
                 env=self.environment(),
                 stdout=lines,
@@ -157,12 +161,12 @@ DATABASES: dict[str, Database] = {}
 
 
 @contextmanager
-def serving(made: Deployment) -> Generator[Server]:
-    """A deployment that answers until it is told to stop."""
+def serving(made: Deployment, missing: str = "") -> Generator[Server]:
+    """A deployment that answers until it is told to stop; it may say that something is missing."""
     process, DATABASES[made.url] = made.start(), made.database
     server = Server(made.database, made.folder, made.url, made.key, made.settings, process)
     try:
-        _wait_until_ready(server)
+        _wait_until_ready(server, missing)
         yield server
         if code := server.stop():
             raise ServerError(f"it ended with exit code {code}:\n{_end_of(server.log)}")
@@ -173,12 +177,13 @@ def serving(made: Deployment) -> Generator[Server]:
             process.wait(DEADLINE)
 
 
-def _wait_until_ready(server: Server) -> None:
+def _wait_until_ready(server: Server, missing: str) -> None:
     deadline = time.monotonic() + DEADLINE
     with httpx2.Client(base_url=server.url) as http:
         while time.monotonic() < deadline and server.process.poll() is None:
             try:
-                if http.get("/ready").is_success:
+                answer = http.get("/ready")
+                if answer.text.startswith(missing) if missing else answer.is_success:
                     return
             except httpx2.TransportError:
                 pass

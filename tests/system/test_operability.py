@@ -15,7 +15,15 @@ import httpx2
 import psycopg
 import pytest
 from tests.support.cluster import Cluster
-from tests.support.server import Deployment, Server, deployment, free_port, running_server
+from tests.support.server import (
+    ISSUER,
+    Deployment,
+    Server,
+    deployment,
+    free_port,
+    running_server,
+    serving,
+)
 from tests.system.calling import Answer, As, Rest
 
 from beamkeep.contexts import CATALOGUE
@@ -226,6 +234,59 @@ def test_check_says_in_words_what_is_wrong_until_nothing_is(made: Deployment):
     assert told.startswith("DATABASE_URL: The database does not let us in: ")
 
 
+def test_check_names_a_provider_whose_keys_are_missing(cluster: Cluster):
+    with deployment(cluster, True) as made:
+        (made.folder / "jwks.json").unlink()
+        ran = made.run("check")
+    assert (ran.returncode, ran.stdout) == (
+        1,
+        (
+            f"IDENTITY_PROVIDERS: The keys of {ISSUER} could not be had from"
+            f" {made.folder / 'jwks.json'}. It must hold a key set that we may read, with a key for"
+            " RS256.\n"
+        ),
+    )
+
+
+async def test_a_service_is_ready_once_somebody_can_vouch_for_tokens(cluster: Cluster):
+    with deployment(cluster, True) as made:
+        keys = made.folder / "jwks.json"
+        kept = keys.read_bytes()
+        keys.unlink()
+        with serving(made, "No identity provider can vouch for a token.") as server:
+            async with client(server) as http:
+
+                async def ready() -> httpx2.Response:
+                    return await http.get("/ready")
+
+                waits = await ready()
+                assert waits.status_code == 503
+                assert str(keys) not in waits.text
+                (told,) = [line for line in logged(server) if "because" in line]
+                assert str(keys) in told["because"]
+                keys.write_bytes(kept)
+                await until(ready, lambda answer: answer.status_code == 200)
+                # Keys that were had keep what they open open.
+                keys.unlink()
+                assert (await ready()).text == "ready"
+                assert (await As(Rest(http), server.admin).send("list_zones", {})).status == 200
+
+
+def test_the_first_work_finds_everything_it_looks_for(cluster: Cluster):
+    with deployment(cluster, True, project_in_serve="false") as made:
+        process = made.begin("work")
+        looked = "SELECT count(*) FROM bk.bookmarks WHERE tx > '0'"
+        deadline = time.monotonic() + DEADLINE
+        while made.database.ask(looked) == [(0,)] and time.monotonic() < deadline:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(DEADLINE) == 0
+        lines = [json.loads(line) for line in made.log.read_text().splitlines()]
+    assert [line["event"] for line in lines if line["event"] != "lists held back"] == [
+        "deployment prepared"
+    ]
+
+
 def test_a_service_that_would_let_anybody_in_does_not_start(made: Deployment):
     ran = made.run("serve", require_authenticated_principal="false")
     assert ran.returncode == REFUSED_TO_START
@@ -249,6 +310,18 @@ def test_a_service_does_not_start_on_a_database_that_is_not_fit(made: Deployment
     ran = made.run("serve", database_url=made.database.url("postgres"))
     assert ran.returncode == REFUSED_TO_START
     assert "The role postgres is a superuser; log in as bk_app." in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_the_database_is_migrated_before_anything_else_is_decided(made: Deployment):
+    ran = made.run("migrate", identity_providers=None, base_url=None, development=None)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_a_database_that_cannot_be_migrated_is_named_in_words(made: Deployment):
+    ran = made.run("migrate", migration_database_url="postgresql://postgres@127.0.0.1:1/beamkeep")
+    assert ran.returncode == REFUSED_TO_START
+    assert ran.stderr.startswith("The database was not migrated: ")
     assert "Traceback" not in ran.stderr
 
 

@@ -34,6 +34,9 @@ class BoundedConnection(HttpToolsProtocol):
     _head_bytes = 0
     _answering: RequestResponseCycle | None = None
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """Say nothing: nobody is to install what would make web sockets work."""
+
     def connection_made(self, transport: Transport) -> None:
         """Begin to wait for the first request, unless there are too many connections."""
         super().connection_made(transport)
@@ -127,6 +130,7 @@ def configured(
         host=host,
         port=port,
         http=BoundedConnection,
+        ws="none",
         log_config=None,
         access_log=False,
         server_header=False,

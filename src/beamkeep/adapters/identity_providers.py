@@ -87,6 +87,20 @@ class IdentityProviders:
         self._verified.keep(digest, vouched.principal, vouched.keep_until)
         return vouched.principal
 
+    async def missing(self) -> list[str]:
+        """Why each provider that could not check a token now could not, in words."""
+        found = await asyncio.gather(*(each.missing() for each in self._verifiers.values()))
+        return [told for told in found if told]
+
+    async def any_vouches(self) -> bool:
+        """Whether the tokens of some provider can be checked now, if there are providers."""
+        return not self._verifiers or len(await self.missing()) < len(self._verifiers)
+
+    async def faults(self) -> list[str]:
+        """Everything that is wrong with the providers, each of them asked, in words."""
+        found = await asyncio.gather(*(each.fault() for each in self._verifiers.values()))
+        return [told for told in found if told]
+
     async def _check(self, token: str, digest: bytes, asking: Asking) -> Vouched:
         if not BEARER_TOKEN.fullmatch(token):
             raise MalformedCredentialsError

@@ -99,6 +99,28 @@ class IntrospectionVerifier:
         finally:
             self._places.release()
 
+    async def missing(self) -> str | None:
+        """Say in words why no token could be checked now; nothing where some could."""
+        if await asyncio.to_thread(_secret_of, self._provider) is None:
+            file = self._provider.client_secret_file
+            return f"The client secret of {self._provider.issuer} could not be read from {file}."
+        return None
+
+    async def fault(self) -> str | None:
+        """Say in words what keeps the provider from answering, having asked it; else nothing."""
+        if told := await self.missing():
+            return told
+        try:
+            await self._ask("beamkeep-check")
+        except InvalidTokenError:
+            return None
+        except IdentityProviderUnavailableError:
+            return (
+                f"{self._provider.issuer} does not answer {self._provider.client_id} at"
+                f" {self._provider.endpoint}. Check the address, the client and its secret."
+            )
+        return None
+
     async def _ask(self, token: str) -> Claims:
         secret = await asyncio.to_thread(_secret_of, self._provider)
         if secret is None:

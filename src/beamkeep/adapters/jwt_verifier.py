@@ -157,6 +157,22 @@ class JwtVerifier:
             raise InvalidTokenError
         return Vouched(principal, min(self._stopwatch() + LONGEST_KEPT, trusted_until))
 
+    async def missing(self) -> str | None:
+        """Say in words why no token could be checked now; nothing where some could."""
+        if await self._keys.at_hand():
+            return None
+        provider = self._provider
+        where = provider.jwks_uri or provider.jwks_file
+        wanted = ", ".join(provider.algorithms)
+        return (
+            f"The keys of {provider.issuer} could not be had from {where}."
+            f" It must hold a key set that we may read, with a key for {wanted}."
+        )
+
+    async def fault(self) -> str | None:
+        """Say in words what is wrong with the provider, having asked it; else nothing."""
+        return await self.missing()
+
     def _check_header(self, header: Claims) -> tuple[str, str]:
         kind, algorithm, kid = header.get("typ"), header.get("alg"), header.get("kid")
         if (
@@ -232,6 +248,15 @@ class IssuerKeys:
             # The issuer may have published this key since; only it can tell.
             raise IdentityProviderUnavailableError
         raise InvalidTokenError
+
+    async def at_hand(self) -> bool:
+        """Whether there are keys to check with, having asked for them where there are none."""
+        if not self._usable():
+            await self._refresh()
+        return self._usable()
+
+    def _usable(self) -> bool:
+        return bool(self._keys) and self._age() < KEYS_STALE
 
     def _trusted_until(self) -> float:
         if self._age() < KEYS_FRESH:

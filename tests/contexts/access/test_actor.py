@@ -27,7 +27,6 @@ from beamkeep.contexts.access.actor import (
     InvalidActorEmailError,
     InvalidActorExternalIdError,
     InvalidActorIdentityError,
-    InvalidActorKindError,
     InvalidActorNameError,
     InvalidActorPhoneError,
     InvalidActorProfileError,
@@ -93,8 +92,16 @@ def test_a_machine_account_is_registered_with_a_name_alone():
     )
 
 
-def test_an_agent_is_not_registered_here():
-    given().when(RegisterActor(name="Agent", kind=ActorKind.AGENT)).refused(InvalidActorKindError)
+def test_only_kinds_that_can_be_registered_are_offered():
+    offered = RegisterActor.model_json_schema()["properties"]["kind"]["enum"]
+    for kind in offered:
+        given().when(RegisterActor.model_validate({"name": "Robot", "kind": kind})).then(
+            ActorRegistered(NOW, ID, ActorKind(kind)),
+            STANDINGS.insert(Standing(ID, ActorKind(kind))),
+            PROFILES.insert(Profile(ID, "Robot", None, None, None, None, None, NOW, NOW)),
+        )
+    assert set(ActorKind) - set(offered) == {ActorKind.AGENT}
+    misshapen(RegisterActor, "kind", name="x", kind=ActorKind.AGENT)
 
 
 INVALID: list[tuple[dict[str, str], type[Refusal]]] = [
@@ -135,14 +142,12 @@ def test_the_first_fault_of_a_registration_in_the_order_listed_is_told():
         "name": " ",
         "email": "x",
         "external_id": "1",
-        "kind": ActorKind.AGENT,
         "identities": [AT_DESY, AT_DESY],
     }
     corrections: list[tuple[str, object, type[Refusal]]] = [
         ("name", "Lise", InvalidActorNameError),
         ("email", "lise@desy.test", InvalidActorEmailError),
         ("external_id", None, InvalidActorExternalIdError),
-        ("kind", ActorKind.HUMAN, InvalidActorKindError),
         ("identities", [], ActorIdentityAlreadyBoundError),
     ]
     for field, good, refusal in corrections:

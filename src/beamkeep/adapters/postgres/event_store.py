@@ -315,6 +315,8 @@ SELECT count(*) AS n, max(position) AS position, max(transaction_id)::text::bigi
 # A lock ends with its transaction, so that no writer that died keeps the others out.
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(name, 2)) FROM unnest($1::text[]) AS n (name)"
 
+# Whoever starts beside others waits for them as long as they take.
+PATIENT = {"statement_timeout": "0", "lock_timeout": "0"}
 RESOLVE_FOR = 4.0
 LONGEST_WRITE = 2.5
 """A little more than the time limit of a statement."""
@@ -467,7 +469,7 @@ class PostgresEventStore:
     async def alone(self, name: str) -> AsyncGenerator[None]:
         """Keep every other process out of a piece of work while this one does it."""
         # A connection of its own and no open transaction: a lock must not hold back the tail.
-        connection = await asyncpg.connect(self._url)
+        connection = await asyncpg.connect(self._url, server_settings=PATIENT)
         try:
             await connection.execute("SELECT pg_advisory_lock(hashtextextended($1, 1))", name)
             yield

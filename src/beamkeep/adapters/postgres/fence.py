@@ -31,9 +31,10 @@ SELECT (SELECT system_identifier FROM bk.deployment) AS recorded_system,
            WHERE b.projection = p.name AND b.generation = p.generation)) AS unfollowed
 """
 
-# What the role we log in as could do to the log.
+# What the role we log in as could do to the log, and to those who follow it.
 POWERS = """
 SELECT rolname, rolsuper,
+       has_database_privilege(current_database(), 'TEMPORARY') AS makes_temporary_tables,
        has_table_privilege('bk.events', 'UPDATE') OR has_table_privilege('bk.events', 'DELETE')
          OR has_table_privilege('bk.events', 'TRUNCATE') AS changes_events
   FROM pg_roles WHERE rolname = current_user
@@ -136,4 +137,7 @@ def _faulty_powers(row: asyncpg.Record | None) -> list[str]:
         return [f"The role {row['rolname']} is a superuser; log in as bk_app."]
     if row["changes_events"]:
         return [f"The role {row['rolname']} may change events; log in as bk_app."]
+    if row["makes_temporary_tables"]:
+        found = f"The role {row['rolname']} may make temporary tables: privileges and time limits"
+        return [f"{found} of the database are missing. Run `beamkeep migrate`."]
     return []

@@ -6,6 +6,8 @@ from importlib.resources import files
 import asyncpg
 
 MIGRATIONS = files(__package__) / "migrations"
+STANDING = files(__package__) / "standing.sql"
+"""Privileges and time limits of the whole database, which no dump and no copy carries over."""
 
 
 class MigrationChangedError(Exception):
@@ -19,7 +21,7 @@ def migrations() -> dict[str, str]:
 
 
 async def migrate(url: str) -> list[str]:
-    """Apply every migration that is missing, each in a transaction, and answer which."""
+    """Apply every missing migration, each in a transaction, and the standing limits; say which."""
     connection = await asyncpg.connect(url)
     applied: list[str] = []
     try:
@@ -47,6 +49,7 @@ async def migrate(url: str) -> list[str]:
                     digest,
                 )
             applied.append(name)
+        await connection.execute(STANDING.read_text())
     finally:
         await connection.close()
     return applied

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from annotated_types import MaxLen, MinLen
@@ -109,10 +109,6 @@ class InvalidActorExternalIdError(Invalid):
     """
 
 
-class InvalidActorKindError(Invalid):
-    """An actor of kind agent comes into being with its agent; define the agent instead."""
-
-
 class InvalidActorProfileError(Invalid):
     """Nothing to change was given; name at least one field of the profile."""
 
@@ -202,7 +198,7 @@ class ProfileFields(Command):
 
 class RegisterActor(ProfileFields):
     name: Name
-    kind: ActorKind = ActorKind.HUMAN
+    kind: Literal[ActorKind.HUMAN, ActorKind.SERVICE_ACCOUNT] = ActorKind.HUMAN
     identities: Annotated[tuple[Login, ...], MaxLen(MOST_BINDINGS)] = ()
 
 
@@ -256,8 +252,6 @@ def register_actor(command: RegisterActor, call: Call) -> list[ActorRegistered |
             call.now,
         )
     )
-    if command.kind is ActorKind.AGENT:
-        raise InvalidActorKindError
     logins = [_trimmed(login) for login in command.identities]
     if len(set(logins)) < len(logins):
         raise ActorIdentityAlreadyBoundError("It is named twice in the request.")
@@ -403,7 +397,7 @@ INVALID_PROFILE = (
 # fmt: off
 OPERATIONS = (
     actors.creates("POST /actors", RegisterActor, register_actor, *INVALID_PROFILE,
-        InvalidActorKindError, InvalidActorIdentityError, ActorIdentityAlreadyBoundError),
+        InvalidActorIdentityError, ActorIdentityAlreadyBoundError),
     actors.changes("POST /actors/{actor_id}/deactivate", DeactivateActor, deactivate_actor,
         ActorCannotDeactivateError),
     actors.changes("POST /actors/{actor_id}/update-profile", UpdateActorProfile,

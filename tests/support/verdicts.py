@@ -1,0 +1,51 @@
+"""What is made of a test that passes only the second time, and of a fault test that is skipped."""
+
+import os
+from collections.abc import Generator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+FLAKY = Path("build", "flaky.txt")
+BEFORE = pytest.StashKey[frozenset[str]]()
+PASSED = pytest.StashKey[list[str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a run be told that it is the second one of the tests that failed in the first."""
+    parser.addoption("--second-run", action="store_true", help="list what passes now as flaky")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Remember what had failed, before this run writes down its own failures."""
+    failed = cast("Mapping[str, bool]", cast("Any", config.cache).get("cache/lastfailed", {}))
+    config.stash[BEFORE] = frozenset(failed if config.getoption("--second-run") else ())
+    config.stash[PASSED] = []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail a fault test that is skipped in CI; note a test that passes after it had failed."""
+    report = yield
+    if report.skipped and item.get_closest_marker("faults") and os.environ.get("CI"):
+        why = report.longrepr
+        told = why[2] if isinstance(why, tuple) else why
+        report.outcome, report.longrepr = "failed", f"no fault test is skipped in CI: {told}"
+    if report.when == "call" and report.passed and item.nodeid in item.config.stash[BEFORE]:
+        item.config.stash[PASSED].append(item.nodeid)
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Print every flaky test, and add it to those that are known on this checkout."""
+    found = config.stash[PASSED]
+    for each in found:
+        terminalreporter.write_line(f"FLAKY: {each}", yellow=True)
+    if found:
+        file = config.rootpath / FLAKY
+        known = file.read_text().splitlines() if file.exists() else []
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("".join(f"{each}\n" for each in sorted({*known, *found})))

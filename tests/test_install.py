@@ -1,0 +1,45 @@
+"""The page on installing: what it shows is true of the code, without a host to install on."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from docs.run_install import PAGE, files, steps
+
+from beamkeep.settings import Settings
+
+ROOT = Path(__file__).parents[1]
+ENVIRONMENT = "/etc/beamkeep/env"
+
+
+def test_the_settings_of_the_page_are_settings_the_service_starts_with(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.chdir(tmp_path)
+    shown = dict(line.split("=", 1) for line in shlex.split(files(PAGE.read_text())[ENVIRONMENT]))
+    for name, value in shown.items():
+        monkeypatch.setenv(name, value)
+    settings = Settings()
+    assert shown.keys() <= {name.upper() for name in Settings.model_fields}
+    assert not settings.project_in_serve
+    assert settings.require_authenticated_principal
+
+
+def test_no_command_of_the_page_opens_the_service_to_anybody():
+    commands = [command for command, _ in steps(PAGE.read_text())]
+    assert len(commands) > 10
+    assert not [each for each in commands if "DEVELOPMENT" in each or "PRINCIPAL" in each]
+
+
+def test_the_page_keeps_clear_of_the_cluster_that_comes_with_debian():
+    page = PAGE.read_text()
+    (made,) = re.findall(r"pg_createcluster .*--port (\d+)", page)
+    assert made != "5432"
+    assert {made} == set(re.findall(r"(?:-p |port=|@127\.0\.0\.1:)(\d+)", page))
+
+
+def test_every_lock_file_the_page_names_is_there():
+    named = set(re.findall(r"requirements/[\w-]+\.txt", PAGE.read_text()))
+    assert {"requirements/requirements-epics.txt", "requirements/requirements-bluesky.txt"} < named
+    assert [name for name in named if not (ROOT / name).exists()] == []
