@@ -48,6 +48,12 @@ class Telemetry:
             ("pid", "database"),
             registry=self.registry,
         )
+        self._staleness_watch_age = Gauge(
+            "beamkeep_staleness_watch_age_seconds",
+            "Seconds since the staleness watch last looked at every enclosure; +Inf if it never"
+            " did.",
+            registry=self.registry,
+        )
         self._watched: dict[tuple[str, str], _Watched] = {}
 
     def call(self, name: str, surface: str, correlation_id: UUID) -> "Seen":
@@ -63,6 +69,11 @@ class Telemetry:
             set_status_on_exception=False,
         )
         return Seen(watched, correlation_id, span)
+
+    def watched(self, age: float) -> None:
+        """Show how long ago the staleness watch last looked, growing until it is told anew."""
+        since = time.monotonic() - age
+        self._staleness_watch_age.set_function(lambda: time.monotonic() - since)
 
     def exposition(self) -> bytes:
         """Every metric, in the Prometheus text format."""

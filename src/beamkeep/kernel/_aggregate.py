@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Never, Protocol, overload
 from uuid import UUID
@@ -47,6 +47,8 @@ class Installation(Record):
     """Whether a run starts only under a clearance that is in force."""
     store_inference_messages: bool = False
     """Whether prompts and answers of language models are kept."""
+    stale_after: timedelta = timedelta(seconds=60)
+    """How old the last report of a monitor may be before it counts no more."""
 
 
 class Route(Record, dict=True):
@@ -219,6 +221,9 @@ class Reader(Protocol):
 
     @property
     def now(self) -> datetime: ...
+
+    @property
+    def shows_past(self) -> bool: ...
 
     async def one[S](self, of: Aggregate[S, Any, Any], id: UUID) -> S:
         """The state of one aggregate, or the refusal that it does not exist."""

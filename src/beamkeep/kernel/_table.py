@@ -18,6 +18,9 @@ class Table[R](Record):
     key: tuple[str, ...]
     parent: str | None = None
     """The column that names the row above, where the rows form a tree."""
+    stamped: tuple[str, str] | None = None
+    """A column in which the store puts its own time for any that a row has there, and the field,
+    which is no column, that shows the age of that time by the store's clock when it is read."""
 
     def insert(self, row: R, loser: type[Refusal] | None = None) -> "Insert":
         """Add a row; whoever finds its key taken is refused with `loser`."""
@@ -33,6 +36,10 @@ class Table[R](Record):
     def replace(self, row: R) -> "Replace":
         """Put this row in place of the one with its key."""
         return Replace(self, row)
+
+    def upsert(self, row: R) -> "Upsert":
+        """Put this row in place of the one with its key, or add it where there is none."""
+        return Upsert(self, row)
 
     def delete(self, *key: object) -> "Delete":
         """Remove every row that begins with these key columns."""
@@ -57,6 +64,11 @@ class Replace(Record):
     row: object
 
 
+class Upsert(Record):
+    table: Table[Any]
+    row: object
+
+
 class Delete(Record):
     table: Table[Any]
     key: tuple[object, ...]
@@ -68,7 +80,7 @@ class Lock(Record):
     name: str
 
 
-type Beside = Insert | Replace | Delete | Lock
+type Beside = Insert | Replace | Upsert | Delete | Lock
 """What a rule may ask to be written beside its events."""
 
 
