@@ -252,7 +252,7 @@ class Deployment:
         # A look in the future was recorded before the clock was put back: its age is not known.
         if not needed or (age is not None and abs(age) <= WATCH_LATE_AFTER):
             return None
-        since = "never looked" if age is None else f"last looked {age:.0f} seconds ago"
+        since = "never looked" if age is None else f"last looked {abs(age):.0f} seconds ago"
         remedy = "Check that `beamkeep work` runs."
         if self.settings.project_in_serve:
             remedy = "Look for errors in the log of this process."
