@@ -5,6 +5,7 @@ import sys
 import time
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from math import nan
 from types import TracebackType
 from typing import Self
 from uuid import UUID
@@ -51,9 +52,10 @@ class Telemetry:
         self._staleness_watch_age = Gauge(
             "beamkeep_staleness_watch_age_seconds",
             "Seconds since the staleness watch last looked at every enclosure; +Inf if it never"
-            " did.",
+            " did, NaN while that is not known.",
             registry=self.registry,
         )
+        self._staleness_watch_age.set(nan)
         self._watched: dict[tuple[str, str], _Watched] = {}
 
     def call(self, name: str, surface: str, correlation_id: UUID) -> "Seen":
