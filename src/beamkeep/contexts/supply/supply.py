@@ -149,7 +149,7 @@ class SupplyCannotRegisterError(Cannot):
 
 
 class SupplyCannotMarkAvailableError(Cannot):
-    """Only a supply in Unknown, or one whose observer is silent, can be marked available.
+    """Only a supply in Unknown, or in Available with a silent observer, can be marked available.
 
     A lost supply is marked recovering, then restored.
     """
