@@ -211,6 +211,8 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
 class Reader(Protocol):
     """Reads for one call, remembering every version it read so that the append can hold it."""
 
+    shows_past: bool
+
     @property
     def operation_names(self) -> Set[str]:
         """Every command and query the running service knows."""
@@ -221,9 +223,6 @@ class Reader(Protocol):
 
     @property
     def now(self) -> datetime: ...
-
-    @property
-    def shows_past(self) -> bool: ...
 
     async def one[S](self, of: Aggregate[S, Any, Any], id: UUID) -> S:
         """The state of one aggregate, or the refusal that it does not exist."""

@@ -19,8 +19,7 @@ class Table[R](Record):
     parent: str | None = None
     """The column that names the row above, where the rows form a tree."""
     stamped: tuple[str, str] | None = None
-    """A column in which the store puts its own time for any that a row has there, and the field,
-    which is no column, that shows the age of that time by the store's clock when it is read."""
+    """A column that the store fills with its own time, and the field that is read as its age."""
 
     def insert(self, row: R, loser: type[Refusal] | None = None) -> "Insert":
         """Add a row; whoever finds its key taken is refused with `loser`."""
