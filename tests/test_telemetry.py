@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Generator
+from math import inf, isnan
 from typing import Any
 from uuid import uuid4
 
@@ -41,6 +42,22 @@ def test_a_call_is_counted_and_timed_under_its_outcome():
     assert counted("beamkeep_calls_total", {**labels, "outcome": "2xx"}) == 2
     assert counted("beamkeep_calls_total", {**labels, "outcome": "VisitCannotStartError"}) == 1
     assert counted("beamkeep_call_seconds_count", {"name": "start_visit"}) == 3
+
+
+def test_the_age_of_the_last_look_is_not_known_until_it_is_measured_and_grows_then():
+    telemetry = Telemetry()
+
+    def age() -> float:
+        found = telemetry.registry.get_sample_value("beamkeep_staleness_watch_age_seconds")
+        assert found is not None
+        return found
+
+    assert isnan(age())
+    telemetry.watched(30.0)
+    first = age()
+    assert 30 < first < age()
+    telemetry.watched(inf)
+    assert age() == inf
 
 
 def test_a_call_nobody_answered_is_counted_as_cut_off():

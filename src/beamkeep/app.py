@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequ
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
+from math import inf
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -57,7 +58,7 @@ from beamkeep.workers.projector import Projector
 from beamkeep.workers.refolding import SnapshotKeeper
 from beamkeep.workers.reporting import Monitor
 from beamkeep.workers.signals import SignalSource
-from beamkeep.workers.staleness import StalenessWatch
+from beamkeep.workers.staleness import REF, StalenessWatch
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -66,6 +67,8 @@ RETRY_SECONDS = 1.0
 BLOCKED_AFTER = 0.5
 HOUSEKEEPING_EVERY, LOOK_EVERY, LEASE_EVERY, TAIL_EVERY = 5.0, 10.0, 2.0, 0.5
 REFOLD_EVERY = 60.0
+WATCH_LATE_AFTER = 60.0
+"""Six looks missed: the staleness watch has not merely been slow once."""
 
 
 def compose(
@@ -172,8 +175,7 @@ class Deployment:
     ) -> list[Coroutine[Any, Any, None]]:
         """All that is done beside answering calls, each piece until told to stop."""
         monitor = Monitor(service, uuid7)
-        stale_after = timedelta(seconds=self.settings.enclosure_stale_after_seconds)
-        watch = StalenessWatch(monitor, service.sessions, stale_after, now)
+        watch = StalenessWatch(monitor, service.sessions, partial(self.store.beat, REF))
         codec = Codec(CATALOGUE.aggregates.values())
         keeper = SnapshotKeeper(self.store, service.sessions, CATALOGUE, codec)
         return [
@@ -236,7 +238,7 @@ class Deployment:
                 await asyncio.wait([following])
             await lease.close()
 
-    async def _regularly(self, seconds: float, work: Callable[[], Awaitable[None]]) -> None:
+    async def _regularly(self, seconds: float, work: Callable[[], Awaitable[object]]) -> None:
         """Do a piece of work again and again until told to stop, whether or not it succeeds."""
         while not self.stop.is_set():
             try:
@@ -251,10 +253,30 @@ class Deployment:
     async def ready(self) -> str | None:
         """What keeps the service from answering, in words; nothing when nothing does."""
         try:
-            await asyncio.wait_for(self.store.cursor_key(), 1.0)
+            age, needed = await asyncio.wait_for(self.measure_watch(), 1.0)
         except (TimeoutError, Refusal, asyncpg.PostgresError):
             return "The database does not answer."
-        return None
+        # A look in the future was recorded before the clock was put back: its age is not known.
+        if not needed or (age is not None and abs(age) <= WATCH_LATE_AFTER):
+            return None
+        since = "never looked" if age is None else f"last looked {abs(age):.0f} seconds ago"
+        remedy = "Check that `beamkeep work` runs."
+        if self.settings.project_in_serve:
+            remedy = "Look for errors in the log of this process."
+        return (
+            f"The staleness watch {since}; enclosures that fall silent stay as they are. {remedy}"
+        )
+
+    async def measure_watch(self) -> tuple[float | None, bool]:
+        """The age of the staleness watch's last look, and whether any enclosure relies on it."""
+        age, needed = await self.store.last_beat(REF)
+        seconds = None if age is None else age.total_seconds()
+        self.telemetry.watched(inf if seconds is None else seconds)
+        return seconds, needed
+
+    async def follow_watch(self) -> None:
+        """Keep the metric of the staleness watch, whichever process it runs in."""
+        await self._regularly(HOUSEKEEPING_EVERY, self.measure_watch)
 
     async def close(self) -> None:
         """Close every connection."""
@@ -284,6 +306,7 @@ def installation(settings: Settings) -> Installation:
         page.replace("{base_url}", settings.base_url),
         settings.require_run_clearance,
         settings.store_inference_messages,
+        timedelta(seconds=settings.enclosure_stale_after_seconds),
     )
 
 
@@ -340,6 +363,7 @@ async def web(settings: Settings) -> AsyncGenerator[Web]:
             limits=edge.limits,
             telemetry=deployment.telemetry,
         )
+        tasks.create_task(deployment.follow_watch())
         if settings.project_in_serve:
             for work in deployment.work(service):
                 tasks.create_task(work)

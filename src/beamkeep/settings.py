@@ -131,13 +131,14 @@ class Settings(DatabaseSettings):
     """Into how many parts the log is divided to be followed; 16 lets 16 workers share it."""
 
     enclosure_stale_after_seconds: Annotated[float, Ge(1)] = 60.0
-    """How long an enclosure's monitor may be silent before its permit is `Unknown`."""
+    """How long the monitor of an enclosure or of an observed supply may be silent before the
+    enclosure or supply counts as `Unknown`, by the database's clock."""
     observed_enclosures: tuple[EnclosureSignal, ...] = ()
     """Which signals of the control system tell the permits of enclosures, as JSON."""
     observed_supplies: tuple[SupplySignal, ...] = ()
     """Which signals of the control system tell of supplies, as JSON."""
     observer_repeat_seconds: Annotated[float, Ge(0.1)] = 20.0
-    """How often an unchanged permit is reported again, so that it is not taken for stale."""
+    """How often an unchanged signal is reported again, so that it is not taken for stale."""
     observer_silence_seconds: Annotated[float, Gt(5)] = 15.0
     """How long the control system may be silent before its signals count as lost."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import Token
 from datetime import UTC, datetime
+from math import nan
 from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
@@ -56,6 +57,13 @@ class Telemetry:
             ("pid", "database"),
             registry=self.registry,
         )
+        self._staleness_watch_age = Gauge(
+            "beamkeep_staleness_watch_age_seconds",
+            "Seconds since the staleness watch last looked at every enclosure; +Inf if it never"
+            " did, NaN while that is not known.",
+            registry=self.registry,
+        )
+        self._staleness_watch_age.set(nan)
         self._watched: dict[tuple[str, str], _Watched] = {}
 
     def call(self, name: str, surface: str, correlation_id: UUID) -> "Seen":
@@ -71,6 +79,11 @@ class Telemetry:
             set_status_on_exception=False,
         )
         return Seen(watched, correlation_id, span)
+
+    def watched(self, age: float) -> None:
+        """Show how long ago the staleness watch last looked, growing until it is told anew."""
+        since = time.monotonic() - age
+        self._staleness_watch_age.set_function(lambda: time.monotonic() - since)
 
     def exposition(self) -> bytes:
         """Every metric, in the Prometheus text format, at most a second old."""

@@ -187,6 +187,8 @@ policy_grant           SID     S             -          -
 surface_control        SIUD    S             -          -
 asset_place            SIU     -             -          -
 enclosure_freshness    SIU     -             -          -
+supply_freshness       SIUD    -             -          -
+heartbeat              SIU     -             -          -
 decision_inference     SI      -             -          -
 decision_logbook_entry SI      -             -          -
 run_observation        SI      -             -          -

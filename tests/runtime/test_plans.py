@@ -36,6 +36,7 @@ from beamkeep.contexts.enclosure.enclosure import FRESHNESS, Freshness
 from beamkeep.contexts.equipment.place import PLACES
 from beamkeep.contexts.run.logbook import RUN_LOGBOOK
 from beamkeep.contexts.run.observation import OBSERVATIONS
+from beamkeep.contexts.supply.supply import SUPPLY_FRESHNESS, SupplyFreshness
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import POLICY_GRANTS
 from beamkeep.contexts.trust.surface import SURFACE_CONTROL
@@ -120,6 +121,7 @@ async def opened_and_read(store: PostgresEventStore) -> None:
     await store.rows(POLICY_GRANTS, {"surface_id": {id}})
     await store.rows(POLICY_GRANTS, {"principal_id": id, "conduit_id": id})
     await store.rows(FRESHNESS, {"enclosure_id": {id}})
+    await store.rows(SUPPLY_FRESHNESS, {"supply_id": {id}})
     await store.rows(PLACES, {"parent_id": id})
     await store.above(PLACES, [id])
     for after in (), (id,):
@@ -129,6 +131,7 @@ async def opened_and_read(store: PostgresEventStore) -> None:
     await store.forget_answers(24)
     await store.forget_denials(30)
     await store.cursor_key()
+    await store.beat("watch")
 
 
 async def rows_beside(store: PostgresEventStore) -> None:
@@ -197,7 +200,11 @@ async def appended(store: PostgresEventStore) -> None:
 
 async def written_without_events(store: PostgresEventStore) -> None:
     """What is written where nothing happened: a row, an answer, or both."""
-    row = [FRESHNESS.replace(Freshness(uuid7(), None))]
+    row = [
+        FRESHNESS.replace(Freshness(uuid7(), None)),
+        SUPPLY_FRESHNESS.upsert(SupplyFreshness(uuid7(), NOW)),
+        SUPPLY_FRESHNESS.delete(uuid7()),
+    ]
     for beside, answer in (row, None), ([], ANSWER), (row, ANSWER):
         await store.append(append(beside=beside, remember=answer, principal_id=uuid7()))
 
@@ -291,6 +298,18 @@ async def test_nor_planned_once_the_planner_has_seen_that_the_tables_are_empty(
     planned: Database, vacuumed: Database
 ):
     assert scanned(vacuumed, await every_statement(planned), PLANNING) == {}
+
+
+async def test_the_watch_and_readiness_alone_read_a_table_from_end_to_end_a_row_an_enclosure(
+    planned: Database,
+):
+    served = Recorder(planned.url())
+    store = PostgresEventStore(served, planned.url())
+    await store.rows(FRESHNESS, {})
+    await store.last_beat("watch")
+    await served.close()
+    found = scanned(planned, served.asked, PLANNING)
+    assert list(found.values()) == [{"enclosure_freshness"}] * 2
 
 
 async def test_a_page_of_rows_is_read_in_the_order_of_its_index(

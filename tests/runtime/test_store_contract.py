@@ -33,12 +33,14 @@ from beamkeep.contexts.access.actor import (
     ActorRegistered,
 )
 from beamkeep.contexts.access.profile import IDENTITIES, STANDINGS, Identity
+from beamkeep.contexts.enclosure.enclosure import FRESHNESS, Freshness
 from beamkeep.contexts.run.observation import (
     OBSERVATIONS,
     Observation,
     RunObservationIdTakenError,
     UnitAnnotation,
 )
+from beamkeep.contexts.supply.supply import SUPPLY_FRESHNESS, SupplyFreshness
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import POLICY_GRANTS
 from beamkeep.contexts.trust.visit import VisitCancelled, VisitRegistered, VisitType
@@ -563,6 +565,59 @@ async def test_a_row_is_put_in_place_of_the_one_with_its_key(store: EventStore):
     await an_actor(store, beside=[STANDINGS.replace(barred), STANDINGS.replace(absent)])
     ids = {me.principal_id, other.principal_id, absent.principal_id}
     assert set(await store.rows(STANDINGS, {"principal_id": ids})) == {barred, other}
+
+
+async def test_a_row_is_added_or_put_in_place_of_the_one_with_its_key(store: EventStore):
+    me, other = Standing(uuid7(), ActorKind.HUMAN), Standing(uuid7(), ActorKind.HUMAN)
+    barred = replace(me, barred=DenialReason.INACTIVE_PRINCIPAL)
+    ids = {me.principal_id, other.principal_id}
+    await an_actor(store, beside=[STANDINGS.upsert(me)])
+    assert await store.rows(STANDINGS, {"principal_id": ids}) == (me,)
+    await an_actor(store, beside=[STANDINGS.upsert(barred), STANDINGS.upsert(other)])
+    assert set(await store.rows(STANDINGS, {"principal_id": ids})) == {barred, other}
+    await store.append(append(beside=[STANDINGS.upsert(me)]))
+    assert set(await store.rows(STANDINGS, {"principal_id": ids})) == {me, other}
+
+
+LONG_AGO = datetime(1999, 1, 1, tzinfo=UTC)
+A_WHILE = timedelta(hours=1)
+
+
+async def test_a_time_is_stamped_by_the_store_and_read_with_its_age(store: EventStore):
+    id = uuid7()
+    about = {"enclosure_id": id}
+
+    async def stored() -> Freshness:
+        (row,) = await store.rows(FRESHNESS, about)
+        return row
+
+    await an_actor(store, beside=[FRESHNESS.insert(Freshness(id, None))])
+    assert await stored() == Freshness(id, None, None), "what is null stays null"
+    await store.append(append(beside=[FRESHNESS.replace(Freshness(id, LONG_AGO))]))
+    first = await stored()
+    assert first.last_reported_at
+    assert first.last_reported_at > LONG_AGO + timedelta(days=365)
+    assert first.age is not None
+    assert timedelta(0) <= first.age < A_WHILE
+    ahead = first.last_reported_at + timedelta(days=365)
+    await an_actor(store, beside=[FRESHNESS.replace(Freshness(id, ahead))])
+    second = await stored()
+    assert second.last_reported_at
+    assert first.last_reported_at < second.last_reported_at < ahead
+    await store.append(append(beside=[FRESHNESS.replace(Freshness(id, None))]))
+    assert await stored() == Freshness(id, None, None)
+
+
+async def test_a_time_is_stamped_also_in_a_row_that_is_added(store: EventStore):
+    inserted, added = uuid7(), uuid7()
+    beside = [
+        SUPPLY_FRESHNESS.insert(SupplyFreshness(inserted, LONG_AGO)),
+        SUPPLY_FRESHNESS.upsert(SupplyFreshness(added, LONG_AGO)),
+    ]
+    await an_actor(store, beside=beside)
+    rows = await store.rows(SUPPLY_FRESHNESS, {})
+    assert {row.supply_id for row in rows} == {inserted, added}, "without a filter all are found"
+    assert all(row.age is not None and timedelta(0) <= row.age < A_WHILE for row in rows)
 
 
 async def test_rows_are_deleted_by_their_key(store: EventStore):

@@ -34,6 +34,7 @@ from beamkeep.kernel import (
     Rows,
     SurfaceKind,
     Table,
+    Upsert,
 )
 from beamkeep.runtime import Service
 from tests.support.service import INSTALLATION, ISSUER, call
@@ -60,7 +61,7 @@ class Past:
     ) -> None:
         self._hidden = hidden
         self.operation_names, self.installation = CATALOGUE.named.keys(), installation
-        self.now = NOW
+        self.now, self.shows_past = NOW, False
         self._streams: dict[tuple[str, UUID], list[Event]] = defaultdict(list)
         self._tables: dict[str, dict[tuple[object, ...], Any]] = defaultdict(dict)
         for part in parts:
@@ -69,7 +70,7 @@ class Past:
                     aggregate = CATALOGUE.streams[type(part)]
                     id: UUID = getattr(part, aggregate.id_field)
                     self._streams[aggregate.name, id].append(part)
-                case Insert(table, row) | Replace(table, row):
+                case Insert(table, row) | Replace(table, row) | Upsert(table, row):
                     key = tuple(getattr(row, column) for column in table.key)
                     self._tables[table.name][key] = row
                 case Delete(table, key):

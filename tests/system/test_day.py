@@ -28,7 +28,7 @@ LONGEST = 60.0
 AT_ONCE = 8
 GET = {q.aggregate.name: q for q in CATALOGUE.questions if isinstance(q.source, One)}
 HISTORY = {q.aggregate.name: q for q in CATALOGUE.questions if isinstance(q.source, History)}
-NOW_ONLY = {"last_reported_at", "in_force", "in_effect"}
+NOW_ONLY = {"last_reported_at", "stale", "in_force", "in_effect"}
 """What is told of the moment of asking, and not of the state."""
 # fmt: off
 MOVED = {"Asset", "Calibration", "Campaign", "Clearance", "Enclosure", "Plan", "Run", "Subject",

@@ -47,6 +47,16 @@ class Site:
         """Every change of the supply on record, in order."""
         return [event["event_type"] for event in self._history("supplies")]
 
+    def restore(self) -> None:
+        """Say that the supply is back, as an operator does."""
+        path = f"/supplies/{self.supply_id}/restore"
+        self._http.post(path, json={"reason": "200 mA"}).raise_for_status()
+
+    def reported_at(self) -> str | None:
+        """When the supply was last reported of."""
+        answer = self._http.get(f"/supplies/{self.supply_id}")
+        return answer.raise_for_status().json()["last_reported_at"]
+
     def _made(self, path: str, body: dict[str, Any]) -> Any:
         return self._http.post(path, json=body).raise_for_status().json()
 
@@ -73,6 +83,7 @@ def site(cluster: Cluster) -> Generator[Site]:
             env=server.environment(
                 **network.environment,
                 OBSERVER_SILENCE_SECONDS=str(SILENCE),
+                OBSERVER_REPEAT_SECONDS="1",
                 OBSERVED_ENCLOSURES=json.dumps(
                     [
                         {
@@ -128,6 +139,14 @@ def test_an_alarm_that_makes_the_value_worthless_is_unknown(site: Site):
 def test_a_supply_follows_its_signal_down_and_back(site: Site):
     site.ioc.put(BEAM, 0, 1)
     until(lambda: site.supplies() == ["SupplyMarkedUnavailable", "SupplyMarkedRecovering"])
+
+
+def test_a_supply_that_was_restored_by_hand_is_followed_again_at_the_next_repetition(site: Site):
+    site.restore()
+    until(lambda: site.reported_at() is not None)
+    first = site.reported_at()
+    until(lambda: site.reported_at() != first)
+    assert site.supplies()[-1] == "SupplyRestored"
 
 
 def test_a_dead_server_is_unknown_and_a_restarted_one_is_followed_again(site: Site):

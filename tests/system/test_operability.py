@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager
+from math import inf
 from typing import Any
 from uuid import uuid4
 
@@ -70,6 +71,25 @@ async def test_a_service_that_runs_says_it_is_alive_and_ready_to_anyone(server: 
     assert (ready.status_code, ready.text) == (200, "ready")
 
 
+async def test_a_service_whose_watch_has_stopped_is_not_ready_until_it_looks_again(server: Server):
+    database = server.database
+    async with client(server) as http:
+
+        async def told_late() -> httpx2.Response:
+            database.ask("UPDATE bk.heartbeat SET beat_at = now() - interval '10 minutes'")
+            return await http.get("/ready")
+
+        async def told() -> httpx2.Response:
+            return await http.get("/ready")
+
+        # Nobody reports of it; the watch finds it silent, and that is no matter here.
+        database.ask("INSERT INTO bk.enclosure_freshness VALUES (gen_random_uuid(), now())")
+        late = await until(told_late, lambda answer: answer.status_code != 200)
+        assert (late.status_code, late.text[:37]) == (503, "The staleness watch last looked 600 s")
+        await until(told, lambda answer: answer.status_code == 200)
+        database.ask("DELETE FROM bk.enclosure_freshness")
+
+
 async def test_while_the_database_is_down_the_service_says_so_and_it_comes_back_by_itself():
     with Cluster.start() as cluster, running_server(cluster) as server:
         async with client(server) as http:
@@ -129,6 +149,9 @@ async def test_metrics_count_calls_and_show_the_lag_of_the_lists_and_who_holds_t
         lags = await until(metrics, lambda text: "beamkeep_projection_lag_seconds{" in text)
         for view in CATALOGUE.views:
             assert f'beamkeep_projection_lag_seconds{{projection="{view.name}"' in lags
+
+        looked = "beamkeep_staleness_watch_age_seconds"
+        await until(metrics, lambda text: 0 < sample(text, looked) < inf)
 
         assert "# TYPE beamkeep_projection_blocked_by_seconds gauge" in await metrics()
         name = server.database.name

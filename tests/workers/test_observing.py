@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 import msgspec
@@ -13,6 +13,7 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.contexts.enclosure.enclosure import FRESHNESS
+from beamkeep.contexts.supply.supply import SUPPLY_FRESHNESS
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import StoreUnavailableError
 from beamkeep.workers import observing
@@ -53,6 +54,7 @@ class World:
     def __init__(self, service: Service, store: MemoryStore) -> None:
         self.service, self.store, self.source = service, store, Script()
         self.monitor = Monitor(service, uuid7)
+        self.looks = 0
 
     async def prepare(self) -> "World":
         hutch = {"name": "Hutch A", "facility_code": "synchrotron"}
@@ -85,6 +87,22 @@ class World:
     def _told(self, name: str, id: UUID, field: str) -> list[str]:
         found = self.store.streams[name, id][1:]
         return [msgspec.json.decode(envelope.payload)[field] for envelope in found]
+
+    async def supplied_at(self) -> datetime | None:
+        """When the supply was last reported of."""
+        rows = await self.store.rows(SUPPLY_FRESHNESS, {"supply_id": self.supply_id})
+        return rows[0].last_reported_at if rows else None
+
+    def pass_time(self, seconds: float) -> None:
+        """Put the clock of the store forward."""
+        now = self.store.clock() + timedelta(seconds=seconds)
+        self.store.clock = lambda: now
+
+    def watch(self) -> StalenessWatch:
+        return StalenessWatch(self.monitor, self.service.sessions, self.looked)
+
+    async def looked(self) -> None:
+        self.looks += 1
 
     async def reported_at(self) -> datetime | None:
         (row,) = await self.store.rows(FRESHNESS, {"enclosure_id": self.enclosure_id})
@@ -182,11 +200,29 @@ async def test_a_value_that_would_mean_both_does_not_open_a_hutch(world: World):
 
 async def test_a_supply_is_lost_and_comes_back_but_is_never_declared_available(world: World):
     async with world.observing():
-        # A supply that is not known to be lost cannot come back: that report is refused.
+        # A supply that is not known to be lost need not come back: that report moves nothing.
         world.source.say(BEAM, "1", "0", "1", None, "1")
         await until(lambda: len(world.supplies()) == 4)
     down, back = "SupplyMarkedUnavailable", "SupplyMarkedRecovering"
     assert world.supplies() == [down, back, down, back]
+
+
+async def test_an_unchanged_supply_is_reported_again_by_itself(world: World):
+    about = {"supply_id": str(world.supply_id), "reason": "Seen by eye"}
+    async with world.observing(repeat_seconds=0.005):
+        world.source.say(BEAM, "1", "0")
+        await until(lambda: len(world.supplies()) == 1)
+        # The sensor is broken; whoever looked knows better, until the signal changes.
+        await call(world.service, "mark_supply_recovering", about)
+        await call(world.service, "restore_supply", about)
+        reports = {await world.supplied_at()}
+        async with asyncio.timeout(5):
+            while len(reports) < 4:
+                reports.add(await world.supplied_at())
+                await asyncio.sleep(0.001)
+        assert world.supplies()[-1] == "SupplyRestored"
+        world.source.say(BEAM, "1", "0")
+        await until(lambda: world.supplies()[-1] == "SupplyMarkedUnavailable")
 
 
 async def test_a_source_that_fails_is_unknown_and_is_followed_again(
@@ -213,41 +249,66 @@ async def test_a_report_is_repeated_until_the_store_takes_it(
     assert world.permits() == ["Permitted", "NotPermitted"]
 
 
-async def test_an_enclosure_of_a_silent_monitor_is_unknown(
-    world: World, monkeypatch: pytest.MonkeyPatch
-):
+async def reported_once(world: World) -> None:
+    """Let the hutch be permitted, and its monitor fall silent."""
     async with world.observing():
         world.source.say(PERMIT, "1")
         await until(lambda: len(world.permits()) == 1)
     reported = await world.reported_at()
     assert reported
+    world.store.clock = lambda: reported
 
-    async def look(seconds: float) -> None:
-        def now() -> datetime:
-            return reported + timedelta(seconds=seconds)
 
-        sessions = world.service.sessions
-        await StalenessWatch(world.monitor, sessions, timedelta(seconds=60), now).look()
-
-    await look(60)
-    assert world.permits() == ["Permitted"]
+async def test_an_enclosure_of_a_silent_monitor_is_unknown(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    await reported_once(world)
+    watch = world.watch()
+    world.pass_time(60)
+    await watch.look()
+    assert (world.permits(), world.looks) == (["Permitted"], 1)
     world.store_fails(monkeypatch, times=1)
-    await look(61)
+    world.pass_time(1)
+    await watch.look()
     assert world.permits() == ["Permitted"], "the store was away, and the watch does not wait"
-    await look(61)
-    assert world.permits() == ["Permitted", "Unknown"]
+    assert world.looks == 1, "a look that could not report is none"
+    await watch.look()
+    assert (world.permits(), world.looks) == (["Permitted", "Unknown"], 2)
     assert world.reasons()[-1] == "no observation for 61 seconds"
-    await look(500)
+    world.pass_time(439)
+    for each in (watch, world.watch()):
+        await each.look()
     assert len(world.permits()) == 2, "what is unknown is not reported again"
 
 
-async def test_an_enclosure_nobody_ever_reported_of_is_left_alone(world: World):
-    def now() -> datetime:
-        return datetime.now(UTC) + timedelta(days=1)
+async def test_an_enclosure_is_watched_while_the_lists_stand_still(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    async def nothing(*_: object) -> list[object]:
+        return []
 
-    watch = StalenessWatch(world.monitor, world.service.sessions, timedelta(seconds=60), now)
-    await watch.look()
-    assert world.permits() == []
+    await reported_once(world)
+    monkeypatch.setattr(world.store, "listing", nothing)
+    world.pass_time(61)
+    await world.watch().look()
+    assert world.permits() == ["Permitted", "Unknown"]
+
+
+async def test_every_silence_is_found_also_by_a_watch_that_found_one_before(world: World):
+    watch = world.watch()
+    for count in (1, 2, 3):
+        async with world.observing():
+            world.source.say(PERMIT, "1")
+            await until(lambda: len(world.permits()) == 2 * count - 1)  # noqa: B023
+        world.pass_time(61)
+        await watch.look()
+        assert world.permits() == ["Permitted", "Unknown"] * count
+
+
+async def test_an_enclosure_nobody_ever_reported_of_is_left_alone(world: World):
+    world.pass_time(86_400)
+    await world.watch().look()
+    assert (world.permits(), world.looks) == ([], 1)
 
 
 async def test_an_observer_that_cannot_even_tell_of_its_failure_goes_on(

@@ -1,10 +1,10 @@
 """The event store and its lists in memory: the twin for fast tests."""
 
 import asyncio
-import operator
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
+from operator import attrgetter, gt, lt
 from typing import Any
 from uuid import UUID
 
@@ -26,6 +26,7 @@ from beamkeep.kernel import (
     Sought,
     Standing,
     Table,
+    Upsert,
     View,
     replace,
 )
@@ -60,8 +61,10 @@ type Kept = dict[tuple[object, ...], Any]
 class MemoryStore:
     """Keeps events and the rows beside them in dictionaries, and lists them with no delay."""
 
-    def __init__(self, codec: Codec) -> None:
-        self._codec = codec
+    def __init__(
+        self, codec: Codec, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._codec, self.clock = codec, clock
         self.streams: dict[Stream, list[Envelope]] = {}
         self.tables: dict[str, Kept] = {}
         self.remembered: dict[tuple[UUID, UUID | None, str], Remembered] = {}
@@ -205,11 +208,11 @@ class MemoryStore:
 
     async def rows[R](self, table: Table[R], where: Mapping[str, object]) -> tuple[R, ...]:
         """The rows whose columns equal these values, or are among them where a set is given."""
-        return tuple(row for row in self._table(table.name).values() if _matches(row, where))
+        return tuple(row for row in self._read(table) if _matches(row, where))
 
     async def entries[R](self, table: Table[R], sought: Entered, limit: int) -> tuple[R, ...]:
         """Rows beside one aggregate, in the order asked for."""
-        found = [row for row in self._table(table.name).values() if _matches(row, sought.where)]
+        found = [row for row in self._read(table) if _matches(row, sought.where)]
         for column, how, wanted in sought.compared:
             found = [row for row in found if COMPARISONS[how](getattr(row, column), wanted)]
 
@@ -218,7 +221,7 @@ class MemoryStore:
 
         found.sort(key=place, reverse=sought.newest_first)
         if after := sought.after:
-            beyond = operator.lt if sought.newest_first else operator.gt
+            beyond = lt if sought.newest_first else gt
             found = [row for row in found if beyond(place(row), after)]
         return tuple(found[:limit])
 
@@ -332,16 +335,32 @@ class MemoryStore:
         for part in beside:
             rows = self._table(part.table.name)
             match part:
-                case Insert(table, row):
-                    rows[_key(table, row)] = row
+                case Insert(table, row) | Upsert(table, row):
+                    rows[_key(table, row)] = self._stamped(table, row)
                 case Rows(table, added):
                     rows.update({_key(table, row): row for row in added})
                 case Replace(table, row):
                     if (taken := _key(table, row)) in rows:
-                        rows[taken] = row
+                        rows[taken] = self._stamped(table, row)
                 case Delete(_, key):
                     for taken in [taken for taken in rows if taken[: len(key)] == key]:
                         del rows[taken]
+
+    def _read(self, table: Table[Any]) -> list[Any]:
+        """All rows of a table, with their age where it is read with them."""
+        rows = [*self._table(table.name).values()]
+        if table.stamped is None:
+            return rows
+        stamp, age = table.stamped
+        now, at = self.clock(), attrgetter(stamp)
+        return [replace(row, **{age: now - at(row) if at(row) else None}) for row in rows]
+
+    def _stamped(self, table: Table[Any], row: Any) -> Any:
+        """The row with the time by this store's clock, where it has one."""
+        stamp = table.stamped[0] if table.stamped else None
+        if stamp is None or getattr(row, stamp) is None:
+            return row
+        return replace(row, **{stamp: self.clock()})
 
 
 def _key(table: Table[Any], row: object) -> tuple[object, ...]:

@@ -51,6 +51,7 @@ from ._table import (
     Replace,
     Rows,
     Table,
+    Upsert,
     claim,
     claim_key,
     free,

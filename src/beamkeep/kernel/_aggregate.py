@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Never, Protocol, overload
 from uuid import UUID
@@ -47,6 +47,8 @@ class Installation(Record):
     """Whether a run starts only under a clearance that is in force."""
     store_inference_messages: bool = False
     """Whether prompts and answers of language models are kept."""
+    stale_after: timedelta = timedelta(seconds=60)
+    """How old the last report of a monitor may be before it counts no more."""
 
 
 class Route(Record, dict=True):
@@ -208,6 +210,8 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
 
 class Reader(Protocol):
     """Reads for one call, remembering every version it read so that the append can hold it."""
+
+    shows_past: bool
 
     @property
     def operation_names(self) -> Set[str]:

@@ -18,6 +18,8 @@ class Table[R](Record):
     key: tuple[str, ...]
     parent: str | None = None
     """The column that names the row above, where the rows form a tree."""
+    stamped: tuple[str, str] | None = None
+    """A column that the store fills with its own time, and the field that is read as its age."""
 
     def insert(self, row: R, loser: type[Refusal] | None = None) -> "Insert":
         """Add a row; whoever finds its key taken is refused with `loser`."""
@@ -33,6 +35,10 @@ class Table[R](Record):
     def replace(self, row: R) -> "Replace":
         """Put this row in place of the one with its key."""
         return Replace(self, row)
+
+    def upsert(self, row: R) -> "Upsert":
+        """Put this row in place of the one with its key, or add it where there is none."""
+        return Upsert(self, row)
 
     def delete(self, *key: object) -> "Delete":
         """Remove every row that begins with these key columns."""
@@ -57,6 +63,11 @@ class Replace(Record):
     row: object
 
 
+class Upsert(Record):
+    table: Table[Any]
+    row: object
+
+
 class Delete(Record):
     table: Table[Any]
     key: tuple[object, ...]
@@ -68,7 +79,7 @@ class Lock(Record):
     name: str
 
 
-type Beside = Insert | Replace | Delete | Lock
+type Beside = Insert | Replace | Upsert | Delete | Lock
 """What a rule may ask to be written beside its events."""
 
 

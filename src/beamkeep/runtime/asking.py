@@ -131,6 +131,7 @@ class Asker:
         else:
             state, version = await asked.session.at(of, id, as_of, asked.loaded)
         answer = shown(of, state, asked.admitted.opened.owner_id)
+        asked.session.shows_past = as_of is not None
         if joined:
             answer |= msgspec.to_builtins((await joined([state.id], asked.session))[state.id])
         if period:

@@ -56,6 +56,8 @@ class Session:
         self.operation_names = catalogue.named.keys()
         self.only: UUID | None = None
         """Whose objects an answer may show; none for everybody's."""
+        self.shows_past = False
+        """Whether an earlier state is shown, beside which nothing of today may stand."""
         self.versions: dict[Stream, int] = {}
         self._folded: dict[Stream, Folded] = {}
 

@@ -34,8 +34,8 @@ class Observed(Record):
     """The status each value of the signal means."""
     lost: str
     """The status when the signal says nothing, or nothing that is known."""
-    repeated: bool
-    """Whether silence would be taken for a lost observer, so that the same is said again."""
+    again: Mapping[str, object] = {}
+    """The arguments that are added when the same is said again."""
 
 
 class NamedSignal(BaseModel):
@@ -67,7 +67,6 @@ class EnclosureSignal(NamedSignal):
             # A value listed as both would be a mistake; it must not open a hutch.
             dict.fromkeys(self.permitted, "Permitted") | statuses,
             "Unknown",
-            repeated=True,
         )
 
 
@@ -87,7 +86,8 @@ class SupplySignal(NamedSignal):
             "status",
             dict.fromkeys(self.recovering, "Recovering"),
             "Unavailable",
-            repeated=False,
+            # A person may have found out better since; only a change of the signal moves it.
+            again={"unchanged": True},
         )
 
 
@@ -136,18 +136,16 @@ class Observer:
             for signal in self._observed:
                 async with self._turn:
                     if reading := self._last.get(signal):
-                        await self._report(
-                            reading, [o for o in self._observed[signal] if o.repeated]
-                        )
+                        await self._report(reading, again=True)
 
     async def _take(self, reading: Reading) -> None:
         # One at a time: what is said again must not overtake what has changed since.
         async with self._turn:
             self._last[reading.signal] = reading
-            await self._report(reading, self._observed[reading.signal])
+            await self._report(reading)
 
-    async def _report(self, reading: Reading, observed: Iterable[Observed]) -> None:
-        for each in observed:
+    async def _report(self, reading: Reading, again: bool = False) -> None:
+        for each in self._observed[reading.signal]:
             status = each.lost if reading.value is None else each.statuses.get(reading.value)
             known = reading.reason if status else f"unexpected value {reading.value}"
             arguments = {
@@ -155,6 +153,7 @@ class Observer:
                 each.field: status or each.lost,
                 "reason": f"{reading.signal}: {known}"[:LONGEST_REASON],
                 "monitor_ref": reading.signal,
+                **(each.again if again else {}),
             }
             while not await self._monitor.report(each.operation, arguments):
                 await asyncio.sleep(RETRY_SECONDS)

@@ -21,7 +21,7 @@ class Monitor:
     def __init__(self, service: Service, new_id: Callable[[], UUID]) -> None:
         self._service, self._new_id = service, new_id
 
-    async def report(self, name: str, arguments: Mapping[str, str]) -> bool:
+    async def report(self, name: str, arguments: Mapping[str, object]) -> bool:
         """Report, and say whether that is settled: written, or refused for good."""
         operation = self._service.catalogue.named[name]
         assert isinstance(operation, Operation), "an observation is a command"  # noqa: S101

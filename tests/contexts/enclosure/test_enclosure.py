@@ -137,7 +137,12 @@ def test_the_same_status_again_only_keeps_the_enclosure_fresh():
     given(registered, permitted).when(OBSERVE, call=replace(MONITOR, now=LATER)).then(
         FRESHNESS.replace(Freshness(ID, LATER))
     )
-    given(registered).when(observing(permit_status=UNKNOWN), call=MONITOR).then(heard)
+
+
+def test_whoever_does_not_know_the_permit_does_not_keep_the_enclosure_fresh():
+    unknown = observing(permit_status=UNKNOWN)
+    given(registered).when(unknown, call=MONITOR).then()
+    given(registered, permitted).when(unknown, call=MONITOR).then(observed(PERMITTED, UNKNOWN))
 
 
 def test_nobody_but_a_monitor_reports_anything():
@@ -192,7 +197,9 @@ def test_the_shape_of_an_observation_has_bounds():
 def test_an_enclosure_is_decommissioned_and_gives_its_name_back():
     freed = CLAIMS.delete("enclosure-name", NAME_KEY)
     for history in ((), (permitted,)):
-        given(registered, *history).when(DECOMMISSION).then(decommissioned, freed)
+        given(registered, *history).when(DECOMMISSION).then(
+            decommissioned, FRESHNESS.replace(Freshness(ID, None)), freed
+        )
 
 
 def test_a_freed_name_is_given_again():
@@ -268,8 +275,9 @@ def test_every_report_from_every_status():
     assert len(PERMIT) == len(PermitStatus) ** 2
     for (before, after), moves in PERMIT.items():
         history = (registered,) if before is UNKNOWN else (registered, observed(UNKNOWN, before))
-        told = (observed(before, after), heard) if moves == "moves" else (heard,)
-        given(*history).when(observing(permit_status=after), call=MONITOR).then(*told)
+        told = (observed(before, after),) if moves == "moves" else ()
+        known = (heard,) if after is not UNKNOWN else ()
+        given(*history).when(observing(permit_status=after), call=MONITOR).then(*told, *known)
 
 
 LIFECYCLE = """

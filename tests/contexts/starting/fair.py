@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -30,8 +30,10 @@ from beamkeep.contexts.caution.caution import (
 )
 from beamkeep.contexts.decision.decision import DecisionRegistered
 from beamkeep.contexts.enclosure.enclosure import (
+    FRESHNESS,
     EnclosurePermitObserved,
     EnclosureRegistered,
+    Freshness,
     PermitStatus,
 )
 from beamkeep.contexts.equipment.asset import AssetRegistered, AssetTier
@@ -51,13 +53,15 @@ from beamkeep.contexts.safety.clearance import (
 from beamkeep.contexts.starting.start import StartRun
 from beamkeep.contexts.subject.subject import SubjectMounted, SubjectRegistered
 from beamkeep.contexts.supply.supply import (
+    SUPPLY_FRESHNESS,
+    SupplyFreshness,
     SupplyMarkedAvailable,
     SupplyMoved,
     SupplyRegistered,
     SupplyStatus,
 )
 from beamkeep.contexts.trust.trigger import TriggerSource
-from beamkeep.kernel import CLAIMS, Beside, Claim, Event, Installation, claim_key, replace
+from beamkeep.kernel import CLAIMS, Beside, Claim, Event, Insert, Installation, claim_key, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import NewEvent
 from beamkeep.schemas import JsonObject
@@ -116,6 +120,16 @@ def asset(
 def observed(id: UUID, after: PermitStatus) -> EnclosurePermitObserved:
     before, monitor = PermitStatus.UNKNOWN, TriggerSource.MONITOR
     return EnclosurePermitObserved(NOW, id, before, after, monitor, "pss", "Seen")
+
+
+def heard(id: UUID, age: timedelta = timedelta(0)) -> Insert:
+    """The monitor of an enclosure was last heard of so long ago."""
+    return FRESHNESS.insert(Freshness(id, NOW - age, age))
+
+
+def followed(id: UUID = BEAM, age: timedelta = timedelta(0)) -> Insert:
+    """The observer of a supply was last heard of so long ago."""
+    return SUPPLY_FRESHNESS.insert(SupplyFreshness(id, NOW - age, age))
 
 
 def supply(id: UUID, name: str, kind: str = "photon_beam") -> SupplyRegistered:
@@ -189,8 +203,10 @@ FAIR: dict[str, tuple[Part, ...]] = {
     "enclosures": (
         EnclosureRegistered(NOW, HALL, "Hall", INSTALLATION.facility_code),
         observed(HALL, PermitStatus.PERMITTED),
+        heard(HALL),
         EnclosureRegistered(NOW, HUTCH, "Hutch", INSTALLATION.facility_code),
         observed(HUTCH, PermitStatus.PERMITTED),
+        heard(HUTCH),
     ),
     "supply": (supply(BEAM, "Ring beam"), moved(SupplyMarkedAvailable)),
     "clearance": (
@@ -245,6 +261,12 @@ async def service_after(
             events.append(at(versions[stream], event))
     beside = [part for part in parts if not isinstance(part, Event) and part not in FAIR["site"]]
     await store.append(append(*events, beside=beside))
+    for part in beside:
+        # What the store stamped by its own clock is as old as the past says.
+        if isinstance(part, Insert) and isinstance(part.row, Freshness | SupplyFreshness):
+            reported_at = store.clock() - (part.row.age or timedelta(0))
+            key = getattr(part.row, part.table.key[0])
+            store.tables[part.table.name][key,] = replace(part.row, last_reported_at=reported_at)
     return compose(store, store, b"k" * 32, installation=installation, clock=lambda: NOW), store
 
 

@@ -1,6 +1,7 @@
 """Situations in which a run may or may not start, drawn by lot, with what each must lead to."""
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -24,10 +25,13 @@ from tests.contexts.starting.fair import (
     Part,
     asset,
     clearance,
+    followed,
+    heard,
     moved,
     observed,
     supply,
 )
+from tests.support.service import INSTALLATION
 from tests.support.spec import LATER, NOW
 
 from beamkeep.contexts.enclosure.enclosure import (
@@ -84,6 +88,8 @@ from beamkeep.schemas import JsonObject
 
 FAIRNESS = 0.85
 EARLIER = NOW.replace(year=2029)
+LIMIT = INSTALLATION.stale_after
+AGES = timedelta(0), LIMIT / 2, 2 * LIMIT, timedelta(days=3)
 DEFAULTS: Sequence[JsonObject] = {"energy": 25}, {}, {"energy": 99}
 SUPPLY_MOVES: Sequence[type[SupplyMoved] | None] = (
     None,
@@ -236,7 +242,10 @@ class Drawing:
             registered: SupplyRegistered = supply(id, f"Supply {number}", kind)
             self._past += [replace(registered, containing_asset_id=serving)]
             self._past += [moved(move, id)] if move else []
-            if move is SupplyMarkedAvailable and serving != SHED:
+            age = self._mostly(None, *AGES)
+            self._past += [] if age is None else [followed(id, age)]
+            fresh = age is None or age <= LIMIT
+            if move is SupplyMarkedAvailable and serving != SHED and fresh:
                 covered.add(kind)
         self._note("RunRequiresAvailableSupplyError", not {*kinds} <= covered)
 
@@ -247,7 +256,10 @@ class Drawing:
             gone = self._mostly(False, False, True)
             self._past += [EnclosureRegistered(NOW, id, name, "synchrotron"), observed(id, permit)]
             self._past += [EnclosureDecommissioned(NOW, id, "Rebuilt")] if gone else []
-            failing |= {id} if gone or permit is not PermitStatus.PERMITTED else set()
+            age = self._mostly(*AGES)
+            self._past += [heard(id, age)]
+            stale = age > LIMIT
+            failing |= {id} if gone or stale or permit is not PermitStatus.PERMITTED else set()
         failing &= around
         self._note("RunRequiresPermittedEnclosureError", bool(failing) and failing == around)
         self._note("RunEnclosureCoverageMismatchError", bool(failing) and failing < around)

@@ -43,6 +43,8 @@ from tests.contexts.starting.fair import (
     asset,
     caution,
     clearance,
+    followed,
+    heard,
     kept,
     moved,
     observed,
@@ -69,7 +71,12 @@ from beamkeep.contexts.campaign.campaign import (
 )
 from beamkeep.contexts.caution.caution import CautionRetired, CautionSeverity, RetireReason
 from beamkeep.contexts.decision.decision import DecisionNotFoundError
-from beamkeep.contexts.enclosure.enclosure import EnclosureDecommissioned, PermitStatus
+from beamkeep.contexts.enclosure.enclosure import (
+    FRESHNESS,
+    EnclosureDecommissioned,
+    Freshness,
+    PermitStatus,
+)
 from beamkeep.contexts.equipment.asset import (
     AssetActivated,
     AssetDecommissioned,
@@ -216,6 +223,8 @@ BOTH_ASSETS = (
     Fact("Asset", CAMERA, "Camera", "Commissioned"),
 )
 lost_beam = moved(SupplyMarkedUnavailable)
+LONG_AGO, LIMIT = timedelta(days=3), REQUIRING.stale_after
+STALE = "Unknown (stale: last report 3 days ago)"
 no_permit = PermitStatus.NOT_PERMITTED
 
 # One thing wrong with each check, in their order.
@@ -311,6 +320,27 @@ FAILING_OTHERWISE: list[tuple[str, Wrong]] = [
                 Fact("Enclosure", HALL, "Hall", "Unknown, Active"),
                 Fact("Enclosure", HUTCH, "Hutch", "NotPermitted, Active"),
             ),
+        ),
+    ),
+    (
+        "enclosure",
+        Wrong(
+            RunEnclosureCoverageMismatchError,
+            (heard(HUTCH, LONG_AGO),),
+            facts=(
+                Fact("Enclosure", HALL, "Hall", "Permitted, Active"),
+                Fact("Enclosure", HUTCH, "Hutch", f"{STALE}, Active"),
+            ),
+            cleared_by=("observe_enclosure_status",),
+        ),
+    ),
+    (
+        "supply",
+        Wrong(
+            RunRequiresAvailableSupplyError,
+            (followed(BEAM, LONG_AGO),),
+            facts=(Fact("Supply", BEAM, "Ring beam", STALE),),
+            cleared_by=("mark_supply_available", "observe_supply_status"),
         ),
     ),
 ]
@@ -818,6 +848,51 @@ def test_an_enclosure_in_use_permits_and_is_active():
         given(event).when(START).refused(
             RunEnclosureCoverageMismatchError, saying=f"Enclosure Hutch ({HUTCH}) is "
         )
+
+
+def test_a_permit_counts_as_long_as_its_last_report_is_not_stale():
+    starts(heard(HUTCH, LIMIT))
+    given(heard(HUTCH, LIMIT + MOMENT)).when(START).refused(RunEnclosureCoverageMismatchError)
+    given(heard(HALL, LONG_AGO), heard(HUTCH, LONG_AGO)).when(START).refused(
+        RunRequiresPermittedEnclosureError,
+        saying=f"Enclosure Hutch ({HUTCH}) is {STALE}, Active. A stale permit counts again once"
+        " its monitor reports.",
+    )
+
+
+def test_a_permit_stamped_before_the_clock_was_put_back_does_not_count():
+    given(heard(HUTCH, -LONG_AGO)).when(START).refused(RunEnclosureCoverageMismatchError)
+
+
+def test_a_permit_of_which_no_report_is_known_does_not_count():
+    for row in (FRESHNESS.delete(HUTCH), FRESHNESS.replace(Freshness(HUTCH, None))):
+        given(row).when(START).refused(
+            RunEnclosureCoverageMismatchError, saying="is Unknown (never reported), Active."
+        )
+
+
+def test_an_observed_supply_counts_as_long_as_its_last_report_is_not_stale():
+    starts(followed(BEAM, LIMIT))
+    given(followed(BEAM, LIMIT + MOMENT)).when(START).refused(
+        RunRequiresAvailableSupplyError,
+        saying="photon_beam (Ring beam is Unknown (stale: last report 60 seconds ago)). A stale"
+        " supply counts again once its observer reports or it is marked available.",
+    )
+
+
+def test_a_lost_supply_whose_observer_is_silent_comes_back_as_any_lost_one():
+    refused = given(lost_beam, followed(BEAM, LONG_AGO)).when(START)
+    assert told(refused.refused(RunRequiresAvailableSupplyError)) == Told(
+        "supply", FAILING["supply"].facts, FAILING["supply"].cleared_by
+    )
+
+
+def test_another_supply_covers_for_one_whose_observer_is_silent():
+    starts(
+        followed(BEAM, LONG_AGO),
+        supply(OTHER_BEAM, "Other beam"),
+        moved(SupplyMarkedAvailable, OTHER_BEAM),
+    )
 
 
 def test_an_enclosure_around_what_the_assets_stand_on_counts():

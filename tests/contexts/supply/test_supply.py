@@ -1,7 +1,9 @@
 """Supply: how it fares, and who may say so."""
 
+from datetime import timedelta
 from uuid import UUID
 
+from tests.support.service import INSTALLATION
 from tests.support.spec import ABSENT, CALL, LATER, NEW, NOW, Example, Scenario, matrix, misshapen
 
 from beamkeep.contexts.equipment.asset import (
@@ -21,6 +23,7 @@ from beamkeep.contexts.federation.facility import (
 from beamkeep.contexts.supply.supply import (
     OPERATIONS,
     QUESTIONS,
+    SUPPLY_FRESHNESS,
     DegradeSupply,
     DeregisterSupply,
     InvalidSupplyKindError,
@@ -46,6 +49,7 @@ from beamkeep.contexts.supply.supply import (
     SupplyCommand,
     SupplyDegraded,
     SupplyDeregistered,
+    SupplyFreshness,
     SupplyMarkedAvailable,
     SupplyMarkedRecovering,
     SupplyMarkedUnavailable,
@@ -122,6 +126,9 @@ unavailable = SupplyMarkedUnavailable(NOW, ID, AVAILABLE, OPERATOR, None, "beam 
 recovering = SupplyMarkedRecovering(NOW, ID, UNAVAILABLE, OPERATOR, None, "refilling")
 restored = SupplyRestored(NOW, ID, RECOVERING, OPERATOR, None, "200 mA")
 deregistered = SupplyDeregistered(NOW, ID, UNKNOWN, OPERATOR, None, "typed twice")
+
+heard = SUPPLY_FRESHNESS.upsert(SupplyFreshness(ID, NOW))
+unfollowed = SUPPLY_FRESHNESS.delete(ID)
 
 REGISTER = RegisterSupply(kind=" photon_beam ", name=" Ring beam ", facility_code="ring")
 FIND = MarkSupplyAvailable(supply_id=ID, reason=" checked ")
@@ -275,7 +282,18 @@ def test_the_shape_of_a_registration_has_bounds():
 
 
 def test_a_supply_is_found_available():
-    given(registered).when(FIND).then(available)
+    given(registered).when(FIND).then(available, unfollowed)
+
+
+def silent(age: timedelta) -> Beside:
+    return SUPPLY_FRESHNESS.insert(SupplyFreshness(ID, NOW - age, age))
+
+
+def test_a_supply_whose_observer_is_silent_is_found_available_anew():
+    limit, moment = INSTALLATION.stale_after, timedelta(microseconds=1)
+    found = replace(available, from_status=AVAILABLE)
+    given(registered, available, silent(limit + moment)).when(FIND).then(found, unfollowed)
+    given(registered, available, silent(limit)).when(FIND).refused(SupplyCannotMarkAvailableError)
 
 
 def test_a_supply_is_degraded():
@@ -291,16 +309,16 @@ def test_a_lost_supply_recovers():
 
 
 def test_a_recovering_supply_is_restored():
-    given(registered, available, unavailable, recovering).when(RESTORE).then(restored)
+    given(registered, available, unavailable, recovering).when(RESTORE).then(restored, unfollowed)
 
 
 def test_a_deregistered_supply_frees_its_name():
     given(registered, claimed).when(DEREGISTER).then(
-        deregistered, free("supply", "ring", None, "photon_beam", "Ring beam")
+        deregistered, unfollowed, free("supply", "ring", None, "photon_beam", "Ring beam")
     )
     at_stage = replace(registered, containing_asset_id=STAGE)
     given(at_stage).when(DEREGISTER).then(
-        deregistered, free("supply", "ring", STAGE, "photon_beam", "Ring beam")
+        deregistered, unfollowed, free("supply", "ring", STAGE, "photon_beam", "Ring beam")
     )
 
 
@@ -318,7 +336,8 @@ def test_a_monitor_reports_that_a_supply_is_lost():
     given(registered, available).when(SEE_LOST, call=MONITOR).then(
         SupplyMarkedUnavailable(
             NOW, ID, AVAILABLE, TriggerSource.MONITOR, "SR:DCCT", "current is 0"
-        )
+        ),
+        heard,
     )
 
 
@@ -326,23 +345,33 @@ def test_a_monitor_reports_that_a_supply_is_coming_back():
     given(registered, available, unavailable).when(SEE_RECOVERING, call=MONITOR).then(
         SupplyMarkedRecovering(
             NOW, ID, UNAVAILABLE, TriggerSource.MONITOR, "SR:DCCT", "current rises"
-        )
+        ),
+        heard,
     )
 
 
-def test_what_is_known_is_observed_again_and_nothing_is_written():
+def test_what_is_known_is_observed_again_and_only_keeps_the_supply_fresh():
     lost = (registered, available, unavailable)
-    given(*lost).when(SEE_LOST, call=MONITOR).then()
-    given(*lost, recovering).when(SEE_RECOVERING, call=MONITOR).then()
+    given(*lost).when(SEE_LOST, call=MONITOR).then(heard)
+    given(*lost, recovering).when(SEE_RECOVERING, call=MONITOR).then(heard)
 
 
-def test_what_does_not_follow_from_the_status_is_not_observed():
-    given(registered, available).when(SEE_RECOVERING, call=MONITOR).refused(
-        SupplyCannotObserveStatusError,
-        saying="The supply's status does not lead to the one observed. "
-        "Its status is Available; it must be Unavailable.",
-    )
+def test_a_supply_that_was_not_lost_is_kept_fresh_by_a_signal_that_says_it_is_there():
+    for history in ((), (available,), (available, degraded)):
+        given(registered, *history).when(SEE_RECOVERING, call=MONITOR).then(heard)
+
+
+def test_what_a_person_found_stands_while_the_signal_does_not_change():
+    lost = (registered, available, unavailable)
     for command in (SEE_LOST, SEE_RECOVERING):
+        again = command.model_copy(update={"unchanged": True})
+        for history in (lost, (*lost, recovering), (*lost, recovering, restored)):
+            given(*history).when(again, call=MONITOR).then(heard)
+
+
+def test_nothing_is_observed_of_a_deregistered_supply():
+    again = SEE_LOST.model_copy(update={"unchanged": True})
+    for command in (SEE_LOST, SEE_RECOVERING, again):
         given(registered, deregistered).when(command, call=MONITOR).refused(
             SupplyCannotObserveStatusError, saying="Its status is Decommissioned"
         )
@@ -372,7 +401,9 @@ def test_a_monitor_may_use_the_other_verbs_and_names_no_sensor():
 
 
 def test_what_an_agent_does_is_told_as_automatic():
-    given(registered).when(FIND, call=AGENT).then(replace(available, trigger=TriggerSource.AUTO))
+    given(registered).when(FIND, call=AGENT).then(
+        replace(available, trigger=TriggerSource.AUTO), unfollowed
+    )
 
 
 def test_a_move_is_told_with_where_it_came_from_and_when():
@@ -542,12 +573,23 @@ Decommissioned  -                      -               -                        
 # The first column observes Unavailable, the second Recovering.
 STATUS_OBSERVED = """
                 observe_supply_status  observe_supply_status
-Unknown         Unavailable            -
-Available       Unavailable            -
-Degraded        Unavailable            -
+Unknown         Unavailable            Unknown
+Available       Unavailable            Available
+Degraded        Unavailable            Degraded
 Unavailable     Unavailable            Recovering
 Recovering      Unavailable            Recovering
 Decommissioned  -                      -
+"""
+
+# Where an observer is silent, its supply counts as Unknown if it was Available.
+STATUS_UNCONFIRMED = """
+                mark_supply_available
+Unknown         Available
+Available       Available
+Degraded        -
+Unavailable     -
+Recovering      -
+Decommissioned  -
 """
 
 STATUS_OBSERVED_BY_NO_MONITOR = """
@@ -565,6 +607,11 @@ def test_every_move_from_every_status():
     for call, expected in ((HUMAN, STATUS), (AGENT, STATUS), (MONITOR, STATUS_BY_A_MONITOR)):
         moves = [Example(command, call=call) for command in ASKED]
         matrix(OPERATIONS, SupplyStatus, moves, in_status, lambda it: it.status, expected)
+
+
+def test_a_finding_in_every_status_while_the_observer_is_silent():
+    finding = [Example(FIND, given=True)]
+    matrix(OPERATIONS, SupplyStatus, finding, in_status, lambda it: it.status, STATUS_UNCONFIRMED)
 
 
 def test_every_observation_in_every_status():

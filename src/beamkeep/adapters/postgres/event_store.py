@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from operator import attrgetter
 from typing import Any, TypeAliasType, cast, get_args, get_origin, get_type_hints
@@ -28,6 +28,7 @@ from beamkeep.kernel import (
     Rows,
     Standing,
     Table,
+    Upsert,
 )
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.store import (
@@ -188,6 +189,18 @@ FORGOTTEN_AT_ONCE = 10_000
 # Denials older than so many days, some of them; a function, because the role may not delete.
 FORGET_DENIALS = "SELECT bk.forget_denials($1, $2)"
 
+# A worker has done its round.
+BEAT = """
+INSERT INTO bk.heartbeat (worker, beat_at) VALUES ($1, now())
+ON CONFLICT (worker) DO UPDATE SET beat_at = EXCLUDED.beat_at
+"""
+
+# How long ago a worker did its last round, and whether there is an enclosure for it to watch.
+LAST_BEAT = """
+SELECT (SELECT clock_timestamp() - h.beat_at FROM bk.heartbeat h WHERE h.worker = $1),
+       EXISTS (SELECT 1 FROM bk.enclosure_freshness f WHERE f.last_reported_at IS NOT NULL)
+"""
+
 # Whether a key has its answer.
 ANSWERED = """
 SELECT 1 FROM bk.idempotency WHERE principal_id = $1 AND surface_id = $2 AND key = $3
@@ -322,7 +335,7 @@ LONGEST_WRITE = 2.5
 """A little more than the time limit of a statement."""
 
 
-type Row = Insert | Replace | Delete
+type Row = Insert | Replace | Upsert | Delete
 type Clauses = tuple[tuple[type[Row], Table[Any], tuple[str, ...]], ...]
 """What is written beside, by its shape: kind, table and the columns of the key."""
 
@@ -515,6 +528,14 @@ class PostgresEventStore:
         """The deployment's own key for signing cursors."""
         return (await self._connections.read("SELECT cursor_key FROM bk.deployment"))[0][0]
 
+    async def beat(self, worker: str) -> None:
+        """Record that a worker has done its round."""
+        await self._connections.fetch(BEAT, worker)
+
+    async def last_beat(self, worker: str) -> tuple[timedelta | None, bool]:
+        """How long ago a worker did its last round, and whether any enclosure relies on it."""
+        return tuple((await self._connections.read(LAST_BEAT, worker))[0])
+
     async def forget_answers(self, hours: int) -> int:
         """Drop idempotency entries older than this, and say how many."""
         return await self._in_parts(FORGET, hours)
@@ -570,7 +591,7 @@ class PostgresEventStore:
                     await connection.copy_records_to_table(
                         part.table.name,
                         schema_name="bk",
-                        columns=part.table.row.__struct_fields__,
+                        columns=_stored(part.table),
                         records=_records(part),
                     )
             if several:
@@ -701,15 +722,27 @@ def _rows_alone(beside: Clauses, kept: int) -> str:
 def _beside(
     kind: type[Row], table: Table[Any], key: tuple[str, ...], parameter: int, written: str
 ) -> str:
-    name, columns = f"bk.{table.name}", _columns(table)
+    name, columns = f"bk.{table.name}", ", ".join(_stored(table))
     rows = f"jsonb_populate_recordset(NULL::{name}, ${parameter}::text::jsonb)"
     same = " AND ".join(f"t.{column} = r.{column}" for column in key)
-    if kind is Insert:
-        return f"INSERT INTO {name} ({columns}) SELECT {columns} FROM {rows} WHERE {written}"  # noqa: S608
+    told = [_told(table, column) for column in _stored(table)]
+    if kind is Insert or kind is Upsert:
+        told_of = f"SELECT {', '.join(told)} FROM {rows} AS r WHERE {written}"  # noqa: S608
+        added = f"INSERT INTO {name} ({columns}) {told_of}"
+        again = ", ".join(f"{column} = EXCLUDED.{column}" for column in _stored(table))
+        taken = f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {again}"
+        return added + taken if kind is Upsert else added
     if kind is Replace:
-        values = ", ".join(f"{c} = r.{c}" for c in table.row.__struct_fields__)
+        values = ", ".join(f"{c} = {v}" for c, v in zip(_stored(table), told, strict=True))
         return f"UPDATE {name} AS t SET {values} FROM {rows} AS r WHERE {same} AND {written}"  # noqa: S608
     return f"DELETE FROM {name} AS t USING {rows} AS r WHERE {same} AND {written}"  # noqa: S608
+
+
+def _told(table: Table[Any], column: str) -> str:
+    """What is written to a column: as the row has it, or the time by the database's clock."""
+    if table.stamped is None or column != table.stamped[0]:
+        return f"r.{column}"
+    return f"CASE WHEN r.{column} IS NOT NULL THEN now() END"
 
 
 def _grouped(append: Append) -> Iterable[list[Row]]:
@@ -833,7 +866,8 @@ def _select(table: Table[Any], where: tuple[tuple[str, bool], ...]) -> str:
         f"{column} = ANY(${n})" if several else f"{column} = ${n}"
         for n, (column, several) in enumerate(where, 1)
     )
-    return f"SELECT {_columns(table)} FROM bk.{table.name} WHERE {conditions}"  # noqa: S608
+    every = f"SELECT {_columns(table)} FROM bk.{table.name}"  # noqa: S608
+    return f"{every} WHERE {conditions}" if where else every
 
 
 @cache
@@ -862,18 +896,29 @@ def _above(table: Table[Any]) -> str:
     key, parent, name = table.key[0], table.parent, f"bk.{table.name}"
     return (
         f"WITH RECURSIVE t AS (SELECT {_columns(table)} FROM {name} WHERE {key} = ANY($1::uuid[])"  # noqa: S608
-        f" UNION SELECT {', '.join(f'r.{c}' for c in table.row.__struct_fields__)}"
+        f" UNION SELECT {', '.join(f'r.{c}' for c in _stored(table))}"
         f" FROM t JOIN {name} r ON r.{key} = t.{parent}) SELECT {_columns(table)} FROM t"
     )
 
 
+def _stored(table: Table[Any]) -> tuple[str, ...]:
+    """The columns of a table: all that is not worked out when a row is read."""
+    age = table.stamped[1] if table.stamped else None
+    return tuple(name for name in table.row.__struct_fields__ if name != age)
+
+
 def _columns(table: Table[Any]) -> str:
-    return ", ".join(table.row.__struct_fields__)
+    """What is read of a row; an age is that of the very moment."""
+    read = ", ".join(_stored(table))
+    if table.stamped is None:
+        return read
+    stamp, age = table.stamped
+    return f"{read}, clock_timestamp() - {stamp} AS {age}"
 
 
 def _records(bulk: Rows) -> list[tuple[Any, ...]]:
     """Rows as their columns take them: a record or an object as JSON, all else as it is."""
-    columns, holding_json = bulk.table.row.__struct_fields__, _json_columns(bulk.table)
+    columns, holding_json = _stored(bulk.table), _json_columns(bulk.table)
     records = list(map(attrgetter(*columns), bulk.rows))
     for place in map(columns.index, holding_json):
         for number, record in enumerate(records):

@@ -1,7 +1,7 @@
 """Enclosure: a volume that a personnel-safety system guards, and what that system reports of it."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
@@ -12,6 +12,7 @@ from beamkeep.contexts.federation.facility import (
     FacilityStatus,
     facility_by_code,
 )
+from beamkeep.contexts.trust.freshness import NEVER, NOT_KEPT, Reported, is_stale
 from beamkeep.contexts.trust.trigger import (
     MonitorTriggerRequiredError,
     TriggerSource,
@@ -54,13 +55,19 @@ class EnclosureLifecycle(StrEnum):
 
 
 class Freshness(Record):
-    """When an enclosure's monitor was last heard of."""
+    """When an enclosure's monitor last reported a permit, or that there is none."""
 
     enclosure_id: UUID
     last_reported_at: datetime | None
+    age: timedelta | None = None
 
 
-FRESHNESS = Table("enclosure_freshness", Freshness, key=("enclosure_id",))
+FRESHNESS = Table(
+    "enclosure_freshness",
+    Freshness,
+    key=("enclosure_id",),
+    stamped=("last_reported_at", "age"),
+)
 
 
 # Events are stored for ever: add a field with a default; never rename or drop one.
@@ -202,14 +209,14 @@ def observe_enclosure_status(
     monitor_ref = trimmed(command.monitor_ref, InvalidEnclosureMonitorRefError)
     LIFECYCLE.require(enclosure.lifecycle, EnclosurePermitObserved)
     before, after = enclosure.permit_status, command.permit_status
-    heard = FRESHNESS.replace(Freshness(enclosure.id, call.now))
-    if before is after:
-        return [heard]
+    observed = EnclosurePermitObserved(
+        call.now, enclosure.id, before, after, trigger(call), monitor_ref, reason
+    )
+    # Whoever does not know the permit, as the staleness watch, does not keep it fresh.
+    known = after is not PermitStatus.UNKNOWN
     return [
-        EnclosurePermitObserved(
-            call.now, enclosure.id, before, after, trigger(call), monitor_ref, reason
-        ),
-        heard,
+        *([observed] if before is not after else []),
+        *([FRESHNESS.replace(Freshness(enclosure.id, call.now))] if known else []),
     ]
 
 
@@ -221,6 +228,7 @@ def decommission_enclosure(
     LIFECYCLE.require(enclosure.lifecycle, EnclosureDecommissioned)
     return [
         EnclosureDecommissioned(call.now, enclosure.id, reason),
+        FRESHNESS.replace(Freshness(enclosure.id, None)),
         free(NAMES, enclosure.facility_code, enclosure.name),
     ]
 
@@ -249,9 +257,16 @@ class ListEnclosures(Listing):
     lifecycle: EnclosureLifecycle | None = None
 
 
-async def freshness(ids: Sequence[UUID], read: Reader) -> dict[UUID, Freshness]:
-    rows = await read.rows(FRESHNESS, enclosure_id=ids)
-    return {row.enclosure_id: row for row in rows}
+async def reported(ids: Sequence[UUID], read: Reader) -> dict[UUID, Reported]:
+    """When each enclosure was last reported of, and whether that still counts."""
+    if read.shows_past:
+        return dict.fromkeys(ids, NOT_KEPT)
+    stale_after = read.installation.stale_after
+    heard = {
+        row.enclosure_id: Reported(row.last_reported_at, is_stale(row.age, stale_after))
+        for row in await read.rows(FRESHNESS, enclosure_id={*ids})
+    }
+    return dict.fromkeys(ids, NEVER) | heard
 
 
 QUESTIONS = reads(
@@ -262,5 +277,6 @@ QUESTIONS = reads(
         "last_observed_at": (EnclosurePermitObserved,),
         "decommissioned_at": (EnclosureDecommissioned,),
     },
-    shown_with=freshness,
+    shown_with=reported,
+    listed_with=reported,
 )

@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from beamkeep.contexts.caution.caution import Caution
-from beamkeep.contexts.enclosure.enclosure import Enclosure, EnclosureLifecycle, PermitStatus
+from beamkeep.contexts.enclosure.gate import Permit
 from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle
 from beamkeep.contexts.recipe.declaration import DeclarationStatus
 from beamkeep.contexts.recipe.method import Method
@@ -101,7 +101,7 @@ class Surroundings(Record):
     clearances: Mapping[UUID, Clearance] | None
     """Those that name this work; none are asked for where the deployment requires none."""
     supplies: Coverage
-    enclosures: Mapping[UUID, Enclosure]
+    enclosures: Mapping[UUID, Permit]
     cautions: Sequence[Caution]
     followed: Followed
     """The method, also as the plan's default parameters were written under it."""
@@ -248,33 +248,35 @@ TOWARDS_AVAILABLE: dict[SupplyStatus, tuple[str, ...]] = {
 
 def supply(given: Surroundings, override: JsonObject, now: datetime) -> Verdict:
     found = [each for kind in given.supplies.found.values() for each in kind]
-    facts = [Fact("Supply", each.supply_id, each.name, each.status) for each in found]
+    facts = [Fact("Supply", each.supply_id, each.name, each.state) for each in found]
     uncovered = given.supplies.uncovered
     if not uncovered:
         return Verdict(facts)
-    statuses = {each.status for kind in uncovered.values() for each in kind}
+    lacking = [each for kind in uncovered.values() for each in kind]
+    statuses = {each.status for each in lacking}
     ways = [w for status, steps in TOWARDS_AVAILABLE.items() if status in statuses for w in steps]
     missing = ["register_supply"] if not all(uncovered.values()) else []
-    refusal = RunRequiresAvailableSupplyError(str(given.supplies), kinds=[*uncovered])
-    return Verdict(facts, refusal, [*dict.fromkeys(ways), *missing])
+    stale = ["observe_supply_status"] if any(each.silent_for for each in lacking) else []
+    again = " A stale supply counts again once its observer reports or it is marked available."
+    told = f"{given.supplies}{again if stale else ''}"
+    refusal = RunRequiresAvailableSupplyError(told, kinds=[*uncovered])
+    return Verdict(facts, refusal, [*dict.fromkeys(ways), *missing, *stale])
 
 
 def enclosure(given: Surroundings, override: JsonObject, now: datetime) -> Verdict:
+    permits = given.enclosures
     facts = [
-        Fact("Enclosure", each.id, each.name, f"{each.permit_status}, {each.lifecycle}")
-        for each in given.enclosures.values()
+        Fact("Enclosure", id, permit.enclosure.name, permit.state) for id, permit in permits.items()
     ]
-    failing = [
-        fact
-        for fact, each in zip(facts, given.enclosures.values(), strict=True)
-        if each.permit_status is not PermitStatus.PERMITTED
-        or each.lifecycle is not EnclosureLifecycle.ACTIVE
-    ]
+    failing = [fact for fact in facts if not permits[fact.id].holds]
     if not failing:
         return Verdict(facts)
     every = len(failing) == len(facts)
     refusal = RunRequiresPermittedEnclosureError if every else RunEnclosureCoverageMismatchError
-    return Verdict(facts, refusal(_named(failing)))
+    stale = any(permits[fact.id].stale for fact in failing)
+    remedy = " A stale permit counts again once its monitor reports." if stale else ""
+    ways = ["observe_enclosure_status"] if stale else []
+    return Verdict(facts, refusal(_named(failing) + remedy), ways)
 
 
 CHECKS: Mapping[str, Check] = {

@@ -22,7 +22,7 @@ from beamkeep.contexts.campaign.campaign import (
 )
 from beamkeep.contexts.caution.coverage import cautions_covering
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, decisions
-from beamkeep.contexts.enclosure.enclosure import enclosures
+from beamkeep.contexts.enclosure.gate import permits
 from beamkeep.contexts.equipment.asset import with_all_above
 from beamkeep.contexts.recipe.capability import capabilities
 from beamkeep.contexts.recipe.plan import PlanNotFoundError, followed, plans
@@ -124,7 +124,7 @@ async def surroundings(
         subject,
         await _covering(subject_id, assets, read) if required else None,
         await coverage(method.method.needed_supplies, plan.asset_ids, read),
-        await read.many(enclosures, sorted(id for id in located if id)),
+        await permits(sorted(id for id in located if id), read),
         shown(await cautions_covering(plan.asset_ids, read)),
         method,
         versions,

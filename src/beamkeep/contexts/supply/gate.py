@@ -1,14 +1,23 @@
 """The gate of work that needs supplies: which kinds are covered where it takes place, by what."""
 
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from uuid import UUID
 
 from beamkeep.contexts.equipment.asset import assets
 from beamkeep.contexts.equipment.place import PLACES
 from beamkeep.contexts.federation.facility import facilities, facility_by_code
+from beamkeep.contexts.trust.freshness import as_stale, is_stale
 from beamkeep.kernel import Reader, Record
 
-from .supply import ListSupplies, Supply, SupplyStatus, supplies
+from .supply import (
+    SUPPLY_FRESHNESS,
+    ListSupplies,
+    Supply,
+    SupplyStatus,
+    counted_status,
+    supplies,
+)
 
 
 class Scope(Record):
@@ -26,9 +35,17 @@ class Found(Record):
     supply_id: UUID
     name: str
     status: SupplyStatus
+    """What it counts as: what is on record, or `Unknown` where its observer is silent."""
+    silent_for: timedelta | None = None
+    """How long its observer has been silent, where that makes it `Unknown`."""
+
+    @property
+    def state(self) -> str:
+        """Its status, and why it counts as that."""
+        return as_stale(self.silent_for) if self.silent_for else self.status
 
     def __str__(self) -> str:
-        return f"{self.name} is {self.status}"
+        return f"{self.name} is {self.state}"
 
 
 class Coverage(Record):
@@ -59,17 +76,30 @@ class Coverage(Record):
         return f"Not available: {'; '.join(missing)}."
 
 
-def cover(kinds: Iterable[str], scope: Scope, candidates: Iterable[Supply]) -> Coverage:
-    """What the candidates supply of these kinds to work in this scope."""
+def cover(
+    kinds: Iterable[str],
+    scope: Scope,
+    candidates: Iterable[Supply],
+    silent_for: Mapping[UUID, timedelta] | None = None,
+) -> Coverage:
+    """What the candidates, of which some have a silent observer, supply to work in this scope."""
     serving = [supply for supply in candidates if serves(supply, scope)]
     return Coverage(
         {
             kind: tuple(
-                Found(each.id, each.name, each.status) for each in serving if each.kind == kind
+                _found(each, (silent_for or {}).get(each.id))
+                for each in serving
+                if each.kind == kind
             )
             for kind in sorted(set(kinds))
         }
     )
+
+
+def _found(supply: Supply, silent_for: timedelta | None) -> Found:
+    counted = counted_status(supply, stale=silent_for is not None)
+    why = silent_for if counted is not supply.status else None
+    return Found(supply.id, supply.name, counted, why)
 
 
 def serves(supply: Supply, scope: Scope) -> bool:
@@ -92,7 +122,13 @@ async def coverage(kinds: Iterable[str], asset_ids: Iterable[UUID], read: Reader
         for code in sorted(scope.facility_codes)
         for id in await read.matching(ListSupplies(kind=kind, facility_code=code))
     ]
-    return cover(needed, scope, (await read.many(supplies, candidates)).values())
+    found = await read.many(supplies, candidates)
+    rows = await read.rows(SUPPLY_FRESHNESS, supply_id={*found}) if found else ()
+    stale_after = read.installation.stale_after
+    silent_for = {
+        row.supply_id: row.age for row in rows if row.age and is_stale(row.age, stale_after)
+    }
+    return cover(needed, scope, found.values(), silent_for)
 
 
 async def scope_of(asset_ids: Iterable[UUID], read: Reader) -> Scope:

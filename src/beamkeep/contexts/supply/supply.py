@@ -1,5 +1,7 @@
 """Supply: one continuous resource of a facility, and how it fares."""
 
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Literal
 from uuid import UUID
@@ -15,6 +17,7 @@ from beamkeep.contexts.federation.facility import (
     FacilityStatus,
     facility_by_code,
 )
+from beamkeep.contexts.trust.freshness import NEVER, NOT_KEPT, Reported, is_stale
 from beamkeep.contexts.trust.trigger import (
     MonitorTriggerNotPermittedError,
     MonitorTriggerRequiredError,
@@ -36,6 +39,7 @@ from beamkeep.kernel import (
     NotFound,
     Reader,
     Record,
+    Table,
     claim,
     free,
     reads,
@@ -51,6 +55,22 @@ class SupplyStatus(StrEnum):
     UNAVAILABLE = "Unavailable"
     RECOVERING = "Recovering"
     DECOMMISSIONED = "Decommissioned"
+
+
+class SupplyFreshness(Record):
+    """When the observer of a supply last reported; nobody observes a supply without such a row."""
+
+    supply_id: UUID
+    last_reported_at: datetime
+    age: timedelta | None = None
+
+
+SUPPLY_FRESHNESS = Table(
+    "supply_freshness",
+    SupplyFreshness,
+    key=("supply_id",),
+    stamped=("last_reported_at", "age"),
+)
 
 
 # Events are stored for ever: add a field with a default; never rename or drop one.
@@ -129,9 +149,9 @@ class SupplyCannotRegisterError(Cannot):
 
 
 class SupplyCannotMarkAvailableError(Cannot):
-    """The supply cannot be marked available: only a first finding does that.
+    """Only a supply in Unknown, or in Available with a silent observer, can be marked available.
 
-    One that was lost comes back by way of recovering and restoring.
+    A lost supply is marked recovering, then restored.
     """
 
 
@@ -236,6 +256,9 @@ class ObserveSupplyStatus(SupplyCommand):
     status: Literal[SupplyStatus.UNAVAILABLE, SupplyStatus.RECOVERING]
     monitor_ref: Annotated[str, MinLen(1), MaxLen(200)]
     """The sensor or signal that shows it."""
+    unchanged: bool = False
+    """Whether the signal says what it said in the last report: the supply is kept fresh and moves
+    nowhere, so that what a person found since stands."""
 
 
 class DeregisterSupply(SupplyCommand): ...
@@ -285,12 +308,26 @@ def register_supply(
     ]
 
 
+async def silent(supply: Supply, command: MarkSupplyAvailable, read: Reader) -> bool:
+    """Whether the supply has an observer that has not reported for too long."""
+    rows = await read.rows(SUPPLY_FRESHNESS, supply_id=supply.id)
+    return any(is_stale(row.age, read.installation.stale_after) for row in rows)
+
+
 def mark_supply_available(
-    supply: Supply, command: MarkSupplyAvailable, call: Call
-) -> list[SupplyMarkedAvailable]:
-    """Say of a supply not yet known that it is available."""
+    supply: Supply, command: MarkSupplyAvailable, given: bool, call: Call
+) -> list[SupplyMarkedAvailable | Beside]:
+    """Say of a supply not yet known, or whose observer is silent, that it is available."""
     require_no_monitor(call)
-    return [_moved(SupplyMarkedAvailable, supply, command, call)]
+    counted = counted_status(supply, stale=given)
+    found = _moved(SupplyMarkedAvailable, supply, command, call, counted)
+    return [found, SUPPLY_FRESHNESS.delete(supply.id)]
+
+
+def counted_status(supply: Supply, stale: bool) -> SupplyStatus:
+    """The status work can rely on: what nobody confirms any more is not known to be available."""
+    unconfirmed = stale and supply.status is SupplyStatus.AVAILABLE
+    return SupplyStatus.UNKNOWN if unconfirmed else supply.status
 
 
 def degrade_supply(supply: Supply, command: DegradeSupply, call: Call) -> list[SupplyDegraded]:
@@ -312,25 +349,31 @@ def mark_supply_recovering(
     return [_moved(SupplyMarkedRecovering, supply, command, call)]
 
 
-def restore_supply(supply: Supply, command: RestoreSupply, call: Call) -> list[SupplyRestored]:
+def restore_supply(
+    supply: Supply, command: RestoreSupply, call: Call
+) -> list[SupplyRestored | Beside]:
     """Say that a supply has come back and is available."""
     require_no_monitor(call)
-    return [_moved(SupplyRestored, supply, command, call)]
+    restored = _moved(SupplyRestored, supply, command, call)
+    return [restored, SUPPLY_FRESHNESS.delete(supply.id)]
 
 
 def observe_supply_status(
     supply: Supply, command: ObserveSupplyStatus, call: Call
-) -> list[SupplyMarkedUnavailable | SupplyMarkedRecovering]:
-    """Report, as a monitor, that a supply is lost or coming back; what is known is not repeated."""
+) -> list[SupplyMarkedUnavailable | SupplyMarkedRecovering | Beside]:
+    """Report, as a monitor, that a supply is lost or back; what is known only keeps it fresh."""
     require_monitor(call)
     reason = trimmed(command.reason, InvalidSupplyReasonError)
     monitor_ref = trimmed(command.monitor_ref, InvalidSupplyMonitorRefError)
-    if command.status is supply.status:
-        return []
+    heard = SUPPLY_FRESHNESS.upsert(SupplyFreshness(supply.id, call.now))
     lost = command.status is SupplyStatus.UNAVAILABLE
     event = SupplyMarkedUnavailable if lost else SupplyMarkedRecovering
+    # What was not lost need not come back: the report only confirms that it is there.
+    news = lost is not (supply.status is SupplyStatus.UNAVAILABLE) and not command.unchanged
+    if not news and supply.status is not SupplyStatus.DECOMMISSIONED:
+        return [heard]
     STATUS.require(supply.status, event, told=SupplyCannotObserveStatusError)
-    return [event(call.now, supply.id, supply.status, trigger(call), monitor_ref, reason)]
+    return [event(call.now, supply.id, supply.status, trigger(call), monitor_ref, reason), heard]
 
 
 def deregister_supply(
@@ -339,6 +382,7 @@ def deregister_supply(
     """Take a supply out of the register, for good."""
     return [
         _moved(SupplyDeregistered, supply, command, call),
+        SUPPLY_FRESHNESS.delete(supply.id),
         free("supply", *_name_and_place(supply)),
     ]
 
@@ -348,10 +392,16 @@ def _name_and_place(supply: Supply) -> tuple[object, ...]:
     return supply.facility_code, supply.containing_asset_id, supply.kind, supply.name
 
 
-def _moved[E: SupplyMoved](event: type[E], supply: Supply, command: SupplyCommand, call: Call) -> E:
-    """The move the caller asks for, if it may happen now."""
+def _moved[E: SupplyMoved](
+    event: type[E],
+    supply: Supply,
+    command: SupplyCommand,
+    call: Call,
+    counted: SupplyStatus | None = None,
+) -> E:
+    """The move the caller asks for, if it may happen now from what the status counts as."""
     reason = trimmed(command.reason, InvalidSupplyReasonError)
-    STATUS.require(supply.status, event)
+    STATUS.require(counted or supply.status, event)
     return event(call.now, supply.id, supply.status, trigger(call), None, reason)
 
 
@@ -364,7 +414,7 @@ OPERATIONS = (
         SupplyCannotRegisterError, SupplyAlreadyExistsError, given=referred),
     supplies.changes("POST /supplies/{supply_id}/mark-available", MarkSupplyAvailable,
         mark_supply_available, MonitorTriggerNotPermittedError, InvalidSupplyReasonError,
-        SupplyCannotMarkAvailableError),
+        SupplyCannotMarkAvailableError, given=silent),
     supplies.changes("POST /supplies/{supply_id}/degrade", DegradeSupply, degrade_supply,
         InvalidSupplyReasonError, SupplyCannotDegradeError),
     supplies.changes("POST /supplies/{supply_id}/mark-unavailable", MarkSupplyUnavailable,
@@ -391,9 +441,23 @@ class ListSupplies(Listing):
     status: SupplyStatus | None = None
 
 
+async def reported(ids: Sequence[UUID], read: Reader) -> dict[UUID, Reported]:
+    """When the observer of each supply last reported, and whether that still counts."""
+    if read.shows_past:
+        return dict.fromkeys(ids, NOT_KEPT)
+    stale_after = read.installation.stale_after
+    observed = {
+        row.supply_id: Reported(row.last_reported_at, is_stale(row.age, stale_after))
+        for row in await read.rows(SUPPLY_FRESHNESS, supply_id={*ids})
+    }
+    return dict.fromkeys(ids, NEVER) | observed
+
+
 QUESTIONS = reads(
     "/supplies",
     supplies,
     ListSupplies,
     milestones={"last_status_changed_at": tuple(STATUS.moves)},
+    shown_with=reported,
+    listed_with=reported,
 )
