@@ -35,7 +35,7 @@ from beamkeep.contexts.access.profile import DEVELOPER
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.contexts.trust.surface import surfaces
-from beamkeep.kernel import Catalogue, Installation, Refusal, SurfaceKind
+from beamkeep.kernel import Catalogue, Installation, Refusal, SurfaceKind, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admission
 from beamkeep.runtime.asking import Asker
@@ -126,7 +126,8 @@ class Deployment:
         await require_fit(settings.database_url.get_secret_value())
         if settings.project_in_serve:
             await self.projections.arrange(CATALOGUE.views, self.shards)
-        here = installation(settings)
+        key = await self.store.cursor_key()
+        here = replace(installation(settings), login_key=key)
         sown = await prepare(
             self.store,
             self.lists,
@@ -136,8 +137,7 @@ class Deployment:
         )
         if sown:
             log.info("deployment prepared", sown=sown)
-        cursor_key = await self.store.cursor_key()
-        return compose(self.store, self.lists, cursor_key, installation=here)
+        return compose(self.store, self.lists, key, installation=here)
 
     async def project(self, wanted: Sequence[int] | None = None) -> None:
         """Keep the lists, until told to stop."""
@@ -277,6 +277,8 @@ def installation(settings: Settings) -> Installation:
         page.replace("{base_url}", settings.base_url),
         settings.require_run_clearance,
         settings.store_inference_messages,
+        frozenset(provider.issuer for provider in settings.identity_providers),
+        not settings.require_authenticated_principal,
     )
 
 

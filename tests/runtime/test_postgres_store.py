@@ -117,7 +117,7 @@ async def meter(database: Database, deployed: Deployed) -> AsyncGenerator[Meter]
 
 async def test_a_command_is_two_statements_and_one_transaction_id(deployed: Deployed, meter: Meter):
     service = deployed.service
-    actor = await call(service, "register_actor", {"name": "Grace"})
+    actor = await call(service, "register_actor", {"name": "Gate", "kind": "service_account"})
     zone = partial(call, service, "define_zone", {"name": "Hutch"})
     commands: list[Callable[[], Awaitable[object]]] = [
         zone,

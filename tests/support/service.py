@@ -20,7 +20,9 @@ from tests.support.examples.federation import OWN_SITE
 
 ISSUER = "https://idp.test"
 ADMIN = Administrator(ISSUER, "ada", "Ada")
-INSTALLATION = Installation(OWN_SITE, "https://lab.test/assets/{asset_id}")
+INSTALLATION = Installation(
+    OWN_SITE, "https://lab.test/assets/{asset_id}", issuers=frozenset({ISSUER}), login_key=b"k" * 32
+)
 
 
 class Doing:

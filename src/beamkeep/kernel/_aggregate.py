@@ -47,6 +47,12 @@ class Installation(Record):
     """Whether a run starts only under a clearance that is in force."""
     store_inference_messages: bool = False
     """Whether prompts and answers of language models are kept."""
+    issuers: frozenset[str] = frozenset()
+    """The identity providers whose logins the deployment accepts."""
+    open_for_development: bool = False
+    """Whether a call without a token is made as Developer."""
+    login_key: bytes = b""
+    """The secret that logins are digested with before an event names them."""
 
 
 class Route(Record, dict=True):
@@ -219,6 +225,11 @@ class Reader(Protocol):
 
     @property
     def now(self) -> datetime: ...
+
+    @property
+    def principal_id(self) -> UUID | None:
+        """Who calls; none where the deployment prepares itself."""
+        ...
 
     async def one[S](self, of: Aggregate[S, Any, Any], id: UUID) -> S:
         """The state of one aggregate, or the refusal that it does not exist."""

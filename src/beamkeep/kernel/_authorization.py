@@ -62,6 +62,18 @@ class Grant(Record):
     permitted_commands: tuple[str, ...]
     object_scope: ObjectScope
 
+    @property
+    def unrestricted(self) -> bool:
+        """Whether it permits every command and shows every object."""
+        return self.permitted_commands == (EVERY_COMMAND,) and self.object_scope is ObjectScope.ALL
+
+    def permits(self, command_name: str, conduit_id: UUID, surface_id: UUID | None) -> bool:
+        """Whether it permits this call here: null equals only null, and nothing is a wildcard."""
+        return ((self.conduit_id, self.surface_id) == (conduit_id, surface_id)) and not {
+            command_name,
+            EVERY_COMMAND,
+        }.isdisjoint(self.permitted_commands)
+
 
 class Denial(Record):
     """A call that was turned away, for whoever looks after the policies."""
@@ -107,9 +119,7 @@ def authorize(
         grant
         for grant in grants
         if grant.principal_id == standing.principal_id
-        and grant.conduit_id == conduit_id
-        and grant.surface_id == surface_id
-        and not {command_name, EVERY_COMMAND}.isdisjoint(grant.permitted_commands)
+        and grant.permits(command_name, conduit_id, surface_id)
     ]
     if not permitting:
         return Deny(DenialReason.NO_MATCHING_POLICY)

@@ -148,6 +148,7 @@ class Dispatcher:
 
         # 5. Load.
         session = self._sessions()
+        session.principal_id = admitted.standing.principal_id
         given: list[Any] = [command]
         if not operation.genesis:
             given.insert(0, await session.adopt(of, target, opened.loaded))

@@ -54,6 +54,8 @@ class Session:
         self._catalogue, self.installation, self.now = catalogue, installation, clock()
         self._snapshot_every = snapshot_every
         self.operation_names = catalogue.named.keys()
+        self.principal_id: UUID | None = None
+        """Who calls."""
         self.only: UUID | None = None
         """Whose objects a question may show; none for everybody's."""
         self.versions: dict[Stream, int] = {}
