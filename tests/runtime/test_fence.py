@@ -22,6 +22,7 @@ EVERY_MIGRATION = [
     "0003_decisions",
     "0004_runs",
     "0005_shifts",
+    "0010_administrators",
 ]
 
 

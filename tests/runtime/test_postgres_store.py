@@ -153,7 +153,8 @@ async def test_a_command_that_waits_for_its_turn_is_three_statements_more(
     deployed: Deployed, meter: Meter, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(turns, "REMEMBERED_FOR", 60.0)
-    actor = await call(deployed.service, "register_actor", {"name": "Grace"})
+    gate = {"name": "Gate", "kind": "service_account"}
+    actor = await call(deployed.service, "register_actor", gate)
     with pytest.raises(MovedError):
         async with deployed.store.turn(("Actor", actor.id)):
             raise MovedError

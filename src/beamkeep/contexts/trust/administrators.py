@@ -113,7 +113,8 @@ def _inactive(actor: Actor) -> Removal:
 
 
 async def _last(actor: Actor, removal: Removal, read: Reader) -> bool:
-    return actor.kind is ActorKind.HUMAN and await last_goes(removal, read)
+    able = actor.active and actor.kind is ActorKind.HUMAN
+    return able and await last_goes(removal, read)
 
 
 async def narrowing(policy: Policy, command: RevokePolicyGrant, read: Reader) -> Narrowing:
