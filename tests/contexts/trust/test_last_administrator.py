@@ -1,7 +1,7 @@
 """The last administrator, through the whole service: whoever is removed at once, one stays."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from itertools import product
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ from beamkeep.runtime import Service
 
 pytestmark = pytest.mark.anyio
 
+WAYS = ("deactivate", "forget", "unbind", "revoke")
 BOTH_WAIT = """
 SELECT count(*) = 2 FROM pg_stat_activity
  WHERE datname = current_database() AND wait_event = 'advisory'
@@ -76,7 +77,7 @@ async def without_ada(service: Service) -> None:
     await gate(service, "deactivate_actor", {"actor_id": str(login.actor_id)})
 
 
-@pytest.mark.parametrize("way", ["deactivate", "forget", "unbind", "revoke"])
+@pytest.mark.parametrize("way", WAYS)
 async def test_of_two_administrators_one_goes_and_the_other_does_not(way: str):
     service, store = await memory_service()
     grace = await an_administrator(service, "grace")
@@ -120,16 +121,12 @@ async def at_once(database: Database, service: Service, *removals: Removed) -> l
     return [task.result() for task in both]
 
 
-def pairs_of_ways() -> Iterator[tuple[str, str]]:
-    return product(("deactivate", "forget", "unbind", "revoke"), repeat=2)
-
-
 @pytest.mark.postgres
 async def test_of_two_administrators_removed_at_once_one_stays(database: Database):
     async with patient_service(database) as service:
         stays = await an_administrator(service, "first")
         await without_ada(service)
-        for number, (one, other) in enumerate(pairs_of_ways()):
+        for number, (one, other) in enumerate(product(WAYS, WAYS)):
             comes = await an_administrator(service, f"next{number}")
             ends = await at_once(database, service, stays[one], comes[other])
             assert ends.count(LastAdministratorError) == 1, (one, other)

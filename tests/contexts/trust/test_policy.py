@@ -205,7 +205,7 @@ def test_an_actor_that_does_not_exist_is_not_permitted():
     )
 
 
-LESS = (
+LESS: tuple[list[Grant], ...] = (
     [],
     [replace(grant(ME), permitted_commands=("define_zone",))],
     [replace(grant(ME), permitted_commands=("define_zone", "list_zones"))],

@@ -31,6 +31,7 @@ from beamkeep.kernel import (
     Cannot,
     Command,
     Event,
+    Insert,
     Invalid,
     Listing,
     NotFound,
@@ -42,6 +43,8 @@ from beamkeep.kernel import (
     replace,
 )
 from beamkeep.kernel.values import FreeText, Name, Reason, trimmed
+
+NAMES = "supply"
 
 
 class SupplyStatus(StrEnum):
@@ -200,6 +203,14 @@ def evolve(supply: Supply, event: SupplyMoved) -> Supply:
     )
 
 
+def claims_of(supply: Supply) -> tuple[Insert, ...]:
+    """The name it has in its place while it is registered."""
+    if supply.status is SupplyStatus.DECOMMISSIONED:
+        return ()
+    place, loser = _name_and_place(supply), SupplyAlreadyExistsError
+    return (claim(NAMES, *place, holder=supply.id, loser=loser),)
+
+
 type SupplyKind = Annotated[str, MinLen(1), MaxLen(50)]
 
 
@@ -278,11 +289,7 @@ def register_supply(
     registered = SupplyRegistered(
         call.now, call.new_id, kind, name, code, command.containing_asset_id
     )
-    name_and_place = _name_and_place(begin(registered))
-    return [
-        registered,
-        claim("supply", *name_and_place, holder=call.new_id, loser=SupplyAlreadyExistsError),
-    ]
+    return [registered, *claims_of(begin(registered))]
 
 
 def mark_supply_available(
@@ -339,7 +346,7 @@ def deregister_supply(
     """Take a supply out of the register, for good."""
     return [
         _moved(SupplyDeregistered, supply, command, call),
-        free("supply", *_name_and_place(supply)),
+        free(NAMES, *_name_and_place(supply)),
     ]
 
 
