@@ -23,6 +23,7 @@ EVERY_MIGRATION = [
     "0004_runs",
     "0005_shifts",
     "0010_administrators",
+    "0013_snapshots",
 ]
 
 

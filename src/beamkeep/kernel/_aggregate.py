@@ -227,9 +227,7 @@ class Reader(Protocol):
     def now(self) -> datetime: ...
 
     @property
-    def principal_id(self) -> UUID | None:
-        """Who calls; none where the deployment prepares itself."""
-        ...
+    def principal_id(self) -> UUID | None: ...
 
     async def one[S](self, of: Aggregate[S, Any, Any], id: UUID) -> S:
         """The state of one aggregate, or the refusal that it does not exist."""
