@@ -18,7 +18,8 @@ def set_to(**values: Any) -> Settings:
 
 
 def test_a_deployment_is_local_and_shows_its_assets_itself_unless_told():
-    assert installation(set_to()) == Installation("local", "https://lab.test/assets/{asset_id}")
+    here = Installation("local", "https://lab.test/assets/{asset_id}", open_for_development=True)
+    assert installation(set_to()) == here
 
 
 def test_the_own_site_and_the_page_of_an_asset_are_set():
@@ -27,7 +28,29 @@ def test_the_own_site_and_the_page_of_an_asset_are_set():
         ("{base_url}/i/{asset_id}.html", "https://lab.test/i/{asset_id}.html"),
     ):
         told = set_to(self_facility_code="synchrotron-2", asset_landing_page_template=template)
-        assert installation(told) == Installation("synchrotron-2", page)
+        here = Installation("synchrotron-2", page, open_for_development=True)
+        assert installation(told) == here
+
+
+PROVIDER = {
+    "kind": "jwt",
+    "issuer": "https://idp.test",
+    "audiences": ["https://lab.test"],
+    "jwks_file": "keys.json",
+}
+
+
+def test_rules_know_whose_logins_the_deployment_accepts():
+    here = installation(set_to(identity_providers=[PROVIDER], require_authenticated_principal=True))
+    assert here.issuers == {"https://idp.test"}
+    assert not here.open_for_development
+
+
+def test_a_first_administrator_who_could_not_log_in_is_refused_at_the_start():
+    set_to(identity_providers=[PROVIDER], bootstrap_admin_issuer="https://idp.test")
+    for providers in ([], [PROVIDER]):
+        with pytest.raises(ValidationError, match="the administrator could not log in"):
+            set_to(identity_providers=providers, bootstrap_admin_issuer="https://idp.test/")
 
 
 @pytest.mark.parametrize("code", ["", "Synchrotron", "beam line", "x" * 33, "a\n", "é"])

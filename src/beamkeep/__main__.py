@@ -89,8 +89,13 @@ def migrate() -> None:
 
 @click.command()
 def check() -> None:
-    """Say in plain words what is wrong with this deployment."""
+    """Say in plain words what is wrong with this deployment.
+
+    Also compare grants, standings, logins and claims with what the events say.
+    """
     from beamkeep.adapters.postgres.fence import faults
+    from beamkeep.adapters.postgres.ledger import ledger
+    from beamkeep.auditing import differences
 
     settings = _settings()
     urls = {"DATABASE_URL": settings.database_url}
@@ -102,8 +107,21 @@ def check() -> None:
         for fault in _run(faults(url.get_secret_value()))
     ]
     found += [f"IDENTITY_PROVIDERS: {fault}" for fault in _run(_provider_faults(settings))]
-    click.echo("\n".join(found) or "nothing is wrong")
-    sys.exit(1 if found else 0)
+    click.echo("".join(f"{fault}\n" for fault in found), nl=False)
+
+    async def compare() -> int:
+        number = 0
+        async with ledger(settings.database_url.get_secret_value()) as kept:
+            async for difference in differences(kept):
+                number += 1
+                click.echo(difference)
+        return number
+
+    # A database that is not fit may hold nothing to compare.
+    wrong = len(found) or _run(compare())
+    if not wrong:
+        click.echo("nothing is wrong")
+    sys.exit(1 if wrong else 0)
 
 
 async def _provider_faults(settings: "Settings") -> list[str]:

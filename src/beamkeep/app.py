@@ -36,7 +36,7 @@ from beamkeep.contexts.access.profile import DEVELOPER
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.contexts.trust.surface import surfaces
-from beamkeep.kernel import Catalogue, Installation, Refusal, SurfaceKind
+from beamkeep.kernel import Catalogue, Installation, Refusal, SurfaceKind, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admission
 from beamkeep.runtime.asking import Asker
@@ -133,7 +133,8 @@ class Deployment:
         if works or settings.project_in_serve:
             await require_fit(self._projector_url)
             await self.projections.arrange(CATALOGUE.views, self.shards)
-        here = installation(settings)
+        key = await self.store.cursor_key()
+        here = replace(installation(settings), login_key=key)
         sown = await prepare(
             self.store,
             self.lists,
@@ -143,8 +144,7 @@ class Deployment:
         )
         if sown:
             log.info("deployment prepared", sown=sown)
-        cursor_key = await self.store.cursor_key()
-        return compose(self.store, self.lists, cursor_key, installation=here)
+        return compose(self.store, self.lists, key, installation=here)
 
     async def project(self, wanted: Sequence[int] | None = None) -> None:
         """Keep the lists, until told to stop."""
@@ -307,6 +307,8 @@ def installation(settings: Settings) -> Installation:
         settings.require_run_clearance,
         settings.store_inference_messages,
         timedelta(seconds=settings.enclosure_stale_after_seconds),
+        frozenset(provider.issuer for provider in settings.identity_providers),
+        not settings.require_authenticated_principal,
     )
 
 

@@ -183,3 +183,14 @@ class Settings(DatabaseSettings):
                 "IDENTITY_PROVIDERS is empty: nobody could log in. Name at least one provider."
             )
         return self
+
+    @model_validator(mode="after")
+    def administrator_can_log_in(self) -> Self:
+        """Refuse a first administrator at an issuer whose logins are not accepted."""
+        issuer = self.bootstrap_admin_issuer
+        if issuer and issuer not in {provider.issuer for provider in self.identity_providers}:
+            raise ValueError(
+                f"BOOTSTRAP_ADMIN_ISSUER is {issuer}, which is no issuer in IDENTITY_PROVIDERS:"
+                " the administrator could not log in. Configure that provider or name another."
+            )
+        return self

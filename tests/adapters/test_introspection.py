@@ -12,6 +12,7 @@ import anyio
 import httpx2
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
+from structlog.testing import capture_logs
 from tests.support.tokens import ABSENT, AUDIENCE, NOW, Clock, claims, mint
 
 from beamkeep.adapters.identity_providers import IdentityProviders, IntrospectionProvider
@@ -89,7 +90,6 @@ async def asked() -> AsyncIterator[Asked]:
 
 ACCEPTED: dict[str, tuple[dict[str, object], str]] = {
     "a person": (said(), "7f3a"),
-    "a client without a subject": (said(sub=ABSENT), "console"),
     "no client": (said(client_id=ABSENT), "7f3a"),
     "no issuer": (said(iss=ABSENT), "7f3a"),
     "no token type": (said(token_type=ABSENT), "7f3a"),
@@ -125,6 +125,7 @@ REFUSED: dict[str, dict[str, object]] = {
     "token type of a bound token": said(token_type="DPoP"),
     "token type a number": said(token_type=1),
     "neither subject nor client": said(sub=ABSENT, client_id=ABSENT),
+    "a client without a subject": said(sub=ABSENT),
     "subject null": said(sub=None),
     "subject empty": said(sub=""),
     "subject too long": said(sub="s" * 256),
@@ -165,6 +166,51 @@ async def test_any_other_answer_refuses_the_token(asked: Asked, answer: dict[str
     asked.says(answer)
     with pytest.raises(InvalidTokenError):
         await asked.providers.verify("opaque")
+
+
+NOT_A_CLIENT: dict[str, dict[str, object]] = {
+    "a person named otherwise": said(sub=ABSENT, username="lise"),
+    "a person named by nothing": said(sub=ABSENT, username=None),
+    "subject null": said(sub=None),
+    "subject empty": said(sub=""),
+    "subject a list": said(sub=["console"]),
+    "no client": said(sub=ABSENT, client_id=ABSENT),
+}
+
+
+async def test_a_token_without_a_subject_is_its_clients_only_where_the_provider_is_said_to_do_so():
+    for declared in (False, True):
+        asked = Asked(client_credentials=declared)
+        asked.says(said(sub=ABSENT))
+        with capture_logs() as logged:
+            if declared:
+                assert (await asked.providers.verify("opaque")).subject == "console"
+            else:
+                with pytest.raises(InvalidTokenError):
+                    await asked.providers.verify("opaque")
+        assert [line["event"] for line in logged] == ["token without subject refused"] * (
+            not declared
+        )
+        assert "opaque" not in str(logged)
+        await asked.http.aclose()
+
+
+@pytest.mark.parametrize("answer", NOT_A_CLIENT.values(), ids=NOT_A_CLIENT)
+async def test_a_persons_token_without_a_subject_is_never_its_clients(answer: dict[str, object]):
+    asked = Asked(client_credentials=True)
+    async with asked.http:
+        asked.says(answer)
+        with pytest.raises(InvalidTokenError):
+            await asked.providers.verify("opaque")
+
+
+async def test_people_who_log_in_by_one_client_do_not_become_one_actor():
+    asked = Asked()
+    async with asked.http:
+        for person in ("lise", "otto"):
+            asked.says(said(sub=ABSENT, username=person))
+            with pytest.raises(InvalidTokenError):
+                await asked.providers.verify(f"token-of-{person}")
 
 
 @pytest.mark.parametrize("answer", NO_ANSWERS.values(), ids=NO_ANSWERS)

@@ -54,6 +54,7 @@ def by_question(
             "client_id": client,
             "client_secret": SECRETS.get(client, "wrong"),
             "audiences": [OPAQUE_AUDIENCE],
+            "client_credentials": True,
         }
     )
     return IdentityProviders([configured], provider.issuer, http, clock)

@@ -23,7 +23,14 @@ from tests.contexts.safety import test_clearance
 from tests.contexts.starting import test_start
 from tests.contexts.subject import test_subject
 from tests.contexts.supply import test_supply
-from tests.contexts.trust import test_conduit, test_policy, test_surface, test_visit, test_zone
+from tests.contexts.trust import (
+    test_administrators,
+    test_conduit,
+    test_policy,
+    test_surface,
+    test_visit,
+    test_zone,
+)
 from tests.support.spec import REACHED, run_sentences
 
 from beamkeep import contexts
@@ -34,7 +41,7 @@ SENTENCES = (
     test_zone,
     test_conduit,
     test_surface,
-    test_policy,
+    *(test_policy, test_administrators),
     test_visit,
     test_facility,
     test_enclosure,

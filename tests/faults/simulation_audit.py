@@ -1,7 +1,7 @@
 """Checks of one simulated run: that what is stored, listed and answered agrees."""
 
 from collections import defaultdict
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 from uuid import UUID
 
@@ -140,9 +140,14 @@ class _Snapshot:
         return {stream: Loaded(events) for stream in streams if (events := self.recorded(stream))}
 
     async def rows[R](self, table: KernelTable[R], where: Mapping[str, object]) -> tuple[R, ...]:
-        sought = [(name, [value]) for name, value in where.items()]
+        sought = [(name, _among(value)) for name, value in where.items()]
         found = self._database.selected(table.name, sought, self._at)
         return tuple(msgspec.convert(row, table.row) for row in found)
+
+
+def _among(value: object) -> list[object]:
+    several = isinstance(value, set | frozenset)
+    return [*cast("Iterable[object]", value)] if several else [value]
 
 
 def _decisions(run: Run, log: Sequence[Stored]) -> Iterator[str]:
@@ -179,6 +184,7 @@ async def _decided_again(
     session = Session(
         store, cast("ReadModel", None), CODEC, CATALOGUE, ANY_INSTALLATION, lambda: then
     )
+    session.principal_id = first.principal_id
     command = parse(operation.command, attempt.call.arguments)
     given: list[Any] = [command]
     if not operation.genesis:

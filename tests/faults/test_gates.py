@@ -218,6 +218,9 @@ async def race(ground: Ground, appends: Appends, numbers: Iterator[int]) -> dict
     deployment = ground.deployment(
         require_run_clearance=True,
         self_facility_code=OWN_SITE,
+        identity_providers=[
+            {"kind": "jwt", "issuer": ISSUER, "audiences": ["x"], "jwks_file": "x"}
+        ],
         bootstrap_admin_issuer=ISSUER,
         bootstrap_admin_subject="ada",
         bootstrap_admin_name="Ada",

@@ -235,11 +235,11 @@ def test_the_fields_on_record():
         for kind in KINDS
     } == {
         "ActorDeactivated": ["actor_id"],
-        "ActorIdentityBound": ["actor_id", "issuer"],
-        "ActorIdentityUnbound": ["actor_id", "issuer"],
+        "ActorIdentityBound": ["actor_id", "issuer", "subject_digest"],
+        "ActorIdentityUnbound": ["actor_id", "issuer", "subject_digest"],
         "ActorProfileForgotten": ["actor_id"],
         "ActorProfileUpdated": ["actor_id", "changed_fields"],
-        "ActorRegistered": ["actor_id", "kind"],
+        "ActorRegistered": ["actor_id", "kind", "identities"],
         "AssetActivated": ["asset_id"],
         "AssetAlternateIdentifierAdded": ["asset_id", "kind", "value"],
         "AssetAlternateIdentifierRemoved": ["asset_id", "kind", "value"],

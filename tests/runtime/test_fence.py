@@ -24,6 +24,7 @@ EVERY_MIGRATION = [
     "0005_shifts",
     "0006_freshness",
     "0008_answers",
+    "0010_administrators",
     "0011_denials",
     "0013_snapshots",
 ]

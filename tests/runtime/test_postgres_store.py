@@ -139,7 +139,7 @@ async def meter(database: Database, deployed: Deployed) -> AsyncGenerator[Meter]
 
 async def test_a_command_is_two_statements_and_one_transaction_id(deployed: Deployed, meter: Meter):
     service = deployed.service
-    actor = await call(service, "register_actor", {"name": "Grace"})
+    actor = await call(service, "register_actor", {"name": "Gate", "kind": "service_account"})
     zone = partial(call, service, "define_zone", {"name": "Hutch"})
     commands: list[Callable[[], Awaitable[object]]] = [
         zone,
@@ -175,7 +175,8 @@ async def test_a_command_that_waits_for_its_turn_is_three_statements_more(
     deployed: Deployed, meter: Meter, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(turns, "REMEMBERED_FOR", 60.0)
-    actor = await call(deployed.service, "register_actor", {"name": "Grace"})
+    gate = {"name": "Gate", "kind": "service_account"}
+    actor = await call(deployed.service, "register_actor", gate)
     with pytest.raises(MovedError):
         async with deployed.store.turn(("Actor", actor.id)):
             raise MovedError

@@ -45,6 +45,7 @@ def fresh() -> MemoryStore:
 
 
 def serve(store: MemoryStore) -> Service:
+    # No provider is configured here, so nobody counts as an administrator and everybody may go.
     return compose(store, store, cursor_key=b"k")
 
 
@@ -53,8 +54,9 @@ async def start(
     admin: Administrator | None = ADMIN,
     open_for_development: bool = False,
     code: str = "local",
+    issuers: frozenset[str] = frozenset({ISSUER}),
 ) -> list[str]:
-    here = Installation(facility_code=code)
+    here = Installation(facility_code=code, issuers=issuers)
     return await prepare(store, store, admin, open_for_development, installation=here)
 
 
@@ -202,6 +204,27 @@ async def test_a_deployment_that_locked_itself_out_is_recovered_for_the_same_act
         await call(service, "list_zones", {})
     assert await start(store) == ["PolicyDefined"] * 3
     await call(service, "list_zones", {})
+
+
+@pytest.mark.parametrize("removal", ["unbind_actor_identity", "forget_actor"])
+async def test_an_administrator_who_lost_every_login_is_followed_by_another(removal: str):
+    store = fresh()
+    await start(store)
+    (_, ada), *_ = await grants_of_ada(store)
+    login = {"issuer": ISSUER, "subject": "ada"} if removal.startswith("unbind") else {}
+    await call(serve(store), removal, {"actor_id": str(ada), **login})
+    assert await start(store) == FIRST_ADMINISTRATOR
+    await call(serve(store), "list_zones", {})
+
+
+async def test_an_administrator_whose_provider_is_no_longer_configured_is_followed_by_another():
+    store = fresh()
+    await start(store)
+    second = "https://idp.second"
+    grace = Administrator(second, "grace", "Grace")
+    assert await start(store, grace, issuers=frozenset({ISSUER, second})) == []
+    assert await start(store, grace, issuers=frozenset({second})) == FIRST_ADMINISTRATOR
+    assert await start(store, grace, issuers=frozenset({second})) == []
 
 
 async def test_a_login_bound_already_makes_its_actor_the_administrator():

@@ -180,6 +180,7 @@ class MemoryPostgres:
         self._next_xid, self._position = FIRST_XID, 0
         self._open: dict[int, Transaction] = {}
         self._active: dict[Transaction, None] = {}
+        self._held: dict[str, Transaction] = {}
         self._down_until = 0.0
         self.weather = Weather(Random(0), 0.0)  # noqa: S311
 
@@ -187,6 +188,7 @@ class MemoryPostgres:
         """Another database that begins with everything in this one."""
         other = copy(self)
         other.clock, other.working, other._open, other._active = clock, set(), {}, {}
+        other._held = {}
         other.streams = {stream: list(events) for stream, events in self.streams.items()}
         other.tables = {
             name: {key: [copy(version) for version in versions] for key, versions in table.items()}
@@ -266,6 +268,12 @@ class MemoryPostgres:
             raise asyncpg.LockNotAvailableError("a lock was waited for too long") from None
         self.require(tx)
 
+    async def _hold(self, tx: Transaction, name: str, patience: float | None) -> None:
+        """Take a name that one transaction has until it ends."""
+        while (holder := self._held.get(name, tx)) is not tx and holder.in_flight:
+            await self.wait_for(tx, holder, patience)
+        self._held[name] = tx
+
     # --- reading ---
 
     def table(self, name: str) -> Table:
@@ -308,7 +316,7 @@ class MemoryPostgres:
         return [
             row
             for row in self.rows(name, snapshot)
-            if all(str(row[column]) in values for column, values in wanted)
+            if all(str(_column(row, column)) in values for column, values in wanted)
         ]
 
     # --- connecting ---
@@ -339,6 +347,10 @@ class MemoryPostgres:
             return await self._move(tx, statement, arguments, patience)
         if statement.startswith("\nINSERT INTO proj."):
             return await self._upsert(tx, statement, arguments, patience)
+        if statement == event_store.LOCK:
+            for name in arguments[0]:
+                await self._hold(tx, name, patience)
+            return []
         if statement.startswith("\nINSERT INTO bk.idempotency"):
             # Of a store that acts and then remembers.
             assert statement.rstrip().endswith("ON CONFLICT DO NOTHING")
@@ -790,8 +802,31 @@ class Connection:
 
     async def execute(self, statement: str, *arguments: Any) -> str:
         """One statement whose rows nobody needs."""
-        await self.fetch(statement, *arguments)
+        if statement == "BEGIN":
+            await self._begin()
+        elif statement == "COMMIT":
+            await self._commit()
+        else:
+            await self.fetch(statement, *arguments)
         return ""
+
+    async def _begin(self) -> None:
+        await self._database.weather.pause()
+        self._require_open()
+        self._transaction = self._database.begin()
+
+    async def _commit(self) -> None:
+        database, weather, tx = self._database, self._database.weather, self._transaction
+        assert tx
+        fate = weather.fate()
+        await weather.pause()
+        self._require_open()
+        if fate is Fate.BEFORE or (fate is Fate.UNHEARD and weather.coin()):
+            self._lose()
+        database.commit(tx)
+        self._transaction = None
+        if fate is not Fate.WELL:
+            self._lose()
 
     @asynccontextmanager
     async def transaction(self) -> AsyncGenerator[None]:
@@ -802,14 +837,7 @@ class Connection:
         tx = self._transaction = database.begin()
         try:
             yield
-            fate = weather.fate()
-            await weather.pause()
-            self._require_open()
-            if fate is Fate.BEFORE or (fate is Fate.UNHEARD and weather.coin()):
-                self._lose()
-            database.commit(tx)
-            if fate is not Fate.WELL:
-                self._lose()
+            await self._commit()
         finally:
             self._transaction = None
             database.abort(tx)
@@ -825,10 +853,18 @@ class Connection:
     def terminate(self) -> None:
         """Leave without a word."""
         self._closed = True
+        self._abandon()
 
     async def close(self) -> None:
         """Leave."""
         self._closed = True
+        self._abandon()
+
+    def _abandon(self) -> None:
+        """What was begun and not committed is undone."""
+        if self._transaction:
+            self._database.abort(self._transaction)
+            self._transaction = None
 
     def _require_open(self) -> None:
         if self._closed:
@@ -838,6 +874,7 @@ class Connection:
 
     def _lose(self) -> Never:
         self._closed = True
+        self._abandon()
         raise self._database.weather.error()
 
 
@@ -870,6 +907,13 @@ def _list_of(statement: str) -> str:
 def _texts(array: str) -> list[str]:
     """The texts of an array as PostgreSQL writes it."""
     return msgspec.json.decode(f"[{array[1:-1]}]")
+
+
+def _column(row: dict[str, Any], name: str) -> object:
+    """What a row has in a column, be it one that the database works out by itself."""
+    if name == "unrestricted":
+        return row["permitted_commands"] == ["*"] and row["object_scope"] == "All"
+    return row[name]
 
 
 def _seconds(milliseconds: str | None) -> float | None:

@@ -9,7 +9,7 @@ from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust.bootstrap import Administrator
-from beamkeep.kernel import Event, Installation, Operation, Question, SurfaceKind
+from beamkeep.kernel import Event, Installation, Operation, Question, SurfaceKind, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.codec import Codec
@@ -20,7 +20,9 @@ from tests.support.examples.federation import OWN_SITE
 
 ISSUER = "https://idp.test"
 ADMIN = Administrator(ISSUER, "ada", "Ada")
-INSTALLATION = Installation(OWN_SITE, "https://lab.test/assets/{asset_id}")
+INSTALLATION = Installation(
+    OWN_SITE, "https://lab.test/assets/{asset_id}", issuers=frozenset({ISSUER}), login_key=b"k" * 32
+)
 
 
 class Doing:
@@ -46,8 +48,9 @@ async def memory_service() -> tuple[Service, MemoryStore]:
 
 async def prepared_service(store: EventStore, lists: ReadModel, cursor_key: bytes) -> Service:
     """A service prepared as a fresh deployment is, with everybody the examples need."""
-    sown = await prepare(store, lists, ADMIN, open_for_development=False, installation=INSTALLATION)
-    service = compose(store, lists, cursor_key, installation=INSTALLATION)
+    here = replace(INSTALLATION, login_key=cursor_key)
+    sown = await prepare(store, lists, ADMIN, open_for_development=False, installation=here)
+    service = compose(store, lists, cursor_key, installation=here)
     if sown:
         await let_callers_in(Doing(service, store), ISSUER)
     return service

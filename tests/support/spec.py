@@ -61,7 +61,7 @@ class Past:
     ) -> None:
         self._hidden = hidden
         self.operation_names, self.installation = CATALOGUE.named.keys(), installation
-        self.now, self.shows_past = NOW, False
+        self.now, self.principal_id, self.shows_past = NOW, ME, False
         self._streams: dict[tuple[str, UUID], list[Event]] = defaultdict(list)
         self._tables: dict[str, dict[tuple[object, ...], Any]] = defaultdict(dict)
         for part in parts:
@@ -170,12 +170,18 @@ class Scenario:
         """The command; what its rule is given is read from the past unless it is told here."""
         self._operation = self._operations[type(command)]
         self._command, self._given, self._call = command, given, call
+        self._past.principal_id = call.principal_id
         return self
 
     def then(self, *expected: Event | Beside | Rows | Advice | Reply) -> None:
         """These events, rows and warnings, in this order."""
-        assert self._decide() == list(expected)
+        assert self.decided() == list(expected)
+
+    def decided(self) -> list[Event | Beside | Rows | Advice | Reply]:
+        """What comes of it, where a sentence speaks of a part only."""
+        outcome = self._decide()
         REACHED.add((self._operation.name, "then"))
+        return outcome
 
     def refused(self, refusal: type[Refusal], saying: str = "") -> Refusal:
         """This refusal, which the operation declares or every change has."""

@@ -111,11 +111,13 @@ async def people(server: Server, surface: type[Calling], http: httpx2.AsyncClien
 
 
 async def everybody(server: Server, surface: type[Calling], http: httpx2.AsyncClient) -> People:
-    """P1 may do everything and see its own; the others may do nothing yet."""
+    """P1 may do everything and sees its own, here; the others may do nothing yet."""
     other = Mcp if surface is Rest else Rest
     admin, here = As(Rest(http), server.admin), surface(http)
     several = [await registered(server, admin, str(uuid4())) for _ in range(4)]
     await permit(admin, several[0], ["*"], "Own", here.surface_id)
+    # An administrator may define policies on surfaces where it holds nothing itself.
+    await permit(admin, several[0], ["*"], "All", other(http).surface_id)
     return People(here, other(http), admin, *several, others=await callers(server, admin))
 
 

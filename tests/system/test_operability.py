@@ -228,6 +228,16 @@ async def accepts(server: Server) -> bool:
 
 # How it starts, and what it says of a deployment.
 
+GRANTED_BY_SQL = """
+WITH granted AS (
+  INSERT INTO bk.policy_grant
+    (policy_id, principal_id, conduit_id, surface_id, permitted_commands, object_scope)
+  VALUES (lpad('1', 32, '0')::uuid, lpad('2', 32, '0')::uuid, lpad('3', 32, '0')::uuid, NULL,
+          '{*}', 'All')
+  RETURNING policy_id)
+SELECT policy_id FROM granted
+"""
+
 
 @pytest.fixture(scope="module")
 def made(cluster: Cluster) -> Generator[Deployment]:
@@ -251,6 +261,13 @@ def test_check_says_in_words_what_is_wrong_until_nothing_is(made: Deployment):
         1,
         "DATABASE_URL: The role postgres is a superuser; log in as bk_app.\n",
     )
+    assert check() == (0, "nothing is wrong\n")
+    made.database.ask(GRANTED_BY_SQL)
+    code, told = check()
+    assert code == 1
+    assert told.startswith("bk.policy_grant has a row of Policy 00000000-0000-0000-0000-")
+    assert "permitted_commands *, object_scope All" in told
+    made.database.ask("WITH d AS (DELETE FROM bk.policy_grant RETURNING 1) SELECT * FROM d")
     assert check() == (0, "nothing is wrong\n")
     code, told = check(database_url=made.database.url().replace(made.database.name, "nowhere"))
     assert code == 1

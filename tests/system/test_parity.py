@@ -156,8 +156,9 @@ def refers(row: Row) -> str | None:
         return row.about
     if not row.genesis:
         return row.aggregate.id_field
-    fields = row.command.model_fields
-    return next((name for name in fields if name.endswith("_id") and row.given), None)
+    fields = row.command.model_fields.items()
+    named = (name for name, field in fields if "UUID" in str(field.annotation))
+    return next((name for name in named if name.endswith("_id") and row.given), None)
 
 
 class Both:

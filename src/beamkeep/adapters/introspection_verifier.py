@@ -7,6 +7,7 @@ from typing import Literal, Self
 from urllib.parse import quote_plus
 
 import httpx2
+import structlog
 from pydantic import BaseModel, SecretStr, model_validator
 
 from beamkeep.runtime.tokens import (
@@ -29,6 +30,8 @@ from .vouching import (
     names_one_of,
     read_object,
 )
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 LONGEST_KEPT = 30.0
 QUESTIONS_AT_ONCE = 32
@@ -62,6 +65,13 @@ class IntrospectionProvider(BaseModel):
     """Our resource identifiers; a token must name at least one of them in `aud`.
 
     Empty only for a provider that names no audience and serves no other service.
+    """
+
+    client_credentials: bool = False
+    """Whether a token without `sub` stands for the client named by its `client_id`.
+
+    Only for a provider whose tokens for people always have a `sub`: otherwise everybody who logs
+    in by one client would be one actor.
     """
 
     @model_validator(mode="after")
@@ -160,10 +170,21 @@ class IntrospectionVerifier:
             or ("client_id" in said and name(said["client_id"]) is None)
         ):
             raise InvalidTokenError
-        subject = name(said.get("sub", said.get("client_id")))
+        subject = name(said.get("sub") if "sub" in said else self._client(said))
         if subject is None:
             raise InvalidTokenError
         return VerifiedPrincipal(self._provider.issuer, subject, expires)
+
+    def _client(self, said: Claims) -> object:
+        """The client a token without a subject stands for, where it may."""
+        if "username" in said:
+            why = "It was issued to a person, by its username."
+        elif not self._provider.client_credentials:
+            why = "The provider's entry does not say client_credentials: true."
+        else:
+            return said.get("client_id")
+        log.warning("token without subject refused", issuer=self._provider.issuer, reason=why)
+        return None
 
     def _is_for_us(self, said: Claims) -> bool:
         if "aud" not in said:

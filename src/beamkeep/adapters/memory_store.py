@@ -1,7 +1,7 @@
 """The event store and its lists in memory: the twin for fast tests."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
 from operator import attrgetter, gt, lt
@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Raw
 
 from beamkeep.kernel import (
+    CLAIMS,
     COMPARISONS,
     DENIALS,
     EVERY_COMMAND,
@@ -361,6 +362,39 @@ class MemoryStore:
         if stamp is None or getattr(row, stamp) is None:
             return row
         return replace(row, **{stamp: self.clock()})
+
+
+class MemoryLedger:
+    """The streams and the rows of a store in memory, in order."""
+
+    def __init__(self, store: MemoryStore, login_key: bytes) -> None:
+        self._store, self._login_key = store, login_key
+
+    async def login_key(self) -> bytes:
+        """The secret that logins are digested with."""
+        return self._login_key
+
+    async def events(self, stream_type: str) -> AsyncIterator[tuple[UUID, Recorded]]:
+        """The events of all streams of a type, by stream and version."""
+        for (name, id), stored in sorted(self._store.streams.items()):
+            if name == stream_type:
+                for envelope in stored:
+                    yield id, envelope.recorded
+
+    async def rows(self, of: Table[Any], owner: str, scopes: Sequence[str]) -> AsyncIterator[Any]:
+        """The rows of a table, or its claims of these scopes, by owner; those without one last."""
+        found = [row for row in self._rows(of) if not scopes or row.scope in scopes]
+        for row in sorted(found, key=lambda row: str(getattr(row, owner) or "none")):
+            yield row
+
+    async def claims_beyond(self, scopes: Sequence[str]) -> AsyncIterator[Any]:
+        """The claims in none of these scopes."""
+        for row in self._rows(CLAIMS):
+            if row.scope not in scopes:
+                yield row
+
+    def _rows(self, of: Table[Any]) -> list[Any]:
+        return [*self._store.tables.get(of.name, {}).values()]
 
 
 def _key(table: Table[Any], row: object) -> tuple[object, ...]:

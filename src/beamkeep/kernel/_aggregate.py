@@ -49,6 +49,12 @@ class Installation(Record):
     """Whether prompts and answers of language models are kept."""
     stale_after: timedelta = timedelta(seconds=60)
     """How old the last report of a monitor may be before it counts no more."""
+    issuers: frozenset[str] = frozenset()
+    """The identity providers whose logins the deployment accepts."""
+    open_for_development: bool = False
+    """Whether a call without a token is made as Developer."""
+    login_key: bytes = b""
+    """The secret that logins are digested with before an event names them."""
 
 
 class Route(Record, dict=True):
@@ -223,6 +229,9 @@ class Reader(Protocol):
 
     @property
     def now(self) -> datetime: ...
+
+    @property
+    def principal_id(self) -> UUID | None: ...
 
     async def one[S](self, of: Aggregate[S, Any, Any], id: UUID, to_show: bool = False) -> S:
         """The state of one aggregate, or the refusal that it does not exist.

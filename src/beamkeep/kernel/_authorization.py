@@ -62,6 +62,16 @@ class Grant(Record):
     permitted_commands: tuple[str, ...]
     object_scope: ObjectScope
 
+    @property
+    def unrestricted(self) -> bool:
+        """Whether it permits every command and shows every object."""
+        return self.permitted_commands == (EVERY_COMMAND,) and self.object_scope is ObjectScope.ALL
+
+    def permits(self, command_name: str, conduit_id: UUID, surface_id: UUID | None) -> bool:
+        """Whether it permits this call here: null equals only null, and nothing is a wildcard."""
+        here = (self.conduit_id, self.surface_id) == (conduit_id, surface_id)
+        return here and not {command_name, EVERY_COMMAND}.isdisjoint(self.permitted_commands)
+
 
 class Denial(Record):
     """A call that was turned away, for whoever looks after the policies."""
@@ -103,14 +113,8 @@ def authorize(
         return Deny(DenialReason.UNKNOWN_PRINCIPAL)
     if standing.barred is not None:
         return Deny(standing.barred)
-    permitting = [
-        grant
-        for grant in grants
-        if grant.principal_id == standing.principal_id
-        and grant.conduit_id == conduit_id
-        and grant.surface_id == surface_id
-        and not {command_name, EVERY_COMMAND}.isdisjoint(grant.permitted_commands)
-    ]
+    me, here = standing.principal_id, (command_name, conduit_id, surface_id)
+    permitting = [grant for grant in grants if grant.principal_id == me and grant.permits(*here)]
     if not permitting:
         return Deny(DenialReason.NO_MATCHING_POLICY)
     everything = any(grant.object_scope is ObjectScope.ALL for grant in permitting)

@@ -141,8 +141,8 @@ class Dispatcher:
         if key != sound:
             raise MalformedRequestError("An idempotency key is 1 to 255 visible ASCII characters.")
 
-        session = self._sessions()
-        session.only = None if admitted.scope is ObjectScope.ALL else admitted.standing.principal_id
+        session, me = self._sessions(), admitted.standing.principal_id
+        session.principal_id, session.only = me, None if admitted.scope is ObjectScope.ALL else me
 
         # 4. Again?
         digest = b"" if key is None else fingerprint(operation.name, command)

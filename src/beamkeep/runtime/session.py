@@ -54,6 +54,8 @@ class Session:
         self._catalogue, self.installation, self.now = catalogue, installation, clock()
         self._snapshot_every = snapshot_every
         self.operation_names = catalogue.named.keys()
+        self.principal_id: UUID | None = None
+        """Who calls."""
         self.only: UUID | None = None
         """Whose objects an answer may show; none for everybody's."""
         self.shows_past = False
@@ -99,7 +101,8 @@ class Session:
             is_over = len(then) < len(events)
             events = () if is_over else await self._after((of.name, id), events)
         if state is None or (isinstance(as_of, int) and version < as_of):
-            raise of.absent(f"There was no {of.noun.replace('_', ' ')} {id} as of {as_of}.")
+            then = f" as of {as_of}" if state or loaded.events else ""
+            raise of.absent(f"There is no {of.noun.replace('_', ' ')} {id}{then}.")
         return state, version
 
     async def one[S](self, of: Aggregate[S, Any, Any], id: UUID, to_show: bool = False) -> S:

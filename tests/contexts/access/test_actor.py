@@ -2,10 +2,12 @@
 
 from uuid import UUID
 
+from tests.support.service import INSTALLATION
 from tests.support.spec import ABSENT, CALL, LATER, NEW, NOW, Example, Scenario, matrix, misshapen
 
+from beamkeep.contexts.access import actor
 from beamkeep.contexts.access.actor import (
-    OPERATIONS,
+    ADMINISTRATORS,
     Actor,
     ActorCannotBindIdentityError,
     ActorCannotDeactivateError,
@@ -21,6 +23,7 @@ from beamkeep.contexts.access.actor import (
     ActorProfileUpdated,
     ActorRegistered,
     BindActorIdentity,
+    BoundLogin,
     DeactivateActor,
     ForgetActor,
     InvalidActorAffiliationError,
@@ -45,12 +48,22 @@ from beamkeep.contexts.access.profile import (
     SYSTEM,
     Identity,
     Profile,
+    digest_of,
 )
-from beamkeep.kernel import ActorKind, Beside, DenialReason, Event, Refusal, Standing, replace
+from beamkeep.contexts.trust import administrators
+from beamkeep.kernel import ActorKind, Beside, DenialReason, Event, Lock, Refusal, Standing, replace
 
 ID, OTHER = NEW, UUID(int=2)
 AT_DESY = Login(issuer="https://idp.desy.test", subject="lise")
 PROFILE = Profile(ID, "Lise", "lise@desy.test", "+49 40", "DESY", "0000-0001", "orcid", NOW, NOW)
+
+OPERATIONS = tuple(
+    operation
+    for operation in (*actor.OPERATIONS, *administrators.OPERATIONS)
+    if operation.aggregate is actor.actors
+)
+DIGEST = digest_of(INSTALLATION.login_key, ID, AT_DESY.issuer, AT_DESY.subject)
+HELD = Lock(ADMINISTRATORS)
 
 registered = ActorRegistered(NOW, ID, ActorKind.HUMAN)
 deactivated = ActorDeactivated(NOW, ID)
@@ -81,12 +94,17 @@ def test_a_person_is_registered_with_standing_profile_and_logins():
             external_id_namespace=" orcid ",
             identities=(Login(issuer=" https://idp.desy.test ", subject=" lise "),),
         )
-    ).then(registered, STANDINGS.insert(Standing(ID, ActorKind.HUMAN)), profile, login)
+    ).then(
+        replace(registered, identities=(BoundLogin("https://idp.desy.test", DIGEST),)),
+        STANDINGS.insert(Standing(ID, ActorKind.HUMAN)),
+        profile,
+        login,
+    )
 
 
 def test_a_machine_account_is_registered_with_a_name_alone():
     given().when(RegisterActor(name="Robot", kind=ActorKind.SERVICE_ACCOUNT)).then(
-        ActorRegistered(NOW, ID, ActorKind.SERVICE_ACCOUNT),
+        ActorRegistered(NOW, ID, ActorKind.SERVICE_ACCOUNT, ()),
         STANDINGS.insert(Standing(ID, ActorKind.SERVICE_ACCOUNT)),
         PROFILES.insert(Profile(ID, "Robot", None, None, None, None, None, NOW, NOW)),
     )
@@ -200,6 +218,7 @@ def test_an_actor_is_deactivated():
     given(registered).when(DeactivateActor(actor_id=ID)).then(
         deactivated,
         STANDINGS.replace(Standing(ID, ActorKind.HUMAN, DenialReason.INACTIVE_PRINCIPAL)),
+        HELD,
     )
 
 
@@ -318,13 +337,14 @@ def test_an_actor_is_forgotten_with_every_login():
         PROFILES.delete(ID),
         IDENTITIES.delete("https://idp.cern.test", "lm"),
         IDENTITIES.delete("https://idp.desy.test", "lise"),
+        HELD,
     )
 
 
 def test_an_actor_is_forgotten_without_waiting_for_its_deactivation_or_after_it():
     for history in ((registered, profile), (registered, profile, deactivated)):
         given(*history).when(ForgetActor(actor_id=ID)).then(
-            ActorProfileForgotten(NOW, ID), PROFILES.delete(ID)
+            ActorProfileForgotten(NOW, ID), PROFILES.delete(ID), HELD
         )
 
 
@@ -337,13 +357,13 @@ BIND = BindActorIdentity(actor_id=ID, issuer=" https://idp.desy.test ", subject=
 
 def test_a_login_is_bound():
     given(registered, profile).when(BIND).then(
-        ActorIdentityBound(NOW, ID, "https://idp.desy.test"), login
+        ActorIdentityBound(NOW, ID, "https://idp.desy.test", DIGEST), login
     )
 
 
 def test_a_tenth_login_is_bound_and_an_eleventh_is_not():
     given(registered, profile, *logins(9)).when(BIND).then(
-        ActorIdentityBound(NOW, ID, "https://idp.desy.test"), login
+        ActorIdentityBound(NOW, ID, "https://idp.desy.test", DIGEST), login
     )
     given(registered, profile, *logins(10)).when(BIND).refused(
         ActorCannotBindIdentityError, saying="It has 10 logins"
@@ -396,8 +416,9 @@ def test_a_login_is_unbound():
     given(*LISE).when(
         UnbindActorIdentity(actor_id=ID, issuer=" https://idp.desy.test ", subject=" lise ")
     ).then(
-        ActorIdentityUnbound(NOW, ID, "https://idp.desy.test"),
+        ActorIdentityUnbound(NOW, ID, "https://idp.desy.test", DIGEST),
         IDENTITIES.delete("https://idp.desy.test", "lise"),
+        HELD,
     )
 
 
@@ -423,7 +444,7 @@ def test_an_actor_that_does_not_exist_is_not_changed():
 
 
 EXAMPLES = [
-    Example(DeactivateActor(actor_id=ID)),
+    Example(DeactivateActor(actor_id=ID), Known(PROFILE, frozenset())),
     Example(UpdateActorProfile(actor_id=ID, name="Lise"), Known(PROFILE, frozenset())),
     Example(ForgetActor(actor_id=ID), Known(PROFILE, frozenset())),
     Example(BIND, Known(PROFILE, frozenset())),
@@ -437,6 +458,17 @@ ACTIVE = """
 True   False             True                  True          True                 True
 False  -                 False                 False         -                    False
 """  # noqa: E501
+
+
+def test_an_event_names_a_login_so_that_only_the_own_key_confirms_it():
+    digests = {
+        digest_of(key, id, issuer, subject)
+        for key in (b"k" * 32, b"l" * 32)
+        for id in (ID, OTHER)
+        for issuer, subject in (("https://idp", "lise"), ("https://idp", "otto"), ("i", "lise"))
+    }
+    assert len(digests) == 12
+    assert {len(digest) for digest in digests} == {64}
 
 
 def test_every_command_on_an_actor_that_is_active_or_not():

@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from uuid import UUID
 
 import pytest
+from tests.support.service import INSTALLATION
 from tests.support.spec import CALL, NEW, NOW, Past
 
-from beamkeep.contexts.access.actor import ActorRegistered
-from beamkeep.contexts.access.profile import IDENTITIES, STANDINGS, Identity
+from beamkeep.contexts.access.actor import ActorRegistered, BoundLogin
+from beamkeep.contexts.access.profile import IDENTITIES, STANDINGS, Identity, digest_of
 from beamkeep.contexts.trust.bootstrap import (
     Administrator,
     AdministratorUnusableError,
@@ -16,7 +17,8 @@ from beamkeep.contexts.trust.bootstrap import (
     foundations,
 )
 from beamkeep.contexts.trust.conduit import ConduitDefined
-from beamkeep.contexts.trust.policy import POLICY_GRANTS, PolicyDefined
+from beamkeep.contexts.trust.grants import POLICY_GRANTS
+from beamkeep.contexts.trust.policy import PolicyDefined
 from beamkeep.contexts.trust.surface import SurfaceDefined
 from beamkeep.contexts.trust.zone import ZoneDefined
 from beamkeep.kernel import (
@@ -36,6 +38,7 @@ from beamkeep.kernel import (
 
 pytestmark = pytest.mark.anyio
 
+HERE = replace(INSTALLATION, issuers=frozenset({"https://idp", "https://idp.second"}))
 ADA = Administrator("https://idp", "ada", "Ada")
 
 
@@ -65,8 +68,8 @@ def everything(name: str, principal_id: UUID) -> list[Event]:
 
 def test_the_foundations():
     assert events(outcome for _, outcome in foundations(call)) == [
-        ActorRegistered(NOW, fixed(1), ActorKind.SERVICE_ACCOUNT),
-        ActorRegistered(NOW, fixed(2), ActorKind.SERVICE_ACCOUNT),
+        ActorRegistered(NOW, fixed(1), ActorKind.SERVICE_ACCOUNT, ()),
+        ActorRegistered(NOW, fixed(2), ActorKind.SERVICE_ACCOUNT, ()),
         ZoneDefined(NOW, fixed(10), "Clients"),
         ZoneDefined(NOW, fixed(11), "Service"),
         ZoneDefined(NOW, fixed(12), "Workers"),
@@ -121,7 +124,7 @@ def test_the_developer_may_do_everything_on_every_seeded_surface():
         "policy-Development-MCP_STREAMABLE_HTTP",
     ]
     assert events(outcome for _, outcome in found) == [
-        ActorRegistered(NOW, fixed(3), ActorKind.HUMAN),
+        ActorRegistered(NOW, fixed(3), ActorKind.HUMAN, ()),
         *everything("Development", fixed(3)),
     ]
 
@@ -135,20 +138,24 @@ def standing(barred: DenialReason | None = None, kind: ActorKind = ActorKind.HUM
 
 
 def grant(
-    principal_id: UUID = BOUND, surface_id: UUID | None = HTTP, commands: tuple[str, ...] = ("*",)
+    principal_id: UUID = BOUND,
+    surface_id: UUID | None = HTTP,
+    commands: tuple[str, ...] = ("*",),
+    scope: ObjectScope = ObjectScope.ALL,
 ) -> Insert:
-    row = Grant(UUID(int=41), principal_id, fixed(20), surface_id, commands, ObjectScope.ALL)
+    row = Grant(UUID(int=41), principal_id, fixed(20), surface_id, commands, scope)
     return POLICY_GRANTS.insert(row)
 
 
 async def named(*history: Event | Beside) -> list[Event]:
-    return events(await administrator(ADA, call, Past(history)))
+    return events(await administrator(ADA, call, Past(history, HERE)))
 
 
 async def test_a_fresh_deployment_registers_its_administrator():
-    outcomes = await administrator(ADA, call, Past([]))
+    outcomes = await administrator(ADA, call, Past([], HERE))
+    named = BoundLogin("https://idp", digest_of(HERE.login_key, NEW, "https://idp", "ada"))
     assert events(outcomes) == [
-        ActorRegistered(NOW, NEW, ActorKind.HUMAN),
+        ActorRegistered(NOW, NEW, ActorKind.HUMAN, (named,)),
         *everything("Administrators", NEW),
     ]
     bound = [p for p in outcomes[0] if isinstance(p, Insert) and p.table == IDENTITIES]
@@ -161,20 +168,39 @@ async def test_an_actor_with_that_login_is_taken_instead():
 
 async def test_the_settings_are_ignored_while_there_is_an_administrator():
     for surface_id in (HTTP, STDIO, STREAMABLE):
-        assert await named(standing(), grant(surface_id=surface_id)) == []
+        assert await named(login, standing(), grant(surface_id=surface_id)) == []
+    elsewhere = IDENTITIES.insert(Identity("https://idp.second", "ada", BOUND))
+    assert await named(elsewhere, standing(), grant()) == []
+
+
+async def test_an_administrator_who_cannot_log_in_does_not_keep_the_settings_from_recovering():
+    removed = IDENTITIES.insert(Identity("https://idp.closed", "ada", BOUND))
+    for history in ((standing(), grant()), (standing(), grant(), removed)):
+        assert [type(event) for event in await named(*history)] == [
+            ActorRegistered,
+            *[PolicyDefined] * 3,
+        ]
 
 
 async def test_not_everybody_who_is_permitted_something_is_an_administrator():
     seeded = STANDINGS.insert(Standing(fixed(3), ActorKind.HUMAN))
+    other = IDENTITIES.insert(Identity("https://idp", "otto", BOUND))
     for history in (
         (standing(), grant(commands=("define_zone",))),
         (standing(), grant(surface_id=UUID(int=33))),
         (standing(), grant(surface_id=None)),
+        (standing(), grant(scope=ObjectScope.OWN)),
         (standing(DenialReason.INACTIVE_PRINCIPAL), grant()),
         (standing(kind=ActorKind.SERVICE_ACCOUNT), grant()),
         (seeded, grant(fixed(3))),
     ):
-        assert len(await named(*history)) == 4
+        assert len(await named(other, *history)) == 4
+
+
+async def test_developer_does_not_keep_the_settings_from_naming_an_administrator():
+    seeded = STANDINGS.insert(Standing(fixed(3), ActorKind.HUMAN))
+    past = Past([seeded, grant(fixed(3))], replace(HERE, open_for_development=True))
+    assert len(events(await administrator(ADA, call, past))) == 4
 
 
 async def test_a_login_of_an_actor_that_may_not_administrate_fails_the_start():

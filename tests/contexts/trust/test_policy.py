@@ -2,13 +2,14 @@
 
 from uuid import UUID
 
-from tests.support.spec import ABSENT, NEW, NOW, Scenario, misshapen
+from tests.support.spec import ABSENT, CALL, ME, NEW, NOW, Scenario, misshapen
 
+from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import ActorDeactivated, ActorNotFoundError, ActorRegistered
+from beamkeep.contexts.trust import administrators, policy, seeded
 from beamkeep.contexts.trust.conduit import ConduitDefined, ConduitNotFoundError
+from beamkeep.contexts.trust.grants import POLICY_GRANTS, GrantExceedsOwnError
 from beamkeep.contexts.trust.policy import (
-    OPERATIONS,
-    POLICY_GRANTS,
     AddPolicyGrant,
     DefinePolicy,
     InvalidPolicyNameError,
@@ -29,6 +30,7 @@ from beamkeep.contexts.trust.policy import (
 from beamkeep.contexts.trust.surface import SurfaceDefined, SurfaceNotFoundError
 from beamkeep.kernel import ActorKind, Beside, Event, Grant, ObjectScope, SurfaceKind, replace
 
+OPERATION_NAMES = CATALOGUE.named.keys()
 ID = NEW
 ENTRY, CONSOLE, ELSEWHERE = UUID(int=20), UUID(int=30), UUID(int=31)
 INTERNAL = UUID("00000000-0000-7000-8000-000000000021")
@@ -55,8 +57,23 @@ DEFINE = DefinePolicy(
 REVOKE = RevokePolicyGrant(policy_id=ID, permitted_principal_id=LISE, reason=" left ")
 
 
+OPERATIONS = (*policy.OPERATIONS, *administrators.OPERATIONS)
+ADMINISTRATOR = POLICY_GRANTS.insert(
+    Grant(
+        UUID(int=40), ME, seeded.ENTRY, seeded.SURFACES[SurfaceKind.HTTP], ("*",), ObjectScope.ALL
+    )
+)
+
+
 def given(*history: Event | Beside) -> Scenario:
-    return Scenario(OPERATIONS, (*TOPOLOGY, *history))
+    return Scenario(OPERATIONS, (*TOPOLOGY, ADMINISTRATOR, *history))
+
+
+def given_i_hold(*grants: Grant) -> Scenario:
+    mine = (
+        replace(grant, principal_id=ME, policy_id=UUID(int=n)) for n, grant in enumerate(grants)
+    )
+    return Scenario(OPERATIONS, (*TOPOLOGY, defined, *map(POLICY_GRANTS.insert, mine)))
 
 
 def grant(principal_id: UUID) -> Grant:
@@ -188,6 +205,69 @@ def test_an_actor_that_does_not_exist_is_not_permitted():
     )
 
 
+LESS: tuple[list[Grant], ...] = (
+    [],
+    [replace(grant(ME), permitted_commands=("define_zone",))],
+    [replace(grant(ME), permitted_commands=("define_zone", "list_zones"))],
+    [replace(grant(ME), surface_id=ELSEWHERE)],
+    [replace(grant(ME), surface_id=None)],
+    [replace(grant(ME), conduit_id=INTERNAL)],
+    [
+        replace(
+            grant(ME), surface_id=ELSEWHERE, permitted_commands=("*",), object_scope=ObjectScope.ALL
+        )
+    ],
+)
+ENOUGH = (
+    [grant(ME)],
+    [replace(grant(ME), permitted_commands=("*",))],
+    [replace(grant(ME), object_scope=ObjectScope.ALL)],
+    [replace(grant(ME), permitted_commands=(name,)) for name in ("define_zone", "get_zone")],
+)
+ADD = AddPolicyGrant(policy_id=ID, permitted_principal_id=NIELS)
+
+
+def test_nobody_grants_what_they_do_not_hold():
+    for own in LESS:
+        for command in (ADD, DEFINE):
+            given_i_hold(*own).when(command).refused(GrantExceedsOwnError, saying="get_zone")
+
+
+def test_whoever_holds_as_much_grants_it():
+    for own in ENOUGH:
+        given_i_hold(*own).when(ADD).then(
+            PolicyGrantAdded(NOW, ID, NIELS), POLICY_GRANTS.insert(grant(NIELS))
+        )
+
+
+def test_nobody_shows_more_objects_than_they_see():
+    everything = defining(object_scope=ObjectScope.ALL)
+    given_i_hold(grant(ME)).when(everything).refused(GrantExceedsOwnError, saying="scope All")
+    asterisk = defining(permitted_commands=frozenset({"*"}))
+    given_i_hold(grant(ME)).when(asterisk).refused(GrantExceedsOwnError, saying=": *.")
+
+
+def test_nobody_grants_themselves_more():
+    lise = replace(CALL, principal_id=LISE)
+    own = POLICY_GRANTS.insert(replace(grant(LISE), policy_id=NEW))
+    scenario = Scenario(OPERATIONS, (*TOPOLOGY, own))
+    more = defining(permitted_principal_ids=frozenset({LISE}), object_scope=ObjectScope.ALL)
+    scenario.when(more, call=lise).refused(GrantExceedsOwnError)
+
+
+def test_everything_but_only_its_own_objects_does_not_make_an_administrator():
+    http = seeded.SURFACES[SurfaceKind.HTTP]
+    own = Grant(NEW, ME, seeded.ENTRY, http, ("*",), ObjectScope.OWN)
+    given_i_hold(own).when(DEFINE).refused(GrantExceedsOwnError)
+
+
+def test_a_long_list_of_what_is_not_held_is_cut():
+    names = frozenset(sorted(OPERATION_NAMES)[:12])
+    given_i_hold().when(defining(permitted_commands=names)).refused(
+        GrantExceedsOwnError, saying=" and 2 more."
+    )
+
+
 def test_a_grant_is_revoked_with_its_row():
     given(defined).when(REVOKE).then(
         PolicyGrantRevoked(NOW, ID, LISE, "left"), POLICY_GRANTS.delete(ID, LISE)
@@ -224,8 +304,8 @@ def test_a_policy_that_does_not_exist_is_not_changed():
 
 
 def test_a_policy_is_what_its_events_say():
-    policy = begin(defined)
-    assert policy == Policy(
+    team = begin(defined)
+    assert team == Policy(
         ID,
         "Team",
         ENTRY,
@@ -234,7 +314,7 @@ def test_a_policy_is_what_its_events_say():
         frozenset({"define_zone", "get_zone"}),
         ObjectScope.OWN,
     )
-    more = evolve(policy, PolicyGrantAdded(NOW, ID, NIELS))
+    more = evolve(team, PolicyGrantAdded(NOW, ID, NIELS))
     assert more.permitted_principal_ids == {LISE, OTTO, NIELS}
     assert evolve(more, PolicyGrantRevoked(NOW, ID, LISE, "left")).permitted_principal_ids == {
         OTTO,

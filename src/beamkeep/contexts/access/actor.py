@@ -20,6 +20,7 @@ from beamkeep.kernel import (
     Event,
     Invalid,
     Listing,
+    Lock,
     NotFound,
     Reader,
     Record,
@@ -37,12 +38,15 @@ from .profile import (
     SYSTEM,
     Identity,
     Profile,
+    digest_of,
     names,
     profiles,
 )
 
 MOST_BINDINGS = 10
 LOGIN_BYTES = 2_500
+ADMINISTRATORS = "administrators"
+"""Held by whoever may take away the last administrator."""
 NAMESPACE = re.compile(r"[a-z0-9-]{1,100}")
 
 
@@ -51,8 +55,17 @@ class ActorEvent(Event):
     actor_id: UUID
 
 
+class BoundLogin(Record):
+    """A login, named so that only the deployment's own key can confirm whose it is."""
+
+    issuer: str
+    subject_digest: str
+
+
 class ActorRegistered(ActorEvent):
     kind: ActorKind
+    identities: tuple[BoundLogin, ...] | None = None
+    """None where it was recorded before registrations named them."""
 
 
 class ActorDeactivated(ActorEvent): ...
@@ -67,10 +80,13 @@ class ActorProfileForgotten(ActorEvent): ...
 
 class ActorIdentityBound(ActorEvent):
     issuer: str
+    subject_digest: str = ""
+    """Empty where it was recorded before bindings named it."""
 
 
 class ActorIdentityUnbound(ActorEvent):
     issuer: str
+    subject_digest: str = ""
 
 
 type ActorChanged = (
@@ -141,6 +157,10 @@ class ActorCannotUnbindIdentityError(Cannot):
     """The login cannot be unbound: this actor does not hold it."""
 
 
+class LastAdministratorError(Cannot):
+    """The deployment would be left without an administrator who can log in."""
+
+
 ACTIVE: Axis[bool, ActorChanged] = Axis(
     "active",
     # event, allowed from, leads to, refused with
@@ -169,6 +189,12 @@ def evolve(actor: Actor, event: ActorChanged) -> Actor:
             | ActorIdentityUnbound()
         ):
             return actor
+
+
+def standing_of(actor: Actor) -> Standing:
+    """The row by which the actor is found when it calls."""
+    barred = None if actor.active else DenialReason.INACTIVE_PRINCIPAL
+    return Standing(actor.id, actor.kind, barred)
 
 
 type Issuer = Annotated[str, MinLen(1), MaxLen(500)]
@@ -229,15 +255,28 @@ class Known(Record):
 
     profile: Profile | None
     bound_pairs: frozenset[tuple[str, str]]
+    login_key: bytes = b""
+    last_administrator: bool = False
+    """Whether the command would leave no administrator who can log in."""
+
+
+async def login_key(command: RegisterActor, read: Reader) -> bytes:
+    return read.installation.login_key
 
 
 async def known(actor: Actor, command: ActorCommand, read: Reader) -> Known:
     profile = await read.rows(PROFILES, actor_id=actor.id)
     logins = await read.rows(IDENTITIES, actor_id=actor.id)
-    return Known(profile[0] if profile else None, frozenset((i.issuer, i.subject) for i in logins))
+    return Known(
+        profile[0] if profile else None,
+        frozenset((i.issuer, i.subject) for i in logins),
+        read.installation.login_key,
+    )
 
 
-def register_actor(command: RegisterActor, call: Call) -> list[ActorRegistered | Beside]:
+def register_actor(
+    command: RegisterActor, given: bytes, call: Call
+) -> list[ActorRegistered | Beside]:
     """Register a person or a machine account, with its profile and its logins."""
     profile = _checked(
         Profile(
@@ -252,12 +291,14 @@ def register_actor(command: RegisterActor, call: Call) -> list[ActorRegistered |
             call.now,
         )
     )
-    logins = [_trimmed(login) for login in command.identities]
+    logins = [trimmed_login(login) for login in command.identities]
     if len(set(logins)) < len(logins):
         raise ActorIdentityAlreadyBoundError("It is named twice in the request.")
+    named = tuple(_named(given, call.new_id, *login) for login in logins)
+    registered = ActorRegistered(call.now, call.new_id, command.kind, named)
     return [
-        ActorRegistered(call.now, call.new_id, command.kind),
-        STANDINGS.insert(Standing(call.new_id, command.kind)),
+        registered,
+        STANDINGS.insert(standing_of(begin(registered))),
         PROFILES.insert(profile),
         *(
             IDENTITIES.insert(Identity(*login, call.new_id), loser=ActorIdentityAlreadyBoundError)
@@ -267,15 +308,17 @@ def register_actor(command: RegisterActor, call: Call) -> list[ActorRegistered |
 
 
 def deactivate_actor(
-    actor: Actor, command: DeactivateActor, call: Call
+    actor: Actor, command: DeactivateActor, given: Known, call: Call
 ) -> list[ActorDeactivated | Beside]:
     """Bar an actor from acting, for good."""
     ACTIVE.require(actor.active, ActorDeactivated)
     if actor.id == SYSTEM:
         raise ActorCannotDeactivateError("The service itself acts as System.")
+    deactivated = ActorDeactivated(call.now, actor.id)
     return [
-        ActorDeactivated(call.now, actor.id),
-        STANDINGS.replace(Standing(actor.id, actor.kind, DenialReason.INACTIVE_PRINCIPAL)),
+        deactivated,
+        STANDINGS.replace(standing_of(evolve(actor, deactivated))),
+        *_another_administrator(actor, given),
     ]
 
 
@@ -308,6 +351,7 @@ def forget_actor(
         ActorProfileForgotten(call.now, actor.id),
         PROFILES.delete(actor.id),
         *(IDENTITIES.delete(*pair) for pair in sorted(given.bound_pairs)),
+        *_another_administrator(actor, given),
     ]
 
 
@@ -315,7 +359,7 @@ def bind_actor_identity(
     actor: Actor, command: BindActorIdentity, given: Known, call: Call
 ) -> list[ActorIdentityBound | Beside]:
     """Let a login at an identity provider act as this actor."""
-    issuer, subject = _trimmed(command)
+    issuer, subject = trimmed_login(command)
     if actor.id in SEEDED:
         raise ActorCannotBindIdentityError("Nobody logs in as a seeded actor.")
     if not actor.active:
@@ -324,8 +368,9 @@ def bind_actor_identity(
         raise ActorCannotBindIdentityError("It was forgotten; register the person anew.")
     if len(given.bound_pairs) >= MOST_BINDINGS:
         raise ActorCannotBindIdentityError(f"It has {MOST_BINDINGS} logins; unbind one first.")
+    digest = digest_of(given.login_key, actor.id, issuer, subject)
     return [
-        ActorIdentityBound(call.now, actor.id, issuer),
+        ActorIdentityBound(call.now, actor.id, issuer, digest),
         IDENTITIES.insert(
             Identity(issuer, subject, actor.id), loser=ActorIdentityAlreadyBoundError
         ),
@@ -336,13 +381,38 @@ def unbind_actor_identity(
     actor: Actor, command: UnbindActorIdentity, given: Known, call: Call
 ) -> list[ActorIdentityUnbound | Beside]:
     """Take a login away from this actor."""
-    pair = _trimmed(command)
+    pair = trimmed_login(command)
     if pair not in given.bound_pairs:
         raise ActorCannotUnbindIdentityError
-    return [ActorIdentityUnbound(call.now, actor.id, pair[0]), IDENTITIES.delete(*pair)]
+    digest = digest_of(given.login_key, actor.id, *pair)
+    return [
+        ActorIdentityUnbound(call.now, actor.id, pair[0], digest),
+        IDENTITIES.delete(*pair),
+        *_another_administrator(actor, given),
+    ]
 
 
-def _trimmed(login: Login) -> tuple[str, str]:
+def last_administrator(actor_id: UUID) -> LastAdministratorError:
+    """The refusal to take away the only administrator there is."""
+    return LastAdministratorError(
+        f"Actor {actor_id} is the last one. First permit another person * with scope All on a"
+        " seeded surface, and bind a login of theirs at a configured identity provider."
+    )
+
+
+def _another_administrator(actor: Actor, given: Known) -> list[Beside]:
+    """Refuse what would take away the last one, and let no two such decisions cross."""
+    if given.last_administrator:
+        raise last_administrator(actor.id)
+    return [Lock(ADMINISTRATORS)] if actor.kind is ActorKind.HUMAN else []
+
+
+def _named(key: bytes, actor_id: UUID, issuer: str, subject: str) -> BoundLogin:
+    return BoundLogin(issuer, digest_of(key, actor_id, issuer, subject))
+
+
+def trimmed_login(login: Login) -> tuple[str, str]:
+    """The issuer and the subject as they are kept."""
     issuer = trimmed(login.issuer, InvalidActorIdentityError)
     subject = trimmed(login.subject, InvalidActorIdentityError)
     # A login is found by both together, and a key in the database has so many bytes at most.
@@ -397,20 +467,10 @@ INVALID_PROFILE = (
 # fmt: off
 OPERATIONS = (
     actors.creates("POST /actors", RegisterActor, register_actor, *INVALID_PROFILE,
-        InvalidActorIdentityError, ActorIdentityAlreadyBoundError),
-    actors.changes("POST /actors/{actor_id}/deactivate", DeactivateActor, deactivate_actor,
-        ActorCannotDeactivateError),
+        InvalidActorIdentityError, ActorIdentityAlreadyBoundError, given=login_key),
     actors.changes("POST /actors/{actor_id}/update-profile", UpdateActorProfile,
         update_actor_profile, *INVALID_PROFILE, InvalidActorProfileError,
         ActorCannotUpdateProfileError, given=known),
-    actors.changes("POST /actors/{actor_id}/forget", ForgetActor, forget_actor,
-        ActorCannotForgetError, given=known),
-    actors.changes("POST /actors/{actor_id}/identities/bind", BindActorIdentity,
-        bind_actor_identity, InvalidActorIdentityError, ActorCannotBindIdentityError,
-        ActorIdentityAlreadyBoundError, given=known),
-    actors.changes("POST /actors/{actor_id}/identities/unbind", UnbindActorIdentity,
-        unbind_actor_identity, InvalidActorIdentityError, ActorCannotUnbindIdentityError,
-        given=known),
 )
 # fmt: on
 

@@ -1,7 +1,9 @@
 """What is known of an actor as a person: mutable rows, the only home of personal data."""
 
+import json
 from collections.abc import Sequence
 from datetime import datetime
+from hmac import digest
 from uuid import UUID
 
 from beamkeep.kernel import Reader, Record, Standing, Table
@@ -32,6 +34,13 @@ class Identity(Record):
     issuer: str
     subject: str
     actor_id: UUID
+
+
+def digest_of(key: bytes, actor_id: UUID, issuer: str, subject: str) -> str:
+    """A login as an event may name it: worth nothing to whoever lacks the key."""
+    # The actor's id keeps two actors with one login, before and after erasure, from being linked.
+    text = json.dumps([str(actor_id), issuer, subject]).encode()
+    return digest(key, text, "sha256").hex()
 
 
 PROFILES = Table("actor_profile", Profile, key=("actor_id",))

@@ -22,6 +22,7 @@ from beamkeep.kernel import (
     Claim,
     Command,
     Event,
+    Insert,
     Invalid,
     Listing,
     Made,
@@ -243,6 +244,17 @@ def _current(revisions: Sequence[Revision]) -> Revision:
     return standing or revisions[-1]
 
 
+def claims_of(calibration: Calibration) -> tuple[Insert, ...]:
+    """What it alone calibrates, and the ids of its revisions."""
+    id, point = calibration.id, calibration.operating_point
+    identity = _identity(calibration.asset_id, calibration.quantity, point)
+    return (
+        # Whoever loses the race decides again, and can then say which one there is.
+        CLAIMS.insert(Claim(IDENTITY, identity, id)),
+        *(_revision_claim(revision.revision_id, id) for revision in calibration.revisions),
+    )
+
+
 type Description = Annotated[str, MaxLen(2000)]
 
 
@@ -293,7 +305,8 @@ class Referred(Record):
 
 async def referred(command: DefineCalibration, read: Reader) -> Referred:
     asset = await read.one(assets, command.asset_id)
-    rows = await read.rows(CLAIMS, scope=IDENTITY, key=_identity(command))
+    key = _identity(command.asset_id, command.quantity, command.operating_point)
+    rows = await read.rows(CLAIMS, scope=IDENTITY, key=key)
     return Referred(asset, rows[0].holder if rows else None)
 
 
@@ -351,13 +364,10 @@ def define_calibration(
             f"It is {given.existing_id}.", calibration_id=given.existing_id
         )
     description = _description(command.description)
-    return [
-        CalibrationDefined(
-            call.now, call.new_id, command.asset_id, command.quantity, point, description
-        ),
-        # Whoever loses the race decides again, and can then say which one there is.
-        CLAIMS.insert(Claim(IDENTITY, _identity(command), call.new_id)),
-    ]
+    defined = CalibrationDefined(
+        call.now, call.new_id, command.asset_id, command.quantity, point, description
+    )
+    return [defined, *claims_of(begin(defined))]
 
 
 class RevisionMade(Made):
@@ -390,7 +400,7 @@ def append_calibration_revision(
             command.supersedes_revision_id,
             command.decided_by_decision_id,
         ),
-        CLAIMS.insert(Claim(REVISION, claim_key(call.new_id), calibration.id)),
+        _revision_claim(call.new_id, calibration.id),
         RevisionMade(call.new_id),
     ]
 
@@ -409,10 +419,13 @@ def _absent(revision_id: UUID) -> CalibrationRevisionNotFoundError:
     return CalibrationRevisionNotFoundError(f"There is no calibration revision {revision_id}.")
 
 
-def _identity(command: DefineCalibration) -> str:
+def _identity(asset_id: UUID, quantity: Quantity, operating_point: JsonObject) -> str:
     """What no other calibration has."""
-    point = canonical_text(_trimmed(command.operating_point))
-    return claim_key(command.asset_id, command.quantity, point)
+    return claim_key(asset_id, quantity, canonical_text(_trimmed(operating_point)))
+
+
+def _revision_claim(revision_id: UUID, calibration_id: UUID) -> Insert:
+    return CLAIMS.insert(Claim(REVISION, claim_key(revision_id), calibration_id))
 
 
 def _trimmed(point: JsonObject) -> JsonObject:

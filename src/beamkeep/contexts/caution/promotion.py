@@ -17,6 +17,7 @@ from beamkeep.kernel import (
     Cannot,
     Claim,
     Command,
+    Insert,
     NotFound,
     Reader,
     Record,
@@ -36,6 +37,7 @@ from .caution import (
     Target,
     TargetKind,
     Wording,
+    begin,
     cautions,
     in_place_of,
     registered,
@@ -143,9 +145,15 @@ def promote_caution_proposal(
         )
     new = registered(draft, draft.target, None, call)
     new = replace(new, promoted_from_decision_id=decision.id)
+    return [*(in_place_of(old, new) if old else (new,)), *claims_of(begin(new))]
+
+
+def claims_of(caution: Caution) -> tuple[Insert, ...]:
+    """The proposal it was made of, if it was."""
+    proposal = caution.promoted_from_decision_id
     # Whoever loses the claim decides again, and then finds the caution that it holds.
-    claimed = CLAIMS.insert(Claim(PROMOTIONS, claim_key(decision.id), new.caution_id))
-    return [*(in_place_of(old, new) if old else (new,)), claimed]
+    made = CLAIMS.insert(Claim(PROMOTIONS, claim_key(proposal), caution.id))
+    return (made,) if proposal else ()
 
 
 def _draft_of(decision: Decision) -> Draft:

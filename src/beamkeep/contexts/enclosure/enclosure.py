@@ -27,6 +27,7 @@ from beamkeep.kernel import (
     Cannot,
     Command,
     Event,
+    Insert,
     Invalid,
     Listing,
     NotFound,
@@ -163,6 +164,14 @@ def evolve(enclosure: Enclosure, event: EnclosureChanged) -> Enclosure:
             return replace(enclosure, lifecycle=LIFECYCLE.after(event))
 
 
+def claims_of(enclosure: Enclosure) -> tuple[Insert, ...]:
+    """The name it has in its facility while it is in use."""
+    if enclosure.lifecycle is EnclosureLifecycle.DECOMMISSIONED:
+        return ()
+    place, loser = (enclosure.facility_code, enclosure.name), EnclosureAlreadyExistsError
+    return (claim(NAMES, *place, holder=enclosure.id, loser=loser),)
+
+
 class RegisterEnclosure(Command):
     name: Name
     facility_code: FacilityCode
@@ -193,10 +202,11 @@ def register_enclosure(
     name = trimmed(command.name, InvalidEnclosureNameError)
     if given.status is not FacilityStatus.ACTIVE:
         raise EnclosureCannotRegisterError
+    registered = EnclosureRegistered(call.now, call.new_id, name, given.code)
     return [
-        EnclosureRegistered(call.now, call.new_id, name, given.code),
+        registered,
         FRESHNESS.insert(Freshness(call.new_id, None)),
-        claim(NAMES, given.code, name, holder=call.new_id, loser=EnclosureAlreadyExistsError),
+        *claims_of(begin(registered)),
     ]
 
 

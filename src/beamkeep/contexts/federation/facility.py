@@ -17,6 +17,7 @@ from beamkeep.kernel import (
     Cannot,
     Command,
     Event,
+    Insert,
     Invalid,
     Listing,
     NotFound,
@@ -120,6 +121,11 @@ def evolve(facility: Facility, event: FacilityDecommissioned) -> Facility:
 type FacilityCode = Annotated[str, MinLen(1), MaxLen(32)]
 
 
+def claims_of(facility: Facility) -> tuple[Insert, ...]:
+    """The code it has for good."""
+    return (claim(CODES, facility.code, holder=facility.id, loser=FacilityAlreadyExistsError),)
+
+
 class RegisterFacility(Command):
     code: FacilityCode
     """Lower-case letters, digits and hyphens; for ever, and the same in every deployment."""
@@ -184,10 +190,8 @@ def register_facility(
         raise InvalidFacilityParentError
     if given and (given.kind, given.status) != (FacilityKind.SITE, FacilityStatus.ACTIVE):
         raise FacilityCannotRegisterError(f"{given.code}: {given.kind}, {given.status}.")
-    return [
-        FacilityRegistered(call.now, call.new_id, code, name, kind, command.parent_id),
-        claim(CODES, code, holder=call.new_id, loser=FacilityAlreadyExistsError),
-    ]
+    registered = FacilityRegistered(call.now, call.new_id, code, name, kind, command.parent_id)
+    return [registered, *claims_of(begin(registered))]
 
 
 def decommission_facility(

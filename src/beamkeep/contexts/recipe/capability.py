@@ -16,6 +16,7 @@ from beamkeep.kernel import (
     Cannot,
     Command,
     Event,
+    Insert,
     Invalid,
     Listing,
     NotFound,
@@ -30,6 +31,7 @@ from beamkeep.schemas import Schema
 
 from .declaration import DeclarationStatus, lifecycle, milestones
 
+CODES = "capability-code"
 CODE = r"beamkeep\.capability(\.[a-z][a-z0-9_]*)+"
 
 
@@ -154,6 +156,12 @@ def evolve(capability: Capability, event: CapabilityVersioned | CapabilityDeprec
             return replace(capability, replaced_by_capability_id=replaced_by)
 
 
+def claims_of(capability: Capability) -> tuple[Insert, ...]:
+    """The code it has for good."""
+    code, loser = capability.code, CapabilityCodeAlreadyExistsError
+    return (claim(CODES, code, holder=capability.id, loser=loser),)
+
+
 type CapabilityCode = Annotated[str, MinLen(1), MaxLen(200)]
 type Description = Annotated[str, MaxLen(2000)]
 
@@ -206,11 +214,8 @@ def define_capability(
     if not re.fullmatch(CODE, code):
         raise InvalidCapabilityCodeError
     declaration, advice = _declaration(command)
-    return [
-        CapabilityDefined(call.now, call.new_id, code, *declaration),
-        claim("capability-code", code, holder=call.new_id, loser=CapabilityCodeAlreadyExistsError),
-        *advice,
-    ]
+    defined = CapabilityDefined(call.now, call.new_id, code, *declaration)
+    return [defined, *claims_of(begin(defined)), *advice]
 
 
 def version_capability(

@@ -34,6 +34,7 @@ from beamkeep.kernel import (
     Cannot,
     Command,
     Event,
+    Insert,
     Invalid,
     Listing,
     NotFound,
@@ -46,6 +47,8 @@ from beamkeep.kernel import (
     replace,
 )
 from beamkeep.kernel.values import FreeText, Name, Reason, trimmed
+
+NAMES = "supply"
 
 
 class SupplyStatus(StrEnum):
@@ -220,6 +223,14 @@ def evolve(supply: Supply, event: SupplyMoved) -> Supply:
     )
 
 
+def claims_of(supply: Supply) -> tuple[Insert, ...]:
+    """The name it has in its place while it is registered."""
+    if supply.status is SupplyStatus.DECOMMISSIONED:
+        return ()
+    place, loser = _name_and_place(supply), SupplyAlreadyExistsError
+    return (claim(NAMES, *place, holder=supply.id, loser=loser),)
+
+
 type SupplyKind = Annotated[str, MinLen(1), MaxLen(50)]
 
 
@@ -301,11 +312,7 @@ def register_supply(
     registered = SupplyRegistered(
         call.now, call.new_id, kind, name, code, command.containing_asset_id
     )
-    name_and_place = _name_and_place(begin(registered))
-    return [
-        registered,
-        claim("supply", *name_and_place, holder=call.new_id, loser=SupplyAlreadyExistsError),
-    ]
+    return [registered, *claims_of(begin(registered))]
 
 
 async def silent(supply: Supply, command: MarkSupplyAvailable, read: Reader) -> bool:
@@ -383,7 +390,7 @@ def deregister_supply(
     return [
         _moved(SupplyDeregistered, supply, command, call),
         SUPPLY_FRESHNESS.delete(supply.id),
-        free("supply", *_name_and_place(supply)),
+        free(NAMES, *_name_and_place(supply)),
     ]
 
 

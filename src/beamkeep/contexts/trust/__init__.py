@@ -1,12 +1,13 @@
 """Trust: what a principal may do and see, where calls arrive, and who is visiting."""
 
-from . import conduit, policy, surface, visit, zone
+from . import administrators, conduit, policy, surface, visit, zone
 
 OPERATIONS = (
     *zone.OPERATIONS,
     *conduit.OPERATIONS,
     *surface.OPERATIONS,
     *policy.OPERATIONS,
+    *administrators.OPERATIONS,
     *visit.OPERATIONS,
 )
 QUESTIONS = (

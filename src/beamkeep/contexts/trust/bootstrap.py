@@ -17,8 +17,9 @@ from beamkeep.kernel import (
 )
 
 from . import seeded
+from .administrators import administrators
 from .conduit import DefineConduit, define_conduit
-from .policy import POLICY_GRANTS, DefinePolicy, Referred, define_policy
+from .policy import DefinePolicy, Referred, define_policy
 from .surface import DefineSurface, Surface, define_surface
 from .zone import DefineZone, define_zone
 
@@ -44,7 +45,7 @@ def foundations(call: CallFor) -> Iterator[tuple[str, Outcome]]:
     """The actors and the topology of every deployment, each with the key it is remembered by."""
     for id, name in ((SYSTEM, "System"), (MONITOR, "Monitor")):
         command = RegisterActor(name=name, kind=ActorKind.SERVICE_ACCOUNT)
-        yield f"actor-{name}", register_actor(command, call(id))
+        yield f"actor-{name}", register_actor(command, b"", call(id))
     for id, name in (
         (seeded.CLIENTS, "Clients"),
         (seeded.SERVICE, "Service"),
@@ -72,20 +73,20 @@ def foundations(call: CallFor) -> Iterator[tuple[str, Outcome]]:
     )
     yield (
         "policy-Monitors",
-        define_policy(monitors, Referred(None, MONITORED), call(seeded.MONITORS)),
+        define_policy(monitors, Referred(None, MONITORED, None), call(seeded.MONITORS)),
     )
 
 
 def developer(call: CallFor) -> Iterator[tuple[str, Outcome]]:
     """The actor and the policies of a service that runs open, for development only."""
-    yield "actor-Developer", register_actor(RegisterActor(name="Developer"), call(DEVELOPER))
+    yield "actor-Developer", register_actor(RegisterActor(name="Developer"), b"", call(DEVELOPER))
     for kind, outcome in _everything("Development", DEVELOPER, call):
         yield f"policy-Development-{kind}", outcome
 
 
 async def administrator(person: Administrator, call: CallFor, read: Reader) -> list[Outcome]:
-    """The first administrator, if there is none."""
-    if await _administrators(read):
+    """The first administrator, if there is none who can log in."""
+    if {id for id, _ in (await administrators(read)).made_by()} - {DEVELOPER}:
         return []
     bound = await read.rows(IDENTITIES, issuer=person.issuer, subject=person.subject)
     if bound:
@@ -97,15 +98,11 @@ async def administrator(person: Administrator, call: CallFor, read: Reader) -> l
         new = call(None)
         login = Login(issuer=person.issuer, subject=person.subject)
         command = RegisterActor(name=person.name, identities=(login,))
-        actor_id, registration = new.new_id, [register_actor(command, new)]
+        actor_id, registration = (
+            new.new_id,
+            [register_actor(command, read.installation.login_key, new)],
+        )
     return [*registration, *(o for _, o in _everything("Administrators", actor_id, call))]
-
-
-async def _administrators(read: Reader) -> set[UUID]:
-    grants = await read.rows(POLICY_GRANTS, surface_id=set(seeded.SURFACES.values()))
-    candidates = {g.principal_id for g in grants if g.permitted_commands == (EVERY_COMMAND,)}
-    standings = await read.rows(STANDINGS, principal_id=candidates - {DEVELOPER})
-    return {s.principal_id for s in standings if s.kind is ActorKind.HUMAN and s.barred is None}
 
 
 def _everything(
@@ -122,4 +119,4 @@ def _everything(
             object_scope=ObjectScope.ALL,
         )
         surface = Surface(surface_id, name, kind, seeded.ENTRY)
-        yield kind, define_policy(command, Referred(surface, frozenset()), call(None))
+        yield kind, define_policy(command, Referred(surface, frozenset(), None), call(None))

@@ -6,7 +6,13 @@ from uuid import UUID
 
 from annotated_types import MaxLen, MinLen
 
-from beamkeep.contexts.access.actor import Actor, ActorNotFoundError, actors
+from beamkeep.contexts.access.actor import (
+    ADMINISTRATORS,
+    Actor,
+    ActorNotFoundError,
+    actors,
+    last_administrator,
+)
 from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.kernel import (
     EVERY_COMMAND,
@@ -21,12 +27,12 @@ from beamkeep.kernel import (
     Grant,
     Invalid,
     Listing,
+    Lock,
     NotFound,
     ObjectScope,
     Query,
     Reader,
     Record,
-    Table,
     answers,
     authorize,
     reads,
@@ -35,12 +41,11 @@ from beamkeep.kernel import (
 from beamkeep.kernel.values import FreeText, Name, Reason, trimmed
 
 from .conduit import ConduitNotFoundError, conduits
+from .grants import POLICY_GRANTS, GrantExceedsOwnError, held, is_administrator, require_held
 from .seeded import INTERNAL
 from .surface import Surface, SurfaceNotFoundError, surfaces
 
 MOST_PRINCIPALS = 5000
-
-POLICY_GRANTS = Table("policy_grant", Grant, key=("policy_id", "principal_id"))
 
 
 # Events are stored for ever: add a field with a default; never rename or drop one.
@@ -137,6 +142,11 @@ def grant_to(policy: Policy, principal_id: UUID) -> Grant:
     )
 
 
+def grants_of(policy: Policy) -> tuple[Grant, ...]:
+    """The rows by which the policy is found, one for each principal it permits."""
+    return tuple(grant_to(policy, id) for id in sorted(policy.permitted_principal_ids))
+
+
 class DefinePolicy(Command):
     name: Name
     conduit_id: UUID
@@ -167,17 +177,32 @@ class Referred(Record):
 
     surface: Surface | None
     operation_names: Set[str]
+    own: tuple[Grant, ...] | None
+    """What the caller holds; none where the deployment prepares itself, which may define any."""
+
+
+class Widening(Record):
+    """Who is permitted more, and what the caller holds."""
+
+    actor: Actor
+    own: tuple[Grant, ...]
+
+
+class Narrowing(Record):
+    """What a revocation takes away beside the grant."""
+
+    last_administrator: bool
 
 
 async def referred(command: DefinePolicy, read: Reader) -> Referred:
     await read.one(conduits, command.conduit_id)
     surface = await read.one(surfaces, command.surface_id) if command.surface_id else None
     await read.many(actors, command.permitted_principal_ids)
-    return Referred(surface, read.operation_names)
+    return Referred(surface, read.operation_names, await held(read))
 
 
-async def permitted_actor(policy: Policy, command: AddPolicyGrant, read: Reader) -> Actor:
-    return await read.one(actors, command.permitted_principal_id)
+async def widening(policy: Policy, command: AddPolicyGrant, read: Reader) -> Widening:
+    return Widening(await read.one(actors, command.permitted_principal_id), await held(read))
 
 
 def define_policy(
@@ -202,40 +227,47 @@ def define_policy(
         tuple(sorted(commands)),
         command.object_scope,
     )
-    policy = begin(defined)
-    return [
-        defined,
-        *(POLICY_GRANTS.insert(grant_to(policy, id)) for id in defined.permitted_principal_ids),
-    ]
+    grants = grants_of(begin(defined))
+    if given.own is not None:
+        require_held(grants[:1], given.own)
+    return [defined, *map(POLICY_GRANTS.insert, grants)]
 
 
 def add_grant(
-    policy: Policy, command: AddPolicyGrant, given: Actor, call: Call
+    policy: Policy, command: AddPolicyGrant, given: Widening, call: Call
 ) -> list[PolicyGrantAdded | Beside]:
     """Permit one more principal what the policy permits."""
-    if given.id in policy.permitted_principal_ids:
+    actor = given.actor
+    grant = grant_to(policy, actor.id)
+    require_held([grant], given.own)
+    if actor.id in policy.permitted_principal_ids:
         raise PolicyCannotAddGrantError("The policy permits it already.")
     if len(policy.permitted_principal_ids) >= MOST_PRINCIPALS:
         raise PolicyCannotAddGrantError(f"The policy is full: it permits {MOST_PRINCIPALS}.")
-    if not given.active:
+    if not actor.active:
         raise PolicyCannotAddGrantError("The actor is not active.")
-    return [
-        PolicyGrantAdded(call.now, policy.id, given.id),
-        POLICY_GRANTS.insert(grant_to(policy, given.id)),
-    ]
+    return [PolicyGrantAdded(call.now, policy.id, actor.id), POLICY_GRANTS.insert(grant)]
 
 
 def revoke_grant(
-    policy: Policy, command: RevokePolicyGrant, call: Call
+    policy: Policy, command: RevokePolicyGrant, given: Narrowing, call: Call
 ) -> list[PolicyGrantRevoked | Beside]:
     """Take from one principal what the policy permits; its next call is denied."""
     reason = trimmed(command.reason, InvalidPolicyReasonError)
     if command.permitted_principal_id not in policy.permitted_principal_ids:
         raise PolicyCannotRevokeGrantError
+    if given.last_administrator:
+        raise last_administrator(command.permitted_principal_id)
     return [
         PolicyGrantRevoked(call.now, policy.id, command.permitted_principal_id, reason),
         POLICY_GRANTS.delete(policy.id, command.permitted_principal_id),
+        *([Lock(ADMINISTRATORS)] if makes_administrators(policy) else []),
     ]
+
+
+def makes_administrators(policy: Policy) -> bool:
+    """Whether it permits everything on a seeded surface."""
+    return is_administrator(grants_of(policy)[:1])
 
 
 policies = Aggregate("Policy", begin, evolve, PolicyNotFoundError)
@@ -244,11 +276,10 @@ policies = Aggregate("Policy", begin, evolve, PolicyNotFoundError)
 OPERATIONS = (
     policies.creates("POST /policies", DefinePolicy, define_policy, ConduitNotFoundError,
         SurfaceNotFoundError, ActorNotFoundError, InvalidPolicyNameError,
-        InvalidPolicyPermittedCommandsError, PolicyCannotDefineError, given=referred),
+        InvalidPolicyPermittedCommandsError, PolicyCannotDefineError, GrantExceedsOwnError,
+        given=referred),
     policies.changes("POST /policies/{policy_id}/add-grant", AddPolicyGrant, add_grant,
-        ActorNotFoundError, PolicyCannotAddGrantError, given=permitted_actor),
-    policies.changes("POST /policies/{policy_id}/revoke-grant", RevokePolicyGrant, revoke_grant,
-        InvalidPolicyReasonError, PolicyCannotRevokeGrantError),
+        ActorNotFoundError, PolicyCannotAddGrantError, GrantExceedsOwnError, given=widening),
 )
 # fmt: on
 

@@ -1,0 +1,45 @@
+"""Logins: which ones an actor has, as far as its events tell."""
+
+from uuid import UUID
+
+from beamkeep.kernel import Record, replace
+
+from .actor import (
+    ActorChanged,
+    ActorIdentityBound,
+    ActorIdentityUnbound,
+    ActorProfileForgotten,
+    ActorRegistered,
+    BoundLogin,
+)
+
+
+class Logins(Record):
+    """The logins of an actor, each named by the digest of its subject."""
+
+    id: UUID
+    bound: frozenset[BoundLogin] | None
+    """None while some were bound before events named their subjects."""
+
+
+def begin(event: ActorRegistered) -> Logins:
+    named = event.identities
+    return Logins(event.actor_id, None if named is None else frozenset(named))
+
+
+def evolve(logins: Logins, event: ActorChanged) -> Logins:
+    match event, logins.bound:
+        case ActorProfileForgotten(), _:
+            return replace(logins, bound=frozenset())
+        case ActorIdentityBound(subject_digest=""), _:
+            return replace(logins, bound=None)
+        case ActorIdentityBound(), frozenset() as bound:
+            return replace(logins, bound=bound | {_named(event)})
+        case ActorIdentityUnbound(), frozenset() as bound:
+            return replace(logins, bound=bound - {_named(event)})
+        case _:
+            return logins
+
+
+def _named(event: ActorIdentityBound | ActorIdentityUnbound) -> BoundLogin:
+    return BoundLogin(event.issuer, event.subject_digest)
