@@ -32,7 +32,7 @@ from beamkeep.kernel import (
     reads,
     replace,
 )
-from beamkeep.kernel.values import Timestamp
+from beamkeep.kernel.values import FreeText, Timestamp
 from beamkeep.schemas import JsonObject, canonical_text, carry_whole
 
 from .quantity import QUANTITIES, Quantity
@@ -90,7 +90,7 @@ class CalibrationDefined(CalibrationEvent):
     asset_id: UUID
     quantity: Quantity
     operating_point: JsonObject
-    description: str | None
+    description: FreeText | None
 
 
 class CalibrationRevisionAppended(CalibrationEvent):
@@ -104,7 +104,7 @@ class CalibrationRevisionAppended(CalibrationEvent):
 
 
 class CalibrationDescriptionUpdated(CalibrationEvent):
-    description: str | None
+    description: FreeText | None
 
 
 class CalibrationNotFoundError(NotFound):

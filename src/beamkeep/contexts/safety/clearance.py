@@ -141,7 +141,7 @@ class ClearanceEvent(Event):
 class ClearanceRegistered(ClearanceEvent):
     kind: str
     facility_code: str
-    title: str
+    title: FreeText
     bindings: tuple[Binding, ...]
     hazards: Annotated[tuple[Hazard, ...], MayContainPersonalData()]
     risk_band: RiskBand | None
@@ -158,7 +158,7 @@ class ClearanceReviewStarted(ClearanceEvent): ...
 
 class ClearanceReviewStepAppended(ClearanceEvent):
     step_index: int
-    role: str
+    role: FreeText
     decision: ReviewDecision
     notes: FreeText | None
     decided_by: UUID
