@@ -22,6 +22,7 @@ EVERY_MIGRATION = [
     "0003_decisions",
     "0004_runs",
     "0005_shifts",
+    "0007_refused_starts",
     "0008_answers",
     "0011_denials",
     "0013_snapshots",
