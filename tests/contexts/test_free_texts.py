@@ -31,7 +31,7 @@ Method       name needed_supplies parameters_schema version_tag
 Practice     facility_code name version_tag
 Plan         default_parameters name version_tag
 Recipe       name steps version_tag
-Run          acknowledged_cautions debriefer_kind name parameters plan_version_tag raid
+Run          acknowledged_cautions advisories debriefer_kind name parameters plan_version_tag raid
 Calibration  operating_point value
 Campaign     external_refs name
 Clearance    bindings facility_code kind
@@ -43,7 +43,7 @@ ALIKE = {
     "effective_parameters": "parameters",
     "parameters_patch": "parameters",
 }
-WHOLE = ("steps", "bindings", "acknowledged_cautions")
+WHOLE = ("steps", "bindings", "acknowledged_cautions", "advisories")
 """Fields that are listed as one, whatever texts they hold."""
 
 
