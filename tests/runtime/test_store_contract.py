@@ -879,15 +879,6 @@ async def test_the_last_event_of_some_types_before_a_time_is_found(store: EventS
     assert await store.latest([], both, now) == {}
 
 
-async def test_who_began_a_stream_is_found(store: EventStore):
-    mine, theirs, other = uuid7(), uuid7(), uuid7()
-    await store.append(append(at(1, registered(mine))))
-    await store.append(append(at(1, registered(theirs)), principal_id=other))
-    await store.append(append(at(2, updated(theirs))))
-    streams = [("Actor", mine), ("Actor", theirs), ("Actor", uuid7()), ("Zone", mine)]
-    assert await store.owners(streams) == {("Actor", mine): ME, ("Actor", theirs): other}
-
-
 async def test_the_row_that_a_refusal_leaves_is_written_once(store: EventStore):
     def refused(code: str, seconds: int) -> RefusedStart:
         when = NOW + timedelta(seconds=seconds)

@@ -214,10 +214,6 @@ class MemoryStore:
             if each.event_type in types and each.occurred_at < before
         }
 
-    async def owners(self, streams: Sequence[Stream]) -> Mapping[Stream, UUID]:
-        """The principal that each of the streams was begun by."""
-        return {s: self.streams[s][0].principal_id for s in streams if s in self.streams}
-
     async def rows[R](self, table: Table[R], where: Mapping[str, object]) -> tuple[R, ...]:
         """The rows whose columns equal these values, or are among them where a set is given."""
         return tuple(row for row in self._table(table.name).values() if _matches(row, where))

@@ -198,12 +198,8 @@ class Session:
         between = ((time, ">=", since), (time, "<", until))
         sought = Entered({}, between, by=(time, *of.key), newest_first=False, after=())
         found = await self._store.entries(of, sought, most)
-        if self.only is None or not found:
-            return found
-        ids: set[UUID] = {getattr(row, about.id_field) for row in found}
-        owners = await self._store.owners([(about.name, id) for id in sorted(ids)])
-        own = {id for (_, id), owner_id in owners.items() if owner_id == self.only}
-        return [row for row in found if getattr(row, about.id_field) in own]
+        seen = await self.visible(about, (getattr(row, about.id_field) for row in found))
+        return [row for row in found if getattr(row, about.id_field) in seen]
 
     async def rows[R](self, of: Table[R], **where: object) -> tuple[R, ...]:
         """The rows whose columns equal these values, or are among them where a set is given."""

@@ -294,10 +294,6 @@ class EventStore(Protocol):
         """The last event of these types that each of the streams had before a time."""
         ...
 
-    async def owners(self, streams: Sequence[Stream]) -> Mapping[Stream, UUID]:
-        """The principal that each of the streams was begun by."""
-        ...
-
     async def rows[R](self, table: Table[R], where: Mapping[str, object]) -> tuple[R, ...]:
         """The rows whose columns equal these values, or are among them where a set is given."""
         ...

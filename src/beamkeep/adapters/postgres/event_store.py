@@ -179,14 +179,6 @@ SELECT s.stream_type, s.stream_id, e.version, e.event_type, e.schema_version, e.
     ORDER BY e.version DESC LIMIT 1) AS e
 """
 
-# Who began each stream.
-OWNERS = """
-SELECT s.stream_type, s.stream_id, (
-    SELECT e.principal_id FROM bk.events e
-     WHERE e.stream_type = s.stream_type AND e.stream_id = s.stream_id AND e.version = 1 LIMIT 1)
-  FROM unnest($1::text[], $2::uuid[]) AS s (stream_type, stream_id)
-"""
-
 # Where an event that may have been written stands.
 FIND = """
 SELECT transaction_id::text::bigint AS tx, position FROM bk.events
@@ -459,12 +451,6 @@ class PostgresEventStore:
         names, ids = [name for name, _ in streams], [id for _, id in streams]
         rows = await self._connections.read(LATEST, names, ids, list(types), before)
         return {(name, id): Recorded(*recorded) for name, id, *recorded in rows}
-
-    async def owners(self, streams: Sequence[Stream]) -> Mapping[Stream, UUID]:
-        """The principal that each of the streams was begun by."""
-        names, ids = [name for name, _ in streams], [id for _, id in streams]
-        rows = await self._connections.read(OWNERS, names, ids)
-        return {(name, id): owner_id for name, id, owner_id in rows if owner_id is not None}
 
     async def rows[R](self, table: Table[R], where: Mapping[str, object]) -> tuple[R, ...]:
         """The rows whose columns equal these values, or are among them where a set is given."""
