@@ -1,6 +1,7 @@
 """Put streams that the corpus lacks on record: `python -m tests.corpus.record`."""
 
 import asyncio
+import sys
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
@@ -10,6 +11,7 @@ from unittest.mock import patch
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose, prepare
@@ -51,6 +53,18 @@ def record(folder: Path) -> list[str]:
                     file.write(encode(line) + b"\n")
             added.append(f"{name} {number}: {', '.join(each.event_type for each in events)}")
     return added
+
+
+def renew(folder: Path, name: str) -> None:
+    """Write the digests of one aggregate anew, for a state with a field it did not have before."""
+    aggregate = CATALOGUE.aggregates[name]
+    with_states = [
+        replace(line, state=digest(CODEC.fold(aggregate, events[: line.version])))
+        for stream in read(folder, aggregate)
+        for events in [[each.recorded for each in stream]]
+        for line in stream
+    ]
+    file_of(folder, aggregate).write_bytes(b"".join(encode(each) + b"\n" for each in with_states))
 
 
 def not_begun(on_record: list[Shape], found: Iterable[Events]) -> list[Events]:
@@ -119,4 +133,6 @@ async def with_examples(clock: Callable[[], datetime], new_id: Callable[[], UUID
 
 
 if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        renew(FOLDER, name)
     print("\n".join(record(FOLDER)) or "nothing to add")

@@ -62,11 +62,11 @@ AGGREGATES = [
 
 
 def test_the_kernel_stays_small():
-    assert lines("kernel") < 1_250
+    assert lines("kernel") < 1_300
 
 
 def test_everything_between_the_contexts_and_the_outside_stays_small():
-    assert lines("kernel", "runtime", "surfaces") < 4_800
+    assert lines("kernel", "runtime", "surfaces") < 5_050
 
 
 def test_the_aggregates_are_found():

@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from pydantic import TypeAdapter
 from tests.support.bluesky_documents import (
     START,
     Named,
@@ -24,6 +25,7 @@ from beamkeep.bluesky.translation import (
     observation_id,
     unit,
 )
+from beamkeep.contexts.run.observation import Reading
 
 SAID: dict[str, Any] = {"body": {}, "simulated": False, "units": {}}
 RUN = started(beamkeep=SAID)
@@ -167,8 +169,27 @@ def test_a_site_says_what_its_units_are_called():
     assert seen["unit"] == {"system": "udunits", "code": "degC", "label": "degC"}
 
 
-@pytest.mark.parametrize("text", [None, "", " ", "arbs", "m" * 101, 7])
-def test_what_udunits_does_not_know_is_no_unit(text: Any):
+@pytest.mark.parametrize("text", ["photons/s", "pixel", "steps", "arbs", "m" * 50])
+def test_a_unit_that_udunits_does_not_know_is_kept_as_the_device_calls_it(text: str):
+    stream = described(RUN, det=text)
+    (seen,) = observed(stream, measured(stream, det=4))
+    assert seen["unit"] == {"system": None, "code": text, "label": text}
+
+
+def test_blanks_around_a_unit_do_not_count():
+    assert (unit(" mm "), unit("pixel ")) == (unit("mm"), unit("pixel"))
+
+
+def test_every_unit_that_is_recorded_is_one_the_service_takes():
+    texts = ("mm", " mm", "photons/s", "m" * 50, "m" + ".m" * 30, "m" * 51, "a\0b", "", None)
+    for text in texts:
+        stream = described(RUN, det=text)
+        (seen,) = observed(stream, measured(stream, det=4))
+        assert TypeAdapter(Reading).validate_python(seen).value == 4
+
+
+@pytest.mark.parametrize("text", [None, "", " ", "m" * 51, "m" * 101, "pix\0el", 7])
+def test_what_the_service_would_not_take_is_no_unit(text: Any):
     assert unit(text) is None
 
 

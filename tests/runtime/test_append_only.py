@@ -193,6 +193,8 @@ decision_inference     SI      -             -          -
 decision_logbook_entry SI      -             -          -
 run_observation        SI      -             -          -
 run_logbook_entry      SI      -             -          -
+refused_start          SI      -             -          -
+snapshots              SIUD    -             -          -
 authorization_denials  SI      S             -          -
 projections            S       SIUD          -          S
 bookmarks              S       SIUD          -          S

@@ -251,7 +251,7 @@ def test_the_fields_on_record():
         "AssetFaulted": ["asset_id", "reason"],
         "AssetInstalledInMount": ["asset_id", "mount_id"],
         "AssetLocated": ["asset_id", "located_in_enclosure_id"],
-        "AssetMaintenanceEntered": ["asset_id"],
+        "AssetMaintenanceEntered": ["asset_id", "reason"],
         "AssetMaintenanceExited": ["asset_id"],
         "AssetRegistered": [
             "asset_id",

@@ -23,6 +23,7 @@ EVERY_MIGRATION = [
     "0004_runs",
     "0005_shifts",
     "0006_freshness",
+    "0007_refused_starts",
     "0008_answers",
     "0010_administrators",
     "0011_denials",

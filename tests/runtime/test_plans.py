@@ -36,6 +36,7 @@ from beamkeep.contexts.enclosure.enclosure import FRESHNESS, Freshness
 from beamkeep.contexts.equipment.place import PLACES
 from beamkeep.contexts.run.logbook import RUN_LOGBOOK
 from beamkeep.contexts.run.observation import OBSERVATIONS
+from beamkeep.contexts.run.refused import REFUSED_STARTS, RefusedStart
 from beamkeep.contexts.supply.supply import SUPPLY_FRESHNESS, SupplyFreshness
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import POLICY_GRANTS
@@ -111,6 +112,8 @@ async def opened_and_read(store: PostgresEventStore) -> None:
     await store.history(("Zone", id), 0, 10)
     for owner_id in None, id:
         await store.happened(["RunHeld", "AssetFaulted"], NOW, NOW + HOUR, owner_id, 100)
+    await store.latest([("Run", id), ("Asset", id)], ["RunHeld", "AssetFaulted"], NOW)
+    await store.owners([("Run", id), ("Plan", id)])
     await store.rows(CLAIMS, {"scope": "name", "key": "a"})
     await store.rows(CLAIMS, {"scope": "seed"})
     await store.rows(PROFILES, {"actor_id": [id]})
@@ -147,6 +150,13 @@ async def rows_beside(store: PostgresEventStore) -> None:
             mine = Entered({of: id, "author_id": id}, (), ("recorded_at", "entry_id"), False, after)
             await store.entries(table, mine, 10)
             await store.entries(table, replace(mine, where={of: id}), 10)
+    by_time: list[tuple[Table[Any], str]] = [
+        (RUN_LOGBOOK, "recorded_at"),
+        (REFUSED_STARTS, "refused_at"),
+    ]
+    for table, time in by_time:
+        shift = ((time, ">=", NOW), (time, "<", NOW + HOUR))
+        await store.entries(table, Entered({}, shift, (time, *table.key), False, ()), 10)
     await store.rows(INFERENCES, {"inference_id": [id]})
     await store.rows(OBSERVATIONS, {"observation_id": [id]})
     for after in (), (NOW, id):
@@ -207,6 +217,8 @@ async def written_without_events(store: PostgresEventStore) -> None:
     ]
     for beside, answer in (row, None), ([], ANSWER), (row, ANSWER):
         await store.append(append(beside=beside, remember=answer, principal_id=uuid7()))
+    refused = RefusedStart(uuid7(), uuid7(), "SomeError", NOW, NOW, None, None)
+    await store.record_refusal(REFUSED_STARTS.insert(refused))
 
 
 async def listed(lists: PostgresLists) -> None:
@@ -319,7 +331,7 @@ async def test_a_page_of_rows_is_read_in_the_order_of_its_index(
     await rows_beside(PostgresEventStore(served, planned.url()))
     await served.close()
     pages = {each: given for each, given in served.asked.items() if "ORDER BY" in each}
-    assert len(pages) == 18
+    assert len(pages) == 20
     for plan in planned_for(vacuumed, pages, PLANNING).values():
         assert "Sort" not in plan
 

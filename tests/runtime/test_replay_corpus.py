@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 from tests.corpus import FOLDER, LINES, differences, digest, file_of, read
-from tests.corpus.record import record
+from tests.corpus.record import record, renew
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import Aggregate, Event, Record, replace
@@ -93,6 +93,15 @@ def test_recording_appends_what_is_lacking_and_rewrites_nothing(tmp_path: Path):
     assert record(tmp_path) == []
     (found,) = differences(tmp_path, AGGREGATES)
     assert found.startswith("visit.jsonl, stream 1: VisitRegistered at version 1 leads to Visit(")
+
+
+def test_only_the_digests_are_written_anew_for_a_state_that_gained_a_field(tmp_path: Path):
+    shutil.copytree(FOLDER, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.py"))
+    zones = file_of(tmp_path, AGGREGATES["Zone"])
+    whole, first = zones.read_bytes(), read(FOLDER, AGGREGATES["Zone"])[0][0]
+    zones.write_bytes(whole.replace(first.state.encode(), b"0" * 16, 1))
+    renew(tmp_path, "Zone")
+    assert zones.read_bytes() == whole
 
 
 def test_a_fold_that_was_changed_is_found_with_the_event_it_folds_otherwise():

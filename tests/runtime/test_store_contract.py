@@ -40,6 +40,7 @@ from beamkeep.contexts.run.observation import (
     RunObservationIdTakenError,
     UnitAnnotation,
 )
+from beamkeep.contexts.run.refused import REFUSED_STARTS, RefusedStart
 from beamkeep.contexts.supply.supply import SUPPLY_FRESHNESS, SupplyFreshness
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import POLICY_GRANTS
@@ -911,6 +912,41 @@ async def test_what_happened_is_found_by_type_time_and_owner(store: EventStore):
     assert await found(-1, 1, None, "ActorProfileUpdated") == ["Actor ActorProfileUpdated"]
     assert await found(-1, 0, None, *both) == []
     assert await found(0.001, 1, None, *both) == []
+
+
+async def test_the_last_event_of_some_types_before_a_time_is_found(store: EventStore):
+    now, first, second = datetime.now(UTC), uuid7(), uuid7()
+    for hours, id, version in ((0, first, 1), (1, first, 2), (2, first, 3), (1, second, 1)):
+        event = registered(id) if version == 1 else updated(id)
+        await store.append(append(at(version, event), occurred_at=now + timedelta(hours=hours)))
+    both = "ActorRegistered", "ActorProfileUpdated"
+
+    async def found(hours: float, *types: str) -> dict[UUID, int]:
+        streams = [("Actor", first), ("Actor", second), ("Actor", uuid7())]
+        last = await store.latest(streams, types, now + timedelta(hours=hours))
+        return {id: recorded[0] for (_, id), recorded in last.items()}
+
+    assert await found(9, *both) == {first: 3, second: 1}
+    assert await found(9, "ActorRegistered") == {first: 1, second: 1}
+    assert await found(2, *both) == {first: 2, second: 1}
+    assert await found(1, *both) == {first: 1}
+    assert await found(0, *both) == {}
+    assert await store.latest([], both, now) == {}
+
+
+async def test_the_row_that_a_refusal_leaves_is_written_once(store: EventStore):
+    def refused(code: str, seconds: int) -> RefusedStart:
+        when = NOW + timedelta(seconds=seconds)
+        return RefusedStart(UUID(int=1), ME, code, NOW, when, HTTP, UUID(int=7))
+
+    for row in (refused("A", 1), refused("B", 2), refused("A", 3)):
+        await store.record_refusal(REFUSED_STARTS.insert(row))
+    by_time = Entered(
+        {}, (("refused_at", "<", NOW + timedelta(days=1)),), ("refused_at",), False, ()
+    )
+    assert await store.entries(REFUSED_STARTS, by_time, 9) == (refused("A", 1), refused("B", 2))
+    early = replace(by_time, compared=(("refused_at", ">=", NOW + timedelta(seconds=2)),))
+    assert await store.entries(REFUSED_STARTS, early, 9) == (refused("B", 2),)
 
 
 async def test_denials_are_read_newest_first(store: EventStore):

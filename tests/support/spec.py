@@ -136,6 +136,33 @@ class Past:
         ]
         return sorted(found, key=lambda event: event.occurred_at)[:most]
 
+    async def latest(
+        self,
+        of: Aggregate[Any, Any, Any],
+        ids: Iterable[UUID],
+        types: Sequence[type[Event]],
+        before: datetime,
+    ) -> Mapping[UUID, Event]:
+        return {
+            id: event
+            for id in ids
+            for event in self._streams[of.name, id]
+            if isinstance(event, tuple(types)) and event.occurred_at < before
+        }
+
+    async def written[R](
+        self,
+        of: Table[R],
+        about: Aggregate[Any, Any, Any],
+        time: str,
+        since: datetime,
+        until: datetime,
+        most: int,
+    ) -> Sequence[R]:
+        rows = self._tables[of.name].values()
+        found = [row for row in rows if since <= getattr(row, time) < until]
+        return sorted(found, key=lambda row: getattr(row, time))[:most]
+
     async def rows[R](self, of: Table[R], **where: object) -> tuple[R, ...]:
         return tuple(
             row

@@ -103,6 +103,7 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "append_run_logbook_entry": {"text": " "},
     "register_asset": {"name": " "},
     "rename_asset": {"name": " "},
+    "enter_asset_maintenance": {"reason": " "},
     "degrade_asset": {"reason": " "},
     "fault_asset": {"reason": " "},
     "restore_asset": {"reason": " "},

@@ -207,6 +207,17 @@ class MemoryStore:
         found.sort(key=lambda each: (each.occurred_at, each.position))
         return [(each.stream_type, each.recorded) for each in found[:limit]]
 
+    async def latest(
+        self, streams: Sequence[Stream], types: Sequence[str], before: datetime
+    ) -> Mapping[Stream, Recorded]:
+        """The last event of these types that each of the streams had before a time."""
+        return {
+            stream: each.recorded
+            for stream in streams
+            for each in self.streams.get(stream, ())
+            if each.event_type in types and each.occurred_at < before
+        }
+
     async def rows[R](self, table: Table[R], where: Mapping[str, object]) -> tuple[R, ...]:
         """The rows whose columns equal these values, or are among them where a set is given."""
         return tuple(row for row in self._read(table) if _matches(row, where))
@@ -270,6 +281,10 @@ class MemoryStore:
     async def deny(self, denial: Denial) -> None:
         """Record a denial."""
         self._table(DENIALS.name)[(denial.denial_id,)] = denial
+
+    async def record_refusal(self, insert: Insert) -> None:
+        """Write the row a refusal leaves, unless its key is taken."""
+        self._table(insert.table.name).setdefault(_key(insert.table, insert.row), insert.row)
 
     async def listing(
         self,

@@ -11,6 +11,8 @@ from beamkeep.schemas.units import is_code
 
 REMEMBERED = 3600
 """How many seconds of a channel are kept in mind, to tell a late reading from a repeated one."""
+LONGEST_UNIT, LONGEST_OPAQUE_UNIT = 100, 50
+"""The most characters the service takes of a unit: one that udunits knows, and any other."""
 CRASHED = "The process that took the data ended before the run did."
 
 type Document = Mapping[str, Any]
@@ -127,11 +129,14 @@ def observation_id(time: float, uid: str, channel: str) -> UUID:
     return UUID(int=int(time * 1000) << 80 | 7 << 76 | random_a << 64 | 2 << 62 | random_b)
 
 
-def unit(text: object) -> dict[str, str] | None:
-    """A device's unit as an annotation, if udunits knows it."""
-    if not isinstance(text, str) or not 0 < len(text) <= 100 or not is_code("udunits", text):
+def unit(text: object) -> dict[str, str | None] | None:
+    """A device's unit as an annotation; udunits is named only if it knows the unit."""
+    if not isinstance(text, str) or not (code := text.strip()) or not code.isprintable():
         return None
-    return {"system": "udunits", "code": text, "label": text}
+    is_known = len(code) <= LONGEST_UNIT and is_code("udunits", code)
+    if not is_known and len(code) > LONGEST_OPAQUE_UNIT:
+        return None
+    return {"system": "udunits" if is_known else None, "code": code, "label": code}
 
 
 def timestamp(time: float) -> str:

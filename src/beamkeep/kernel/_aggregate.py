@@ -271,6 +271,31 @@ class Reader(Protocol):
         """The events of these types between two times, oldest first, and no more than so many."""
         ...
 
+    async def latest(
+        self,
+        of: Aggregate[Any, Any, Any],
+        ids: Iterable[UUID],
+        types: Sequence[type[Event]],
+        before: datetime,
+    ) -> Mapping[UUID, Event]:
+        """The last event of these types that each of the streams had before a time."""
+        ...
+
+    async def written[R](
+        self,
+        of: Table[R],
+        about: Aggregate[Any, Any, Any],
+        time: str,
+        since: datetime,
+        until: datetime,
+        most: int,
+    ) -> Sequence[R]:
+        """The rows beside these aggregates whose time is between two, oldest first.
+
+        Only those beside what the caller may see, and no more than so many.
+        """
+        ...
+
     async def rows[R](self, of: Table[R], **where: object) -> tuple[R, ...]:
         """The rows whose columns equal these values, or are among them where a set is given."""
         ...

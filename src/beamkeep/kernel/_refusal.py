@@ -1,7 +1,10 @@
 """Refusals: how the service says no. The class is the code, the docstring is the message."""
 
 from inspect import cleandoc
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
+
+if TYPE_CHECKING:
+    from ._table import Insert
 
 
 class Refusal(Exception):
@@ -31,3 +34,11 @@ class NotFound(Refusal, status=404):
 
 class Cannot(Refusal, status=409):
     """The present state does not allow it."""
+
+    row: "Insert | None" = None
+    """The row that is written when a command is refused with this; no event ever is."""
+
+    def leaving(self, row: "Insert") -> Self:
+        """The same refusal, which leaves a row behind."""
+        self.row = row
+        return self

@@ -1,5 +1,6 @@
 """Small constrained values used across contexts."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -15,6 +16,8 @@ def _written_out(value: object) -> object:
         raise ValueError("a time is written out with its zone, as 2030-01-31T07:30:00Z")
     return value
 
+
+MOST_REFERENCES = 20
 
 type Name = Annotated[str, MinLen(1), MaxLen(200)]
 type Reason = Annotated[str, MinLen(1), MaxLen(500)]
@@ -38,3 +41,18 @@ def trimmed(text: str, refusal: type[Refusal]) -> str:
 def trimmed_or_none(text: str | None, refusal: type[Refusal]) -> str | None:
     """As `trimmed`, for a text that may be left out."""
     return None if text is None else trimmed(text, refusal)
+
+
+def outside_references(given: Mapping[str, str], refusal: type[Refusal]) -> dict[str, str]:
+    """What other systems call a thing, by scheme, as it may be kept."""
+    kept: dict[str, str] = {}
+    for name, text in given.items():
+        scheme, value = trimmed(name, refusal), trimmed(text, refusal)
+        if scheme in kept:
+            raise refusal(f"The scheme {scheme} is given twice; give it once.")
+        if value.lower().startswith(f"{scheme.lower()}:"):
+            raise refusal(f"Leave out {scheme}: before the value.")
+        kept[scheme] = value
+    if len(kept) > MOST_REFERENCES:
+        raise refusal(f"There are over {MOST_REFERENCES}.")
+    return kept

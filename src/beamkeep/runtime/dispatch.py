@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
+import structlog
 
 from beamkeep.kernel import (
     Advice,
@@ -49,6 +50,8 @@ from .store import (
     Stream,
     ToRemember,
 )
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 ATTEMPTS = 4
 IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
@@ -114,9 +117,10 @@ class Dispatcher:
             except KeyTakenError as taken:
                 if taken.insert.loser:
                     raise taken.insert.loser from None
-            except Cannot:
+            except Cannot as refusal:
                 # The same request, sent twice, may have caused this: then its answer is there now.
                 if request.idempotency_key is None or looked_again:
+                    await self._record(refusal, request)
                     raise
                 looked_again = True
             await asyncio.sleep(random.uniform(0, 0.004) * attempt)  # noqa: S311
@@ -211,6 +215,15 @@ class Dispatcher:
         # 8. Answer.
         answered = Answered(status, body, id, version, token)
         return await self._completed(operation, answered, session.only)
+
+    async def _record(self, refusal: Cannot, request: Request) -> None:
+        """Write the row that a refusal leaves; the refusal stands whether or not that succeeds."""
+        if refusal.row is None or request.dry_run:
+            return
+        try:
+            await self._store.record_refusal(refusal.row)
+        except Exception:
+            log.exception("refusal not recorded", code=type(refusal).__name__)
 
     async def _completed(
         self, operation: Operation, answered: Answered, only: UUID | None

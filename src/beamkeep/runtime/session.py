@@ -10,6 +10,7 @@ from beamkeep.kernel import Aggregate, Catalogue, Event, Installation, Listing, 
 from .codec import Codec
 from .store import (
     READ_AT_ONCE,
+    Entered,
     EventStore,
     Loaded,
     NewEvent,
@@ -175,6 +176,35 @@ class Session:
         names = [type.__name__ for type in types]
         found = await self._store.happened(names, since, until, self.only, most)
         return [event for name, each in found for event in self._codec.decode(name, [each])]
+
+    async def latest(
+        self,
+        of: Aggregate[Any, Any, Any],
+        ids: Iterable[UUID],
+        types: Sequence[type[Event]],
+        before: datetime,
+    ) -> Mapping[UUID, Event]:
+        """The last event of these types that each of the streams had before a time."""
+        streams = [(of.name, id) for id in ids]
+        names = [type.__name__ for type in types]
+        found = await self._store.latest(streams, names, before)
+        return {id: self._codec.decode(of.name, [each])[0] for (_, id), each in found.items()}
+
+    async def written[R](
+        self,
+        of: Table[R],
+        about: Aggregate[Any, Any, Any],
+        time: str,
+        since: datetime,
+        until: datetime,
+        most: int,
+    ) -> Sequence[R]:
+        """The rows beside these aggregates whose time is between two, oldest first."""
+        between = ((time, ">=", since), (time, "<", until))
+        sought = Entered({}, between, by=(time, *of.key), newest_first=False, after=())
+        found = await self._store.entries(of, sought, most)
+        seen = await self.visible(about, (getattr(row, about.id_field) for row in found))
+        return [row for row in found if getattr(row, about.id_field) in seen]
 
     async def rows[R](self, of: Table[R], **where: object) -> tuple[R, ...]:
         """The rows whose columns equal these values, or are among them where a set is given."""

@@ -288,6 +288,12 @@ class EventStore(Protocol):
         """
         ...
 
+    async def latest(
+        self, streams: Sequence[Stream], types: Sequence[str], before: datetime
+    ) -> Mapping[Stream, Recorded]:
+        """The last event of these types that each of the streams had before a time."""
+        ...
+
     async def rows[R](self, table: Table[R], where: Mapping[str, object]) -> tuple[R, ...]:
         """The rows whose columns equal these values, or are among them where a set is given."""
         ...
@@ -328,6 +334,10 @@ class EventStore(Protocol):
 
     async def deny(self, denial: Denial) -> None:
         """Record a denial, in a transaction of its own."""
+        ...
+
+    async def record_refusal(self, insert: Insert) -> None:
+        """Write the row a refusal leaves, in a transaction of its own, unless its key is taken."""
         ...
 
 

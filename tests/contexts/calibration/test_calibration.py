@@ -4,6 +4,9 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from hypothesis import given as given_any
+from hypothesis import settings
+from hypothesis import strategies as st
 from pydantic import ValidationError
 from tests.support.spec import ABSENT, CALL, LATER, ME, NEW, NOW, Scenario, misshapen
 
@@ -66,7 +69,7 @@ from beamkeep.kernel import (
 from beamkeep.schemas import JsonObject
 
 ID, CAMERA, OTHER_CAMERA, WHY = UUID(int=7), UUID(int=30), UUID(int=31), UUID(int=40)
-R1, R2, R3, R4 = (UUID(int=number) for number in range(51, 55))
+R1, R2 = UUID(int=51), UUID(int=52)
 PROVISIONAL, VERIFIED = RevisionStatus.PROVISIONAL, RevisionStatus.VERIFIED
 AT_25: JsonObject = {"energy": 25.0, "optics_config": "5x"}
 CENTER: JsonObject = {"center": 1023.5, "uncertainty": 0.2}
@@ -530,30 +533,88 @@ def test_a_description_changes_nothing_else():
     assert after(revision(R1), described) == replace(after(revision(R1)), description="New")
 
 
-def test_the_last_verified_revision_that_stands_is_current():
-    cases: list[tuple[list[CalibrationRevisionAppended], UUID]] = [
-        ([revision(R1, PROVISIONAL)], R1),
-        ([revision(R1, PROVISIONAL), revision(R2, PROVISIONAL)], R2),
-        ([revision(R1), revision(R2)], R2),
-        ([revision(R1), revision(R2, PROVISIONAL)], R1),
-        ([revision(R1), revision(R2, PROVISIONAL, supersedes=R1)], R2),
-        ([revision(R1), revision(R2), revision(R3, PROVISIONAL, supersedes=R2)], R1),
-        ([revision(R1, PROVISIONAL), revision(R2, supersedes=R1), revision(R3, PROVISIONAL)], R2),
-        (
-            [
-                revision(R1),
-                revision(R2, PROVISIONAL),
-                revision(R3, PROVISIONAL),
-                revision(R4, PROVISIONAL, supersedes=R1),
-            ],
-            R4,
-        ),
+# Each line: the revisions in the order they were appended, then the number of the current one.
+# V is Verified, P is Provisional, and ">2" says that it supersedes the second.
+CURRENT = """
+P                     1
+P  P                  2
+P  P>1                2
+P  P  P>1             3
+V                     1
+V  V                  2
+V  P                  1
+V  P  P               1
+V  P>1                2
+V  P>1 P              2
+V  P>1 P>2            3
+V  P>1 P>2 P          3
+V  P   P>2            1
+V  P   P    P>1       4
+V  V>1                2
+V  V   P>1            2
+V  V   P>2            3
+V  V   P>2  P         3
+V  V   P>2  P>1       3
+V  V   P>2  V         4
+V  V   P>2  V>1       4
+V  V   P>2  V>3       4
+P  V>1                2
+P  V                  2
+P  V   P>1            2
+P  V   P>2            3
+P  V>1 P              2
+"""
+
+
+def revisions(line: str) -> list[CalibrationRevisionAppended]:
+    """The revisions that a line of the table tells."""
+    parts = [text.partition(">") for text in line.split()]
+    return [
+        revision(UUID(int=n), VERIFIED if status == "V" else PROVISIONAL, numbered(supersedes))
+        for n, (status, _, supersedes) in enumerate(parts, 1)
     ]
-    for events, current in cases:
-        calibration = after(*events)
-        assert calibration.current_revision_id == current
-        (chosen,) = [each for each in calibration.revisions if each.revision_id == current]
+
+
+def numbered(text: str) -> UUID | None:
+    return UUID(int=int(text)) if text else None
+
+
+def test_the_newest_verified_revision_or_what_superseded_it_is_current():
+    for case in CURRENT.strip().splitlines():
+        line, _, current = case.strip().rpartition(" ")
+        calibration = after(*revisions(line))
+        assert calibration.current_revision_id == numbered(current), case
+        (chosen,) = (r for r in calibration.revisions if r.revision_id == numbered(current))
         assert calibration.current_status == chosen.status
+
+
+@settings(max_examples=200, deadline=None, database=None)
+@given_any(st.lists(st.tuples(st.booleans(), st.integers(0, 30)), max_size=12))
+def test_an_older_value_never_becomes_current_again(told: list[tuple[bool, int]]):
+    calibration, before = begin(defined), 0
+    for number, (verified, choice) in enumerate(told, 1):
+        # Only what nothing supersedes is superseded, as the rule has it; or nothing is.
+        free = [r.revision_id for r in calibration.revisions if not r.superseded_by_revision_id]
+        supersedes = [None, *free][choice % (len(free) + 1)]
+        status = VERIFIED if verified else PROVISIONAL
+        calibration = evolve(calibration, revision(UUID(int=number), status, supersedes))
+        current = calibration.current_revision_id
+        assert current is not None
+        assert current.int in (before, number)
+        assert current == defined_as_current(calibration)
+        before = current.int
+
+
+def defined_as_current(calibration: Calibration) -> UUID:
+    """The current revision as the pages define it, found from all there are."""
+    known = {each.revision_id: each for each in calibration.revisions}
+    newest_first = [*reversed(calibration.revisions)]
+    found = next((each for each in newest_first if each.status is VERIFIED), None)
+    if found is None:
+        found = next(each for each in newest_first if each.superseded_by_revision_id is None)
+    while found.superseded_by_revision_id is not None:
+        found = known[found.superseded_by_revision_id]
+    return found.revision_id
 
 
 def test_every_kind_of_source_is_told():

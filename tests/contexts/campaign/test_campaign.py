@@ -169,7 +169,7 @@ def test_a_campaign_has_at_most_20_outside_references():
 
 def test_a_scheme_is_named_once():
     given().when(registering(external_refs={"cycle": "1", " cycle": "2"})).refused(
-        InvalidCampaignExternalRefsError, saying="A scheme is named twice."
+        InvalidCampaignExternalRefsError, saying="The scheme cycle is given twice; give it once."
     )
 
 

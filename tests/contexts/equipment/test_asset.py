@@ -436,6 +436,14 @@ def test_a_blank_reason_is_told_before_the_state():
     blank = RelocateAsset(asset_id=ID, to_parent_id=SHELF, reason=" ")
     given(*retired).when(blank).refused(InvalidAssetReasonError)
     misshapen(DegradeAsset, "reason", asset_id=ID, reason="x" * 501)
+    without = EnterAssetMaintenance(asset_id=ID, reason=" ")
+    given(*retired).when(without).refused(InvalidAssetReasonError)
+    misshapen(EnterAssetMaintenance, "reason", asset_id=ID, reason="x" * 501)
+
+
+def test_maintenance_may_be_given_a_reason():
+    command = EnterAssetMaintenance(asset_id=ID, reason=" new bearing ")
+    given(registered, activated).when(command).then(AssetMaintenanceEntered(NOW, ID, "new bearing"))
 
 
 # The tree
@@ -758,6 +766,10 @@ def test_an_asset_is_what_its_first_event_says():
         mount_id=None,
         external_id=None,
         external_id_namespace=None,
+        lifecycle_since=NOW,
+        lifecycle_reason=None,
+        condition_since=NOW,
+        condition_reason=None,
     )
 
 
@@ -765,16 +777,41 @@ def test_each_event_changes_what_it_is_about_and_nothing_else():
     new = fold(registered)
     changes: list[tuple[AssetEvent, dict[str, Any]]] = [
         (AssetRenamed(LATER, ID, "Eye"), {"name": "Eye"}),
-        (AssetActivated(LATER, ID), {"lifecycle": AssetLifecycle.ACTIVE}),
-        (AssetMaintenanceEntered(LATER, ID), {"lifecycle": AssetLifecycle.MAINTENANCE}),
-        (AssetMaintenanceExited(LATER, ID), {"lifecycle": AssetLifecycle.ACTIVE}),
+        (
+            AssetActivated(LATER, ID),
+            {"lifecycle": AssetLifecycle.ACTIVE, "lifecycle_since": LATER},
+        ),
+        (
+            AssetMaintenanceEntered(LATER, ID),
+            {"lifecycle": AssetLifecycle.MAINTENANCE, "lifecycle_since": LATER},
+        ),
+        (
+            AssetMaintenanceExited(LATER, ID),
+            {"lifecycle": AssetLifecycle.ACTIVE, "lifecycle_since": LATER},
+        ),
         (
             AssetDecommissioned(LATER, ID),
-            {"lifecycle": AssetLifecycle.DECOMMISSIONED, "decommissioned_at": LATER},
+            {
+                "lifecycle": AssetLifecycle.DECOMMISSIONED,
+                "lifecycle_since": LATER,
+                "decommissioned_at": LATER,
+            },
         ),
-        (degraded, {"condition": AssetCondition.DEGRADED}),
-        (faulted, {"condition": AssetCondition.FAULTED}),
-        (AssetRestored(NOW, ID, "x"), {"condition": AssetCondition.NOMINAL}),
+        *(
+            (
+                event(LATER, ID, "why"),
+                {
+                    "condition": condition,
+                    "condition_since": LATER,
+                    "condition_reason": "why",
+                },
+            )
+            for event, condition in (
+                (AssetDegraded, AssetCondition.DEGRADED),
+                (AssetFaulted, AssetCondition.FAULTED),
+                (AssetRestored, AssetCondition.NOMINAL),
+            )
+        ),
         (AssetRelocated(NOW, ID, ROOT, SHELF, "x"), {"parent_id": SHELF}),
         (AssetLocated(NOW, ID, HUTCH), {"located_in_enclosure_id": HUTCH}),
         (member, {"family_ids": frozenset({CAMERA})}),
@@ -793,6 +830,13 @@ def test_each_event_changes_what_it_is_about_and_nothing_else():
     assert fold(registered, identified, removed) == new
     out = AssetUninstalledFromMount(NOW, ID, MOUNT, "repair")
     assert fold(registered, installed, out) == new
+
+
+def test_an_asset_shows_why_it_is_in_maintenance_and_not_once_it_is_back():
+    serviced = AssetMaintenanceEntered(LATER, ID, "new bearing")
+    asset = fold(registered, AssetActivated(NOW, ID), serviced)
+    assert (asset.lifecycle_reason, asset.lifecycle_since) == ("new bearing", LATER)
+    assert evolve(asset, AssetMaintenanceExited(LATER, ID)).lifecycle_reason is None
 
 
 # The axes

@@ -181,13 +181,30 @@ def test_a_unit_is_one_its_system_knows():
         assert accepted(unit={"system": system, "code": code}).unit == UnitAnnotation(system, code)  # type: ignore[arg-type]
 
 
-def test_a_unit_nobody_knows_is_refused():
+def test_a_unit_that_no_system_knows_is_kept_as_the_device_calls_it():
+    for code in ("photons/s", "pixel", "steps", "counts/5ms", "°", "m" * 50):
+        for system in (None, "udunits", "ucum", "qudt", "iec61360"):
+            unit = accepted(unit={"system": system, "code": code}).unit
+            assert unit == UnitAnnotation(system, code)  # type: ignore[arg-type]
+
+
+def test_a_longer_unit_is_one_its_system_knows():
+    long = "m" + ".m" * 30
+    for system in ("udunits", "ucum"):
+        assert accepted(unit={"system": system, "code": long}).unit == UnitAnnotation(system, long)
+    for system in (None, "qudt", "iec61360"):
+        refused_by_shape(unit={"system": system, "code": long})
+    refused_by_shape(unit={"system": "udunits", "code": "smoot" * 11})
+
+
+def test_a_unit_of_the_wrong_shape_is_refused():
     for wrong in (
-        {"system": "udunits", "code": "smoot"},
-        {"system": "ucum", "code": "kilometre"},
-        {"system": "qudt", "code": "keV"},
-        {"system": "iec61360", "code": "keV"},
         {"system": "udunits", "code": " keV"},
+        {"system": "udunits", "code": "keV\n"},
+        {"system": None, "code": "pho\0tons"},
+        {"system": None, "code": " "},
+        {"system": None, "code": "m" * 51},
+        {"code": "pixel"},
         {"system": "si", "code": "m"},
         {"system": "udunits"},
         {"system": "udunits", "code": ""},

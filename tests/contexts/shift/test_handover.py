@@ -1,10 +1,12 @@
 """Handover: what one shift leaves to the next."""
 
 import json
+import re
 from datetime import datetime, timedelta
 from uuid import UUID
 
 import pytest
+from tests.support.examples.federation import OWN_SITE
 from tests.support.examples.run import a_held_run
 from tests.support.service import Doing, call, memory_service
 from tests.support.spec import NOW, Past, enrol
@@ -18,6 +20,11 @@ from beamkeep.contexts.caution.caution import (
     Target,
     TargetKind,
 )
+from beamkeep.contexts.enclosure.enclosure import (
+    EnclosurePermitObserved,
+    EnclosureRegistered,
+    PermitStatus,
+)
 from beamkeep.contexts.equipment.asset import (
     AssetFaulted,
     AssetMaintenanceEntered,
@@ -30,11 +37,15 @@ from beamkeep.contexts.federation.facility import (
     FacilityNotFoundError,
     FacilityRegistered,
 )
-from beamkeep.contexts.run.run import RunCompleted, RunHeld, RunResumed, RunStarted
+from beamkeep.contexts.recipe.plan import PlanDefined, Window
+from beamkeep.contexts.run.logbook import RUN_LOGBOOK, RunEntryKind, RunLogbookEntry
+from beamkeep.contexts.run.refused import REFUSED_STARTS, RefusedStart
+from beamkeep.contexts.run.run import RunAdjusted, RunCompleted, RunHeld, RunResumed, RunStarted
 from beamkeep.contexts.safety.clearance import (
     AssetBinding,
     ClearanceActivated,
     ClearanceApproved,
+    ClearanceExpired,
     ClearanceRegistered,
     ClearanceReviewStarted,
     ClearanceSubmitted,
@@ -51,7 +62,14 @@ from beamkeep.contexts.supply.supply import (
     SupplyStatus,
 )
 from beamkeep.contexts.trust.trigger import TriggerSource
-from beamkeep.kernel import CLAIMS, Beside, Claim, Event, claim_key
+from beamkeep.contexts.trust.visit import (
+    VisitArrived,
+    VisitRegistered,
+    VisitStarted,
+    VisitSurfaceControlTaken,
+    VisitType,
+)
+from beamkeep.kernel import CLAIMS, Beside, Claim, Event, claim_key, replace
 from beamkeep.schemas import Json
 
 pytestmark = pytest.mark.anyio
@@ -59,6 +77,9 @@ pytestmark = pytest.mark.anyio
 SITE, AREA, OTHER_SITE = UUID(int=1), UUID(int=2), UUID(int=3)
 STAGE, OTHER_STAGE, RUN, OTHER_RUN = UUID(int=11), UUID(int=12), UUID(int=21), UUID(int=22)
 CAUTION, SUPPLY, CLEARANCE, LATE = UUID(int=31), UUID(int=41), UUID(int=51), UUID(int=52)
+LAPSED, ENDED, VISIT, AUTHOR = UUID(int=53), UUID(int=54), UUID(int=61), UUID(int=9)
+HUTCH, OTHER_HUTCH, PLAN, OTHER_PLAN = (UUID(int=number) for number in range(71, 75))
+OWN, NONE = UUID(int=4), UUID(int=99)
 
 
 def at(hours: float) -> datetime:
@@ -83,7 +104,25 @@ def clearance(id: UUID, until: float) -> list[Event]:
     ]
 
 
+def permit(hours: float, before: PermitStatus, after: PermitStatus) -> EnclosurePermitObserved:
+    told = (before, after, TriggerSource.MONITOR, "HUTCH:PSS", "the search button")
+    return EnclosurePermitObserved(at(hours), HUTCH, *told)
+
+
+def note(run_id: UUID, hours: float, text: str) -> Beside:
+    id = UUID(int=1000 + int(hours * 10))
+    what = (RunEntryKind.NOTE, text, None, at(hours), None, None)
+    return RUN_LOGBOOK.insert(RunLogbookEntry(id, run_id, AUTHOR, *what))
+
+
+def refused(plan_id: UUID, hours: float, code: str) -> Beside:
+    when = at(hours)
+    return REFUSED_STARTS.insert(RefusedStart(plan_id, AUTHOR, code, when, when, None, None))
+
+
 PAST: list[Event | Beside] = [
+    FacilityRegistered(at(-99), OWN, OWN_SITE, "Own", FacilityKind.SITE, None),
+    CLAIMS.insert(Claim("facility-code", claim_key(OWN_SITE), OWN)),
     FacilityRegistered(at(-99), SITE, "site", "Site", FacilityKind.SITE, None),
     FacilityRegistered(at(-99), AREA, "area", "Area", FacilityKind.AREA, SITE),
     FacilityRegistered(at(-99), OTHER_SITE, "other", "Other", FacilityKind.SITE, None),
@@ -93,8 +132,16 @@ PAST: list[Event | Beside] = [
     AssetRegistered(at(-98), OTHER_STAGE, "Far", AssetTier.UNIT, None, "other", (), None, None, ()),
     PLACES.insert(Place(STAGE, None, "area")),
     PLACES.insert(Place(OTHER_STAGE, None, "other")),
+    PlanDefined(at(-97), PLAN, "Monday", NONE, NONE, (STAGE,), Window(None, None), {}),
+    PlanDefined(at(-97), OTHER_PLAN, "Far off", NONE, NONE, (OTHER_STAGE,), Window(None, None), {}),
+    EnclosureRegistered(at(-96), HUTCH, "Hutch", "area"),
+    permit(-95, PermitStatus.UNKNOWN, PermitStatus.PERMITTED),
+    permit(5, PermitStatus.PERMITTED, PermitStatus.NOT_PERMITTED),
+    permit(12, PermitStatus.NOT_PERMITTED, PermitStatus.PERMITTED),
+    EnclosureRegistered(at(-96), OTHER_HUTCH, "Far hutch", "other"),
     started(RUN, STAGE, -1),
     RunHeld(at(1), RUN, "beam lost", None),
+    RunAdjusted(at(1.5), RUN, {"energy": 26}, {"energy": 26}, "a sharper edge", None),
     RunResumed(at(2), RUN, None),
     RunCompleted(at(3), RUN),
     started(OTHER_RUN, OTHER_STAGE, 4),
@@ -122,12 +169,28 @@ PAST: list[Event | Beside] = [
     ),
     *clearance(CLEARANCE, until=20),
     *clearance(LATE, until=40),
+    *clearance(LAPSED, until=6),
+    *clearance(ENDED, until=7),
+    ClearanceExpired(at(5), ENDED, "no longer needed"),
+    VisitRegistered(
+        *(at(-50), VISIT, NONE, NONE, VisitType.USER, at(0), at(99), None, {"proposal": "P1"})
+    ),
+    VisitArrived(at(0.2), VISIT),
+    VisitStarted(at(0.4), VISIT),
+    VisitSurfaceControlTaken(at(0.6), VISIT, NONE),
+    note(RUN, 3.5, "Ask Grace: " + "x" * 600),
+    note(OTHER_RUN, 4.5, "It hums"),
+    note(RUN, 8, "After the shift"),
+    refused(PLAN, 2, "RunRequiresPermittedEnclosureError"),
+    refused(OTHER_PLAN, 3, "RunRequiresAvailableSupplyError"),
 ]
 
 
 async def told(code: str | None = None, hours: float = 8, since: float = 0) -> ShiftHandover:
     period = {"from": at(since), "to": at(since + hours), "facility_code": code}
-    return await handover(GetShiftHandover.model_validate(period), Past(PAST))
+    past = Past(PAST)
+    past.now = at(48)
+    return await handover(GetShiftHandover.model_validate(period), past)
 
 
 async def test_a_shift_tells_what_started_and_what_ended_in_it():
@@ -158,7 +221,98 @@ async def test_a_shift_tells_of_faults_supplies_and_cautions():
 
 
 async def test_what_a_caution_says_is_not_repeated():
-    assert "Grace" not in repr(await told())
+    found = await told()
+    assert "Grace" not in repr(found.cautions)
+
+
+async def test_nobody_who_did_something_is_named():
+    assert str(AUTHOR) not in repr(await told())
+
+
+async def test_a_shift_tells_which_runs_were_adjusted_and_why():
+    assert [(line.what, line.name, line.why) for line in (await told()).adjustments] == [
+        ("RunAdjusted", "Run 21", "a sharper edge")
+    ]
+
+
+async def test_a_shift_tells_to_what_a_permit_changed():
+    lines = (await told()).permits
+    assert [(line.name, line.state, line.why) for line in lines] == [
+        ("Hutch", "NotPermitted", "the search button")
+    ]
+
+
+async def test_a_shift_tells_which_clearances_moved_and_which_ran_out():
+    lines = (await told()).clearances
+    assert [(line.what, line.id, line.at, line.why) for line in lines] == [
+        ("ClearanceExpired", ENDED, at(5), "no longer needed"),
+        ("lapsed", LAPSED, at(6), None),
+    ]
+
+
+async def test_a_clearance_that_ends_with_the_shift_has_not_run_out_in_it():
+    assert [line.id for line in (await told(hours=6)).expiring] == [LAPSED, CLEARANCE]
+    assert (await told(since=6)).clearances[0].id == LAPSED
+
+
+async def test_a_shift_tells_of_visits_and_of_who_took_control():
+    assert [(line.what, line.name) for line in (await told()).visits] == [
+        ("VisitArrived", "user, proposal P1"),
+        ("VisitStarted", "user, proposal P1"),
+        ("VisitSurfaceControlTaken", "user, proposal P1"),
+    ]
+
+
+async def test_a_shift_tells_which_starts_were_refused_and_by_which_error():
+    lines = (await told()).refused
+    assert [(line.what, line.name, line.why, line.link) for line in lines] == [
+        ("refused", "Monday", "RunRequiresPermittedEnclosureError", f"/plans/{PLAN}"),
+        ("refused", "Far off", "RunRequiresAvailableSupplyError", f"/plans/{OTHER_PLAN}"),
+    ]
+
+
+async def test_a_shift_tells_what_was_written_into_the_logbooks_and_how_it_begins():
+    lines = (await told()).notes
+    assert [(line.what, line.name, line.link) for line in lines] == [
+        ("Note", "Run 21", f"/runs/{RUN}/logbook"),
+        ("Note", "Run 22", f"/runs/{OTHER_RUN}/logbook"),
+    ]
+    assert [len(line.why or "") for line in lines] == [500, 7]
+
+
+# Which things are open at which hour, and how.
+OPEN = """
+hour  Run 21   Run 22   Stage                Hutch         Far hutch  Ring         user, proposal P1
+0.1   Running  -        -                    -             Unknown    Unknown      -
+0.9   Running  -        Faulted              -             Unknown    Unknown      InProgress
+1.5   Held     -        Faulted              -             Unknown    Unavailable  InProgress
+8     -        Running  Faulted              NotPermitted  Unknown    Unavailable  InProgress
+13    -        Running  Faulted/Maintenance  -             Unknown    Unavailable  InProgress
+"""
+
+
+async def test_a_shift_tells_what_was_open_at_its_end_however_much_later_it_is_asked():
+    head, *lines = OPEN.strip().splitlines()
+    names = re.split(" {2,}", head)[1:]
+    for line in lines:
+        hours, *states = line.split()
+        found = (await told(hours=float(hours))).open or ()
+        open_then = [[str(each.state) for each in found if each.name == name] for name in names]
+        assert ["/".join(each) or "-" for each in open_then] == states, line
+        assert {each.name for each in found} <= {*names}
+
+
+async def test_what_is_open_is_told_by_the_event_that_opened_it():
+    found = {line.name: line for line in (await told()).open or ()}
+    stage, hutch, run = found["Stage"], found["Hutch"], found["Run 22"]
+    assert (stage.what, stage.at, stage.why) == ("AssetFaulted", at(0.5), "it stalls")
+    assert (hutch.what, hutch.at) == ("EnclosurePermitObserved", at(5))
+    assert (run.what, run.at, run.link) == ("RunStarted", at(4), f"/runs/{OTHER_RUN}")
+
+
+async def test_what_was_open_long_ago_is_left_out_rather_than_cut(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("beamkeep.contexts.shift.handover.MOST_EVENTS", 5)
+    assert (await told(since=-94, hours=1)).open is None
 
 
 async def test_a_shift_tells_which_clearances_run_out_within_a_day_of_it():
@@ -179,9 +333,24 @@ async def test_a_site_is_told_of_its_areas_and_of_nothing_else():
     assert [line.id for line in found.supplies] == [SUPPLY]
     assert [line.id for line in found.expiring] == [CLEARANCE]
     assert {line.id for line in found.cautions} == {CAUTION}
+    assert [line.id for line in found.adjustments] == [RUN]
+    assert [line.id for line in found.permits] == [HUTCH]
+    assert [line.id for line in found.clearances] == [ENDED, LAPSED]
+    assert [line.id for line in found.refused] == [PLAN]
+    assert [line.id for line in found.notes] == [RUN]
+    assert {line.id for line in found.open or ()} == {HUTCH, SUPPLY, STAGE}
     other = await told("other")
     assert [line.id for line in other.runs] == [OTHER_RUN]
     assert other.supplies == other.cautions == other.expiring == ()
+    assert other.adjustments == other.permits == other.clearances == ()
+    assert [line.id for line in other.refused] == [OTHER_PLAN]
+    assert [line.id for line in other.notes] == [OTHER_RUN]
+    assert {line.id for line in other.open or ()} == {OTHER_HUTCH, OTHER_RUN}
+
+
+async def test_visits_belong_to_the_site_of_the_deployment():
+    assert [line.id for line in (await told(OWN_SITE)).visits] == [VISIT] * 3
+    assert (await told("site")).visits == ()
 
 
 async def test_an_unknown_facility_is_refused():
@@ -202,7 +371,11 @@ async def test_an_unknown_facility_is_told_before_a_bad_length():
 
 async def test_more_than_can_be_told_is_refused_and_not_cut(monkeypatch: pytest.MonkeyPatch):
     shown = await told()
-    events = (*shown.runs, *shown.holds, *shown.equipment, *shown.cautions, *shown.supplies)
+    events = [
+        *(*shown.runs, *shown.holds, *shown.equipment, *shown.cautions, *shown.supplies),
+        *(*shown.adjustments, *shown.refused, *shown.permits, *shown.visits, *shown.notes),
+        *(line for line in shown.clearances if line.what != "lapsed"),
+    ]
     monkeypatch.setattr("beamkeep.contexts.shift.handover.MOST_EVENTS", len(events))
     assert await told() == shown
     monkeypatch.setattr("beamkeep.contexts.shift.handover.MOST_EVENTS", len(events) - 1)
@@ -212,14 +385,21 @@ async def test_more_than_can_be_told_is_refused_and_not_cut(monkeypatch: pytest.
 
 async def test_whoever_sees_only_their_own_is_told_only_of_their_own():
     service, store = await memory_service()
-    run_id = await a_held_run(Doing(service, store))
+    do = Doing(service, store)
+    run_id = await a_held_run(do)
+    await do("append_run_logbook_entry", {"run_id": run_id, "text": "It hums"})
+    run = await do("get_run", {"run_id": run_id})
+    refused = RefusedStart(UUID(run["plan_id"]), AUTHOR, "SomeError", NOW, NOW, None, None)
     await enrol(service, "grace", "get_shift_handover", scope="Own")
     now = store.streams["Run", UUID(run_id)][0].occurred_at
+    await store.record_refusal(REFUSED_STARTS.insert(replace(refused, refused_at=now)))
     asked = {
         "from": (now - timedelta(hours=1)).isoformat(),
         "to": (now + timedelta(hours=1)).isoformat(),
     }
     everything = json.loads((await call(service, "get_shift_handover", asked)).body)
     own = json.loads((await call(service, "get_shift_handover", asked, subject="grace")).body)
-    assert run_id in {line["id"] for line in everything["holds"]}
-    assert own["holds"] == own["runs"] == []
+    for section in ("holds", "notes", "open"):
+        assert run_id in {line["id"] for line in everything[section]}
+    assert [line["id"] for line in everything["refused"]] == [run["plan_id"]]
+    assert [name for name, lines in own.items() if isinstance(lines, list) and lines] == []

@@ -167,6 +167,18 @@ def test_an_outside_reference_is_not_blank():
         given().when(registering(external_refs=refs)).refused(InvalidVisitExternalRefsError)
 
 
+def test_no_outside_reference_is_lost_to_another_that_differs_by_a_blank():
+    given().when(registering(external_refs={"proposal": "P1", "proposal ": "P2"})).refused(
+        InvalidVisitExternalRefsError, saying="The scheme proposal is given twice; give it once."
+    )
+
+
+def test_an_outside_reference_does_not_repeat_its_scheme():
+    given().when(registering(external_refs={"proposal": " Proposal:P1"})).refused(
+        InvalidVisitExternalRefsError, saying="Leave out proposal: before the value."
+    )
+
+
 def test_a_visit_is_on_the_surface_of_its_policy():
     given().when(registering(policy_id=OTHER_TEAM)).refused(
         VisitCannotRegisterError, saying="The policy is for another surface."

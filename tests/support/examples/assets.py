@@ -134,7 +134,7 @@ EXAMPLES: dict[str, Example] = {
     "register_asset": register_asset,
     "rename_asset": given(asset_id=an_asset, name="Beamline 2"),
     "activate_asset": given(asset_id=an_asset),
-    "enter_asset_maintenance": given(asset_id=an_active_asset),
+    "enter_asset_maintenance": given(asset_id=an_active_asset, reason="A new bearing"),
     "exit_asset_maintenance": given(asset_id=an_asset_in_maintenance),
     "decommission_asset": given(asset_id=an_asset),
     "degrade_asset": given(asset_id=an_asset, reason="It drifts"),

@@ -169,6 +169,17 @@ SELECT e.stream_type, e.version, e.event_type, e.schema_version, e.payload::text
  ORDER BY e.occurred_at, e.transaction_id, e.position LIMIT $5
 """
 
+# The last event of some types before a time, of each stream: found from its end backwards.
+LATEST = """
+SELECT s.stream_type, s.stream_id, e.version, e.event_type, e.schema_version, e.payload
+  FROM unnest($1::text[], $2::uuid[]) AS s (stream_type, stream_id)
+ CROSS JOIN LATERAL (
+   SELECT version, event_type, schema_version, payload::text FROM bk.events e
+    WHERE e.stream_type = s.stream_type AND e.stream_id = s.stream_id
+      AND e.event_type = ANY($3::text[]) AND e.occurred_at < $4
+    ORDER BY e.version DESC LIMIT 1) AS e
+"""
+
 # Where an event that may have been written stands.
 FIND = """
 SELECT transaction_id::text::bigint AS tx, position FROM bk.events
@@ -448,6 +459,14 @@ class PostgresEventStore:
         rows = await self._connections.read(HAPPENED, list(types), since, until, owner_id, limit)
         return [(name, Recorded(*recorded)) for name, *recorded in rows]
 
+    async def latest(
+        self, streams: Sequence[Stream], types: Sequence[str], before: datetime
+    ) -> Mapping[Stream, Recorded]:
+        """The last event of these types that each of the streams had before a time."""
+        names, ids = [name for name, _ in streams], [id for _, id in streams]
+        rows = await self._connections.read(LATEST, names, ids, list(types), before)
+        return {(name, id): Recorded(*recorded) for name, id, *recorded in rows}
+
     async def rows[R](self, table: Table[R], where: Mapping[str, object]) -> tuple[R, ...]:
         """The rows whose columns equal these values, or are among them where a set is given."""
         found = await self._connections.read(
@@ -522,6 +541,13 @@ class PostgresEventStore:
                SELECT * FROM jsonb_populate_record(NULL::bk.authorization_denials, $1::text::jsonb)
             """,
             encode(denial).decode(),
+        )
+
+    async def record_refusal(self, insert: Insert) -> None:
+        """Write the row a refusal leaves, in a transaction of its own, unless its key is taken."""
+        statement = _beside(Insert, insert.table, insert.table.key, 1, "true")
+        await self._connections.fetch(
+            f"{statement} ON CONFLICT DO NOTHING", encode([insert.row]).decode()
         )
 
     async def cursor_key(self) -> bytes:
@@ -881,7 +907,7 @@ def _entered(
 ) -> str:
     """The rows of a table that have these values, in this order, after a row or from the first."""
     # Only what equals one value is read in the order of an index that begins with it.
-    statement, n = _select(table, where), len(where)
+    statement, n = _select(table, where) if where else _whole(table), len(where)
     for column, how in compared:
         statement += f" AND {column} {how} ${(n := n + 1)}"
     if after:
@@ -889,6 +915,10 @@ def _entered(
         statement += f" AND ({', '.join(by)}) {'<' if newest_first else '>'} ({place})"
     way = " DESC" if newest_first else ""
     return f"{statement} ORDER BY {', '.join(column + way for column in by)} LIMIT ${n + 1}"
+
+
+def _whole(table: Table[Any]) -> str:
+    return f"SELECT {_columns(table)} FROM bk.{table.name} WHERE true"  # noqa: S608
 
 
 @cache

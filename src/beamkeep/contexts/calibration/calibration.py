@@ -1,6 +1,6 @@
 """Calibration: one constant of one asset at one operating point, revision by revision."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated
@@ -33,7 +33,7 @@ from beamkeep.kernel import (
     reads,
     replace,
 )
-from beamkeep.kernel.values import Timestamp
+from beamkeep.kernel.values import FreeText, Timestamp
 from beamkeep.schemas import JsonObject, canonical_text, carry_whole
 
 from .quantity import QUANTITIES, Quantity
@@ -91,7 +91,7 @@ class CalibrationDefined(CalibrationEvent):
     asset_id: UUID
     quantity: Quantity
     operating_point: JsonObject
-    description: str | None
+    description: FreeText | None
 
 
 class CalibrationRevisionAppended(CalibrationEvent):
@@ -105,7 +105,7 @@ class CalibrationRevisionAppended(CalibrationEvent):
 
 
 class CalibrationDescriptionUpdated(CalibrationEvent):
-    description: str | None
+    description: FreeText | None
 
 
 class CalibrationNotFoundError(NotFound):
@@ -220,11 +220,8 @@ def _revised(calibration: Calibration, event: CalibrationRevisionAppended) -> Ca
         revision_count=len(revisions),
         last_revised_at=event.occurred_at,
     )
-    verified = RevisionStatus.VERIFIED
-    if calibration.current_status is verified and new.status is not verified:
-        if old != calibration.current_revision_id:
-            return revised
-        new = _current(revisions)
+    if not _takes_over(calibration, new):
+        return revised
     return replace(
         revised,
         current_revision_id=new.revision_id,
@@ -233,15 +230,18 @@ def _revised(calibration: Calibration, event: CalibrationRevisionAppended) -> Ca
     )
 
 
-def _current(revisions: Sequence[Revision]) -> Revision:
-    """The latest that nothing supersedes, a verified one before all that are not."""
-    standing = None
-    for each in reversed(revisions):
-        if each.superseded_by_revision_id is None:
-            if each.status is RevisionStatus.VERIFIED:
-                return each
-            standing = standing or each
-    return standing or revisions[-1]
+def _takes_over(calibration: Calibration, new: Revision) -> bool:
+    """Whether a new revision becomes current; otherwise the one that is current stays so.
+
+    Current is the newest verified revision, or what superseded it, followed to its end; without
+    any verified one, the newest that nothing supersedes.
+    """
+    verified = RevisionStatus.VERIFIED
+    return (
+        new.status is verified
+        or new.supersedes_revision_id == calibration.current_revision_id
+        or all(each.status is not verified for each in calibration.revisions)
+    )
 
 
 def claims_of(calibration: Calibration) -> tuple[Insert, ...]:
@@ -497,4 +497,5 @@ QUESTIONS = reads(
         "current_status": lambda it: (it.current_status or CurrentStatus.NONE,),
         "operating_point": lambda it: (canonical_text(it.operating_point),),
     },
+    version=2,
 )

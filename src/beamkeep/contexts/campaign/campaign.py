@@ -32,10 +32,16 @@ from beamkeep.kernel import (
     reads,
     replace,
 )
-from beamkeep.kernel.values import FreeText, Name, Reason, trimmed, trimmed_or_none
+from beamkeep.kernel.values import (
+    FreeText,
+    Name,
+    Reason,
+    outside_references,
+    trimmed,
+    trimmed_or_none,
+)
 
 MOST_TAGS = 20
-MOST_REFS = 20
 
 
 class CampaignIntent(StrEnum):
@@ -64,7 +70,7 @@ class CampaignRegistered(CampaignEvent):
     lead_actor_id: UUID
     subject_id: UUID | None
     description: FreeText | None
-    tags: tuple[str, ...]
+    tags: tuple[FreeText, ...]
     external_refs: dict[str, str]
 
 
@@ -301,7 +307,7 @@ def register_campaign(
             command.subject_id,
             description,
             tuple(sorted(tags)),
-            _checked(command.external_refs),
+            outside_references(command.external_refs, InvalidCampaignExternalRefsError),
         )
     ]
 
@@ -380,20 +386,6 @@ def _with_members(campaign: Campaign, run_ids: frozenset[UUID]) -> Campaign:
 def _require_open(campaign: Campaign, refusal: type[Cannot]) -> None:
     if campaign.status not in OPEN:
         raise refusal(f"Its status is {campaign.status}.")
-
-
-def _checked(given: Mapping[str, str]) -> dict[str, str]:
-    """The outside references as they may be kept."""
-    refused = InvalidCampaignExternalRefsError
-    refs = {trimmed(scheme, refused): trimmed(value, refused) for scheme, value in given.items()}
-    if len(refs) < len(given):
-        raise refused("A scheme is named twice.")
-    if len(refs) > MOST_REFS:
-        raise refused(f"There are over {MOST_REFS}.")
-    for scheme, value in refs.items():
-        if value.lower().startswith(f"{scheme.lower()}:"):
-            raise refused(f"Leave out {scheme}: before the value.")
-    return refs
 
 
 campaigns = Aggregate("Campaign", begin, evolve, CampaignNotFoundError)

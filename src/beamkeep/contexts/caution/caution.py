@@ -89,7 +89,7 @@ class CautionRegistered(CautionEvent):
     severity: CautionSeverity
     text: FreeText
     workaround: FreeText
-    tags: tuple[str, ...]
+    tags: tuple[FreeText, ...]
     expires_at: datetime | None
     propagate_to_children: bool
     authored_by: UUID

@@ -79,14 +79,14 @@ class DecisionEvent(Event):
 class DecisionRegistered(DecisionEvent):
     actor_id: UUID
     context: str
-    choice: str
+    choice: FreeText
     parent_id: UUID | None
     override_kind: OverrideKind | None
-    rule: str | None
+    rule: FreeText | None
     reasoning: FreeText | None
     confidence: float | None
     confidence_source: ConfidenceSource | None
-    alternatives: tuple[str, ...]
+    alternatives: tuple[FreeText, ...]
     inputs: Annotated[JsonObject | None, MayContainPersonalData()]
     determining_policy_ids: tuple[UUID, ...]
 

@@ -38,7 +38,7 @@ from beamkeep.kernel import (
     reads,
     replace,
 )
-from beamkeep.kernel.values import FreeText, Name, Reason, trimmed
+from beamkeep.kernel.values import FreeText, Name, Reason, trimmed, trimmed_or_none
 from beamkeep.schemas import JsonObject, carry_settings, merge_patch
 
 from .family import Family, FamilyNotFoundError, FamilyStatus, families
@@ -121,7 +121,8 @@ class AssetRenamed(AssetEvent):
 class AssetActivated(AssetEvent): ...
 
 
-class AssetMaintenanceEntered(AssetEvent): ...
+class AssetMaintenanceEntered(AssetEvent):
+    reason: FreeText | None = None
 
 
 class AssetMaintenanceExited(AssetEvent): ...
@@ -348,6 +349,12 @@ class Asset(Record):
     mount_id: UUID | None = None
     external_id: str | None = None
     external_id_namespace: ExternalIdNamespace | None = None
+    lifecycle_since: datetime | None = None
+    lifecycle_reason: str | None = None
+    """Why it is in maintenance, where that was said."""
+    condition_since: datetime | None = None
+    condition_reason: str | None = None
+    """Why its condition is what it is; none of one that was never anything but nominal."""
 
 
 def begin(event: AssetRegistered) -> Asset:
@@ -363,18 +370,24 @@ def begin(event: AssetRegistered) -> Asset:
         frozenset(event.alternate_identifiers),
         {},
         event.occurred_at,
+        lifecycle_since=event.occurred_at,
+        condition_since=event.occurred_at,
     )
 
 
 def evolve(asset: Asset, event: AssetChanged) -> Asset:
     match event:
         case AssetActivated() | AssetMaintenanceEntered() | AssetMaintenanceExited():
-            return replace(asset, lifecycle=LIFECYCLE.after(event))
+            return _in_lifecycle(asset, event)
         case AssetDecommissioned():
-            retired_at = event.occurred_at
-            return replace(asset, lifecycle=LIFECYCLE.after(event), decommissioned_at=retired_at)
+            return replace(_in_lifecycle(asset, event), decommissioned_at=event.occurred_at)
         case AssetDegraded() | AssetFaulted() | AssetRestored():
-            return replace(asset, condition=CONDITION.after(event))
+            return replace(
+                asset,
+                condition=CONDITION.after(event),
+                condition_since=event.occurred_at,
+                condition_reason=event.reason,
+            )
         case AssetRelocated():
             return replace(asset, parent_id=event.to_parent_id)
         case AssetLocated():
@@ -399,6 +412,15 @@ def evolve(asset: Asset, event: AssetChanged) -> Asset:
             return replace(asset, family_ids=asset.family_ids - {event.family_id})
         case AssetSettingsUpdated():
             return replace(asset, settings=event.settings)
+
+
+def _in_lifecycle(asset: Asset, event: AssetReady | AssetDecommissioned) -> Asset:
+    return replace(
+        asset,
+        lifecycle=LIFECYCLE.after(event),
+        lifecycle_since=event.occurred_at,
+        lifecycle_reason=event.reason if isinstance(event, AssetMaintenanceEntered) else None,
+    )
 
 
 class RegisterAsset(Command):
@@ -440,7 +462,9 @@ class RenameAsset(AssetCommand):
 class ActivateAsset(AssetCommand): ...
 
 
-class EnterAssetMaintenance(AssetCommand): ...
+class EnterAssetMaintenance(AssetCommand):
+    reason: Reason | None = None
+    """What is done; those who come after read it in the handover."""
 
 
 class ExitAssetMaintenance(AssetCommand): ...
@@ -600,8 +624,9 @@ def enter_asset_maintenance(
     asset: Asset, command: EnterAssetMaintenance, call: Call
 ) -> list[AssetMaintenanceEntered]:
     """Take an asset out of use for a while."""
+    reason = trimmed_or_none(command.reason, InvalidAssetReasonError)
     LIFECYCLE.require(asset.lifecycle, AssetMaintenanceEntered)
-    return [AssetMaintenanceEntered(call.now, asset.id)]
+    return [AssetMaintenanceEntered(call.now, asset.id, reason)]
 
 
 def exit_asset_maintenance(
@@ -792,7 +817,7 @@ OPERATIONS = (
     assets.changes("POST /assets/{asset_id}/activate", ActivateAsset, activate_asset,
         AssetCannotActivateError),
     assets.changes("POST /assets/{asset_id}/enter-maintenance", EnterAssetMaintenance,
-        enter_asset_maintenance, AssetCannotEnterMaintenanceError),
+        enter_asset_maintenance, InvalidAssetReasonError, AssetCannotEnterMaintenanceError),
     assets.changes("POST /assets/{asset_id}/exit-maintenance", ExitAssetMaintenance,
         exit_asset_maintenance, AssetCannotExitMaintenanceError),
     assets.changes("POST /assets/{asset_id}/decommission", DecommissionAsset, decommission_asset,
@@ -853,4 +878,5 @@ QUESTIONS = reads(
     facets={"family_id": lambda asset: asset.family_ids},
     shown_with=facility_scopes,
     tree=PLACES,
+    version=2,
 )

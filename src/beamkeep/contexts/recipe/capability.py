@@ -26,7 +26,7 @@ from beamkeep.kernel import (
     reads,
     replace,
 )
-from beamkeep.kernel.values import Name, trimmed
+from beamkeep.kernel.values import FreeText, Name, trimmed
 from beamkeep.schemas import Schema
 
 from .declaration import DeclarationStatus, lifecycle, milestones
@@ -48,7 +48,7 @@ class CapabilityEvent(Event):
 class CapabilityDefined(CapabilityEvent):
     code: str
     name: str
-    description: str | None
+    description: FreeText | None
     required_affordances: tuple[Affordance, ...]
     executor_shapes: tuple[ExecutorShape, ...]
     parameters_schema: Schema | None
@@ -57,7 +57,7 @@ class CapabilityDefined(CapabilityEvent):
 class CapabilityVersioned(CapabilityEvent):
     version_tag: str
     name: str
-    description: str | None
+    description: FreeText | None
     required_affordances: tuple[Affordance, ...]
     executor_shapes: tuple[ExecutorShape, ...]
     parameters_schema: Schema | None
@@ -117,7 +117,7 @@ class Capability(Record):
     id: UUID
     code: str
     name: str
-    description: str | None
+    description: FreeText | None
     required_affordances: frozenset[Affordance]
     executor_shapes: frozenset[ExecutorShape]
     parameters_schema: Schema | None

@@ -28,19 +28,27 @@ type ChannelName = Annotated[str, MinLen(1), MaxLen(255)]
 type SamplingProcedure = Literal["baseline", "monitor"]
 
 
+LONGEST_OPAQUE_UNIT = 50
+
+
 class UnitAnnotation(Record):
-    system: Literal["udunits", "ucum", "qudt", "iec61360"]
+    system: Literal["udunits", "ucum", "qudt", "iec61360"] | None
+    """Null where the code is a word of the producer's own, as `photons/s`."""
     code: Annotated[str, MinLen(1), MaxLen(100)]
     label: Annotated[str, MinLen(1), MaxLen(100)] | None = None
 
 
-def _known(unit: UnitAnnotation) -> UnitAnnotation:
-    if not is_code(unit.system, unit.code):
-        raise ValueError(f"{unit.system} has no such unit")
+def _kept(unit: UnitAnnotation) -> UnitAnnotation:
+    # No schema declares a channel, so a short code is the device's word and is not looked up.
+    code = unit.code
+    if not code.isprintable() or code != code.strip():
+        raise ValueError("the code must be printable, without blanks around it")
+    if len(code) > LONGEST_OPAQUE_UNIT and not (unit.system and is_code(unit.system, code)):
+        raise ValueError(f"no system knows the code; it must have at most {LONGEST_OPAQUE_UNIT}")
     return unit
 
 
-type Unit = Annotated[UnitAnnotation, AfterValidator(_known)]
+type Unit = Annotated[UnitAnnotation, AfterValidator(_kept)]
 
 
 class Observation(Record):

@@ -238,6 +238,7 @@ class Run(Record):
     clearance_ids: tuple[UUID, ...] = ()
     """The clearances in force that covered its start, where one is required."""
     advisories: tuple[StartAdvisory, ...] = ()
+    ended_at: datetime | None = None
 
 
 def begin(event: RunStarted) -> Run:
@@ -277,7 +278,9 @@ def evolve(run: Run, event: RunChanged) -> Run:
         case _:
             pass
     reason = None if isinstance(event, RunResumed | RunCompleted) else event.reason
-    return replace(run, status=STATUS.after(event), last_status_reason=reason)
+    ended_at = event.occurred_at if isinstance(event, ENDS) else None
+    status = STATUS.after(event)
+    return replace(run, status=status, last_status_reason=reason, ended_at=ended_at)
 
 
 class RunCommand(Command):
@@ -443,7 +446,6 @@ QUESTIONS = reads(
     "/runs",
     runs,
     ListRuns,
-    milestones={"ended_at": ENDS},
     facets={
         "asset_id": lambda run: run.asset_ids,
         "pinned_calibration_id": lambda run: run.pinned_calibration_ids,

@@ -141,7 +141,7 @@ class ClearanceEvent(Event):
 class ClearanceRegistered(ClearanceEvent):
     kind: str
     facility_code: str
-    title: str
+    title: FreeText
     bindings: tuple[Binding, ...]
     hazards: Annotated[tuple[Hazard, ...], MayContainPersonalData()]
     risk_band: RiskBand | None
@@ -158,7 +158,7 @@ class ClearanceReviewStarted(ClearanceEvent): ...
 
 class ClearanceReviewStepAppended(ClearanceEvent):
     step_index: int
-    role: str
+    role: FreeText
     decision: ReviewDecision
     notes: FreeText | None
     decided_by: UUID
@@ -645,6 +645,8 @@ class ListClearances(Listing):
     in_force: bool | None = None
     valid_until_before: Timestamp | None = None
     """Those that end at this time or before."""
+    valid_until_from: Timestamp | None = None
+    """Those that end at this time or later."""
 
 
 async def with_all_above(asset_id: UUID, read: Reader) -> Iterable[object]:
@@ -674,6 +676,9 @@ QUESTIONS = reads(
         ],
     },
     widened={"covering_asset_id": with_all_above},
-    compared={"valid_until_before": ("valid_until", "<=")},
+    compared={
+        "valid_until_before": ("valid_until", "<="),
+        "valid_until_from": ("valid_until", ">="),
+    },
     period=IN_FORCE,
 )

@@ -27,6 +27,7 @@ from beamkeep.contexts.equipment.asset import with_all_above
 from beamkeep.contexts.recipe.capability import capabilities
 from beamkeep.contexts.recipe.plan import PlanNotFoundError, followed, plans
 from beamkeep.contexts.recipe.practice import practices
+from beamkeep.contexts.run.refused import refused_start
 from beamkeep.contexts.run.run import (
     DeclarationVersions,
     InvalidRunParametersError,
@@ -178,9 +179,12 @@ def start_run(
     name = trimmed(command.name, InvalidRunNameError)
     if len(pinned) > MOST_PINNED or len({*pinned}) < len(pinned):
         raise InvalidRunPinnedCalibrationIdsError
-    require_ready(around, command.override_parameters, call.now)
-    if campaign is not None and campaign.status not in JOINABLE:
-        raise RunCannotJoinCampaignError(f"{campaign.name} is {campaign.status}.")
+    try:
+        require_ready(around, command.override_parameters, call.now)
+        if campaign is not None and campaign.status not in JOINABLE:
+            raise RunCannotJoinCampaignError(f"{campaign.name} is {campaign.status}.")
+    except Cannot as refusal:
+        raise refusal.leaving(refused_start(around.plan.id, refusal, call)) from None
     started = RunStarted(
         call.now,
         call.new_id,

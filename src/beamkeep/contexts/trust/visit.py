@@ -25,7 +25,7 @@ from beamkeep.kernel import (
     reads,
     replace,
 )
-from beamkeep.kernel.values import FreeText, Reason, Timestamp, trimmed
+from beamkeep.kernel.values import FreeText, Reason, Timestamp, outside_references, trimmed
 
 from .policy import Policy, PolicyNotFoundError, policies
 from .surface import SURFACE_CONTROL, SurfaceControl, SurfaceNotFoundError, surfaces
@@ -117,7 +117,7 @@ class InvalidVisitPlannedPeriodError(Invalid):
 
 
 class InvalidVisitExternalRefsError(Invalid):
-    """An outside reference has a name and a value, neither of them blank."""
+    """An outside reference has a scheme and a value, and the value does not repeat the scheme."""
 
 
 class InvalidVisitReasonError(Invalid):
@@ -316,10 +316,7 @@ def register_visit(command: RegisterVisit, given: Referred, call: Call) -> list[
     """Register a planned session on a surface."""
     if command.planned_end_at <= command.planned_start_at:
         raise InvalidVisitPlannedPeriodError
-    refs = {
-        trimmed(name, InvalidVisitExternalRefsError): trimmed(value, InvalidVisitExternalRefsError)
-        for name, value in command.external_refs.items()
-    }
+    refs = outside_references(command.external_refs, InvalidVisitExternalRefsError)
     if given.policy.surface_id != command.parent_surface_id:
         raise VisitCannotRegisterError("The policy is for another surface.")
     if given.parent is not None:
