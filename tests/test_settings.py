@@ -96,7 +96,7 @@ def test_a_password_that_is_not_escaped_is_refused_with_the_remedy(name: str, ma
     [
         "postgresql:///beamkeep?host=/run/postgresql",
         "postgresql://bk_app@[::1]:5432/beamkeep?sslmode=verify-full",
-        "postgresql://bk_app:p%40ss@db.test/beamkeep",
+        "postgresql://bk_app:p%40ss@db.test/beamkeep?sslmode=verify-full",
     ],
 )
 def test_the_address_of_a_database_is_taken_as_it_is(url: str):

@@ -10,7 +10,7 @@ from beamkeep.kernel import MayContainPersonalData, Record, event_types
 # Names of things, codes, addresses, what other systems call a thing, and values and schemas that
 # a declaration bounds. None of them is written to tell something about a person.
 NOT_FREE = """
-Actor        changed_fields issuer
+Actor        changed_fields identities.issuer identities.subject_digest issuer subject_digest
 Zone         name
 Conduit      name
 Surface      name

@@ -62,11 +62,11 @@ AGGREGATES = [
 
 
 def test_the_kernel_stays_small():
-    assert lines("kernel") < 1_300
+    assert lines("kernel") < 1_350
 
 
 def test_everything_between_the_contexts_and_the_outside_stays_small():
-    assert lines("kernel", "runtime", "surfaces") < 5_050
+    assert lines("kernel", "runtime", "surfaces") < 5_100
 
 
 def test_the_aggregates_are_found():

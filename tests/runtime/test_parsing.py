@@ -137,7 +137,7 @@ def test_every_faulty_field_is_named():
         {"field": "name", "problem": "Field required"},
         {
             "field": "kind",
-            "problem": "Input should be 'human', 'agent' or 'service_account'",
+            "problem": "Input should be 'human' or 'service_account'",
         },
         {"field": "nickname", "problem": "Extra inputs are not permitted"},
     ]

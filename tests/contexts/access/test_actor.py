@@ -103,7 +103,7 @@ def test_a_person_is_registered_with_standing_profile_and_logins():
 
 
 def test_a_machine_account_is_registered_with_a_name_alone():
-    given().when(RegisterActor(name="Robot", kind=ActorKind.SERVICE_ACCOUNT)).then(
+    given().when(RegisterActor(name="Robot", kind="service_account")).then(
         ActorRegistered(NOW, ID, ActorKind.SERVICE_ACCOUNT, ()),
         STANDINGS.insert(Standing(ID, ActorKind.SERVICE_ACCOUNT)),
         PROFILES.insert(Profile(ID, "Robot", None, None, None, None, None, NOW, NOW)),
@@ -114,7 +114,7 @@ def test_only_kinds_that_can_be_registered_are_offered():
     offered = RegisterActor.model_json_schema()["properties"]["kind"]["enum"]
     for kind in offered:
         given().when(RegisterActor.model_validate({"name": "Robot", "kind": kind})).then(
-            ActorRegistered(NOW, ID, ActorKind(kind)),
+            ActorRegistered(NOW, ID, ActorKind(kind), ()),
             STANDINGS.insert(Standing(ID, ActorKind(kind))),
             PROFILES.insert(Profile(ID, "Robot", None, None, None, None, None, NOW, NOW)),
         )

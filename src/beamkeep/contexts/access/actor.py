@@ -224,7 +224,7 @@ class ProfileFields(Command):
 
 class RegisterActor(ProfileFields):
     name: Name
-    kind: Literal[ActorKind.HUMAN, ActorKind.SERVICE_ACCOUNT] = ActorKind.HUMAN
+    kind: Literal["human", "service_account"] = "human"
     identities: Annotated[tuple[Login, ...], MaxLen(MOST_BINDINGS)] = ()
 
 
@@ -295,7 +295,7 @@ def register_actor(
     if len(set(logins)) < len(logins):
         raise ActorIdentityAlreadyBoundError("It is named twice in the request.")
     named = tuple(_named(given, call.new_id, *login) for login in logins)
-    registered = ActorRegistered(call.now, call.new_id, command.kind, named)
+    registered = ActorRegistered(call.now, call.new_id, ActorKind(command.kind), named)
     return [
         registered,
         STANDINGS.insert(standing_of(begin(registered))),

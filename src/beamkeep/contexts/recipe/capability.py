@@ -117,7 +117,7 @@ class Capability(Record):
     id: UUID
     code: str
     name: str
-    description: FreeText | None
+    description: str | None
     required_affordances: frozenset[Affordance]
     executor_shapes: frozenset[ExecutorShape]
     parameters_schema: Schema | None
