@@ -126,7 +126,7 @@ class Database:
 
     def pool(self, count: int, role: str = "bk_app", **settings: str) -> Connections:
         """Connections as the service opens them."""
-        pool = Connections(self.url(role), count, **WAITS, **settings)
+        pool = Connections(self.url(role), count, **(WAITS | settings))
         self._pools.append(pool)
         return pool
 

@@ -47,11 +47,10 @@ class RowFold:
             row = Row(0, by, state, times | self._ahead)
         else:
             others = happened
-        milestones = row.milestones | {
-            name: event.occurred_at
-            for event in happened
-            for name in self._reached.get(type(event), ())
-        }
+        milestones, reached = row.milestones, self._reached
+        for event in happened:
+            if names := reached.get(type(event)):
+                milestones = milestones | dict.fromkeys(names, event.occurred_at)
         state = reduce(self._aggregate.evolve, others, row.state)
         return Row(row.version + len(events), row.owner_id, state, milestones)
 

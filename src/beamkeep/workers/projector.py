@@ -1,7 +1,7 @@
 """The projector: follows the events in order and keeps every list's rows in step."""
 
 import asyncio
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple, Protocol
@@ -232,14 +232,14 @@ class Projector:
 
     async def _fold(self, batch: "_Batch", events: Sequence[Tailed]) -> None:
         """Fold a page into the rows that each follower of a batch has changed."""
-        by_type: dict[str, dict[UUID, list[Tailed]]] = {}
+        by_type: dict[str, dict[UUID, list[Tailed]]] = defaultdict(lambda: defaultdict(list))
         for event in events:
-            streams = by_type.setdefault(event.stream_type, {})
-            streams.setdefault(event.stream_id, []).append(event)
+            by_type[event.stream_type][event.stream_id].append(event)
         for follower in batch.followers:
             if own := by_type.get(self._types[follower.name]):
                 await self._fold_own(batch, follower, own)
         batch.events += len(events)
+        batch.bytes += sum(len(event.payload) for event in events)
 
     async def _fold_own(
         self, batch: "_Batch", follower: Follower, own: Mapping[UUID, Sequence[Tailed]]
@@ -257,12 +257,11 @@ class Projector:
             before = row.version if row else 0
             # Some were seen already: a bookmark starts furthest behind when the shards change.
             ahead = run if run[0].version > before else [e for e in run if e.version > before]
-            if [event.version for event in ahead] != [*range(before + 1, before + 1 + len(ahead))]:
-                found = f"{[event.version for event in ahead]} after {before}"
-                raise BrokenStreamError(f"{mine} {id} came to versions {found}")
+            versions = [event.version for event in ahead]
+            if versions != [*range(before + 1, before + 1 + len(ahead))]:
+                raise BrokenStreamError(f"{mine} {id} came to versions {versions} after {before}")
             if ahead:
                 changed[id] = fold.after(row, ahead, run[0].principal_id)
-                batch.bytes += sum(len(event.payload) for event in ahead)
 
     def _forget(self) -> None:
         self._batches.clear()

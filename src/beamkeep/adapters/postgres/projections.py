@@ -69,7 +69,8 @@ lost AS (
 gained AS (
   INSERT INTO proj.{table}_mark (mark, id)
   SELECT mark, id FROM r, unnest(marks) AS mark
-   WHERE had IS NULL OR had <> marks AND mark <> ALL (had))
+   WHERE had IS NULL OR had <> marks AND mark <> ALL (had)
+      ON CONFLICT DO NOTHING)
 INSERT INTO proj.{table} AS t (id, version, owner_id, facets, marks, row)
 SELECT id, version, owner_id, facets, marks, row FROM r
 ON CONFLICT (id) DO UPDATE
