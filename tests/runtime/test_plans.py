@@ -489,7 +489,7 @@ def rows_read(plan: str, table: str) -> int:
     """How many rows of a table, or entries of its index, were looked at."""
     scan = re.compile(rf"Scan .*?on {table}(?: \w+)? \(actual rows=(\d+) loops=(\d+)\)")
     removed = re.compile(r"Rows Removed by Filter: (\d+)")
-    lines, read = plan.split("\n"), 0
+    lines, read = [*plan.split("\n"), "", ""], 0
     for line, *following in zip(lines, lines[1:], lines[2:], lines[3:], strict=False):
         if found := scan.search(line):
             left_out = next((int(m[1]) for each in following if (m := removed.search(each))), 0)

@@ -7,18 +7,19 @@ from uuid import UUID
 
 from beamkeep.kernel import Period, Sought, View
 
-SPANS = (12, 15, 18, 21, 24, 27)
-"""A time is marked by the spans it lies in: of 2¹² seconds, which is 68 minutes, to 2²⁷."""
+SPANS = (12, 15, 18, 21, 24, 27, 30)
+"""A time is marked by the spans it lies in: of 2¹² seconds, which is 68 minutes, to 2³⁰."""
+MOST_SPANS = 9
+"""A period is marked by the spans it touches, of a length such that they are no more than this."""
 END = 1 << 32
 """The first second after the last span; whatever is later, or before 1970, counts as its edge."""
-NULL, OTHER_STATUS = "null", "status!"
+OTHER_STATUS = "status!"
 
 
 def times_of(view: View[Any]) -> tuple[str, ...]:
     """The fields of a view's rows that its filters compare with times."""
-    compared = [field for field, _ in view.compared.values()]
     period = [view.period.since, view.period.until] if view.period else []
-    return tuple(dict.fromkeys(field for field in (*compared, *period) if field))
+    return tuple(dict.fromkeys(field for field in (*_compared(view), *period) if field))
 
 
 def marks_of(
@@ -30,28 +31,30 @@ def marks_of(
     times: Mapping[str, datetime | None],
 ) -> set[str]:
     """Everything one row can be found by."""
-    marks = {*facets, _owned(owner_id)}
+    marks, fields = {*facets, _owned(owner_id)}, _compared(view)
     if view.aggregate.self_owned:
         marks.add(_owned(id))
-    if view.period and state.status != view.period.status:
-        marks.add(OTHER_STATUS)
-    for field, time in times.items():
-        if time is None:
-            marks.add(f"{field}@{NULL}")
+    if period := view.period:
+        if state.status == period.status:
+            marks.update(_touched(period, times))
+            fields = [*times]
         else:
-            second = _second(time)
-            marks.update(f"{field}@{span}:{second >> span}" for span in SPANS)
+            marks.add(OTHER_STATUS)
+    for field in fields:
+        if time := times[field]:
+            marks.update(_around(field, _second(time)))
     return marks
 
 
 def ways(view: View[Any], sought: Sought, owner_id: UUID | None) -> list[tuple[str, ...]]:
     """The ways to find the rows that are looked for: each row has a mark of every one."""
     found: list[tuple[str, ...]] = [*((facet,) for facet in sought.every), *sought.groups]
-    marked, windows = times_of(view), _windows(sought)
+    marked, windows = _compared(view), _windows(sought)
     found += [tuple(_within(field, *windows[field])) for field in windows if field in marked]
     if sought.period and sought.period[0] == view.period:
         period, holds = sought.period
-        found += _holding(view, period, sought.now) if holds else [_lapsed(period, sought.now)]
+        now = _second(sought.now)
+        found.append(tuple(_around(period.name, now)) if holds else _not_holding(period, now))
     if owner_id is not None:
         found.append((_owned(owner_id),))
     return found
@@ -67,20 +70,27 @@ def _windows(sought: Sought) -> dict[str, tuple[int, int]]:
     return windows
 
 
-def _holding(view: View[Any], period: Period, now: datetime) -> list[tuple[str, ...]]:
-    second = _second(now)
-    found = [(f"{period.until}@{NULL}", *_within(period.until, second, END - 1))]
-    if period.since:
-        found.append((f"{period.since}@{NULL}", *_within(period.since, 0, second)))
-    if "status" in view.filters:
-        found.append((f"status={period.status}",))
-    return found
+def _compared(view: View[Any]) -> list[str]:
+    return [field for field, _ in view.compared.values()]
 
 
-def _lapsed(period: Period, now: datetime) -> tuple[str, ...]:
-    second = _second(now)
-    ahead = _within(period.since, second, END - 1) if period.since else ()
-    return OTHER_STATUS, *_within(period.until, 0, second), *ahead
+def _touched(period: Period, times: Mapping[str, datetime | None]) -> Iterator[str]:
+    """The spans in which a period lies, some of them only in part."""
+    since, until = times[period.since] if period.since else None, times[period.until]
+    first, last = _second(since) if since else 0, _second(until) if until else END - 1
+    fitting = (span for span in SPANS if (last >> span) - (first >> span) < MOST_SPANS)
+    span = next(fitting, SPANS[-1])
+    return (f"{period.name}@{span}:{n}" for n in range(first >> span, (last >> span) + 1))
+
+
+def _not_holding(period: Period, now: int) -> tuple[str, ...]:
+    ahead = _within(period.since, now, END - 1) if period.since else ()
+    return OTHER_STATUS, *_within(period.until, 0, now), *ahead
+
+
+def _around(name: str, second: int) -> Iterator[str]:
+    """The spans in which a second lies."""
+    return (f"{name}@{span}:{second >> span}" for span in SPANS)
 
 
 def _within(field: str, first: int, last: int) -> Iterator[str]:

@@ -173,15 +173,10 @@ class Projector:
             pass
 
     async def step(self, shard: int) -> int:
-        """Fold the next page of one shard, and say how many events were in it."""
-        try:
-            return await self._step(shard)
-        except BaseException:
-            # Rows may have been folded further than any bookmark says.
-            self._forget()
-            raise
+        """Fold the next page of one shard, and say how many events were in it.
 
-    async def _step(self, shard: int) -> int:
+        What was folded is written once there is enough of it, or no more to come.
+        """
         if shard not in self._batches:
             self._batches[shard] = _batches(await self._projections.followers(shard))
         batches = self._batches[shard]

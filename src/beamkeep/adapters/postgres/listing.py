@@ -123,7 +123,8 @@ def merging(name: str, wanted: Wanted, ways: Ways) -> str:
     return _page(name, [f"SELECT id FROM {joined}"], conditions, limit)  # noqa: S608
 
 
-# The marks that reach furthest in as many steps are the fewest from here on.
+# The marks that reach furthest in as many steps are the fewest from here on; those that end before
+# are counted.
 CHOSEN = f"""chosen AS MATERIALIZED (
   SELECT way, reached
     FROM (SELECT way, (SELECT ahead.id FROM unnest(way) AS one (mark), LATERAL (
@@ -131,7 +132,10 @@ CHOSEN = f"""chosen AS MATERIALIZED (
                           ORDER BY id OFFSET {LOOKED_AHEAD} / cardinality(way) LIMIT 1) AS ahead
                         ORDER BY ahead.id LIMIT 1) AS reached
             FROM (VALUES ({{ways}})) AS given (way) OFFSET 0) AS looked
-   ORDER BY reached DESC NULLS FIRST LIMIT 1)"""  # noqa: S608
+   ORDER BY reached DESC NULLS FIRST, CASE WHEN reached IS NULL THEN (
+     SELECT count(*) FROM unnest(way) AS one (mark), LATERAL (
+       SELECT FROM proj.{{name}}_mark m WHERE m.mark = one.mark{{after}}) AS all_ahead) END
+   LIMIT 1)"""  # noqa: S608
 
 
 def _with(ctes: list[str]) -> str:
