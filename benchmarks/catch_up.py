@@ -13,7 +13,7 @@ from beamkeep.workers.projector import Projector
 
 from .loading import load_visits
 from .measure import Plan, against_itself, gated, throughput
-from .rig import Database, Rig, principal
+from .rig import PATIENT, Database, Rig, principal
 
 GATE, LEAST_PER_SECOND = 0.20, 60_000
 INTERLEAVED_GATE, LEAST_INTERLEAVED = 0.12, 40_000
@@ -71,7 +71,7 @@ async def _over(rig: Rig, by_turns: bool) -> dict[str, Any]:
         me = await principal(database)
         await load_visits(database.owner, me, 0, _streams(rig), EVENTS, by_turns=by_turns)
         await database.settle()
-        bare = CopyOut((await database.bare(1, "postgres"))[0])
+        bare = CopyOut((await database.bare(1, "postgres", **PATIENT))[0])
         ours = Following(database)
         quads = await rig.meter.compare(bare, ours, plan)
         alike = against_itself(await rig.meter.compare(bare, bare, Plan(6, 1, 0)))
@@ -106,7 +106,7 @@ class Following:
 
     def __init__(self, database: Database) -> None:
         self._owner, self.pid = database.owner, os.getpid()
-        self._projections = PostgresProjections(database.pool(4, "bk_projector"))
+        self._projections = PostgresProjections(database.pool(4, "bk_projector", **PATIENT))
         self._shards, self.log_bytes = shards(1), 0
 
     async def prepare(self) -> None:

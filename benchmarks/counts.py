@@ -17,7 +17,7 @@ from beamkeep.workers.projector import BOUNDS, PAGE, Projector
 from .append import Fresh, bare_steps, made, ours_step
 from .loading import load_visits, visit_ids
 from .measure import Step
-from .rig import Database, Rig, caller, operation, principal, question
+from .rig import PATIENT, Database, Rig, caller, operation, principal, question
 
 METHOD = (
     "Counted over {} calls each: statements by pg_stat_statements, transaction ids by the"
@@ -59,7 +59,7 @@ async def measure(rig: Rig) -> dict[str, Any]:
         await load_visits(database.owner, me, 0, STREAMS, 1)
         await load_visits(database.owner, me, 0, STREAMS, 1, "bare")
         await load_visits(database.owner, me, STREAMS, 4 * PAGE * PAGES // 20, 20)
-        projections = PostgresProjections(database.pool(1, "bk_projector"))
+        projections = PostgresProjections(database.pool(1, "bk_projector", **PATIENT))
         await projections.arrange(CATALOGUE.views, shards(1))
         await database.settle()
         ids, more = await visit_ids(database.owner, 0, STREAMS), ("bk", "bare")

@@ -20,7 +20,7 @@ from beamkeep.workers.projector import Projector
 
 from .loading import load_visits, visit_ids
 from .measure import Plan, Quad, Step, Steps, against_itself, gated, throughput
-from .rig import CURSOR_KEY, WAITS, Database, Rig, caller, principal, question, seam_on
+from .rig import CURSOR_KEY, PATIENT, WAITS, Database, Rig, caller, principal, question, seam_on
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 GATE = 0.50
@@ -92,7 +92,7 @@ def _view() -> View[Any]:
 
 async def _load(database: Database) -> list[Asked]:
     """Fill the list, and say which pages are asked for: random places, with and without filters."""
-    projections = PostgresProjections(database.pool(1, "bk_projector"))
+    projections = PostgresProjections(database.pool(1, "bk_projector", **PATIENT))
     await projections.arrange(CATALOGUE.views, shards(1))
     await load_visits(database.owner, await principal(database), 0, ROWS, 1)
     await Projector(CATALOGUE.views, Codec(CATALOGUE.aggregates.values()), projections).catch_up(

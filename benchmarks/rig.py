@@ -50,6 +50,8 @@ WAITS = {
     "statement_timeout": "2000",
     "lock_timeout": "500",
 }
+PATIENT = {"statement_timeout": "600000"}
+"""For what the service sets no such limit, or what is to be known however long it takes."""
 
 
 class Rig:

@@ -20,7 +20,7 @@ WHOLE_LOG = -1
 PARTITIONS = 16
 LAYOUT = 2
 """Raised when the tables of all lists change, so that they are built anew beside the old ones."""
-WRITTEN_AT_ONCE = 2000
+WRITTEN_AT_ONCE = 500
 MINUTE, HOUR = 60.0, 3600.0
 """What making a table, or waiting for others to make theirs, may take, and reading a whole one."""
 
