@@ -13,7 +13,18 @@ from typing import Any, cast
 import uvloop
 from tests.support.cluster import Cluster
 
-from . import append, catch_up, counts, fold, growth, listing, long_stream, observations, over_http
+from . import (
+    append,
+    catch_up,
+    counts,
+    fold,
+    growth,
+    list_rare,
+    listing,
+    long_stream,
+    observations,
+    over_http,
+)
 from .measure import Plan
 from .rig import SERVER, Rig
 
@@ -25,9 +36,11 @@ PATHS: dict[str, Measure] = {
     "observations": observations.measure,
     "fold": fold.measure,
     "list": listing.measure,
+    "list_rare": list_rare.measure,
     "http_command": over_http.measure_command,
     "http_get": over_http.measure_get,
     "catch_up": catch_up.measure,
+    "catch_up_interleaved": catch_up.measure_interleaved,
     "growth": growth.measure,
     "long_stream": long_stream.measure,
 }
@@ -133,6 +146,8 @@ def _rows(name: str, found: dict[str, Any]) -> Iterator[str]:
                 yield _row(f"    {int(size):,} {key}", each)
         elif "statements" in part:
             yield f"  {key:<22} {part}"
+    for name, part in found.get("questions", {}).items():
+        yield f"    {part['processor_ms']:>8.2f} ms {part['ms']:>8.2f} ms  {name}"
     if "log_bytes_ratio" in found:
         verdict = "as expected" if found["reached"] else "NOT AS EXPECTED"
         yield f"  log bytes {found['log_bytes_ratio']} of a bare INSERT's; {verdict}"

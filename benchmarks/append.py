@@ -1,7 +1,10 @@
 """One single-event command against one bare INSERT of the same row."""
 
-from collections.abc import Awaitable, Callable, Iterator
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -29,18 +32,18 @@ COMMANDS = (
     *("hold_visit", "resume_visit") * 3,
     "hold_visit",
 )
-FRESH, LONG, LONG_EVENTS = 40_000, 3_000, 20
+FRESH, LONG, LONG_EVENTS = 10_000, 3_000, 20
+LEAST_IN_STOCK, MADE_AT_ONCE = 5_000, 10_000
 SURFACE = seeded.SURFACES[SurfaceKind.HTTP]
 
 
 async def measure(rig: Rig) -> dict[str, Any]:
     """Compare at 4 connections; in a full run at 1 and 8 beside."""
     async with rig.database("append") as database:
-        await load(database)
-        fresh = Fresh(await visit_ids(database.owner, 0, FRESH))
+        fresh = await load(database)
         plan = rig.plan
         figures = await _at(database, fresh, 4, plan)
-        bare = Steps(await bare_steps(database, fresh, 4))
+        bare = Steps(await bare_steps(database, fresh, 4), fresh.stock)
         alike = await rig.meter.compare(bare, bare, plan.alike())
         return gated(figures | against_itself(alike), GATE, METHOD) | {
             f"at_{count}": await _at(database, fresh, count, plan.cut(10))
@@ -48,31 +51,60 @@ async def measure(rig: Rig) -> dict[str, Any]:
         }
 
 
-async def load(database: Database) -> None:
+async def load(database: Database) -> "Fresh":
     """Load both logs alike: visits to be changed, and long ones around them."""
-    me = await principal(database)
-    for schema in ("bk", "bare"):
-        await load_visits(database.owner, me, FRESH, LONG, LONG_EVENTS, schema)
-        await load_visits(database.owner, me, 0, FRESH, 1, schema)
+    me, schemas = await principal(database), ("bk", "bare")
+    for schema in schemas:
+        await load_visits(database.owner, me, 0, LONG, LONG_EVENTS, schema)
+    fresh = Fresh(partial(made, database.owner, me, schemas), LONG)
+    await fresh.stock(FRESH)
     await database.settle()
+    return fresh
+
+
+async def made(
+    owner: asyncpg.Connection, me: UUID, schemas: Sequence[str], first: int, number: int
+) -> list[UUID]:
+    """Register so many visits more."""
+    for schema in schemas:
+        await load_visits(owner, me, first, number, 1, schema)
+    return await visit_ids(owner, first, number)
 
 
 async def _at(database: Database, fresh: "Fresh", count: int, plan: Plan) -> dict[str, Any]:
     seam = database.seam(count)
-    bare = Steps(await bare_steps(database, fresh, count))
-    ours = Steps([ours_step(seam, fresh) for _ in range(count)])
+    bare = Steps(await bare_steps(database, fresh, count), fresh.stock)
+    ours = Steps([ours_step(seam, fresh) for _ in range(count)], fresh.stock)
     return throughput(await database.rig.meter.compare(bare, ours, plan))
 
 
 class Fresh:
-    """Visits that are only registered, each handed out once."""
+    """Visits that are only registered, each handed out once, and made as they are needed."""
 
-    def __init__(self, ids: list[UUID]) -> None:
-        self._ids = iter(ids)
+    def __init__(
+        self,
+        make: Callable[[int, int], Awaitable[list[UUID]]],
+        first: int,
+        ids: Sequence[UUID] = (),
+        at_once: int = MADE_AT_ONCE,
+    ) -> None:
+        self._make, self._next, self._ids, self._at_once = make, first, deque(ids), at_once
+        self._making = asyncio.Lock()
 
-    def changes(self) -> Iterator[tuple[UUID, int, str]]:
+    async def stock(self, least: int = LEAST_IN_STOCK) -> None:
+        """See that there are enough of them, however many were used."""
+        async with self._making:
+            while len(self._ids) < least:
+                self._ids += await self._make(self._next, self._at_once)
+                self._next += self._at_once
+
+    async def changes(self) -> AsyncGenerator[tuple[UUID, int, str]]:
         """One change after another: the visit, its version after it, and the command."""
-        for id in self._ids:
+        while True:
+            if not self._ids:
+                # Within a slice, at the cost of its time: better than to end without a figure.
+                await self.stock(1)
+            id = self._ids.popleft()
             for version, name in enumerate(COMMANDS, 2):
                 yield id, version, name
 
@@ -84,7 +116,7 @@ def ours_step(seam: Seam, fresh: Fresh) -> Step:
     execute = seam.service.dispatcher.execute
 
     async def step() -> None:
-        id, version, name = next(changes)
+        id, version, name = await anext(changes)
         arguments = {"visit_id": str(id)}
         if name == "hold_visit":
             arguments["reason"] = REASON
@@ -108,7 +140,7 @@ def _bare_step(connection: asyncpg.Connection, fresh: Fresh, principal_id: UUID)
     fetch: Callable[..., Awaitable[object]] = connection.fetch
 
     async def step() -> None:
-        id, version, name = next(changes)
+        id, version, name = await anext(changes)
         await fetch(
             INSERT,
             "Visit",

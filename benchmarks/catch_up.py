@@ -1,6 +1,7 @@
 """Following the log from its beginning against copying it out."""
 
 import os
+from statistics import median
 from typing import Any
 
 import asyncpg
@@ -12,14 +13,23 @@ from beamkeep.workers.projector import Projector
 
 from .loading import load_visits
 from .measure import Plan, against_itself, gated, throughput
-from .rig import Database, Rig, principal
+from .rig import PATIENT, Database, Rig, principal
 
 GATE, LEAST_PER_SECOND = 0.20, 60_000
+INTERLEAVED_GATE, LEAST_INTERLEAVED = 0.12, 40_000
+COMPARED = (
+    " in events a second, against COPY (…) TO STDOUT (FORMAT binary) of the same rows in the same"
+    " order. `per_processor_second` is the rate had client and server one core to themselves, one"
+    " after the other, which does not depend on who else uses the machine."
+)
 METHOD = (
     "Projector.catch_up of every list from bookmark 0 over {} events in visits of 20, each visit's"
-    " events together, in events a second, against COPY (…) TO STDOUT (FORMAT binary) of the same"
-    " rows in the same order; `by_turns` has the events of all visits interleaved, so that no page"
-    " holds two of one visit."
+    " events together," + COMPARED
+)
+INTERLEAVED = (
+    "Projector.catch_up of every list from bookmark 0 over {} events in visits of 20, the events of"
+    " all visits by turns, so that no page holds two of one visit," + COMPARED + " `log_bytes` is"
+    " the write-ahead log of one whole run for one event, page images included."
 )
 EVENTS = 20
 COPY = """
@@ -29,32 +39,48 @@ SELECT transaction_id::text::bigint, position, stream_type, stream_id, principal
  WHERE transaction_id < pg_snapshot_xmin(pg_current_snapshot())
  ORDER BY transaction_id, position
 """
+WRITTEN = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), $1::text::pg_lsn)::bigint"
 
 
 async def measure(rig: Rig) -> dict[str, Any]:
-    """Compare whole runs, turn about, on visits written at once and on visits written by turns."""
-    streams = 15_000 if rig.full else 2_000
-    plan = Plan(5, 1, 0) if rig.full else Plan(2, 0, 0)
-    figures = await _over(rig, streams, plan, by_turns=False)
-    found = gated(figures, GATE, METHOD.format(streams * EVENTS))
-    found["least_per_second"] = LEAST_PER_SECOND
-    found["reached"] &= found["ours_per_second"] >= LEAST_PER_SECOND
-    if rig.full:
-        found["by_turns"] = await _over(rig, streams, Plan(1, 0, 0), by_turns=True)
+    """Compare whole runs, turn about, on visits written at once."""
+    figures = await _over(rig, by_turns=False)
+    return _judged(figures, GATE, LEAST_PER_SECOND, METHOD.format(_streams(rig) * EVENTS))
+
+
+async def measure_interleaved(rig: Rig) -> dict[str, Any]:
+    """Compare whole runs, turn about, on visits written by turns."""
+    figures = await _over(rig, by_turns=True)
+    method = INTERLEAVED.format(_streams(rig) * EVENTS)
+    return _judged(figures, INTERLEAVED_GATE, LEAST_INTERLEAVED, method)
+
+
+def _judged(figures: dict[str, Any], gate: float, least: int, method: str) -> dict[str, Any]:
+    found = gated(figures, gate, method) | {"least_per_second": least}
+    found["reached"] &= found["ours_per_second"] >= least
     return found
 
 
-async def _over(rig: Rig, streams: int, plan: Plan, by_turns: bool) -> dict[str, Any]:
+def _streams(rig: Rig) -> int:
+    return 15_000 if rig.full else 2_000
+
+
+async def _over(rig: Rig, by_turns: bool) -> dict[str, Any]:
+    plan = Plan(5, 1, 0) if rig.full else Plan(2, 0, 0)
     async with rig.database("catch_up") as database:
         me = await principal(database)
-        await load_visits(database.owner, me, 0, streams, EVENTS, by_turns=by_turns)
+        await load_visits(database.owner, me, 0, _streams(rig), EVENTS, by_turns=by_turns)
         await database.settle()
-        bare = CopyOut((await database.bare(1, "postgres"))[0])
+        bare = CopyOut((await database.bare(1, "postgres", **PATIENT))[0])
         ours = Following(database)
-        figures = throughput(await rig.meter.compare(bare, ours, plan))
-        if by_turns:
-            return figures
-        return figures | against_itself(await rig.meter.compare(bare, bare, Plan(6, 1, 0)))
+        quads = await rig.meter.compare(bare, ours, plan)
+        alike = against_itself(await rig.meter.compare(bare, bare, Plan(6, 1, 0)))
+        return {
+            **throughput(quads),
+            **alike,
+            "per_processor_second": round(median(1 / quad.ours.cpu for quad in quads)),
+            "log_bytes": round(ours.log_bytes / _streams(rig) / EVENTS),
+        }
 
 
 class CopyOut:
@@ -80,21 +106,23 @@ class Following:
 
     def __init__(self, database: Database) -> None:
         self._owner, self.pid = database.owner, os.getpid()
-        self._projections = PostgresProjections(database.pool(4, "bk_projector"))
-        self._shards = shards(1)
+        self._projections = PostgresProjections(database.pool(4, "bk_projector", **PATIENT))
+        self._shards, self.log_bytes = shards(1), 0
 
     async def prepare(self) -> None:
         """Empty every list and put the bookmarks back."""
         await self._projections.arrange(CATALOGUE.views, self._shards)
         for view in CATALOGUE.views:
-            await self._owner.execute(f"TRUNCATE proj.{view.name}_v1")
+            await self._owner.execute(f"TRUNCATE proj.{view.name}_v1, proj.{view.name}_v1_mark")
         await self._owner.execute("UPDATE bk.bookmarks SET tx = '0', pos = 0")
         await self._owner.execute("VACUUM (FREEZE, ANALYZE) bk.bookmarks")
         await self._owner.execute("CHECKPOINT")
         codec = Codec(CATALOGUE.aggregates.values())
         self._projector = Projector(CATALOGUE.views, codec, self._projections)
+        self._since = await self._owner.fetchval(WRITTEN, "0/0")
 
     async def run(self, seconds: float) -> int:
         """Follow all of it once, however long that takes."""
         await self._projector.catch_up(self._shards)
+        self.log_bytes = await self._owner.fetchval(WRITTEN, "0/0") - self._since
         return await self._owner.fetchval("SELECT count(*) FROM bk.events")

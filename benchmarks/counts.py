@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 from uuid_utils.compat import uuid7
@@ -11,18 +12,18 @@ from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import Cannot
 from beamkeep.runtime.admission import Request
 from beamkeep.runtime.codec import Codec
-from beamkeep.workers.projector import PAGE, Projector
+from beamkeep.workers.projector import BOUNDS, PAGE, Projector
 
-from .append import Fresh, bare_steps, ours_step
+from .append import Fresh, bare_steps, made, ours_step
 from .loading import load_visits, visit_ids
 from .measure import Step
-from .rig import Database, Rig, caller, operation, principal, question
+from .rig import PATIENT, Database, Rig, caller, operation, principal, question
 
 METHOD = (
     "Counted over {} calls each: statements by pg_stat_statements, transaction ids by the"
     " snapshot, log bytes by pg_walinspect without full-page images."
 )
-CALLS, PAGES, STREAMS = 200, 5, 2000
+CALLS, PAGES, STREAMS, FURTHER = 200, 5, 2000, 1_000_000
 EXPECTED = {
     "accepted_command": {"statements": 2, "transaction_ids": 1},
     "refused_command": {"statements": 1, "transaction_ids": 0},
@@ -58,13 +59,16 @@ async def measure(rig: Rig) -> dict[str, Any]:
         await load_visits(database.owner, me, 0, STREAMS, 1)
         await load_visits(database.owner, me, 0, STREAMS, 1, "bare")
         await load_visits(database.owner, me, STREAMS, 4 * PAGE * PAGES // 20, 20)
-        projections = PostgresProjections(database.pool(1, "bk_projector"))
+        projections = PostgresProjections(database.pool(1, "bk_projector", **PATIENT))
         await projections.arrange(CATALOGUE.views, shards(1))
         await database.settle()
-        fresh = Fresh(await visit_ids(database.owner, 0, STREAMS))
+        ids, more = await visit_ids(database.owner, 0, STREAMS), ("bk", "bare")
+        fresh = Fresh(partial(made, database.owner, me, more), FURTHER, ids, at_once=100)
         seam = database.seam(1)
         codec = Codec(CATALOGUE.aggregates.values())
-        projector = Projector(CATALOGUE.views, codec, projections)
+        # Each page is applied by itself, as it is near the end of the log.
+        each = BOUNDS._replace(events=1)
+        projector = Projector(CATALOGUE.views, codec, projections, bounds=each)
         found = {
             "accepted_command": await count(database, ours_step(seam, fresh), CALLS),
             "refused_command": await count(database, await _refused(database, False), CALLS),

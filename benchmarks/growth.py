@@ -1,18 +1,19 @@
 """What one command costs in a small deployment and in a large one."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from .append import Fresh, ours_step
+from .append import Fresh, made, ours_step
 from .loading import load_visits, visit_ids
 from .measure import Plan, Quad, Steps, spread
 from .picture import Line, Panel, picture
 from .rig import Database, Rig, principal
 
 MOST = 1.3
-# Few enough commands for the visits there are: a small log must stay small.
+# Few commands: a small log must stay small.
 PLAN = Plan(8, 1, 0.25)
 METHOD = (
     "One command as in `append`, at 1 connection, in a log of {} events against one of 2,200, and"
@@ -29,6 +30,8 @@ FRESH, SMALL_STREAMS = 2_000, 10
 EVENTS, POLICY_COUNTS = (10_000, 1_000_000, 10_000_000), (10, 1_000, 10_000)
 FULL_PLAN, FULL_FRESH = Plan(20, 2, 0.25), 3_000
 PIECES, STREAM_EVENTS, SEEDED_POLICIES = 20, 20, 4
+FURTHER = 1_000_000_000
+"""The number of the first visit beyond all that were loaded."""
 PICTURE = Path("build/growth.svg")
 # Policies on the caller's own surface that permit other commands, and those of other principals.
 POLICIES = """
@@ -70,7 +73,9 @@ async def _compare(rig: Rig, streams: int, own: int, policies: int) -> dict[str,
         await _fill(small, SMALL_STREAMS, own=1, policies=6)
         await _fill(large, streams, own, policies)
         sides = [
-            Steps([ours_step(each.seam(1), Fresh(await visit_ids(each.owner, 0, FRESH)))])
+            Steps(
+                [ours_step(each.seam(1), await _fresh(each, await visit_ids(each.owner, 0, FRESH)))]
+            )
             for each in (small, large)
         ]
         quads = await rig.meter.compare(sides[0], sides[1], PLAN)
@@ -135,7 +140,13 @@ async def _spread_out(database: Database, events: int, policies: int) -> Steps:
     own, more = max(1, policies // 100), max(0, policies - SEEDED_POLICIES)
     await database.owner.execute(POLICIES, me, own, more)
     await database.settle()
-    return Steps([ours_step(database.seam(1), Fresh(fresh))])
+    return Steps([ours_step(database.seam(1), await _fresh(database, fresh))])
+
+
+async def _fresh(database: Database, ids: Sequence[UUID]) -> Fresh:
+    """These visits, and a few more at a time if they run out."""
+    make = partial(made, database.owner, await principal(database), ("bk",))
+    return Fresh(make, FURTHER, ids, at_once=100)
 
 
 def drawn(found: dict[str, Any]) -> str:

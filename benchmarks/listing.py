@@ -8,45 +8,28 @@ from uuid import UUID
 import asyncpg
 
 from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.listing import LISTING
 from beamkeep.adapters.postgres.projections import PostgresLists, PostgresProjections, shards
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust.visit import ListVisits, VisitType
 from beamkeep.kernel import Many, View
 from beamkeep.runtime.admission import Request
-from beamkeep.runtime.codec import encode
+from beamkeep.runtime.codec import Codec, encode
 from beamkeep.runtime.cursors import Cursors
+from beamkeep.workers.projector import Projector
 
 from .loading import load_visits, visit_ids
 from .measure import Plan, Quad, Step, Steps, against_itself, gated, throughput
-from .rig import CURSOR_KEY, WAITS, Database, Rig, caller, principal, question, seam_on
+from .rig import CURSOR_KEY, PATIENT, WAITS, Database, Rig, caller, principal, question, seam_on
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 GATE = 0.50
 METHOD = (
     "PostgresLists.listing and the assembly of a page of 50 out of {} rows, from a random place,"
     " with no filter, a common one or a rare one, at 1 connection, against the very same statements"
-    " and values through the driver, both with plans made for the values; `generic` has both with"
-    " one plan for all values, and `asked` is the whole question with authorization."
+    " and values through the driver; `asked` is the whole question with authorization."
 )
 NAME, ROWS, LIMIT, DIFFERENT = "list_visits", 200_000, 50, 500
-# A filter may fit one row in a thousand or one in three: one plan for both suits neither.
-OWN_PLANS = {"plan_cache_mode": "force_custom_plan"}
-FILL = """
-INSERT INTO proj.visit_v1 (id, version, owner_id, facets, row)
-SELECT e.stream_id, 3, e.principal_id,
-       ARRAY['status=' || (ARRAY['Planned', 'InProgress', 'Completed'])[e.position % 3 + 1],
-             'parent_surface_id=' || (e.payload->>'parent_surface_id'),
-             'type=' || (e.payload->>'type'), 'policy_id=' || (e.payload->>'policy_id')],
-       json_build_object(
-         'visit_id', e.stream_id, 'policy_id', e.payload->>'policy_id', 'parent_surface_id',
-         e.payload->>'parent_surface_id', 'type', e.payload->>'type',
-         'planned_start_at', e.payload->>'planned_start_at', 'planned_end_at',
-         e.payload->>'planned_end_at', 'parent_id', null, 'external_refs',
-         e.payload->'external_refs', 'status', 'InProgress', 'controlling', false,
-         'last_status_reason', null, 'owner_id', e.principal_id, 'created_at',
-         e.payload->>'occurred_at', 'arrived_at', null, 'started_at', null, 'ended_at', null)
-  FROM bk.events e WHERE e.stream_type = 'Visit'
-"""
 
 
 class Asked(NamedTuple):
@@ -60,7 +43,7 @@ class Heard(Connections):
     """Connections that keep what was read through them."""
 
     def __init__(self, url: str) -> None:
-        super().__init__(url, 1, **WAITS, **OWN_PLANS)
+        super().__init__(url, 1, **WAITS, **LISTING)
         self.last: tuple[str, tuple[Any, ...]] = "", ()
 
     async def read(self, statement: str, *arguments: Any) -> list[asyncpg.Record]:
@@ -76,19 +59,17 @@ async def measure(rig: Rig) -> dict[str, Any]:
         statements = await _statements(database, pages)
         plan, meter = rig.plan, rig.meter
 
-        async def against_bare(ours: Step, planning: dict[str, str], plan: Plan) -> list[Quad]:
-            connection = (await database.bare(1, **planning))[0]
+        async def against_bare(ours: Step, plan: Plan) -> list[Quad]:
+            connection = (await database.bare(1, **LISTING))[0]
             return await meter.compare(Steps([_bare(connection, statements)]), Steps([ours]), plan)
 
-        own = await _ours(database, pages, OWN_PLANS)
-        figures = throughput(await against_bare(own, OWN_PLANS, plan))
-        bare = _bare((await database.bare(1, **OWN_PLANS))[0], statements)
-        alike = against_itself(await against_bare(bare, OWN_PLANS, plan.alike()))
+        figures = throughput(await against_bare(await _ours(database, pages), plan))
+        bare = _bare((await database.bare(1, **LISTING))[0], statements)
+        alike = against_itself(await against_bare(bare, plan.alike()))
         found = gated(figures | alike, GATE, METHOD.format(ROWS))
         if rig.full:
-            generic = await against_bare(await _ours(database, pages, {}), {}, plan.cut(5))
-            asked = await against_bare(await _asked(database, pages), OWN_PLANS, plan.cut(5))
-            found |= {"generic": throughput(generic), "asked": throughput(asked)}
+            asked = await against_bare(await _asked(database, pages), plan.cut(5))
+            found |= {"asked": throughput(asked)}
         return found
 
 
@@ -111,10 +92,12 @@ def _view() -> View[Any]:
 
 async def _load(database: Database) -> list[Asked]:
     """Fill the list, and say which pages are asked for: random places, with and without filters."""
-    projections = PostgresProjections(database.pool(1, "bk_projector"))
+    projections = PostgresProjections(database.pool(1, "bk_projector", **PATIENT))
     await projections.arrange(CATALOGUE.views, shards(1))
     await load_visits(database.owner, await principal(database), 0, ROWS, 1)
-    await database.owner.execute(FILL)
+    await Projector(CATALOGUE.views, Codec(CATALOGUE.aggregates.values()), projections).catch_up(
+        shards(1)
+    )
     await database.settle()
     ids = await visit_ids(database.owner, 0, ROWS)
     draw = random.Random(1)  # noqa: S311
@@ -136,10 +119,10 @@ def _bare(connection: asyncpg.Connection, statements: list[tuple[str, tuple[Any,
     return step
 
 
-async def _ours(database: Database, pages: list[Asked], planning: dict[str, str]) -> Step:
+async def _ours(database: Database, pages: list[Asked]) -> Step:
     draw, cursors = random.Random(1), Cursors(CURSOR_KEY)  # noqa: S311
     me, view = await principal(database), _view()
-    lists = PostgresLists(database.pool(1, **planning))
+    lists = PostgresLists(database.pool(1, **LISTING))
 
     async def step() -> None:
         query, after = draw.choice(pages)
@@ -156,7 +139,7 @@ async def _asked(database: Database, pages: list[Asked]) -> Step:
     draw, cursors = random.Random(1), Cursors(CURSOR_KEY)  # noqa: S311
     me, ask, listed = (
         await principal(database),
-        seam_on(database.pool(1, **OWN_PLANS), "").service.asker.ask,
+        seam_on(database.pool(1, **LISTING), "").service.asker.ask,
         question(NAME),
     )
 

@@ -33,11 +33,13 @@ class Side(Protocol):
 class Steps:
     """A side that repeats one step on each of its connections."""
 
-    def __init__(self, steps: Sequence[Step]) -> None:
-        self._steps, self.pid = steps, os.getpid()
+    def __init__(self, steps: Sequence[Step], ready: Step | None = None) -> None:
+        self._steps, self._ready, self.pid = steps, ready, os.getpid()
 
     async def prepare(self) -> None:
-        """Nothing is needed."""
+        """Make what the steps use up."""
+        if self._ready:
+            await self._ready()
 
     async def run(self, seconds: float) -> int:
         """Repeat every step until the time is over."""

@@ -50,6 +50,8 @@ WAITS = {
     "statement_timeout": "2000",
     "lock_timeout": "500",
 }
+PATIENT = {"statement_timeout": "600000"}
+"""For what the service sets no such limit, or what is to be known however long it takes."""
 
 
 class Rig:
@@ -126,7 +128,7 @@ class Database:
 
     def pool(self, count: int, role: str = "bk_app", **settings: str) -> Connections:
         """Connections as the service opens them."""
-        pool = Connections(self.url(role), count, **WAITS, **settings)
+        pool = Connections(self.url(role), count, **(WAITS | settings))
         self._pools.append(pool)
         return pool
 

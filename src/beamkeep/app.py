@@ -26,6 +26,7 @@ from beamkeep.adapters.postgres.connections import LOST, Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.fence import require_fit
 from beamkeep.adapters.postgres.lease import Lease
+from beamkeep.adapters.postgres.listing import LISTING
 from beamkeep.adapters.postgres.projections import (
     PostgresLists,
     PostgresProjections,
@@ -107,13 +108,8 @@ class Deployment:
         timeouts = {"statement_timeout": "2000", "lock_timeout": "500"}
         self._commands = Connections(url, settings.database_connections, **IDLE, **timeouts)
         self.store = PostgresEventStore(self._commands, url, self.wake.set)
-        # A list is planned for the very values it is filtered by: some find much, some little.
         self._listing = Connections(
-            url,
-            settings.database_connections,
-            **IDLE,
-            **timeouts,
-            plan_cache_mode="force_custom_plan",
+            url, settings.database_connections, **IDLE, **timeouts, **LISTING
         )
         self.lists = PostgresLists(self._listing)
         projector_url = settings.projector_database_url or settings.database_url

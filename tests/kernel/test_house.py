@@ -66,7 +66,7 @@ def test_the_kernel_stays_small():
 
 
 def test_everything_between_the_contexts_and_the_outside_stays_small():
-    assert lines("kernel", "runtime", "surfaces") < 5_100
+    assert lines("kernel", "runtime", "surfaces") < 5_200
 
 
 def test_the_aggregates_are_found():

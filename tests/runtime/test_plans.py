@@ -27,6 +27,7 @@ from beamkeep.adapters.postgres.event_store import (
     WRITTEN,
     PostgresEventStore,
 )
+from beamkeep.adapters.postgres.listing import LISTING, number
 from beamkeep.adapters.postgres.projections import WHOLE_LOG, PostgresLists, PostgresProjections
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import IDENTITIES, PROFILES, STANDINGS, Identity
@@ -64,6 +65,7 @@ from beamkeep.runtime.store import (
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
 HOUR = timedelta(hours=1)
+ACTORS: View[Any] = next(view for view in CATALOGUE.views if view.name == "actor")
 GENERIC = {"plan_cache_mode": "force_generic_plan"}
 # Small for ever: a handful of rows whatever is written.
 SMALL = {"deployment", "projections", "bookmarks"}
@@ -412,6 +414,89 @@ async def test_the_settings_of_our_connections_are_what_keeps_a_plan_from_scanni
     asked = {ours: (await every_statement(planned))[ours]}
     assert scanned(vacuumed, asked, GENERIC)
     assert not scanned(vacuumed, asked, PLANNING)
+
+
+# Rows of a list: every other one is active, and the newest ten are of another kind.
+MANY, FEW = 4_000, 10
+FILLED = """
+INSERT INTO proj.actor_v1 (id, version, owner_id, facets, marks, row)
+SELECT lpad(n::text, 32, '0')::uuid, 1, %(me)s, ARRAY['active=' || (n %% 2 = 0), 'kind=' || kind],
+       ARRAY[CASE WHEN n %% 2 = 0 THEN %(on)s ELSE %(off)s END::bigint,
+             CASE WHEN kind = 'agent' THEN %(agent)s ELSE %(human)s END, %(mine)s], '{}'
+  FROM (SELECT n, CASE WHEN n > %(many)s - %(few)s THEN 'agent' ELSE 'human' END AS kind
+          FROM generate_series(1, %(many)s) AS n) AS numbered
+"""
+MARKED = "INSERT INTO proj.actor_v1_mark SELECT mark, id FROM proj.actor_v1, unnest(marks) AS mark"
+
+
+@pytest.fixture(scope="module")
+def filled(cluster: Cluster) -> Database:
+    database = fresh_database(cluster, ARRANGED)
+    of = {
+        "on": "active=true",
+        "off": "active=false",
+        "agent": "kind=agent",
+        "human": "kind=human",
+        "mine": f"owner_id={ME}",
+    }
+    marks = {name: number(mark) for name, mark in of.items()}
+    with psycopg.connect(database.url("postgres"), autocommit=True) as connection:
+        connection.execute(FILLED, {"me": ME, "many": MANY, "few": FEW, **marks})
+        connection.execute(MARKED)
+        connection.execute("VACUUM ANALYZE")
+    return database
+
+
+@pytest.mark.parametrize(
+    ("every", "rows", "looked_up"),
+    [
+        ((), 50, 50),
+        (("active=true",), 50, 50),
+        (("kind=agent",), 10, 10),
+        (("kind=none",), 0, 0),
+        (("kind=agent", "active=true"), 5, 10),
+    ],
+    ids=["no filter", "common", "rare and last", "absent", "rare and common"],
+)
+async def test_a_page_of_a_list_reads_little_more_than_it_shows(
+    filled: Database, every: tuple[str, ...], rows: int, looked_up: int
+):
+    asking = Recorder(filled.url())
+    found = await PostgresLists(asking).listing(ACTORS, Sought(NOW, every), None, None, 50)
+    await asking.close()
+    assert len(found) == rows
+    ((statement, arguments),) = asking.asked.items()
+    plan = carried_out(filled, statement, arguments)
+    assert rows_read(plan, "actor_v1") == looked_up
+    if len(every) == 1:
+        assert rows_read(plan, "actor_v1_mark") == looked_up
+
+
+def carried_out(database: Database, statement: str, arguments: Sequence[Any]) -> str:
+    """How a statement was carried out, with the rows that each part of it read."""
+    with psycopg.connect(database.url("postgres"), autocommit=True) as connection:
+        for name, value in (PLANNING | LISTING).items():
+            connection.execute("SELECT set_config(%s, %s, false)", [name, value])
+        connection.execute(f"PREPARE asked AS {statement}".encode())
+        given = sql.SQL(", ").join(sql.Literal(_plain(value)) for value in arguments)
+        plan = connection.execute(
+            sql.SQL("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE asked({})").format(given)
+        )
+        return "\n".join(line for (line,) in plan)
+
+
+def rows_read(plan: str, table: str) -> int:
+    """How many rows of a table, or entries of its index, were looked at."""
+    scan = re.compile(rf"Scan .*?on {table}(?: \w+)? \(actual rows=(\d+) loops=(\d+)\)")
+    removed = re.compile(r"Rows Removed by Filter: (\d+)")
+    lines, read = [*plan.split("\n"), "", ""], 0
+    for line, *following in zip(lines, lines[1:], lines[2:], lines[3:], strict=False):
+        if found := scan.search(line):
+            left_out = next((int(m[1]) for each in following if (m := removed.search(each))), 0)
+            # Of several times it tells the mean, rounded down: each looked at one at least.
+            times = int(found[2])
+            read += max(int(found[1]) + left_out, int(times > 1)) * times
+    return read
 
 
 async def test_nor_planned_on_a_thousand_events(cluster: Cluster):

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.support.appends import CODEC, ME, append, at, registered, updated
+from tests.support.appends import CODEC, ME, NOW, append, at, registered, updated
 from tests.support.cluster import Cluster
 from tests.support.examples import EXAMPLES
 from tests.support.postgres import (
@@ -23,9 +23,11 @@ from tests.support.postgres import (
 from tests.support.service import Doing, call
 from uuid_utils.compat import uuid7
 
+from beamkeep.adapters.postgres import listing
 from beamkeep.adapters.postgres import projections as adapter
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.lease import Lease
+from beamkeep.adapters.postgres.listing import number
 from beamkeep.adapters.postgres.projections import (
     WHOLE_LOG,
     PostgresProjections,
@@ -34,6 +36,7 @@ from beamkeep.adapters.postgres.projections import (
 )
 from beamkeep.app import IDLE
 from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.access.actor import ActorDeactivated
 from beamkeep.kernel import Sought, View
 from beamkeep.runtime.codec import BrokenStreamError
 from beamkeep.runtime.rows import Row, RowFold
@@ -511,3 +514,94 @@ async def test_a_list_whose_rows_are_declared_anew_is_built_anew(
         await projector.review()
     assert live(database, "zone") == 2
     assert_in_step(database)
+
+
+FIRST_LAYOUT = """
+CREATE TABLE proj.actor_v1 (
+  id uuid PRIMARY KEY, version bigint NOT NULL, owner_id uuid NOT NULL, facets text[] NOT NULL,
+  row json NOT NULL);
+CREATE INDEX actor_v1_facets ON proj.actor_v1 USING gin (facets);
+CREATE VIEW proj.actor AS SELECT id, version, owner_id, facets, row FROM proj.actor_v1;
+GRANT SELECT ON proj.actor TO bk_app;
+INSERT INTO bk.projections (name, generation, declared, live) VALUES ('actor', 1, 1, true);
+INSERT INTO bk.bookmarks (projection, generation, shard) VALUES ('actor', 1, -1);
+"""
+
+
+async def test_a_list_of_the_first_layout_is_read_until_its_successor_is_level(
+    database: Database, deployed: Deployed
+):
+    async with connected(database, "bk_projector") as connection:
+        await connection.execute(
+            "DROP VIEW proj.actor, proj.actor_mark; DROP TABLE proj.actor_v1, proj.actor_v1_mark;"
+            " DELETE FROM bk.projections WHERE name = 'actor';"
+            " DELETE FROM bk.bookmarks WHERE projection = 'actor'"
+        )
+        await connection.execute(FIRST_LAYOUT)
+    ids = await actors(deployed, 3, versions=2)
+
+    async def found() -> set[UUID]:
+        sought = Sought(datetime.now(UTC), ("kind=human",))
+        rows = await deployed.lists.listing(VIEWS["actor"], sought, ME, None, 100)
+        return {id for id, _ in rows}
+
+    async with worker(database) as (projector, _):
+        await projector.catch_up([WHOLE_LOG])
+        assert await found() == {*ids}
+        await deployed.projections.arrange(CATALOGUE.views, [WHOLE_LOG])
+        await deployed.projections.arrange(CATALOGUE.views, [WHOLE_LOG])
+        assert [row[0] for row in bookmarks(database)] == [1, 2]
+        ids += await actors(deployed, 3)
+        await projector.review()
+        await projector.catch_up([WHOLE_LOG])
+        assert live(database, "actor") == 1
+        assert await found() == {*ids}, "the old one goes on while both are there"
+        await projector.review()
+        assert live(database, "actor") == 2
+        assert await found() == {*ids}
+        ids += await actors(deployed, 1)
+        await projector.catch_up([WHOLE_LOG])
+        assert await found() == {*ids}
+    assert_in_step(database)
+
+
+# Marks
+
+
+async def test_the_marks_beside_the_rows_are_those_of_the_rows(
+    database: Database, deployed: Deployed
+):
+    ids = await actors(deployed, 5, versions=2)
+    await deployed.projector.catch_up([WHOLE_LOG])
+    for id in ids[:2]:
+        await deployed.store.append(append(at(3, ActorDeactivated(NOW, id))))
+    await deployed.projector.catch_up([WHOLE_LOG])
+    beside = database.ask("SELECT mark, id FROM proj.actor_mark ORDER BY 1, 2")
+    own = database.ask("SELECT mark, id FROM proj.actor, unnest(marks) AS mark ORDER BY 1, 2")
+    assert beside == own
+    gone = database.ask("SELECT id FROM proj.actor_mark WHERE mark = %s", number("active=false"))
+    assert {row[0] for row in gone} == {*ids[:2]}
+
+
+async def test_a_page_by_two_filters_goes_on_where_the_fewest_marks_were_looked_ahead(
+    deployed: Deployed, monkeypatch: pytest.MonkeyPatch
+):
+    near = listing.CHOSEN.replace(f"OFFSET {listing.LOOKED_AHEAD}", "OFFSET 2")
+    assert near != listing.CHOSEN
+    ids = await actors(deployed, 9)
+    for id in ids[:4] + ids[5:8]:
+        await deployed.store.append(append(at(2, ActorDeactivated(NOW, id))))
+    await deployed.projector.catch_up([WHOLE_LOG])
+    sought = Sought(NOW, ("active=true", "kind=human"))
+
+    async def found(after: UUID | None, limit: int) -> list[UUID]:
+        rows = await deployed.lists.listing(VIEWS["actor"], sought, ME, after, limit)
+        return [id for id, _ in rows]
+
+    listing.marked.cache_clear()
+    monkeypatch.setattr(listing, "CHOSEN", near)
+    assert await found(None, 10) == [ids[4], ids[8]]
+    assert await found(None, 1) == [ids[4]]
+    assert await found(ids[4], 10) == [ids[8]]
+    assert await found(ids[8], 10) == []
+    listing.marked.cache_clear()

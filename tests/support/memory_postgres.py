@@ -34,7 +34,7 @@ XMIN_RULE = "e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())"
 COMPARED = "(b.tx, b.pos) = ($4::text::xid8, $7::bigint)"
 BESIDE = re.compile(r"b\d+ AS \((INSERT INTO|UPDATE|DELETE FROM) bk\.(\w+)")
 SELECTED = re.compile(r"SELECT [\w, ]+ FROM bk\.(\w+) WHERE ((?:\w+ = ANY\(\$\d+\)(?: AND )?)+)$")
-OF_LIST = re.compile(r" FROM proj\.(\w+?)(?:_v\d+)? ")
+OF_LIST = re.compile(r" FROM proj\.(\w+?)(?:_v\d+)?(?:_mark)? ")
 FIRST_XID = 700
 
 type Key = tuple[str, ...]
@@ -345,7 +345,7 @@ class MemoryPostgres:
             return await self._append(tx, statement, arguments, patience)
         if statement.startswith("\nUPDATE bk.bookmarks"):
             return await self._move(tx, statement, arguments, patience)
-        if statement.startswith("\nINSERT INTO proj."):
+        if statement.startswith("\nWITH r AS"):
             return await self._upsert(tx, statement, arguments, patience)
         if statement == event_store.LOCK:
             for name in arguments[0]:
@@ -556,11 +556,12 @@ class MemoryPostgres:
     async def _upsert(
         self, tx: Transaction, statement: str, arguments: Sequence[Any], patience: float | None
     ) -> list[Any]:
-        match = re.match(r"\nINSERT INTO proj\.(\w+)_v1 ", statement)
+        # The marks are not kept: what a list finds is asked of the rows.
+        match = re.search(r"\nINSERT INTO proj\.(\w+)_v1 ", statement)
         assert match, statement
         assert "WHERE t.version < EXCLUDED.version" in statement
         name = f"proj.{match[1]}"
-        for id, version, owner_id, facets, row in zip(*arguments, strict=True):
+        for id, version, owner_id, facets, _, row in zip(*arguments, strict=True):
             made = {
                 "id": id,
                 "version": version,
@@ -604,7 +605,10 @@ class MemoryPostgres:
                 return [(False, "")]
             case projections.FOLLOWERS:
                 found = self.rows("bookmarks")
-                return [(r["name"], r["generation"], r["live"], *r["reached"]) for r in found]
+                declared = projections.LAYOUT * 1000 + 1
+                return [
+                    (r["name"], r["generation"], r["live"], declared, *r["reached"]) for r in found
+                ]
             case projections.FOLLOWS:
                 return self._follows(*arguments)
             case _:
@@ -616,7 +620,7 @@ class MemoryPostgres:
             return self.selected(selected[1], list(zip(columns, arguments, strict=True)))
         if statement.startswith("\nWITH b AS"):
             return self._page(XMIN_RULE in statement, *arguments)
-        if statement.startswith("SELECT id, row::text FROM proj."):
+        if statement.startswith("SELECT id, row::text FROM proj.") or "_mark WHERE" in statement:
             return self._listed(statement, list(arguments))
         if statement.startswith("SELECT id, version, row::text FROM proj."):
             rows = self.rows(_list_of(statement))
@@ -740,8 +744,11 @@ class MemoryPostgres:
         if "id >" in statement:
             after = arguments.pop(0)
             rows = [row for row in rows if row["id"] > after]
-        (limit,) = arguments
-        return [(row["id"], row["row"]) for row in rows[:limit]]
+        limit, *_ = arguments
+        found = [(row["id"], row["row"]) for row in rows[:limit]]
+        if "chosen LEFT JOIN page" in statement:
+            return [(*each, None) for each in found or [(None, None)]]
+        return found
 
 
 class Connection:

@@ -65,7 +65,7 @@ class View[S](Record, dict=True):
     """Filters that look for more than the value given: the values to look for instead."""
     period: Period | None = None
     version: int = 1
-    """Raised when the row changes, so that it is built anew beside the old one."""
+    """Raised when the row, its filters or its times change: the list is then built anew."""
 
     @property
     def name(self) -> str:

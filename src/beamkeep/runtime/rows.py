@@ -11,6 +11,7 @@ import msgspec
 from beamkeep.kernel import Event, View
 
 from .codec import Codec, encode, shown
+from .marks import marks_of, times_of
 from .store import Recorded, Tailed
 
 
@@ -30,6 +31,7 @@ class RowFold:
         self.view, self._codec = view, codec
         self._aggregate = view.aggregate
         self._state_type: type[Any] = get_type_hints(view.aggregate.begin)["return"]
+        self._times = times_of(view)
         self._ahead: dict[str, datetime | None] = dict.fromkeys(view.milestones)
         self._reached: dict[type[Event], list[str]] = {}
         for name, events in view.milestones.items():
@@ -45,13 +47,26 @@ class RowFold:
             row = Row(0, by, state, times | self._ahead)
         else:
             others = happened
-        milestones = row.milestones | {
-            name: event.occurred_at
-            for event in happened
-            for name in self._reached.get(type(event), ())
-        }
+        milestones, reached = row.milestones, self._reached
+        for event in happened:
+            if names := reached.get(type(event)):
+                milestones = milestones | dict.fromkeys(names, event.occurred_at)
         state = reduce(self._aggregate.evolve, others, row.state)
         return Row(row.version + len(events), row.owner_id, state, milestones)
+
+    def facets(self, row: Row) -> list[str]:
+        """What filters by equality find the row by."""
+        # Sorted: a set remembers how it was built, and rows built anew must equal the old ones.
+        return sorted(self.view.facets_of(row.state))
+
+    def marks(self, id: UUID, row: Row, facets: Sequence[str]) -> set[str]:
+        """All that the row is found by."""
+        state, milestones = row.state, row.milestones
+        times = {
+            name: milestones[name] if name in milestones else getattr(state, name)
+            for name in self._times
+        }
+        return marks_of(self.view, id, row.owner_id, facets, state, times)
 
     def dump(self, row: Row) -> bytes:
         """The row as a list answers it."""

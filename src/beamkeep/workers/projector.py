@@ -1,8 +1,8 @@
 """The projector: follows the events in order and keeps every list's rows in step."""
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
@@ -15,7 +15,6 @@ from beamkeep.runtime.rows import Row, RowFold
 from beamkeep.runtime.store import Position, Tailed
 
 PAGE = 1000
-KEPT_ROWS = 20_000
 BUSY_PAUSE, LONGEST_PAUSE, FAILURE_PAUSE, GATHERING = 0.025, 0.25, 1.0, 0.01
 REVIEW_EVERY = 2.0
 
@@ -29,6 +28,8 @@ class Follower(Record):
     generation: int
     live: bool
     reached: Position
+    declared: int
+    """What it was made for: the version of its view, and of the layout of all lists."""
 
     @property
     def key(self) -> tuple[str, int]:
@@ -49,7 +50,24 @@ class Change(NamedTuple):
     version: int
     owner_id: UUID
     facets: Sequence[str]
+    marks: Collection[str]
+    """All that the row is found by: its facets, its owner and its times."""
     row: bytes
+
+
+class Bounds(NamedTuple):
+    """How much is folded before it is written, and how much of what was written is kept.
+
+    Each is exceeded by one page at most.
+    """
+
+    rows: int
+    bytes: int
+    """Of the payloads folded, and of the rows read or kept, as JSON."""
+    events: int
+
+
+BOUNDS = Bounds(rows=20_000, bytes=64_000_000, events=100_000)
 
 
 class Projections(Protocol):
@@ -95,13 +113,18 @@ class Projector:
     """Follows one or more shards of the log. Any number may run: each page is applied once."""
 
     def __init__(
-        self, views: Sequence[View[Any]], codec: Codec, projections: Projections, page: int = PAGE
+        self,
+        views: Sequence[View[Any]],
+        codec: Codec,
+        projections: Projections,
+        page: int = PAGE,
+        bounds: Bounds = BOUNDS,
     ) -> None:
         self._folds = {view.name: RowFold(view, codec) for view in views}
         self._types = {view.name: view.aggregate.name for view in views}
-        self._projections, self._page = projections, page
-        self._followers: dict[int, Sequence[Follower]] = {}
-        self._rows: dict[tuple[tuple[str, int], int], OrderedDict[UUID, Row]] = {}
+        self._projections, self._page, self._bounds = projections, page, bounds
+        self._batches: dict[int, list[_Batch]] = {}
+        self._kept = _KeptRows(bounds)
 
     async def run(
         self,
@@ -135,12 +158,13 @@ class Projector:
 
     async def review(self) -> None:
         """Notice new generations and other workers, and switch what has caught up."""
-        for shard, known in list(self._followers.items()):
-            if set(await self._projections.followers(shard)) != set(known):
+        for shard, batches in list(self._batches.items()):
+            known = {follower for batch in batches for follower in batch.followers}
+            if set(await self._projections.followers(shard)) != known:
                 # The rows kept in memory are as old as the bookmarks.
                 self._forget()
         if switched := await self._projections.switch():
-            self._followers.clear()
+            self._forget()
             log.info("projections switched", names=switched)
 
     async def catch_up(self, shards: Sequence[int]) -> None:
@@ -149,81 +173,149 @@ class Projector:
             pass
 
     async def step(self, shard: int) -> int:
-        """Apply the next page of one shard, and say how many events were in it."""
-        if shard not in self._followers:
-            self._followers[shard] = await self._projections.followers(shard)
-        followers = sorted(self._followers[shard], key=lambda f: f.reached)
-        groups = [list(group) for _, group in groupby(followers, key=lambda f: f.reached)]
-        until: int | None = None
-        most = 0
-        for group in groups:
-            names = None if len(groups) == 1 else [self._types[f.name] for f in group]
-            page = await self._projections.page(shard, group[0].reached, self._page, names, until)
+        """Fold the next page of one shard, and say how many events were in it.
+
+        What was folded is written once there is enough of it, or no more to come.
+        """
+        if shard not in self._batches:
+            self._batches[shard] = _batches(await self._projections.followers(shard))
+        batches = self._batches[shard]
+        alone, behind, until, most = len(batches) == 1, False, None, 0
+        for batch in batches:
+            names = None if alone else [self._types[f.name] for f in batch.followers]
+            page = await self._projections.page(shard, batch.folded, self._page, names, until)
             # Followers that reach the end in one step reach the same end, and go on together.
             until = until or page.watermark
-            full = len(page.events) == self._page
-            if not page.events and len(groups) == 1:
-                break
-            end = page.events[-1].at if full else Position(until, 0)
-            if end <= group[0].reached:
-                continue
             most = max(most, len(page.events))
-            if not await self._apply(shard, group, page.events, end):
+            await self._fold(batch, page.events)
+            full = len(page.events) == self._page
+            batch.folded = page.events[-1].at if full else Position(until, 0)
+            behind |= full
+            if full and not batch.is_full(self._bounds):
+                continue
+            # Those that have nothing to write wait where they are until the others come up.
+            waits = not batch.events and (alone or behind)
+            if not waits and not await self._apply(shard, batch):
                 return self._page
+        self._batches[shard] = _batches([f for batch in batches for f in batch.followers], batches)
         return most
 
-    async def _apply(
-        self, shard: int, group: Sequence[Follower], events: Sequence[Tailed], end: Position
-    ) -> bool:
-        by_type: dict[str, dict[UUID, list[Tailed]]] = {}
-        for event in events:
-            streams = by_type.setdefault(event.stream_type, {})
-            streams.setdefault(event.stream_id, []).append(event)
+    async def _apply(self, shard: int, batch: "_Batch") -> bool:
+        """Write each changed row once, and move the bookmarks past everything folded."""
+        before, end = batch.followers[0].reached, batch.folded
+        if end <= before:
+            batch.folded = before
+            return True
         changes = {
-            f.key: await self._fold(shard, f, own)
-            for f in group
-            if (own := by_type.get(self._types[f.name]))
+            key: [self._change(key[0], id, row) for id, row in rows.items()]
+            for key, rows in batch.changed.items()
         }
-        if not await self._projections.apply(shard, group, end, changes):
+        if not await self._projections.apply(shard, batch.followers, end, changes):
             self._forget()
             return False
-        moved = {f.key for f in group}
-        known = self._followers[shard]
-        self._followers[shard] = [replace(f, reached=end) if f.key in moved else f for f in known]
+        for key, written in changes.items():
+            for change in written:
+                self._kept.keep((key, change.id), batch.changed[key][change.id], len(change.row))
+        batch.move(end)
         return True
 
-    async def _fold(
-        self, shard: int, follower: Follower, own: Mapping[UUID, Sequence[Tailed]]
-    ) -> Sequence[Change]:
-        """The rows one follower has after these events, given by stream."""
-        fold, mine = self._folds[follower.name], self._types[follower.name]
-        rows = self._rows.setdefault((follower.key, shard), OrderedDict())
-        if unknown := [id for id, run in own.items() if run[0].version > 1 and id not in rows]:
+    def _change(self, name: str, id: UUID, row: Row) -> Change:
+        fold = self._folds[name]
+        facets = fold.facets(row)
+        marks = fold.marks(id, row, facets)
+        return Change(id, row.version, row.owner_id, facets, marks, fold.dump(row))
+
+    async def _fold(self, batch: "_Batch", events: Sequence[Tailed]) -> None:
+        """Fold a page into the rows that each follower of a batch has changed."""
+        by_type: dict[str, dict[UUID, list[Tailed]]] = defaultdict(lambda: defaultdict(list))
+        for event in events:
+            by_type[event.stream_type][event.stream_id].append(event)
+        for follower in batch.followers:
+            if own := by_type.get(self._types[follower.name]):
+                await self._fold_own(batch, follower, own)
+        batch.events += len(events)
+        batch.bytes += sum(len(event.payload) for event in events)
+
+    async def _fold_own(
+        self, batch: "_Batch", follower: Follower, own: Mapping[UUID, Sequence[Tailed]]
+    ) -> None:
+        """Fold the events of one follower's streams."""
+        fold, mine, key = self._folds[follower.name], self._types[follower.name], follower.key
+        changed = batch.changed.setdefault(key, {})
+        rows = {id: changed.get(id) or self._kept.take((key, id)) for id in own}
+        if unknown := [id for id, run in own.items() if rows[id] is None and run[0].version > 1]:
             stored = await self._projections.stored(follower, unknown)
             rows.update({id: fold.load(*found) for id, found in stored.items()})
-        changed: dict[UUID, Row] = {}
+            batch.bytes += sum(len(row) for _, row in stored.values())
         for id, run in own.items():
-            row = rows.get(id)
+            row = rows[id]
             before = row.version if row else 0
             # Some were seen already: a bookmark starts furthest behind when the shards change.
-            ahead = [event for event in run if event.version > before]
-            if [event.version for event in ahead] != [*range(before + 1, before + 1 + len(ahead))]:
-                found = f"{[event.version for event in ahead]} after {before}"
-                raise BrokenStreamError(f"{mine} {id} came to versions {found}")
+            ahead = run if run[0].version > before else [e for e in run if e.version > before]
+            versions = [event.version for event in ahead]
+            if versions != [*range(before + 1, before + 1 + len(ahead))]:
+                raise BrokenStreamError(f"{mine} {id} came to versions {versions} after {before}")
             if ahead:
-                rows[id] = changed[id] = fold.after(row, ahead, run[0].principal_id)
-        while len(rows) > KEPT_ROWS:
-            rows.popitem(last=False)
-        facets_of = fold.view.facets_of
-        # Sorted: a set remembers how it was built, and rows built anew must equal the old ones.
-        return [
-            Change(id, row.version, row.owner_id, sorted(facets_of(row.state)), fold.dump(row))
-            for id, row in changed.items()
-        ]
+                changed[id] = fold.after(row, ahead, run[0].principal_id)
 
     def _forget(self) -> None:
-        self._followers.clear()
+        self._batches.clear()
+        self._kept.clear()
+
+
+class _Batch:
+    """Followers at one place, and the rows they have changed since their bookmarks moved."""
+
+    def __init__(self, followers: Sequence[Follower]) -> None:
+        self.followers, self.folded = followers, followers[0].reached
+        self.changed: dict[tuple[str, int], dict[UUID, Row]] = {}
+        self.events = self.bytes = 0
+
+    def is_full(self, bounds: Bounds) -> bool:
+        """Whether no more may be folded before the rows are written."""
+        rows = sum(map(len, self.changed.values()))
+        return rows >= bounds.rows or self.bytes >= bounds.bytes or self.events >= bounds.events
+
+    def move(self, reached: Position) -> None:
+        """Begin anew where the bookmarks are now."""
+        self.followers = [replace(f, reached=reached) for f in self.followers]
+        self.folded, self.changed = reached, {}
+        self.events = self.bytes = 0
+
+
+def _batches(followers: Sequence[Follower], before: Sequence[_Batch] = ()) -> list[_Batch]:
+    """The followers at each place together, furthest behind first; what is under way goes on."""
+    under_way = [batch for batch in before if batch.events]
+    busy = {follower.key for batch in under_way for follower in batch.followers}
+    idle = sorted((f for f in followers if f.key not in busy), key=lambda f: f.reached)
+    together = [_Batch(list(group)) for _, group in groupby(idle, key=lambda f: f.reached)]
+    return sorted([*under_way, *together], key=lambda batch: batch.folded)
+
+
+class _KeptRows:
+    """Rows as they were last written, the least recently used dropped first."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds, self._bytes = bounds, 0
+        self._rows: OrderedDict[tuple[tuple[str, int], UUID], tuple[Row, int]] = OrderedDict()
+
+    def keep(self, key: tuple[tuple[str, int], UUID], row: Row, size: int) -> None:
+        """Keep a row of this size, and drop what exceeds the bounds."""
+        self._rows[key] = row, size
+        self._bytes += size
+        while len(self._rows) > self._bounds.rows or self._bytes > self._bounds.bytes:
+            self._bytes -= self._rows.popitem(last=False)[1][1]
+
+    def take(self, key: tuple[tuple[str, int], UUID]) -> Row | None:
+        """Hand a row over, if it is there."""
+        row, size = self._rows.pop(key, (None, 0))
+        self._bytes -= size
+        return row
+
+    def clear(self) -> None:
+        """Drop everything."""
         self._rows.clear()
+        self._bytes = 0
 
 
 async def _first(wake: asyncio.Event, stop: asyncio.Event, pause: float) -> None:

@@ -1,6 +1,6 @@
 """The lists on PostgreSQL: tables of rows in `proj`, each read through a view of its name."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -8,14 +8,19 @@ from uuid import UUID
 
 import asyncpg
 
-from beamkeep.kernel import Period, Sought, Table, View
+from beamkeep.kernel import Record, Sought, View, replace
+from beamkeep.runtime import marks
 from beamkeep.runtime.store import Position, StoreUnavailableError, Tailed
 from beamkeep.workers.projector import Change, Follower, TailPage
 
 from .connections import Connections
+from .listing import Wanted, marked, merging, number, shape_of, walking
 
 WHOLE_LOG = -1
 PARTITIONS = 16
+LAYOUT = 2
+"""Raised when the tables of all lists change, so that they are built anew beside the old ones."""
+WRITTEN_AT_ONCE = 500
 MINUTE, HOUR = 60.0, 3600.0
 """What making a table, or waiting for others to make theirs, may take, and reading a whole one."""
 
@@ -47,7 +52,35 @@ UPDATE bk.bookmarks AS b SET tx = $5::text::xid8, pos = $6, updated_at = now()
 RETURNING 1
 """
 
+# Each row that is newer than the stored one, with the marks that one had.
 UPSERT = """
+WITH r AS MATERIALIZED (
+  SELECT r.id, r.version, r.owner_id, r.facets::text[], r.marks::bigint[], r.row::json,
+         t.marks AS had
+    FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::text[], $6::text[])
+      AS r (id, version, owner_id, facets, marks, row)
+    LEFT JOIN proj.{table} t ON t.id = r.id
+   WHERE t.id IS NULL OR t.version < r.version),
+lost AS (
+  DELETE FROM proj.{table}_mark m
+   USING (SELECT id, mark FROM r, unnest(had) AS mark WHERE had <> marks AND mark <> ALL (marks))
+      AS l
+   WHERE m.mark = l.mark AND m.id = l.id),
+gained AS (
+  INSERT INTO proj.{table}_mark (mark, id)
+  SELECT mark, id FROM r, unnest(marks) AS mark
+   WHERE had IS NULL OR had <> marks AND mark <> ALL (had)
+      ON CONFLICT DO NOTHING)
+INSERT INTO proj.{table} AS t (id, version, owner_id, facets, marks, row)
+SELECT id, version, owner_id, facets, marks, row FROM r
+ON CONFLICT (id) DO UPDATE
+   SET version = EXCLUDED.version, owner_id = EXCLUDED.owner_id,
+       facets = EXCLUDED.facets, marks = EXCLUDED.marks, row = EXCLUDED.row
+ WHERE t.version < EXCLUDED.version
+"""
+
+# The same for a generation of the first layout, which is read until its successor has caught up.
+UPSERT_WITHOUT_MARKS = """
 INSERT INTO proj.{table} AS t (id, version, owner_id, facets, row)
 SELECT id, version, owner_id, facets::text[], row::json
   FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::text[])
@@ -65,7 +98,7 @@ SELECT generation, declared FROM bk.projections WHERE name = $1 ORDER BY generat
 ARRANGING = "SELECT pg_advisory_xact_lock(hashtextextended('arrange', 1))"
 
 FOLLOWERS = """
-SELECT p.name, p.generation, p.live, b.tx::text::bigint AS tx, b.pos
+SELECT p.name, p.generation, p.live, p.declared, b.tx::text::bigint AS tx, b.pos
   FROM bk.projections p
   JOIN bk.bookmarks b ON b.projection = p.name AND b.generation = p.generation
  WHERE b.shard = $1
@@ -104,6 +137,9 @@ SELECT pid, datname, EXTRACT(epoch FROM clock_timestamp() - xact_start)::float8 
 """
 
 
+type _Found = tuple[UUID, bytes]
+
+
 class PostgresLists:
     """Reads the lists that projections keep."""
 
@@ -119,41 +155,87 @@ class PostgresLists:
         limit: int,
     ) -> Sequence[tuple[UUID, bytes]]:
         """Rows by id, as JSON, each with its id; only the owner's where one is named."""
-        statement = _listing(
-            view.name,
-            bool(sought.every),
-            len(sought.groups),
-            bool(sought.none),
-            tuple((field, how) for field, how, _ in sought.compared),
-            sought.period and sought.period[0],
-            tuple(_standing(view.tree, way) for way in sought.along),
-            owner_id is not None,
-            view.aggregate.self_owned,
-            after is not None,
+        wanted = Wanted(
+            every=bool(sought.every),
+            groups=len(sought.groups),
+            none=bool(sought.none),
+            compared=tuple((field, how) for field, how, _ in sought.compared),
+            period=sought.period and sought.period[0],
+            tree=view.tree,
+            along=tuple(sought.along),
+            owner=owner_id is not None,
+            self_owned=view.aggregate.self_owned,
+            after=after is not None,
         )
         given = [
-            sought.every or None,
+            *([sought.every] if sought.every else []),
             *sought.groups,
-            sought.none or None,
-            *(wanted for _, _, wanted in sought.compared),
+            *([sought.none] if sought.none else []),
+            *(time for _, _, time in sought.compared),
             *((sought.now, sought.period[1]) if sought.period else ()),
             *sought.along.values(),
-            owner_id,
-            after,
-            limit,
+            *([owner_id] if owner_id else []),
         ]
+        asked = _Asked(view.name, wanted, given, after, limit)
+        ways = sorted(marks.ways(view, sought, owner_id), key=lambda way: len(way) != 1)
         try:
-            rows = await self._connections.read(statement, *(g for g in given if g is not None))
+            # Few stand above one row: they need not be looked for otherwise.
+            if ways and "above" not in sought.along:
+                return await self._marked(asked, ways)
+            return await self._walked(asked)
         except asyncpg.UndefinedTableError:
             raise StoreUnavailableError("No worker has made the lists yet.") from None
         except asyncpg.LockNotAvailableError:
             raise StoreUnavailableError("The list is locked.") from None
+
+    async def _marked(self, asked: "_Asked", ways: Sequence[Sequence[str]]) -> list[_Found]:
+        shape, numbers = (
+            shape_of(ways, asked.wanted),
+            [[number(mark) for mark in way] for way in ways],
+        )
+        try:
+            statement = marked(asked.name, asked.wanted, shape)
+            rows = await self._connections.read(statement, *asked.arguments, *numbers)
+        except asyncpg.UndefinedTableError:
+            # The list has not been built anew since rows have marks.
+            return await self._walked(asked)
+        found = [(row[0], row[1].encode()) for row in rows if row[0]]
+        if not shape.ends or len(found) == asked.limit or rows[0][2] is None:
+            return found
+        rest = replace(
+            asked,
+            wanted=replace(asked.wanted, after=True),
+            after=rows[0][2],
+            limit=asked.limit - len(found),
+        )
+        statement = merging(rest.name, rest.wanted, shape)
+        rows = await self._connections.read(statement, *rest.arguments, *numbers[: shape.single])
+        return found + [(id, row.encode()) for id, row in rows]
+
+    async def _walked(self, asked: "_Asked") -> list[_Found]:
+        statement = walking(asked.name, asked.wanted)
+        rows = await self._connections.read(statement, *asked.arguments)
         return [(id, row.encode()) for id, row in rows]
 
     async def follows(self, view: View[Any], position: Position) -> bool:
         """Whether the view shows everything up to a position."""
         rows = await self._connections.read(FOLLOWS, view.name, str(position.tx), position.position)
         return rows[0][0]
+
+
+class _Asked(Record):
+    """One page of a list, as it is asked for."""
+
+    name: str
+    wanted: Wanted
+    given: Sequence[object]
+    after: UUID | None
+    limit: int
+
+    @property
+    def arguments(self) -> list[object]:
+        """What fills the statement, but for marks."""
+        return [*self.given, *([self.after] if self.after else []), self.limit]
 
 
 class PostgresProjections:
@@ -168,7 +250,7 @@ class PostgresProjections:
             await connection.execute(ARRANGING, timeout=MINUTE)
             for view in views:
                 found = await connection.fetch(GENERATIONS, view.name)
-                if not found or found[0]["declared"] != view.version:
+                if not found or found[0]["declared"] != _declared(view):
                     await _begin(connection, view, found, shards)
             await _follow(connection, shards)
 
@@ -182,7 +264,10 @@ class PostgresProjections:
     async def followers(self, shard: int) -> Sequence[Follower]:
         """Every generation of every view, with its bookmark in this shard."""
         rows = await self._connections.read(FOLLOWERS, shard)
-        return [Follower(name, gen, live, Position(tx, pos)) for name, gen, live, tx, pos in rows]
+        return [
+            Follower(name, generation, live, Position(tx, pos), declared)
+            for name, generation, live, declared, tx, pos in rows
+        ]
 
     async def page(
         self,
@@ -235,9 +320,9 @@ class PostgresProjections:
                     )
                     if len(moved) != len(followers):
                         raise _MovedByAnotherError
-                    for key, rows in changes.items():
-                        if rows:
-                            await connection.execute(_upsert(_table(key)), *_columns(rows))
+                    for follower in followers:
+                        for rows in _pieces(changes.get(follower.key, ())):
+                            await connection.execute(_upsert(follower), *_columns(follower, rows))
             except _MovedByAnotherError:
                 return False
         return True
@@ -283,22 +368,23 @@ async def _begin(
 ) -> int:
     generation = (found[0]["generation"] if found else 0) + 1
     table = _table((view.name, generation))
+    # Nothing that changes with an event is indexed, so that a row is replaced within its page.
     await connection.execute(
         f"""CREATE TABLE proj.{table} (
               id uuid PRIMARY KEY, version bigint NOT NULL, owner_id uuid NOT NULL,
-              facets text[] NOT NULL, row json NOT NULL) WITH (fillfactor = 85);
-            CREATE INDEX {table}_owner ON proj.{table} (owner_id, id);""",
+              facets text[] NOT NULL, marks bigint[] NOT NULL, row json NOT NULL)
+              WITH (fillfactor = 85);
+            CREATE TABLE proj.{table}_mark (
+              mark bigint NOT NULL, id uuid NOT NULL, PRIMARY KEY (mark, id));""",
         timeout=MINUTE,
     )
-    if view.filters:
-        await connection.execute(f"CREATE INDEX {table}_facets ON proj.{table} USING gin (facets)")
     if not found:
-        await connection.execute(_read_through(view.name, table))
+        await _read_through(connection, view.name, table)
     await connection.execute(
         "INSERT INTO bk.projections (name, generation, declared, live) VALUES ($1, $2, $3, $4)",
         view.name,
         generation,
-        view.version,
+        _declared(view),
         not found,
     )
     await connection.executemany(
@@ -347,7 +433,7 @@ async def _switch(connection: asyncpg.Connection, name: str, generation: int) ->
             await _require_equal(connection, *tables)
         # While this waits for one reader, all later ones wait behind it.
         await connection.execute("SET LOCAL lock_timeout = '100ms'")
-        await connection.execute(_read_through(name, tables[1]))
+        await _read_through(connection, name, tables[1])
         await connection.execute(
             "UPDATE bk.projections SET live = false WHERE name = $1 AND live", name
         )
@@ -369,20 +455,30 @@ class RebuiltDifferentlyError(Exception):
 async def _require_equal(connection: asyncpg.Connection, before: str, after: str) -> None:
     digests = [
         await connection.fetchrow(
-            f"SELECT count(*), sum(hashtextextended(t::text, 0)) FROM proj.{table} AS t",  # noqa: S608
+            f"SELECT count(*), sum(hashtextextended(t::text, 0)) FROM proj.{table}{part} AS t",  # noqa: S608
             timeout=HOUR,
         )
         for table in (before, after)
+        for part in ("", "_mark")
     ]
-    if digests[0] != digests[1]:
+    if digests[:2] != digests[2:]:
         raise RebuiltDifferentlyError(before, after)
 
 
-def _read_through(name: str, table: str) -> str:
-    return (
-        f"CREATE OR REPLACE VIEW proj.{name} AS"  # noqa: S608
-        f" SELECT id, version, owner_id, facets, row FROM proj.{table}"
+async def _read_through(connection: asyncpg.Connection, name: str, table: str) -> None:
+    # In the order in which a list is read, so that neither waits for the other.
+    await connection.execute(
+        f"CREATE OR REPLACE VIEW proj.{name}_mark AS SELECT mark, id FROM proj.{table}_mark"  # noqa: S608
     )
+    await connection.execute(
+        f"CREATE OR REPLACE VIEW proj.{name} AS"  # noqa: S608
+        f" SELECT id, version, owner_id, facets, row, marks FROM proj.{table}"
+    )
+
+
+def _declared(view: View[Any]) -> int:
+    """What a generation must have been made for: the view as it is, in the layout as it is."""
+    return LAYOUT * 1000 + view.version
 
 
 def _table(key: tuple[str, int]) -> str:
@@ -395,74 +491,35 @@ def _page(shard: int, narrowed: bool) -> str:
     return PAGE.format(events=events, narrowed=NARROWED if narrowed else "")
 
 
-@cache
-def _upsert(table: str) -> str:
-    return UPSERT.format(table=table)
+def _upsert(follower: Follower) -> str:
+    upsert = UPSERT if _has_marks(follower) else UPSERT_WITHOUT_MARKS
+    return upsert.format(table=_table(follower.key))
 
 
-@cache
-def _listing(
-    name: str,
-    every: bool,
-    groups: int,
-    none: bool,
-    compared: tuple[tuple[str, str], ...],
-    period: Period | None,
-    along: tuple[str, ...],
-    owner: bool,
-    self_owned: bool,
-    after: bool,
-) -> str:
-    conditions, n = ["true"], 0
-    if every:
-        conditions.append(f"facets @> ${(n := n + 1)}::text[]")
-    conditions += [f"facets && ${(n := n + 1)}::text[]" for _ in range(groups)]
-    if none:
-        conditions.append(f"NOT facets && ${(n := n + 1)}::text[]")
-    for field, how in compared:
-        conditions.append(f"{_time(field)} {how} ${(n := n + 1)}::timestamptz")
-    if period:
-        now, n = f"${n + 1}::timestamptz", n + 2
-        since = f" AND COALESCE({_time(period.since)} <= {now}, true)" if period.since else ""
-        until = f" AND COALESCE({_time(period.until)} > {now}, true)"
-        conditions.append(f"(row->>'status' = '{period.status}'{since}{until}) = ${n}::bool")
-    for standing in along:
-        conditions += [f"id IN ({standing.format(n := n + 1)})"]
-    if owner:
-        owned = f"owner_id = ${(n := n + 1)}::uuid"
-        conditions.append(f"({owned} OR id = ${n}::uuid)" if self_owned else owned)
-    if after:
-        conditions.append(f"id > ${(n := n + 1)}::uuid")
-    return (
-        f"SELECT id, row::text FROM proj.{name} WHERE {' AND '.join(conditions)}"  # noqa: S608
-        f" ORDER BY id LIMIT ${n + 1}"
-    )
+def _has_marks(follower: Follower) -> bool:
+    return follower.declared >= LAYOUT * 1000
 
 
-def _time(field: str) -> str:
-    return f"(row->>'{field}')::timestamptz"
+def _pieces(rows: Sequence[Change]) -> Iterator[Sequence[Change]]:
+    """As many at a time as one statement writes in a short time."""
+    return (rows[first : first + WRITTEN_AT_ONCE] for first in range(0, len(rows), WRITTEN_AT_ONCE))
 
 
-@cache
-def _standing(tree: Table[Any] | None, way: str) -> str:
-    """What stands below or above one row of a tree. A set: it ends even where the tree does not."""
-    assert tree is not None, "only a tree is filtered so"  # noqa: S101
-    key, parent = (tree.key[0], tree.parent) if way == "below" else (tree.parent, tree.key[0])
-    return (
-        f"WITH RECURSIVE t AS (SELECT {key} AS id FROM bk.{tree.name} WHERE {parent} = ${{}}::uuid"  # noqa: S608
-        f" UNION SELECT r.{key} FROM t JOIN bk.{tree.name} r ON r.{parent} = t.id)"
-        " SELECT id FROM t"
-    )
-
-
-def _columns(rows: Sequence[Change]) -> list[list[Any]]:
+def _columns(follower: Follower, rows: Sequence[Change]) -> list[list[Any]]:
+    marks = [[_numbers(row.marks) for row in rows]] if _has_marks(follower) else []
     return [
         [row.id for row in rows],
         [row.version for row in rows],
         [row.owner_id for row in rows],
         [_array(row.facets) for row in rows],
+        *marks,
         [row.row.decode() for row in rows],
     ]
+
+
+def _numbers(marks: Collection[str]) -> str:
+    # In one order, so that the same marks are the same array.
+    return "{" + ",".join(map(str, sorted(map(number, marks)))) + "}"
 
 
 def _array(texts: Sequence[str]) -> str:

@@ -44,7 +44,7 @@ class Administrator(Record):
 def foundations(call: CallFor) -> Iterator[tuple[str, Outcome]]:
     """The actors and the topology of every deployment, each with the key it is remembered by."""
     for id, name in ((SYSTEM, "System"), (MONITOR, "Monitor")):
-        command = RegisterActor(name=name, kind=ActorKind.SERVICE_ACCOUNT)
+        command = RegisterActor(name=name, kind="service_account")
         yield f"actor-{name}", register_actor(command, b"", call(id))
     for id, name in (
         (seeded.CLIENTS, "Clients"),

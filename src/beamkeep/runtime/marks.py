@@ -1,0 +1,113 @@
+"""Marks: all that a row of a list is found by, and those a query can look for."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from beamkeep.kernel import Period, Sought, View
+
+SPANS = (12, 15, 18, 21, 24, 27, 30)
+"""A time is marked by the spans it lies in: of 2¹² seconds, which is 68 minutes, to 2³⁰."""
+MOST_SPANS = 9
+"""A period is marked by the spans it touches, of a length such that they are no more than this."""
+END = 1 << 32
+"""The first second after the last span; whatever is later, or before 1970, counts as its edge."""
+OTHER_STATUS = "status!"
+
+
+def times_of(view: View[Any]) -> tuple[str, ...]:
+    """The fields of a view's rows that its filters compare with times."""
+    period = [view.period.since, view.period.until] if view.period else []
+    return tuple(dict.fromkeys(field for field in (*_compared(view), *period) if field))
+
+
+def marks_of(
+    view: View[Any],
+    id: UUID,
+    owner_id: UUID,
+    facets: Sequence[str],
+    state: Any,
+    times: Mapping[str, datetime | None],
+) -> set[str]:
+    """Everything one row can be found by."""
+    marks, fields = {*facets, _owned(owner_id)}, _compared(view)
+    if view.aggregate.self_owned:
+        marks.add(_owned(id))
+    if period := view.period:
+        if state.status == period.status:
+            marks.update(_touched(period, times))
+            fields = [*times]
+        else:
+            marks.add(OTHER_STATUS)
+    for field in fields:
+        if time := times[field]:
+            marks.update(_around(field, _second(time)))
+    return marks
+
+
+def ways(view: View[Any], sought: Sought, owner_id: UUID | None) -> list[tuple[str, ...]]:
+    """The ways to find the rows that are looked for: each row has a mark of every one."""
+    found: list[tuple[str, ...]] = [*((facet,) for facet in sought.every), *sought.groups]
+    marked, windows = _compared(view), _windows(sought)
+    found += [tuple(_within(field, *windows[field])) for field in windows if field in marked]
+    if sought.period and sought.period[0] == view.period:
+        period, holds = sought.period
+        now = _second(sought.now)
+        found.append(tuple(_around(period.name, now)) if holds else _not_holding(period, now))
+    if owner_id is not None:
+        found.append((_owned(owner_id),))
+    return found
+
+
+def _windows(sought: Sought) -> dict[str, tuple[int, int]]:
+    """The first and the last second of each time that is compared."""
+    windows: dict[str, tuple[int, int]] = {}
+    for field, how, wanted in sought.compared:
+        first, last = windows.get(field, (0, END - 1))
+        second = _second(wanted)
+        windows[field] = (max(first, second), last) if how == ">=" else (first, min(last, second))
+    return windows
+
+
+def _compared(view: View[Any]) -> list[str]:
+    return [field for field, _ in view.compared.values()]
+
+
+def _touched(period: Period, times: Mapping[str, datetime | None]) -> Iterator[str]:
+    """The spans in which a period lies, some of them only in part."""
+    since, until = times[period.since] if period.since else None, times[period.until]
+    first, last = _second(since) if since else 0, _second(until) if until else END - 1
+    fitting = (span for span in SPANS if (last >> span) - (first >> span) < MOST_SPANS)
+    span = next(fitting, SPANS[-1])
+    return (f"{period.name}@{span}:{n}" for n in range(first >> span, (last >> span) + 1))
+
+
+def _not_holding(period: Period, now: int) -> tuple[str, ...]:
+    ahead = _within(period.since, now, END - 1) if period.since else ()
+    return OTHER_STATUS, *_within(period.until, 0, now), *ahead
+
+
+def _around(name: str, second: int) -> Iterator[str]:
+    """The spans in which a second lies."""
+    return (f"{name}@{span}:{second >> span}" for span in SPANS)
+
+
+def _within(field: str, first: int, last: int) -> Iterator[str]:
+    """The fewest spans that cover the seconds from the first to the last."""
+    smallest, largest = SPANS[0], SPANS[-1]
+    at, end = first >> smallest << smallest, (last >> smallest) + 1 << smallest
+    while at < end:
+        fitting = (s for s in SPANS if at % (1 << s) == 0 and at + (1 << s) <= end)
+        span = max(fitting, default=largest)
+        yield f"{field}@{span}:{at >> span}"
+        at += 1 << span
+
+
+def _second(time: datetime) -> int:
+    # A time without a zone is not met: every time of an event has one.
+    return min(max(int(time.astimezone(UTC).timestamp()), 0), END - 1)
+
+
+def _owned(by: UUID) -> str:
+    return f"owner_id={by}"
