@@ -47,10 +47,12 @@ def test_rules_know_whose_logins_the_deployment_accepts():
 
 
 def test_a_first_administrator_who_could_not_log_in_is_refused_at_the_start():
-    set_to(identity_providers=[PROVIDER], bootstrap_admin_issuer="https://idp.test")
-    for providers in ([], [PROVIDER]):
-        with pytest.raises(ValidationError, match="the administrator could not log in"):
-            set_to(identity_providers=providers, bootstrap_admin_issuer="https://idp.test/")
+    asking = {"identity_providers": [PROVIDER], "require_authenticated_principal": True}
+    set_to(**asking, bootstrap_admin_issuer="https://idp.test")
+    with pytest.raises(ValidationError, match="the administrator could not log in"):
+        set_to(**asking, bootstrap_admin_issuer="https://idp.test/")
+    # Where no call needs a token, nobody has to log in.
+    set_to(identity_providers=[], bootstrap_admin_issuer="https://idp.test/")
 
 
 @pytest.mark.parametrize("code", ["", "Synchrotron", "beam line", "x" * 33, "a\n", "é"])

@@ -187,7 +187,7 @@ class Settings(DatabaseSettings):
     @model_validator(mode="after")
     def administrator_can_log_in(self) -> Self:
         """Refuse a first administrator at an issuer whose logins are not accepted."""
-        issuer = self.bootstrap_admin_issuer
+        issuer = self.bootstrap_admin_issuer if self.require_authenticated_principal else None
         if issuer and issuer not in {provider.issuer for provider in self.identity_providers}:
             raise ValueError(
                 f"BOOTSTRAP_ADMIN_ISSUER is {issuer}, which is no issuer in IDENTITY_PROVIDERS:"

@@ -14,7 +14,7 @@ from beamkeep.runtime.dispatch import Dispatcher
 from beamkeep.runtime.session import Session
 
 ANYBODY = UUID(int=0)
-OWN_KEYS = "i.principal_id = (SELECT w.principal_id FROM who w)"
+OWN_KEYS = "i.principal_id = (SELECT p.principal_id FROM permitted p)"
 
 listing, write, read = PostgresLists.listing, Cursors.write, Cursors.read
 

@@ -345,6 +345,7 @@ async def test_a_read_of_what_is_ones_own_tells_nothing_of_what_is_anothers(
     p1 = Marking(people.here, people.p1.token, people.others)
     p2 = people.on(people.p2)
     await permit(people.admin, people.p2, ["*"], "Own", people.here.surface_id)
+    await permit(people.admin, people.p2, ["*"], "All", people.elsewhere.surface_id)
     own = await which_is_asked_about(question, people)
     arguments = await EXAMPLES[question.name](Mixed(people, p2, p1, question.aggregate, own))
     answer = await p2.send(question.name, arguments)
@@ -375,6 +376,7 @@ async def test_a_dry_run_tells_nothing_of_what_is_anothers(
     p1 = Marking(people.here, people.p1.token, people.others)
     p2 = people.on(people.p2)
     await permit(people.admin, people.p2, ["*"], "Own", people.here.surface_id)
+    await permit(people.admin, people.p2, ["*"], "All", people.elsewhere.surface_id)
     arguments = await EXAMPLES[operation.name](p1)
     if done:
         await p1(operation.name, arguments)
