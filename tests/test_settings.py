@@ -2,6 +2,7 @@
 
 from typing import Any
 from urllib.parse import quote
+from uuid import UUID
 
 import pytest
 from pydantic import ValidationError
@@ -53,6 +54,19 @@ def test_a_first_administrator_who_could_not_log_in_is_refused_at_the_start():
         set_to(**asking, bootstrap_admin_issuer="https://idp.test/")
     # Where no call needs a token, nobody has to log in.
     set_to(identity_providers=[], bootstrap_admin_issuer="https://idp.test/")
+
+
+def test_reports_that_would_be_stale_before_the_next_are_refused_at_the_start():
+    signal = {
+        "signal": "HUTCH:A",
+        "enclosure_id": str(UUID(int=1)),
+        "permitted": ["1"],
+        "not_permitted": ["0"],
+    }
+    set_to(observed_enclosures=[signal])
+    set_to(observer_repeat_seconds=60)
+    with pytest.raises(ValidationError, match="stale before the next"):
+        set_to(observed_enclosures=[signal], observer_repeat_seconds=60)
 
 
 @pytest.mark.parametrize("code", ["", "Synchrotron", "beam line", "x" * 33, "a\n", "é"])

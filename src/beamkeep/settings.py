@@ -185,6 +185,18 @@ class Settings(DatabaseSettings):
         return self
 
     @model_validator(mode="after")
+    def reports_outlast_their_pause(self) -> Self:
+        """Refuse to observe so seldom that every report is stale before the next."""
+        signals = self.observed_enclosures or self.observed_supplies
+        if signals and self.observer_repeat_seconds >= self.enclosure_stale_after_seconds:
+            raise ValueError(
+                f"OBSERVER_REPEAT_SECONDS is {self.observer_repeat_seconds:g} and"
+                f" ENCLOSURE_STALE_AFTER_SECONDS is {self.enclosure_stale_after_seconds:g}: every"
+                " report would be stale before the next. Repeat at most half as far apart."
+            )
+        return self
+
+    @model_validator(mode="after")
     def administrator_can_log_in(self) -> Self:
         """Refuse a first administrator at an issuer whose logins are not accepted."""
         issuer = self.bootstrap_admin_issuer if self.require_authenticated_principal else None
