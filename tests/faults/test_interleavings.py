@@ -74,13 +74,15 @@ class Client:
         await self._connection.execute(CLAIM, str(uuid7()))
 
     async def _read(self) -> None:
-        events = await self._connection.fetch(LOAD_ONE, "Actor", self._stream_id)
+        events = await self._connection.fetch(LOAD_ONE, "Actor", self._stream_id, None, 1000)
         self.read = len(events)
 
     async def _append(self) -> None:
         """The statement of the store; whoever loses, leaves."""
         decision = append(at(self.read + 1, updated(self._stream_id)))
-        statement = _statement(True, False, False, False, ())
+        statement = _statement(
+            single=True, begins=False, reads=False, remembers=False, keeps=False, beside=()
+        )
         assert GUARDED in statement
         if not self._careful:
             statement = statement.replace(GUARDED, "true")
