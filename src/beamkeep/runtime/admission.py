@@ -111,7 +111,7 @@ class Admission:
 
     async def reach(self, caller: Caller, names: Iterable[str]) -> Mapping[str, ObjectScope]:
         """How far each of these calls reaches, of those that this caller may make."""
-        place, standing, opened = await self._open(None, caller, None, None)
+        place, standing, opened = await self._open(None, caller)
         here = place.conduit_id, place.surface_id
         verdicts = {name: authorize(standing, opened.grants, name, *here) for name in names}
         return {n: v.object_scope for n, v in verdicts.items() if isinstance(v, Allow)}

@@ -83,8 +83,7 @@ class Asker:
         query = self._parse(question, request.arguments)
 
         # 4. What it is about must be there, and be theirs to see.
-        session, me = self._sessions(), admitted.standing.principal_id
-        session.principal_id, session.only = me, None if admitted.scope is ObjectScope.ALL else me
+        session = self._sessions().read_for(admitted.standing.principal_id, admitted.scope)
         if question.located and about:
             about = await question.located(about, session)
             stream = question.aggregate.name, about

@@ -20,7 +20,6 @@ from beamkeep.kernel import (
     Event,
     Insert,
     Made,
-    ObjectScope,
     Operation,
     Outcome,
     Question,
@@ -145,15 +144,15 @@ class Dispatcher:
         if key != sound:
             raise MalformedRequestError("An idempotency key is 1 to 255 visible ASCII characters.")
 
-        session, me = self._sessions(), admitted.standing.principal_id
-        session.principal_id, session.only = me, None if admitted.scope is ObjectScope.ALL else me
+        session = self._sessions().read_for(admitted.standing.principal_id, admitted.scope)
 
         # 4. Again?
         digest = b"" if key is None else fingerprint(operation.name, command)
         if (kept := opened.remembered) and not request.dry_run:
             # An answer that an earlier release kept bears the digest of the arguments as sent.
-            as_sent = fingerprint_as_sent(operation.name, request.arguments)
-            if kept.fingerprint not in {digest, as_sent}:
+            if kept.fingerprint != digest and kept.fingerprint != fingerprint_as_sent(
+                operation.name, request.arguments
+            ):
                 raise IdempotencyConflictError
             again = Answered(
                 status=kept.status,
@@ -162,7 +161,7 @@ class Dispatcher:
                 token=kept.position,
                 replayed=True,
             )
-            return await self._completed(operation, again, session.only)
+            return await self._completed(operation, again, admitted)
 
         # 5. Load.
         given: list[Any] = [command]
@@ -214,7 +213,7 @@ class Dispatcher:
 
         # 8. Answer.
         answered = Answered(status, body, id, version, token)
-        return await self._completed(operation, answered, session.only)
+        return await self._completed(operation, answered, admitted)
 
     async def _record(self, refusal: Cannot, request: Request) -> None:
         """Write the row that a refusal leaves; the refusal stands whether or not that succeeds."""
@@ -226,7 +225,7 @@ class Dispatcher:
             log.exception("refusal not recorded", code=type(refusal).__name__)
 
     async def _completed(
-        self, operation: Operation, answered: Answered, only: UUID | None
+        self, operation: Operation, answered: Answered, admitted: Admitted
     ) -> Answered:
         """The answer with what is read for it whenever it is given."""
         if operation.answered_with is None or answered.status != 201:
@@ -234,8 +233,7 @@ class Dispatcher:
         body: dict[str, Any] = msgspec.json.decode(answered.body)
         id = UUID(body[operation.aggregate.id_field])
         try:
-            reading = self._sessions()
-            reading.only = only
+            reading = self._sessions().read_for(admitted.standing.principal_id, admitted.scope)
             beside = (await operation.answered_with([id], reading))[id]
         except StoreUnavailableError:
             # It would say that nothing was written.

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 from uuid import UUID
 
-from beamkeep.kernel import Aggregate, Catalogue, Event, Installation, Listing, Table
+from beamkeep.kernel import Aggregate, Catalogue, Event, Installation, Listing, ObjectScope, Table
 
 from .codec import Codec
 from .store import (
@@ -63,6 +63,12 @@ class Session:
         """Whether an earlier state is shown, beside which nothing of today may stand."""
         self.versions: dict[Stream, int] = {}
         self._folded: dict[Stream, Folded] = {}
+
+    def read_for(self, principal_id: UUID, scope: ObjectScope) -> Self:
+        """Read on behalf of a principal whose permission has this scope."""
+        self.principal_id = principal_id
+        self.only = None if scope is ObjectScope.ALL else principal_id
+        return self
 
     async def adopt[S](self, of: Aggregate[S, Any, Any], id: UUID | None, loaded: Loaded) -> S:
         """Return the state of a stream, remembered as read; refuse one that does not exist."""

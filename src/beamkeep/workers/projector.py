@@ -272,7 +272,7 @@ class _Batch:
         self.events = self.bytes = 0
 
     def is_full(self, bounds: Bounds) -> bool:
-        """Whether no more may be folded before the rows are written."""
+        """Whether the rows of this batch must be written before more events are folded."""
         rows = sum(map(len, self.changed.values()))
         return rows >= bounds.rows or self.bytes >= bounds.bytes or self.events >= bounds.events
 

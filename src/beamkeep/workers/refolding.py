@@ -27,7 +27,7 @@ class SnapshotKeeper:
         self._aggregates, self._folds = catalogue.aggregates, [*codec.folds.values()]
 
     async def look(self) -> None:
-        """Refold every stream whose snapshot is of another fold, and drop what is long outdated."""
+        """Refold streams whose snapshot is of another fold, and drop long outdated snapshots."""
         after: Stream = ("", UUID(int=0))
         while found := await self._store.outdated_snapshots(self._folds, after, AT_ONCE):
             for name, id in found:

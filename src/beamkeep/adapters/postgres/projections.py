@@ -234,7 +234,7 @@ class _Asked(Record):
 
     @property
     def arguments(self) -> list[object]:
-        """What fills the statement, but for marks."""
+        """Return the arguments of the statement, without the marks."""
         return [*self.given, *([self.after] if self.after else []), self.limit]
 
 

@@ -12,7 +12,7 @@ from beamkeep.contexts.federation.facility import (
     FacilityStatus,
     facility_by_code,
 )
-from beamkeep.contexts.trust.freshness import NEVER, NOT_KEPT, Reported, is_stale
+from beamkeep.contexts.trust.freshness import Reported, reports
 from beamkeep.contexts.trust.trigger import (
     MonitorTriggerRequiredError,
     TriggerSource,
@@ -269,14 +269,7 @@ class ListEnclosures(Listing):
 
 async def reported(ids: Sequence[UUID], read: Reader) -> dict[UUID, Reported]:
     """When each enclosure was last reported of, and whether that still counts."""
-    if read.shows_past:
-        return dict.fromkeys(ids, NOT_KEPT)
-    stale_after = read.installation.stale_after
-    heard = {
-        row.enclosure_id: Reported(row.last_reported_at, is_stale(row.age, stale_after))
-        for row in await read.rows(FRESHNESS, enclosure_id={*ids})
-    }
-    return dict.fromkeys(ids, NEVER) | heard
+    return await reports(ids, FRESHNESS, read)
 
 
 QUESTIONS = reads(

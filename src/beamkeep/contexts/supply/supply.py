@@ -17,7 +17,7 @@ from beamkeep.contexts.federation.facility import (
     FacilityStatus,
     facility_by_code,
 )
-from beamkeep.contexts.trust.freshness import NEVER, NOT_KEPT, Reported, is_stale
+from beamkeep.contexts.trust.freshness import Reported, is_stale, reports
 from beamkeep.contexts.trust.trigger import (
     MonitorTriggerNotPermittedError,
     MonitorTriggerRequiredError,
@@ -450,14 +450,7 @@ class ListSupplies(Listing):
 
 async def reported(ids: Sequence[UUID], read: Reader) -> dict[UUID, Reported]:
     """When the observer of each supply last reported, and whether that still counts."""
-    if read.shows_past:
-        return dict.fromkeys(ids, NOT_KEPT)
-    stale_after = read.installation.stale_after
-    observed = {
-        row.supply_id: Reported(row.last_reported_at, is_stale(row.age, stale_after))
-        for row in await read.rows(SUPPLY_FRESHNESS, supply_id={*ids})
-    }
-    return dict.fromkeys(ids, NEVER) | observed
+    return await reports(ids, SUPPLY_FRESHNESS, read)
 
 
 QUESTIONS = reads(

@@ -1,8 +1,11 @@
 """Freshness: how long what a monitor reported counts, once it is silent."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Protocol
+from uuid import UUID
 
-from beamkeep.kernel import Record
+from beamkeep.kernel import Reader, Record, Table
 
 UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 
@@ -16,6 +19,29 @@ class Reported(Record):
 
 
 NEVER, NOT_KEPT = Reported(None, False), Reported(None, None)
+
+
+class Stamped(Protocol):
+    """A row that the database stamps with each report."""
+
+    @property
+    def last_reported_at(self) -> datetime | None: ...
+    @property
+    def age(self) -> timedelta | None: ...
+
+
+async def reports[R: Stamped](
+    ids: Sequence[UUID], of: Table[R], read: Reader
+) -> dict[UUID, Reported]:
+    """Return when each of these was last reported of, and whether that report still counts."""
+    if read.shows_past:
+        return dict.fromkeys(ids, NOT_KEPT)
+    id_column, stale_after = of.key[0], read.installation.stale_after
+    heard: dict[UUID, Reported] = {
+        getattr(row, id_column): Reported(row.last_reported_at, is_stale(row.age, stale_after))
+        for row in await read.rows(of, **{id_column: {*ids}})
+    }
+    return dict.fromkeys(ids, NEVER) | heard
 
 
 def is_stale(age: timedelta | None, stale_after: timedelta) -> bool:
