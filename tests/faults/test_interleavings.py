@@ -88,7 +88,7 @@ class Client:
             statement = statement.replace(GUARDED, "true")
         try:
             rows = await self._connection.fetch(statement, *_arguments(decision))
-            self.won = rows[0]["n"] == 1
+            self.won = bool(rows)
         except asyncpg.UniqueViolationError:
             self.won = False
         if not self.won:

@@ -35,7 +35,7 @@ from beamkeep.adapters.postgres.event_store import (
     GUARD,
     INSERT_EVENTS,
     ONE_EVENT,
-    WRITTEN,
+    ONE_WRITTEN,
     PostgresEventStore,
 )
 from beamkeep.app import IDLE
@@ -407,7 +407,10 @@ async def test_the_service_answers_again_once_a_crashed_database_is_back(
 # The order of transactions is the order of versions
 
 APPEND = (
-    ONE_EVENT + GUARD + INSERT_EVENTS.format("true AND NOT EXISTS (SELECT 1 FROM stale)") + WRITTEN
+    ONE_EVENT
+    + GUARD
+    + INSERT_EVENTS.format("true AND NOT EXISTS (SELECT 1 FROM stale)")
+    + ONE_WRITTEN
 )
 UNGUARDED = APPEND.replace("p.transaction_id < pg_current_xact_id()", "true")
 CLAIMING = ("begin", "claim", "read", "append", "commit")
@@ -455,7 +458,7 @@ class Writer:
             )
         except asyncpg.UniqueViolationError:
             written = 0
-        self._failed = written == 0
+        self._failed = not written
 
     async def _commit(self) -> None:
         await self._connection.execute("ROLLBACK" if self._failed else "COMMIT")

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Set
 from datetime import UTC, datetime
+from functools import cache
 from hashlib import sha256
 from typing import Any, cast
+from uuid import UUID
 
 import msgspec
 from pydantic import BaseModel
@@ -11,6 +13,10 @@ from pydantic import BaseModel
 from beamkeep.kernel import Command, Record
 
 encode = msgspec.json.Encoder(order="sorted").encode
+
+
+WRITTEN_ALIKE = frozenset({str, UUID, int, bool, type(None)})
+"""Types whose equal values have one JSON form."""
 
 
 def fingerprint(name: str, command: Command) -> bytes:
@@ -25,14 +31,16 @@ def fingerprint_as_sent(name: str, arguments: Mapping[str, Any]) -> bytes:
 
 def _canonical(value: object) -> object:
     """A value in the one JSON form that all its equals have, in every process."""
+    if type(value) in WRITTEN_ALIKE:
+        return value
     match value:
         case BaseModel():
             # A value equal to its default is left out, so that a later release can add a field.
-            default = type(value).model_fields
+            default = _defaults(type(value))
             return {
                 name: _canonical(each)
-                for name, each in value
-                if each != default[name].get_default(call_default_factory=True)
+                for name, each in value.__dict__.items()
+                if each != default[name]
             }
         case Record():
             tag = type(value).__struct_config__.tag
@@ -51,3 +59,9 @@ def _canonical(value: object) -> object:
             return value.astimezone(UTC)
         case _:
             return value
+
+
+@cache
+def _defaults(model: type[BaseModel]) -> Mapping[str, object]:
+    fields = model.model_fields.items()
+    return {name: field.get_default(call_default_factory=True) for name, field in fields}

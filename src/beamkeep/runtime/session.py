@@ -147,17 +147,18 @@ class Session:
         loaded = (await self._store.load([stream])).get(stream, Loaded())
         return (await self.at(of, id, version, loaded))[0]
 
-    def snapshots(self, events: Iterable[NewEvent]) -> list[NewSnapshot]:
+    def snapshots(self, events: Sequence[NewEvent]) -> list[NewSnapshot]:
         """Return the snapshots that are due once these events are written."""
-        written: dict[Stream, list[Recorded]] = {}
-        for new in events:
-            payload = new.event_type, new.schema_version, new.payload
-            written.setdefault(new.stream, []).append(Recorded(new.version, *payload))
+        last = {new.stream: new.version for new in events}
+        due = {
+            stream: folded
+            for stream, version in last.items()
+            if (folded := self._folded.get(stream)) and self.is_due(folded, version)
+        }
+        # Folded from what is stored, as every later reader will.
         return [
-            # Folded from what is stored, as every later reader will.
-            self._snapshot(stream, self._fold_on(stream, folded, new), new[-1].version)
-            for stream, new in written.items()
-            if (folded := self._folded.get(stream)) and self.is_due(folded, new[-1].version)
+            self._snapshot(stream, self._fold_on(stream, folded, events), last[stream])
+            for stream, folded in due.items()
         ]
 
     def snapshot(self, stream: Stream) -> NewSnapshot:
@@ -232,9 +233,10 @@ class Session:
         wait = self._snapshot_every * (1 + folded.snapshot_bytes // SNAPSHOT_BYTES)
         return version - folded.snapshot_version >= wait
 
-    def _fold_on(self, stream: Stream, folded: Folded, events: Sequence[Recorded]) -> object:
+    def _fold_on(self, stream: Stream, folded: Folded, events: Sequence[NewEvent]) -> object:
         of = self._catalogue.aggregates[stream[0]]
-        return self._codec.fold(of, events, folded.state, folded.version)
+        written = [Recorded(e[1], *e[3:]) for e in events if e.stream == stream]
+        return self._codec.fold(of, written, folded.state, folded.version)
 
     def _snapshot(self, stream: Stream, state: object, version: int) -> NewSnapshot:
         return NewSnapshot(

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any, TypeAliasType, cast, get_args, get_origin, get_type_hints
 from uuid import UUID
@@ -62,46 +62,44 @@ from .connections import FULL, LOST, Connections
 # everything a call must know before it decides, in one round trip that takes no transaction id.
 # The caller is a sub-select and not a join: then every part is found by its whole key, also by a
 # plan that was made when the tables were empty. A caller without permission costs no look at the
-# answer or the stream: how long it takes tells nothing of them.
+# answer, the snapshot or the stream: how long it takes tells nothing of them.
 OPEN = """
 WITH who AS MATERIALIZED (
-  SELECT s.principal_id, s.kind, s.barred FROM bk.principal_standing s
+  SELECT s.principal_id, s.kind, s.barred, ARRAY(
+           SELECT concat_ws(' ', g.policy_id, g.object_scope, CASE WHEN $6::text IS NULL
+                            THEN array_to_string(g.permitted_commands, ' ') END)
+             FROM bk.policy_grant g
+            WHERE g.principal_id = s.principal_id AND g.conduit_id = $4::uuid
+              AND g.surface_id IS NOT DISTINCT FROM $5::uuid
+              AND ($6::text IS NULL OR g.permitted_commands && ARRAY[$6::text, '*'])) AS grants
+    FROM bk.principal_standing s
    WHERE s.principal_id = COALESCE($1::uuid,
-           (SELECT i.actor_id FROM bk.actor_identity i WHERE i.issuer = $2 AND i.subject = $3))),
-granted AS MATERIALIZED (
-  SELECT g.policy_id, g.object_scope, g.permitted_commands FROM bk.policy_grant g
-   WHERE g.principal_id = (SELECT w.principal_id FROM who w) AND g.conduit_id = $4::uuid
-     AND g.surface_id IS NOT DISTINCT FROM $5::uuid
-     AND ($6::text IS NULL OR g.permitted_commands && ARRAY[$6::text, '*'])),
-permitted AS MATERIALIZED (
-  SELECT w.principal_id FROM who w WHERE w.barred IS NULL AND EXISTS (SELECT 1 FROM granted)),
-kept AS MATERIALIZED (
-  SELECT s.version, s.owner_id, s.state FROM bk.snapshots s
-   WHERE s.fold = $10::uuid AND s.stream_type = $8::text AND s.stream_id = $9::uuid
-     AND EXISTS (SELECT 1 FROM permitted))
+           (SELECT i.actor_id FROM bk.actor_identity i WHERE i.issuer = $2 AND i.subject = $3)))
 SELECT 1 AS part, w.principal_id AS id, w.kind AS a, w.barred AS b, NULL::bigint AS n,
-       NULL::smallint AS m, NULL::text[] AS names, NULL::bytea AS digest
+       NULL::smallint AS m, w.grants, NULL::bytea AS digest
   FROM who w
 UNION ALL
-SELECT 2, g.policy_id, g.object_scope, NULL, NULL, NULL,
-       CASE WHEN $6::text IS NULL THEN g.permitted_commands END, NULL
-  FROM granted g
-UNION ALL
-SELECT 3, NULL, i.result, i.transaction_id::text || '-' || i.position, i.version, i.status, NULL,
+SELECT 2, NULL, i.result, i.transaction_id::text || '-' || i.position, i.version, i.status, NULL,
        i.fingerprint
   FROM bk.idempotency i
- WHERE i.principal_id = (SELECT p.principal_id FROM permitted p) AND i.surface_id = $5::uuid
-   AND i.key = $7::text
+ WHERE i.principal_id = (SELECT w.principal_id FROM who w WHERE {permitted})
+   AND i.surface_id = $5::uuid AND i.key = $7::text
 UNION ALL
-SELECT 4, k.owner_id, k.state, NULL, k.version, NULL, NULL, NULL FROM kept k
+SELECT 3, k.owner_id, k.state, NULL, k.version, NULL, NULL, NULL
+  FROM bk.snapshots k
+ WHERE k.fold = (SELECT $10::uuid FROM who w WHERE {permitted})
+   AND k.stream_type = $8::text AND k.stream_id = $9::uuid
 UNION ALL
-(SELECT 5, CASE WHEN e.version = 1 THEN e.principal_id END, e.event_type, e.payload::text,
+(SELECT 4, CASE WHEN e.version = 1 THEN e.principal_id END, e.event_type, e.payload::text,
         e.version, e.schema_version, NULL, NULL
-   FROM bk.events e WHERE e.stream_type = $8::text AND e.stream_id = $9::uuid
-    AND e.version > COALESCE((SELECT k.version FROM kept k), 0)
-    AND EXISTS (SELECT 1 FROM permitted)
+   FROM bk.events e
+  WHERE e.stream_type = $8::text AND e.stream_id = $9::uuid AND e.version > (
+    SELECT COALESCE((SELECT k.version FROM bk.snapshots k
+                      WHERE k.fold = $10::uuid AND k.stream_type = $8::text
+                        AND k.stream_id = $9::uuid), 0)
+      FROM who w WHERE {permitted})
   ORDER BY e.version LIMIT $11)
-"""
+""".format(permitted="w.barred IS NULL AND w.grants <> '{}'")  # noqa: S608
 
 # One stream: its snapshot, which has no event type, and the events after it. A row is taken as it
 # comes: its first four columns are a record's.
@@ -325,7 +323,7 @@ idem AS (
   INSERT INTO bk.idempotency (principal_id, surface_id, key, fingerprint, status, result, version,
                               transaction_id, position)
   SELECT $9::uuid, $10::uuid, ${0}::text, ${1}::bytea, ${2}::smallint, ${3}::text, ${4}::bigint,
-         max(transaction_id), max(position) FROM ins HAVING count(*) > 0)"""
+         {5})"""
 
 # Rows alone have no place in the log.
 KEEP = """
@@ -333,8 +331,13 @@ INSERT INTO bk.idempotency (principal_id, surface_id, key, fingerprint, status, 
                             transaction_id, position)
 VALUES ($1::uuid, $2::uuid, $3::text, $4::bytea, $5::smallint, $6::text, $7::bigint, '0', 0)"""
 
-WRITTEN = """
+# How many events were written and where the last of them stands.
+ONE_WRITTEN = """
+SELECT 1 AS n, position, transaction_id::text::bigint AS tx FROM ins"""
+MANY_WRITTEN = """
 SELECT count(*) AS n, max(position) AS position, max(transaction_id)::text::bigint AS tx FROM ins"""
+ONE_PLACE = "transaction_id, position FROM ins"
+MANY_PLACES = "max(transaction_id), max(position) FROM ins HAVING count(*) > 0"
 
 # A lock ends with its transaction, so that no writer that died keeps the others out.
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(name, 2)) FROM unnest($1::text[]) AS n (name)"
@@ -379,34 +382,22 @@ class PostgresEventStore:
             READ_AT_ONCE,
         )
         standing, remembered, owner_id, snapshot = None, None, None, None
-        grants: list[Grant] = []
+        grants: tuple[Grant, ...] = ()
         events: list[Recorded] = []
-        for part, id, a, b, n, m, names, digest in rows:
-            if part == 5:
+        for part, id, a, b, n, m, granted, digest in rows:
+            if part == 4:
                 events.append(cast("Recorded", (n, a, m, b)))
                 owner_id = owner_id or id
             elif part == 1:
                 standing = Standing(id, ActorKind(a), DenialReason(b) if b else None)
-            elif part == 2 and standing and opening.conduit_id:
-                # A grant found for one command permits that command, however many more it names.
-                permitted = tuple(names) if names is not None else (str(opening.command_name),)
-                grants.append(
-                    Grant(
-                        id,
-                        standing.principal_id,
-                        opening.conduit_id,
-                        opening.surface_id,
-                        permitted,
-                        ObjectScope(a),
-                    )
-                )
-            elif part == 3:
+                grants = _grants(opening, id, granted)
+            elif part == 2:
                 place = Position(*map(int, b.split("-"))) if b else None
                 remembered = Remembered(digest, m, a.encode(), n, place)
-            elif part == 4:
+            else:
                 snapshot, owner_id = Snapshot(n, a.encode()), id
         loaded = Loaded(events or (), snapshot)
-        return Opened(standing, tuple(grants), remembered, owner_id, loaded)
+        return Opened(standing, grants, remembered, owner_id, loaded)
 
     async def load(
         self, streams: Sequence[Stream], folds: Mapping[str, UUID] | None = None
@@ -589,9 +580,9 @@ class PostgresEventStore:
             raise await self._taken(append, str(error.table_name)) from None
         if not append.events:
             return BEGINNING
-        count, position, tx = rows[0]
-        if count == 0:
+        if not rows or not rows[0][0]:
             raise MovedError
+        count, position, tx = rows[0]
         assert count == len(append.events), "an append is all or nothing"  # noqa: S101
         return Position(tx, position)
 
@@ -612,7 +603,7 @@ class PostgresEventStore:
                     raise MovedError
             if statement:
                 rows = await connection.fetch(statement, *arguments)
-            if not append.events or rows[0][0]:
+            if not append.events or (rows and rows[0][0]):
                 for part in bulk:
                     await connection.copy_records_to_table(
                         part.table.name,
@@ -722,7 +713,8 @@ def _statement(
         parameter += 3
     parts.append(INSERT_EVENTS.format(" AND ".join(unless)))
     if remembers:
-        parts.append(REMEMBER.format(*range(parameter, parameter + 5)))
+        place = ONE_PLACE if single else MANY_PLACES
+        parts.append(REMEMBER.format(*range(parameter, parameter + 5), place))
         parameter += 5
     if keeps:
         places = range(parameter, parameter + 5)
@@ -733,7 +725,7 @@ def _statement(
         written = "EXISTS (SELECT 1 FROM ins)"
         parts.append(f",\nb{number} AS ({_beside(kind, table, key, parameter, written)})")
         parameter += 1
-    return "".join([*parts, WRITTEN])
+    return "".join([*parts, ONE_WRITTEN if single else MANY_WRITTEN])
 
 
 @cache
@@ -844,6 +836,25 @@ def _arguments(append: Append) -> list[Any]:
     if append.snapshots:
         arguments += _snapshot_columns(append.snapshots)
     return arguments + _rows(append)
+
+
+def _grants(opening: Opening, principal_id: UUID, granted: Sequence[str]) -> tuple[Grant, ...]:
+    if opening.conduit_id is None:
+        return ()
+    here = principal_id, opening.conduit_id, opening.surface_id
+    # A grant found for one command permits that command, however many more it names.
+    sought = (opening.command_name,) if opening.command_name else ()
+    return tuple(
+        Grant(policy_id, *here, sought or commands, scope)
+        for policy_id, scope, commands in map(_granted, granted)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _granted(text: str) -> tuple[UUID, ObjectScope, tuple[str, ...]]:
+    """Policy, scope and commands of a grant that the opening statement found."""
+    policy_id, scope, *commands = text.split(" ")
+    return UUID(policy_id), ObjectScope(scope), tuple(commands)
 
 
 def _snapshot_columns(snapshots: Sequence[NewSnapshot]) -> list[list[Any]]:
