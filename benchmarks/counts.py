@@ -153,7 +153,7 @@ async def _get(database: Database) -> Step:
     (id,) = await visit_ids(database.owner, STREAMS - 1, 1)
 
     async def step() -> None:
-        await seam.service.asker.ask(get, Request(caller(), {"visit_id": str(id)}))
+        await seam.service.queries.ask(get, Request(caller(), {"visit_id": str(id)}))
 
     return step
 
@@ -162,6 +162,6 @@ def _list(database: Database) -> Step:
     seam, listed = database.seam(1), question("list_visits")
 
     async def step() -> None:
-        await seam.service.asker.ask(listed, Request(caller(), {}))
+        await seam.service.queries.ask(listed, Request(caller(), {}))
 
     return step

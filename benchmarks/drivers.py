@@ -89,7 +89,7 @@ INSERT: LiteralString = f"""INSERT INTO bare.events ({COLUMNS})
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING position"""
 
 type Fetch = Callable[[LiteralString, tuple[object, ...]], Awaitable[Sequence[Any]]]
-type Opening = Callable[[str, int], AbstractAsyncContextManager[list[Fetch]]]
+type CallLookup = Callable[[str, int], AbstractAsyncContextManager[list[Fetch]]]
 
 
 @dataclass
@@ -160,7 +160,7 @@ def through_psycopg(connection: AsyncConnection, binary: bool, literals: bool) -
     return fetch
 
 
-def psycopg_opening(binary: bool, literals: bool) -> Opening:
+def psycopg_opening(binary: bool, literals: bool) -> CallLookup:
     """Open dedicated psycopg connections."""
 
     @asynccontextmanager
@@ -231,7 +231,7 @@ async def list_opening(url: str, count: int) -> AsyncGenerator[list[Fetch]]:
         yield [fetch] * count
 
 
-OPENINGS: dict[str, Opening] = {
+OPENINGS: dict[str, CallLookup] = {
     "asyncpg": asyncpg_opening,
     "psycopg text": psycopg_opening(False, False),
     "psycopg binary": psycopg_opening(True, False),

@@ -14,7 +14,7 @@ from beamkeep.adapters.postgres.listing import LISTING, number
 from beamkeep.adapters.postgres.projections import PostgresLists, PostgresProjections, shards
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.safety.clearance import ClearanceStatus
-from beamkeep.kernel import Record, Sought, View
+from beamkeep.kernel import ListFilter, Record, View
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.marks import marks_of
 
@@ -66,12 +66,12 @@ class Asked(NamedTuple):
     """One page somebody may ask for."""
 
     view: View[Any]
-    sought: Sought
+    list_filter: ListFilter
     owner_id: UUID | None = None
     after: UUID | None = None
 
 
-class Loaded(NamedTuple):
+class LoadedStream(NamedTuple):
     """What the lists were filled with."""
 
     visits: int
@@ -118,7 +118,7 @@ async def measure(rig: Rig) -> dict[str, Any]:
     }
 
 
-def _questions(loaded: Loaded) -> dict[str, Asked]:
+def _questions(loaded: LoadedStream) -> dict[str, Asked]:
     planned, user = "status=Planned", "type=user"
     rare, new = "parent_id=rare", "parent_id=new"
     statuses = (("status=InProgress", "status=Planned"),)
@@ -128,10 +128,10 @@ def _questions(loaded: Loaded) -> dict[str, Asked]:
 
     def visits(*every: str, **more: Any) -> Asked:
         about = {key: more.pop(key) for key in ("owner_id", "after") if key in more}
-        return Asked(VISIT, Sought(NOW, every, **more), **about)
+        return Asked(VISIT, ListFilter(NOW, every, **more), **about)
 
     def clearances(*every: str, now: datetime = NOW, **more: Any) -> Asked:
-        return Asked(CLEARANCE, Sought(now, every, **more))
+        return Asked(CLEARANCE, ListFilter(now, every, **more))
 
     return {
         "no filter": visits(),
@@ -166,13 +166,13 @@ def _questions(loaded: Loaded) -> dict[str, Asked]:
 def _beyond() -> dict[str, Asked]:
     return {
         "two halves that never meet": Asked(
-            VISIT, Sought(NOW, ("type=user", "parent_surface_id=1"))
+            VISIT, ListFilter(NOW, ("type=user", "parent_surface_id=1"))
         ),
-        "all but nearly every row": Asked(VISIT, Sought(NOW, none=("type=user", "type=staff"))),
+        "all but nearly every row": Asked(VISIT, ListFilter(NOW, none=("type=user", "type=staff"))),
     }
 
 
-async def _load(database: Database, visits: int) -> Loaded:
+async def _load(database: Database, visits: int) -> LoadedStream:
     """Fill two lists as the projector would have, but for the marks beside each row of visits."""
     owner, me, other, clearances = database.owner, await principal(database), uuid7(), visits // 10
     projections = PostgresProjections(database.pool(1, "bk_projector"))
@@ -197,7 +197,7 @@ async def _load(database: Database, visits: int) -> Loaded:
         )
     await database.settle()
     middle = f"SELECT {VISIT_ID.format(n='$1::bigint')}"
-    return Loaded(visits, clearances, other, await owner.fetchval(middle, visits // 2))
+    return LoadedStream(visits, clearances, other, await owner.fetchval(middle, visits // 2))
 
 
 def _key(view: View[Any]) -> str:

@@ -78,7 +78,7 @@ async def _statements(database: Database, pages: list[Asked]) -> list[tuple[str,
     view, heard = _view(), Heard(database.url())
     lists, sent = PostgresLists(heard), list[tuple[str, tuple[Any, ...]]]()
     for page in pages:
-        await lists.listing(view, view.sought(page.query, NOW), None, page.after, LIMIT + 1)
+        await lists.listing(view, view.filter_of(page.query, NOW), None, page.after, LIMIT + 1)
         sent.append(heard.last)
     await heard.close()
     return sent
@@ -126,7 +126,7 @@ async def _ours(database: Database, pages: list[Asked]) -> Step:
 
     async def step() -> None:
         query, after = draw.choice(pages)
-        found = await lists.listing(view, view.sought(query, NOW), None, after, LIMIT + 1)
+        found = await lists.listing(view, view.filter_of(query, NOW), None, after, LIMIT + 1)
         kept, more = found[:LIMIT], len(found) > LIMIT
         last = cursors.write(str(kept[-1][0]), me, NAME, {}) if more else None
         rows = b",".join([row for _, row in kept])
@@ -139,7 +139,7 @@ async def _asked(database: Database, pages: list[Asked]) -> Step:
     draw, cursors = random.Random(1), Cursors(CURSOR_KEY)  # noqa: S311
     me, ask, listed = (
         await principal(database),
-        seam_on(database.pool(1, **LISTING), "").service.asker.ask,
+        seam_on(database.pool(1, **LISTING), "").service.queries.ask,
         question(NAME),
     )
 

@@ -115,7 +115,7 @@ def _command(held: set[UUID], seam: Seam, ids: Sequence[UUID]) -> Step:
 
 
 def _get(seam: Seam, ids: Sequence[UUID]) -> Step:
-    turns, ask = cycle(ids), seam.service.asker.ask
+    turns, ask = cycle(ids), seam.service.queries.ask
 
     async def step() -> None:
         request = Request(caller(), {"visit_id": str(next(turns))})

@@ -42,7 +42,7 @@ class Asked(NamedTuple):
     leads_to: str = ""
 
 
-class Place(NamedTuple):
+class EntryPoint(NamedTuple):
     """A surface with a policy on it, and an asset that others stand under."""
 
     surface_id: str
@@ -53,7 +53,7 @@ class Place(NamedTuple):
 class Mix:
     """Draws requests about things that exist; nothing is changed by two requests at once."""
 
-    def __init__(self, dice: Random, place: Place) -> None:
+    def __init__(self, dice: Random, place: EntryPoint) -> None:
         self._dice, self._place = dice, place
         self._known: dict[str, deque[str]] = {
             home: deque(maxlen=REMEMBERED) for home in ("/zones", *CREATED)

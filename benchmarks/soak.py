@@ -32,7 +32,7 @@ from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import Refusal
 
 from .lanes import AsFast, AtRate, Lanes, Tally
-from .mix import Mix, Place
+from .mix import EntryPoint, Mix
 from .picture import Line, Mark, Panel, picture
 from .soak_audit import WRONG, End, audit
 
@@ -273,7 +273,7 @@ async def soak(seconds: int, rate: float | None, every: float, chosen: int) -> d
         }
 
 
-async def _furnish(whole: Ground) -> Place:
+async def _furnish(whole: Ground) -> EntryPoint:
     """Make what the first requests need."""
     async with httpx2.AsyncClient(base_url=whole.made.url, timeout=STARTING) as http:
 
@@ -296,7 +296,7 @@ async def _furnish(whole: Ground) -> Place:
             object_scope="Own",
         )
         asset = await made("/assets", name="Beamline", tier="Unit", facility_code=OWN_SITE)
-    return Place(surface, policy, asset)
+    return EntryPoint(surface, policy, asset)
 
 
 async def _most(whole: Ground, lanes: Lanes, seconds: float) -> dict[str, Any]:

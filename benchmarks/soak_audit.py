@@ -15,7 +15,7 @@ from tests.support.postgres import Database
 from beamkeep.adapters.postgres.projections import PARTITIONS
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import View
-from beamkeep.runtime.store import Position, Recorded
+from beamkeep.runtime.store import Position, StoredEvent
 
 ATTEMPTS = """
 CREATE SCHEMA soak;
@@ -139,7 +139,7 @@ async def differing_rows(connection: asyncpg.Connection) -> int:
 async def _log(connection: asyncpg.Connection, partition: int) -> list[Logged]:
     statement = LOG.replace("bk.events", f"bk.events_p{partition}")
     return [
-        Logged(Position(tx, pos), (kind, id), principal, correlation, Recorded(*recorded))
+        Logged(Position(tx, pos), (kind, id), principal, correlation, StoredEvent(*recorded))
         for tx, pos, kind, id, principal, correlation, *recorded in await connection.fetch(
             statement
         )

@@ -22,8 +22,8 @@ from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import (
     Aggregate,
     Axis,
+    Created,
     Event,
-    Made,
     Many,
     MayContainPersonalData,
     Operation,
@@ -32,7 +32,7 @@ from beamkeep.kernel import (
     event_types,
     reply_of,
 )
-from beamkeep.runtime.asking import NotFreshYetError
+from beamkeep.runtime.queries import NotFreshYetError
 from beamkeep.settings import Settings
 from beamkeep.surfaces.openapi import ALWAYS, OF_COMMANDS, document_text
 
@@ -231,7 +231,7 @@ def _status(row: Operation | Question) -> str:
     if isinstance(row, Question):
         return "200"
     reply = reply_of(row)
-    if row.genesis or (reply and issubclass(reply, Made)):
+    if row.genesis or (reply and issubclass(reply, Created)):
         return "201"
     return "200" if reply else "204"
 

@@ -40,11 +40,11 @@ from beamkeep.contexts.trust.surface import surfaces
 from beamkeep.kernel import Catalogue, Installation, Refusal, SurfaceKind, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admission
-from beamkeep.runtime.asking import Asker
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.cursors import Cursors
 from beamkeep.runtime.dispatch import Dispatcher
-from beamkeep.runtime.places import Places
+from beamkeep.runtime.entry_points import EntryPoints
+from beamkeep.runtime.queries import QueryRunner
 from beamkeep.runtime.session import SNAPSHOT_EVERY, Session
 from beamkeep.runtime.store import EventStore, ReadModel, StoreUnavailableError
 from beamkeep.seeding import ANY_INSTALLATION, now, prepare
@@ -86,14 +86,14 @@ def compose(
     codec = Codec(catalogue.aggregates.values())
     about = catalogue, installation, clock, snapshot_every
     sessions = partial(Session, store, lists, codec, *about)
-    places = Places(store, codec, surfaces, seeded.SURFACES, seeded.INTERNAL)
+    places = EntryPoints(store, codec, surfaces, seeded.SURFACES, seeded.INTERNAL)
     admission = Admission(store, places, clock, new_id)
     return Service(
         catalogue,
         admission,
         sessions,
         Dispatcher(admission, store, codec, sessions, clock, new_id, catalogue.gets),
-        Asker(admission, store, lists, codec, sessions, Cursors(cursor_key)),
+        QueryRunner(admission, store, lists, codec, sessions, Cursors(cursor_key)),
     )
 
 

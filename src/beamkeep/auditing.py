@@ -26,7 +26,7 @@ from beamkeep.contexts.trust.grants import POLICY_GRANTS
 from beamkeep.contexts.trust.policy import grants_of, policies
 from beamkeep.kernel import CLAIMS, Aggregate, Insert, Record, Table
 from beamkeep.runtime.codec import BrokenStreamError, Codec
-from beamkeep.runtime.store import Recorded
+from beamkeep.runtime.store import StoredEvent
 
 SEEDS = "seed"
 """The claims that remember what was seeded have no holder, and follow from no stream."""
@@ -54,7 +54,7 @@ class Ledger(Protocol):
         """The secret that logins are digested with."""
         ...
 
-    def events(self, stream_type: str) -> AsyncIterator[tuple[UUID, Recorded]]:
+    def events(self, stream_type: str) -> AsyncIterator[tuple[UUID, StoredEvent]]:
         """The events of all streams of a type, by stream and version."""
         ...
 

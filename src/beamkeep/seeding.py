@@ -24,7 +24,7 @@ from beamkeep.kernel import (
     claim_key,
 )
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.dispatch import rows_beside
+from beamkeep.runtime.dispatch import side_writes_of
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import Append, EventStore, ReadModel
 
@@ -62,8 +62,8 @@ async def sow(
             Append(
                 events=[codec.encode(event, 1, new_id()) for event in events],
                 read={},
-                beside=[*rows_beside(seed.outcome), *remember],
-                remember=None,
+                side_writes=[*side_writes_of(seed.outcome), *remember],
+                answer=None,
                 command_name=COMMAND_NAME,
                 principal_id=principal_id,
                 surface_id=None,

@@ -19,7 +19,7 @@ from msgspec.structs import FieldInfo, fields
 
 from beamkeep.kernel import Aggregate
 from beamkeep.runtime.codec import Codec, encode
-from beamkeep.runtime.store import Recorded
+from beamkeep.runtime.store import StoredEvent
 
 FOLDER = Path(__file__).parent
 
@@ -35,8 +35,8 @@ class Line(Struct, frozen=True):
     state: str
 
     @property
-    def recorded(self) -> Recorded:
-        return Recorded(self.version, self.event, self.form, bytes(self.payload))
+    def recorded(self) -> StoredEvent:
+        return StoredEvent(self.version, self.event, self.form, bytes(self.payload))
 
 
 LINES = msgspec.json.Decoder(Line)

@@ -17,7 +17,7 @@ from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.runtime.codec import Codec, encode
-from beamkeep.runtime.store import Recorded
+from beamkeep.runtime.store import StoredEvent
 from tests.corpus import FOLDER, Line, digest, file_of, read
 from tests.runtime.test_rows import STREAMS
 from tests.support.examples import (
@@ -33,7 +33,7 @@ from tests.support.service import ADMIN, INSTALLATION, ISSUER, Doing
 
 CODEC = Codec(CATALOGUE.aggregates.values())
 
-type Events = tuple[Recorded, ...]
+type Events = tuple[StoredEvent, ...]
 type Shape = tuple[tuple[str, int], ...]
 """Which events, in which forms, in which order."""
 
@@ -78,7 +78,7 @@ def not_begun(on_record: list[Shape], found: Iterable[Events]) -> list[Events]:
     return sorted(chosen, key=shape)
 
 
-def shape(events: Iterable[Recorded]) -> Shape:
+def shape(events: Iterable[StoredEvent]) -> Shape:
     return tuple((each.event_type, each.schema_version) for each in events)
 
 
@@ -108,7 +108,9 @@ async def every_stream() -> list[tuple[str, Events]]:
     of_rows = [
         (
             events[0].stream[0],
-            tuple(Recorded(e.version, e.event_type, e.schema_version, e.payload) for e in events),
+            tuple(
+                StoredEvent(e.version, e.event_type, e.schema_version, e.payload) for e in events
+            ),
         )
         for events in stored
     ]

@@ -10,7 +10,7 @@ from beamkeep.contexts.trust.policy import grant_to, policies
 from beamkeep.contexts.trust.visit import visits
 from beamkeep.kernel import Record, View
 from beamkeep.runtime.rows import Row, RowFold
-from beamkeep.runtime.store import Position, Recorded, Stream, Tailed
+from beamkeep.runtime.store import Position, StoredEvent, Stream, TailEvent
 from tests.faults.ground import connected
 from tests.faults.workload import CODEC, Attempt, End
 
@@ -30,7 +30,7 @@ class Logged(NamedTuple):
     stream: Stream
     principal_id: UUID
     correlation_id: UUID
-    recorded: Recorded
+    recorded: StoredEvent
 
 
 class HistoryFigures(Record):
@@ -69,7 +69,7 @@ async def read_log(url: str) -> list[Logged]:
     """Every event there is, in the order of the tail."""
     async with connected(url) as connection:
         return [
-            Logged(Position(tx, pos), (kind, id), principal, correlation, Recorded(*recorded))
+            Logged(Position(tx, pos), (kind, id), principal, correlation, StoredEvent(*recorded))
             for tx, pos, kind, id, principal, correlation, *recorded in await connection.fetch(LOG)
         ]
 
@@ -131,7 +131,7 @@ def holes(log: Sequence[Logged]) -> list[Stream]:
     return [s for s, versions in streams.items() if versions != list(range(1, len(versions) + 1))]
 
 
-def audit_tail(log: Sequence[Logged], seen: Sequence[Tailed]) -> TailFigures:
+def audit_tail(log: Sequence[Logged], seen: Sequence[TailEvent]) -> TailFigures:
     """Compare what a reader of the tail saw with what is in the log."""
     times = Counter(Position(event.tx, event.position) for event in seen)
     reached: dict[Stream, int] = {}
@@ -184,7 +184,7 @@ async def differing_rows(url: str, log: Sequence[Logged]) -> int:
 
 async def differing_grants(url: str, log: Sequence[Logged]) -> int:
     """How many grants and controls beside the log differ from what its policies and visits say."""
-    streams: dict[Stream, list[Recorded]] = defaultdict(list)
+    streams: dict[Stream, list[StoredEvent]] = defaultdict(list)
     for event in log:
         streams[event.stream].append(event.recorded)
     grants: set[tuple[object, ...]] = set()

@@ -12,7 +12,7 @@ import msgspec
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import Record
 from beamkeep.runtime.codec import shown
-from beamkeep.runtime.store import Recorded, Stream
+from beamkeep.runtime.store import StoredEvent, Stream
 from tests.faults.auditor import Logged
 from tests.faults.workload import CODEC, Attempt, End
 
@@ -150,7 +150,7 @@ def matcher(streams: Mapping[Stream, Sequence[Logged]]) -> Callable[[Read], bool
     return matches
 
 
-def fact(recorded: Recorded) -> Fact:
+def fact(recorded: StoredEvent) -> Fact:
     """What an event says, whichever way it was read."""
     version, name, _, payload = recorded
     return version, name, msgspec.json.decode(payload)

@@ -15,8 +15,8 @@ class ForgetfulStore(PostgresEventStore):
     """Acts first, and remembers the answer in a statement of its own."""
 
     async def append(self, append: Append) -> Position:
-        position = await super().append(replace(append, remember=None))
-        if kept := append.remember:
+        position = await super().append(replace(append, answer=None))
+        if kept := append.answer:
             about = append.principal_id, append.surface_id, kept.key
             answer = kept.fingerprint, kept.status, kept.result.decode(), kept.version
             place = str(position.tx), position.position

@@ -30,9 +30,9 @@ from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import Operation, Question, Record, Refusal, SurfaceKind
 from beamkeep.runtime import session
 from beamkeep.runtime.admission import Caller, Request
-from beamkeep.runtime.asking import Found
 from beamkeep.runtime.codec import BrokenStreamError, Codec
-from beamkeep.runtime.dispatch import Answered, ConcurrencyError
+from beamkeep.runtime.dispatch import CommandResult, ConcurrencyError
+from beamkeep.runtime.queries import Found
 from beamkeep.runtime.store import (
     IdempotencyInFlightError,
     OutcomeUnknownError,
@@ -116,7 +116,7 @@ class Attempt(Record):
     """How many transactions had committed when it began."""
     ended: float
     end: End
-    answered: Answered | None
+    answered: CommandResult | None
     refusal: str | None
 
 
@@ -453,7 +453,7 @@ class Simulation:
             self._learn(operation, call, answered)
         return again
 
-    def _learn(self, operation: Operation, call: Call, answered: Answered) -> None:
+    def _learn(self, operation: Operation, call: Call, answered: CommandResult) -> None:
         of = operation.aggregate
         if answered.id and answered.version and answered.token:
             stream = of.name, answered.id
@@ -477,7 +477,7 @@ class Simulation:
             arguments["min_token"], least = self._token
         caller = Caller(self._new_id(), identity=(ISSUER, subject), transport=SurfaceKind.HTTP)
         try:
-            found = await self._service.asker.ask(question, Request(caller, arguments))
+            found = await self._service.queries.ask(question, Request(caller, arguments))
         except Refusal:
             return
         except Exception as error:

@@ -24,7 +24,7 @@ from beamkeep.runtime.codec import encode, shown
 from beamkeep.runtime.parsing import parse
 from beamkeep.runtime.rows import RowFold
 from beamkeep.runtime.session import Session
-from beamkeep.runtime.store import EventStore, Loaded, ReadModel, Recorded, Stream
+from beamkeep.runtime.store import EventStore, LoadedStream, ReadModel, StoredEvent, Stream
 from beamkeep.seeding import ANY_INSTALLATION
 from tests.faults.simulation import CODEC, Attempt, End, Look, Run
 from tests.support.memory_postgres import MemoryPostgres, Stored
@@ -131,17 +131,19 @@ class _Snapshot:
     def __init__(self, database: MemoryPostgres, at: int) -> None:
         self._database, self._at = database, at
 
-    def recorded(self, stream: Stream) -> list[Recorded]:
-        return [Recorded(*e.recorded) for e in self._database.events(stream, self._at)]
+    def recorded(self, stream: Stream) -> list[StoredEvent]:
+        return [StoredEvent(*e.recorded) for e in self._database.events(stream, self._at)]
 
     async def load(
         self, streams: Sequence[Stream], folds: Mapping[str, UUID]
-    ) -> Mapping[Stream, Loaded]:
-        return {stream: Loaded(events) for stream in streams if (events := self.recorded(stream))}
+    ) -> Mapping[Stream, LoadedStream]:
+        return {
+            stream: LoadedStream(events) for stream in streams if (events := self.recorded(stream))
+        }
 
     async def rows[R](self, table: KernelTable[R], where: Mapping[str, object]) -> tuple[R, ...]:
-        sought = [(name, _among(value)) for name, value in where.items()]
-        found = self._database.selected(table.name, sought, self._at)
+        list_filter = [(name, _among(value)) for name, value in where.items()]
+        found = self._database.selected(table.name, list_filter, self._at)
         return tuple(msgspec.convert(row, table.row) for row in found)
 
 
@@ -189,7 +191,7 @@ async def _decided_again(
     given: list[Any] = [command]
     if not operation.genesis:
         id = getattr(command, of.id_field)
-        loaded = Loaded(snapshot.recorded((of.name, id)))
+        loaded = LoadedStream(snapshot.recorded((of.name, id)))
         given.insert(0, await session.adopt(of, id, loaded))
     if operation.given:
         given.append(await operation.given(*given, session))
@@ -228,7 +230,7 @@ def _beside(database: MemoryPostgres) -> Iterator[str]:
     forgotten: set[str] = set()
     bound: dict[str, int] = {}
     for stream in database.streams:
-        events = [Recorded(*event.recorded) for event in database.events(stream)]
+        events = [StoredEvent(*event.recorded) for event in database.events(stream)]
         kind, id = stream[0], str(stream[1])
         if kind == policies.name and (policy := CODEC.fold(policies, events)):
             for principal in policy.permitted_principal_ids:
@@ -278,7 +280,7 @@ def _lists(database: MemoryPostgres, log: Sequence[Stored]) -> Iterator[str]:
         for (kind, id), events in streams.items():
             if kind == view.aggregate.name:
                 first = events[0].principal_id
-                row = fold.after(None, [Recorded(*e.recorded) for e in events], first)
+                row = fold.after(None, [StoredEvent(*e.recorded) for e in events], first)
                 facets = sorted(view.facets_of(row.state))
                 folded[id] = row.version, row.owner_id, facets, fold.dump(row).decode()
         stored = {
@@ -296,7 +298,7 @@ def _snapshots(database: MemoryPostgres) -> Iterator[str]:
     """Every snapshot is the full fold of its stream at its version, byte for byte."""
     for row in database.rows("snapshots"):
         kind, version = row["stream"][0], row["version"]
-        events = [Recorded(*event.recorded) for event in database.events(row["stream"])]
+        events = [StoredEvent(*event.recorded) for event in database.events(row["stream"])]
         if not 1 <= version <= len(events):
             yield f"snapshots: one of a {kind} is at version {version} of {len(events)}"
             continue
@@ -322,7 +324,7 @@ def _look(database: MemoryPostgres, look: Look) -> Iterator[str]:
             if item not in _rows(database, view, id)[least - 1 :]:
                 yield f"look: {look.name} shows what never was, or is too old"
         return
-    events = [Recorded(*event.recorded) for event in database.events(look.stream)]
+    events = [StoredEvent(*event.recorded) for event in database.events(look.stream)]
     if look.name.endswith("_history"):
         versions = [(i["version"], i["event_type"]) for i in answer["items"]]
         if versions != [event[:2] for event in events[: len(versions)]]:
@@ -342,7 +344,7 @@ def _rows(database: MemoryPostgres, view: View[Any], id: UUID) -> list[Any]:
     """A list's row as it was after each event of its stream."""
     fold = FOLDS[view.name]
     stored = database.events((view.aggregate.name, id))
-    events = [Recorded(*event.recorded) for event in stored]
+    events = [StoredEvent(*event.recorded) for event in stored]
     return [
         msgspec.json.decode(fold.dump(fold.after(None, events[:n], stored[0].principal_id)))
         for n in range(1, len(events) + 1)

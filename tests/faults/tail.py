@@ -8,7 +8,7 @@ import asyncpg
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.projections import PAGE, WHOLE_LOG, PostgresProjections
 from beamkeep.kernel import Refusal
-from beamkeep.runtime.store import BEGINNING, Tailed
+from beamkeep.runtime.store import BEGINNING, TailEvent
 
 XMIN_RULE = "AND e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())"
 
@@ -18,7 +18,7 @@ class Recorder:
 
     def __init__(self, connections: Connections) -> None:
         self._connections, self._projections = connections, PostgresProjections(connections)
-        self.seen: list[Tailed] = []
+        self.seen: list[TailEvent] = []
 
     async def run(self, stop: asyncio.Event) -> None:
         """Read on until told to stop, and then to the end."""

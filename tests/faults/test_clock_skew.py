@@ -203,7 +203,7 @@ async def listed_wrongly(service: Service, made: set[UUID]) -> int:
     cursor: dict[str, str] = {}
     while True:
         request = Request(caller, {"limit": PAGE, **cursor})
-        page = msgspec.json.decode((await service.asker.ask(question, request)).body)
+        page = msgspec.json.decode((await service.queries.ask(question, request)).body)
         shown += [UUID(item["zone_id"]) for item in page["items"]]
         if page["next_cursor"] is None:
             break

@@ -14,12 +14,12 @@ from msgspec.structs import asdict
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import Aggregate, Event, Invalid, NotFound, Record, Upcast
-from beamkeep.runtime import asking, codec, cursors, parsing
-from beamkeep.runtime.asking import parse_position
+from beamkeep.runtime import codec, cursors, parsing, queries
 from beamkeep.runtime.codec import BrokenStreamError, Codec
 from beamkeep.runtime.cursors import Cursors
 from beamkeep.runtime.parsing import MalformedRequestError, parse, parse_body
-from beamkeep.runtime.store import Recorded
+from beamkeep.runtime.queries import parse_position
+from beamkeep.runtime.store import StoredEvent
 from beamkeep.schemas import (
     bounds,
     declare,
@@ -95,10 +95,10 @@ def read_event(data: bytes) -> None:
     aggregate = named if named in CATALOGUE.aggregates else "Lamp"
     form = 1 + len(data) % FORMS
     text = payload.decode("utf-8", "surrogateescape") if len(data) % 2 else payload
-    (event,) = CODEC.decode(aggregate, [Recorded(1, event_type, form, text)])
+    (event,) = CODEC.decode(aggregate, [StoredEvent(1, event_type, form, text)])
     stored = CODEC.encode(event, 1, UUID(int=1))
     assert CODEC.decode(
-        aggregate, [Recorded(1, event_type, stored.schema_version, stored.payload)]
+        aggregate, [StoredEvent(1, event_type, stored.schema_version, stored.payload)]
     ) == [event]
 
 
@@ -180,7 +180,7 @@ def of_events() -> Target:
 
 def of_places() -> Target:
     seeds = (*(cursor.encode() for cursor in WRITTEN), b"1-1", b"000000000000000007-" + b"9" * 18)
-    modules = (cursors, asking)
+    modules = (cursors, queries)
     return Target(read_place, (MalformedRequestError,), modules, seeds, (b"-", b"\xd9\xa1"))
 
 

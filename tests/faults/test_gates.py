@@ -28,7 +28,7 @@ from beamkeep.contexts.run.run import runs
 from beamkeep.contexts.safety.clearance import ClearanceStatus, clearances
 from beamkeep.contexts.supply.supply import SupplyStatus, supplies
 from beamkeep.kernel import Aggregate, Record, Refusal, replace
-from beamkeep.runtime.store import Append, MovedError, Position, Recorded, Stream
+from beamkeep.runtime.store import Append, MovedError, Position, StoredEvent, Stream
 from tests.faults.auditor import audit_history, read_log
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, connected, fresh_ground
@@ -82,7 +82,7 @@ class Written(Record):
 
     tx: int
     saw: Snapshot
-    recorded: Recorded
+    recorded: StoredEvent
 
 
 class Station(Record):
@@ -296,7 +296,7 @@ class Streams:
         async with connected(url) as connection:
             for kind, id, tx, xmin, xmax, running, *recorded in await connection.fetch(SEEN):
                 saw = Snapshot(xmin, xmax, frozenset(running))
-                streams[kind, id].append(Written(tx, saw, Recorded(*recorded)))
+                streams[kind, id].append(Written(tx, saw, StoredEvent(*recorded)))
         return cls(streams)
 
     def had_moved(self, run: Stream, read: Mapping[Stream, int]) -> bool:
@@ -323,7 +323,7 @@ class Streams:
     def _state[S](self, of: Aggregate[S, Any, Any], id: UUID, saw: Snapshot) -> S | None:
         return CODEC.fold(of, self._seen((of.name, id), saw))
 
-    def _seen(self, stream: Stream, saw: Snapshot) -> list[Recorded]:
+    def _seen(self, stream: Stream, saw: Snapshot) -> list[StoredEvent]:
         return [event.recorded for event in self._streams[stream] if saw.shows(event.tx)]
 
 

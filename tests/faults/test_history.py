@@ -23,8 +23,14 @@ from beamkeep.contexts.equipment.mount import mounts
 from beamkeep.kernel import NotFound, Question, Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
-from beamkeep.runtime.asking import Found
-from beamkeep.runtime.store import Loaded, Position, Recorded, StoreUnavailableError, Stream
+from beamkeep.runtime.queries import Found
+from beamkeep.runtime.store import (
+    LoadedStream,
+    Position,
+    StoredEvent,
+    StoreUnavailableError,
+    Stream,
+)
 from tests.faults.auditor import Logged, audit_history, read_log
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, fresh_ground
@@ -182,7 +188,7 @@ class Reader:
         found = await self._store.load([*streams])
         ended, snapshot = time.monotonic(), object()
         told = {
-            s: [fact(Recorded(*event[:4])) for event in found.get(s, Loaded()).events]
+            s: [fact(StoredEvent(*event[:4])) for event in found.get(s, LoadedStream()).events]
             for s in streams
         }
         return [Read(s, len(t), begun, ended, t, snapshot) for s, t in told.items()]
@@ -200,7 +206,7 @@ class Reader:
         question = CATALOGUE.named[name.format(of.noun)]
         assert isinstance(question, Question)
         caller = Caller(uuid4(), principal_id=DEVELOPER, transport=SurfaceKind.HTTP)
-        return await self._service.asker.ask(
+        return await self._service.queries.ask(
             question, Request(caller, {of.id_field: str(id), **more})
         )
 
@@ -340,7 +346,7 @@ IN_TIME = {FIRST: Write(0, 1), BOTH: Write(2, 3), LAST: Write(4, 5)}
 
 
 def event(tx: int, stream: Stream, version: int, correlation_id: UUID) -> Logged:
-    said = Recorded(version, "Happened", 1, f'{{"tx":{tx}}}')
+    said = StoredEvent(version, "Happened", 1, f'{{"tx":{tx}}}')
     return Logged(Position(tx, version), stream, DEVELOPER, correlation_id, said)
 
 

@@ -15,9 +15,9 @@ import pytest
 
 from beamkeep.app import web
 from beamkeep.contexts import CATALOGUE
-from beamkeep.runtime.asking import parse_position
 from beamkeep.runtime.codec import encode
-from beamkeep.runtime.dispatch import Answered, ConcurrencyError, IdempotencyConflictError
+from beamkeep.runtime.dispatch import CommandResult, ConcurrencyError, IdempotencyConflictError
+from beamkeep.runtime.queries import parse_position
 from beamkeep.runtime.store import (
     IdempotencyInFlightError,
     OutcomeUnknownError,
@@ -197,11 +197,11 @@ def end_of(answer: Answer, refusal: str | None) -> End:
     return End.LEAKED if answer.status == 500 else End.REFUSED
 
 
-def answered(answer: Answer, step: Step) -> Answered:
+def answered(answer: Answer, step: Step) -> CommandResult:
     """The answer as the dispatcher gave it."""
     field = CATALOGUE.named[step.name].aggregate.id_field
     known: dict[str, Any] = {**step.arguments, **(answer.body or {})}
-    return Answered(
+    return CommandResult(
         answer.status,
         encode(answer.body),
         UUID(known[field]),

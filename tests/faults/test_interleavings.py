@@ -81,7 +81,7 @@ class Client:
         """The statement of the store; whoever loses, leaves."""
         decision = append(at(self.read + 1, updated(self._stream_id)))
         statement = _statement(
-            single=True, begins=False, reads=False, remembers=False, keeps=False, beside=()
+            single=True, begins=False, reads=False, remembers=False, keeps=False, side_writes=()
         )
         assert GUARDED in statement
         if not self._careful:

@@ -18,8 +18,8 @@ from beamkeep import app
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import Operation
-from beamkeep.runtime.asking import parse_position
-from beamkeep.runtime.dispatch import Answered
+from beamkeep.runtime.dispatch import CommandResult
+from beamkeep.runtime.queries import parse_position
 from beamkeep.runtime.store import StoreUnavailableError
 from beamkeep.settings import Settings
 from beamkeep.surfaces.limits import DeadlineExceededError
@@ -297,12 +297,12 @@ def through(proxy: Proxy, role: str) -> SecretStr:
     return SecretStr(f"postgresql://{role}@127.0.0.1:{proxy.port}/beamkeep")
 
 
-def answer(operation: Operation, step: Step, reply: httpx2.Response) -> Answered:
+def answer(operation: Operation, step: Step, reply: httpx2.Response) -> CommandResult:
     """What a reply says, as the dispatcher had said it."""
     id_field, token = operation.aggregate.id_field, reply.headers.get("position-token")
     told: dict[str, Any] = reply.json() if reply.content else {}
     version = reply.headers.get("etag")
-    return Answered(
+    return CommandResult(
         reply.status_code,
         reply.content,
         UUID(told[id_field] if operation.genesis else step.arguments[id_field]),

@@ -249,7 +249,7 @@ async def ask(service: Service, name: str, arguments: Mapping[str, Any]) -> byte
     question = CATALOGUE.named[name]
     assert isinstance(question, Question)
     caller = Caller(uuid4(), principal_id=DEVELOPER, transport=SurfaceKind.HTTP)
-    return (await service.asker.ask(question, Request(caller, arguments))).body
+    return (await service.queries.ask(question, Request(caller, arguments))).body
 
 
 async def write_steadily(

@@ -24,7 +24,7 @@ from beamkeep.contexts.access.profile import DEVELOPER
 from beamkeep.kernel import Question, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
-from beamkeep.runtime.asking import NotFreshYetError
+from beamkeep.runtime.queries import NotFreshYetError
 from beamkeep.runtime.store import BEGINNING, Position, StoreUnavailableError
 from tests.faults.auditor import audit_history, audit_tail, differing_rows, read_log
 from tests.faults.backlog import LOADED_BY, are_shown, last_position, load_backlog
@@ -279,7 +279,7 @@ async def require_stale(service: Service, history: Sequence[Attempt]) -> None:
     assert isinstance(question, Question)
     caller = Caller(uuid4(), principal_id=DEVELOPER, transport=SurfaceKind.HTTP)
     with pytest.raises((NotFreshYetError, StoreUnavailableError)):
-        await service.asker.ask(question, Request(caller, {"min_token": str(answered.token)}))
+        await service.queries.ask(question, Request(caller, {"min_token": str(answered.token)}))
 
 
 async def events_passed(url: str, recorder: Recorder, holder: Held) -> int:

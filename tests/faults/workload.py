@@ -21,7 +21,7 @@ from beamkeep.kernel import Operation, Record, Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.dispatch import Answered
+from beamkeep.runtime.dispatch import CommandResult
 from beamkeep.runtime.store import IdempotencyInFlightError, OutcomeUnknownError
 
 CODEC = Codec(CATALOGUE.aggregates.values())
@@ -79,7 +79,7 @@ class Attempt(Record):
     correlation_id: UUID
     end: End
     at: float
-    answered: Answered | None = None
+    answered: CommandResult | None = None
     refusal: str | None = None
 
 
@@ -97,7 +97,7 @@ class Client:
         correlation_id = uuid4()
         caller = Caller(correlation_id, principal_id=DEVELOPER, transport=SurfaceKind.HTTP)
         request = Request(caller, step.arguments, key if idempotent else None)
-        answered: Answered | None = None
+        answered: CommandResult | None = None
         refusal: str | None = None
         try:
             answered = await self._service.dispatcher.execute(operation, request)
@@ -156,7 +156,7 @@ class World:
             case _:
                 return self._visit(dice)
 
-    def learn(self, step: Step, answered: Answered) -> None:
+    def learn(self, step: Step, answered: CommandResult) -> None:
         """Remember what an acknowledged command made or moved."""
         if step.name == "register_actor":
             self.actors.append(made(step, answered))
@@ -270,7 +270,7 @@ def a_visit(surface_id: str, policy_id: str, parent_id: str | None = None) -> di
     }
 
 
-def made(step: Step, answered: Answered) -> str:
+def made(step: Step, answered: CommandResult) -> str:
     """The id of what a creation made; nothing for a change."""
     body: dict[str, str] = msgspec.json.decode(answered.body) if answered.body else {}
     return next(iter(body.values()), "")

@@ -22,10 +22,10 @@ from beamkeep.contexts.trust.grants import POLICY_GRANTS
 from beamkeep.kernel import (
     CLAIMS,
     ActorKind,
-    Beside,
     Claim,
     Grant,
     ObjectScope,
+    SideWrite,
     Standing,
     SurfaceKind,
     claim_key,
@@ -50,8 +50,8 @@ class Audited(NamedTuple):
         async with self.opened() as opened:
             return [found async for found in differences(opened)]
 
-    async def write_past(self, *rows: Beside) -> None:
-        await self.store.append(append(beside=list(rows)))
+    async def write_past(self, *rows: SideWrite) -> None:
+        await self.store.append(append(side_writes=list(rows)))
 
 
 @pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
@@ -155,7 +155,7 @@ async def test_a_login_from_before_events_named_it_is_not_doubted(audited: Audit
     registered = ActorRegistered(NOW, NOBODY, ActorKind.HUMAN)
     standing = STANDINGS.insert(Standing(NOBODY, ActorKind.HUMAN))
     login = IDENTITIES.insert(Identity(ISSUER, "old", NOBODY))
-    await audited.store.append(append(at(1, registered), beside=[standing, login]))
+    await audited.store.append(append(at(1, registered), side_writes=[standing, login]))
     await audited.store.append(append(at(2, ActorIdentityBound(NOW, NOBODY, ISSUER))))
     assert await audited.found() == []
 

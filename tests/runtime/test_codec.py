@@ -25,7 +25,7 @@ from beamkeep.contexts.recipe.steps import (
 from beamkeep.kernel import Aggregate, Event, NotFound, Record, Upcast
 from beamkeep.kernel.values import FreeText
 from beamkeep.runtime.codec import BrokenStreamError, Codec, encode
-from beamkeep.runtime.store import Recorded
+from beamkeep.runtime.store import StoredEvent
 from beamkeep.schemas import JsonObject, Schema
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
@@ -83,7 +83,7 @@ def test_there_and_back(kind: type[Event]):
         aggregate = CATALOGUE.streams[kind]
         assert stored.stream == (aggregate.name, getattr(event, aggregate.id_field))
         assert (stored.version, stored.event_id) == (version, EVENT_ID)
-        recorded = Recorded(version, stored.event_type, stored.schema_version, stored.payload)
+        recorded = StoredEvent(version, stored.event_type, stored.schema_version, stored.payload)
         (back,) = CODEC.decode(aggregate.name, [recorded])
         assert back == event
         assert type(back) is kind
@@ -649,9 +649,9 @@ lamps: Aggregate[Lamp, Any, Any] = Aggregate(
 LAMPS = Codec([lamps])
 
 
-def lit(version: int, schema_version: int, **payload: object) -> Recorded:
+def lit(version: int, schema_version: int, **payload: object) -> StoredEvent:
     body: Mapping[str, object] = {"occurred_at": NOW, "lamp_id": ID, **payload}
-    return Recorded(version, "LampLit", schema_version, encode(body))
+    return StoredEvent(version, "LampLit", schema_version, encode(body))
 
 
 DIMMED = encode({"occurred_at": NOW, "lamp_id": ID})
@@ -673,7 +673,7 @@ def test_an_old_event_is_brought_to_its_present_form_step_by_step():
 
 
 def test_the_events_of_a_stream_fold_into_its_state():
-    stream = [lit(1, 1, kilowatts=2), Recorded(2, "LampDimmed", 1, DIMMED)]
+    stream = [lit(1, 1, kilowatts=2), StoredEvent(2, "LampDimmed", 1, DIMMED)]
     assert LAMPS.fold(lamps, stream) == Lamp("white", 2000, 1)
     assert LAMPS.fold(lamps, []) is None
 
@@ -691,13 +691,13 @@ def test_a_field_added_later_takes_its_default():
 
     zones: Aggregate[Any, Any, Any] = Aggregate("Zone", found, kept, LampNotFoundError)
     payload = encode({"occurred_at": NOW, "zone_id": ID, "unknown": 1})
-    assert Codec([zones]).fold(zones, [Recorded(1, "ZoneDefined", 1, payload)]) == ZoneDefined(
+    assert Codec([zones]).fold(zones, [StoredEvent(1, "ZoneDefined", 1, payload)]) == ZoneDefined(
         NOW, ID, "grey"
     )
 
 
 def test_a_stream_with_a_hole_is_not_folded():
-    first, third = lit(1, 1, kilowatts=2), Recorded(3, "LampDimmed", 1, DIMMED)
+    first, third = lit(1, 1, kilowatts=2), StoredEvent(3, "LampDimmed", 1, DIMMED)
     with pytest.raises(BrokenStreamError, match="Lamp lacks version 2"):
         LAMPS.fold(lamps, [first, third])
     with pytest.raises(BrokenStreamError, match="Lamp lacks version 1"):
@@ -706,7 +706,7 @@ def test_a_stream_with_a_hole_is_not_folded():
 
 @pytest.mark.parametrize(("event_type", "form"), [("LampSold", 1), ("LampDimmed", 2)])
 def test_an_unknown_event_is_not_guessed(event_type: str, form: int):
-    unknown = Recorded(2, event_type, form, DIMMED)
+    unknown = StoredEvent(2, event_type, form, DIMMED)
     saying = f"Lamp has the unknown event {event_type} in form {form}"
     with pytest.raises(BrokenStreamError, match=saying):
         LAMPS.decode("Lamp", [unknown])
@@ -716,7 +716,7 @@ def test_an_unknown_event_is_not_guessed(event_type: str, form: int):
 
 def test_the_events_until_a_version_or_a_time():
     later = encode({"occurred_at": NOW + timedelta(days=1), "lamp_id": ID})
-    stream = [lit(1, 1, kilowatts=2), Recorded(2, "LampDimmed", 1, later)]
+    stream = [lit(1, 1, kilowatts=2), StoredEvent(2, "LampDimmed", 1, later)]
     assert LAMPS.until("Lamp", stream, 1) == stream[:1]
     assert LAMPS.until("Lamp", stream, 2) == stream
     assert LAMPS.until("Lamp", stream, 3) == stream

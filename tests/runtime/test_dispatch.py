@@ -42,14 +42,14 @@ from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request, UnauthorizedError
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.dispatch import (
-    Answered,
+    CommandResult,
     ConcurrencyError,
     IdempotencyConflictError,
     PreconditionFailedError,
 )
+from beamkeep.runtime.entry_points import InvalidSurfaceIdError
 from beamkeep.runtime.parsing import MalformedRequestError
-from beamkeep.runtime.places import InvalidSurfaceIdError
-from beamkeep.runtime.store import Append, MovedError, Position, Remembered
+from beamkeep.runtime.store import Append, MovedError, Position, StoredAnswer
 from beamkeep.runtime.tokens import InvalidTokenError
 
 pytestmark = pytest.mark.anyio
@@ -87,7 +87,7 @@ class CuedStore(MemoryStore):
         await super().deny(denial)
 
     def snapshot(self) -> object:
-        return deepcopy((self.streams, self.tables, self.remembered, self.position))
+        return deepcopy((self.streams, self.tables, self.stored_answer, self.position))
 
 
 @pytest.fixture
@@ -102,13 +102,13 @@ def service(store: CuedStore) -> Service:
     return compose(store, store, cursor_key=b"k" * 32)
 
 
-async def send(service: Service, name: str, request: Request) -> Answered:
+async def send(service: Service, name: str, request: Request) -> CommandResult:
     operation = service.catalogue.named[name]
     assert isinstance(operation, Operation)
     return await service.dispatcher.execute(operation, request)
 
 
-def body(answer: Answered) -> dict[str, Any]:
+def body(answer: CommandResult) -> dict[str, Any]:
     return json.loads(answer.body)
 
 
@@ -120,7 +120,7 @@ def count(store: MemoryStore, name: str) -> int:
     return len([stream for stream in store.streams if stream[0] == name])
 
 
-async def zone(service: Service, **more: Any) -> Answered:
+async def zone(service: Service, **more: Any) -> CommandResult:
     return await call(service, "define_zone", {"name": "Hutch"}, **more)
 
 
@@ -420,9 +420,9 @@ async def test_an_answer_that_an_earlier_release_kept_is_given_again(
     service: Service, store: CuedStore
 ):
     first = await zone(service, idempotency_key="k")
-    ((key, kept),) = store.remembered.items()
+    ((key, kept),) = store.stored_answer.items()
     sent = sha256(b'["define_zone",{"name":"Hutch"}]').digest()
-    store.remembered[key] = Remembered(sent, kept.status, kept.result)
+    store.stored_answer[key] = StoredAnswer(sent, kept.status, kept.result)
     again = await zone(service, idempotency_key="k")
     assert (again.body, again.replayed, again.version, again.token) == (
         first.body,
@@ -490,7 +490,7 @@ async def test_a_refusal_is_not_remembered(service: Service, store: CuedStore):
     register = {"name": "Otto", "identities": [{"issuer": ISSUER, "subject": "otto"}]}
     with pytest.raises(ActorIdentityAlreadyBoundError):
         await call(service, "register_actor", register, idempotency_key="k")
-    assert store.remembered == {}
+    assert store.stored_answer == {}
     unbind = {"actor_id": str(otto), "issuer": ISSUER, "subject": "otto"}
     await call(service, "unbind_actor_identity", unbind)
     again = await call(service, "register_actor", register, idempotency_key="k")
@@ -500,7 +500,7 @@ async def test_a_refusal_is_not_remembered(service: Service, store: CuedStore):
 async def test_of_two_first_calls_at_once_one_is_done_and_both_are_answered_alike(
     service: Service, store: CuedStore
 ):
-    others: list[Answered] = []
+    others: list[CommandResult] = []
 
     async def meanwhile() -> None:
         others.append(await zone(service, idempotency_key="k"))
@@ -674,7 +674,7 @@ async def visit(service: Service, store: MemoryStore, parent_id: UUID | None = N
     return made.id
 
 
-async def take(service: Service, visit_id: UUID) -> Answered:
+async def take(service: Service, visit_id: UUID) -> CommandResult:
     return await call(service, "take_visit_surface_control", {"visit_id": str(visit_id)})
 
 

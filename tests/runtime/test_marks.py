@@ -13,7 +13,7 @@ from beamkeep.adapters.postgres.listing import number
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.caution.caution import CautionStatus
 from beamkeep.contexts.safety.clearance import ClearanceStatus
-from beamkeep.kernel import Record, Sought, View
+from beamkeep.kernel import ListFilter, Record, View
 from beamkeep.runtime.marks import END, marks_of, times_of, ways
 
 NOW = datetime(2030, 1, 1, 12, 30, 15, 123456, tzinfo=UTC)
@@ -32,10 +32,10 @@ def a_time(draw: random.Random) -> datetime:
     return NOW + timedelta(seconds=draw.uniform(-reach, reach))
 
 
-def a_query(view: View[Any], draw: random.Random) -> Sought:
+def a_query(view: View[Any], draw: random.Random) -> ListFilter:
     compared = [(*how, a_time(draw)) for how in view.compared.values() if draw.random() < 0.7]
     period = (view.period, draw.random() < 0.5) if view.period and draw.random() < 0.7 else None
-    return Sought(a_time(draw), compared=tuple(compared), period=period)
+    return ListFilter(a_time(draw), compared=tuple(compared), period=period)
 
 
 @pytest.mark.parametrize("name", ["clearance", "caution", "run", "decision"])
@@ -49,11 +49,11 @@ def test_a_row_that_fits_has_a_mark_of_every_way(name: str):
         row = msgspec.to_builtins({**times, "status": status})
         facets = [f"status={status}"]
         marks = marks_of(view, id, owner_id, facets, Seen(status), times)
-        sought = a_query(view, draw)
-        if sought.fits(facets, row):
+        list_filter = a_query(view, draw)
+        if list_filter.fits(facets, row):
             fitting += 1
-            for way in ways(view, sought, owner_id):
-                assert marks.intersection(way), (row, sought)
+            for way in ways(view, list_filter, owner_id):
+                assert marks.intersection(way), (row, list_filter)
     assert fitting > 300
 
 
@@ -61,7 +61,7 @@ def test_one_who_owns_itself_is_found_by_its_own_id_and_by_who_made_it():
     view, id, maker = VIEWS["actor"], uuid7(), uuid7()
     marks = marks_of(view, id, maker, ["active=true"], None, {})
     for owner_id in (id, maker):
-        (way,) = ways(view, Sought(NOW), owner_id)
+        (way,) = ways(view, ListFilter(NOW), owner_id)
         assert marks.intersection(way)
 
 
@@ -76,7 +76,7 @@ def test_every_span_that_is_looked_for_ends_in_time():
     late = datetime.fromtimestamp(END, UTC) + timedelta(days=365)
     times: dict[str, datetime | None] = {"created_at": late}
     marks = marks_of(VIEWS["run"], UUID(int=1), UUID(int=2), [], Seen("Running"), times)
-    (way,) = ways(VIEWS["run"], Sought(NOW, compared=(("created_at", ">=", NOW),)), None)
+    (way,) = ways(VIEWS["run"], ListFilter(NOW, compared=(("created_at", ">=", NOW),)), None)
     assert marks.intersection(way)
 
 

@@ -47,7 +47,7 @@ from beamkeep.kernel import (
     DENIALS,
     ActorKind,
     Claim,
-    Sought,
+    ListFilter,
     Standing,
     Table,
     View,
@@ -55,10 +55,10 @@ from beamkeep.kernel import (
 )
 from beamkeep.runtime.store import (
     BEGINNING,
-    Entered,
+    CallLookup,
     NewSnapshot,
-    Opening,
     Position,
+    RowQuery,
     Snapshot,
 )
 
@@ -106,7 +106,7 @@ async def every_statement(database: Database) -> Asked:
 async def opened_and_read(store: PostgresEventStore) -> None:
     id = uuid7()
     ada, stream = ("https://idp.test", "ada"), ("Zone", id)
-    await store.open(Opening(ada, None, seeded.ENTRY, HTTP, "x", "k", stream, id))
+    await store.open(CallLookup(ada, None, seeded.ENTRY, HTTP, "x", "k", stream, id))
     await store.load([("Zone", id)])
     await store.outdated_snapshots([id], stream, 10)
     await store.drop_snapshots([id], 7)
@@ -130,16 +130,16 @@ async def opened_and_read(store: PostgresEventStore) -> None:
     await store.rows(PLACES, {"parent_id": id})
     await store.above(PLACES, [id])
     for after in (), (id,):
-        newest = Entered({"conduit_id": id}, (), ("denial_id",), True, after)
+        newest = RowQuery({"conduit_id": id}, (), ("denial_id",), True, after)
         await store.entries(DENIALS, newest, 10)
-    await rows_beside(store)
+    await side_writes_of(store)
     await store.forget_answers(24)
     await store.forget_denials(30)
     await store.cursor_key()
     await store.beat("watch")
 
 
-async def rows_beside(store: PostgresEventStore) -> None:
+async def side_writes_of(store: PostgresEventStore) -> None:
     """The rows kept beside decisions and runs, by their own ids and by whose they are."""
     id, during = uuid7(), (("sampled_at", ">=", NOW), ("sampled_at", "<", NOW))
     logbooks: list[tuple[Table[Any], str]] = [
@@ -149,7 +149,9 @@ async def rows_beside(store: PostgresEventStore) -> None:
     for table, of in logbooks:
         await store.rows(table, {"entry_id": id})
         for after in (), (NOW, id):
-            mine = Entered({of: id, "author_id": id}, (), ("recorded_at", "entry_id"), False, after)
+            mine = RowQuery(
+                {of: id, "author_id": id}, (), ("recorded_at", "entry_id"), False, after
+            )
             await store.entries(table, mine, 10)
             await store.entries(table, replace(mine, where={of: id}), 10)
     by_time: list[tuple[Table[Any], str]] = [
@@ -158,16 +160,16 @@ async def rows_beside(store: PostgresEventStore) -> None:
     ]
     for table, time in by_time:
         shift = ((time, ">=", NOW), (time, "<", NOW + HOUR))
-        await store.entries(table, Entered({}, shift, (time, *table.key), False, ()), 10)
+        await store.entries(table, RowQuery({}, shift, (time, *table.key), False, ()), 10)
     await store.rows(INFERENCES, {"inference_id": [id]})
     await store.rows(OBSERVATIONS, {"observation_id": [id]})
     for after in (), (NOW, id):
         by = "occurred_at", "inference_id"
-        await store.entries(INFERENCES, Entered({"decision_id": id}, (), by, False, after), 10)
+        await store.entries(INFERENCES, RowQuery({"decision_id": id}, (), by, False, after), 10)
         for where in ({"run_id": id}, {"run_id": id, "channel_name": "x", "simulated": False}):
             for compared in (), during:
                 by = "sampled_at", "observation_id"
-                await store.entries(OBSERVATIONS, Entered(where, compared, by, False, after), 10)
+                await store.entries(OBSERVATIONS, RowQuery(where, compared, by, False, after), 10)
 
 
 async def appended(store: PostgresEventStore) -> None:
@@ -190,8 +192,8 @@ async def appended(store: PostgresEventStore) -> None:
                 at(1, registered(id)),
                 *more,
                 read={("Actor", uuid7()): 0} if reads else {},
-                beside=rows if beside else (),
-                remember=ANSWER if remembers else None,
+                side_writes=rows if beside else (),
+                answer=ANSWER if remembers else None,
                 principal_id=uuid7(),
             )
         )
@@ -202,8 +204,10 @@ async def appended(store: PostgresEventStore) -> None:
                 append(
                     *later,
                     read={("Actor", uuid7()): 0} if reads else {},
-                    beside=[CLAIMS.insert(Claim("name", f"{id} again", None))] if beside else (),
-                    remember=ANSWER if remembers else None,
+                    side_writes=[CLAIMS.insert(Claim("name", f"{id} again", None))]
+                    if beside
+                    else (),
+                    answer=ANSWER if remembers else None,
                     principal_id=uuid7(),
                     snapshots=kept,
                 )
@@ -218,7 +222,7 @@ async def written_without_events(store: PostgresEventStore) -> None:
         SUPPLY_FRESHNESS.delete(uuid7()),
     ]
     for beside, answer in (row, None), ([], ANSWER), (row, ANSWER):
-        await store.append(append(beside=beside, remember=answer, principal_id=uuid7()))
+        await store.append(append(side_writes=beside, answer=answer, principal_id=uuid7()))
     refused = RefusedStart(uuid7(), uuid7(), "SomeError", NOW, NOW, None, None)
     await store.record_refusal(REFUSED_STARTS.insert(refused))
 
@@ -226,14 +230,14 @@ async def written_without_events(store: PostgresEventStore) -> None:
 async def listed(lists: PostgresLists) -> None:
     id = uuid7()
     for view in CATALOGUE.views:
-        for sought in every_way(view):
+        for list_filter in every_way(view):
             for owner_id in (None, id):
                 for after in (None, id):
-                    await lists.listing(view, sought, owner_id, after, 50)
+                    await lists.listing(view, list_filter, owner_id, after, 50)
     await lists.follows(CATALOGUE.views[0], Position(1, 1))
 
 
-def every_way(view: View[Any]) -> list[Sought]:
+def every_way(view: View[Any]) -> list[ListFilter]:
     """Every kind of filter the list has, alone and with one more; for a tree each way and both."""
     ways = [(), ("below",), ("above",), ("below", "above")] if view.tree else [()]
     kinds: list[dict[str, Any]] = [{"along": dict.fromkeys(each, uuid7())} for each in ways]
@@ -243,7 +247,7 @@ def every_way(view: View[Any]) -> list[Sought]:
     kinds += [{"none": ("a=b",)}] if view.excluded else []
     kinds += [{"compared": ((*how, NOW),)} for how in view.compared.values()]
     kinds += [{"period": (view.period, holds)} for holds in (True, False) if view.period]
-    return [Sought(NOW, **kind) for kind in kinds]
+    return [ListFilter(NOW, **kind) for kind in kinds]
 
 
 async def tailed(projections: PostgresProjections) -> None:
@@ -330,7 +334,7 @@ async def test_a_page_of_rows_is_read_in_the_order_of_its_index(
     planned: Database, vacuumed: Database
 ):
     served = Recorder(planned.url())
-    await rows_beside(PostgresEventStore(served, planned.url()))
+    await side_writes_of(PostgresEventStore(served, planned.url()))
     await served.close()
     pages = {each: given for each, given in served.asked.items() if "ORDER BY" in each}
     assert len(pages) == 20
@@ -476,7 +480,7 @@ async def test_a_page_of_a_list_reads_little_more_than_it_shows(
     filled: Database, every: tuple[str, ...], rows: int, looked_up: int
 ):
     asking = Recorder(filled.url())
-    found = await PostgresLists(asking).listing(ACTORS, Sought(NOW, every), None, None, 50)
+    found = await PostgresLists(asking).listing(ACTORS, ListFilter(NOW, every), None, None, 50)
     await asking.close()
     assert len(found) == rows
     ((statement, arguments),) = asking.asked.items()

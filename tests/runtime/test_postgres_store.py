@@ -28,7 +28,7 @@ from tests.support.service import call
 from tests.support.spec import enrol
 from uuid_utils.compat import uuid7
 
-from beamkeep.adapters import turns
+from beamkeep.adapters import stream_queues
 from beamkeep.adapters.postgres import connections, event_store
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import (
@@ -73,12 +73,12 @@ from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.session import SNAPSHOT_EVERY
 from beamkeep.runtime.store import (
     Append,
+    CallLookup,
     IdempotencyInFlightError,
     KeyTakenError,
     MovedError,
-    Opening,
     OutcomeUnknownError,
-    Remembered,
+    StoredAnswer,
     StoreUnavailableError,
 )
 
@@ -174,11 +174,11 @@ async def test_a_command_that_keeps_a_snapshot_costs_no_statement_more(
 async def test_a_command_that_waits_for_its_turn_is_three_statements_more(
     deployed: Deployed, meter: Meter, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(turns, "REMEMBERED_FOR", 60.0)
+    monkeypatch.setattr(stream_queues, "REMEMBERED_FOR", 60.0)
     gate = {"name": "Gate", "kind": "service_account"}
     actor = await call(deployed.service, "register_actor", gate)
     with pytest.raises(MovedError):
-        async with deployed.store.turn(("Actor", actor.id)):
+        async with deployed.store.wait_turn(("Actor", actor.id)):
             raise MovedError
     with meter:
         await call(deployed.service, "deactivate_actor", {"actor_id": str(actor.id)})
@@ -293,7 +293,7 @@ async def test_an_append_whose_answer_was_lost_is_written_exactly_once(
         new, more = at(1, registered(id)), at(2, updated(id))
         claim = CLAIMS.insert(Claim("name", str(id), ME))
         reached.proxy.cut_at(new.event_id.bytes, after)
-        position = await reached.store.append(append(new, more, beside=[claim], remember=ANSWER))
+        position = await reached.store.append(append(new, more, side_writes=[claim], answer=ANSWER))
         assert reached.proxy.cuts == 1
         assert await versions(reached.store, id) == [1, 2]
         (*_, last) = await reached.store.history(("Actor", id), 0, 99)
@@ -308,7 +308,7 @@ async def test_rows_in_bulk_whose_answer_was_lost_are_written_exactly_once_with_
         id, rows = uuid7(), readings(50)
         new = at(1, registered(id))
         reached.proxy.cut_at(new.event_id.bytes, after)
-        await reached.store.append(append(new, beside=[rows], remember=ANSWER))
+        await reached.store.append(append(new, side_writes=[rows], answer=ANSWER))
         assert reached.proxy.cuts == 1
         assert await versions(reached.store, id) == [1]
         assert len(await reached.store.rows(OBSERVATIONS, {"run_id": RUN})) == 50
@@ -336,7 +336,7 @@ async def test_a_lost_answer_stays_open_while_the_rows_are_locked(unseeded: Data
         reached.proxy.cut_at(new.event_id.bytes, "sending")
         so_far = reached.connections.asked
         claim = CLAIMS.insert(Claim("name", "a", ME))
-        appending = asyncio.create_task(reached.store.append(append(new, beside=[claim])))
+        appending = asyncio.create_task(reached.store.append(append(new, side_writes=[claim])))
 
         async def tried_again() -> bool:
             return reached.connections.asked >= so_far + 3 or appending.done()
@@ -570,10 +570,10 @@ async def test_a_key_just_being_written_is_in_flight(unseeded: Database):
             *(ME, HTTP, ANSWER.key, ANSWER.fingerprint),
         )
         with pytest.raises(IdempotencyInFlightError):
-            await store.append(append(at(1, registered(id)), remember=ANSWER))
+            await store.append(append(at(1, registered(id)), answer=ANSWER))
         await first.execute("ROLLBACK")
     assert await versions(store, id) == []
-    await store.append(append(at(1, registered(id)), remember=ANSWER))
+    await store.append(append(at(1, registered(id)), answer=ANSWER))
     await pool.close()
 
 
@@ -586,7 +586,7 @@ async def test_a_row_just_being_written_is_waited_for_and_then_decided_on_again(
         await first.execute("BEGIN; INSERT INTO bk.claims VALUES ('name', 'a', NULL)")
         claim = CLAIMS.insert(Claim("name", "a", ME))
         with pytest.raises(MovedError):
-            await store.append(append(at(1, registered(uuid7())), beside=[claim]))
+            await store.append(append(at(1, registered(uuid7())), side_writes=[claim]))
     await pool.close()
 
 
@@ -597,9 +597,9 @@ async def test_a_row_without_events_or_key_is_decided_on_again_too(unseeded: Dat
         await first.execute("BEGIN; INSERT INTO bk.claims VALUES ('name', 'a', NULL)")
         claim = CLAIMS.insert(Claim("name", "a", ME))
         with pytest.raises(MovedError):
-            await store.append(append(beside=[claim]))
+            await store.append(append(side_writes=[claim]))
         with pytest.raises(IdempotencyInFlightError):
-            await store.append(append(beside=[claim], remember=ANSWER))
+            await store.append(append(side_writes=[claim], answer=ANSWER))
     await pool.close()
 
 
@@ -611,10 +611,10 @@ async def test_whatever_is_written_under_a_lock_waits_for_whoever_holds_it(
     store, id = PostgresEventStore(pool, unseeded.url()), uuid7()
     new = append(
         *([at(1, registered(id))] if "event" in written else []),
-        beside=[Lock("tree"), CLAIMS.insert(Claim("name", "a", ME)), readings(1)],
+        side_writes=[Lock("tree"), CLAIMS.insert(Claim("name", "a", ME)), readings(1)],
     )
     if "bulk" not in written:
-        new = replace(new, beside=new.beside[:2])
+        new = replace(new, side_writes=new.side_writes[:2])
     async with connected(unseeded) as first:
         await first.execute("BEGIN")
         await first.execute(event_store.LOCK, ["tree"])
@@ -631,12 +631,12 @@ async def test_whoever_follows_is_woken_by_whatever_is_written(unseeded: Databas
     pool, woken = unseeded.connections(2), list[str]()
     store = PostgresEventStore(pool, unseeded.url(), lambda: woken.append("woken"))
     claim = CLAIMS.insert(Claim("name", "a", ME))
-    for new in (append(at(1, registered(uuid7()))), append(beside=[claim])):
+    for new in (append(at(1, registered(uuid7()))), append(side_writes=[claim])):
         await store.append(new)
-    await store.append(append(beside=[readings(1)]))
+    await store.append(append(side_writes=[readings(1)]))
     assert len(woken) == 3
     with pytest.raises(KeyTakenError):
-        await store.append(append(beside=[claim]))
+        await store.append(append(side_writes=[claim]))
     assert len(woken) == 3, "nothing was written"
     await pool.close()
 
@@ -647,10 +647,10 @@ async def test_old_answers_are_dropped_a_part_at_a_time(
     monkeypatch.setattr(event_store, "FORGOTTEN_AT_ONCE", 2)
     for number in range(5):
         kept = replace(ANSWER, key=f"key {number}")
-        await deployed.store.append(append(at(1, registered(uuid7())), remember=kept))
+        await deployed.store.append(append(at(1, registered(uuid7())), answer=kept))
     database.ask("UPDATE bk.idempotency SET recorded_at = now() - interval '2 hours'")
     young = replace(ANSWER, key="young")
-    await deployed.store.append(append(at(1, registered(uuid7())), remember=young))
+    await deployed.store.append(append(at(1, registered(uuid7())), answer=young))
     assert await deployed.store.forget_answers(1) == 5
     assert database.ask("SELECT key FROM bk.idempotency") == [("young",)]
 
@@ -660,10 +660,10 @@ async def test_an_answer_kept_without_version_and_position_is_remembered_without
 ):
     grant = Grant(uuid7(), ME, seeded.ENTRY, HTTP, ("try_it",), ObjectScope.ALL)
     beside = [POLICY_GRANTS.insert(grant), STANDINGS.insert(Standing(ME, ActorKind.HUMAN))]
-    first = append(at(1, registered(uuid7())), remember=ANSWER, beside=beside)
+    first = append(at(1, registered(uuid7())), answer=ANSWER, side_writes=beside)
     await deployed.store.append(first)
     database.ask("UPDATE bk.idempotency SET version = NULL, transaction_id = NULL, position = NULL")
-    opening = Opening(
+    opening = CallLookup(
         identity=None,
         principal_id=ME,
         conduit_id=seeded.ENTRY,
@@ -672,7 +672,7 @@ async def test_an_answer_kept_without_version_and_position_is_remembered_without
         idempotency_key=ANSWER.key,
     )
     opened = await deployed.store.open(opening)
-    assert opened.remembered == Remembered(ANSWER.fingerprint, 201, ANSWER.result)
+    assert opened.stored_answer == StoredAnswer(ANSWER.fingerprint, 201, ANSWER.result)
 
 
 async def test_the_longest_login_is_kept_and_found(deployed: Deployed):
@@ -682,7 +682,7 @@ async def test_the_longest_login_is_kept_and_found(deployed: Deployed):
     assert len(f"{issuer}{subject}".encode()) == LOGIN_BYTES
     login = {"issuer": issuer, "subject": subject}
     made = await call(deployed.service, "register_actor", {"name": "A", "identities": [login]})
-    found = await deployed.store.open(Opening((issuer, subject), None, None, None, "list_zones"))
+    found = await deployed.store.open(CallLookup((issuer, subject), None, None, None, "list_zones"))
     assert found.standing is not None
     assert found.standing.principal_id == made.id
 
@@ -725,7 +725,7 @@ async def test_a_statement_that_takes_too_long_makes_the_store_unavailable(unsee
         await other.execute("BEGIN; LOCK TABLE bk.claims")
         claim = CLAIMS.insert(Claim("name", "a", ME))
         with pytest.raises(StoreUnavailableError):
-            await store.append(append(at(1, registered(uuid7())), beside=[claim]))
+            await store.append(append(at(1, registered(uuid7())), side_writes=[claim]))
     await pool.close()
 
 
@@ -746,11 +746,11 @@ async def test_a_row_whose_answer_is_lost_is_written_once(unseeded: Database):
     pool = Unheard(unseeded.url(), 2, **IDLE)
     store = PostgresEventStore(pool, unseeded.url())
     claim = Claim("name", "a", ME)
-    await store.append(append(beside=[CLAIMS.insert(claim)]))
+    await store.append(append(side_writes=[CLAIMS.insert(claim)]))
     assert await store.rows(CLAIMS, {"scope": "name"}) == (claim,)
     pool.to_lose = 1
     with pytest.raises(KeyTakenError):
-        await store.append(append(beside=[CLAIMS.insert(Claim("name", "a", None))]))
+        await store.append(append(side_writes=[CLAIMS.insert(Claim("name", "a", None))]))
     await pool.close()
 
 
@@ -762,7 +762,7 @@ async def test_a_row_is_not_called_unwritten_when_nobody_can_know(
     store, pool.to_lose = PostgresEventStore(pool, unseeded.url()), 1000
     row = FRESHNESS.replace(Freshness(uuid7(), None))
     with pytest.raises(OutcomeUnknownError):
-        await store.append(append(beside=[row]))
+        await store.append(append(side_writes=[row]))
     await pool.close()
 
 
@@ -822,7 +822,9 @@ async def test_whoever_loses_the_race_to_forget_leaves_the_profile(deployed: Dep
     grace = {"name": "Grace", "email": "grace@lab.test"}
     actor = await call(deployed.service, "register_actor", grace)
     await call(deployed.service, "update_actor_profile", {"actor_id": str(actor.id), "phone": "1"})
-    forget = append(at(2, ActorProfileForgotten(NOW, actor.id)), beside=[PROFILES.delete(actor.id)])
+    forget = append(
+        at(2, ActorProfileForgotten(NOW, actor.id)), side_writes=[PROFILES.delete(actor.id)]
+    )
     with pytest.raises(MovedError):
         await deployed.store.append(forget)
     (profile,) = await deployed.store.rows(PROFILES, {"actor_id": actor.id})

@@ -37,10 +37,10 @@ from beamkeep.adapters.postgres.projections import (
 from beamkeep.app import IDLE
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import ActorDeactivated
-from beamkeep.kernel import Sought, View
+from beamkeep.kernel import ListFilter, View
 from beamkeep.runtime.codec import BrokenStreamError
 from beamkeep.runtime.rows import Row, RowFold
-from beamkeep.runtime.store import BEGINNING, Position, Recorded
+from beamkeep.runtime.store import BEGINNING, Position, StoredEvent
 from beamkeep.workers import projector as following
 from beamkeep.workers.projector import Change, Follower, Projector, TailPage
 
@@ -125,7 +125,7 @@ def folded(database: Database, view: View[Any]) -> Rows:
     ):
         assert isinstance(id, UUID)
         assert isinstance(principal_id, UUID)
-        event = Recorded(*recorded)  # type: ignore[arg-type]
+        event = StoredEvent(*recorded)  # type: ignore[arg-type]
         rows[id] = fold.after(rows.get(id), [event], principal_id)
     return [
         (id, row.version, row.owner_id, sorted(view.facets_of(row.state)), fold.dump(row).decode())
@@ -413,7 +413,7 @@ async def test_a_list_is_built_anew_while_it_is_read_and_written(
         async def read() -> None:
             while not stop.is_set():
                 rows = await deployed.lists.listing(
-                    VIEWS["actor"], Sought(datetime.now(UTC)), None, None, 10_000
+                    VIEWS["actor"], ListFilter(datetime.now(UTC)), None, None, 10_000
                 )
                 seen.append(len(rows))
 
@@ -541,8 +541,8 @@ async def test_a_list_of_the_first_layout_is_read_until_its_successor_is_level(
     ids = await actors(deployed, 3, versions=2)
 
     async def found() -> set[UUID]:
-        sought = Sought(datetime.now(UTC), ("kind=human",))
-        rows = await deployed.lists.listing(VIEWS["actor"], sought, ME, None, 100)
+        list_filter = ListFilter(datetime.now(UTC), ("kind=human",))
+        rows = await deployed.lists.listing(VIEWS["actor"], list_filter, ME, None, 100)
         return {id for id, _ in rows}
 
     async with worker(database) as (projector, _):
@@ -592,10 +592,10 @@ async def test_a_page_by_two_filters_goes_on_where_the_fewest_marks_were_looked_
     for id in ids[:4] + ids[5:8]:
         await deployed.store.append(append(at(2, ActorDeactivated(NOW, id))))
     await deployed.projector.catch_up([WHOLE_LOG])
-    sought = Sought(NOW, ("active=true", "kind=human"))
+    list_filter = ListFilter(NOW, ("active=true", "kind=human"))
 
     async def found(after: UUID | None, limit: int) -> list[UUID]:
-        rows = await deployed.lists.listing(VIEWS["actor"], sought, ME, after, limit)
+        rows = await deployed.lists.listing(VIEWS["actor"], list_filter, ME, after, limit)
         return [id for id, _ in rows]
 
     listing.marked.cache_clear()

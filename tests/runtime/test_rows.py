@@ -189,7 +189,7 @@ from beamkeep.contexts.trust.zone import ZoneDefined
 from beamkeep.kernel import ActorKind, Event, ObjectScope, SurfaceKind
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.rows import Row, RowFold
-from beamkeep.runtime.store import Recorded
+from beamkeep.runtime.store import StoredEvent
 from beamkeep.schemas import JsonObject
 
 ID, OWNER, STRANGER = UUID(int=1), UUID(int=9), UUID(int=8)
@@ -448,7 +448,7 @@ def rows(name: str, events: Sequence[Event]) -> list[Row]:
     fold, row, found = RowFold(VIEWS[name], CODEC), None, list[Row]()
     for version, event in enumerate(events, 1):
         stored = CODEC.encode(event, version, UUID(int=version))
-        recorded = Recorded(version, stored.event_type, stored.schema_version, stored.payload)
+        recorded = StoredEvent(version, stored.event_type, stored.schema_version, stored.payload)
         row = fold.after(row, [recorded], OWNER if version == 1 else STRANGER)
         found.append(row)
     return found
@@ -477,7 +477,7 @@ def test_a_row_follows_on_from_one_that_was_loaded(name: str):
     row: Row | None = None
     for version, event in enumerate(events, 1):
         stored = CODEC.encode(event, version, UUID(int=version))
-        recorded = Recorded(version, stored.event_type, stored.schema_version, stored.payload)
+        recorded = StoredEvent(version, stored.event_type, stored.schema_version, stored.payload)
         row = fold.after(row, [recorded], OWNER)
         row = fold.load(row.version, fold.dump(row))
     assert row == rows(name, events)[-1]

@@ -29,7 +29,7 @@ from beamkeep.runtime.session import SNAPSHOT_BYTES, SNAPSHOT_EVERY, Folded
 from beamkeep.runtime.store import (
     READ_AT_ONCE,
     EventStore,
-    Loaded,
+    LoadedStream,
     MovedError,
     NewSnapshot,
     Snapshot,
@@ -267,13 +267,13 @@ async def test_whoever_may_not_call_does_not_wait_in_the_queue_of_those_who_may(
     await enrol(service, "eve")
     assert not store.is_contended(stream)
     with pytest.raises(MovedError):
-        async with store.turn(stream):
+        async with store.wait_turn(stream):
             raise MovedError
     assert store.is_contended(stream)
     operation = service.catalogue.named["update_actor_profile"]
     assert isinstance(operation, Operation)
     told = {"actor_id": str(id), "phone": "1"}
-    async with store.turn(stream):
+    async with store.wait_turn(stream):
         with pytest.raises(UnauthorizedError):
             await service.dispatcher.execute(operation, Request(by("eve"), told))
         waiting = service.dispatcher.execute(operation, Request(by("ada"), told))
@@ -286,4 +286,4 @@ async def test_whoever_may_not_call_does_not_wait_in_the_queue_of_those_who_may(
 async def test_a_session_refuses_what_has_no_events():
     service, _ = await memory_service()
     with pytest.raises(actors.absent):
-        await service.sessions().adopt(actors, uuid4(), Loaded())
+        await service.sessions().adopt(actors, uuid4(), LoadedStream())

@@ -23,7 +23,7 @@ from tests.support.appends import (
 from tests.support.postgres import Database, postgres_service
 from uuid_utils.compat import uuid7
 
-from beamkeep.adapters import turns
+from beamkeep.adapters import stream_queues
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.adapters.postgres.projections import WHOLE_LOG
 from beamkeep.contexts import CATALOGUE
@@ -54,12 +54,12 @@ from beamkeep.kernel import (
     Denial,
     DenialReason,
     Grant,
+    ListFilter,
     Lock,
     ObjectScope,
     Period,
     Record,
     Rows,
-    Sought,
     Standing,
     Table,
     View,
@@ -69,19 +69,19 @@ from beamkeep.runtime.store import (
     BEGINNING,
     READ_AT_ONCE,
     AlreadyAnsweredError,
-    Entered,
+    CallContext,
+    CallLookup,
     EventStore,
     KeyTakenError,
-    Loaded,
+    LoadedStream,
     MovedError,
     NewSnapshot,
-    Opened,
-    Opening,
     ReadModel,
-    Recorded,
-    Remembered,
+    RowQuery,
     RowsStoredError,
     Snapshot,
+    StoredAnswer,
+    StoredEvent,
     StoreUnavailableError,
     Stream,
 )
@@ -137,11 +137,11 @@ async def an_actor(store: EventStore, versions: int = 1, **more: Any) -> UUID:
 
 
 async def count(store: EventStore, id: UUID) -> int:
-    return len((await store.load([("Actor", id)])).get(("Actor", id), Loaded()).events)
+    return len((await store.load([("Actor", id)])).get(("Actor", id), LoadedStream()).events)
 
 
-def asked(**known: Any) -> Opening:
-    opening = Opening(None, None, ENTRY, HTTP, "define_zone")
+def asked(**known: Any) -> CallLookup:
+    opening = CallLookup(None, None, ENTRY, HTTP, "define_zone")
     return replace(opening, **known)
 
 
@@ -149,11 +149,11 @@ def grant(principal_id: UUID, *commands: str, surface_id: UUID | None = HTTP) ->
     return Grant(uuid7(), principal_id, ENTRY, surface_id, commands, ObjectScope.OWN)
 
 
-def versions(loaded: Loaded) -> list[int]:
+def versions(loaded: LoadedStream) -> list[int]:
     return [version for version, *_ in loaded.events]
 
 
-def read(recorded: Recorded) -> tuple[int, str, int, dict[str, Any]]:
+def read(recorded: StoredEvent) -> tuple[int, str, int, dict[str, Any]]:
     version, event_type, schema_version, payload = recorded
     return version, event_type, schema_version, json.loads(payload)
 
@@ -162,7 +162,7 @@ def read(recorded: Recorded) -> tuple[int, str, int, dict[str, Any]]:
 
 
 async def test_nothing_is_known_of_an_unknown_identity(store: EventStore):
-    assert await store.open(asked(identity=("https://idp.test", "nobody"))) == Opened(None, ())
+    assert await store.open(asked(identity=("https://idp.test", "nobody"))) == CallContext(None, ())
 
 
 async def test_a_principal_without_a_standing_has_no_grants_and_no_answers(store: EventStore):
@@ -170,16 +170,18 @@ async def test_a_principal_without_a_standing_has_no_grants_and_no_answers(store
     await an_actor(
         store,
         principal_id=ghost,
-        remember=ANSWER,
-        beside=[POLICY_GRANTS.insert(grant(ghost, "*"))],
+        answer=ANSWER,
+        side_writes=[POLICY_GRANTS.insert(grant(ghost, "*"))],
     )
-    assert await store.open(asked(principal_id=ghost, idempotency_key="key")) == Opened(None, ())
+    assert await store.open(asked(principal_id=ghost, idempotency_key="key")) == CallContext(
+        None, ()
+    )
 
 
 async def test_a_bound_login_is_its_actor_with_its_standing(store: EventStore):
     me = Standing(uuid7(), ActorKind.AGENT, DenialReason.SUSPENDED_AGENT)
     login = Identity("https://idp.test", "ada", me.principal_id)
-    await an_actor(store, beside=[STANDINGS.insert(me), IDENTITIES.insert(login)])
+    await an_actor(store, side_writes=[STANDINGS.insert(me), IDENTITIES.insert(login)])
 
     by_login = await store.open(asked(identity=("https://idp.test", "ada")))
     by_id = await store.open(asked(principal_id=me.principal_id))
@@ -191,7 +193,7 @@ async def test_a_bound_login_is_its_actor_with_its_standing(store: EventStore):
 async def with_grants(store: EventStore, *grants: Grant) -> None:
     me = Standing(grants[0].principal_id, ActorKind.HUMAN)
     beside = [STANDINGS.insert(me), *(POLICY_GRANTS.insert(grant) for grant in grants)]
-    await an_actor(store, beside=beside)
+    await an_actor(store, side_writes=beside)
 
 
 async def test_the_grants_found_for_one_command_permit_that_command_only(store: EventStore):
@@ -241,16 +243,16 @@ async def test_an_answer_is_remembered_for_its_principal_surface_and_key(store: 
     new = append(
         at(1, registered(uuid7())),
         principal_id=me.principal_id,
-        remember=ANSWER,
-        beside=[*standings, *grants],
+        answer=ANSWER,
+        side_writes=[*standings, *grants],
     )
     position = await store.append(new)
 
-    async def remembered(**more: Any) -> Remembered | None:
+    async def remembered(**more: Any) -> StoredAnswer | None:
         known = {"principal_id": me.principal_id, "idempotency_key": "key"} | more
-        return (await store.open(asked(**known))).remembered
+        return (await store.open(asked(**known))).stored_answer
 
-    assert await remembered() == Remembered(FINGERPRINT, 201, b'{"id":1}', 1, position)
+    assert await remembered() == StoredAnswer(FINGERPRINT, 201, b'{"id":1}', 1, position)
     assert await remembered(idempotency_key="other") is None
     assert await remembered(idempotency_key=None) is None
     assert await remembered(surface_id=uuid4()) is None
@@ -272,12 +274,12 @@ async def test_an_answer_is_remembered_with_the_version_and_the_position_it_name
     new = append(
         *(at(version, event) for version, event in enumerate(written, 1)),
         principal_id=me,
-        remember=replace(ANSWER, version=events),
+        answer=replace(ANSWER, version=events),
     )
     position = await store.append(new)
     opened = await store.open(asked(principal_id=me, idempotency_key="key"))
-    assert opened.remembered
-    assert (opened.remembered.version, opened.remembered.position) == (events, position)
+    assert opened.stored_answer
+    assert (opened.stored_answer.version, opened.stored_answer.position) == (events, position)
 
 
 async def test_the_target_is_opened_with_its_events_and_its_first_writer(store: EventStore):
@@ -287,7 +289,7 @@ async def test_the_target_is_opened_with_its_events_and_its_first_writer(store: 
     assert versions(opened.loaded) == [1, 2, 3, 4]
     assert opened.owner_id == ME
     absent = await store.open(asked(principal_id=me, stream=("Zone", id)))
-    assert absent.loaded == Loaded()
+    assert absent.loaded == LoadedStream()
 
 
 async def test_whoever_may_not_call_finds_neither_stream_nor_answer(store: EventStore):
@@ -299,14 +301,14 @@ async def test_whoever_may_not_call_finds_neither_stream_nor_answer(store: Event
     ]
     grants = [grant(granted, "*"), grant(barred, "*"), grant(unasked, "get_zone")]
     beside = [*map(STANDINGS.insert, standings), *map(POLICY_GRANTS.insert, grants)]
-    await an_actor(store, beside=beside)
+    await an_actor(store, side_writes=beside)
     for me, expected in ((granted, True), (barred, False), (unasked, False)):
-        id = await an_actor(store, principal_id=me, remember=ANSWER)
+        id = await an_actor(store, principal_id=me, answer=ANSWER)
         known = asked(principal_id=me, stream=("Actor", id), idempotency_key="key")
         opened = await store.open(known)
         assert bool(opened.loaded.events) is expected
         assert (opened.owner_id is not None) is expected
-        assert (opened.remembered is not None) is expected
+        assert (opened.stored_answer is not None) is expected
         await store.keep_snapshots([NewSnapshot(("Actor", id), FOLD, Snapshot(1, b"{}"))])
         opened = await store.open(replace(known, fold=FOLD))
         assert (opened.loaded.snapshot is not None) is expected
@@ -482,20 +484,20 @@ async def test_a_decision_falls_when_something_it_read_has_moved(store: EventSto
 
 async def test_an_answer_is_kept_though_nothing_is_written_with_it(store: EventStore):
     assert await store.append(append()) == BEGINNING
-    assert await store.append(append(remember=ANSWER)) == BEGINNING
+    assert await store.append(append(answer=ANSWER)) == BEGINNING
     with pytest.raises(AlreadyAnsweredError):
-        await store.append(append(remember=ANSWER))
+        await store.append(append(answer=ANSWER))
     with pytest.raises(AlreadyAnsweredError):
-        await an_actor(store, remember=ANSWER)
+        await an_actor(store, answer=ANSWER)
 
 
 async def test_rows_may_be_written_without_an_event(store: EventStore):
     id, other = uuid7(), uuid7()
     stood, alike = Standing(id, ActorKind.HUMAN, None), Standing(other, ActorKind.AGENT, None)
     beside = [STANDINGS.insert(stood), STANDINGS.insert(alike)]
-    await store.append(append(at(1, registered(id)), beside=beside))
+    await store.append(append(at(1, registered(id)), side_writes=beside))
     barred = replace(stood, barred=DenialReason.INACTIVE_PRINCIPAL)
-    rows = append(beside=[STANDINGS.replace(barred)], remember=ANSWER)
+    rows = append(side_writes=[STANDINGS.replace(barred)], answer=ANSWER)
     assert await store.append(rows) == BEGINNING
     with pytest.raises(AlreadyAnsweredError):
         await store.append(rows)
@@ -504,31 +506,31 @@ async def test_rows_may_be_written_without_an_event(store: EventStore):
 
 async def test_what_is_written_under_a_lock_is_written_once_and_whole(store: EventStore):
     id, lock = uuid7(), Lock("tree")
-    await store.append(append(at(1, registered(id)), beside=[lock, CLAIMS.insert(NAMED)]))
+    await store.append(append(at(1, registered(id)), side_writes=[lock, CLAIMS.insert(NAMED)]))
     assert await claims(store) == {("name", "a")}
     with pytest.raises(MovedError):
-        await store.append(append(at(1, registered(id)), beside=[lock]))
-    await store.append(append(at(2, updated(id)), beside=[lock], read={("Actor", id): 1}))
+        await store.append(append(at(1, registered(id)), side_writes=[lock]))
+    await store.append(append(at(2, updated(id)), side_writes=[lock], read={("Actor", id): 1}))
     assert await count(store, id) == 2
 
 
-class Place(Record):
+class EntryPoint(Record):
     asset_id: UUID
     parent_id: UUID | None
     facility_code: str | None
 
 
-PLACES = Table("asset_place", Place, key=("asset_id",), parent="parent_id")
+PLACES = Table("asset_place", EntryPoint, key=("asset_id",), parent="parent_id")
 
 
 async def test_the_rows_above_some_rows_are_found_whatever_their_number(store: EventStore):
     root, middle, leaf, twin, stranger = [uuid7() for _ in range(5)]
     over = {root: None, middle: root, leaf: middle, twin: root, stranger: None}
-    rows = {id: Place(id, parent, None) for id, parent in over.items()}
+    rows = {id: EntryPoint(id, parent, None) for id, parent in over.items()}
     beside = [PLACES.insert(row) for row in rows.values()]
-    await store.append(append(at(1, registered(uuid7())), beside=beside))
+    await store.append(append(at(1, registered(uuid7())), side_writes=beside))
 
-    async def above(*ids: UUID) -> set[Place]:
+    async def above(*ids: UUID) -> set[EntryPoint]:
         found = await store.above(PLACES, ids)
         assert len(found) == len(set(found))
         return set(found)
@@ -536,7 +538,7 @@ async def test_the_rows_above_some_rows_are_found_whatever_their_number(store: E
     assert await above(leaf) == {rows[leaf], rows[middle], rows[root]}
     assert await above(leaf, twin) == {rows[leaf], rows[middle], rows[twin], rows[root]}
     assert await above(uuid7()) == set()
-    await store.append(append(beside=[PLACES.replace(Place(root, leaf, None))]))
+    await store.append(append(side_writes=[PLACES.replace(EntryPoint(root, leaf, None))]))
     assert {row.asset_id for row in await above(middle)} == {root, middle, leaf}, "a circle ends"
 
 
@@ -550,7 +552,7 @@ async def claims(store: EventStore) -> set[tuple[str, str]]:
 
 async def with_claims(store: EventStore) -> None:
     names = [("name", "a"), ("name", "b"), ("code", "a")]
-    await an_actor(store, beside=[CLAIMS.insert(Claim(*name, ME)) for name in names])
+    await an_actor(store, side_writes=[CLAIMS.insert(Claim(*name, ME)) for name in names])
 
 
 async def test_rows_are_inserted_with_the_events(store: EventStore):
@@ -560,10 +562,10 @@ async def test_rows_are_inserted_with_the_events(store: EventStore):
 
 async def test_a_row_is_put_in_place_of_the_one_with_its_key(store: EventStore):
     me, other = Standing(uuid7(), ActorKind.HUMAN), Standing(uuid7(), ActorKind.HUMAN)
-    await an_actor(store, beside=[STANDINGS.insert(me), STANDINGS.insert(other)])
+    await an_actor(store, side_writes=[STANDINGS.insert(me), STANDINGS.insert(other)])
     barred = replace(me, barred=DenialReason.INACTIVE_PRINCIPAL)
     absent = Standing(uuid7(), ActorKind.HUMAN)
-    await an_actor(store, beside=[STANDINGS.replace(barred), STANDINGS.replace(absent)])
+    await an_actor(store, side_writes=[STANDINGS.replace(barred), STANDINGS.replace(absent)])
     ids = {me.principal_id, other.principal_id, absent.principal_id}
     assert set(await store.rows(STANDINGS, {"principal_id": ids})) == {barred, other}
 
@@ -572,11 +574,11 @@ async def test_a_row_is_added_or_put_in_place_of_the_one_with_its_key(store: Eve
     me, other = Standing(uuid7(), ActorKind.HUMAN), Standing(uuid7(), ActorKind.HUMAN)
     barred = replace(me, barred=DenialReason.INACTIVE_PRINCIPAL)
     ids = {me.principal_id, other.principal_id}
-    await an_actor(store, beside=[STANDINGS.upsert(me)])
+    await an_actor(store, side_writes=[STANDINGS.upsert(me)])
     assert await store.rows(STANDINGS, {"principal_id": ids}) == (me,)
-    await an_actor(store, beside=[STANDINGS.upsert(barred), STANDINGS.upsert(other)])
+    await an_actor(store, side_writes=[STANDINGS.upsert(barred), STANDINGS.upsert(other)])
     assert set(await store.rows(STANDINGS, {"principal_id": ids})) == {barred, other}
-    await store.append(append(beside=[STANDINGS.upsert(me)]))
+    await store.append(append(side_writes=[STANDINGS.upsert(me)]))
     assert set(await store.rows(STANDINGS, {"principal_id": ids})) == {me, other}
 
 
@@ -592,20 +594,20 @@ async def test_a_time_is_stamped_by_the_store_and_read_with_its_age(store: Event
         (row,) = await store.rows(FRESHNESS, about)
         return row
 
-    await an_actor(store, beside=[FRESHNESS.insert(Freshness(id, None))])
+    await an_actor(store, side_writes=[FRESHNESS.insert(Freshness(id, None))])
     assert await stored() == Freshness(id, None, None), "what is null stays null"
-    await store.append(append(beside=[FRESHNESS.replace(Freshness(id, LONG_AGO))]))
+    await store.append(append(side_writes=[FRESHNESS.replace(Freshness(id, LONG_AGO))]))
     first = await stored()
     assert first.last_reported_at
     assert first.last_reported_at > LONG_AGO + timedelta(days=365)
     assert first.age is not None
     assert timedelta(0) <= first.age < A_WHILE
     ahead = first.last_reported_at + timedelta(days=365)
-    await an_actor(store, beside=[FRESHNESS.replace(Freshness(id, ahead))])
+    await an_actor(store, side_writes=[FRESHNESS.replace(Freshness(id, ahead))])
     second = await stored()
     assert second.last_reported_at
     assert first.last_reported_at < second.last_reported_at < ahead
-    await store.append(append(beside=[FRESHNESS.replace(Freshness(id, None))]))
+    await store.append(append(side_writes=[FRESHNESS.replace(Freshness(id, None))]))
     assert await stored() == Freshness(id, None, None)
 
 
@@ -615,7 +617,7 @@ async def test_a_time_is_stamped_also_in_a_row_that_is_added(store: EventStore):
         SUPPLY_FRESHNESS.insert(SupplyFreshness(inserted, LONG_AGO)),
         SUPPLY_FRESHNESS.upsert(SupplyFreshness(added, LONG_AGO)),
     ]
-    await an_actor(store, beside=beside)
+    await an_actor(store, side_writes=beside)
     rows = await store.rows(SUPPLY_FRESHNESS, {})
     assert {row.supply_id for row in rows} == {inserted, added}, "without a filter all are found"
     assert all(row.age is not None and timedelta(0) <= row.age < A_WHILE for row in rows)
@@ -624,13 +626,15 @@ async def test_a_time_is_stamped_also_in_a_row_that_is_added(store: EventStore):
 async def test_rows_are_deleted_by_their_key(store: EventStore):
     await with_claims(store)
     absent = CLAIMS.delete("name", "never there")
-    await an_actor(store, beside=[CLAIMS.delete("name", "a"), absent, CLAIMS.delete("code", "a")])
+    await an_actor(
+        store, side_writes=[CLAIMS.delete("name", "a"), absent, CLAIMS.delete("code", "a")]
+    )
     assert await claims(store) == {("name", "b")}
 
 
 async def test_rows_are_deleted_by_how_their_key_begins(store: EventStore):
     await with_claims(store)
-    await an_actor(store, beside=[CLAIMS.delete("name")])
+    await an_actor(store, side_writes=[CLAIMS.delete("name")])
     assert await claims(store) == {("code", "a")}
 
 
@@ -638,7 +642,7 @@ async def test_inserts_deletes_and_replacements_go_together(store: EventStore):
     await with_claims(store)
     me = Standing(uuid7(), ActorKind.HUMAN)
     parts = [CLAIMS.delete("code"), CLAIMS.delete("name", "b"), STANDINGS.insert(me)]
-    await an_actor(store, beside=[*parts, CLAIMS.insert(Claim("code", "c", None))])
+    await an_actor(store, side_writes=[*parts, CLAIMS.insert(Claim("code", "c", None))])
     assert await claims(store) == {("name", "a"), ("code", "c")}
     assert await store.rows(STANDINGS, {"principal_id": me.principal_id}) == (me,)
 
@@ -650,18 +654,18 @@ async def test_whoever_finds_a_key_taken_is_told_which_and_writes_nothing(store:
     taken = CLAIMS.insert(Claim("name", "b", ME), loser=ActorIdentityAlreadyBoundError)
     beside = [STANDINGS.insert(me), free, taken, CLAIMS.delete("code")]
     with pytest.raises(KeyTakenError) as error:
-        await store.append(append(at(1, registered(id)), beside=beside, remember=ANSWER))
+        await store.append(append(at(1, registered(id)), side_writes=beside, answer=ANSWER))
     assert error.value.insert is taken
     assert await count(store, id) == 0
     assert await claims(store) == {("name", "a"), ("name", "b"), ("code", "a")}
     assert await store.rows(STANDINGS, {"principal_id": me.principal_id}) == ()
-    await an_actor(store, remember=ANSWER)
+    await an_actor(store, answer=ANSWER)
 
 
 async def test_whoever_finds_an_idempotency_key_answered_writes_nothing(store: EventStore):
-    await an_actor(store, remember=ANSWER)
+    await an_actor(store, answer=ANSWER)
     id, insert = uuid7(), CLAIMS.insert(Claim("name", "a", ME))
-    again = append(at(1, registered(id)), beside=[insert], remember=ANSWER)
+    again = append(at(1, registered(id)), side_writes=[insert], answer=ANSWER)
     with pytest.raises(AlreadyAnsweredError):
         await store.append(again)
     assert await count(store, id) == 0
@@ -675,10 +679,10 @@ async def test_whoever_finds_a_stream_moved_writes_no_row_and_no_answer(store: E
     for version in (2, 4):
         beside = [STANDINGS.insert(me), CLAIMS.delete("name")]
         with pytest.raises(MovedError):
-            await store.append(append(at(version, updated(id)), beside=beside, remember=ANSWER))
+            await store.append(append(at(version, updated(id)), side_writes=beside, answer=ANSWER))
     assert await store.rows(STANDINGS, {"principal_id": me.principal_id}) == ()
     assert len(await claims(store)) == 3
-    await an_actor(store, remember=ANSWER)
+    await an_actor(store, answer=ANSWER)
 
 
 # Rows in bulk
@@ -708,49 +712,49 @@ async def observations(store: EventStore) -> list[Observation]:
 async def test_rows_in_bulk_are_written_together_and_come_back_as_they_were(store: EventStore):
     rows = [observed(1), observed(2, unit=None, surface_id=None, correlation_id=None)]
     rows += [observed(3, value=value, simulated=True) for value in (-1e308,)]
-    assert await store.append(append(beside=[bulk(*rows)])) == BEGINNING
+    assert await store.append(append(side_writes=[bulk(*rows)])) == BEGINNING
     assert await observations(store) == rows
 
 
 async def test_rows_stored_already_are_named_with_what_they_are_stored_under(store: EventStore):
-    await store.append(append(beside=[bulk(observed(1), observed(2, OTHER_RUN))]))
+    await store.append(append(side_writes=[bulk(observed(1), observed(2, OTHER_RUN))]))
     before = await observations(store)
     with pytest.raises(RowsStoredError) as found:
-        await store.append(append(beside=[bulk(observed(3), observed(2), observed(1))]))
+        await store.append(append(side_writes=[bulk(observed(3), observed(2), observed(1))]))
     assert found.value.under == {UUID(int=1): RUN, UUID(int=2): OTHER_RUN}
     assert await observations(store) == before, "none is written where some are stored"
 
 
 async def test_rows_stored_already_stay_as_they_were(store: EventStore):
-    await store.append(append(beside=[bulk(observed(1))]))
+    await store.append(append(side_writes=[bulk(observed(1))]))
     with pytest.raises(RowsStoredError):
-        await store.append(append(beside=[bulk(observed(1, value=0.2))]))
+        await store.append(append(side_writes=[bulk(observed(1, value=0.2))]))
     assert await observations(store) == [observed(1)]
 
 
 async def test_an_answer_is_kept_with_rows_in_bulk(store: EventStore):
-    await store.append(append(beside=[bulk(observed(1))], remember=ANSWER))
+    await store.append(append(side_writes=[bulk(observed(1))], answer=ANSWER))
     with pytest.raises(AlreadyAnsweredError):
-        await store.append(append(beside=[bulk(observed(2))], remember=ANSWER))
+        await store.append(append(side_writes=[bulk(observed(2))], answer=ANSWER))
     assert await observations(store) == [observed(1)]
 
 
 async def test_an_answer_is_kept_where_no_row_is_left_to_write(store: EventStore):
-    await store.append(append(beside=[bulk()], remember=ANSWER))
+    await store.append(append(side_writes=[bulk()], answer=ANSWER))
     with pytest.raises(AlreadyAnsweredError):
-        await store.append(append(beside=[bulk()], remember=ANSWER))
+        await store.append(append(side_writes=[bulk()], answer=ANSWER))
 
 
 async def test_no_answer_is_kept_where_rows_were_stored_already(store: EventStore):
-    await store.append(append(beside=[bulk(observed(1))]))
+    await store.append(append(side_writes=[bulk(observed(1))]))
     with pytest.raises(RowsStoredError):
-        await store.append(append(beside=[bulk(observed(1))], remember=ANSWER))
-    await store.append(append(beside=[bulk(observed(2))], remember=ANSWER))
+        await store.append(append(side_writes=[bulk(observed(1))], answer=ANSWER))
+    await store.append(append(side_writes=[bulk(observed(2))], answer=ANSWER))
     assert await observations(store) == [observed(1), observed(2)]
 
 
 async def test_of_the_same_rows_sent_twice_at_once_one_batch_is_written(store: EventStore):
-    batch = append(beside=[bulk(*(observed(number) for number in range(1, 51)))])
+    batch = append(side_writes=[bulk(*(observed(number) for number in range(1, 51)))])
     done = await asyncio.gather(*(store.append(batch) for _ in range(2)), return_exceptions=True)
     assert sorted(type(each).__name__ for each in done) == ["Position", "RowsStoredError"]
     assert len(await observations(store)) == 50
@@ -759,17 +763,17 @@ async def test_of_the_same_rows_sent_twice_at_once_one_batch_is_written(store: E
 async def test_rows_in_bulk_are_written_with_the_events(store: EventStore):
     id, one, two = uuid7(), observed(1), observed(2, OTHER_RUN)
     beside = [bulk(one), CLAIMS.insert(NAMED), bulk(two)]
-    position = await store.append(append(at(1, registered(id)), beside=beside, remember=ANSWER))
+    position = await store.append(append(at(1, registered(id)), side_writes=beside, answer=ANSWER))
     assert position > BEGINNING
     assert await count(store, id) == 1
     assert await observations(store) == [one, two]
     assert await claims(store) == {("name", "a")}
     with pytest.raises(AlreadyAnsweredError):
-        await store.append(append(beside=beside, remember=ANSWER))
+        await store.append(append(side_writes=beside, answer=ANSWER))
 
 
 async def test_rows_in_bulk_are_written_with_other_rows(store: EventStore):
-    await store.append(append(beside=[bulk(observed(1)), CLAIMS.insert(NAMED), Lock("tree")]))
+    await store.append(append(side_writes=[bulk(observed(1)), CLAIMS.insert(NAMED), Lock("tree")]))
     assert await observations(store) == [observed(1)]
     assert await claims(store) == {("name", "a")}
 
@@ -781,25 +785,25 @@ async def test_rows_in_bulk_are_not_written_where_a_stream_has_moved(
     id = await an_actor(store, 2)
     for late in (at(1, registered(id)), at(2, updated(id)), at(4, updated(id))):
         with pytest.raises(MovedError):
-            await store.append(append(late, beside=[bulk(observed(1)), *lock], remember=ANSWER))
+            await store.append(append(late, side_writes=[bulk(observed(1)), *lock], answer=ANSWER))
     new, read = at(1, registered(uuid7())), {("Actor", id): 1}
     with pytest.raises(MovedError):
-        await store.append(append(new, read=read, beside=[bulk(observed(1)), *lock]))
+        await store.append(append(new, read=read, side_writes=[bulk(observed(1)), *lock]))
     assert await observations(store) == []
-    await store.append(append(at(3, updated(id)), beside=[bulk(observed(1))], remember=ANSWER))
+    await store.append(append(at(3, updated(id)), side_writes=[bulk(observed(1))], answer=ANSWER))
     assert await observations(store) == [observed(1)]
 
 
 async def test_no_event_is_written_where_rows_in_bulk_are_stored_already(store: EventStore):
-    await store.append(append(beside=[bulk(observed(1))]))
+    await store.append(append(side_writes=[bulk(observed(1))]))
     id, beside = uuid7(), [CLAIMS.insert(NAMED), bulk(observed(1), observed(2))]
     with pytest.raises(RowsStoredError) as found:
-        await store.append(append(at(1, registered(id)), beside=beside, remember=ANSWER))
+        await store.append(append(at(1, registered(id)), side_writes=beside, answer=ANSWER))
     assert found.value.under == {UUID(int=1): RUN}
     assert await count(store, id) == 0
     assert await claims(store) == set()
     assert await observations(store) == [observed(1)]
-    await an_actor(store, remember=ANSWER)
+    await an_actor(store, answer=ANSWER)
 
 
 @pytest.mark.parametrize("rows", [(), (observed(1),)])
@@ -810,13 +814,13 @@ async def test_a_key_that_is_taken_is_told_from_a_key_that_is_answered(
     taken = CLAIMS.insert(Claim("name", "b", ME), loser=ActorIdentityAlreadyBoundError)
     beside = [bulk(*rows), taken, CLAIMS.insert(Claim("name", "free", ME))]
     with pytest.raises(KeyTakenError) as error:
-        await store.append(append(beside=beside if rows else beside[1:], remember=ANSWER))
+        await store.append(append(side_writes=beside if rows else beside[1:], answer=ANSWER))
     assert error.value.insert is taken
     assert await claims(store) == {("name", "a"), ("name", "b"), ("code", "a")}
     assert await observations(store) == []
-    await store.append(append(remember=ANSWER))
+    await store.append(append(answer=ANSWER))
     with pytest.raises(AlreadyAnsweredError):
-        await store.append(append(beside=[taken], remember=ANSWER))
+        await store.append(append(side_writes=[taken], answer=ANSWER))
 
 
 async def test_rows_alone_under_a_lock_fall_when_something_they_rest_on_has_moved(
@@ -825,8 +829,8 @@ async def test_rows_alone_under_a_lock_fall_when_something_they_rest_on_has_move
     id = await an_actor(store, 2)
     for parts in ([CLAIMS.insert(NAMED)], [bulk(observed(1))]):
         with pytest.raises(MovedError):
-            await store.append(append(beside=[Lock("tree"), *parts], read={("Actor", id): 1}))
-        await store.append(append(beside=[Lock("tree"), *parts], read={("Actor", id): 2}))
+            await store.append(append(side_writes=[Lock("tree"), *parts], read={("Actor", id): 1}))
+        await store.append(append(side_writes=[Lock("tree"), *parts], read={("Actor", id): 2}))
     assert await claims(store) == {("name", "a")}
     assert await observations(store) == [observed(1)]
 
@@ -941,7 +945,7 @@ async def test_the_row_that_a_refusal_leaves_is_written_once(store: EventStore):
 
     for row in (refused("A", 1), refused("B", 2), refused("A", 3)):
         await store.record_refusal(REFUSED_STARTS.insert(row))
-    by_time = Entered(
+    by_time = RowQuery(
         {}, (("refused_at", "<", NOW + timedelta(days=1)),), ("refused_at",), False, ()
     )
     assert await store.entries(REFUSED_STARTS, by_time, 9) == (refused("A", 1), refused("B", 2))
@@ -957,7 +961,7 @@ async def test_denials_are_read_newest_first(store: EventStore):
 
     async def found(before: int | None, limit: int, **where: object) -> list[int]:
         last = () if before is None else (UUID(int=before),)
-        newest = Entered({"conduit_id": ENTRY} | where, (), ("denial_id",), True, last)
+        newest = RowQuery({"conduit_id": ENTRY} | where, (), ("denial_id",), True, last)
         rows = await store.entries(DENIALS, newest, limit)
         return [row.denial_id.int for row in rows]
 
@@ -965,7 +969,7 @@ async def test_denials_are_read_newest_first(store: EventStore):
     assert await found(3, 9) == [2, 1]
     assert await found(1, 9) == []
     assert await found(None, 9, command_name="define_zone") == [3, 2, 1]
-    internal = Entered({"conduit_id": seeded.INTERNAL}, (), ("denial_id",), True, ())
+    internal = RowQuery({"conduit_id": seeded.INTERNAL}, (), ("denial_id",), True, ())
     assert await store.entries(DENIALS, internal, 9) == (denial(4, seeded.INTERNAL),)
 
 
@@ -980,8 +984,8 @@ async def found_entries(
     by, last = ("sampled_at", "observation_id"), ()
     if after:
         last = (after[0], UUID(int=after[1]))
-    sought = Entered({"run_id": RUN} | where, compared, by, newest_first, last)
-    rows = await store.entries(OBSERVATIONS, sought, limit)
+    list_filter = RowQuery({"run_id": RUN} | where, compared, by, newest_first, last)
+    rows = await store.entries(OBSERVATIONS, list_filter, limit)
     return [row.observation_id.int for row in rows]
 
 
@@ -989,7 +993,7 @@ async def with_observations(store: EventStore) -> tuple[datetime, datetime]:
     """Four of one run, of which two were sampled at the same time, and one of another."""
     of_run = [observed(3), observed(2, hours=1), observed(1, hours=1), observed(4, hours=2)]
     of_run[3] = replace(of_run[3], channel_name="current", simulated=True)
-    await store.append(append(beside=[bulk(*of_run, observed(5, OTHER_RUN))]))
+    await store.append(append(side_writes=[bulk(*of_run, observed(5, OTHER_RUN))]))
     return NOW + timedelta(hours=1), NOW + timedelta(hours=2)
 
 
@@ -1044,26 +1048,31 @@ async def test_one_task_at_a_time_is_alone_with_a_piece_of_work(store: EventStor
 
 async def test_commands_on_a_stream_are_at_it_together_while_nobody_loses(store: EventStore):
     stream = "Actor", uuid7()
-    async with store.turn(stream), store.turn(stream), store.turn(None), store.turn(None):
+    async with (
+        store.wait_turn(stream),
+        store.wait_turn(stream),
+        store.wait_turn(None),
+        store.wait_turn(None),
+    ):
         pass
 
 
 async def test_once_one_has_lost_commands_on_a_stream_take_turns(
     store: EventStore, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(turns, "REMEMBERED_FOR", 60.0)
+    monkeypatch.setattr(stream_queues, "REMEMBERED_FOR", 60.0)
     inside, left, order = asyncio.Event(), asyncio.Event(), list[str]()
     stream = "Actor", uuid7()
     await lose(store, stream)
 
     async def first() -> None:
-        async with store.turn(stream):
+        async with store.wait_turn(stream):
             inside.set()
             await left.wait()
             order.append("first")
 
     async def then(name: str) -> None:
-        async with store.turn(stream):
+        async with store.wait_turn(stream):
             order.append(name)
 
     async with asyncio.TaskGroup() as tasks:
@@ -1071,7 +1080,7 @@ async def test_once_one_has_lost_commands_on_a_stream_take_turns(
         await inside.wait()
         tasks.create_task(then("second"))
         tasks.create_task(then("third"))
-        async with store.turn(("Actor", uuid7())), store.turn(None):
+        async with store.wait_turn(("Actor", uuid7())), store.wait_turn(None):
             order.append("other")
         left.set()
     assert order == ["other", "first", "second", "third"]
@@ -1082,30 +1091,30 @@ async def test_a_turn_ends_however_its_command_ends(store: EventStore):
     for error in (MovedError, StoreUnavailableError, asyncio.CancelledError):
         await lose(store, stream)
         with pytest.raises(error):
-            async with store.turn(stream):
+            async with store.wait_turn(stream):
                 raise error
-    async with asyncio.timeout(2), store.turn(stream):
+    async with asyncio.timeout(2), store.wait_turn(stream):
         pass
 
 
 async def test_whoever_leaves_while_waiting_for_its_turn_keeps_nobody_waiting(store: EventStore):
     stream = "Actor", uuid7()
     await lose(store, stream)
-    async with store.turn(stream):
+    async with store.wait_turn(stream):
         with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.01), store.turn(stream):
+            async with asyncio.timeout(0.01), store.wait_turn(stream):
                 pass
-    async with asyncio.timeout(2), store.turn(stream):
+    async with asyncio.timeout(2), store.wait_turn(stream):
         pass
 
 
 async def test_whoever_waited_long_for_its_turn_goes_on_without(
     store: EventStore, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(turns, "PATIENCE", 0.01)
+    monkeypatch.setattr(stream_queues, "PATIENCE", 0.01)
     stream = "Actor", uuid7()
     await lose(store, stream)
-    async with store.turn(stream), store.turn(stream):
+    async with store.wait_turn(stream), store.wait_turn(stream):
         pass
 
 
@@ -1113,16 +1122,21 @@ async def test_turns_are_not_taken_any_more_when_nobody_waited_for_a_while(
     store: EventStore, monkeypatch: pytest.MonkeyPatch
 ):
     stream, other = ("Actor", uuid7()), ("Actor", uuid7())
-    monkeypatch.setattr(turns, "REMEMBERED_FOR", -1.0)
+    monkeypatch.setattr(stream_queues, "REMEMBERED_FOR", -1.0)
     await lose(store, stream)
     await lose(store, other)
-    async with store.turn(stream), store.turn(stream), store.turn(other), store.turn(other):
+    async with (
+        store.wait_turn(stream),
+        store.wait_turn(stream),
+        store.wait_turn(other),
+        store.wait_turn(other),
+    ):
         pass
 
 
 async def lose(store: EventStore, stream: Stream) -> None:
     with pytest.raises(MovedError):
-        async with store.turn(stream):
+        async with store.wait_turn(stream):
             raise MovedError
 
 
@@ -1141,7 +1155,7 @@ async def listed(
     limit: int = 100,
 ) -> list[UUID]:
     await kept.catch_up()
-    rows = await kept.lists.listing(VIEWS[name], Sought(NOW, facets), owner_id, after, limit)
+    rows = await kept.lists.listing(VIEWS[name], ListFilter(NOW, facets), owner_id, after, limit)
     return [id for id, _ in rows]
 
 
@@ -1149,7 +1163,7 @@ async def test_a_list_shows_each_aggregate_as_it_is_by_age(kept: Kept):
     ids = [await an_actor(kept.store) for _ in range(3)]
     await kept.store.append(append(at(2, ActorDeactivated(NOW, ids[1]))))
     assert await listed(kept) == ids
-    rows = await kept.lists.listing(VIEWS["actor"], Sought(NOW), None, None, 10)
+    rows = await kept.lists.listing(VIEWS["actor"], ListFilter(NOW), None, None, 10)
     assert json.loads(rows[1][1]) == {
         "actor_id": str(ids[1]),
         "kind": "human",
@@ -1171,8 +1185,8 @@ async def test_a_list_is_narrowed_by_all_its_facets(kept: Kept):
 async def sought_in(kept: Kept, name: str, after: UUID | None = None, **asked: Any) -> list[UUID]:
     await kept.catch_up()
     given: dict[str, Any] = {"now": NOW, **asked}
-    sought = Sought(**given)
-    rows = await kept.lists.listing(VIEWS[name], sought, None, after, 100)
+    list_filter = ListFilter(**given)
+    rows = await kept.lists.listing(VIEWS[name], list_filter, None, after, 100)
     return [id for id, _ in rows]
 
 

@@ -9,15 +9,15 @@ from uuid_utils.compat import uuid7
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import ActorProfileUpdated, ActorRegistered
 from beamkeep.contexts.trust import seeded
-from beamkeep.kernel import ActorKind, Beside, Event, Rows, SurfaceKind
+from beamkeep.kernel import ActorKind, Event, Rows, SideWrite, SurfaceKind
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.store import Append, NewEvent, NewSnapshot, Stream, ToRemember
+from beamkeep.runtime.store import AnswerToStore, Append, NewEvent, NewSnapshot, Stream
 
 CODEC = Codec(CATALOGUE.aggregates.values())
 NOW = datetime(2030, 1, 1, 12, 30, 15, 123456, UTC)
 ME, HTTP = UUID(int=9), seeded.SURFACES[SurfaceKind.HTTP]
 FINGERPRINT = b"f" * 32
-ANSWER = ToRemember("key", FINGERPRINT, 201, b'{"id":1}', 1)
+ANSWER = AnswerToStore("key", FINGERPRINT, 201, b'{"id":1}', 1)
 
 
 def registered(id: UUID) -> ActorRegistered:
@@ -35,8 +35,8 @@ def at(version: int, event: Event) -> NewEvent:
 def append(
     *events: NewEvent,
     read: Mapping[Stream, int] | None = None,
-    beside: Sequence[Beside | Rows] = (),
-    remember: ToRemember | None = None,
+    side_writes: Sequence[SideWrite | Rows] = (),
+    answer: AnswerToStore | None = None,
     principal_id: UUID = ME,
     occurred_at: datetime = NOW,
     snapshots: Sequence[NewSnapshot] = (),
@@ -44,8 +44,8 @@ def append(
     return Append(
         events=events,
         read=read or {},
-        beside=beside,
-        remember=remember,
+        side_writes=side_writes,
+        answer=answer,
         command_name="try_it",
         principal_id=principal_id,
         surface_id=HTTP,

@@ -23,7 +23,7 @@ from beamkeep.contexts.access.profile import IDENTITIES, PROFILES, STANDINGS
 from beamkeep.contexts.trust.policy import POLICY_GRANTS
 from beamkeep.contexts.trust.surface import SURFACE_CONTROL
 from beamkeep.kernel import CLAIMS, DENIALS
-from beamkeep.runtime.store import Stream, Tailed
+from beamkeep.runtime.store import Stream, TailEvent
 
 KEYS = {
     table.name: table.key
@@ -158,7 +158,7 @@ class Stored(NamedTuple):
         return self.version, self.event_type, self.schema_version, self.payload
 
 
-class PageRow(Tailed):
+class PageRow(TailEvent):
     """A row of the tail, with its columns by name too."""
 
     def __getitem__(self, key: Any) -> Any:

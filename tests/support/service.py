@@ -75,4 +75,4 @@ async def call(
         case Operation():
             return await service.dispatcher.execute(row, request)
         case Question():
-            return await service.asker.ask(row, request)
+            return await service.queries.ask(row, request)

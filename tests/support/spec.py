@@ -17,7 +17,6 @@ from beamkeep.kernel import (
     ActorKind,
     Advice,
     Aggregate,
-    Beside,
     Call,
     Command,
     Delete,
@@ -32,6 +31,7 @@ from beamkeep.kernel import (
     Replace,
     Reply,
     Rows,
+    SideWrite,
     SurfaceKind,
     Table,
     Upsert,
@@ -55,7 +55,7 @@ class Past:
 
     def __init__(
         self,
-        parts: Iterable[Event | Beside | Rows],
+        parts: Iterable[Event | SideWrite | Rows],
         installation: Installation = INSTALLATION,
         hidden: Set[UUID] = frozenset(),
     ) -> None:
@@ -117,7 +117,7 @@ class Past:
         self, query: Listing, to_show: bool = False, most: int = 10_000
     ) -> tuple[UUID, ...]:
         view = next(view for view in CATALOGUE.views if view.listing is type(query))
-        wanted, name = await view.seek(query, self), view.aggregate.name
+        wanted, name = await view.filter_for(query, self), view.aggregate.name
         states = [
             await self.one(view.aggregate, id) for n, id in sorted(self._streams) if n == name
         ]
@@ -187,7 +187,7 @@ class Scenario:
     def __init__(
         self,
         operations: Sequence[Operation],
-        history: Iterable[Event | Beside | Rows] = (),
+        history: Iterable[Event | SideWrite | Rows] = (),
         installation: Installation = INSTALLATION,
     ) -> None:
         self._operations = {operation.command: operation for operation in operations}
@@ -200,11 +200,11 @@ class Scenario:
         self._past.principal_id = call.principal_id
         return self
 
-    def then(self, *expected: Event | Beside | Rows | Advice | Reply) -> None:
+    def then(self, *expected: Event | SideWrite | Rows | Advice | Reply) -> None:
         """These events, rows and warnings, in this order."""
         assert self.decided() == list(expected)
 
-    def decided(self) -> list[Event | Beside | Rows | Advice | Reply]:
+    def decided(self) -> list[Event | SideWrite | Rows | Advice | Reply]:
         """What comes of it, where a sentence speaks of a part only."""
         outcome = self._decide()
         REACHED.add((self._operation.name, "then"))
@@ -224,7 +224,7 @@ class Scenario:
         REACHED.add((operation.name, refusal.__name__))
         return refused.value
 
-    def _decide(self) -> list[Event | Beside | Rows | Advice | Reply]:
+    def _decide(self) -> list[Event | SideWrite | Rows | Advice | Reply]:
         operation, past = self._operation, self._past
         arguments: list[Any] = [self._command]
         if not operation.genesis:

@@ -15,7 +15,7 @@ from tests.support.rest_client import GENEROUS, RESOURCE, RestClient, rest_clien
 from beamkeep.app import CATALOGUE
 from beamkeep.contexts.trust.seeded import SURFACES
 from beamkeep.kernel import Catalogue, Operation, Question, Route, SurfaceKind, replace
-from beamkeep.runtime.store import Opened, Opening
+from beamkeep.runtime.store import CallContext, CallLookup
 from beamkeep.surfaces.routes import MethodNotAllowedError, RouteNotFoundError, Routes
 from beamkeep.surfaces.schema import input_schema
 
@@ -342,7 +342,7 @@ async def test_a_list_goes_on_where_its_page_ended(rest: RestClient):
 async def test_what_nobody_foresaw_is_told_without_its_words_and_logged_once(
     rest: RestClient, monkeypatch: pytest.MonkeyPatch
 ):
-    async def fails(opening: Opening) -> Opened:
+    async def fails(opening: CallLookup) -> CallContext:
         raise RuntimeError("secret")
 
     monkeypatch.setattr(rest.store, "open", fails)
@@ -359,7 +359,7 @@ async def test_what_nobody_foresaw_is_told_without_its_words_and_logged_once(
 async def test_a_call_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch):
     async with rest_client(replace(GENEROUS, deadline_seconds=0.01)) as rest:
 
-        async def hangs(opening: Opening) -> Opened:
+        async def hangs(opening: CallLookup) -> CallContext:
             await asyncio.sleep(60)
             raise AssertionError
 

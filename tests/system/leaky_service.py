@@ -24,9 +24,9 @@ def sees(admitted: Any, *_: Any) -> bool:
     return True
 
 
-async def list_all(lists: Any, view: Any, sought: Any, _: Any, *page: Any) -> Any:
+async def list_all(lists: Any, view: Any, list_filter: Any, _: Any, *page: Any) -> Any:
     """The rows of every owner."""
-    return await listing(lists, view, sought, None, *page)
+    return await listing(lists, view, list_filter, None, *page)
 
 
 async def see_all(session: Any, of: Any, ids: Any) -> Any:

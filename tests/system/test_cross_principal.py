@@ -563,7 +563,7 @@ async def require_hidden(
     if question.about:
         missing = await asked_for(by, question, absent)
         assert await asked_for(by, question, arguments) == missing
-        absence = question.refusals[0] if question.located else question.aggregate.absent
+        absence = question.refusals[0] if question.parent_of else question.aggregate.absent
         assert missing.body["code"] == absence.__name__
         if isinstance(question.source, One):
             assert await asked_for(by, question, {**arguments, "as_of": 1}) == missing

@@ -156,7 +156,7 @@ def test_everything_is_shown_as_of_each_step_as_it_was_shown_then(lived: Lived):
     assert asyncio.run(differing(lived, [*steps, *rest])) == []
 
 
-async def differing(lived: Lived, sought: Iterable[tuple[int, Stream]]) -> list[str]:
+async def differing(lived: Lived, list_filter: Iterable[tuple[int, Stream]]) -> list[str]:
     """Which of these are not shown as of the end of a step as they were shown after it."""
     turns = asyncio.Semaphore(AT_ONCE)
 
@@ -170,7 +170,7 @@ async def differing(lived: Lived, sought: Iterable[tuple[int, Stream]]) -> list[
         return None if same else f"{kind} {id} after {STEPS[number].act.__name__}: {answer}"
 
     async with beginning(lived.server) as day:
-        found = await asyncio.gather(*(as_of(*each) for each in sought))
+        found = await asyncio.gather(*(as_of(*each) for each in list_filter))
     return [each for each in found if each]
 
 

@@ -136,10 +136,10 @@ class Careless(PostgresEventStore):
     """Keeps what was said of a person beside the answer, to give it again."""
 
     async def append(self, append: Append) -> Position:
-        rows = [part.row for part in append.beside if isinstance(part, Insert)]
-        if append.remember:
-            kept = replace(append.remember, result=encode(rows))
-            append = replace(append, remember=kept)
+        rows = [part.row for part in append.side_writes if isinstance(part, Insert)]
+        if append.answer:
+            kept = replace(append.answer, result=encode(rows))
+            append = replace(append, answer=kept)
         return await super().append(append)
 
 

@@ -12,7 +12,7 @@ from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import View
 from beamkeep.runtime.codec import BrokenStreamError
 from beamkeep.runtime.rows import Row, RowFold
-from beamkeep.runtime.store import BEGINNING, Position, Tailed
+from beamkeep.runtime.store import BEGINNING, Position, TailEvent
 from beamkeep.workers.projector import BOUNDS, Bounds, Change, Follower, Projector, TailPage
 
 pytestmark = pytest.mark.anyio
@@ -27,7 +27,7 @@ class MemoryProjections:
     """A log and the rows of its followers in memory, and what was asked of them."""
 
     def __init__(self, *generations: int) -> None:
-        self.log: list[Tailed] = []
+        self.log: list[TailEvent] = []
         self.reached = {("actor", each): BEGINNING for each in generations or (1,)}
         self.rows: dict[Key, dict[UUID, Change]] = {key: {} for key in self.reached}
         self.applied: list[list[Change]] = []
@@ -37,7 +37,7 @@ class MemoryProjections:
         event = CODEC.encode(registered(id) if version == 1 else updated(id), version, uuid7())
         stored = event.version, event.event_type, event.schema_version, event.payload
         place = len(self.log) + 1, 1
-        self.log.append(Tailed(*stored, *place, "Actor", id, ME, 0))
+        self.log.append(TailEvent(*stored, *place, "Actor", id, ME, 0))
 
     @property
     def watermark(self) -> int:

@@ -20,7 +20,7 @@ from beamkeep.runtime.tokens import (
 
 from .introspection_verifier import IntrospectionProvider, IntrospectionVerifier
 from .jwt_verifier import JwtProvider, JwtVerifier, read_jwt, resembles_jwt
-from .vouching import Vouched
+from .vouching import VerifiedToken
 
 __all__ = ["IdentityProvider", "IdentityProviders", "IntrospectionProvider", "JwtProvider"]
 
@@ -68,7 +68,7 @@ class IdentityProviders:
         self._verified = _Kept[VerifiedPrincipal]()
         # Apart, so that a flood of worthless tokens pushes no good one out.
         self._refused = _Kept[bool]()
-        self._under_way: dict[bytes, asyncio.Task[Vouched]] = {}
+        self._under_way: dict[bytes, asyncio.Task[VerifiedToken]] = {}
 
     async def verify(self, token: str, asking: Asking = nullcontext) -> VerifiedPrincipal:
         """Say whose token it is, from memory where that is still good, or refuse it."""
@@ -101,7 +101,7 @@ class IdentityProviders:
         found = await asyncio.gather(*(each.fault() for each in self._verifiers.values()))
         return [told for told in found if told]
 
-    async def _check(self, token: str, digest: bytes, asking: Asking) -> Vouched:
+    async def _check(self, token: str, digest: bytes, asking: Asking) -> VerifiedToken:
         if not BEARER_TOKEN.fullmatch(token):
             raise MalformedCredentialsError
         verifier = self._default
@@ -123,7 +123,7 @@ class IdentityProviders:
 
     async def _ask(
         self, verifier: IntrospectionVerifier, token: str, digest: bytes, asking: Asking
-    ) -> Vouched:
+    ) -> VerifiedToken:
         asked_at = self._stopwatch()
         try:
             with asking():
@@ -135,7 +135,7 @@ class IdentityProviders:
             del self._under_way[digest]
 
 
-def _looked_at(question: asyncio.Task[Vouched]) -> None:
+def _looked_at(question: asyncio.Task[VerifiedToken]) -> None:
     """Take note of how a question ended, so that nothing is logged when nobody waits any more."""
     if not question.cancelled():
         question.exception()

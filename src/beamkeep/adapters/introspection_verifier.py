@@ -23,7 +23,7 @@ from .vouching import (
     Claims,
     Name,
     ProviderAddress,
-    Vouched,
+    VerifiedToken,
     answer_of,
     moment,
     name,
@@ -96,7 +96,7 @@ class IntrospectionVerifier:
         self._clock, self._stopwatch = clock, stopwatch
         self._places = asyncio.Semaphore(QUESTIONS_AT_ONCE)
 
-    async def verify(self, token: str) -> Vouched:
+    async def verify(self, token: str) -> VerifiedToken:
         """Say whose token it is and how long that may be kept, or refuse it."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
@@ -105,7 +105,7 @@ class IntrospectionVerifier:
             raise IdentityProviderUnavailableError from None
         try:
             asked_at = self._stopwatch()
-            return Vouched(self._check(await self._ask(token)), asked_at + LONGEST_KEPT)
+            return VerifiedToken(self._check(await self._ask(token)), asked_at + LONGEST_KEPT)
         finally:
             self._places.release()
 

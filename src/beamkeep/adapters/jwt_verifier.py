@@ -27,7 +27,7 @@ from .vouching import (
     Claims,
     Name,
     ProviderAddress,
-    Vouched,
+    VerifiedToken,
     answer_of,
     moment,
     name,
@@ -145,7 +145,7 @@ class JwtVerifier:
         self._keys = IssuerKeys(_source_of_keys(provider, http), provider.algorithms, stopwatch)
         self._jws = PyJWS(provider.algorithms)
 
-    async def verify(self, jwt: UnverifiedJwt) -> Vouched:
+    async def verify(self, jwt: UnverifiedJwt) -> VerifiedToken:
         """Say whose token it is and how long that may be kept, or refuse it."""
         # 1. What can be judged without a key: a hopeless token costs no fetch.
         algorithm, kid = self._check_header(jwt.header)
@@ -155,7 +155,7 @@ class JwtVerifier:
         # 3. The signature, over the same text the claims were read from.
         if not self._is_signed(jwt, key, algorithm):
             raise InvalidTokenError
-        return Vouched(principal, min(self._stopwatch() + LONGEST_KEPT, trusted_until))
+        return VerifiedToken(principal, min(self._stopwatch() + LONGEST_KEPT, trusted_until))
 
     async def missing(self) -> str | None:
         """Say in words why no token could be checked now; nothing where some could."""

@@ -16,15 +16,15 @@ from beamkeep.kernel import (
     COMPARISONS,
     DENIALS,
     EVERY_COMMAND,
-    Beside,
     Delete,
     Denial,
     Grant,
     Insert,
+    ListFilter,
     Lock,
     Replace,
     Rows,
-    Sought,
+    SideWrite,
     Standing,
     Table,
     Upsert,
@@ -38,23 +38,23 @@ from beamkeep.runtime.store import (
     READ_AT_ONCE,
     AlreadyAnsweredError,
     Append,
-    Entered,
+    CallContext,
+    CallLookup,
     Envelope,
     KeyTakenError,
-    Loaded,
+    LoadedStream,
     MovedError,
     NewSnapshot,
-    Opened,
-    Opening,
     Position,
-    Recorded,
-    Remembered,
+    RowQuery,
     RowsStoredError,
     Snapshot,
+    StoredAnswer,
+    StoredEvent,
     Stream,
 )
 
-from .turns import Turns
+from .stream_queues import StreamQueues
 
 type Kept = dict[tuple[object, ...], Any]
 
@@ -68,13 +68,13 @@ class MemoryStore:
         self._codec, self.clock = codec, clock
         self.streams: dict[Stream, list[Envelope]] = {}
         self.tables: dict[str, Kept] = {}
-        self.remembered: dict[tuple[UUID, UUID | None, str], Remembered] = {}
+        self.stored_answer: dict[tuple[UUID, UUID | None, str], StoredAnswer] = {}
         self.snapshots: dict[tuple[UUID, Stream], Snapshot] = {}
         self.position = BEGINNING
         self._locks: dict[str, asyncio.Lock] = {}
-        self._turns = Turns()
+        self._turns = StreamQueues()
 
-    async def open(self, opening: Opening) -> Opened:
+    async def open(self, opening: CallLookup) -> CallContext:
         """Find who calls, what they may do, what was answered before, and the target's events."""
         principal_id = opening.principal_id
         if principal_id is None and opening.identity is not None:
@@ -96,21 +96,21 @@ class MemoryStore:
                 or not {opening.command_name, EVERY_COMMAND}.isdisjoint(grant.permitted_commands)
             )
         ]
-        remembered = None
+        stored_answer = None
         if standing and opening.idempotency_key:
             key = standing.principal_id, opening.surface_id, opening.idempotency_key
-            remembered = self.remembered.get(key)
+            stored_answer = self.stored_answer.get(key)
         if not grants or not standing or standing.barred:
-            return Opened(standing, tuple(grants))
+            return CallContext(standing, tuple(grants))
         stream = opening.stream
         if stream is None or stream not in self.streams:
-            return Opened(standing, tuple(grants), remembered)
+            return CallContext(standing, tuple(grants), stored_answer)
         owner_id, loaded = self.streams[stream][0].principal_id, self._loaded(stream, opening.fold)
-        return Opened(standing, tuple(grants), remembered, owner_id, loaded)
+        return CallContext(standing, tuple(grants), stored_answer, owner_id, loaded)
 
     async def load(
         self, streams: Sequence[Stream], folds: Mapping[str, UUID] | None = None
-    ) -> Mapping[Stream, Loaded]:
+    ) -> Mapping[Stream, LoadedStream]:
         """Read these streams, with the snapshots of these folds by aggregate name."""
         return {
             stream: self._loaded(stream, folds[stream[0]] if folds else None)
@@ -118,11 +118,11 @@ class MemoryStore:
             if stream in self.streams
         }
 
-    def _loaded(self, stream: Stream, fold: UUID | None) -> Loaded:
+    def _loaded(self, stream: Stream, fold: UUID | None) -> LoadedStream:
         kept = self.snapshots.get((fold, stream)) if fold else None
         after = kept.version if kept else 0
         events = self.streams[stream][after : after + READ_AT_ONCE]
-        return Loaded([envelope.recorded for envelope in events], kept)
+        return LoadedStream([envelope.recorded for envelope in events], kept)
 
     async def owners(self, streams: Sequence[Stream]) -> Mapping[Stream, UUID]:
         """Who wrote the first event of each of these streams."""
@@ -130,21 +130,21 @@ class MemoryStore:
 
     async def append(self, append: Append) -> Position:
         """Write all of it at once, unless something it rests on has moved."""
-        if append.remember:
-            key = append.principal_id, append.surface_id, append.remember.key
-            if key in self.remembered:
+        if append.answer:
+            key = append.principal_id, append.surface_id, append.answer.key
+            if key in self.stored_answer:
                 raise AlreadyAnsweredError
         # Rows alone are held to what was read where a lock keeps it as it is.
-        if append.events or any(isinstance(part, Lock) for part in append.beside):
+        if append.events or any(isinstance(part, Lock) for part in append.side_writes):
             self._require_unmoved(append)
-        self._write_beside(append.beside)
+        self._write_beside(append.side_writes)
         if append.events:
             self._write_events(append)
             await self.keep_snapshots(append.snapshots)
         position = self.position if append.events else BEGINNING
-        if append.remember:
-            kept = append.remember
-            self.remembered[append.principal_id, append.surface_id, kept.key] = Remembered(
+        if append.answer:
+            kept = append.answer
+            self.stored_answer[append.principal_id, append.surface_id, kept.key] = StoredAnswer(
                 kept.fingerprint, kept.status, kept.result, kept.version, position
             )
         return position
@@ -195,7 +195,7 @@ class MemoryStore:
         until: datetime,
         owner_id: UUID | None,
         limit: int,
-    ) -> Sequence[tuple[str, Recorded]]:
+    ) -> Sequence[tuple[str, StoredEvent]]:
         """Events of these types between two times, oldest first, each with its aggregate's name."""
         found = [
             each
@@ -209,7 +209,7 @@ class MemoryStore:
 
     async def latest(
         self, streams: Sequence[Stream], types: Sequence[str], before: datetime
-    ) -> Mapping[Stream, Recorded]:
+    ) -> Mapping[Stream, StoredEvent]:
         """The last event of these types that each of the streams had before a time."""
         return {
             stream: each.recorded
@@ -222,18 +222,18 @@ class MemoryStore:
         """The rows whose columns equal these values, or are among them where a set is given."""
         return tuple(row for row in self._read(table) if _matches(row, where))
 
-    async def entries[R](self, table: Table[R], sought: Entered, limit: int) -> tuple[R, ...]:
+    async def entries[R](self, table: Table[R], row_query: RowQuery, limit: int) -> tuple[R, ...]:
         """Rows beside one aggregate, in the order asked for."""
-        found = [row for row in self._read(table) if _matches(row, sought.where)]
-        for column, how, wanted in sought.compared:
+        found = [row for row in self._read(table) if _matches(row, row_query.where)]
+        for column, how, wanted in row_query.compared:
             found = [row for row in found if COMPARISONS[how](getattr(row, column), wanted)]
 
         def place(row: R) -> tuple[Any, ...]:
-            return tuple(getattr(row, column) for column in sought.by)
+            return tuple(getattr(row, column) for column in row_query.by)
 
-        found.sort(key=place, reverse=sought.newest_first)
-        if after := sought.after:
-            beyond = lt if sought.newest_first else gt
+        found.sort(key=place, reverse=row_query.newest_first)
+        if after := row_query.after:
+            beyond = lt if row_query.newest_first else gt
             found = [row for row in found if beyond(place(row), after)]
         return tuple(found[:limit])
 
@@ -252,7 +252,7 @@ class MemoryStore:
         """Whether a command on this stream has to wait for its turn."""
         return self._turns.is_contended(stream)
 
-    def turn(self, stream: Stream | None) -> AbstractAsyncContextManager[None]:
+    def wait_turn(self, stream: Stream | None) -> AbstractAsyncContextManager[None]:
         """Let commands on a stream that is fought over come one after the other."""
         return self._turns.take(stream)
 
@@ -289,13 +289,13 @@ class MemoryStore:
     async def listing(
         self,
         view: View[Any],
-        sought: Sought,
+        list_filter: ListFilter,
         owner_id: UUID | None,
         after: UUID | None,
         limit: int,
     ) -> Sequence[tuple[UUID, bytes]]:
         """Rows by id, as JSON, each with its id; only the owner's where one is named."""
-        fold, standing = RowFold(view, self._codec), self._along(view.tree, sought.along)
+        fold, standing = RowFold(view, self._codec), self._along(view.tree, list_filter.along)
         found: list[tuple[UUID, bytes]] = []
         for (name, id), stored in sorted(self.streams.items()):
             if name != view.aggregate.name or (after is not None and id <= after):
@@ -305,7 +305,7 @@ class MemoryStore:
             row = fold.after(None, [e.recorded for e in stored], stored[0].principal_id)
             owners = {row.owner_id, id} if view.aggregate.self_owned else {row.owner_id}
             shown = fold.dump(row)
-            fits = sought.fits(view.facets_of(row.state), msgspec.json.decode(shown))
+            fits = list_filter.fits(view.facets_of(row.state), msgspec.json.decode(shown))
             if fits and owner_id in {None, *owners}:
                 found.append((id, shown))
         return found[:limit]
@@ -336,7 +336,7 @@ class MemoryStore:
             ids = {id for id in ids if below in self._chain(tree, id)[1:]}
         return ids & {*self._chain(tree, above)[1:]} if above else ids
 
-    def _write_beside(self, beside: Sequence[Beside | Rows]) -> None:
+    def _write_beside(self, beside: Sequence[SideWrite | Rows]) -> None:
         beside = [part for part in beside if not isinstance(part, Lock)]
         for part in beside:
             rows = self._table(part.table.name)
@@ -389,7 +389,7 @@ class MemoryLedger:
         """The secret that logins are digested with."""
         return self._login_key
 
-    async def events(self, stream_type: str) -> AsyncIterator[tuple[UUID, Recorded]]:
+    async def events(self, stream_type: str) -> AsyncIterator[tuple[UUID, StoredEvent]]:
         """The events of all streams of a type, by stream and version."""
         for (name, id), stored in sorted(self._store.streams.items()):
             if name == stream_type:

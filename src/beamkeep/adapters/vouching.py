@@ -26,7 +26,7 @@ PROVIDER_CONFIG = ConfigDict(
 )
 
 
-def _only_private_routes(address: str) -> str:
+def _require_https(address: str) -> str:
     parts = urlsplit(address)
     host = parts.hostname
     if not host or parts.username is not None or parts.password is not None or parts.fragment:
@@ -36,11 +36,11 @@ def _only_private_routes(address: str) -> str:
     raise ValueError("must be an https address; http is for loopback only")
 
 
-ProviderAddress = Annotated[str, AfterValidator(_only_private_routes)]
+ProviderAddress = Annotated[str, AfterValidator(_require_https)]
 Name = Annotated[str, StringConstraints(min_length=1)]
 
 
-class Vouched(Record):
+class VerifiedToken(Record):
     """A verified principal, and how long at most the token need not be checked again."""
 
     principal: VerifiedPrincipal

@@ -10,8 +10,8 @@ from ._aggregate import (
     Appended,
     Call,
     Command,
+    Created,
     Installation,
-    Made,
     Operation,
     Outcome,
     Reader,
@@ -38,18 +38,18 @@ from ._authorization import (
 from ._axis import Axis
 from ._catalogue import Catalogue, FaultyDeclarationsError, event_types, reply_of, warns
 from ._event import Event, MayContainPersonalData, Upcast
+from ._filter import COMPARISONS, ListFilter, Period
 from ._record import Record
 from ._refusal import Cannot, Invalid, NotFound, Refusal
-from ._sought import COMPARISONS, Period, Sought
 from ._table import (
     CLAIMS,
-    Beside,
     Claim,
     Delete,
     Insert,
     Lock,
     Replace,
     Rows,
+    SideWrite,
     Table,
     Upsert,
     claim,
@@ -58,10 +58,10 @@ from ._table import (
 )
 from ._view import (
     Answer,
+    Enricher,
     Entries,
     Get,
     History,
-    Joined,
     Listed,
     Listing,
     Many,

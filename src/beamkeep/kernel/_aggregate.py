@@ -13,10 +13,10 @@ from ._authorization import ActorKind
 from ._event import Event, Upcast
 from ._record import Record
 from ._refusal import NotFound, Refusal
-from ._table import Beside, Rows, Table
+from ._table import Rows, SideWrite, Table
 
 if TYPE_CHECKING:
-    from ._view import Joined, Listing
+    from ._view import Enricher, Listing
 
 
 class Command(BaseModel):
@@ -84,7 +84,7 @@ class Operation(Record):
     given: "Callable[..., Awaitable[object]] | None"
     rule: "Callable[..., Outcome]"
     genesis: bool
-    answered_with: "Joined | None" = None
+    answered_with: "Enricher | None" = None
     """Reads what an answer shows beside, each time it is given: none of it is kept with a key."""
 
 
@@ -99,7 +99,7 @@ class Reply(Record):
     """Fields of the answer that a rule decides; the call then answers 200."""
 
 
-class Made(Reply):
+class Created(Reply):
     """The same where a change makes something new; the call then answers 201."""
 
 
@@ -110,7 +110,7 @@ class Appended(Reply):
     duplicate_count: int
 
 
-type Outcome = Sequence[Event | Beside | Rows | Advice | Reply]
+type Outcome = Sequence[Event | SideWrite | Rows | Advice | Reply]
 """What a rule decides: events, of one stream or several, rows written with them, the answer."""
 
 
@@ -156,7 +156,7 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         rule: Callable[[C, X, Call], Outcome],
         *refusals: type[Refusal],
         given: "Callable[[C, Reader], Awaitable[X]]",
-        answered_with: "Joined | None" = None,
+        answered_with: "Enricher | None" = None,
     ) -> Operation: ...
     def creates(
         self,
@@ -165,7 +165,7 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         rule: Callable[..., Outcome],
         *refusals: type[Refusal],
         given: Callable[..., Awaitable[object]] | None = None,
-        answered_with: "Joined | None" = None,
+        answered_with: "Enricher | None" = None,
     ) -> Operation:
         """Declare a rule that begins a stream."""
         return self._declares(route, command, rule, refusals, given, True, answered_with)
@@ -206,7 +206,7 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         refusals: tuple[type[Refusal], ...],
         given: Callable[..., Awaitable[object]] | None,
         genesis: bool,
-        answered_with: "Joined | None" = None,
+        answered_with: "Enricher | None" = None,
     ) -> Operation:
         name, doc, path = rule.__name__, rule.__doc__ or "", parse_route(route)
         return Operation(

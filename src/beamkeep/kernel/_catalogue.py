@@ -85,7 +85,7 @@ def faults(operations: Sequence[Operation], questions: Sequence[Question]) -> It
             view = question.source.view
             state = get_type_hints(get_type_hints(view.aggregate.begin)["return"])
             for name in view.filters:
-                if name not in state and name not in (*view.facets, *view.widened):
+                if name not in state and name not in (*view.facets, *view.expanded):
                     yield f"{question.name}: {name} is neither a field of its state nor a facet"
     for aggregate in {id(r.aggregate): r.aggregate for r in rows}.values():
         yield from _faults_of_events(aggregate)

@@ -79,7 +79,7 @@ class Lock(Record):
     name: str
 
 
-type Beside = Insert | Replace | Upsert | Delete | Lock
+type SideWrite = Insert | Replace | Upsert | Delete | Lock
 """What a rule may ask to be written beside its events."""
 
 

@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict
 
 from ._aggregate import Aggregate, Reader, Route, parse_route, snake
 from ._event import Event
+from ._filter import ListFilter, Period
 from ._record import Record
 from ._refusal import Refusal
-from ._sought import Period, Sought
 from ._table import Table
 from .values import Timestamp
 
@@ -61,7 +61,7 @@ class View[S](Record, dict=True):
     """Filters that leave out what another filter would find."""
     compared: Mapping[str, tuple[str, str]] = {}
     """Filters that compare with a time of the row: which, and how."""
-    widened: Mapping[str, "Widened"] = {}
+    expanded: Mapping[str, "FilterExpansion"] = {}
     """Filters that look for more than the value given: the values to look for instead."""
     period: Period | None = None
     version: int = 1
@@ -88,18 +88,18 @@ class View[S](Record, dict=True):
             if value is not None
         )
 
-    async def seek(self, query: Listing, read: Reader) -> Sought:
+    async def filter_for(self, query: Listing, read: Reader) -> ListFilter:
         """What a query's filters look for, as things stand now."""
         wider = {
             name: await widen(value, read)
-            for name, widen in self.widened.items()
+            for name, widen in self.expanded.items()
             if (value := getattr(query, name)) is not None
         }
-        return self.sought(query, read.now, wider)
+        return self.filter_of(query, read.now, wider)
 
-    def sought(
+    def filter_of(
         self, query: Listing, now: datetime, wider: Mapping[str, Iterable[object]] | None = None
-    ) -> Sought:
+    ) -> ListFilter:
         """What a query's filters look for, of which some stand for several values."""
         own = type(query).model_fields.keys() - Listing.model_fields.keys()
         given = {n: value for n in sorted(own) if (value := getattr(query, n)) is not None}
@@ -115,7 +115,7 @@ class View[S](Record, dict=True):
         left_out = [_facet(of, v) for n, of in self.excluded.items() for v in given.get(n, ())]
         times = ((*how, given[name]) for name, how in self.compared.items() if name in given)
         holds = given.get(self.period.name) if self.period else None
-        return Sought(
+        return ListFilter(
             now,
             tuple(sorted(every)),
             tuple(sorted(groups)),
@@ -131,16 +131,16 @@ def _facet(name: str, value: object) -> str:
     return f"{name}={str(value).lower() if isinstance(value, bool) else value}"
 
 
-type Widened = Callable[[Any, Reader], Awaitable[Iterable[object]]]
+type FilterExpansion = Callable[[Any, Reader], Awaitable[Iterable[object]]]
 """The values a filter looks for where one is given."""
-type Joined = Callable[[Sequence[UUID], Reader], Awaitable[Mapping[UUID, Any]]]
+type Enricher = Callable[[Sequence[UUID], Reader], Awaitable[Mapping[UUID, Any]]]
 """Today's rows from beside the streams that an answer shows with each object."""
 
 
 class One(Record):
     """The state of one aggregate."""
 
-    joined: Joined | None = None
+    enricher: Enricher | None = None
     period: Period | None = None
 
 
@@ -152,7 +152,7 @@ class Many(Record):
     """The rows of a read model."""
 
     view: View[Any]
-    joined: Joined | None = None
+    enricher: Enricher | None = None
 
 
 class Entries(Record):
@@ -181,7 +181,7 @@ class Listed(Record):
 
 
 type Source = One | History | Many | Entries | Answer | Listed
-type Located = Callable[[UUID, Reader], Awaitable[UUID]]
+type ParentLookup = Callable[[UUID, Reader], Awaitable[UUID]]
 """The aggregate that the id of one of its parts belongs to."""
 
 
@@ -198,7 +198,7 @@ class Question(Record):
     about: str | None
     """The field that names the object; none when the question is about many."""
     refusals: tuple[type[Refusal], ...] = ()
-    located: Located | None = None
+    parent_of: ParentLookup | None = None
 
 
 def reads[S](
@@ -207,17 +207,17 @@ def reads[S](
     listing: type[Listing],
     milestones: Mapping[str, tuple[type[Event], ...]] | None = None,
     facets: Mapping[str, Callable[[S], Iterable[object]]] | None = None,
-    shown_with: Joined | None = None,
-    listed_with: Joined | None = None,
+    shown_with: Enricher | None = None,
+    listed_with: Enricher | None = None,
     tree: Table[Any] | None = None,
     excluded: Mapping[str, str] | None = None,
     compared: Mapping[str, tuple[str, str]] | None = None,
-    widened: Mapping[str, Widened] | None = None,
+    expanded: Mapping[str, FilterExpansion] | None = None,
     period: Period | None = None,
     version: int = 1,
 ) -> tuple[Question, Question, Question]:
     """The three reads every aggregate has: get, history and list."""
-    more = excluded or {}, compared or {}, widened or {}, period, version
+    more = excluded or {}, compared or {}, expanded or {}, period, version
     view = View(of, listing, milestones or {}, facets or {}, tree, *more)
     one, get, thing = f"{resources}/{{{of.id_field}}}", f"get_{of.noun}", of.noun.replace("_", " ")
     told = f"List everything that happened to one {thing}, by version."
@@ -255,10 +255,10 @@ def answers[Q: Query, A](
     *refusals: type[Refusal],
     of: Aggregate[Any, Any, Any],
     about: str | None,
-    located: Located | None = None,
+    parent_of: ParentLookup | None = None,
 ) -> Question:
     """A read of its own kind about one aggregate."""
-    return _question(route, query, of, Answer(find, shape), about, refusals, located)
+    return _question(route, query, of, Answer(find, shape), about, refusals, parent_of)
 
 
 def listed[Q: Page, A](
@@ -269,10 +269,10 @@ def listed[Q: Page, A](
     *refusals: type[Refusal],
     of: Aggregate[Any, Any, Any],
     about: str,
-    located: Located | None = None,
+    parent_of: ParentLookup | None = None,
 ) -> Question:
     """A list of its own kind about one aggregate."""
-    return _question(route, query, of, Listed(find, shape), about, refusals, located)
+    return _question(route, query, of, Listed(find, shape), about, refusals, parent_of)
 
 
 def _question(
@@ -282,7 +282,7 @@ def _question(
     source: Source,
     about: str | None,
     refusals: tuple[type[Refusal], ...] = (),
-    located: Located | None = None,
+    parent_of: ParentLookup | None = None,
 ) -> Question:
     name, doc = snake(query.__name__), query.__doc__ or ""
-    return Question(name, parse_route(route), doc, query, of, source, about, refusals, located)
+    return Question(name, parse_route(route), doc, query, of, source, about, refusals, parent_of)

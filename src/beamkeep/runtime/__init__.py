@@ -5,8 +5,8 @@ from collections.abc import Callable
 from beamkeep.kernel import Catalogue, Record
 
 from .admission import Admission
-from .asking import Asker
 from .dispatch import Dispatcher
+from .queries import QueryRunner
 from .session import Session
 
 
@@ -17,4 +17,4 @@ class Service(Record):
     admission: Admission
     sessions: Callable[[], Session]
     dispatcher: Dispatcher
-    asker: Asker
+    queries: QueryRunner

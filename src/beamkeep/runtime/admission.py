@@ -21,9 +21,9 @@ from beamkeep.kernel import (
     authorize,
 )
 
+from .entry_points import EntryPoint, EntryPoints, InvalidSurfaceIdError
 from .parsing import Arguments
-from .places import InvalidSurfaceIdError, Place, Places
-from .store import EventStore, Opened, Opening, Stream
+from .store import CallContext, CallLookup, EventStore, Stream
 from .tokens import InvalidTokenError
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -62,10 +62,10 @@ class Request(Record):
 class Admitted(Record):
     """A call that may go on."""
 
-    place: Place
+    place: EntryPoint
     standing: Standing
     scope: ObjectScope
-    opened: Opened
+    opened: CallContext
 
     def sees(self, owner_id: UUID | None, self_owned: bool = False, id: UUID | None = None) -> bool:
         """Whether the caller may see an object of this owner."""
@@ -86,7 +86,7 @@ class Admission:
     def __init__(
         self,
         store: EventStore,
-        places: Places,
+        places: EntryPoints,
         clock: Callable[[], datetime],
         new_id: Callable[[], UUID],
     ) -> None:
@@ -137,10 +137,10 @@ class Admission:
         stream: Stream | None = None,
         key: str | None = None,
         fold: UUID | None = None,
-    ) -> tuple[Place, Standing | None, Opened]:
+    ) -> tuple[EntryPoint, Standing | None, CallContext]:
         place = await self._places.find(caller.transport, caller.selected_surface)
         opened = await self._store.open(
-            Opening(
+            CallLookup(
                 identity=caller.identity,
                 principal_id=caller.principal_id,
                 conduit_id=place and place.conduit_id,
@@ -160,7 +160,7 @@ class Admission:
         return place, opened.standing, opened
 
     async def _record(
-        self, name: str, caller: Caller, place: Place, standing: Standing | None, verdict: Deny
+        self, name: str, caller: Caller, place: EntryPoint, standing: Standing | None, verdict: Deny
     ) -> None:
         principal_id = standing.principal_id if standing else caller.principal_id
         assert principal_id is not None, "a token that maps to no actor was refused before"  # noqa: S101

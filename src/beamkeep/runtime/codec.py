@@ -11,7 +11,7 @@ import msgspec
 from beamkeep.kernel import Aggregate, Event, Upcast, event_types
 
 from .folds import fingerprint
-from .store import NewEvent, Recorded, Snapshot, Tailed
+from .store import NewEvent, Snapshot, StoredEvent, TailEvent
 
 type Decode = Callable[[bytes | str], Event]
 
@@ -57,7 +57,7 @@ class Codec:
             self.stream(event), version, event_id, kind.__name__, schema_version, encode(event)
         )
 
-    def decode(self, aggregate: str, stored: Sequence[Recorded | Tailed]) -> list[Event]:
+    def decode(self, aggregate: str, stored: Sequence[StoredEvent | TailEvent]) -> list[Event]:
         """Events as they were meant, whatever form they were stored in."""
         decoders = self._decode[aggregate]
         try:
@@ -73,7 +73,7 @@ class Codec:
     def fold[S](
         self,
         aggregate: Aggregate[S, Any, Any],
-        events: Sequence[Recorded],
+        events: Sequence[StoredEvent],
         state: S | None = None,
         version: int = 0,
     ) -> S | None:
@@ -103,8 +103,8 @@ class Codec:
             raise BrokenStreamError(found) from error
 
     def until(
-        self, aggregate: str, events: Sequence[Recorded], as_of: int | datetime
-    ) -> Sequence[Recorded]:
+        self, aggregate: str, events: Sequence[StoredEvent], as_of: int | datetime
+    ) -> Sequence[StoredEvent]:
         """Return those of some successive events that there were at a version or a time."""
         if isinstance(as_of, int):
             return [each for each in events if each[0] <= as_of]

@@ -14,12 +14,11 @@ import structlog
 from beamkeep.kernel import (
     Advice,
     Appended,
-    Beside,
     Call,
     Cannot,
+    Created,
     Event,
     Insert,
-    Made,
     Operation,
     Outcome,
     Question,
@@ -27,6 +26,7 @@ from beamkeep.kernel import (
     Refusal,
     Reply,
     Rows,
+    SideWrite,
     replace,
 )
 
@@ -37,6 +37,7 @@ from .parsing import MalformedRequestError, parse, parse_id
 from .session import Session
 from .store import (
     AlreadyAnsweredError,
+    AnswerToStore,
     Append,
     EventStore,
     KeyTakenError,
@@ -47,7 +48,6 @@ from .store import (
     RowsStoredError,
     StoreUnavailableError,
     Stream,
-    ToRemember,
 )
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -68,7 +68,7 @@ class IdempotencyConflictError(Refusal, status=422):
     """The idempotency key was used for a different request. Use a new key."""
 
 
-class Answered(Record):
+class CommandResult(Record):
     """What a command is answered with."""
 
     status: int
@@ -96,7 +96,7 @@ class Dispatcher:
         self._admission, self._store, self._codec, self._gets = admission, store, codec, gets
         self._sessions, self._clock, self._new_id = sessions, clock, new_id
 
-    async def execute(self, operation: Operation, request: Request) -> Answered:
+    async def execute(self, operation: Operation, request: Request) -> CommandResult:
         """Carry out one command, deciding again when something it rests on has moved."""
         of, looked_again = operation.aggregate, False
         target = None if operation.genesis else parse_id(request.arguments, of.id_field)
@@ -107,7 +107,7 @@ class Dispatcher:
                 if self._store.is_contended(stream):
                     # Only those who may call wait in the queue of those who may.
                     await self._admission.admit(operation.name, request.caller)
-                async with self._store.turn(stream):
+                async with self._store.wait_turn(stream):
                     return await self._attempt(operation, request, stream, stored)
             except (MovedError, AlreadyAnsweredError):
                 pass
@@ -131,7 +131,7 @@ class Dispatcher:
         request: Request,
         stream: Stream | None,
         stored: Mapping[object, object],
-    ) -> Answered:
+    ) -> CommandResult:
         # 1-3. Who, where, may it. The same statement reads what steps 4 and 5 need.
         of, target, key = operation.aggregate, stream and stream[1], request.idempotency_key
         sound = key if key and IDEMPOTENCY_KEY.fullmatch(key) else None
@@ -148,13 +148,13 @@ class Dispatcher:
 
         # 4. Again?
         digest = b"" if key is None else fingerprint(operation.name, command)
-        if (kept := opened.remembered) and not request.dry_run:
+        if (kept := opened.stored_answer) and not request.dry_run:
             # An answer that an earlier release kept bears the digest of the arguments as sent.
             if kept.fingerprint != digest and kept.fingerprint != fingerprint_as_sent(
                 operation.name, request.arguments
             ):
                 raise IdempotencyConflictError
-            again = Answered(
+            again = CommandResult(
                 status=kept.status,
                 body=kept.result,
                 version=kept.version,
@@ -189,7 +189,7 @@ class Dispatcher:
         reply = next((part for part in outcome if isinstance(part, Reply)), None)
         told = msgspec.structs.asdict(reply) if reply else {}
         answer = ({of.id_field: id} if operation.genesis else {}) | told | warnings
-        made = operation.genesis or isinstance(reply, Made)
+        made = operation.genesis or isinstance(reply, Created)
         status = 201 if made else 200 if answer else 204
         body = encode(answer) if answer else b""
         events, versions = self._numbered(outcome, session.versions)
@@ -199,8 +199,8 @@ class Dispatcher:
             Append(
                 events=events,
                 read={s: v for s, v in session.versions.items() if s not in versions},
-                beside=rows_beside(outcome),
-                remember=ToRemember(key, digest, status, body, version) if key else None,
+                side_writes=side_writes_of(outcome),
+                answer=AnswerToStore(key, digest, status, body, version) if key else None,
                 command_name=operation.name,
                 principal_id=call.principal_id,
                 surface_id=where,
@@ -212,7 +212,7 @@ class Dispatcher:
         )
 
         # 8. Answer.
-        answered = Answered(status, body, id, version, token)
+        answered = CommandResult(status, body, id, version, token)
         return await self._completed(operation, answered, admitted)
 
     async def _record(self, refusal: Cannot, request: Request) -> None:
@@ -225,8 +225,8 @@ class Dispatcher:
             log.exception("refusal not recorded", code=type(refusal).__name__)
 
     async def _completed(
-        self, operation: Operation, answered: Answered, admitted: Admitted
-    ) -> Answered:
+        self, operation: Operation, answered: CommandResult, admitted: Admitted
+    ) -> CommandResult:
         """The answer with what is read for it whenever it is given."""
         if operation.answered_with is None or answered.status != 201:
             return answered
@@ -275,7 +275,7 @@ class Dispatcher:
 
     async def _would_write(
         self, outcome: Outcome, shown: Set[Stream], warnings: dict[str, Any]
-    ) -> Answered:
+    ) -> CommandResult:
         """The answer of a dry run: the events, or the refusal of a key that is taken."""
         for part in outcome:
             if isinstance(part, Insert) and part.loser:
@@ -296,10 +296,10 @@ class Dispatcher:
             }
             for event in written
         ]
-        return Answered(200, encode({"events": events} | warnings))
+        return CommandResult(200, encode({"events": events} | warnings))
 
 
-def rows_beside(outcome: Outcome) -> list[Beside | Rows]:
+def side_writes_of(outcome: Outcome) -> list[SideWrite | Rows]:
     """What an outcome writes beside its events."""
     return [part for part in outcome if not isinstance(part, Event | Advice | Reply)]
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from beamkeep.kernel import Period, Sought, View
+from beamkeep.kernel import ListFilter, Period, View
 
 SPANS = (12, 15, 18, 21, 24, 27, 30)
 """A time is marked by the spans it lies in: of 2¹² seconds, which is 68 minutes, to 2³⁰."""
@@ -46,24 +46,24 @@ def marks_of(
     return marks
 
 
-def ways(view: View[Any], sought: Sought, owner_id: UUID | None) -> list[tuple[str, ...]]:
+def ways(view: View[Any], list_filter: ListFilter, owner_id: UUID | None) -> list[tuple[str, ...]]:
     """The ways to find the rows that are looked for: each row has a mark of every one."""
-    found: list[tuple[str, ...]] = [*((facet,) for facet in sought.every), *sought.groups]
-    marked, windows = _compared(view), _windows(sought)
+    found: list[tuple[str, ...]] = [*((facet,) for facet in list_filter.every), *list_filter.groups]
+    marked, windows = _compared(view), _windows(list_filter)
     found += [tuple(_within(field, *windows[field])) for field in windows if field in marked]
-    if sought.period and sought.period[0] == view.period:
-        period, holds = sought.period
-        now = _second(sought.now)
+    if list_filter.period and list_filter.period[0] == view.period:
+        period, holds = list_filter.period
+        now = _second(list_filter.now)
         found.append(tuple(_around(period.name, now)) if holds else _not_holding(period, now))
     if owner_id is not None:
         found.append((_owned(owner_id),))
     return found
 
 
-def _windows(sought: Sought) -> dict[str, tuple[int, int]]:
+def _windows(list_filter: ListFilter) -> dict[str, tuple[int, int]]:
     """The first and the last second of each time that is compared."""
     windows: dict[str, tuple[int, int]] = {}
-    for field, how, wanted in sought.compared:
+    for field, how, wanted in list_filter.compared:
         first, last = windows.get(field, (0, END - 1))
         second = _second(wanted)
         windows[field] = (max(first, second), last) if how == ">=" else (first, min(last, second))

@@ -12,7 +12,7 @@ from beamkeep.kernel import Event, View
 
 from .codec import Codec, encode, shown
 from .marks import marks_of, times_of
-from .store import Recorded, Tailed
+from .store import StoredEvent, TailEvent
 
 
 class Row(NamedTuple):
@@ -38,7 +38,7 @@ class RowFold:
             for event in events:
                 self._reached.setdefault(event, []).append(name)
 
-    def after(self, row: Row | None, events: Sequence[Recorded | Tailed], by: UUID) -> Row:
+    def after(self, row: Row | None, events: Sequence[StoredEvent | TailEvent], by: UUID) -> Row:
         """The row after some more events, the first of them by this principal."""
         happened = self._codec.decode(self._aggregate.name, events)
         if row is None:

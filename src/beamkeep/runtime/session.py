@@ -10,13 +10,13 @@ from beamkeep.kernel import Aggregate, Catalogue, Event, Installation, Listing, 
 from .codec import Codec
 from .store import (
     READ_AT_ONCE,
-    Entered,
     EventStore,
-    Loaded,
+    LoadedStream,
     NewEvent,
     NewSnapshot,
     ReadModel,
-    Recorded,
+    RowQuery,
+    StoredEvent,
     Stream,
 )
 
@@ -70,7 +70,9 @@ class Session:
         self.only = None if scope is ObjectScope.ALL else principal_id
         return self
 
-    async def adopt[S](self, of: Aggregate[S, Any, Any], id: UUID | None, loaded: Loaded) -> S:
+    async def adopt[S](
+        self, of: Aggregate[S, Any, Any], id: UUID | None, loaded: LoadedStream
+    ) -> S:
         """Return the state of a stream, remembered as read; refuse one that does not exist."""
         if id is None or not (loaded.events or loaded.snapshot):
             raise of.absent(f"There is no {of.noun.replace('_', ' ')} {id}.")
@@ -95,7 +97,7 @@ class Session:
         return state
 
     async def at[S](
-        self, of: Aggregate[S, Any, Any], id: UUID, as_of: int | datetime, loaded: Loaded
+        self, of: Aggregate[S, Any, Any], id: UUID, as_of: int | datetime, loaded: LoadedStream
     ) -> tuple[S, int]:
         """Return a state and its version as of a version or a time, folded from the first event.
 
@@ -115,7 +117,7 @@ class Session:
     async def one[S](self, of: Aggregate[S, Any, Any], id: UUID, to_show: bool = False) -> S:
         """The state of one aggregate, or the refusal that it does not exist."""
         if to_show and id not in await self.visible(of, [id]):
-            return await self.adopt(of, id, Loaded())
+            return await self.adopt(of, id, LoadedStream())
         return (await self.many(of, [id]))[id]
 
     async def many[S](self, of: Aggregate[S, Any, Any], ids: Iterable[UUID]) -> Mapping[UUID, S]:
@@ -124,7 +126,9 @@ class Session:
         if not wanted:
             return {}
         found = await self._store.load([(of.name, id) for id in wanted], self._codec.folds)
-        return {id: await self.adopt(of, id, found.get((of.name, id), Loaded())) for id in wanted}
+        return {
+            id: await self.adopt(of, id, found.get((of.name, id), LoadedStream())) for id in wanted
+        }
 
     def version(self, of: Aggregate[Any, Any, Any], id: UUID) -> int:
         """The version at which this call has read one aggregate."""
@@ -144,7 +148,7 @@ class Session:
         now, stream = await self.one(of, id), (of.name, id)
         if version >= self.versions[stream]:
             return now
-        loaded = (await self._store.load([stream])).get(stream, Loaded())
+        loaded = (await self._store.load([stream])).get(stream, LoadedStream())
         return (await self.at(of, id, version, loaded))[0]
 
     def snapshots(self, events: Sequence[NewEvent]) -> list[NewSnapshot]:
@@ -171,9 +175,9 @@ class Session:
     ) -> tuple[UUID, ...]:
         """The ids a list finds; read their streams before deciding anything."""
         view = next(view for view in self._catalogue.views if view.listing is type(query))
-        sought = await view.seek(query, self)
+        list_filter = await view.filter_for(query, self)
         owner_id = self.only if to_show else None
-        rows = await self._lists.listing(view, sought, owner_id, None, most)
+        rows = await self._lists.listing(view, list_filter, owner_id, None, most)
         return tuple(id for id, _ in rows)
 
     async def happened(
@@ -208,8 +212,8 @@ class Session:
     ) -> Sequence[R]:
         """The rows beside these aggregates whose time is between two, oldest first."""
         between = ((time, ">=", since), (time, "<", until))
-        sought = Entered({}, between, by=(time, *of.key), newest_first=False, after=())
-        found = await self._store.entries(of, sought, most)
+        list_filter = RowQuery({}, between, by=(time, *of.key), newest_first=False, after=())
+        found = await self._store.entries(of, list_filter, most)
         seen = await self.visible(about, (getattr(row, about.id_field) for row in found))
         return [row for row in found if getattr(row, about.id_field) in seen]
 
@@ -221,7 +225,7 @@ class Session:
         """The rows of a tree with these ids and all those above them, by id."""
         return {getattr(row, of.key[0]): row for row in await self._store.above(of, list(ids))}
 
-    async def _after(self, stream: Stream, events: Sequence[Recorded]) -> Sequence[Recorded]:
+    async def _after(self, stream: Stream, events: Sequence[StoredEvent]) -> Sequence[StoredEvent]:
         """The page of events after this one."""
         if len(events) < READ_AT_ONCE:
             return ()
@@ -235,7 +239,7 @@ class Session:
 
     def _fold_on(self, stream: Stream, folded: Folded, events: Sequence[NewEvent]) -> object:
         of = self._catalogue.aggregates[stream[0]]
-        written = [Recorded(e[1], *e[3:]) for e in events if e.stream == stream]
+        written = [StoredEvent(e[1], *e[3:]) for e in events if e.stream == stream]
         return self._codec.fold(of, written, folded.state, folded.version)
 
     def _snapshot(self, stream: Stream, state: object, version: int) -> NewSnapshot:

@@ -9,14 +9,14 @@ from uuid import UUID
 from msgspec import Raw
 
 from beamkeep.kernel import (
-    Beside,
     Denial,
     Grant,
     Insert,
+    ListFilter,
     Record,
     Refusal,
     Rows,
-    Sought,
+    SideWrite,
     Standing,
     Table,
     View,
@@ -29,7 +29,7 @@ READ_AT_ONCE = 1000
 """The most events of one stream that one statement reads: a long stream is read in pages."""
 
 
-class Recorded(NamedTuple):
+class StoredEvent(NamedTuple):
     """An event as it was stored: all that a fold needs.
 
     Read it by position: an adapter may hand over its driver's rows when they begin with these.
@@ -41,7 +41,7 @@ class Recorded(NamedTuple):
     payload: bytes | str
 
 
-class Tailed(NamedTuple):
+class TailEvent(NamedTuple):
     """An event as the tail delivers it; it begins as a recorded one does."""
 
     version: int
@@ -60,7 +60,7 @@ class Tailed(NamedTuple):
         return Position(self.tx, self.position)
 
 
-class Opening(Record):
+class CallLookup(Record):
     """What one statement finds out before anything is decided."""
 
     identity: tuple[str, str] | None
@@ -77,7 +77,7 @@ class Opening(Record):
     """The fold whose snapshot of the stream is read; without one, the events from the first on."""
 
 
-class Remembered(Record):
+class StoredAnswer(Record):
     """An answer given earlier to the same idempotency key."""
 
     fingerprint: bytes
@@ -95,25 +95,25 @@ class Snapshot(Record):
     state: bytes
 
 
-class Loaded(Record):
+class LoadedStream(Record):
     """A stream as one statement reads it: its events after the snapshot, if there is one.
 
     Where there are `READ_AT_ONCE` events, more may follow.
     """
 
-    events: Sequence[Recorded] = ()
+    events: Sequence[StoredEvent] = ()
     snapshot: Snapshot | None = None
 
 
-class Opened(Record):
+class CallContext(Record):
     """What the opening statement found; of a call that is not permitted, only who calls."""
 
     standing: Standing | None
     grants: tuple[Grant, ...]
-    remembered: Remembered | None = None
+    stored_answer: StoredAnswer | None = None
     owner_id: UUID | None = None
     """Who wrote the stream's first event."""
-    loaded: Loaded = Loaded()
+    loaded: LoadedStream = LoadedStream()
 
 
 class NewEvent(NamedTuple):
@@ -133,7 +133,7 @@ class NewSnapshot(NamedTuple):
     snapshot: Snapshot
 
 
-class ToRemember(Record):
+class AnswerToStore(Record):
     """The answer to keep under an idempotency key."""
 
     key: str
@@ -149,8 +149,8 @@ class Append(Record):
     events: Sequence[NewEvent]
     read: Mapping[Stream, int]
     """The version of every other stream the decision rests on."""
-    beside: Sequence[Beside | Rows]
-    remember: ToRemember | None
+    side_writes: Sequence[SideWrite | Rows]
+    answer: AnswerToStore | None
     command_name: str
     principal_id: UUID
     surface_id: UUID | None
@@ -194,8 +194,8 @@ class Envelope(Record):
     payload: Raw
 
     @property
-    def recorded(self) -> Recorded:
-        return Recorded(self.version, self.event_type, self.schema_version, bytes(self.payload))
+    def recorded(self) -> StoredEvent:
+        return StoredEvent(self.version, self.event_type, self.schema_version, bytes(self.payload))
 
 
 class MovedError(Exception):
@@ -237,7 +237,7 @@ class IdempotencyInFlightError(Refusal, status=409, retry_after=1):
     """The first request with this idempotency key is still being written."""
 
 
-class Entered(Record):
+class RowQuery(Record):
     """Which rows of a table are asked for, and in which order."""
 
     where: Mapping[str, object]
@@ -252,13 +252,13 @@ class Entered(Record):
 class EventStore(Protocol):
     """Keeps events for ever, in order, and the rows written with them."""
 
-    async def open(self, opening: Opening) -> Opened:
+    async def open(self, opening: CallLookup) -> CallContext:
         """Find who calls, what they may do, what was answered before, and the target's events."""
         ...
 
     async def load(
         self, streams: Sequence[Stream], folds: Mapping[str, UUID] | None = None
-    ) -> Mapping[Stream, Loaded]:
+    ) -> Mapping[Stream, LoadedStream]:
         """Read these streams, with the snapshots of these folds by aggregate name."""
         ...
 
@@ -281,7 +281,7 @@ class EventStore(Protocol):
         until: datetime,
         owner_id: UUID | None,
         limit: int,
-    ) -> Sequence[tuple[str, Recorded]]:
+    ) -> Sequence[tuple[str, StoredEvent]]:
         """Events of these types between two times, oldest first, each with its aggregate's name.
 
         Only those of the owner's streams where one is named.
@@ -290,7 +290,7 @@ class EventStore(Protocol):
 
     async def latest(
         self, streams: Sequence[Stream], types: Sequence[str], before: datetime
-    ) -> Mapping[Stream, Recorded]:
+    ) -> Mapping[Stream, StoredEvent]:
         """The last event of these types that each of the streams had before a time."""
         ...
 
@@ -298,7 +298,7 @@ class EventStore(Protocol):
         """The rows whose columns equal these values, or are among them where a set is given."""
         ...
 
-    async def entries[R](self, table: Table[R], sought: "Entered", limit: int) -> tuple[R, ...]:
+    async def entries[R](self, table: Table[R], row_query: "RowQuery", limit: int) -> tuple[R, ...]:
         """Rows beside one aggregate, in the order asked for."""
         ...
 
@@ -314,7 +314,7 @@ class EventStore(Protocol):
         """Whether a command on this stream has to wait for its turn."""
         ...
 
-    def turn(self, stream: Stream | None) -> AbstractAsyncContextManager[None]:
+    def wait_turn(self, stream: Stream | None) -> AbstractAsyncContextManager[None]:
         """Let commands on a stream that is fought over come one after the other."""
         ...
 
@@ -347,7 +347,7 @@ class ReadModel(Protocol):
     async def listing(
         self,
         view: View[Any],
-        sought: Sought,
+        list_filter: ListFilter,
         owner_id: UUID | None,
         after: UUID | None,
         limit: int,

@@ -107,7 +107,7 @@ class Tools:
             case Question():
                 # The key is for commands; a client that sends it with every call is not refused.
                 own = {name: v for name, v in arguments.items() if name != "idempotency_key"}
-                found = await self._service.asker.ask(row, Request(caller, own))
+                found = await self._service.queries.ask(row, Request(caller, own))
                 seen.answered(200)
                 return _result(found.body, version=found.version)
 

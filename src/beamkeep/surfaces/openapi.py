@@ -10,10 +10,10 @@ from inspect import cleandoc
 from beamkeep.kernel import (
     Answer,
     Catalogue,
+    Created,
     Entries,
     History,
     Listed,
-    Made,
     Many,
     One,
     Operation,
@@ -24,14 +24,14 @@ from beamkeep.kernel import (
     warns,
 )
 from beamkeep.runtime.admission import UnauthorizedError
-from beamkeep.runtime.asking import NotFreshYetError
 from beamkeep.runtime.dispatch import (
     ConcurrencyError,
     IdempotencyConflictError,
     PreconditionFailedError,
 )
+from beamkeep.runtime.entry_points import InvalidSurfaceIdError
 from beamkeep.runtime.parsing import MalformedRequestError
-from beamkeep.runtime.places import InvalidSurfaceIdError
+from beamkeep.runtime.queries import NotFreshYetError
 from beamkeep.runtime.store import (
     IdempotencyInFlightError,
     OutcomeUnknownError,
@@ -174,7 +174,7 @@ def _command(operation: Operation, shapes: Shapes, shared: Shared) -> Schema:
     answer = {"200": _answer("What would be written, of a dry run.", _ref("schemas", "DryRun"))}
     if warned:
         answer["200"] = _answer("Warned, or a dry run.", _ref("schemas", "Warned"), *done)
-    if operation.genesis or issubclass(reply_of(operation) or Reply, Made):
+    if operation.genesis or issubclass(reply_of(operation) or Reply, Created):
         own = {operation.aggregate.id_field: ID} if operation.genesis else {}
         answer["201"] = _answer("Created.", exactly(own | replied, **warned), "Location", *done)
     elif replied:

@@ -14,10 +14,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from beamkeep.kernel import Catalogue, One, Operation, Question, Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
-from beamkeep.runtime.asking import Found
 from beamkeep.runtime.codec import encode
-from beamkeep.runtime.dispatch import Answered
+from beamkeep.runtime.dispatch import CommandResult
 from beamkeep.runtime.parsing import Arguments, MalformedRequestError, parse_body
+from beamkeep.runtime.queries import Found
 from beamkeep.telemetry import Seen, Telemetry
 
 from .edge import JSON, METADATA, Edge, Reply
@@ -44,7 +44,7 @@ class Operations:
     """Answers calls. Plain ASGI: a command is worth more than the objects a framework makes."""
 
     def __init__(self, service: Service, edge: Edge, telemetry: Telemetry) -> None:
-        self._dispatcher, self._asker, self._edge = service.dispatcher, service.asker, edge
+        self._dispatcher, self._asker, self._edge = service.dispatcher, service.queries, edge
         self._telemetry = telemetry
         self._routes = Routes(service.catalogue)
         homes = {
@@ -104,7 +104,7 @@ class Operations:
                 request = Request(caller, _asked(values, scope["query_string"], several))
                 return _found(await self._asker.ask(row, request))
 
-    def _done(self, operation: Operation, answered: Answered) -> Reply:
+    def _done(self, operation: Operation, answered: CommandResult) -> Reply:
         headers: list[Header] = []
         if answered.body:
             headers.append(JSON)
@@ -120,7 +120,7 @@ class Operations:
         return Reply(answered.status, headers, answered.body)
 
 
-def _made(operation: Operation, answered: Answered) -> object:
+def _made(operation: Operation, answered: CommandResult) -> object:
     """The id of the new object; of a change, or of an answer given again, only the body has it."""
     if operation.genesis and answered.id:
         return answered.id

@@ -10,9 +10,9 @@ from pydantic.json_schema import GenerateJsonSchema
 from beamkeep.kernel import (
     Answer,
     Catalogue,
+    Enricher,
     Entries,
     History,
-    Joined,
     Listed,
     Many,
     One,
@@ -166,7 +166,7 @@ def _period(question: Question) -> Period | None:
             return None
 
 
-def _joined_row(joined: Joined) -> type[object]:
+def _joined_row(joined: Enricher) -> type[object]:
     """What a function of type `Joined` finds for each id, by its signature."""
     return get_args(get_type_hints(joined)["return"])[1]
 

@@ -12,7 +12,7 @@ import structlog
 from beamkeep.kernel import Record, View, replace
 from beamkeep.runtime.codec import BrokenStreamError, Codec
 from beamkeep.runtime.rows import Row, RowFold
-from beamkeep.runtime.store import Position, Tailed
+from beamkeep.runtime.store import Position, TailEvent
 
 PAGE = 1000
 BUSY_PAUSE, LONGEST_PAUSE, FAILURE_PAUSE, GATHERING = 0.025, 0.25, 1.0, 0.01
@@ -40,7 +40,7 @@ class TailPage(Record):
     """Events in order, and the transaction id below which nothing more can appear."""
 
     watermark: int
-    events: Sequence[Tailed]
+    events: Sequence[TailEvent]
 
 
 class Change(NamedTuple):
@@ -225,9 +225,9 @@ class Projector:
         marks = fold.marks(id, row, facets)
         return Change(id, row.version, row.owner_id, facets, marks, fold.dump(row))
 
-    async def _fold(self, batch: "_Batch", events: Sequence[Tailed]) -> None:
+    async def _fold(self, batch: "_Batch", events: Sequence[TailEvent]) -> None:
         """Fold a page into the rows that each follower of a batch has changed."""
-        by_type: dict[str, dict[UUID, list[Tailed]]] = defaultdict(lambda: defaultdict(list))
+        by_type: dict[str, dict[UUID, list[TailEvent]]] = defaultdict(lambda: defaultdict(list))
         for event in events:
             by_type[event.stream_type][event.stream_id].append(event)
         for follower in batch.followers:
@@ -237,7 +237,7 @@ class Projector:
         batch.bytes += sum(len(event.payload) for event in events)
 
     async def _fold_own(
-        self, batch: "_Batch", follower: Follower, own: Mapping[UUID, Sequence[Tailed]]
+        self, batch: "_Batch", follower: Follower, own: Mapping[UUID, Sequence[TailEvent]]
     ) -> None:
         """Fold the events of one follower's streams."""
         fold, mine, key = self._folds[follower.name], self._types[follower.name], follower.key

@@ -51,7 +51,16 @@ from beamkeep.contexts.access.profile import (
     digest_of,
 )
 from beamkeep.contexts.trust import administrators
-from beamkeep.kernel import ActorKind, Beside, DenialReason, Event, Lock, Refusal, Standing, replace
+from beamkeep.kernel import (
+    ActorKind,
+    DenialReason,
+    Event,
+    Lock,
+    Refusal,
+    SideWrite,
+    Standing,
+    replace,
+)
 
 ID, OTHER = NEW, UUID(int=2)
 AT_DESY = Login(issuer="https://idp.desy.test", subject="lise")
@@ -75,11 +84,11 @@ LISE = (registered, profile, login)
 FORGOTTEN = (registered,)
 
 
-def given(*history: Event | Beside) -> Scenario:
+def given(*history: Event | SideWrite) -> Scenario:
     return Scenario(OPERATIONS, history)
 
 
-def logins(number: int) -> list[Beside]:
+def logins(number: int) -> list[SideWrite]:
     return [IDENTITIES.insert(Identity("https://idp", f"s{n}", ID)) for n in range(number)]
 
 

@@ -58,11 +58,11 @@ from beamkeep.contexts.run.procedure import ProcedureNotFoundError
 from beamkeep.kernel import (
     CLAIMS,
     ActorKind,
-    Beside,
     Claim,
     Event,
     Many,
     Refusal,
+    SideWrite,
     View,
     replace,
 )
@@ -107,7 +107,7 @@ APPEND = AppendCalibrationRevision.model_validate(SENT)
 DESCRIBE = UpdateCalibrationDescription(calibration_id=ID, description=" By the edge of a pin ")
 
 
-def given(*history: Event | Beside) -> Scenario:
+def given(*history: Event | SideWrite) -> Scenario:
     return Scenario(OPERATIONS, (*AROUND, *history))
 
 
@@ -125,7 +125,7 @@ def revision(
     return replace(appended, revision_id=id, status=status, supersedes_revision_id=supersedes)
 
 
-def identity(point: str, asset_id: UUID = CAMERA, quantity: str = "rotation_center") -> Beside:
+def identity(point: str, asset_id: UUID = CAMERA, quantity: str = "rotation_center") -> SideWrite:
     quoted = point.replace('"', '\\"')
     return CLAIMS.insert(Claim("calibration", f'["{asset_id}","{quantity}","{quoted}"]', NEW))
 

@@ -26,7 +26,7 @@ from beamkeep.contexts.calibration.revision import (
     uses,
 )
 from beamkeep.contexts.run.run import RunStarted
-from beamkeep.kernel import CLAIMS, Beside, Claim, Event
+from beamkeep.kernel import CLAIMS, Claim, Event, SideWrite
 
 A, B, FIRST, SECOND, OTHER = (UUID(int=number) for number in range(1, 6))
 CAMERA, AXIS = UUID(int=30), {"axis": "x"}
@@ -35,7 +35,7 @@ RUN_1, RUN_2 = UUID(int=61), UUID(int=62)
 
 def appended(
     calibration_id: UUID, id: UUID, offset: float, supersedes: UUID | None = None
-) -> tuple[Event | Beside, ...]:
+) -> tuple[Event | SideWrite, ...]:
     verified, asserted = RevisionStatus.VERIFIED, AssertedSource(ME)
     return (
         CalibrationRevisionAppended(

@@ -50,7 +50,7 @@ from beamkeep.contexts.equipment.asset import (
     AssetTier,
 )
 from beamkeep.contexts.run.procedure import ProcedureNotFoundError
-from beamkeep.kernel import Beside, Event, Refusal, replace
+from beamkeep.kernel import Event, Refusal, SideWrite, replace
 
 ID, NEXT, DECISION, STAGE = NEW, UUID(int=2), UUID(int=3), UUID(int=30)
 SOMEONE = UUID(int=8)
@@ -95,7 +95,7 @@ WORDING: dict[str, object] = {
 RETIRE = RetireCaution(caution_id=ID, retire_reason=RetireReason.RESOLVED)
 
 
-def given(*history: Event | Beside) -> Scenario:
+def given(*history: Event | SideWrite) -> Scenario:
     return Scenario(OPERATIONS, (*AROUND, *history))
 
 

@@ -22,7 +22,7 @@ from beamkeep.contexts.caution.caution import (
 )
 from beamkeep.contexts.caution.coverage import cautions_covering
 from beamkeep.contexts.equipment.place import PLACES, Place
-from beamkeep.kernel import Beside, Event, Listing, Many, replace
+from beamkeep.kernel import Event, Listing, Many, SideWrite, replace
 
 pytestmark = pytest.mark.anyio
 
@@ -33,7 +33,7 @@ SOMEONE = UUID(int=8)
 NOTICE, CAUTION, WARNING = CautionSeverity
 
 # A lens stands on a stage and the stage in a beamline, with a camera beside the stage.
-TREE: tuple[Event | Beside, ...] = (
+TREE: tuple[Event | SideWrite, ...] = (
     PLACES.insert(Place(BEAMLINE, None, "ring")),
     PLACES.insert(Place(STAGE, BEAMLINE, None)),
     PLACES.insert(Place(LENS, STAGE, None)),

@@ -28,7 +28,7 @@ from beamkeep.contexts.caution.promotion import (
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, DecisionRegistered
 from beamkeep.contexts.equipment.asset import AssetNotFoundError, AssetRegistered, AssetTier
 from beamkeep.contexts.run.procedure import ProcedureNotFoundError
-from beamkeep.kernel import CLAIMS, ActorKind, Beside, Claim, Event, claim_key, replace
+from beamkeep.kernel import CLAIMS, ActorKind, Claim, Event, SideWrite, claim_key, replace
 from beamkeep.schemas import Json, JsonObject
 
 DECISION, DRAFTER, OLD, OTHER = UUID(int=2), UUID(int=3), UUID(int=4), UUID(int=5)
@@ -83,7 +83,7 @@ def proposal(choice: str = "ProposeNotice", **changes: Json) -> Event:
     return decided(choice, {"proposed_caution": DRAFT | changes})
 
 
-def given(*history: Event | Beside) -> Scenario:
+def given(*history: Event | SideWrite) -> Scenario:
     return Scenario(OPERATIONS, (*AROUND, *history))
 
 

@@ -52,13 +52,13 @@ from beamkeep.contexts.decision.reserved import RESERVED
 from beamkeep.contexts.trust.policy import PolicyDefined, PolicyNotFoundError
 from beamkeep.kernel import (
     ActorKind,
-    Beside,
     Entries,
     Event,
     Many,
     ObjectScope,
     Refusal,
     Rows,
+    SideWrite,
     replace,
 )
 from beamkeep.schemas import JsonObject
@@ -122,7 +122,7 @@ written = DecisionLogbookEntry(
 )
 
 
-def given(*history: Event | Beside | Rows) -> Scenario:
+def given(*history: Event | SideWrite | Rows) -> Scenario:
     return Scenario(OPERATIONS, (*AROUND, *history))
 
 

@@ -35,7 +35,7 @@ from beamkeep.contexts.federation.facility import (
     FacilityRegistered,
 )
 from beamkeep.contexts.trust.trigger import MonitorTriggerRequiredError, TriggerSource
-from beamkeep.kernel import CLAIMS, ActorKind, Beside, Claim, Event, Insert, replace
+from beamkeep.kernel import CLAIMS, ActorKind, Claim, Event, Insert, SideWrite, replace
 
 ID, OTHER, SITE = NEW, UUID(int=2), UUID(int=10)
 PERMITTED, NOT_PERMITTED, UNKNOWN = PermitStatus
@@ -70,7 +70,7 @@ OBSERVE = ObserveEnclosureStatus(
 DECOMMISSION = DecommissionEnclosure(enclosure_id=ID, reason=" rebuilt ")
 
 
-def given(*history: Event | Beside) -> Scenario:
+def given(*history: Event | SideWrite) -> Scenario:
     return Scenario(OPERATIONS, (*AROUND, *history))
 
 

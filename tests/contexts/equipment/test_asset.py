@@ -128,7 +128,7 @@ from beamkeep.contexts.federation.facility import (
     FacilityNotFoundError,
     FacilityRegistered,
 )
-from beamkeep.kernel import Beside, Cannot, Command, Event, Lock, Refusal, claim, replace
+from beamkeep.kernel import Cannot, Command, Event, Lock, Refusal, SideWrite, claim, replace
 from beamkeep.schemas import Schema
 
 ID, ROOT, SHELF, OTHER_ROOT = NEW, UUID(int=2), UUID(int=3), UUID(int=4)
@@ -160,7 +160,7 @@ def family(id: UUID, name: str, settings_schema: Schema | None) -> FamilyDefined
     return FamilyDefined(NOW, id, name, (Affordance.IMAGEABLE,), settings_schema)
 
 
-def facility(id: UUID, code: str) -> tuple[Event | Beside, ...]:
+def facility(id: UUID, code: str) -> tuple[Event | SideWrite, ...]:
     held = claim("facility-code", code, holder=id, loser=Cannot)
     return FacilityRegistered(NOW, id, code, "Synchrotron", FacilityKind.SITE, None), held
 
@@ -181,7 +181,7 @@ def registration(
     )
 
 
-def placed(event: AssetRegistered) -> tuple[Event | Beside, ...]:
+def placed(event: AssetRegistered) -> tuple[Event | SideWrite, ...]:
     """A registration as it is written: with its row in the tree."""
     return event, PLACES.insert(Place(event.asset_id, event.parent_id, event.facility_code))
 
@@ -236,7 +236,7 @@ ASSIGN = AssignAssetExternalId(
 )
 
 
-def given(*history: Event | Beside) -> Scenario:
+def given(*history: Event | SideWrite) -> Scenario:
     return Scenario(OPERATIONS, [*AROUND, *history])
 
 
@@ -449,7 +449,7 @@ def test_maintenance_may_be_given_a_reason():
 # The tree
 
 
-def under(*chain: UUID) -> tuple[Event | Beside, ...]:
+def under(*chain: UUID) -> tuple[Event | SideWrite, ...]:
     """Assets, each under the one before, the first under the asset itself."""
     above = (ID, *chain)
     return tuple(
@@ -483,7 +483,7 @@ def test_an_asset_moves_to_the_tree_of_another_facility_in_any_lifecycle_but_the
 def test_an_asset_is_not_put_where_it_cannot_stand():
     part, deep = UUID(int=5), UUID(int=6)
 
-    def saying(words: str, to: UUID, *history: Event | Beside) -> None:
+    def saying(words: str, to: UUID, *history: Event | SideWrite) -> None:
         given(*history).when(relocate(to)).refused(AssetCannotRelocateError, saying=words)
 
     here = placed(registered)

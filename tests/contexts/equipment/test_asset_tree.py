@@ -322,7 +322,7 @@ async def plant(store: EventStore, chance: random.Random) -> list[list[UUID]]:
             await store.append(
                 append(
                     *(at(1, planted(row)) for row in batch),
-                    beside=[PLACES.insert(row) for row in batch],
+                    side_writes=[PLACES.insert(row) for row in batch],
                 )
             )
         levels.append(level)

@@ -265,8 +265,8 @@ def test_a_family_is_found_by_its_status_and_by_each_affordance():
         "affordance=Translatable",
     }
     assert set(source.view.filters) == {"status", "affordance"}
-    sought = source.view.sought(ListFamilies(affordance=Affordance.HOMEABLE), NOW)
-    assert sought.every == ("affordance=Homeable",)
+    list_filter = source.view.filter_of(ListFamilies(affordance=Affordance.HOMEABLE), NOW)
+    assert list_filter.every == ("affordance=Homeable",)
 
 
 MATRIX = """

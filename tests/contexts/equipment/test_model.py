@@ -37,7 +37,7 @@ from beamkeep.contexts.equipment.model import (
     begin,
     evolve,
 )
-from beamkeep.kernel import Beside, Event, Many, replace
+from beamkeep.kernel import Event, Many, SideWrite, replace
 
 ID = NEW
 STAGES, CAMERAS, OLD = UUID(int=10), UUID(int=11), UUID(int=12)
@@ -85,7 +85,7 @@ ENTRY: dict[str, Any] = {
 }
 
 
-def given(*history: Event | Beside) -> Scenario:
+def given(*history: Event | SideWrite) -> Scenario:
     return Scenario(OPERATIONS, (*AROUND, *history))
 
 

@@ -34,7 +34,7 @@ from beamkeep.contexts.equipment.pidinst import (
 )
 from beamkeep.contexts.equipment.place import PLACES, Place
 from beamkeep.contexts.federation.facility import FacilityKind, FacilityRegistered
-from beamkeep.kernel import Beside, Cannot, Event, claim
+from beamkeep.kernel import Cannot, Event, SideWrite, claim
 from beamkeep.schemas import JsonObject
 
 ID, ROOT, CHILD, LATER_CHILD, PLAIN_CHILD = NEW, *(UUID(int=n) for n in range(2, 6))
@@ -49,7 +49,7 @@ def asset(
     *identifiers: AlternateIdentifier,
     model_id: UUID | None = PIXEL,
     family_ids: Sequence[UUID] = (),
-) -> tuple[Event | Beside, ...]:
+) -> tuple[Event | SideWrite, ...]:
     code = None if parent_id else "site"
     return (
         AssetRegistered(
@@ -86,7 +86,7 @@ def published(id: UUID, namespace: ExternalIdNamespace, value: str) -> AssetExte
     return AssetExternalIdAssigned(NOW, id, namespace, value)
 
 
-def record_of(*history: Event | Beside, hidden: Set[UUID] = frozenset()) -> Pidinst:
+def record_of(*history: Event | SideWrite, hidden: Set[UUID] = frozenset()) -> Pidinst:
     reading: Any = pidinst(GetAssetPidinst(asset_id=ID), Past(history, hidden=hidden))
     try:
         reading.send(None)

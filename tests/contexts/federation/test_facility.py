@@ -29,7 +29,7 @@ from beamkeep.contexts.federation.facility import (
     facility_by_code,
     own_site,
 )
-from beamkeep.kernel import CLAIMS, Beside, Claim, Event, Insert, replace
+from beamkeep.kernel import CLAIMS, Claim, Event, Insert, SideWrite, replace
 
 PEER, HALL, OTHER_HALL = UUID(int=10), UUID(int=20), UUID(int=21)
 SITE, AREA = FacilityKind.SITE, FacilityKind.AREA
@@ -52,7 +52,7 @@ REGISTER_AREA = RegisterFacility(code="hall-3", name="Hall 3", kind=AREA, parent
 DECOMMISSION = DecommissionFacility(facility_id=PEER, reason=" closed ")
 
 
-def given(*history: Event | Beside) -> Scenario:
+def given(*history: Event | SideWrite) -> Scenario:
     return Scenario(OPERATIONS, history)
 
 

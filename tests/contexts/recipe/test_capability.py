@@ -32,7 +32,7 @@ from beamkeep.contexts.recipe.capability import (
     evolve,
 )
 from beamkeep.contexts.recipe.declaration import DeclarationStatus
-from beamkeep.kernel import CLAIMS, Advice, Beside, Claim, Event, Many, claim, replace
+from beamkeep.kernel import CLAIMS, Advice, Claim, Event, Many, SideWrite, claim, replace
 from beamkeep.schemas import Schema
 
 ID, ANOTHER = NEW, UUID(int=5)
@@ -81,7 +81,7 @@ VERSION = VersionCapability(
 DEPRECATE = DeprecateCapability(capability_id=ID)
 
 
-def given(*history: Event | Beside) -> Scenario:
+def given(*history: Event | SideWrite) -> Scenario:
     return Scenario(OPERATIONS, history)
 
 

@@ -74,7 +74,7 @@ from beamkeep.contexts.recipe.practice import (
     PracticeNotFoundError,
 )
 from beamkeep.contexts.recipe.practice import begin as begin_practice
-from beamkeep.kernel import Beside, Event, Invalid, Many, replace
+from beamkeep.kernel import Event, Invalid, Many, SideWrite, replace
 from beamkeep.schemas import UnitChange
 
 ID, METHOD, PRACTICE, FREE_PRACTICE = NEW, UUID(int=21), UUID(int=22), UUID(int=23)
@@ -86,7 +86,7 @@ BEAMLINE, STAGE, CAMERA, HALL_STAGE, FAR_STAGE, FAR_HALL_STAGE = (
 
 def asset(
     id: UUID, name: str, parent_id: UUID | None, facility_code: str | None, *family_ids: UUID
-) -> tuple[Event | Beside, ...]:
+) -> tuple[Event | SideWrite, ...]:
     tier = AssetTier.DEVICE if parent_id else AssetTier.UNIT
     return (
         AssetRegistered(NOW, id, name, tier, parent_id, facility_code, family_ids, None, None, ()),
@@ -155,7 +155,7 @@ UPDATE = UpdatePlanDefaultParameters(plan_id=ID, default_parameters_patch={"mode
 DEPRECATE = DeprecatePlan(plan_id=ID)
 
 
-def given(*history: Event | Beside) -> Scenario:
+def given(*history: Event | SideWrite) -> Scenario:
     return Scenario(OPERATIONS, (*AROUND, *history))
 
 

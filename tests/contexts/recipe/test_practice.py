@@ -40,7 +40,7 @@ from beamkeep.contexts.recipe.practice import (
     begin,
     evolve,
 )
-from beamkeep.kernel import Beside, Event, Many, claim, replace
+from beamkeep.kernel import Event, Many, SideWrite, claim, replace
 
 ID, METHOD, SITE = NEW, UUID(int=21), UUID(int=30)
 method = replace(method_defined, method_id=METHOD)
@@ -49,7 +49,7 @@ discontinued = MethodDeprecated(NOW, METHOD)
 
 def facility(
     id: UUID, code: str, parent_id: UUID | None = None
-) -> tuple[FacilityRegistered, Beside]:
+) -> tuple[FacilityRegistered, SideWrite]:
     kind = FacilityKind.AREA if parent_id else FacilityKind.SITE
     return (
         FacilityRegistered(NOW, id, code, code, kind, parent_id),
@@ -79,7 +79,7 @@ VERSION = VersionPractice(
 DEPRECATE = DeprecatePractice(practice_id=ID)
 
 
-def given(*history: Event | Beside) -> Scenario:
+def given(*history: Event | SideWrite) -> Scenario:
     return Scenario(OPERATIONS, (*AROUND, *history))
 
 

@@ -21,7 +21,7 @@ from beamkeep.contexts.run.logbook import (
     RunLogbookEntryIdTakenError,
 )
 from beamkeep.contexts.run.run import RunNotFoundError
-from beamkeep.kernel import ActorKind, Beside, Entries, Event, replace
+from beamkeep.kernel import ActorKind, Entries, Event, SideWrite, replace
 
 ENTRY, OTHER_RUN, SURFACE, CORRELATION = UUID(int=60), UUID(int=2), UUID(int=70), UUID(int=71)
 CALLED = replace(CALL, surface_id=SURFACE, correlation_id=CORRELATION)
@@ -37,7 +37,7 @@ note = RunLogbookEntry(
 debrief = replace(note, kind=RunEntryKind.DEBRIEF, decision_id=DECISION)
 
 
-def given(*history: Event | Beside) -> Scenario:
+def given(*history: Event | SideWrite) -> Scenario:
     return Scenario(OPERATIONS, (decision, *history))
 
 
@@ -45,7 +45,7 @@ def writing(command: AppendRunLogbookEntry = NOTE, **changes: Any) -> AppendRunL
     return command.model_copy(update=changes)
 
 
-def written(entry: RunLogbookEntry) -> Beside:
+def written(entry: RunLogbookEntry) -> SideWrite:
     return RUN_LOGBOOK.insert(entry)
 
 

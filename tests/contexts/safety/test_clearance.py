@@ -87,7 +87,7 @@ from beamkeep.contexts.safety.clearance import (
     evolve,
 )
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, SubjectRegistered
-from beamkeep.kernel import Beside, Command, Event, Refusal, claim, replace
+from beamkeep.kernel import Command, Event, Refusal, SideWrite, claim, replace
 
 ID, CHILD, SIBLING, SITE = NEW, UUID(int=2), UUID(int=3), UUID(int=20)
 BEAMLINE, FOSSIL, SCAN, PLAN = UUID(int=30), UUID(int=31), UUID(int=32), UUID(int=33)
@@ -101,7 +101,7 @@ BINDINGS: tuple[Binding, ...] = (
     AssetBinding(BEAMLINE),
     RunBinding(SCAN),
 )
-AROUND: tuple[Event | Beside, ...] = (
+AROUND: tuple[Event | SideWrite, ...] = (
     FacilityRegistered(NOW, SITE, "ring", "Ring", FacilityKind.SITE, None),
     claim("facility-code", "ring", holder=SITE, loser=FacilityAlreadyExistsError),
     AssetRegistered(NOW, BEAMLINE, "Beamline", AssetTier.UNIT, None, "ring", (), None, None, ()),
@@ -184,7 +184,7 @@ MOVES: list[tuple[ClearanceCommand, type[Refusal]]] = [
 ]
 
 
-def given(*history: Event | Beside) -> Scenario:
+def given(*history: Event | SideWrite) -> Scenario:
     return Scenario(OPERATIONS, (*AROUND, *history))
 
 

@@ -30,7 +30,7 @@ from beamkeep.contexts.safety.clearance import (
     begin,
 )
 from beamkeep.contexts.safety.coverage import clearances_covering
-from beamkeep.kernel import Beside, Event, Listing, Many, replace
+from beamkeep.kernel import Event, Listing, Many, SideWrite, replace
 
 pytestmark = pytest.mark.anyio
 
@@ -40,7 +40,7 @@ ON_LINE, ON_STAGE, ON_FOSSIL, ON_SCAN, ON_PAPER = (UUID(int=n) for n in range(50
 EARLIER = NOW - timedelta(days=1)
 
 # A lens stands on a stage, the stage in a beamline; another beamline has nothing in it.
-TREE: tuple[Event | Beside, ...] = (
+TREE: tuple[Event | SideWrite, ...] = (
     PLACES.insert(Place(BEAMLINE, None, "ring")),
     PLACES.insert(Place(STAGE, BEAMLINE, None)),
     PLACES.insert(Place(LENS, STAGE, None)),

@@ -69,7 +69,7 @@ from beamkeep.contexts.trust.visit import (
     VisitSurfaceControlTaken,
     VisitType,
 )
-from beamkeep.kernel import CLAIMS, Beside, Claim, Event, claim_key, replace
+from beamkeep.kernel import CLAIMS, Claim, Event, SideWrite, claim_key, replace
 from beamkeep.schemas import Json
 
 pytestmark = pytest.mark.anyio
@@ -109,18 +109,18 @@ def permit(hours: float, before: PermitStatus, after: PermitStatus) -> Enclosure
     return EnclosurePermitObserved(at(hours), HUTCH, *told)
 
 
-def note(run_id: UUID, hours: float, text: str) -> Beside:
+def note(run_id: UUID, hours: float, text: str) -> SideWrite:
     id = UUID(int=1000 + int(hours * 10))
     what = (RunEntryKind.NOTE, text, None, at(hours), None, None)
     return RUN_LOGBOOK.insert(RunLogbookEntry(id, run_id, AUTHOR, *what))
 
 
-def refused(plan_id: UUID, hours: float, code: str) -> Beside:
+def refused(plan_id: UUID, hours: float, code: str) -> SideWrite:
     when = at(hours)
     return REFUSED_STARTS.insert(RefusedStart(plan_id, AUTHOR, code, when, when, None, None))
 
 
-PAST: list[Event | Beside] = [
+PAST: list[Event | SideWrite] = [
     FacilityRegistered(at(-99), OWN, OWN_SITE, "Own", FacilityKind.SITE, None),
     CLAIMS.insert(Claim("facility-code", claim_key(OWN_SITE), OWN)),
     FacilityRegistered(at(-99), SITE, "site", "Site", FacilityKind.SITE, None),

@@ -61,12 +61,21 @@ from beamkeep.contexts.supply.supply import (
     SupplyStatus,
 )
 from beamkeep.contexts.trust.trigger import TriggerSource
-from beamkeep.kernel import CLAIMS, Beside, Claim, Event, Insert, Installation, claim_key, replace
+from beamkeep.kernel import (
+    CLAIMS,
+    Claim,
+    Event,
+    Insert,
+    Installation,
+    SideWrite,
+    claim_key,
+    replace,
+)
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import NewEvent
 from beamkeep.schemas import JsonObject
 
-type Part = Event | Beside
+type Part = Event | SideWrite
 
 SITE, STAGES, CAMERAS = UUID(int=20), UUID(int=21), UUID(int=22)
 METHOD, PRACTICE, PLAN = UUID(int=23), UUID(int=24), UUID(int=25)
@@ -260,7 +269,7 @@ async def service_after(
             versions[stream] += 1
             events.append(at(versions[stream], event))
     beside = [part for part in parts if not isinstance(part, Event) and part not in FAIR["site"]]
-    await store.append(append(*events, beside=beside))
+    await store.append(append(*events, side_writes=beside))
     for part in beside:
         # What the store stamped by its own clock is as old as the past says.
         if isinstance(part, Insert) and isinstance(part.row, Freshness | SupplyFreshness):

@@ -23,9 +23,9 @@ from tests.support.service import call
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.kernel import Refusal
 from beamkeep.runtime import Service
-from beamkeep.runtime.dispatch import Answered
+from beamkeep.runtime.dispatch import CommandResult
 from beamkeep.runtime.store import (
-    Loaded,
+    LoadedStream,
     OutcomeUnknownError,
     StoreUnavailableError,
     Stream,
@@ -60,11 +60,11 @@ async def world() -> tuple[Service, MemoryStore]:
     return await service_after(past())
 
 
-async def started(service: Service, **options: Any) -> Answered:
+async def started(service: Service, **options: Any) -> CommandResult:
     return await call(service, "start_run", STARTING, **options)
 
 
-def body(answered: Answered) -> dict[str, Any]:
+def body(answered: CommandResult) -> dict[str, Any]:
     return json.loads(answered.body)
 
 
@@ -94,7 +94,7 @@ async def test_the_answer_that_is_kept_for_a_repetition_says_nothing_of_cautions
 ):
     service, store = world
     answered = await started(service, idempotency_key="once")
-    (kept,) = store.remembered.values()
+    (kept,) = store.stored_answer.values()
     assert json.loads(kept.result) == {"run_id": str(answered.id)}
 
 
@@ -129,7 +129,7 @@ async def test_an_answer_that_could_not_be_completed_is_unknown_and_given_to_a_r
 
     async def away_for_runs(
         streams: Sequence[Stream], folds: Mapping[str, UUID] | None = None
-    ) -> Mapping[Stream, Loaded]:
+    ) -> Mapping[Stream, LoadedStream]:
         if any(kind == "Run" for kind, _ in streams):
             raise StoreUnavailableError
         return await load(streams, folds)

@@ -26,7 +26,7 @@ from beamkeep.contexts.supply.supply import (
     SupplyStatus,
 )
 from beamkeep.contexts.trust.trigger import TriggerSource
-from beamkeep.kernel import Beside, Event, Listing, claim, replace
+from beamkeep.kernel import Event, Listing, SideWrite, claim, replace
 
 pytestmark = pytest.mark.anyio
 
@@ -36,7 +36,7 @@ MACHINE, PEER_LINE = UUID(int=40), UUID(int=41)
 BEAM, OTHER_BEAM, THIRD_BEAM, HELIUM = (UUID(int=n) for n in range(50, 54))
 
 
-def facility(id: UUID, code: str, parent_id: UUID | None = None) -> tuple[Event | Beside, ...]:
+def facility(id: UUID, code: str, parent_id: UUID | None = None) -> tuple[Event | SideWrite, ...]:
     kind = FacilityKind.AREA if parent_id else FacilityKind.SITE
     return (
         FacilityRegistered(NOW, id, code, code, kind, parent_id),
@@ -46,7 +46,7 @@ def facility(id: UUID, code: str, parent_id: UUID | None = None) -> tuple[Event 
 
 def asset(
     id: UUID, parent_id: UUID | None = None, facility_code: str | None = None
-) -> tuple[Event | Beside, ...]:
+) -> tuple[Event | SideWrite, ...]:
     tier = AssetTier.DEVICE if parent_id else AssetTier.UNIT
     return (
         AssetRegistered(NOW, id, "Asset", tier, parent_id, facility_code, (), None, None, ()),
@@ -83,12 +83,12 @@ def supply(
 
 
 async def found(
-    past: Iterable[Event | Beside], *asset_ids: UUID, kinds: Iterable[str] = ("photon_beam",)
+    past: Iterable[Event | SideWrite], *asset_ids: UUID, kinds: Iterable[str] = ("photon_beam",)
 ) -> Coverage:
     return await coverage(kinds, asset_ids, Past((*AROUND, *past)))
 
 
-async def covers(past: Iterable[Event | Beside], *asset_ids: UUID) -> bool:
+async def covers(past: Iterable[Event | SideWrite], *asset_ids: UUID) -> bool:
     return not (await found(past, *asset_ids)).uncovered
 
 

@@ -69,12 +69,12 @@ from beamkeep.contexts.trust.trigger import (
 from beamkeep.kernel import (
     CLAIMS,
     ActorKind,
-    Beside,
     Call,
     Claim,
     Event,
     Many,
     Refusal,
+    SideWrite,
     claim,
     claim_key,
     free,
@@ -92,7 +92,7 @@ UNAVAILABLE, RECOVERING = SupplyStatus.UNAVAILABLE, SupplyStatus.RECOVERING
 OPERATOR = TriggerSource.OPERATOR
 
 
-def facility(id: UUID, code: str) -> tuple[Event | Beside, ...]:
+def facility(id: UUID, code: str) -> tuple[Event | SideWrite, ...]:
     return (
         FacilityRegistered(NOW, id, code, code, FacilityKind.SITE, None),
         claim("facility-code", code, holder=id, loser=FacilityAlreadyExistsError),
@@ -101,7 +101,7 @@ def facility(id: UUID, code: str) -> tuple[Event | Beside, ...]:
 
 def asset(
     id: UUID, name: str, parent_id: UUID | None = None, facility_code: str | None = None
-) -> tuple[Event | Beside, ...]:
+) -> tuple[Event | SideWrite, ...]:
     tier = AssetTier.DEVICE if parent_id else AssetTier.UNIT
     return (
         AssetRegistered(NOW, id, name, tier, parent_id, facility_code, (), None, None, ()),
@@ -144,7 +144,7 @@ DEREGISTER = DeregisterSupply(supply_id=ID, reason=" typed twice ")
 VERBS: tuple[SupplyCommand, ...] = (FIND, DEGRADE, LOSE, RECOVER, RESTORE, SEE_LOST, DEREGISTER)
 
 
-def given(*history: Event | Beside) -> Scenario:
+def given(*history: Event | SideWrite) -> Scenario:
     return Scenario(OPERATIONS, (*AROUND, *history))
 
 
@@ -285,7 +285,7 @@ def test_a_supply_is_found_available():
     given(registered).when(FIND).then(available, unfollowed)
 
 
-def silent(age: timedelta) -> Beside:
+def silent(age: timedelta) -> SideWrite:
     return SUPPLY_FRESHNESS.insert(SupplyFreshness(ID, NOW - age, age))
 
 

@@ -41,12 +41,12 @@ from beamkeep.contexts.trust.policy import (
 )
 from beamkeep.kernel import (
     ActorKind,
-    Beside,
     Command,
     DenialReason,
     Event,
     Lock,
     ObjectScope,
+    SideWrite,
     Standing,
     SurfaceKind,
     replace,
@@ -56,7 +56,7 @@ ADA, GRACE, OTTO = UUID(int=100), UUID(int=101), UUID(int=102)
 HTTP = seeded.SURFACES[SurfaceKind.HTTP]
 CONSOLE = UUID(int=30)
 HELD = Lock(ADMINISTRATORS)
-type Part = Event | Beside
+type Part = Event | SideWrite
 
 
 def person(id: UUID, kind: ActorKind = ActorKind.HUMAN) -> list[Part]:
@@ -66,7 +66,7 @@ def person(id: UUID, kind: ActorKind = ActorKind.HUMAN) -> list[Part]:
     return [registered, STANDINGS.insert(standing), PROFILES.insert(profile)]
 
 
-def login(id: UUID, issuer: str = ISSUER, subject: str = "s") -> Beside:
+def login(id: UUID, issuer: str = ISSUER, subject: str = "s") -> SideWrite:
     return IDENTITIES.insert(Identity(issuer, f"{subject}{id.int}", id))
 
 

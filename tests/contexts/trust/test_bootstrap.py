@@ -23,7 +23,6 @@ from beamkeep.contexts.trust.surface import SurfaceDefined
 from beamkeep.contexts.trust.zone import ZoneDefined
 from beamkeep.kernel import (
     ActorKind,
-    Beside,
     Call,
     DenialReason,
     Event,
@@ -31,6 +30,7 @@ from beamkeep.kernel import (
     Insert,
     ObjectScope,
     Outcome,
+    SideWrite,
     Standing,
     SurfaceKind,
     replace,
@@ -147,7 +147,7 @@ def grant(
     return POLICY_GRANTS.insert(row)
 
 
-async def named(*history: Event | Beside) -> list[Event]:
+async def named(*history: Event | SideWrite) -> list[Event]:
     return events(await administrator(ADA, call, Past(history, HERE)))
 
 

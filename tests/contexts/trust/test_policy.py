@@ -28,7 +28,7 @@ from beamkeep.contexts.trust.policy import (
     evolve,
 )
 from beamkeep.contexts.trust.surface import SurfaceDefined, SurfaceNotFoundError
-from beamkeep.kernel import ActorKind, Beside, Event, Grant, ObjectScope, SurfaceKind, replace
+from beamkeep.kernel import ActorKind, Event, Grant, ObjectScope, SideWrite, SurfaceKind, replace
 
 OPERATION_NAMES = CATALOGUE.named.keys()
 ID = NEW
@@ -65,7 +65,7 @@ ADMINISTRATOR = POLICY_GRANTS.insert(
 )
 
 
-def given(*history: Event | Beside) -> Scenario:
+def given(*history: Event | SideWrite) -> Scenario:
     return Scenario(OPERATIONS, (*TOPOLOGY, ADMINISTRATOR, *history))
 
 

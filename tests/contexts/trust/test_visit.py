@@ -71,7 +71,7 @@ from beamkeep.contexts.trust.visit import (
     begin,
     evolve,
 )
-from beamkeep.kernel import Beside, Command, Event, ObjectScope, Refusal, SurfaceKind, replace
+from beamkeep.kernel import Command, Event, ObjectScope, Refusal, SideWrite, SurfaceKind, replace
 
 ID, PARENT, STRANGER = NEW, UUID(int=2), UUID(int=3)
 ENTRY, CONSOLE, OTHER_CONSOLE = UUID(int=20), UUID(int=30), UUID(int=31)
@@ -128,7 +128,7 @@ REGISTER = RegisterVisit(
 )
 
 
-def given(*history: Event | Beside) -> Scenario:
+def given(*history: Event | SideWrite) -> Scenario:
     return Scenario(OPERATIONS, (*AROUND, *history))
 
 

@@ -13,7 +13,7 @@ import asyncpg
 import msgspec
 from msgspec import Raw
 
-from beamkeep.adapters.turns import Turns
+from beamkeep.adapters.stream_queues import StreamQueues
 from beamkeep.kernel import (
     ActorKind,
     Delete,
@@ -35,25 +35,25 @@ from beamkeep.runtime.store import (
     BEGINNING,
     READ_AT_ONCE,
     AlreadyAnsweredError,
+    AnswerToStore,
     Append,
-    Entered,
+    CallContext,
+    CallLookup,
     Envelope,
     IdempotencyInFlightError,
     KeyTakenError,
-    Loaded,
+    LoadedStream,
     MovedError,
     NewSnapshot,
-    Opened,
-    Opening,
     OutcomeUnknownError,
     Position,
-    Recorded,
-    Remembered,
+    RowQuery,
     RowsStoredError,
     Snapshot,
+    StoredAnswer,
+    StoredEvent,
     StoreUnavailableError,
     Stream,
-    ToRemember,
 )
 
 from .connections import FULL, LOST, Connections
@@ -361,9 +361,9 @@ class PostgresEventStore:
         self, connections: Connections, url: str, written: Callable[[], None] = lambda: None
     ) -> None:
         self._connections, self._url, self._written = connections, url, written
-        self._turns = Turns(connections.holding)
+        self._turns = StreamQueues(connections.holding)
 
-    async def open(self, opening: Opening) -> Opened:
+    async def open(self, opening: CallLookup) -> CallContext:
         """Find who calls, what they may do, what was answered before, and the target's events."""
         issuer, subject = opening.identity or (None, None)
         stream_type, stream_id = opening.stream or (None, None)
@@ -381,27 +381,27 @@ class PostgresEventStore:
             opening.fold,
             READ_AT_ONCE,
         )
-        standing, remembered, owner_id, snapshot = None, None, None, None
+        standing, stored_answer, owner_id, snapshot = None, None, None, None
         grants: tuple[Grant, ...] = ()
-        events: list[Recorded] = []
+        events: list[StoredEvent] = []
         for part, id, a, b, n, m, granted, digest in rows:
             if part == 4:
-                events.append(cast("Recorded", (n, a, m, b)))
+                events.append(cast("StoredEvent", (n, a, m, b)))
                 owner_id = owner_id or id
             elif part == 1:
                 standing = Standing(id, ActorKind(a), DenialReason(b) if b else None)
                 grants = _grants(opening, id, granted)
             elif part == 2:
                 place = Position(*map(int, b.split("-"))) if b else None
-                remembered = Remembered(digest, m, a.encode(), n, place)
+                stored_answer = StoredAnswer(digest, m, a.encode(), n, place)
             else:
                 snapshot, owner_id = Snapshot(n, a.encode()), id
-        loaded = Loaded(events or (), snapshot)
-        return Opened(standing, grants, remembered, owner_id, loaded)
+        loaded = LoadedStream(events or (), snapshot)
+        return CallContext(standing, grants, stored_answer, owner_id, loaded)
 
     async def load(
         self, streams: Sequence[Stream], folds: Mapping[str, UUID] | None = None
-    ) -> Mapping[Stream, Loaded]:
+    ) -> Mapping[Stream, LoadedStream]:
         """Read these streams, with the snapshots of these folds by aggregate name."""
         wanted = [folds and folds[name] for name, _ in streams]
         if len(streams) == 1:
@@ -426,7 +426,7 @@ class PostgresEventStore:
         except LOST:
             position = await (self._resolve if append.events else self._write_rows_again)(append)
         except asyncpg.LockNotAvailableError:
-            waited = append.remember and not _locks(append)
+            waited = append.answer and not _locks(append)
             raise (IdempotencyInFlightError if waited else MovedError) from None
         except FULL:
             raise StoreUnavailableError from None
@@ -445,18 +445,18 @@ class PostgresEventStore:
         until: datetime,
         owner_id: UUID | None,
         limit: int,
-    ) -> Sequence[tuple[str, Recorded]]:
+    ) -> Sequence[tuple[str, StoredEvent]]:
         """Events of these types between two times, oldest first, each with its aggregate's name."""
         rows = await self._connections.read(HAPPENED, list(types), since, until, owner_id, limit)
-        return [(name, Recorded(*recorded)) for name, *recorded in rows]
+        return [(name, StoredEvent(*recorded)) for name, *recorded in rows]
 
     async def latest(
         self, streams: Sequence[Stream], types: Sequence[str], before: datetime
-    ) -> Mapping[Stream, Recorded]:
+    ) -> Mapping[Stream, StoredEvent]:
         """The last event of these types that each of the streams had before a time."""
         names, ids = [name for name, _ in streams], [id for _, id in streams]
         rows = await self._connections.read(LATEST, names, ids, list(types), before)
-        return {(name, id): Recorded(*recorded) for name, id, *recorded in rows}
+        return {(name, id): StoredEvent(*recorded) for name, id, *recorded in rows}
 
     async def rows[R](self, table: Table[R], where: Mapping[str, object]) -> tuple[R, ...]:
         """The rows whose columns equal these values, or are among them where a set is given."""
@@ -466,18 +466,18 @@ class PostgresEventStore:
         )
         return _as_rows(table, found)
 
-    async def entries[R](self, table: Table[R], sought: Entered, limit: int) -> tuple[R, ...]:
+    async def entries[R](self, table: Table[R], row_query: RowQuery, limit: int) -> tuple[R, ...]:
         """Rows beside one aggregate, in the order asked for."""
-        compared, after = sought.compared, sought.after
+        compared, after = row_query.compared, row_query.after
         statement = _entered(
             table,
-            tuple((column, _is_several(value)) for column, value in sought.where.items()),
+            tuple((column, _is_several(value)) for column, value in row_query.where.items()),
             tuple((column, how) for column, how, _ in compared),
-            sought.by,
-            sought.newest_first,
+            row_query.by,
+            row_query.newest_first,
             bool(after),
         )
-        where = [_among(v) if _is_several(v) else v for v in sought.where.values()]
+        where = [_among(v) if _is_several(v) else v for v in row_query.where.values()]
         found = await self._connections.read(
             statement, *where, *(wanted for _, _, wanted in compared), *after, limit
         )
@@ -503,7 +503,7 @@ class PostgresEventStore:
         """Whether a command on this stream has to wait for its turn."""
         return self._turns.is_contended(stream)
 
-    def turn(self, stream: Stream | None) -> AbstractAsyncContextManager[None]:
+    def wait_turn(self, stream: Stream | None) -> AbstractAsyncContextManager[None]:
         """Let commands on a stream that is fought over come one after the other."""
         return self._turns.take(stream)
 
@@ -620,7 +620,7 @@ class PostgresEventStore:
         if _locks(append) or _bulk(append):
             raise OutcomeUnknownError
         statement, arguments = _sent(append)
-        inserts = [part for part in append.beside if isinstance(part, Insert)]
+        inserts = [part for part in append.side_writes if isinstance(part, Insert)]
         try:
             try:
                 await self._connections.read(statement, *arguments)
@@ -637,7 +637,7 @@ class PostgresEventStore:
         # Whoever lost to the same request may be told of any key that both of them write.
         if table == "idempotency" or await self._answered(append):
             return AlreadyAnsweredError()
-        for part in append.beside:
+        for part in append.side_writes:
             if isinstance(part, Lock) or part.table.name != table:
                 continue
             if isinstance(part, Insert) and await self._with_key_of(part):
@@ -655,9 +655,9 @@ class PostgresEventStore:
         return await self.rows(part.table, key)
 
     async def _answered(self, append: Append) -> bool:
-        if append.remember is None:
+        if append.answer is None:
             return False
-        key = append.principal_id, append.surface_id, append.remember.key
+        key = append.principal_id, append.surface_id, append.answer.key
         return bool(await self._connections.read(ANSWERED, *key))
 
     async def _resolve(self, append: Append) -> Position:
@@ -699,7 +699,7 @@ def _statement(
     reads: bool,
     remembers: bool,
     keeps: bool,
-    beside: Clauses,
+    side_writes: Clauses,
 ) -> str:
     """The append for decisions of one shape."""
     parameter = 14
@@ -721,7 +721,7 @@ def _statement(
         kept = KEEP_SNAPSHOTS.format(*places, "EXISTS (SELECT 1 FROM ins)")
         parts.append(f",\nkeep AS ({kept})")
         parameter += 5
-    for number, (kind, table, key) in enumerate(beside):
+    for number, (kind, table, key) in enumerate(side_writes):
         written = "EXISTS (SELECT 1 FROM ins)"
         parts.append(f",\nb{number} AS ({_beside(kind, table, key, parameter, written)})")
         parameter += 1
@@ -729,10 +729,10 @@ def _statement(
 
 
 @cache
-def _rows_alone(beside: Clauses, kept: int) -> str:
+def _rows_alone(side_writes: Clauses, kept: int) -> str:
     """What writes rows where no event is written with them, after the answer that is kept."""
     parts = [f"idem AS ({KEEP})"] if kept else []
-    for n, clause in enumerate(beside, kept + 1):
+    for n, clause in enumerate(side_writes, kept + 1):
         parts.append(f"b{n} AS ({_beside(*clause, n, 'true')})")
     return f"WITH {', '.join(parts)} SELECT 1"
 
@@ -766,7 +766,7 @@ def _told(table: Table[Any], column: str) -> str:
 def _grouped(append: Append) -> Iterable[list[Row]]:
     """What is written beside, by kind, table and key: all that is alike is one clause."""
     groups: dict[tuple[type[Row], str, tuple[str, ...]], list[Row]] = {}
-    for part in append.beside:
+    for part in append.side_writes:
         if not isinstance(part, Lock | Rows):
             groups.setdefault((type(part), part.table.name, _key_columns(part)), []).append(part)
     return groups.values()
@@ -782,7 +782,7 @@ def _rows(append: Append) -> list[str]:
 
 def _sent(append: Append) -> tuple[str, list[Any]]:
     """The statement that writes all but locks and rows in bulk, if anything, and its arguments."""
-    clauses, kept = _clauses(append), append.remember
+    clauses, kept = _clauses(append), append.answer
     if append.events:
         single = len(append.events) == 1
         # A single first event has none before it to be compared with.
@@ -797,12 +797,12 @@ def _sent(append: Append) -> tuple[str, list[Any]]:
 
 
 def _bulk(append: Append) -> list[Rows]:
-    return [part for part in append.beside if isinstance(part, Rows)]
+    return [part for part in append.side_writes if isinstance(part, Rows)]
 
 
 def _locks(append: Append) -> list[str]:
     """The names to be held, in one order for all: then nobody waits in a circle."""
-    return sorted(part.name for part in append.beside if isinstance(part, Lock))
+    return sorted(part.name for part in append.side_writes if isinstance(part, Lock))
 
 
 def _key_columns(part: Row) -> tuple[str, ...]:
@@ -831,21 +831,21 @@ def _arguments(append: Append) -> list[Any]:
     ]
     if append.read:
         arguments += _read_set(append)
-    if kept := append.remember:
+    if kept := append.answer:
         arguments += _kept(kept)
     if append.snapshots:
         arguments += _snapshot_columns(append.snapshots)
     return arguments + _rows(append)
 
 
-def _grants(opening: Opening, principal_id: UUID, granted: Sequence[str]) -> tuple[Grant, ...]:
+def _grants(opening: CallLookup, principal_id: UUID, granted: Sequence[str]) -> tuple[Grant, ...]:
     if opening.conduit_id is None:
         return ()
     here = principal_id, opening.conduit_id, opening.surface_id
     # A grant found for one command permits that command, however many more it names.
-    sought = (opening.command_name,) if opening.command_name else ()
+    row_query = (opening.command_name,) if opening.command_name else ()
     return tuple(
-        Grant(policy_id, *here, sought or commands, scope)
+        Grant(policy_id, *here, row_query or commands, scope)
         for policy_id, scope, commands in map(_granted, granted)
     )
 
@@ -867,12 +867,14 @@ def _snapshot_columns(snapshots: Sequence[NewSnapshot]) -> list[list[Any]]:
     ]
 
 
-def _loaded(rows: Sequence[asyncpg.Record]) -> Loaded:
+def _loaded(rows: Sequence[asyncpg.Record]) -> LoadedStream:
     """A stream from its rows, the first of which may be its snapshot."""
     first = rows[0]
     if first[1] is not None:
-        return Loaded(cast("Sequence[Recorded]", rows))
-    return Loaded(cast("Sequence[Recorded]", rows[1:]), Snapshot(first[0], first[3].encode()))
+        return LoadedStream(cast("Sequence[StoredEvent]", rows))
+    return LoadedStream(
+        cast("Sequence[StoredEvent]", rows[1:]), Snapshot(first[0], first[3].encode())
+    )
 
 
 def _read_set(append: Append) -> list[Any]:
@@ -880,7 +882,7 @@ def _read_set(append: Append) -> list[Any]:
     return [[s[0] for s in streams], [s[1] for s in streams], list(append.read.values())]
 
 
-def _kept(answer: ToRemember) -> list[Any]:
+def _kept(answer: AnswerToStore) -> list[Any]:
     return [
         answer.key,
         answer.fingerprint,

@@ -9,7 +9,7 @@ import asyncpg
 import msgspec
 
 from beamkeep.kernel import CLAIMS, Table
-from beamkeep.runtime.store import Recorded
+from beamkeep.runtime.store import StoredEvent
 
 PAGE = 500
 
@@ -36,10 +36,10 @@ class PostgresLedger:
         """The secret that logins are digested with."""
         return await self._connection.fetchval("SELECT cursor_key FROM bk.deployment")
 
-    async def events(self, stream_type: str) -> AsyncIterator[tuple[UUID, Recorded]]:
+    async def events(self, stream_type: str) -> AsyncIterator[tuple[UUID, StoredEvent]]:
         """The events of all streams of a type, by stream and version."""
         async for *recorded, id in self._connection.cursor(EVENTS, stream_type, prefetch=PAGE):
-            yield id, Recorded(*recorded)
+            yield id, StoredEvent(*recorded)
 
     async def rows(self, of: Table[Any], owner: str, scopes: Sequence[str]) -> AsyncIterator[Any]:
         """The rows of a table, or its claims of these scopes, by owner; those without one last."""

@@ -41,7 +41,7 @@ class Wanted(Record):
 
 @lru_cache(65_536)
 def number(mark: str) -> int:
-    """A mark as it is stored. Two may share one: what is found is compared with what is sought."""
+    """A mark as it is stored. Two may share one: what is found is compared with what is wanted."""
     return int.from_bytes(blake2b(mark.encode(), digest_size=8).digest(), signed=True)
 
 

@@ -8,9 +8,9 @@ from uuid import UUID
 
 import asyncpg
 
-from beamkeep.kernel import Record, Sought, View, replace
+from beamkeep.kernel import ListFilter, Record, View, replace
 from beamkeep.runtime import marks
-from beamkeep.runtime.store import Position, StoreUnavailableError, Tailed
+from beamkeep.runtime.store import Position, StoreUnavailableError, TailEvent
 from beamkeep.workers.projector import Change, Follower, TailPage
 
 from .connections import Connections
@@ -149,38 +149,38 @@ class PostgresLists:
     async def listing(
         self,
         view: View[Any],
-        sought: Sought,
+        list_filter: ListFilter,
         owner_id: UUID | None,
         after: UUID | None,
         limit: int,
     ) -> Sequence[tuple[UUID, bytes]]:
         """Rows by id, as JSON, each with its id; only the owner's where one is named."""
         wanted = Wanted(
-            every=bool(sought.every),
-            groups=len(sought.groups),
-            none=bool(sought.none),
-            compared=tuple((field, how) for field, how, _ in sought.compared),
-            period=sought.period and sought.period[0],
+            every=bool(list_filter.every),
+            groups=len(list_filter.groups),
+            none=bool(list_filter.none),
+            compared=tuple((field, how) for field, how, _ in list_filter.compared),
+            period=list_filter.period and list_filter.period[0],
             tree=view.tree,
-            along=tuple(sought.along),
+            along=tuple(list_filter.along),
             owner=owner_id is not None,
             self_owned=view.aggregate.self_owned,
             after=after is not None,
         )
         given = [
-            *([sought.every] if sought.every else []),
-            *sought.groups,
-            *([sought.none] if sought.none else []),
-            *(time for _, _, time in sought.compared),
-            *((sought.now, sought.period[1]) if sought.period else ()),
-            *sought.along.values(),
+            *([list_filter.every] if list_filter.every else []),
+            *list_filter.groups,
+            *([list_filter.none] if list_filter.none else []),
+            *(time for _, _, time in list_filter.compared),
+            *((list_filter.now, list_filter.period[1]) if list_filter.period else ()),
+            *list_filter.along.values(),
             *([owner_id] if owner_id else []),
         ]
         asked = _Asked(view.name, wanted, given, after, limit)
-        ways = sorted(marks.ways(view, sought, owner_id), key=lambda way: len(way) != 1)
+        ways = sorted(marks.ways(view, list_filter, owner_id), key=lambda way: len(way) != 1)
         try:
             # Few stand above one row: they need not be looked for otherwise.
-            if ways and "above" not in sought.along:
+            if ways and "above" not in list_filter.along:
                 return await self._marked(asked, ways)
             return await self._walked(asked)
         except asyncpg.UndefinedTableError:
@@ -282,7 +282,7 @@ class PostgresProjections:
         rows = await self._connections.read(
             _page(shard, names is not None), str(after.tx), after.position, limit, *narrow
         )
-        events = [] if rows[0]["tx"] is None else [Tailed._make(row) for row in rows]
+        events = [] if rows[0]["tx"] is None else [TailEvent._make(row) for row in rows]
         return TailPage(rows[0]["watermark"], events)
 
     async def stored(

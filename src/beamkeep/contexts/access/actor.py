@@ -12,7 +12,6 @@ from beamkeep.kernel import (
     ActorKind,
     Aggregate,
     Axis,
-    Beside,
     Call,
     Cannot,
     Command,
@@ -24,6 +23,7 @@ from beamkeep.kernel import (
     NotFound,
     Reader,
     Record,
+    SideWrite,
     Standing,
     reads,
     replace,
@@ -276,7 +276,7 @@ async def known(actor: Actor, command: ActorCommand, read: Reader) -> Known:
 
 def register_actor(
     command: RegisterActor, given: bytes, call: Call
-) -> list[ActorRegistered | Beside]:
+) -> list[ActorRegistered | SideWrite]:
     """Register a person or a machine account, with its profile and its logins."""
     profile = _checked(
         Profile(
@@ -309,7 +309,7 @@ def register_actor(
 
 def deactivate_actor(
     actor: Actor, command: DeactivateActor, given: Known, call: Call
-) -> list[ActorDeactivated | Beside]:
+) -> list[ActorDeactivated | SideWrite]:
     """Bar an actor from acting, for good."""
     ACTIVE.require(actor.active, ActorDeactivated)
     if actor.id == SYSTEM:
@@ -324,7 +324,7 @@ def deactivate_actor(
 
 def update_actor_profile(
     actor: Actor, command: UpdateActorProfile, given: Known, call: Call
-) -> list[ActorProfileUpdated | Beside]:
+) -> list[ActorProfileUpdated | SideWrite]:
     """Change what is known of an actor as a person."""
     changed = command.model_fields_set - {"actor_id"}
     if not changed:
@@ -343,7 +343,7 @@ def update_actor_profile(
 
 def forget_actor(
     actor: Actor, command: ForgetActor, given: Known, call: Call
-) -> list[ActorProfileForgotten | Beside]:
+) -> list[ActorProfileForgotten | SideWrite]:
     """Erase everything personal about an actor; what it did stays on record under its id."""
     if given.profile is None:
         raise ActorCannotForgetError
@@ -357,7 +357,7 @@ def forget_actor(
 
 def bind_actor_identity(
     actor: Actor, command: BindActorIdentity, given: Known, call: Call
-) -> list[ActorIdentityBound | Beside]:
+) -> list[ActorIdentityBound | SideWrite]:
     """Let a login at an identity provider act as this actor."""
     issuer, subject = trimmed_login(command)
     if actor.id in SEEDED:
@@ -379,7 +379,7 @@ def bind_actor_identity(
 
 def unbind_actor_identity(
     actor: Actor, command: UnbindActorIdentity, given: Known, call: Call
-) -> list[ActorIdentityUnbound | Beside]:
+) -> list[ActorIdentityUnbound | SideWrite]:
     """Take a login away from this actor."""
     pair = trimmed_login(command)
     if pair not in given.bound_pairs:
@@ -400,7 +400,7 @@ def last_administrator(actor_id: UUID) -> LastAdministratorError:
     )
 
 
-def _another_administrator(actor: Actor, given: Known) -> list[Beside]:
+def _another_administrator(actor: Actor, given: Known) -> list[SideWrite]:
     """Refuse what would take away the last one, and let no two such decisions cross."""
     if given.last_administrator:
         raise last_administrator(actor.id)

@@ -16,19 +16,19 @@ from beamkeep.contexts.run.procedure import ProcedureNotFoundError
 from beamkeep.kernel import (
     CLAIMS,
     Aggregate,
-    Beside,
     Call,
     Cannot,
     Claim,
     Command,
+    Created,
     Event,
     Insert,
     Invalid,
     Listing,
-    Made,
     NotFound,
     Reader,
     Record,
+    SideWrite,
     claim_key,
     reads,
     replace,
@@ -351,7 +351,7 @@ def revision_of(calibration: Calibration, revision_id: UUID) -> Revision:
 
 def define_calibration(
     command: DefineCalibration, given: Referred, call: Call
-) -> list[CalibrationDefined | Beside]:
+) -> list[CalibrationDefined | SideWrite]:
     """Define a constant of an asset at an operating point; its values follow as revisions."""
     schema = QUANTITIES[command.quantity].operating_point
     point = carry_whole(
@@ -370,13 +370,13 @@ def define_calibration(
     return [defined, *claims_of(begin(defined))]
 
 
-class RevisionMade(Made):
+class RevisionMade(Created):
     revision_id: UUID
 
 
 def append_calibration_revision(
     calibration: Calibration, command: AppendCalibrationRevision, given: Revision | None, call: Call
-) -> list[CalibrationRevisionAppended | Beside | RevisionMade]:
+) -> list[CalibrationRevisionAppended | SideWrite | RevisionMade]:
     """Append a value of the constant; earlier ones stay as they are."""
     schema = QUANTITIES[calibration.quantity].value
     value = carry_whole(command.value, schema, InvalidCalibrationValueError)

@@ -74,8 +74,8 @@ async def revision(query: GetCalibrationRevision, read: Reader) -> RevisionShown
 
 async def uses(query: ListCalibrationUses, read: Reader) -> Sequence[CalibrationUse]:
     """The runs that pinned the revision; they stay when another supersedes it."""
-    sought = ListRuns(pinned_calibration_id=query.revision_id)
-    ids = await read.matching(sought, to_show=True)
+    list_filter = ListRuns(pinned_calibration_id=query.revision_id)
+    ids = await read.matching(list_filter, to_show=True)
     found = await read.many(runs, sorted(ids))
     return [CalibrationUse(run.id, UseKind.RUN, run.created_at) for run in found.values()]
 
@@ -89,7 +89,7 @@ QUESTIONS = (
         CalibrationRevisionNotFoundError,
         of=calibrations,
         about="revision_id",
-        located=calibration_id,
+        parent_of=calibration_id,
     ),
     listed(
         "GET /calibration-revisions/{revision_id}/uses",
@@ -99,6 +99,6 @@ QUESTIONS = (
         CalibrationRevisionNotFoundError,
         of=calibrations,
         about="revision_id",
-        located=calibration_id,
+        parent_of=calibration_id,
     ),
 )

@@ -17,10 +17,10 @@ from beamkeep.kernel import (
     Call,
     Cannot,
     Command,
+    Created,
     Event,
     Invalid,
     Listing,
-    Made,
     NotFound,
     Period,
     Reader,
@@ -228,7 +228,7 @@ class RetireCaution(Command):
     retire_reason: RetireReason
 
 
-class CautionMade(Made):
+class CautionMade(Created):
     caution_id: UUID
 
 
@@ -370,6 +370,6 @@ QUESTIONS = reads(
         "min_severity": lambda caution: [*CautionSeverity][: caution.severity.rank + 1],
         "tag": lambda caution: caution.tags,
     },
-    widened={"covering_asset_id": covering},
+    expanded={"covering_asset_id": covering},
     period=IN_EFFECT,
 )

@@ -12,13 +12,13 @@ from .caution import IN_EFFECT, Caution, CautionStatus, ListCautions, TargetKind
 async def cautions_covering(asset_ids: Iterable[UUID], read: Reader) -> Sequence[Caution]:
     """The cautions in effect about these assets, or reaching them from above, gravest first."""
     named = frozenset(asset_ids)
-    sought = ListCautions(
+    list_filter = ListCautions(
         status=CautionStatus.ACTIVE,
         target_kind=TargetKind.ASSET,
         target_id=named | (await read.above(PLACES, named)).keys(),
     )
     # A list lags behind its streams, so what it finds is folded before it counts.
-    found = (await read.many(cautions, await read.matching(sought))).values()
+    found = (await read.many(cautions, await read.matching(list_filter))).values()
     covering = [
         each
         for each in found

@@ -12,7 +12,6 @@ from beamkeep.contexts.run.procedure import ProcedureNotFoundError
 from beamkeep.kernel import (
     CLAIMS,
     ActorKind,
-    Beside,
     Call,
     Cannot,
     Claim,
@@ -22,6 +21,7 @@ from beamkeep.kernel import (
     Reader,
     Record,
     Refusal,
+    SideWrite,
     claim_key,
     replace,
 )
@@ -128,7 +128,7 @@ async def proposed(command: PromoteCautionProposal, read: Reader) -> Proposed:
 
 def promote_caution_proposal(
     command: PromoteCautionProposal, given: Proposed, call: Call
-) -> list[CautionSuperseded | CautionRegistered | Beside]:
+) -> list[CautionSuperseded | CautionRegistered | SideWrite]:
     """Make the caution that an agent proposed, in the place of the one it names, if any."""
     decision, draft, old = given.decision, given.draft, given.superseded
     if decision.context != CONTEXT:

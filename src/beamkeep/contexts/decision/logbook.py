@@ -7,14 +7,14 @@ from uuid import UUID
 from annotated_types import MaxLen, MinLen
 
 from beamkeep.kernel import (
-    Beside,
     Call,
     Cannot,
+    Created,
     Invalid,
-    Made,
     Page,
     Reader,
     Record,
+    SideWrite,
     Table,
     entries,
 )
@@ -50,7 +50,7 @@ class AppendDecisionLogbookEntry(DecisionCommand):
     """Given, the entry may be sent again and is kept once."""
 
 
-class LogbookEntryMade(Made):
+class LogbookEntryMade(Created):
     entry_id: UUID
 
 
@@ -68,7 +68,7 @@ def append_decision_logbook_entry(
     command: AppendDecisionLogbookEntry,
     given: DecisionLogbookEntry | None,
     call: Call,
-) -> list[Beside | LogbookEntryMade]:
+) -> list[SideWrite | LogbookEntryMade]:
     """Add to the narrative of a decision; a correction is a further entry."""
     text = trimmed(command.text, InvalidDecisionLogbookTextError)
     if given:

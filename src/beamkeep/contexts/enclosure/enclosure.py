@@ -22,7 +22,6 @@ from beamkeep.contexts.trust.trigger import (
 from beamkeep.kernel import (
     Aggregate,
     Axis,
-    Beside,
     Call,
     Cannot,
     Command,
@@ -33,6 +32,7 @@ from beamkeep.kernel import (
     NotFound,
     Reader,
     Record,
+    SideWrite,
     Table,
     claim,
     free,
@@ -197,7 +197,7 @@ async def facility(command: RegisterEnclosure, read: Reader) -> Facility:
 
 def register_enclosure(
     command: RegisterEnclosure, given: Facility, call: Call
-) -> list[EnclosureRegistered | Beside]:
+) -> list[EnclosureRegistered | SideWrite]:
     """Register an enclosure; its permit is unknown until its monitor reports."""
     name = trimmed(command.name, InvalidEnclosureNameError)
     if given.status is not FacilityStatus.ACTIVE:
@@ -212,7 +212,7 @@ def register_enclosure(
 
 def observe_enclosure_status(
     enclosure: Enclosure, command: ObserveEnclosureStatus, call: Call
-) -> list[EnclosurePermitObserved | Beside]:
+) -> list[EnclosurePermitObserved | SideWrite]:
     """Report what an enclosure's safety system says; the same again only keeps it fresh."""
     require_monitor(call)
     reason = trimmed(command.reason, InvalidEnclosureReasonError)
@@ -232,7 +232,7 @@ def observe_enclosure_status(
 
 def decommission_enclosure(
     enclosure: Enclosure, command: DecommissionEnclosure, call: Call
-) -> list[EnclosureDecommissioned | Beside]:
+) -> list[EnclosureDecommissioned | SideWrite]:
     """Take an enclosure out of use for good, and give its name back."""
     reason = trimmed(command.reason, InvalidEnclosureReasonError)
     LIFECYCLE.require(enclosure.lifecycle, EnclosureDecommissioned)

@@ -24,7 +24,6 @@ from beamkeep.contexts.federation.facility import (
 from beamkeep.kernel import (
     Aggregate,
     Axis,
-    Beside,
     Call,
     Cannot,
     Command,
@@ -35,6 +34,7 @@ from beamkeep.kernel import (
     NotFound,
     Reader,
     Record,
+    SideWrite,
     reads,
     replace,
 )
@@ -576,7 +576,7 @@ async def own_families(
 
 def register_asset(
     command: RegisterAsset, given: Referred, call: Call
-) -> list[AssetRegistered | Beside]:
+) -> list[AssetRegistered | SideWrite]:
     """Register one physical thing, as a root at a facility or as a part of another asset."""
     name = trimmed(command.name, InvalidAssetNameError)
     if (command.parent_id is None) == (command.facility_code is None):
@@ -670,7 +670,7 @@ def restore_asset(asset: Asset, command: RestoreAsset, call: Call) -> list[Asset
 
 def relocate_asset(
     asset: Asset, command: RelocateAsset, given: list[Asset], call: Call
-) -> list[AssetRelocated | Beside]:
+) -> list[AssetRelocated | SideWrite]:
     """Put an asset, with all that stands under it, under another parent."""
     reason = trimmed(command.reason, InvalidAssetReasonError)
     if asset.parent_id is None:

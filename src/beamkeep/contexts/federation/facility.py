@@ -12,7 +12,6 @@ from beamkeep.kernel import (
     CLAIMS,
     Aggregate,
     Axis,
-    Beside,
     Call,
     Cannot,
     Command,
@@ -24,6 +23,7 @@ from beamkeep.kernel import (
     Outcome,
     Reader,
     Record,
+    SideWrite,
     claim,
     claim_key,
     reads,
@@ -180,7 +180,7 @@ async def surroundings(
 
 def register_facility(
     command: RegisterFacility, given: Facility | None, call: Call
-) -> list[FacilityRegistered | Beside]:
+) -> list[FacilityRegistered | SideWrite]:
     """Register a site, the own one or a peer, or an area of a site."""
     code, kind = command.code, command.kind
     if not re.fullmatch(CODE, code):

@@ -11,7 +11,6 @@ from beamkeep.contexts.equipment.family import Affordance, VersionTag, declared,
 from beamkeep.kernel import (
     Advice,
     Aggregate,
-    Beside,
     Call,
     Cannot,
     Command,
@@ -22,6 +21,7 @@ from beamkeep.kernel import (
     NotFound,
     Reader,
     Record,
+    SideWrite,
     claim,
     reads,
     replace,
@@ -208,7 +208,7 @@ async def replacement(
 
 def define_capability(
     command: DefineCapability, call: Call
-) -> list[CapabilityDefined | Beside | Advice]:
+) -> list[CapabilityDefined | SideWrite | Advice]:
     """Define what a kind of operation provides."""
     code = command.code
     if not re.fullmatch(CODE, code):

@@ -10,15 +10,15 @@ from annotated_types import MaxLen, MinLen
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, decisions
 from beamkeep.kernel import (
     ActorKind,
-    Beside,
     Call,
     Cannot,
     Command,
+    Created,
     Invalid,
-    Made,
     Page,
     Reader,
     Record,
+    SideWrite,
     Table,
     entries,
 )
@@ -72,7 +72,7 @@ class AppendRunLogbookEntry(Command):
     decision_id: UUID | None = None
 
 
-class EntryMade(Made):
+class EntryMade(Created):
     entry_id: UUID
 
 
@@ -88,7 +88,7 @@ async def stored_entry(
 
 def append_run_logbook_entry(
     run: Run, command: AppendRunLogbookEntry, given: RunLogbookEntry | None, call: Call
-) -> list[Beside | EntryMade]:
+) -> list[SideWrite | EntryMade]:
     """Write something down about a run; an entry is never changed, a correction is another one."""
     text = trimmed(command.text, InvalidRunLogbookTextError)
     if command.kind is RunEntryKind.DEBRIEF:

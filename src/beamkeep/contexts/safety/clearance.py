@@ -26,10 +26,10 @@ from beamkeep.kernel import (
     Call,
     Cannot,
     Command,
+    Created,
     Event,
     Invalid,
     Listing,
-    Made,
     MayContainPersonalData,
     NotFound,
     Period,
@@ -396,7 +396,7 @@ class ExpireClearance(ClearanceCommand):
 class AmendClearance(ClearanceCommand, Form): ...
 
 
-class ClearanceMade(Made):
+class ClearanceMade(Created):
     clearance_id: UUID
 
 
@@ -675,7 +675,7 @@ QUESTIONS = reads(
             each.id for each in clearance.bindings if isinstance(each, AssetBinding)
         ],
     },
-    widened={"covering_asset_id": with_all_above},
+    expanded={"covering_asset_id": with_all_above},
     compared={
         "valid_until_before": ("valid_until", "<="),
         "valid_until_from": ("valid_until", ">="),

@@ -24,9 +24,9 @@ MOST_RUNS = 20
 
 async def live_runs_on(asset_ids: Iterable[UUID], read: Reader) -> Sequence[Run]:
     """The runs that have not ended and work on one of these assets, the first of them."""
-    sought = ListRuns(status=OPEN, asset_id=frozenset(asset_ids))
+    list_filter = ListRuns(status=OPEN, asset_id=frozenset(asset_ids))
     # A list lags behind its streams, so what it finds is folded before it counts.
-    found = await read.many(runs, await read.matching(sought, most=MOST_RUNS))
+    found = await read.many(runs, await read.matching(list_filter, most=MOST_RUNS))
     return [run for run in found.values() if run.status in OPEN]
 
 

@@ -29,7 +29,6 @@ from beamkeep.contexts.trust.trigger import (
 from beamkeep.kernel import (
     Aggregate,
     Axis,
-    Beside,
     Call,
     Cannot,
     Command,
@@ -40,6 +39,7 @@ from beamkeep.kernel import (
     NotFound,
     Reader,
     Record,
+    SideWrite,
     Table,
     claim,
     free,
@@ -295,7 +295,7 @@ async def referred(command: RegisterSupply, read: Reader) -> Referred:
 
 def register_supply(
     command: RegisterSupply, given: Referred, call: Call
-) -> list[SupplyRegistered | Beside]:
+) -> list[SupplyRegistered | SideWrite]:
     """Register a supply of a facility, or of one asset in it."""
     kind = trimmed(command.kind, InvalidSupplyKindError)
     name = trimmed(command.name, InvalidSupplyNameError)
@@ -323,7 +323,7 @@ async def silent(supply: Supply, command: MarkSupplyAvailable, read: Reader) -> 
 
 def mark_supply_available(
     supply: Supply, command: MarkSupplyAvailable, given: bool, call: Call
-) -> list[SupplyMarkedAvailable | Beside]:
+) -> list[SupplyMarkedAvailable | SideWrite]:
     """Say of a supply not yet known, or whose observer is silent, that it is available."""
     require_no_monitor(call)
     counted = counted_status(supply, stale=given)
@@ -358,7 +358,7 @@ def mark_supply_recovering(
 
 def restore_supply(
     supply: Supply, command: RestoreSupply, call: Call
-) -> list[SupplyRestored | Beside]:
+) -> list[SupplyRestored | SideWrite]:
     """Say that a supply has come back and is available."""
     require_no_monitor(call)
     restored = _moved(SupplyRestored, supply, command, call)
@@ -367,7 +367,7 @@ def restore_supply(
 
 def observe_supply_status(
     supply: Supply, command: ObserveSupplyStatus, call: Call
-) -> list[SupplyMarkedUnavailable | SupplyMarkedRecovering | Beside]:
+) -> list[SupplyMarkedUnavailable | SupplyMarkedRecovering | SideWrite]:
     """Report, as a monitor, that a supply is lost or back; what is known only keeps it fresh."""
     require_monitor(call)
     reason = trimmed(command.reason, InvalidSupplyReasonError)
@@ -385,7 +385,7 @@ def observe_supply_status(
 
 def deregister_supply(
     supply: Supply, command: DeregisterSupply, call: Call
-) -> list[SupplyDeregistered | Beside]:
+) -> list[SupplyDeregistered | SideWrite]:
     """Take a supply out of the register, for good."""
     return [
         _moved(SupplyDeregistered, supply, command, call),

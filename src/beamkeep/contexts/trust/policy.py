@@ -18,7 +18,6 @@ from beamkeep.kernel import (
     EVERY_COMMAND,
     Aggregate,
     Allow,
-    Beside,
     Call,
     Cannot,
     Command,
@@ -33,6 +32,7 @@ from beamkeep.kernel import (
     Query,
     Reader,
     Record,
+    SideWrite,
     answers,
     authorize,
     reads,
@@ -207,7 +207,7 @@ async def widening(policy: Policy, command: AddPolicyGrant, read: Reader) -> Wid
 
 def define_policy(
     command: DefinePolicy, given: Referred, call: Call
-) -> list[PolicyDefined | Beside]:
+) -> list[PolicyDefined | SideWrite]:
     """Permit some principals some commands and queries on one surface."""
     name = trimmed(command.name, InvalidPolicyNameError)
     commands = command.permitted_commands
@@ -235,7 +235,7 @@ def define_policy(
 
 def add_grant(
     policy: Policy, command: AddPolicyGrant, given: Widening, call: Call
-) -> list[PolicyGrantAdded | Beside]:
+) -> list[PolicyGrantAdded | SideWrite]:
     """Permit one more principal what the policy permits."""
     actor = given.actor
     grant = grant_to(policy, actor.id)
@@ -251,7 +251,7 @@ def add_grant(
 
 def revoke_grant(
     policy: Policy, command: RevokePolicyGrant, given: Narrowing, call: Call
-) -> list[PolicyGrantRevoked | Beside]:
+) -> list[PolicyGrantRevoked | SideWrite]:
     """Take from one principal what the policy permits; its next call is denied."""
     reason = trimmed(command.reason, InvalidPolicyReasonError)
     if command.permitted_principal_id not in policy.permitted_principal_ids:

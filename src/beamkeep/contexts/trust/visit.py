@@ -12,7 +12,6 @@ from pydantic import Field
 from beamkeep.kernel import (
     Aggregate,
     Axis,
-    Beside,
     Call,
     Cannot,
     Command,
@@ -22,6 +21,7 @@ from beamkeep.kernel import (
     NotFound,
     Reader,
     Record,
+    SideWrite,
     reads,
     replace,
 )
@@ -366,27 +366,29 @@ def resume_visit(visit: Visit, command: ResumeVisit, call: Call) -> list[VisitRe
     return [VisitResumed(call.now, visit.id)]
 
 
-def complete_visit(visit: Visit, command: CompleteVisit, call: Call) -> list[VisitChanged | Beside]:
+def complete_visit(
+    visit: Visit, command: CompleteVisit, call: Call
+) -> list[VisitChanged | SideWrite]:
     """End a visit that did what it came for."""
     STATUS.require(visit.status, VisitCompleted)
     return [*_released(visit, call), VisitCompleted(call.now, visit.id)]
 
 
-def cancel_visit(visit: Visit, command: CancelVisit, call: Call) -> list[VisitChanged | Beside]:
+def cancel_visit(visit: Visit, command: CancelVisit, call: Call) -> list[VisitChanged | SideWrite]:
     """Call off a visit that does not happen."""
     reason = trimmed(command.reason, InvalidVisitReasonError)
     STATUS.require(visit.status, VisitCancelled)
     return [*_released(visit, call), VisitCancelled(call.now, visit.id, reason)]
 
 
-def abort_visit(visit: Visit, command: AbortVisit, call: Call) -> list[VisitChanged | Beside]:
+def abort_visit(visit: Visit, command: AbortVisit, call: Call) -> list[VisitChanged | SideWrite]:
     """End a visit early."""
     reason = trimmed(command.reason, InvalidVisitReasonError)
     STATUS.require(visit.status, VisitAborted)
     return [*_released(visit, call), VisitAborted(call.now, visit.id, reason)]
 
 
-def void_visit(visit: Visit, command: VoidVisit, call: Call) -> list[VisitChanged | Beside]:
+def void_visit(visit: Visit, command: VoidVisit, call: Call) -> list[VisitChanged | SideWrite]:
     """Strike out a visit that should never have been registered."""
     reason = trimmed(command.reason, InvalidVisitReasonError)
     STATUS.require(visit.status, VisitVoided)
@@ -395,7 +397,7 @@ def void_visit(visit: Visit, command: VoidVisit, call: Call) -> list[VisitChange
 
 def take_visit_surface_control(
     visit: Visit, command: TakeVisitSurfaceControl, given: Control, call: Call
-) -> list[VisitControl | Beside]:
+) -> list[VisitControl | SideWrite]:
     """Take control of the visit's surface, from nobody or from the visit it is part of."""
     CONTROLLING.require(visit.controlling, VisitSurfaceControlTaken)
     if visit.status not in PRESENT:
@@ -419,13 +421,13 @@ def take_visit_surface_control(
 
 def release_visit_surface_control(
     visit: Visit, command: ReleaseVisitSurfaceControl, call: Call
-) -> list[VisitControl | Beside]:
+) -> list[VisitControl | SideWrite]:
     """Give up control of the visit's surface."""
     CONTROLLING.require(visit.controlling, VisitSurfaceControlReleased)
     return _released(visit, call)
 
 
-def _released(visit: Visit, call: Call) -> list[VisitControl | Beside]:
+def _released(visit: Visit, call: Call) -> list[VisitControl | SideWrite]:
     """The release of a surface the visit controls; nothing otherwise."""
     if not visit.controlling:
         return []

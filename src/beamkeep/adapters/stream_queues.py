@@ -15,7 +15,7 @@ type Among = Callable[[str], AbstractAsyncContextManager[bool]]
 """Keeps other processes away from a name meanwhile; tells whether it had to wait for one."""
 
 
-class Turns:
+class StreamQueues:
     """Lets commands on one stream come one after the other, from the first that loses there.
 
     They are only spared conflicts: an append is held to what was read, with or without a turn.

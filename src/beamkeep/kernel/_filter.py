@@ -31,7 +31,7 @@ class Period(Record):
         return state.status == self.status and _within(since, getattr(state, self.until), now)
 
 
-class Sought(Record):
+class ListFilter(Record):
     """What a query looks for in the rows of a list."""
 
     now: datetime

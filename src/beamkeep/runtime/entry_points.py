@@ -7,7 +7,7 @@ from uuid import UUID
 from beamkeep.kernel import Aggregate, Invalid, Record, SurfaceKind
 
 from .codec import Codec
-from .store import EventStore, Loaded
+from .store import EventStore, LoadedStream
 
 
 class InvalidSurfaceIdError(Invalid):
@@ -17,7 +17,7 @@ class InvalidSurfaceIdError(Invalid):
     """
 
 
-class Place(Record):
+class EntryPoint(Record):
     conduit_id: UUID
     surface_id: UUID | None
 
@@ -31,7 +31,7 @@ class SurfaceState(Protocol):
     def conduit_id(self) -> UUID: ...
 
 
-class Places:
+class EntryPoints:
     """Finds the place of a call. Surfaces never change, so each is read once."""
 
     def __init__(
@@ -43,10 +43,10 @@ class Places:
         internal_conduit_id: UUID,
     ) -> None:
         self._store, self._codec, self._surfaces = store, codec, surfaces
-        self._seeded, self._internal = seeded, Place(internal_conduit_id, None)
+        self._seeded, self._internal = seeded, EntryPoint(internal_conduit_id, None)
         self._known: dict[UUID, SurfaceState] = {}
 
-    async def find(self, transport: SurfaceKind | None, selected: str | None) -> Place | None:
+    async def find(self, transport: SurfaceKind | None, selected: str | None) -> EntryPoint | None:
         """The place of a call; none when it names a surface it cannot arrive at."""
         if transport is None:
             return self._internal
@@ -57,11 +57,11 @@ class Places:
         surface = self._known.get(id) or await self._read(id)
         if surface is None or surface.kind is not transport:
             return None
-        return Place(surface.conduit_id, id)
+        return EntryPoint(surface.conduit_id, id)
 
     async def _read(self, id: UUID) -> SurfaceState | None:
         stream = self._surfaces.name, id
-        loaded = (await self._store.load([stream])).get(stream, Loaded())
+        loaded = (await self._store.load([stream])).get(stream, LoadedStream())
         surface: SurfaceState | None = self._codec.fold(self._surfaces, loaded.events)
         if surface is not None:
             self._known[id] = surface

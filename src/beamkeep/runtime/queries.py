@@ -11,10 +11,10 @@ import msgspec
 
 from beamkeep.kernel import (
     Answer,
+    Enricher,
     Entries,
     Get,
     History,
-    Joined,
     Listed,
     Listing,
     Many,
@@ -35,7 +35,7 @@ from .codec import Codec, encode, shown
 from .cursors import Cursors
 from .parsing import MalformedRequestError, parse, parse_id
 from .session import Session
-from .store import Entered, EventStore, Loaded, Position, ReadModel
+from .store import EventStore, LoadedStream, Position, ReadModel, RowQuery
 
 FRESHNESS_DEADLINE = 1.0
 FRESHNESS_STEP = 0.02
@@ -54,7 +54,7 @@ class Found(Record):
     version: int | None = None
 
 
-class Asker:
+class QueryRunner:
     """Answers questions, each only to whom it may be answered."""
 
     def __init__(
@@ -73,7 +73,7 @@ class Asker:
         """Answer one question."""
         # 1-3. Who, where, may it.
         about = parse_id(request.arguments, question.about) if question.about else None
-        stream = (question.aggregate.name, about) if about and not question.located else None
+        stream = (question.aggregate.name, about) if about and not question.parent_of else None
         # What was once is folded from the first event.
         past = not isinstance(request.arguments, Refusal) and "as_of" in request.arguments
         fold = None if past else self._codec.folds[question.aggregate.name]
@@ -84,14 +84,14 @@ class Asker:
 
         # 4. What it is about must be there, and be theirs to see.
         session = self._sessions().read_for(admitted.standing.principal_id, admitted.scope)
-        if question.located and about:
-            about = await question.located(about, session)
+        if question.parent_of and about:
+            about = await question.parent_of(about, session)
             stream = question.aggregate.name, about
             admitted = await self._admission.admit(question.name, request.caller, stream, fold=fold)
         seen = admitted.sees(admitted.opened.owner_id, question.aggregate.self_owned, about)
-        if question.located and not seen:
+        if question.parent_of and not seen:
             raise question.refusals[0]  # as for a part that does not exist
-        loaded = admitted.opened.loaded if seen else Loaded()
+        loaded = admitted.opened.loaded if seen else LoadedStream()
         asked = _Asked(question, query, admitted, session, about, loaded)
         if question.about and not isinstance(question.source, One):
             await session.adopt(question.aggregate, about, loaded)
@@ -120,7 +120,7 @@ class Asker:
                     raise MalformedRequestError(f"{field}: it is not a UUID.")
         return parse(question.query, own)
 
-    async def _one(self, asked: "_Asked", joined: Joined | None, period: Period | None) -> Found:
+    async def _one(self, asked: "_Asked", joined: Enricher | None, period: Period | None) -> Found:
         assert isinstance(asked.query, Get)  # noqa: S101
         assert asked.about is not None, "its path names it"  # noqa: S101
         of, id, as_of = asked.question.aggregate, asked.about, asked.query.as_of
@@ -157,7 +157,7 @@ class Asker:
         last = str(kept[-1].version) if len(found) > page.limit else None
         return self._page(asked, [encode(envelope) for envelope in kept], last)
 
-    async def _many(self, asked: "_Asked", view: View[Any], joined: Joined | None) -> Found:
+    async def _many(self, asked: "_Asked", view: View[Any], joined: Enricher | None) -> Found:
         page = asked.page
         assert isinstance(page, Listing)  # noqa: S101
         if page.min_token is not None:
@@ -165,7 +165,7 @@ class Asker:
         place = self._place(asked)
         found = await self._lists.listing(
             view,
-            await view.seek(page, asked.session),
+            await view.filter_for(page, asked.session),
             None if asked.admitted.scope is ObjectScope.ALL else asked.principal_id,
             UUID(place) if place else None,
             page.limit + 1,
@@ -193,8 +193,8 @@ class Asker:
         by, hints = entries.by or table.key[:1], get_type_hints(table.row)
         last = msgspec.json.decode(place) if place else ()
         after = tuple(msgspec.convert(v, hints[c]) for v, c in zip(last, by, strict=False))
-        sought = Entered(where, tuple(compared), by, not entries.by, after)
-        found = await self._store.entries(table, sought, page.limit + 1)
+        list_filter = RowQuery(where, tuple(compared), by, not entries.by, after)
+        found = await self._store.entries(table, list_filter, page.limit + 1)
         kept = [replace(row, **dict.fromkeys(concealed)) for row in found[: page.limit]]
         more = len(found) > page.limit
         last = encode([getattr(kept[-1], column) for column in by]).decode() if more else None
@@ -236,7 +236,7 @@ class _Asked(Record):
     admitted: Admitted
     session: Session
     about: UUID | None
-    loaded: Loaded
+    loaded: LoadedStream
 
     @property
     def principal_id(self) -> UUID:

@@ -10,7 +10,7 @@ import pytest
 from tests.support.postgres import Database, connected, until
 from uuid_utils.compat import uuid7
 
-from beamkeep.adapters import turns
+from beamkeep.adapters import stream_queues
 from beamkeep.adapters.postgres import connections
 from beamkeep.adapters.postgres.connections import HOLD
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
@@ -32,8 +32,8 @@ type Process = Callable[..., PostgresEventStore]
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is forgotten or given up within a test, unless it is about that."""
-    monkeypatch.setattr(turns, "REMEMBERED_FOR", 60.0)
-    monkeypatch.setattr(turns, "PATIENCE", 60.0)
+    monkeypatch.setattr(stream_queues, "REMEMBERED_FOR", 60.0)
+    monkeypatch.setattr(stream_queues, "PATIENCE", 60.0)
     give_up_holders_after(monkeypatch, "60000")
 
 
@@ -75,7 +75,7 @@ async def fight(stream: Stream, *stores: PostgresEventStore) -> Stream:
     """Somebody loses on the stream in each of the stores."""
     for store in stores:
         with pytest.raises(MovedError):
-            async with store.turn(stream):
+            async with store.wait_turn(stream):
                 raise MovedError
     return stream
 
@@ -83,7 +83,7 @@ async def fight(stream: Stream, *stores: PostgresEventStore) -> Stream:
 @asynccontextmanager
 async def queueing(store: PostgresEventStore, stream: Stream, count: int) -> AsyncGenerator[None]:
     async def come() -> None:
-        async with store.turn(stream):
+        async with store.wait_turn(stream):
             pass
 
     async with asyncio.TaskGroup() as tasks:
@@ -97,7 +97,7 @@ async def test_one_process_at_a_time_has_its_turn_and_one_connection_of_each_wai
 ):
     one, other = process(), process()
     stream = await fight(("Actor", uuid7()), one, other)
-    async with AsyncExitStack() as queues, one.turn(stream):
+    async with AsyncExitStack() as queues, one.wait_turn(stream):
         await queues.enter_async_context(queueing(other, stream, 5))
         await queues.enter_async_context(queueing(one, stream, 5))
         await until(partial(reached, watch, (1, 1)))
@@ -109,7 +109,7 @@ async def test_a_stream_nobody_fights_over_in_another_process_is_not_waited_for(
 ):
     one, other = process(), process()
     stream = await fight(("Actor", uuid7()), one)
-    async with one.turn(stream), other.turn(stream):
+    async with one.wait_turn(stream), other.wait_turn(stream):
         assert await held(watch) == (1, 0)
 
 
@@ -118,7 +118,7 @@ async def test_whoever_waits_too_long_for_another_process_goes_on_without(
 ):
     one, other = process(), process(statement_timeout="50")
     stream = await fight(("Actor", uuid7()), one, other)
-    async with one.turn(stream), other.turn(stream):
+    async with one.wait_turn(stream), other.wait_turn(stream):
         await until(partial(reached, watch, (1, 0)))
     await until(partial(reached, watch, (0, 0)))
 
@@ -130,9 +130,9 @@ async def test_a_process_that_is_stopped_in_its_turn_does_not_keep_it(
     stream = await fight(("Actor", uuid7()), one)
     with monkeypatch.context() as hurried:
         give_up_holders_after(hurried, "50")
-        async with one.turn(stream):
+        async with one.wait_turn(stream):
             await until(partial(reached, watch, (0, 0)))
-    async with one.turn(stream):
+    async with one.wait_turn(stream):
         assert await held(watch) == (1, 0)
 
 
@@ -141,10 +141,10 @@ async def test_a_turn_whose_connection_is_ended_is_gone_on_with(
 ):
     one = process()
     stream = await fight(("Actor", uuid7()), one)
-    async with one.turn(stream):
+    async with one.wait_turn(stream):
         await watch.fetch(TERMINATE)
         await until(partial(reached, watch, (0, 0)))
-    async with one.turn(stream):
+    async with one.wait_turn(stream):
         assert await held(watch) == (1, 0)
 
 
@@ -155,7 +155,7 @@ async def test_no_more_than_a_third_of_the_connections_hold_a_name(
     async with AsyncExitStack() as held_turns:
         for _ in range(6):
             stream = await fight(("Actor", uuid7()), one)
-            await held_turns.enter_async_context(one.turn(stream))
+            await held_turns.enter_async_context(one.wait_turn(stream))
         assert await held(watch) == (2, 0)
         assert await one.cursor_key()
 
@@ -163,7 +163,7 @@ async def test_no_more_than_a_third_of_the_connections_hold_a_name(
 async def test_a_connection_that_held_a_name_is_as_it_was(process: Process):
     one = process(3)
     stream = await fight(("Actor", uuid7()), one)
-    async with one.turn(stream):
+    async with one.wait_turn(stream):
         pass
     pool = one._connections  # pyright: ignore[reportPrivateUsage]
     for name, value in (("lock_timeout", "500ms"), ("idle_session_timeout", "0")):

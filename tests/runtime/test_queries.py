@@ -34,12 +34,12 @@ from beamkeep.contexts.trust.conduit import ConduitNotFoundError
 from beamkeep.contexts.trust.policy import InvalidPolicyPermittedCommandsError
 from beamkeep.contexts.trust.zone import ZoneNotFoundError
 from beamkeep.kernel import DENIALS, Question, Refusal, SurfaceKind
-from beamkeep.runtime import Service, asking
+from beamkeep.runtime import Service, queries
 from beamkeep.runtime.admission import Request, UnauthorizedError
-from beamkeep.runtime.asking import NotFreshYetError
 from beamkeep.runtime.codec import Codec, encode
 from beamkeep.runtime.cursors import Cursors
 from beamkeep.runtime.parsing import MalformedRequestError
+from beamkeep.runtime.queries import NotFreshYetError
 from beamkeep.runtime.store import Position
 
 pytestmark = pytest.mark.anyio
@@ -161,7 +161,9 @@ class TestOne:
         question = service.catalogue.named["get_zone"]
         assert isinstance(question, Question)
         with pytest.raises(MalformedRequestError, match="not JSON"):
-            await service.asker.ask(question, Request(by("ada"), MalformedRequestError("not JSON")))
+            await service.queries.ask(
+                question, Request(by("ada"), MalformedRequestError("not JSON"))
+            )
 
     async def test_an_idempotency_key_is_ignored(self, service: Service):
         found = await call(service, "list_zones", {}, idempotency_key="not visible")
@@ -518,7 +520,7 @@ class TestFreshness:
     async def test_a_list_that_stays_behind_is_503(
         self, service: Service, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
     ):
-        monkeypatch.setattr(asking, "FRESHNESS_DEADLINE", 0.0)
+        monkeypatch.setattr(queries, "FRESHNESS_DEADLINE", 0.0)
         ahead = Position(store.position.tx + 1, 1)
         refused = await refusal(service, "list_zones", min_token=str(ahead))
         assert type(refused) is NotFreshYetError
