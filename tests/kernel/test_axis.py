@@ -46,7 +46,7 @@ def test_a_move_from_another_state_is_refused_and_the_refusal_says_what_is_neede
     with pytest.raises(DoorCannotOpenError) as refused:
         DOOR.require(Door.LOCKED, CallContext)
     assert str(refused.value) == (
-        "The door cannot be opened. Its door is Locked; it must be Closed."
+        "The door cannot be opened. The door is Locked; it must be Closed."
     )
 
 
@@ -74,5 +74,5 @@ def test_an_axis_may_be_of_yes_and_no():
     lit: Axis[bool, CallContext] = Axis("lit", (CallContext, {False}, True, DoorCannotOpenError))
     lit.require(False, CallContext)
     assert lit.after(CallContext(NOW)) is True
-    with pytest.raises(DoorCannotOpenError, match=r"It is lit\."):
+    with pytest.raises(DoorCannotOpenError, match=r"The current state is lit\."):
         lit.require(True, CallContext)

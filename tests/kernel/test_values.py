@@ -22,9 +22,7 @@ def test_blanks_around_a_text_are_dropped_and_those_inside_stay():
 def test_a_blank_text_is_refused(text: str):
     with pytest.raises(InvalidWordError) as refused:
         trimmed(text, InvalidWordError)
-    assert str(refused.value) == (
-        "The word is not usable. It is blank; write at least one visible character."
-    )
+    assert str(refused.value) == ("The word is not usable. Enter at least one visible character.")
     with pytest.raises(InvalidWordError):
         trimmed_or_none(text, InvalidWordError)
 

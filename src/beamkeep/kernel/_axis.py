@@ -21,9 +21,9 @@ class Axis[L: Hashable, E: Event]:
         if now not in sources:
             refusal = told or usual
             if isinstance(now, bool):
-                raise refusal(f"It is {'' if now else 'not '}{self.name}.")
+                raise refusal(f"The current state is {'' if now else 'not '}{self.name}.")
             allowed = " or ".join(sorted(str(source) for source in sources))
-            raise refusal(f"Its {self.name} is {now}; it must be {allowed}.")
+            raise refusal(f"The {self.name} is {now}; it must be {allowed}.")
 
     def after(self, event: E) -> L:
         """Where the event leads."""

@@ -13,7 +13,9 @@ from ._refusal import Refusal
 
 def _written_out(value: object) -> object:
     if isinstance(value, int | float) or (isinstance(value, str) and ":" not in value):
-        raise ValueError("a time is written out with its zone, as 2030-01-31T07:30:00Z")
+        raise ValueError(
+            "a time needs a date, a time of day and a zone, for example 2030-01-31T07:30:00Z"
+        )
     return value
 
 
@@ -34,7 +36,7 @@ type FreeText = Annotated[str, MayContainPersonalData()]
 def trimmed(text: str, refusal: type[Refusal]) -> str:
     """The text without blanks around it; a blank one is refused."""
     if not (kept := text.strip()):
-        raise refusal("It is blank; write at least one visible character.")
+        raise refusal("Enter at least one visible character.")
     return kept
 
 
@@ -49,10 +51,10 @@ def outside_references(given: Mapping[str, str], refusal: type[Refusal]) -> dict
     for name, text in given.items():
         scheme, value = trimmed(name, refusal), trimmed(text, refusal)
         if scheme in kept:
-            raise refusal(f"The scheme {scheme} is given twice; give it once.")
+            raise refusal(f"The scheme {scheme} occurs twice; give each scheme once.")
         if value.lower().startswith(f"{scheme.lower()}:"):
-            raise refusal(f"Leave out {scheme}: before the value.")
+            raise refusal(f"Remove the prefix {scheme}: from the value.")
         kept[scheme] = value
     if len(kept) > MOST_REFERENCES:
-        raise refusal(f"There are over {MOST_REFERENCES}.")
+        raise refusal(f"At most {MOST_REFERENCES} references are allowed; there are {len(kept)}.")
     return kept

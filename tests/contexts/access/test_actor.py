@@ -233,7 +233,7 @@ def test_an_actor_is_deactivated():
 
 def test_an_actor_is_not_deactivated_again():
     given(registered, deactivated).when(DeactivateActor(actor_id=ID)).refused(
-        ActorCannotDeactivateError, saying="It is not active."
+        ActorCannotDeactivateError, saying="The current state is not active."
     )
 
 

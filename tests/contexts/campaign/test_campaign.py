@@ -163,20 +163,21 @@ def test_a_campaign_has_at_most_20_outside_references():
     most = {f"scheme {n}": "1" for n in range(20)}
     given().when(registering(external_refs=most)).then(replace(registered, external_refs=most))
     given().when(registering(external_refs={**most, "scheme 20": "1"})).refused(
-        InvalidCampaignExternalRefsError, saying="There are over 20."
+        InvalidCampaignExternalRefsError, saying="At most 20 references are allowed; there are 21."
     )
 
 
 def test_a_scheme_is_named_once():
     given().when(registering(external_refs={"cycle": "1", " cycle": "2"})).refused(
-        InvalidCampaignExternalRefsError, saying="The scheme cycle is given twice; give it once."
+        InvalidCampaignExternalRefsError,
+        saying="The scheme cycle occurs twice; give each scheme once.",
     )
 
 
 def test_a_value_does_not_repeat_its_scheme():
     for value in ("doi:10.5281/42", " DOI:10.5281/42"):
         given().when(registering(external_refs={"doi": value})).refused(
-            InvalidCampaignExternalRefsError, saying="Leave out doi: before the value."
+            InvalidCampaignExternalRefsError, saying="Remove the prefix doi: from the value."
         )
     other = {"proposal": "doi:10.5281/42", "doi": "doi"}
     given().when(registering(external_refs=other)).then(replace(registered, external_refs=other))
@@ -250,7 +251,7 @@ def test_a_move_that_does_not_fit_the_status_has_a_refusal_of_its_own():
     given(registered).when(HOLD).refused(CampaignCannotHoldError)
     given(registered).when(RESUME).refused(CampaignCannotResumeError)
     given(registered).when(CLOSE).refused(
-        CampaignCannotCloseError, saying="Its status is Planned; it must be Active or Held."
+        CampaignCannotCloseError, saying="The status is Planned; it must be Active or Held."
     )
     given(registered, abandoned).when(ABANDON).refused(CampaignCannotAbandonError)
 

@@ -305,10 +305,10 @@ def test_a_caution_whose_time_is_over_may_still_be_superseded_or_retired():
 def test_what_has_ended_stays_so():
     for ended in (superseded, retired):
         given(registered, ended).when(SUPERSEDE).refused(
-            CautionCannotSupersedeError, saying="Its status is "
+            CautionCannotSupersedeError, saying="The status is "
         )
         given(registered, ended).when(RETIRE).refused(
-            CautionCannotRetireError, saying="Its status is "
+            CautionCannotRetireError, saying="The status is "
         )
 
 

@@ -166,7 +166,7 @@ def test_nothing_is_observed_of_an_enclosure_out_of_use_not_even_the_same():
             observing(permit_status=status), call=MONITOR
         ).refused(
             EnclosureCannotObserveStatusError,
-            saying="Its lifecycle is Decommissioned; it must be Active.",
+            saying="The lifecycle is Decommissioned; it must be Active.",
         )
 
 
@@ -211,7 +211,7 @@ def test_a_freed_name_is_given_again():
 def test_an_enclosure_is_decommissioned_once():
     given(registered, decommissioned).when(DECOMMISSION).refused(
         EnclosureCannotDecommissionError,
-        saying="Its lifecycle is Decommissioned; it must be Active.",
+        saying="The lifecycle is Decommissioned; it must be Active.",
     )
 
 

@@ -390,7 +390,7 @@ def test_an_asset_is_taken_into_use_and_out_of_it():
 
 def test_a_move_the_lifecycle_does_not_allow_names_where_it_is():
     given(registered, activated).when(ACTIVATE).refused(
-        AssetCannotActivateError, saying="Its lifecycle is Active; it must be Commissioned."
+        AssetCannotActivateError, saying="The lifecycle is Active; it must be Commissioned."
     )
     given(registered).when(ENTER).refused(AssetCannotEnterMaintenanceError)
     given(registered, activated).when(EXIT).refused(AssetCannotExitMaintenanceError)
@@ -423,7 +423,7 @@ def test_the_condition_moves_for_a_reason_that_is_trimmed():
 
 def test_a_move_the_condition_does_not_allow_names_where_it_is():
     given(registered, degraded).when(DEGRADE).refused(
-        AssetCannotDegradeError, saying="Its condition is Degraded; it must be Faulted or Nominal."
+        AssetCannotDegradeError, saying="The condition is Degraded; it must be Faulted or Nominal."
     )
     given(registered, faulted).when(FAULT).refused(AssetCannotFaultError)
     given(registered).when(RESTORE).refused(AssetCannotRestoreError)

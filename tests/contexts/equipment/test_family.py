@@ -203,7 +203,7 @@ def test_a_deprecated_family_does_not_change():
         (DEPRECATE, FamilyCannotDeprecateError),
     ):
         given(defined, deprecated).when(command).refused(
-            refusal, saying="Its status is Deprecated; it must be Defined or Versioned."
+            refusal, saying="The status is Deprecated; it must be Defined or Versioned."
         )
 
 

@@ -139,7 +139,7 @@ def test_a_frame_is_not_placed_where_it_cannot_be():
     nowhere = place(replace(HERE, rx=float("nan")))
     given(a_root, decommissioned).when(nowhere).refused(InvalidFramePlacementError)
     given(registered, decommissioned).when(PLACE).refused(
-        FrameCannotUpdatePlacementError, saying="Its status is Decommissioned; it must be Active."
+        FrameCannotUpdatePlacementError, saying="The status is Decommissioned; it must be Active."
     )
     given(a_root).when(PLACE).refused(FrameCannotUpdatePlacementError, saying="It is a root")
 

@@ -133,8 +133,12 @@ def test_no_text_of_a_model_is_blank():
         ({"part_number": " "}, InvalidModelPartNumberError),
     ]
     for changes, refusal in blank:
-        given().when(defining(**changes)).refused(refusal, saying="It is blank")
-        given(defined).when(versioning(**changes)).refused(refusal, saying="It is blank")
+        given().when(defining(**changes)).refused(
+            refusal, saying="Enter at least one visible character."
+        )
+        given(defined).when(versioning(**changes)).refused(
+            refusal, saying="Enter at least one visible character."
+        )
 
 
 def test_a_model_is_of_some_family():
@@ -185,7 +189,7 @@ def test_a_deprecated_model_does_not_change():
         (DEPRECATE, ModelCannotDeprecateError),
     ):
         given(defined, deprecated).when(command).refused(
-            refusal, saying="Its status is Deprecated; it must be Defined or Versioned."
+            refusal, saying="The status is Deprecated; it must be Defined or Versioned."
         )
 
 
@@ -223,7 +227,7 @@ def test_what_is_wrong_is_told_in_order():
             given().when(defining(**without_tag)).refused(refusal)
         wrong |= mended
     given(defined, deprecated).when(versioning(**wrong)).refused(
-        ModelCannotVersionError, saying="Its status is Deprecated"
+        ModelCannotVersionError, saying="The status is Deprecated"
     )
 
 

@@ -177,7 +177,7 @@ def test_an_asset_is_installed_in_one_append_to_both_streams():
 def test_an_asset_is_not_installed_where_it_cannot_be():
     given(registered).when(install(ABSENT)).refused(AssetNotFoundError)
     given(registered, decommissioned).when(INSTALL).refused(
-        MountCannotInstallError, saying="Its status is Decommissioned; it must be Active."
+        MountCannotInstallError, saying="The status is Decommissioned; it must be Active."
     )
     given(registered, installed, in_mount).when(install(ELSEWHERE)).refused(
         MountAlreadyOccupiedError, saying=f"It is asset {CAMERA}."
@@ -214,7 +214,7 @@ def test_a_retired_asset_is_still_taken_out():
 def test_nothing_is_uninstalled_from_an_empty_or_retired_mount():
     given(registered).when(UNINSTALL).refused(MountCannotUninstallError, saying="It is empty.")
     given(registered, decommissioned).when(UNINSTALL).refused(
-        MountCannotUninstallError, saying="Its status is Decommissioned"
+        MountCannotUninstallError, saying="The status is Decommissioned"
     )
     blank = UninstallMountAsset(mount_id=ID, reason=" ")
     given(registered).when(blank).refused(InvalidMountReasonError)
@@ -230,7 +230,7 @@ def test_a_mount_is_not_placed_where_it_cannot_be():
     nowhere = place(replace(HERE, rz=float("inf")))
     given(registered, decommissioned).when(nowhere).refused(InvalidMountPlacementError)
     given(registered, decommissioned).when(PLACE).refused(
-        MountCannotUpdatePlacementError, saying="Its status is Decommissioned"
+        MountCannotUpdatePlacementError, saying="The status is Decommissioned"
     )
     given(registered).when(place(replace(HERE, frame_id=OLD_HALL))).refused(
         MountCannotUpdatePlacementError, saying=f"Frame {OLD_HALL} is Decommissioned"

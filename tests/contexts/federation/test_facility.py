@@ -176,7 +176,7 @@ def test_an_area_that_the_list_still_shows_as_active_is_read_before_it_counts():
 def test_a_facility_is_decommissioned_once():
     given(peer, closed).when(DECOMMISSION).refused(
         FacilityCannotDecommissionError,
-        saying="Its status is Decommissioned; it must be Active.",
+        saying="The status is Decommissioned; it must be Active.",
     )
 
 

@@ -220,7 +220,7 @@ def test_a_deprecated_capability_does_not_change():
         (DEPRECATE, CapabilityCannotDeprecateError),
     ):
         given(defined, deprecated).when(command).refused(
-            refusal, saying="Its status is Deprecated; it must be Defined or Versioned."
+            refusal, saying="The status is Deprecated; it must be Defined or Versioned."
         )
 
 

@@ -136,7 +136,9 @@ def test_a_blank_name_is_refused():
 
 def test_kinds_of_supply_are_not_blank():
     refused_either_way(
-        InvalidMethodNeededSuppliesError, "It is blank", needed_supplies=frozenset({"a", " "})
+        InvalidMethodNeededSuppliesError,
+        "Enter at least one",
+        needed_supplies=frozenset({"a", " "}),
     )
 
 
@@ -239,7 +241,7 @@ def test_a_deprecated_method_does_not_change():
         (VERSION, MethodCannotVersionError),
         (DEPRECATE, MethodCannotDeprecateError),
     ):
-        given(defined, deprecated).when(command).refused(refusal, saying="Its status is Deprecated")
+        given(defined, deprecated).when(command).refused(refusal, saying="The status is Deprecated")
 
 
 def test_a_method_that_does_not_exist_does_not_change():

@@ -167,7 +167,7 @@ def test_a_deprecated_practice_does_not_change():
         (VERSION, PracticeCannotVersionError),
         (DEPRECATE, PracticeCannotDeprecateError),
     ):
-        given(defined, deprecated).when(command).refused(refusal, saying="Its status is Deprecated")
+        given(defined, deprecated).when(command).refused(refusal, saying="The status is Deprecated")
 
 
 def test_a_practice_that_does_not_exist_does_not_change():

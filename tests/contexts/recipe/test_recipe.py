@@ -225,7 +225,7 @@ def test_a_deprecated_recipe_does_not_change():
         (VERSION, RecipeCannotVersionError),
         (DEPRECATE, RecipeCannotDeprecateError),
     ):
-        given(defined, deprecated).when(command).refused(refusal, saying="Its status is Deprecated")
+        given(defined, deprecated).when(command).refused(refusal, saying="The status is Deprecated")
 
 
 def test_a_recipe_that_does_not_exist_does_not_change():

@@ -115,7 +115,7 @@ def test_a_reading_given_twice_in_one_batch_is_refused():
 
 def test_a_channel_with_a_blank_name_is_refused():
     given(started).when(append(CURRENT, replace(ENERGY, channel_name=" "))).refused(
-        InvalidRunObservationError, saying="blank"
+        InvalidRunObservationError, saying="Enter at least one"
     )
 
 

@@ -156,7 +156,7 @@ def test_a_running_run_is_completed():
 
 def test_a_held_run_is_not_completed():
     given(started, held).when(COMPLETE).refused(
-        RunCannotCompleteError, saying="Its status is Held; it must be Running."
+        RunCannotCompleteError, saying="The status is Held; it must be Running."
     )
 
 
@@ -374,10 +374,10 @@ def test_a_run_that_has_ended_stays_so():
 
 def test_a_repeated_verb_is_refused():
     given(started, held).when(HOLD).refused(
-        RunCannotHoldError, saying="Its status is Held; it must be Running."
+        RunCannotHoldError, saying="The status is Held; it must be Running."
     )
     given(started).when(RESUME).refused(
-        RunCannotResumeError, saying="Its status is Running; it must be Held."
+        RunCannotResumeError, saying="The status is Running; it must be Held."
     )
 
 

@@ -600,7 +600,7 @@ def test_why_a_clearance_is_not_put_into_force_is_told_in_order():
     past = (*ACTIVE, gone, *APPROVED_CHILD)
     activate, late = ActivateClearance(clearance_id=CHILD), replace(CALL, now=LATEST)
     given(*past, ClearanceActivated(NOW, CHILD)).when(activate, call=late).refused(
-        ClearanceCannotActivateError, saying="Its status is Active; it must be Approved."
+        ClearanceCannotActivateError, saying="The status is Active; it must be Approved."
     )
     given(*past).when(activate, call=late).refused(
         ClearanceCannotActivateError, saying="It was valid until"
@@ -673,7 +673,7 @@ def test_an_amendment_of_another_clearance_does_not_count():
 
 def test_only_an_active_clearance_is_amended():
     given(*APPROVED, amendment).when(AMEND).refused(
-        ClearanceCannotAmendError, saying="Its status is Approved; it must be Active."
+        ClearanceCannotAmendError, saying="The status is Approved; it must be Active."
     )
     for over in (expired, superseded):
         given(*ACTIVE, over).when(AMEND).refused(ClearanceCannotAmendError)
@@ -702,7 +702,7 @@ def test_a_clearance_that_does_not_exist_does_not_move():
 
 def test_a_verb_is_not_repeated():
     given(registered, submitted).when(SUBMIT).refused(
-        ClearanceCannotSubmitError, saying="Its status is Submitted; it must be Defined."
+        ClearanceCannotSubmitError, saying="The status is Submitted; it must be Defined."
     )
     given(*UNDER_REVIEW).when(START).refused(ClearanceCannotStartReviewError)
     given(*APPROVED).when(APPROVE).refused(ClearanceCannotApproveError)
@@ -718,7 +718,7 @@ def test_what_has_ended_stays_so():
         (*ACTIVE, superseded),
     ):
         for command, refusal in MOVES:
-            given(*ended).when(command).refused(refusal, saying="Its status is ")
+            given(*ended).when(command).refused(refusal, saying="The status is ")
 
 
 def test_a_clearance_is_what_its_first_event_says():

@@ -250,13 +250,13 @@ def test_a_mount_names_an_asset():
 
 def test_a_mounted_subject_is_not_mounted_elsewhere():
     given(registered, mounted).when(MOUNT).refused(
-        SubjectCannotMountError, saying="Its status is Mounted; it must be Received."
+        SubjectCannotMountError, saying="The status is Mounted; it must be Received."
     )
 
 
 def test_a_subject_that_sits_nowhere_is_not_measured():
     given(registered).when(MEASURE).refused(
-        SubjectCannotMeasureError, saying="Its status is Received; it must be Mounted."
+        SubjectCannotMeasureError, saying="The status is Received; it must be Mounted."
     )
 
 
@@ -267,7 +267,7 @@ def test_a_subject_is_marked_measured_once_while_it_is_mounted():
 
 def test_a_subject_that_sits_nowhere_is_not_dismounted():
     given(registered).when(DISMOUNT).refused(
-        SubjectCannotDismountError, saying="Its status is Received; it must be Measured or Mounted."
+        SubjectCannotDismountError, saying="The status is Received; it must be Measured or Mounted."
     )
 
 

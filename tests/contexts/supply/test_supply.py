@@ -373,7 +373,7 @@ def test_nothing_is_observed_of_a_deregistered_supply():
     again = SEE_LOST.model_copy(update={"unchanged": True})
     for command in (SEE_LOST, SEE_RECOVERING, again):
         given(registered, deregistered).when(command, call=MONITOR).refused(
-            SupplyCannotObserveStatusError, saying="Its status is Decommissioned"
+            SupplyCannotObserveStatusError, saying="The status is Decommissioned"
         )
 
 
@@ -428,7 +428,7 @@ def test_a_deregistered_supply_does_not_move():
     ]
     for command, refusal in moves:
         given(registered, deregistered).when(command).refused(
-            refusal, saying="Its status is Decommissioned; it must be "
+            refusal, saying="The status is Decommissioned; it must be "
         )
 
 
@@ -443,7 +443,7 @@ def test_a_repeated_verb_is_refused():
 
 def test_a_degraded_supply_has_no_shortcut_up():
     given(registered, available, degraded).when(RESTORE).refused(
-        SupplyCannotRestoreError, saying="Its status is Degraded; it must be Recovering."
+        SupplyCannotRestoreError, saying="The status is Degraded; it must be Recovering."
     )
 
 

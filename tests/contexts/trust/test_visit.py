@@ -169,13 +169,14 @@ def test_an_outside_reference_is_not_blank():
 
 def test_no_outside_reference_is_lost_to_another_that_differs_by_a_blank():
     given().when(registering(external_refs={"proposal": "P1", "proposal ": "P2"})).refused(
-        InvalidVisitExternalRefsError, saying="The scheme proposal is given twice; give it once."
+        InvalidVisitExternalRefsError,
+        saying="The scheme proposal occurs twice; give each scheme once.",
     )
 
 
 def test_an_outside_reference_does_not_repeat_its_scheme():
     given().when(registering(external_refs={"proposal": " Proposal:P1"})).refused(
-        InvalidVisitExternalRefsError, saying="Leave out proposal: before the value."
+        InvalidVisitExternalRefsError, saying="Remove the prefix proposal: from the value."
     )
 
 
@@ -279,7 +280,7 @@ def test_a_completed_visit_does_not_move():
     ]
     for command, refusal in moves:
         given(*UNDER_WAY, completed).when(command).refused(
-            refusal, saying="Its status is Completed; it must be "
+            refusal, saying="The status is Completed; it must be "
         )
 
 
@@ -287,7 +288,7 @@ def test_a_refusal_says_what_the_status_must_be():
     given(registered).when(COMPLETE).refused(
         VisitCannotCompleteError,
         saying="The visit cannot be completed. "
-        "Its status is Planned; it must be InProgress or OnHold.",
+        "The status is Planned; it must be InProgress or OnHold.",
     )
 
 
@@ -321,14 +322,14 @@ def test_control_of_another_surface_is_not_in_the_way():
 
 def test_a_visit_does_not_take_control_twice():
     given(registered, arrived, taken, in_control).when(TAKE).refused(
-        VisitCannotTakeControlError, saying="It is controlling."
+        VisitCannotTakeControlError, saying="The current state is controlling."
     )
 
 
 def test_a_visit_that_has_not_arrived_does_not_take_control():
     given(registered).when(TAKE).refused(
         VisitCannotTakeControlError,
-        saying="Its status is Planned; it must be Arrived or InProgress or OnHold.",
+        saying="The status is Planned; it must be Arrived or InProgress or OnHold.",
     )
 
 

@@ -19,7 +19,9 @@ def test_a_zone_is_defined_with_its_name_trimmed():
 
 
 def test_a_blank_name_is_refused():
-    given.when(DefineZone(name=" ")).refused(InvalidZoneNameError, saying="It is blank")
+    given.when(DefineZone(name=" ")).refused(
+        InvalidZoneNameError, saying="Enter at least one visible character."
+    )
 
 
 def test_a_name_has_1_to_200_characters():

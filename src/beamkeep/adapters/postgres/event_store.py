@@ -63,6 +63,7 @@ from .connections import FULL, LOST, Connections
 # The caller is a sub-select and not a join: then every part is found by its whole key, also by a
 # plan that was made when the tables were empty. A caller without permission costs no look at the
 # answer, the snapshot or the stream: how long it takes tells nothing of them.
+PERMITTED = "w.barred IS NULL AND w.grants <> '{}'"
 OPEN = """
 WITH who AS MATERIALIZED (
   SELECT s.principal_id, s.kind, s.barred, ARRAY(
@@ -99,7 +100,7 @@ UNION ALL
                         AND k.stream_id = $9::uuid), 0)
       FROM who w WHERE {permitted})
   ORDER BY e.version LIMIT $11)
-""".format(permitted="w.barred IS NULL AND w.grants <> '{}'")  # noqa: S608
+""".format(permitted=PERMITTED)  # noqa: S608
 
 # One stream: its snapshot, which has no event type, and the events after it. A row is taken as it
 # comes: its first four columns are a record's.

@@ -385,7 +385,7 @@ def _with_members(campaign: Campaign, run_ids: frozenset[UUID]) -> Campaign:
 
 def _require_open(campaign: Campaign, refusal: type[Cannot]) -> None:
     if campaign.status not in OPEN:
-        raise refusal(f"Its status is {campaign.status}.")
+        raise refusal(f"The status is {campaign.status}.")
 
 
 campaigns = Aggregate("Campaign", begin, evolve, CampaignNotFoundError)

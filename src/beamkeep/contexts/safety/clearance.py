@@ -537,7 +537,7 @@ def amend_clearance(
     """Register a clearance that takes the place of this one once it is in force."""
     amended = _registered(command, clearance.kind, clearance.facility_code, clearance.id, call)
     if clearance.status is not ClearanceStatus.ACTIVE:
-        raise ClearanceCannotAmendError(f"Its status is {clearance.status}; it must be Active.")
+        raise ClearanceCannotAmendError(f"The status is {clearance.status}; it must be Active.")
     if ahead := [each.id for each in given if each.status in UNDECIDED]:
         raise ClearanceCannotAmendError(
             f"Clearance {ahead[0]} amends it already and is not in force yet.", clearance_ids=ahead

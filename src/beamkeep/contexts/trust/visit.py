@@ -402,7 +402,7 @@ def take_visit_surface_control(
     CONTROLLING.require(visit.controlling, VisitSurfaceControlTaken)
     if visit.status not in PRESENT:
         raise VisitCannotTakeControlError(
-            f"Its status is {visit.status}; it must be {' or '.join(sorted(PRESENT))}."
+            f"The status is {visit.status}; it must be {' or '.join(sorted(PRESENT))}."
         )
     if call.principal_id not in given.policy.permitted_principal_ids:
         raise VisitCannotTakeControlError("The visit's policy does not permit the caller.")
