@@ -14,9 +14,7 @@ from beamkeep.runtime.dispatch import Dispatcher
 from beamkeep.runtime.session import Session
 
 ANYBODY = UUID(int=0)
-OWN_KEYS = "i.principal_id = (SELECT w.principal_id FROM who w WHERE {})".format(
-    event_store.PERMITTED
-)
+OWN_KEYS = f"i.principal_id = (SELECT w.principal_id FROM who w WHERE {event_store.PERMITTED})"
 
 listing, write, read = PostgresLists.listing, Cursors.write, Cursors.read
 

@@ -64,7 +64,7 @@ from .connections import FULL, LOST, Connections
 # plan that was made when the tables were empty. A caller without permission costs no look at the
 # answer, the snapshot or the stream: how long it takes tells nothing of them.
 PERMITTED = "w.barred IS NULL AND w.grants <> '{}'"
-OPEN = """
+OPEN = f"""
 WITH who AS MATERIALIZED (
   SELECT s.principal_id, s.kind, s.barred, ARRAY(
            SELECT concat_ws(' ', g.policy_id, g.object_scope, CASE WHEN $6::text IS NULL
@@ -83,12 +83,12 @@ UNION ALL
 SELECT 2, NULL, i.result, i.transaction_id::text || '-' || i.position, i.version, i.status, NULL,
        i.fingerprint
   FROM bk.idempotency i
- WHERE i.principal_id = (SELECT w.principal_id FROM who w WHERE {permitted})
+ WHERE i.principal_id = (SELECT w.principal_id FROM who w WHERE {PERMITTED})
    AND i.surface_id = $5::uuid AND i.key = $7::text
 UNION ALL
 SELECT 3, k.owner_id, k.state, NULL, k.version, NULL, NULL, NULL
   FROM bk.snapshots k
- WHERE k.fold = (SELECT $10::uuid FROM who w WHERE {permitted})
+ WHERE k.fold = (SELECT $10::uuid FROM who w WHERE {PERMITTED})
    AND k.stream_type = $8::text AND k.stream_id = $9::uuid
 UNION ALL
 (SELECT 4, CASE WHEN e.version = 1 THEN e.principal_id END, e.event_type, e.payload::text,
@@ -98,9 +98,9 @@ UNION ALL
     SELECT COALESCE((SELECT k.version FROM bk.snapshots k
                       WHERE k.fold = $10::uuid AND k.stream_type = $8::text
                         AND k.stream_id = $9::uuid), 0)
-      FROM who w WHERE {permitted})
+      FROM who w WHERE {PERMITTED})
   ORDER BY e.version LIMIT $11)
-""".format(permitted=PERMITTED)  # noqa: S608
+"""  # noqa: S608
 
 # One stream: its snapshot, which has no event type, and the events after it. A row is taken as it
 # comes: its first four columns are a record's.
