@@ -653,26 +653,26 @@ class MemoryPostgres:
         if not standing:
             return found
         who = standing["kind"], standing["barred"]
-        found.append((1, principal_id, *who, None, None, None, None))
         where = str(principal_id), str(conduit_id), surface_id and str(surface_id)
+        grants: list[str] = []
         for g in self.rows("policy_grant"):
             named = command_name is None or {command_name, "*"} & {*g["permitted_commands"]}
             if named and (g["principal_id"], g["conduit_id"], g["surface_id"]) == where:
-                names = g["permitted_commands"] if command_name is None else None
-                policy_id = UUID(g["policy_id"])
-                found.append((2, policy_id, g["object_scope"], None, None, None, names, None))
-        if standing["barred"] or len(found) == 1:
+                names = g["permitted_commands"] if command_name is None else ()
+                grants.append(" ".join([g["policy_id"], g["object_scope"], *names]))
+        found.append((1, principal_id, *who, None, None, grants, None))
+        if standing["barred"] or not grants:
             return found
         if kept := self.row("idempotency", str(principal_id), str(surface_id), str(key)):
             *_, digest, status, result, version, place = kept
-            found.append((3, None, result, place, version, status, None, digest))
+            found.append((2, None, result, place, version, status, None, digest))
         if stream_type and stream_id:
             stream = stream_type, stream_id
             for version, event_type, schema_version, payload in self._read(stream, fold, limit):
                 first = version == 1 or event_type is None
                 owner = self.events(stream)[0].principal_id if first else None
-                parts = (4, owner, payload, None) if event_type is None else None
-                parts = parts or (5, owner, event_type, payload)
+                parts = (3, owner, payload, None) if event_type is None else None
+                parts = parts or (4, owner, event_type, payload)
                 found.append((*parts, version, schema_version, None, None))
         return found
 
