@@ -17,7 +17,7 @@ type FetchAll = Callable[..., list[ListItem]]
 
 
 class PendingId(Record):
-    """The id of what an earlier step creates, unknown until that step is done."""
+    """The id that an earlier step creates, unknown until that step is done."""
 
     kind: str
     key: str
@@ -199,7 +199,7 @@ class _Comparison:
         self.steps.append(Step(operation, arguments, subject=f"{kind} {key}", creates=creates))
 
     def _ref(self, kind: str, key: str) -> str | PendingId:
-        """Return the id of what the file names: known, or pending until its step is done."""
+        """Return the id for a name in the file, pending until the step that creates it is done."""
         row = self._known[kind].get(key)
         return row[f"{kind}_id"] if row else PendingId(kind, key)
 

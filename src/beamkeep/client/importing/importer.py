@@ -72,7 +72,7 @@ def _is_pending(value: object) -> bool:
 
 
 def _resolved(value: object, created: dict[PendingId, str]) -> object:
-    """Return a value with the ids of what has been created."""
+    """Return a value with each pending id replaced by the id created for it."""
     if isinstance(value, PendingId):
         return created[value]
     return [_resolved(part, created) for part in _parts(value)] or value
