@@ -43,25 +43,25 @@ def call(
     row: CatalogueRow,
     arguments: Mapping[str, Any],
     *,
+    subject: str = "",
     dry_run: bool = False,
     **options: Any,
 ) -> "httpx2.Response":
-    """Return the answer to an operation or question, called with options of `request`."""
+    """Return the answer to an operation or question; print a failure of `subject` and exit.
+
+    `options` are those of `HttpClient.request`.
+    """
     in_path = {name: quote(str(arguments[name]), safe="") for name in row.route.fields}
     others = {name: value for name, value in arguments.items() if name not in in_path}
     if isinstance(row, Question):
         options["params"] = others
     else:
         options |= {"json": others, "params": {"dry_run": "true"} if dry_run else None}
-    return client.request(row.route.method, row.route.path.format(**in_path), **options)
-
-
-def fail(error: ServiceError, about: str = "") -> Never:
-    """Print why a call failed and exit with the code for that."""
-    stop(
-        f"{about}: {error}" if about else str(error),
-        UNREACHABLE if error.status is None else REFUSED,
-    )
+    try:
+        return client.request(row.route.method, row.route.path.format(**in_path), **options)
+    except ServiceError as error:
+        text = f"{subject}: {error}" if subject else str(error)
+        stop(text, UNREACHABLE if error.status is None else REFUSED)
 
 
 def stop(text: str, code: int) -> Never:

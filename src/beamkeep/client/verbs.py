@@ -13,8 +13,7 @@ import click
 from beamkeep.kernel import Catalogue, Operation, Question
 from beamkeep.surfaces.schema import input_schema
 
-from .calling import ATTEMPTS, CatalogueRow, call, connect, fail
-from .http import ServiceError
+from .calling import ATTEMPTS, CatalogueRow, call, connect
 from .importing.importer import import_group
 from .terminal import show
 
@@ -69,13 +68,10 @@ def option(name: str, schema: Mapping[str, Any], required: bool, question: bool)
         accepted = _scalar(items if many else shape)
     else:
         accepted = click.STRING if question else JsonParameter(or_text=not kind)
+    text = " ".join(dict.fromkeys(filter(None, parts))) or None
+    form = (items if many else shape).get("format", "").upper() or None
     return click.Option(
-        [flag, name],
-        type=accepted,
-        metavar=(items if many else shape).get("format", "").upper() or None,
-        default=None,
-        multiple=many,
-        help=" ".join(dict.fromkeys(filter(None, parts))) or None,
+        [flag, name], type=accepted, metavar=form, default=None, multiple=many, help=text
     )
 
 
@@ -128,10 +124,7 @@ class Verb(click.Command):
             flags = ", ".join(f"--{_kebab(name)}" for name in missing)
             raise click.UsageError(f"Missing required options: {flags}", ctx)
         attempts = ATTEMPTS if given.get("idempotency_key") else 1
-        try:
-            response = call(client, self._row, arguments, **given, attempts=attempts)
-        except ServiceError as error:
-            fail(error)
+        response = call(client, self._row, arguments, **given, attempts=attempts)
         if as_json or not sys.stdout.isatty():
             click.echo(response.content, nl=bool(response.content))
         else:

@@ -6,8 +6,8 @@ from uuid import uuid4
 
 import click
 
-from beamkeep.client.calling import ATTEMPTS, REFUSED, call, connect, fail, stop
-from beamkeep.client.http import HttpClient, ServiceError
+from beamkeep.client.calling import ATTEMPTS, REFUSED, call, connect, stop
+from beamkeep.client.http import HttpClient
 from beamkeep.client.terminal import printable
 from beamkeep.kernel import Catalogue
 
@@ -60,10 +60,8 @@ class Importer:
         return items
 
     def _call(self, name: str, arguments: dict[str, Any], subject: str, **options: Any) -> Any:
-        try:
-            return call(self._client, self._rows[name], arguments, **options, attempts=ATTEMPTS)
-        except ServiceError as error:
-            fail(error, subject)
+        options |= {"subject": subject, "attempts": ATTEMPTS}
+        return call(self._client, self._rows[name], arguments, **options)
 
 
 def _is_pending(value: object) -> bool:
