@@ -2,7 +2,10 @@
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from docs.run_install import PAGE, files, steps
@@ -37,6 +40,16 @@ def test_the_page_keeps_clear_of_the_cluster_that_comes_with_debian():
     (made,) = re.findall(r"pg_createcluster .*--port (\d+)", page)
     assert made != "5432"
     assert {made} == set(re.findall(r"(?:-p |port=|@127\.0\.0\.1:)(\d+)", page))
+
+
+def test_the_wheel_has_the_marker_of_its_types_and_every_migration(tmp_path: Path):
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    packed = set(ZipFile(wheel).namelist())
+    assert "beamkeep/py.typed" in packed
+    migrations = (ROOT / "src").rglob("*.sql")
+    assert {str(path.relative_to(ROOT / "src")) for path in migrations} <= packed
 
 
 def test_every_lock_file_the_page_names_is_there():

@@ -35,6 +35,12 @@ def test_nothing_goes_over_a_network_that_could_read_along(
     assert "secret" not in ran.output
 
 
+def test_shards_that_are_no_numbers_are_refused(console: CliRunner):
+    ran = console.invoke(work, ["--shards", "0,one"])
+    assert "--shards must be numbers, for example 0,1,2." in ran.stderr
+    assert isinstance(ran.exception, SystemExit)
+
+
 def test_migrate_wants_to_know_nothing_but_where_the_database_is(console: CliRunner):
     nowhere = "postgresql://postgres@127.0.0.1:1/beamkeep"
     ran = console.invoke(migrate, env={"MIGRATION_DATABASE_URL": nowhere})

@@ -1,4 +1,4 @@
-"""`beamkeep`: a verb for every operation, and those that run the service."""
+"""`beamkeep`: the commands that run the service, and one for each operation and question."""
 
 import asyncio
 import signal
@@ -15,15 +15,18 @@ if TYPE_CHECKING:
 
 @click.command()
 def serve() -> None:
-    """Answer calls over HTTP until told to stop."""
+    """Run the HTTP service.
+
+    It stops on SIGINT or SIGTERM. The settings are environment variables.
+    """
     from beamkeep.adapters.http_server import configured, serve_both
     from beamkeep.app import web
 
     settings = _settings()
 
     async def run() -> None:
-        # The server stops at these signals and then passes them on; without this they would end
-        # the process before it has put everything away.
+        # The server stops at these signals and raises them again; without a handler they would
+        # end the process before its connections are closed.
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, lambda: None)
         async with web(settings) as served:
@@ -48,13 +51,20 @@ def serve() -> None:
 
 
 @click.command()
-@click.option("--shards", help="Only these parts of the log, like 0,1,2; all of them by default.")
+@click.option("--shards", help="Shards of the event log, for example 0,1,2 (default: all).")
 def work(shards: str | None) -> None:
-    """Keep the lists in step with the events, watch and observe, until told to stop."""
+    """Run the background work.
+
+    It updates the lists, watches for stale enclosures and supplies, and observes the control
+    system. It stops on SIGINT or SIGTERM.
+    """
     from beamkeep.app import Deployment
 
+    try:
+        wanted = [int(shard) for shard in shards.split(",")] if shards else None
+    except ValueError:
+        raise click.UsageError("--shards must be numbers, for example 0,1,2.") from None
     settings = _settings()
-    wanted = [int(shard) for shard in shards.split(",")] if shards else None
 
     async def run() -> None:
         deployment = Deployment(settings)
@@ -71,7 +81,7 @@ def work(shards: str | None) -> None:
 
 @click.command()
 def migrate() -> None:
-    """Bring the database to the form this version needs."""
+    """Create or upgrade the database schema."""
     import asyncpg
 
     from beamkeep.adapters.postgres.migrate import migrate as apply
@@ -84,14 +94,15 @@ def migrate() -> None:
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         click.echo(f"The database was not migrated: {error}", err=True)
         sys.exit(78)
-    click.echo("\n".join(f"applied {name}" for name in applied) or "nothing to do")
+    click.echo("\n".join(f"applied {name}" for name in applied) or "The schema is up to date.")
 
 
 @click.command()
 def check() -> None:
-    """Say in plain words what is wrong with this deployment.
+    """Check the deployment for faults.
 
-    Also compare grants, standings, logins and claims with what the events say.
+    Check the databases and the identity providers, and compare grants, standings, logins and
+    claims with the events. Exit code 1 means that faults were found.
     """
     from beamkeep.adapters.postgres.fence import faults
     from beamkeep.adapters.postgres.ledger import ledger
@@ -117,7 +128,7 @@ def check() -> None:
                 click.echo(difference)
         return number
 
-    # A database that is not fit may hold nothing to compare.
+    # A database with faults may have no tables to compare.
     wrong = len(found) or _run(compare())
     if not wrong:
         click.echo("nothing is wrong")
@@ -136,13 +147,18 @@ async def _provider_faults(settings: "Settings") -> list[str]:
 @click.command()
 @click.argument("view")
 def rebuild(view: str) -> None:
-    """Build a list anew from the events, beside the one that is read until it has caught up."""
+    """Rebuild the list VIEW from the events.
+
+    The old list is served until the new one has caught up.
+    """
     from beamkeep.app import Deployment
     from beamkeep.contexts import CATALOGUE
 
     views = {each.name: each for each in CATALOGUE.views}
     if view not in views:
-        raise click.UsageError(f"There is no list of {view}; there are {', '.join(sorted(views))}.")
+        raise click.UsageError(
+            f"There is no list {view}. The lists are {', '.join(sorted(views))}."
+        )
 
     async def run() -> int:
         deployment = Deployment(_settings())
@@ -151,7 +167,9 @@ def rebuild(view: str) -> None:
         finally:
             await deployment.close()
 
-    click.echo(f"generation {_run(run())} of {view} has begun; a worker switches when it is level")
+    click.echo(
+        f"Generation {_run(run())} of {view} is being built; it replaces the list when done."
+    )
 
 
 @click.command("mcp-stdio")
@@ -191,7 +209,7 @@ def mcp_stdio() -> None:
 
 
 def main() -> None:
-    """Run one verb."""
+    """Run the command line."""
     from beamkeep.client.verbs import verbs
     from beamkeep.contexts import CATALOGUE
 

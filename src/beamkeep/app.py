@@ -286,7 +286,9 @@ def control_system(settings: Settings) -> SignalSource:
     try:
         from beamkeep.adapters.epics import EpicsSignals  # noqa: PLC0415
     except ImportError:
-        raise MissingExtraError("Signals are observed: install beamkeep[epics].") from None
+        raise MissingExtraError(
+            "OBSERVED_ENCLOSURES or OBSERVED_SUPPLIES names signals. Install beamkeep[epics]."
+        ) from None
     return EpicsSignals(silence_seconds=settings.observer_silence_seconds)
 
 

@@ -16,40 +16,43 @@ from beamkeep.contexts.federation.facility import CODE
 from beamkeep.workers.observing import EnclosureSignal, SupplySignal
 
 
-def _plain_and_private(url: SecretStr) -> SecretStr:
+def _private_database(url: SecretStr) -> SecretStr:
     try:
         parts = urlsplit(url.get_secret_value())
     except ValueError:
         raise ValueError(MUST_BE_ESCAPED) from None
-    # What follows one of these characters would be read as another part of the address.
+    # An unescaped character of these ends the password and begins another part of the address.
     if parts.fragment or "@" in parts.path + parts.query:
         raise ValueError(MUST_BE_ESCAPED)
     private_route(url.get_secret_value())
     return url
 
 
-def _one_proxy_or_network(text: str) -> str:
+def _bounded_network(text: str) -> str:
     try:
         network = ip_network(text)
     except ValueError:
         raise ValueError(
-            "must be an IP address or a network, like 10.0.0.5 or 10.0.0.0/24"
+            f"{text!r} is not an IP address or network. Write for example 10.0.0.5 or 10.0.0.0/24."
         ) from None
     if network.prefixlen == 0:
-        raise ValueError("must not be every address there is: then anybody names their own")
+        raise ValueError(
+            f"{text} contains every address: every client could forge its own. Name your proxies."
+        )
     return text
 
 
 MUST_BE_ESCAPED = (
-    "the password holds one of # / ? [ ]. Write # as %23, / as %2F, ? as %3F, [ as %5B, ] as %5D."
+    "The password contains one of # / ? [ ]. Write # as %23, / as %2F, ? as %3F, [ as %5B,"
+    " ] as %5D."
 )
-type DatabaseAddress = Annotated[SecretStr, AfterValidator(_plain_and_private)]
-"""On another host only with a certificate that is checked."""
-type ProxyAddress = Annotated[str, AfterValidator(_one_proxy_or_network)]
+type DatabaseAddress = Annotated[SecretStr, AfterValidator(_private_database)]
+"""The address of a database; one on another host requires TLS with a verified certificate."""
+type ProxyAddress = Annotated[str, AfterValidator(_bounded_network)]
 
 
 class DatabaseSettings(BaseSettings):
-    """Where the database is, and as whom: all that `migrate` needs to know."""
+    """The addresses of the database, which are all that `migrate` reads."""
 
     model_config = SettingsConfigDict(
         frozen=True,
@@ -60,118 +63,130 @@ class DatabaseSettings(BaseSettings):
     )
 
     database_url: DatabaseAddress = SecretStr("postgresql://bk_app@127.0.0.1:5432/beamkeep")
-    """Where the events are kept, as a role that may only add to them."""
+    """Address of the database, with a role that can add events and cannot change them. An address
+    on another host requires sslmode=verify-full."""
     projector_database_url: DatabaseAddress | None = None
-    """The same database as the role that keeps the lists; for `work`, and `serve` if it does."""
+    """Address of the same database, with the role that writes the lists. `work` uses it, and
+    `serve` if PROJECT_IN_SERVE is true. Default: DATABASE_URL."""
     migration_database_url: DatabaseAddress | None = None
-    """The same database as a role that may create roles and schemas; used by `migrate` only."""
+    """Address of the same database, with a role that can create roles and schemas. Only `migrate`
+    uses it. Default: DATABASE_URL."""
 
 
 class Settings(DatabaseSettings):
-    """Each is an environment variable of its name in capitals, or a line of the file `.env`."""
+    """Each setting is an environment variable with its name in capitals, or a line in `.env`."""
 
     database_connections: Annotated[int, Ge(2), Le(200)] = 16
-    """The most connections one process opens for commands and questions."""
+    """Maximum number of database connections that one process opens for commands, and again for
+    lists."""
 
     host: str = "127.0.0.1"
-    """The address `serve` listens on."""
+    """IP address or host name that `serve` listens on."""
     port: Annotated[int, Ge(0), Le(65535)] = 8000
-    """The port `serve` listens on."""
+    """TCP port that `serve` listens on; 0 selects a free port."""
     base_url: str = "http://127.0.0.1:8000"
-    """How clients reach the service; also the resource that tokens must be meant for."""
+    """Address under which clients reach the service, and its OAuth resource identifier."""
     allowed_hosts: Annotated[
         tuple[str, ...], Field(validation_alias=AliasChoices("allowed_hosts", "mcp_allowed_hosts"))
     ] = ("127.0.0.1:*", "localhost:*", "[::1]:*")
-    """The values of the Host header that are answered besides the host of BASE_URL, as JSON; `:*`
-    stands for any port. MCP_ALLOWED_HOSTS is the same setting."""
+    """Values of the Host header that are accepted besides the host of BASE_URL, as a JSON list;
+    `:*` matches any port. MCP_ALLOWED_HOSTS is another name of this setting."""
     trusted_proxies: tuple[ProxyAddress, ...] = ()
-    """The addresses or networks of the proxies in front of `serve`, as JSON. Only their
-    X-Forwarded-For is believed."""
+    """IP addresses or networks of the reverse proxies in front of `serve`, as a JSON list.
+    X-Forwarded-For is accepted only from these."""
     limit_concurrency: Annotated[int, Ge(10)] = 900
-    """The most connections that `serve` keeps open; a caller beyond them is answered 503."""
+    """Maximum number of open connections of `serve`; further ones are answered with 503."""
     metrics_port: Annotated[int, Ge(1), Le(65535)] | None = None
-    """A port of its own for `/metrics`, which is then not on PORT. On PORT without it."""
+    """TCP port of `/metrics`. Default: `/metrics` is served on PORT."""
     metrics_host: str = "127.0.0.1"
-    """The address that METRICS_PORT is on."""
+    """IP address or host name that METRICS_PORT listens on."""
     self_facility_code: Annotated[str, Field(pattern=CODE)] = "local"
-    """The code of the deployment's own site, which every other deployment knows it by."""
+    """Facility code of this deployment, by which other deployments know it."""
     asset_landing_page_template: Annotated[str, Field(pattern=r"\{asset_id\}")] | None = None
-    """The address of an asset's page in instrument records; {base_url} and {asset_id} are filled
-    in. BASE_URL/assets/{asset_id} without it."""
+    """Address of an asset's landing page in instrument records; {base_url} and {asset_id} are
+    replaced, and {asset_id} is required. Default: {base_url}/assets/{asset_id}."""
 
     require_authenticated_principal: bool = True
-    """Whether every call needs a token. False lets anyone in as Developer."""
+    """Whether every call requires an access token. If false, every caller is the actor Developer;
+    this requires DEVELOPMENT=true and a loopback address in HOST."""
     development: bool = False
-    """Must be true for the service to start without requiring tokens."""
+    """Whether the service may start with REQUIRE_AUTHENTICATED_PRINCIPAL=false."""
     identity_providers: tuple[IdentityProvider, ...] = ()
-    """Whom the service trusts to vouch for principals, as JSON."""
+    """Identity providers whose access tokens are accepted, as a JSON list. Required if
+    REQUIRE_AUTHENTICATED_PRINCIPAL is true."""
     default_introspection_issuer: str | None = None
-    """The provider that is asked about tokens that do not name their issuer."""
+    """Issuer of the introspection provider that checks tokens without an issuer. Default: such
+    tokens are refused."""
     bootstrap_admin_issuer: str | None = None
-    """With the next two: the first administrator, registered while there is none."""
+    """Issuer of the login of the first administrator, one of IDENTITY_PROVIDERS. With
+    BOOTSTRAP_ADMIN_SUBJECT and BOOTSTRAP_ADMIN_NAME set too, this administrator is registered while
+    the deployment has none."""
     bootstrap_admin_subject: str | None = None
-    """The administrator's subject at that issuer."""
+    """Subject of the first administrator at BOOTSTRAP_ADMIN_ISSUER."""
     bootstrap_admin_name: str | None = None
-    """The administrator's name."""
+    """Name of the first administrator."""
 
     mcp_allowed_origins: tuple[str, ...] = ()
-    """The web origins that may call `/mcp`, as JSON."""
+    """Web origins that may call `/mcp` from a browser, as a JSON list."""
     mcp_stdio_access_token: SecretStr | None = None
-    """The token of MCP over standard input and output."""
+    """Access token of `mcp-stdio`. Required for every call through it."""
     mcp_stdio_surface_id: UUID | None = None
-    """The surface of MCP over standard input and output, where it is not the seeded one."""
+    """Surface of `mcp-stdio`. Default: the surface that every deployment begins with."""
 
     idempotency_ttl_hours: Annotated[int, Ge(1), Le(24 * 365)] = 24
-    """How long an answer is kept for its idempotency key."""
+    """Hours for which the answer to an idempotency key is kept."""
     denial_retention_days: Annotated[int, Ge(30), Le(365 * 100)] = 400
-    """How long the record of a denied call is kept."""
+    """Days for which the record of a denied call is kept."""
     project_in_serve: bool = True
-    """Whether `serve` also does all that `work` does: keeps the lists, watches and observes."""
+    """Whether `serve` also does the work of `work`: projections, the staleness watch, observers."""
     projection_shards: Literal[1, 16] = 1
-    """Into how many parts the log is divided to be followed; 16 lets 16 workers share it."""
+    """Number of shards of the event log for projections; with 16, up to 16 workers share them."""
 
     enclosure_stale_after_seconds: Annotated[float, Ge(1)] = 60.0
-    """How long the monitor of an enclosure or of an observed supply may be silent before the
-    enclosure or supply counts as `Unknown`, by the database's clock."""
+    """Seconds without a report, by the clock of the database, after which an enclosure or an
+    observed supply is `Unknown`."""
     observed_enclosures: tuple[EnclosureSignal, ...] = ()
-    """Which signals of the control system tell the permits of enclosures, as JSON."""
+    """Signals of the control system that report the permits of enclosures, as a JSON list. Requires
+    beamkeep[epics]."""
     observed_supplies: tuple[SupplySignal, ...] = ()
-    """Which signals of the control system tell of supplies, as JSON."""
+    """Signals of the control system that report the status of supplies, as a JSON list. Requires
+    beamkeep[epics]."""
     observer_repeat_seconds: Annotated[float, Ge(0.1)] = 20.0
-    """How often an unchanged signal is reported again, so that it is not taken for stale."""
+    """Seconds after which an unchanged signal is reported again, so that it does not become stale;
+    must be less than ENCLOSURE_STALE_AFTER_SECONDS."""
     observer_silence_seconds: Annotated[float, Gt(5)] = 15.0
-    """How long the control system may be silent before its signals count as lost."""
+    """Seconds of silence of the control system after which its signals are lost; more than 5."""
 
     require_run_clearance: bool = False
-    """Whether a run starts only under a clearance that is in force."""
+    """Whether a run requires an active clearance to start."""
     store_inference_messages: bool = False
-    """Whether prompts and answers of language models are kept; they may name people."""
+    """Whether prompts and answers of language models are stored; they may name people."""
 
     body_bytes: Annotated[int, Ge(1024)] = 1024 * 1024
-    """The largest request body."""
+    """Maximum size of a request body in bytes."""
     deadline_seconds: Annotated[float, Ge(1)] = 30.0
-    """How long one request may take."""
+    """Timeout of one request in seconds."""
     per_principal_rate: Annotated[float, Ge(1)] = 50.0
-    """Requests a second one principal may make, on average."""
+    """Rate limit of one principal in requests per second."""
     per_principal_burst: Annotated[int, Ge(1)] = 100
-    """Requests one principal may make at once after a pause."""
+    """Burst of the rate limit: requests that one principal may make at once after a pause."""
     concurrent_per_principal: Annotated[int, Ge(1)] = 8
-    """Requests of one principal that may be under way together."""
+    """Maximum number of concurrent requests of one principal."""
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    """The least important lines that are logged."""
+    """Minimum log level."""
     log_json: bool = True
-    """Whether log lines are JSON; false is for reading them in a terminal."""
+    """Whether log lines are JSON; false prints text for a terminal."""
     otlp_endpoint: str | None = None
-    """Where traces are sent, as OTLP over HTTP; no traces without it."""
+    """Address to which traces are sent, as OTLP over HTTP. Default: no traces."""
 
     @model_validator(mode="after")
     def not_open_by_accident(self) -> Self:
-        """Refuse settings by which anybody could do anything."""
+        """Raise ValueError when anybody, or nobody, could call the service."""
         if not self.require_authenticated_principal and not self.development:
             raise ValueError(
                 "REQUIRE_AUTHENTICATED_PRINCIPAL is false: anybody could do anything."
-                " Set DEVELOPMENT=true if that is what you want."
+                " Set it to true, or set DEVELOPMENT=true to accept this."
             )
         if not self.require_authenticated_principal and not is_loopback(self.host):
             raise ValueError(
@@ -180,29 +195,31 @@ class Settings(DatabaseSettings):
             )
         if self.require_authenticated_principal and not self.identity_providers:
             raise ValueError(
-                "IDENTITY_PROVIDERS is empty: nobody could log in. Name at least one provider."
+                "IDENTITY_PROVIDERS is empty: nobody could log in. Add at least one provider."
             )
         return self
 
     @model_validator(mode="after")
     def reports_outlast_their_pause(self) -> Self:
-        """Refuse to observe so seldom that every report is stale before the next."""
+        """Raise ValueError when every report of an observer would be stale before the next."""
         signals = self.observed_enclosures or self.observed_supplies
         if signals and self.observer_repeat_seconds >= self.enclosure_stale_after_seconds:
             raise ValueError(
                 f"OBSERVER_REPEAT_SECONDS is {self.observer_repeat_seconds:g} and"
                 f" ENCLOSURE_STALE_AFTER_SECONDS is {self.enclosure_stale_after_seconds:g}: every"
-                " report would be stale before the next. Repeat at most half as far apart."
+                " report would be stale before the next. Set OBSERVER_REPEAT_SECONDS to at most"
+                " half of ENCLOSURE_STALE_AFTER_SECONDS."
             )
         return self
 
     @model_validator(mode="after")
     def administrator_can_log_in(self) -> Self:
-        """Refuse a first administrator at an issuer whose logins are not accepted."""
+        """Raise ValueError when the first administrator's issuer is not a configured provider."""
         issuer = self.bootstrap_admin_issuer if self.require_authenticated_principal else None
         if issuer and issuer not in {provider.issuer for provider in self.identity_providers}:
             raise ValueError(
-                f"BOOTSTRAP_ADMIN_ISSUER is {issuer}, which is no issuer in IDENTITY_PROVIDERS:"
-                " the administrator could not log in. Configure that provider or name another."
+                f"BOOTSTRAP_ADMIN_ISSUER is {issuer}, which is not an issuer in"
+                " IDENTITY_PROVIDERS: the administrator could not log in. Add that provider or"
+                " name the issuer of another."
             )
         return self

@@ -10,14 +10,14 @@ import httpx2
 import pytest
 from click.testing import CliRunner, Result
 
-from beamkeep.client.importing.described import Beamline, read
+from beamkeep.client.importing.beamline import Beamline, read
+from beamkeep.client.importing.changes import Existing, PendingId, changes_of
 from beamkeep.client.importing.happi import beamline_of
-from beamkeep.client.importing.lines import FaultyFileError, located
-from beamkeep.client.importing.proposing import Existing, Made, propose
+from beamkeep.client.importing.parsing import FaultyFileError, parse
 from beamkeep.client.verbs import verbs
 from beamkeep.contexts import CATALOGUE
 
-NOTHING = Existing({}, {}, {}, {})
+NOTHING: Existing = {"family": {}, "model": {}, "enclosure": {}, "asset": {}}
 SMALL = dedent("""\
     facility: local
     families:
@@ -54,12 +54,12 @@ def faults(text: str, known: Existing = NOTHING) -> list[tuple[int, str]]:
     """What is wrong with a file, by line."""
 
     def proposed() -> None:
-        found = located(text)
-        propose(read(found), found, known)
+        found = parse(text)
+        changes_of(read(found), found, known)
 
     with pytest.raises(FaultyFileError) as faulty:
         proposed()
-    return [(fault.line, fault.where) for fault in faulty.value.faults]
+    return [(fault.line, fault.key) for fault in faulty.value.faults]
 
 
 def changed(old: str, new: str) -> str:
@@ -68,9 +68,9 @@ def changed(old: str, new: str) -> str:
 
 
 def test_a_fresh_service_is_told_everything_in_an_order_that_works():
-    found = located(SMALL)
-    steps = propose(read(found), found, NOTHING).steps
-    assert [(step.operation, step.about) for step in steps] == [
+    found = parse(SMALL)
+    steps = changes_of(read(found), found, NOTHING).steps
+    assert [(step.operation, step.subject) for step in steps] == [
         ("define_family", "family Rotary stage"),
         ("define_model", "model RS-100"),
         ("register_enclosure", "enclosure Hutch A"),
@@ -81,14 +81,14 @@ def test_a_fresh_service_is_told_everything_in_an_order_that_works():
     assert steps[4].arguments == {
         "name": "Rotation",
         "tier": "Device",
-        "family_ids": [Made("family", "Rotary stage")],
+        "family_ids": [PendingId("family", "Rotary stage")],
         "alternate_identifiers": [
             {"kind": "EPICS_PV", "value": "TOMO:ROT"},
             {"kind": "Other", "value": "import:local:rotation"},
         ],
-        "parent_id": Made("asset", "tomography"),
-        "model_id": Made("model", "RS-100"),
-        "located_in_enclosure_id": Made("enclosure", "Hutch A"),
+        "parent_id": PendingId("asset", "tomography"),
+        "model_id": PendingId("model", "RS-100"),
+        "located_in_enclosure_id": PendingId("enclosure", "Hutch A"),
     }
 
 
@@ -132,7 +132,7 @@ def test_a_happi_database_is_a_beamline_of_devices():
         },
         indent=1,
     )  # fmt: skip
-    found = located(text)
+    found = parse(text)
     beamline: Beamline = read(beamline_of(found, "local"))
     assert [family.name for family in beamline.families] == [
         "Camera",
@@ -148,8 +148,8 @@ def test_a_happi_database_is_a_beamline_of_devices():
 def test_a_happi_entry_without_its_class_is_told_with_its_line():
     text = '{\n "m1": {"name": "m1", "device_class": "a.B"},\n "m2": {"name": "m2"}\n}'
     with pytest.raises(FaultyFileError) as faulty:
-        beamline_of(located(text), "local")
-    assert [(fault.line, fault.where) for fault in faulty.value.faults] == [(3, "m2")]
+        beamline_of(parse(text), "local")
+    assert [(fault.line, fault.key) for fault in faulty.value.faults] == [(3, "m2")]
 
 
 LAUGHS = "\n".join(
@@ -209,7 +209,7 @@ def test_whatever_is_wrong_with_a_file_is_told_in_lines(
     *lines, last = told.stderr.splitlines()
     assert lines
     assert all(re.match(rf"{re.escape(str(tmp_path))}/file:[0-9]+: .", line) for line in lines)
-    assert last == "The file cannot be imported as it is; nothing was written."
+    assert last == "The file has errors. Nothing was written."
     assert len(told.stderr) < 20_000
 
 

@@ -19,6 +19,7 @@ from click.testing import CliRunner, Result
 from tests.support.service import ISSUER, memory_service
 
 from beamkeep.app import CATALOGUE
+from beamkeep.client import http
 from beamkeep.client.terminal import show
 from beamkeep.client.verbs import Verb, verbs
 from beamkeep.kernel import Operation, Question
@@ -82,10 +83,14 @@ def test_every_row_has_a_verb_with_an_option_for_everything_it_takes(row: Operat
 
 def test_help_tells_what_each_verb_and_each_option_is_for():
     assert "Define a zone." in run(None, "--help").output
-    told = run(None, "register-visit", "--help").output
+    told = " ".join(run(None, "register-visit", "--help").output.split())
     assert "Register a planned session on a surface." in told
     assert "The policy whose principals act" in told
-    assert "[user|commissioning|" in told
+    assert "[user|commissioning|maintenance|calibration|staff] [required]" in told
+    assert "--planned-start-at DATE-TIME [required]" in told
+    assert "--limit INTEGER (default: 50)" in " ".join(
+        run(None, "list-zones", "--help").output.split()
+    )
 
 
 def test_making_the_verbs_makes_no_options():
@@ -179,6 +184,22 @@ def test_a_service_that_does_not_answer_has_an_exit_code_of_its_own():
     assert result.stderr == (
         "The service at https://nowhere.test does not answer: connection refused\n"
     )
+
+
+@pytest.mark.parametrize(("key", "code"), [((), 2), (("--idempotency-key", "k1"), 0)])
+def test_a_lost_answer_is_retried_only_with_an_idempotency_key(
+    key: tuple[str, ...], code: int, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(http, "PAUSE_SECONDS", 0.0)
+    answers = iter([httpx2.ReadError("reset"), httpx2.Response(201, json={"zone_id": ZONE})])
+
+    def answer(_: httpx2.Request) -> httpx2.Response:
+        given = next(answers)
+        if isinstance(given, Exception):
+            raise given
+        return given
+
+    assert run(answer, "define-zone", "--name", "Hutch", *key).exit_code == code
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ def runs() -> Generator[Runs]:
 @pytest.fixture
 def record(runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Record]:
     """Makes recorders on one spool, and closes them in the end."""
-    monkeypatch.setattr(sender, "PAUSE", 0.01)
-    monkeypatch.setattr(sender, "LONGEST_PAUSE", 0.05)
+    monkeypatch.setattr(sender, "MIN_PAUSE", 0.01)
+    monkeypatch.setattr(sender, "MAX_PAUSE", 0.05)
     with ExitStack() as made:
 
         def recorder(**changes: Any) -> Recorder:

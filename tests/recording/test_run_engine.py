@@ -127,7 +127,7 @@ def test_a_scan_that_is_aborted_says_so(engine: RunEngine, recorder: Recorder, r
     engine.abort("Vacuum is lost.")
     assert recorder.flush(LONG)
     # The plans that come with Bluesky do not pass the reason on.
-    said = {"reason": "Bluesky ended it with exit status abort."}
+    said = {"reason": "Bluesky ended the run with exit status abort."}
     assert (runs.only.status, runs.only.ending) == ("Aborted", said)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from beamkeep.bluesky import spool as spool_module
-from beamkeep.bluesky.spool import Spool, SpoolTakenError
+from beamkeep.bluesky.spool import Spool, SpoolInUseError
 
 START = {"time": 5.0}
 
@@ -36,7 +36,7 @@ def closing(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
 
 
 def names(spool: Spool, run: str = "r") -> list[str]:
-    return [line.name for line in spool.lines(run)]
+    return [line.name for line in spool.entries(run)]
 
 
 def left_by_a_crash(folder: Path, *texts: str, run: str = "r") -> None:
@@ -52,7 +52,7 @@ def test_what_is_appended_is_read_in_order(tmp_path: Path):
     spool = Spool(tmp_path)
     spool.append("r", "start", START)
     spool.append("r", "event", {"value": 1})
-    assert [(line.name, line.document) for line in spool.lines("r")] == [
+    assert [(line.name, line.document) for line in spool.entries("r")] == [
         ("start", START),
         ("event", {"value": 1}),
     ]
@@ -62,8 +62,8 @@ def test_reading_goes_on_after_any_line(tmp_path: Path):
     spool = Spool(tmp_path)
     for number in range(3):
         spool.append("r", "event", {"value": number})
-    first, *rest = spool.lines("r")
-    assert list(spool.lines("r", first.end)) == rest
+    first, *rest = spool.entries("r")
+    assert list(spool.entries("r", first.end)) == rest
 
 
 def test_a_process_that_is_killed_leaves_every_document(tmp_path: Path):
@@ -76,7 +76,7 @@ for number in range(1000):
 os.kill(os.getpid(), 9)
 """
     subprocess.run([sys.executable, "-c", program], check=False, timeout=60)
-    lines = list(Spool(tmp_path).lines("r"))
+    lines = list(Spool(tmp_path).entries("r"))
     assert [line.document["time"] for line in lines[:1000]] == list(range(1000))
 
 
@@ -102,13 +102,13 @@ def test_a_line_that_cannot_be_read_is_passed_over(line: str, tmp_path: Path):
 
 def test_a_run_whose_process_died_was_interrupted_at_its_last_document(tmp_path: Path):
     left_by_a_crash(tmp_path, LEFT_START, LEFT_EVENT)
-    *_, last = Spool(tmp_path).lines("r")
+    *_, last = Spool(tmp_path).entries("r")
     assert (last.name, last.document) == ("interrupted", {"time": 7.5})
 
 
 def test_a_page_of_events_is_as_old_as_its_last_event(tmp_path: Path):
     left_by_a_crash(tmp_path, LEFT_START, '["event_page",{"time":[6.0,8.5]}]\n')
-    *_, last = Spool(tmp_path).lines("r")
+    *_, last = Spool(tmp_path).entries("r")
     assert last.document == {"time": 8.5}
 
 
@@ -215,7 +215,7 @@ def test_files_of_runs_that_ended_are_not_kept_open(ended: bool, tmp_path: Path)
 
 def test_a_spool_has_one_recorder_at_a_time(tmp_path: Path):
     spool = Spool(tmp_path)
-    with pytest.raises(SpoolTakenError):
+    with pytest.raises(SpoolInUseError):
         Spool(tmp_path)
     spool.close()
     Spool(tmp_path).close()
@@ -244,4 +244,4 @@ def test_numbers_of_numpy_are_numbers_and_what_json_cannot_say_is_left_out(
 ):
     spool = Spool(tmp_path)
     spool.append("r", "event", {"value": value})
-    assert [line.document for line in spool.lines("r")] == [{"value": written}]
+    assert [line.document for line in spool.entries("r")] == [{"value": written}]

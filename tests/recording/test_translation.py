@@ -18,8 +18,8 @@ from tests.support.bluesky_documents import (
 
 from beamkeep.bluesky.translation import (
     CRASHED,
-    REMEMBERED,
-    Observation,
+    MAX_SECONDS,
+    ObservationEntry,
     Translation,
     ending,
     observation_id,
@@ -32,7 +32,7 @@ RUN = started(beamkeep=SAID)
 STREAM, BASELINE = described(RUN, det="mm"), described(RUN, "baseline", temperature="K")
 
 
-def observed(*documents: Named, start: Named = RUN) -> list[Observation]:
+def observed(*documents: Named, start: Named = RUN) -> list[ObservationEntry]:
     """What all of these add to a run."""
     translation = Translation(start[1])
     return [each for document in documents for each in translation.take(*document)]
@@ -120,7 +120,7 @@ def test_a_reading_that_comes_late_counts():
 
 
 def test_a_reading_that_comes_later_than_is_remembered_is_left_out():
-    many = [measured(STREAM, n, det=n) for n in range(REMEMBERED + 10)]
+    many = [measured(STREAM, n, det=n) for n in range(MAX_SECONDS + 10)]
     assert len(observed(STREAM, *many, *many)) == len(many)
 
 
@@ -222,7 +222,7 @@ NOTHING: dict[str, Any] = {}
         ({"exit_status": "fail", "reason": " a\n\tb\0 "}, ("abort", {"reason": "a b"})),
         (
             {"exit_status": "abort"},
-            ("abort", {"reason": "Bluesky ended it with exit status abort."}),
+            ("abort", {"reason": "Bluesky ended the run with exit status abort."}),
         ),
     ],
 )

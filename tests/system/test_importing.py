@@ -105,7 +105,11 @@ def test_sixty_devices_are_entered_once_however_often_they_are_imported(
     registered = assets(server)
     assert len(registered) == before + 60
 
-    assert imported(server, "yaml", str(file), "--apply") == (0, "no difference in 62\n", "")
+    assert imported(server, "yaml", str(file), "--apply") == (
+        0,
+        "No changes: 62 objects match.\n",
+        "",
+    )
     assert assets(server) == registered
 
     axis = described["assets"][1]["children"][4]
@@ -121,7 +125,11 @@ def test_sixty_devices_are_entered_once_however_often_they_are_imported(
             "update_asset_settings asset tomo.1.4",
         ],
     )
-    assert imported(server, "yaml", str(file)) == (0, "no difference in 62\n", "")
+    assert imported(server, "yaml", str(file)) == (
+        0,
+        "No changes: 62 objects match.\n",
+        "",
+    )
 
 
 def test_a_typo_in_one_device_is_told_with_its_line_and_nothing_is_written(
@@ -137,7 +145,7 @@ def test_a_typo_in_one_device_is_told_with_its_line_and_nothing_is_written(
     code, said, told = imported(server, "yaml", str(file), "--apply")
     assert (code, said) == (1, "")
     assert told.startswith(f"{file}:{line}: assets[2].children[11].settings: ")
-    assert "nothing was written" in told
+    assert "Nothing was written" in told
     assert assets(server) == before
 
 
@@ -152,5 +160,5 @@ def test_a_happi_database_is_entered_once(server: Server, tmp_path: Path):
     code, _, told = imported(server, "happi", str(file), "--facility", OWN_SITE, "--apply")
     assert code == 0, told
     again = imported(server, "happi", str(file), "--facility", OWN_SITE, "--apply")
-    assert again == (0, "no difference in 7\n", "")
+    assert again == (0, "No changes: 7 objects match.\n", "")
     assert len(assets(server)) == before + 6

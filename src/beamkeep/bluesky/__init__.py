@@ -1,4 +1,4 @@
-"""Bluesky runs, recorded as Beamkeep runs."""
+"""A recorder of Bluesky runs as Beamkeep runs."""
 
 from .recorder import Recorder
 

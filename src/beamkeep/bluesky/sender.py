@@ -1,277 +1,199 @@
-"""Delivers what is spooled: in order, again after every trouble, until the service has it all."""
+"""Delivers the documents of a spool in order and retries until the service has them all."""
 
 import logging
 import random
-import re
-from collections.abc import Callable
 from threading import Condition, Event, Thread
-from typing import Any
 from urllib.parse import quote
 
-import httpx2
-import msgspec
+from beamkeep.client.http import HttpClient, ServiceError
 
-from beamkeep.addresses import is_in_the_clear
+from .spool import Spool, SpoolEntry
+from .translation import ObservationEntry, Translation, ending
 
-from .spool import Line, Spool
-from .translation import Observation, Translation, ending
-
-BATCH = 500
-SECONDS = 10.0
-PAUSE, LONGEST_PAUSE = 0.5, 30.0
-RETRIED = frozenset({401, 408, 425, 429})
-"""They say nothing of the run: the token has expired, or the service has too much to do."""
-PASSING = frozenset({"ConcurrencyError", "IdempotencyInFlightError"})
-AWAY = frozenset({None, 401, 429, 502, 503, 504})
-"""No run fares better than the one that met with this: nobody answers, or not to us, or not now."""
-UNDATED = frozenset({"InvalidRunInterruptedAtError", "RunCannotTruncateError"})
-"""The service's clock is behind ours, or was: then the run may be truncated without a time."""
-TOKEN = re.compile(r"[\x21-\x7e]+")
+BATCH_SIZE = 500
+MIN_PAUSE, MAX_PAUSE = 0.5, 30.0
+"""Seconds between two passes over the spool; the pause doubles after each failed pass."""
+UNAVAILABLE = frozenset({None, 401, 429, 502, 503, 504})
+"""Statuses that every run would get: no answer, an expired token, or an overloaded service."""
+CLOCK_CODES = frozenset({"InvalidRunInterruptedAtError", "RunCannotTruncateError"})
+"""Codes that a clock ahead of the service's can cause; the run is then truncated without a time."""
 log = logging.getLogger("beamkeep.bluesky")
 
 
-class Trouble(Exception):
-    """A call was not answered, or not for good; it is repeated."""
-
-    def __init__(self, text: str, status: int | None = None) -> None:
-        super().__init__(text)
-        self.status = status
-
-
-class Refused(Exception):
-    """The service does not take a run."""
-
-    def __init__(self, problem: dict[str, Any]) -> None:
-        super().__init__(f"{problem['code']}: {problem.get('detail')}")
-        self.problem = problem
-
-
-class Service:
-    """The service, called as one principal."""
-
-    def __init__(self, url: str, token: str | Callable[[], str], headers: dict[str, str]) -> None:
-        if is_in_the_clear(url):
-            raise ValueError(
-                f"{url} is plain HTTP: the access token could be read on the way. Give an https://"
-                " address; http:// is for this machine only, like http://127.0.0.1:8000."
-            )
-        # A proxy that the environment names would read what is sent to this machine as plain HTTP.
-        by_proxy = not url.lower().startswith("http:")
-        self._http = httpx2.Client(
-            base_url=url, headers=headers, timeout=SECONDS, trust_env=by_proxy
-        )
-        self._token = token
-
-    def post(self, path: str, body: object, key: str | None = None) -> Any:
-        """The answer to a call; `Trouble` if there is none yet, `Refused` if there will be none."""
-        answer = self._answer(path, body, key)
-        content, status = _content(answer), answer.status_code
-        if answer.is_success and content is not None:
-            return content
-        if answer.is_success:
-            raise Trouble("somebody else answers in place of the service")
-        code = content.get("code") if content else None
-        if code and 400 <= status < 500 and status not in RETRIED and code not in PASSING:
-            raise Refused({"path": path, **(content or {})})
-        raise Trouble(f"the service answers {status} {code}", status)
-
-    def close(self) -> None:
-        """End the connections."""
-        self._http.close()
-
-    def _answer(self, path: str, body: object, key: str | None) -> httpx2.Response:
-        try:
-            token = (self._token if isinstance(self._token, str) else self._token()).strip()
-            if not TOKEN.fullmatch(token):
-                raise Trouble("the access token is no visible ASCII")
-            headers = {"Authorization": f"Bearer {token}"}
-            headers |= {"Idempotency-Key": key} if key else {}
-            return self._http.post(path, json=body, headers=headers)
-        except Trouble:
-            raise
-        except (httpx2.ConnectError, httpx2.TimeoutException) as error:
-            raise Trouble(f"the service cannot be called: {error!r}") from error
-        except Exception as error:
-            # Whatever else goes wrong may quote the token.
-            raise Trouble(f"the service cannot be called: {type(error).__name__}") from None
-
-
 class Delivery:
-    """One run on its way to the service."""
+    """The delivery of one run to the service."""
 
-    def __init__(self, run: str, spool: Spool, service: Service) -> None:
-        self._run, self._spool, self._service = run, spool, service
+    def __init__(self, run: str, spool: Spool, client: HttpClient) -> None:
+        self._run, self._spool, self._client = run, spool, client
         self._translation: Translation | None = None
         self._run_id: str | None = None
         self._searched = self._offset = 0
         self._is_ending = False
-        self._unsent: list[Observation] = []
+        self._unsent: list[ObservationEntry] = []
 
     def advance(self) -> bool:
-        """Deliver what is there, and say whether that is all of the run."""
+        """Deliver what is spooled of the run; return whether the run is complete."""
         known = self._translation or self._resumed()
         if known is None:
             return False
         if self._run_id is None:
-            # Nothing is begun that a power cut could make us forget.
+            # A power cut must not lose a run that the service has started.
             self._spool.sync(self._run)
             key = f"bluesky-{self._run}-start"
-            started = self._service.post("/runs", known.start["beamkeep"]["body"], key)
-            self._run_id = started["run_id"]
-            self._remember()
+            body = known.start["beamkeep"]["body"]
+            started = self._client.request("POST", "/runs", json=body, idempotency_key=key)
+            self._run_id = started.json()["run_id"]
+            self._save()
+            self._spool.sync(self._run)
         if not self._is_ending:
             self._observe(known)
         if known.end is None:
             return False
         if not self._is_ending:
-            # Once that is tried the run may have ended, whatever the answer: it is told no more.
+            # From the first attempt on the run may have ended: no more observations are sent.
             self._is_ending = True
-            self._note()
-        # Nor may a power cut make a run that has ended look interrupted.
+            self._save()
+        # After a power cut, a run that has ended must not look interrupted.
         self._spool.sync(self._run)
         self._end(*ending(known.start, *known.end))
         return True
 
     def _observe(self, known: Translation) -> None:
         self._send()
-        for line in self._spool.lines(self._run, self._offset):
-            self._unsent += _taken(known, line)
-            self._offset = line.end
-            if len(self._unsent) >= BATCH:
+        for entry in self._spool.entries(self._run, self._offset):
+            self._unsent += _taken(known, entry)
+            self._offset = entry.end
+            if len(self._unsent) >= BATCH_SIZE:
                 self._send()
         self._send()
 
     def _end(self, verb: str, body: dict[str, str]) -> None:
         key = f"bluesky-{self._run}-end"
         try:
-            self._service.post(self._path(verb), body, key)
-        except Refused as refused:
-            if refused.problem["code"] not in UNDATED:
+            self._post(verb, body, key)
+        except ServiceError as error:
+            if error.code not in CLOCK_CODES:
                 raise
-            undated = {"reason": body["reason"]}
-            self._service.post(self._path(verb), undated, f"{key}-undated")
+            self._post(verb, {"reason": body["reason"]}, f"{key}-undated")
 
     def _resumed(self) -> Translation | None:
-        """The run as far as it was delivered before, once its start document is there."""
-        for line in self._spool.lines(self._run, self._searched):
-            if line.name == "start":
-                self._translation = self._translation or Translation(line.document)
-            elif line.name == "delivered":
-                self._run_id, self._offset = line.document["run_id"], line.document["offset"]
-                self._is_ending = line.document.get("is_ending", False)
-            self._searched = line.end
+        """Return the run as far as it was delivered; None while its start document is missing."""
+        for entry in self._spool.entries(self._run, self._searched):
+            if entry.name == "start":
+                self._translation = self._translation or Translation(entry.document)
+            elif entry.name == "delivered":
+                self._run_id, self._offset = entry.document["run_id"], entry.document["offset"]
+                self._is_ending = entry.document.get("is_ending", False)
+            self._searched = entry.end
         if self._translation is None:
             return None
-        for line in self._spool.lines(self._run):
-            if line.end > self._offset:
+        for entry in self._spool.entries(self._run):
+            if entry.end > self._offset:
                 break
-            _taken(self._translation, line)
+            _taken(self._translation, entry)
         return self._translation
 
     def _send(self) -> None:
         if self._unsent:
             while self._unsent:
-                batch = {"entries": self._unsent[:BATCH]}
-                self._service.post(self._path("observations/append"), batch)
-                del self._unsent[:BATCH]
-            self._remember()
+                self._post("observations/append", {"entries": self._unsent[:BATCH_SIZE]})
+                del self._unsent[:BATCH_SIZE]
+            self._save()
+            self._spool.sync(self._run)
 
-    def _remember(self) -> None:
-        self._note()
-        self._spool.sync(self._run)
-
-    def _note(self) -> None:
+    def _save(self) -> None:
         place = {"run_id": self._run_id, "offset": self._offset, "is_ending": self._is_ending}
         self._spool.append(self._run, "delivered", place)
 
-    def _path(self, verb: str) -> str:
-        return f"/runs/{quote(str(self._run_id))}/{verb}"
+    def _post(self, verb: str, body: object, key: str | None = None) -> None:
+        path = f"/runs/{quote(str(self._run_id))}/{verb}"
+        self._client.request("POST", path, json=body, idempotency_key=key)
 
 
 class Sender(Thread):
     """A thread that delivers the runs of a spool."""
 
-    def __init__(self, spool: Spool, service: Service) -> None:
+    def __init__(self, spool: Spool, client: HttpClient) -> None:
         super().__init__(name="beamkeep-bluesky", daemon=True)
-        self._spool, self._service = spool, service
+        self._spool, self._client = spool, client
         self._deliveries: dict[str, Delivery] = {}
-        self._said: dict[str, str] = {}
-        self._wake, self._closing = Event(), False
-        self._asked, self._done, self._passed = 0, 0, Condition()
+        self._failures: dict[str, str] = {}
+        self._wake, self._is_closing = Event(), False
+        self._requested, self._flushed, self._passed = 0, 0, Condition()
 
     def run(self) -> None:
-        """Go through the spool again and again; after trouble, less and less often."""
-        pause = PAUSE
-        while not self._closing:
-            asked = self._asked
+        """Deliver the runs of the spool until closed; after failures, with longer pauses."""
+        pause = MIN_PAUSE
+        while not self._is_closing:
+            requested = self._requested
             if self._pass():
-                pause = PAUSE
+                pause = MIN_PAUSE
                 with self._passed:
-                    self._done = asked
+                    self._flushed = requested
                     self._passed.notify_all()
             else:
-                pause = min(2 * pause, LONGEST_PAUSE)
+                pause = min(2 * pause, MAX_PAUSE)
             self._wake.wait(pause * random.uniform(0.5, 1))  # noqa: S311
             self._wake.clear()
 
     def flush(self, timeout: float | None) -> bool:
-        """Wait until all that is spooled now is delivered or set aside."""
+        """Wait until everything spooled so far is delivered or refused; return whether it is."""
         with self._passed:
-            self._asked = asked = self._asked + 1
+            self._requested = requested = self._requested + 1
             self._wake.set()
-            return self._passed.wait_for(lambda: self._done >= asked, timeout)
+            return self._passed.wait_for(lambda: self._flushed >= requested, timeout)
 
     def close(self, timeout: float) -> None:
-        """End the thread, after the call it is making."""
-        self._closing = True
+        """End the thread after the call it is making."""
+        self._is_closing = True
         self._wake.set()
         self.join(timeout)
 
     def _pass(self) -> bool:
-        """Advance the runs, oldest first, and say whether there was no trouble."""
-        is_well, troubles = True, dict[str, str]()
+        """Advance the runs, oldest first; return whether no call failed."""
+        is_delivered, failures = True, dict[str, str]()
         for run in self._spool.waiting():
             try:
                 self._advance(run)
-            except Trouble as trouble:
-                troubles[run] = str(trouble)
-                if troubles[run] != self._said.get(run):
-                    log.warning("Run %s waits: %s.", run, trouble)
-                if trouble.status in AWAY:
+            except ServiceError as error:
+                failures[run] = str(error)
+                if failures[run] != self._failures.get(run):
+                    log.warning("Run %s waits for a retry: %s", run, error)
+                if error.status in UNAVAILABLE:
                     break
             except Exception:
-                log.exception("Run %s cannot be delivered now.", run)
-                is_well = False
-        if self._said and not troubles:
+                log.exception("Run %s was not delivered and waits for a retry.", run)
+                is_delivered = False
+        if self._failures and not failures:
             log.info("The service answers again.")
-        self._said = troubles
-        return is_well and not troubles
+        self._failures = failures
+        return is_delivered and not failures
 
     def _advance(self, run: str) -> None:
         if run not in self._deliveries:
-            self._deliveries[run] = Delivery(run, self._spool, self._service)
+            self._deliveries[run] = Delivery(run, self._spool, self._client)
         try:
             if not self._deliveries[run].advance():
                 return
             self._spool.move(run, "delivered")
-        except Refused as refused:
-            self._spool.append(run, "refused", refused.problem)
+        except ServiceError as error:
+            if not _is_refusal(error):
+                raise
+            self._spool.append(run, "refused", error.problem)
             self._spool.move(run, "refused")
-            log.error("Run %s is refused and set aside: %s", run, refused)
+            log.error("The service refused run %s, now in the folder refused: %s", run, error)
         del self._deliveries[run]
 
 
-def _content(answer: httpx2.Response) -> dict[str, Any] | None:
-    """What an answer says, if it says it as the service does."""
-    try:
-        return msgspec.json.decode(answer.content or b"{}", type=dict[str, Any])
-    except msgspec.DecodeError:
-        return None
+def _is_refusal(error: ServiceError) -> bool:
+    """Return whether the service will refuse the run again; an expired token may be renewed."""
+    is_client_error = error.status is not None and 400 <= error.status < 500 and error.status != 401
+    return is_client_error and error.code is not None and not error.is_transient
 
 
-def _taken(run: Translation, line: Line) -> list[Observation]:
+def _taken(run: Translation, entry: SpoolEntry) -> list[ObservationEntry]:
     try:
-        return run.take(line.name, line.document)
+        return run.take(entry.name, entry.document)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-        log.warning("A %s document makes no sense: %r", line.name, line.document)
+        log.warning("A malformed %s document is skipped: %r", entry.name, entry.document)
         return []

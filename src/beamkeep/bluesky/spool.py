@@ -1,4 +1,4 @@
-"""Documents on disk: one file for each run, there until the run is delivered or refused."""
+"""The documents on disk: one file for each run until the run is delivered or refused."""
 
 import fcntl
 import logging
@@ -15,12 +15,12 @@ from .translation import Document, number
 log = logging.getLogger("beamkeep.bluesky")
 
 
-class SpoolTakenError(Exception):
-    """Another recorder uses this spool; give each a folder of its own."""
+class SpoolInUseError(Exception):
+    """Another recorder uses this spool. Give each recorder a folder of its own."""
 
 
-class Line(NamedTuple):
-    """One line of a file: a document, or what became of those before it."""
+class SpoolEntry(NamedTuple):
+    """One line of a run's file: a document, or how far the documents before it were delivered."""
 
     end: int
     name: str
@@ -28,11 +28,10 @@ class Line(NamedTuple):
 
 
 class Spool:
-    """A folder of documents, kept by one recorder at a time.
+    """A folder of documents, used by one recorder at a time.
 
-    A run's file moves to `refused` when the service does not take the run, and is left empty in
-    `delivered` when it has it all. A thread sees to it that what is written reaches the disk: the
-    next moment, and together with what is written meanwhile, for a disk may be slow.
+    The file of a refused run moves to `refused`; that of a delivered run moves to `delivered` and
+    is emptied. A thread syncs the files to disk, several lines at once if the disk is slow.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -44,7 +43,7 @@ class Spool:
             fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(self._held)
-            raise SpoolTakenError(folder) from None
+            raise SpoolInUseError(folder) from None
         self._lock, self._closed = Lock(), False
         self._open: dict[str, int] = {}
         self._waiting: dict[str, None] = {}
@@ -54,39 +53,39 @@ class Spool:
         self._syncing.start()
 
     def waiting(self) -> list[str]:
-        """The runs that are to be delivered, oldest first."""
+        """Return the runs to deliver, oldest first."""
         return list(self._waiting)
 
     def append(self, run: str, name: str, document: Document | msgspec.Raw) -> None:
-        """Write a line to a run's file, all of it or nothing; a crash of the process keeps it."""
+        """Append a line to a run's file, complete or not at all; it survives a crash."""
         line = encoded((name, document)) + b"\n"
         with self._lock:
             if self._closed:
-                raise ValueError("the recorder is closed")
+                raise ValueError("The recorder is closed.")
             if self._path("delivered", run).exists():
-                log.debug("A %s document of run %s is late, or comes again.", name, run)
+                log.debug("A late or repeated %s document of run %s is ignored.", name, run)
                 return
             descriptor = self._descriptor(run)
             length = os.fstat(descriptor).st_size
             try:
                 if os.write(descriptor, line) < len(line):
-                    raise OSError("the disk took only a part of it")
+                    raise OSError("The line was written only in part.")
             except OSError:
                 os.ftruncate(descriptor, length)
                 raise
             if name in ("stop", "delivered"):
-                self._close(run)  # runs may wait by the hundred; who writes on opens it again
+                self._close(run)  # hundreds of runs may wait; a later line opens the file again
             self._unsynced.add(run)
         self._written.set()
 
     def sync(self, run: str) -> None:
-        """Wait until all lines of a run are where a power cut keeps them."""
+        """Wait until all lines of a run are synced to disk."""
         path = self._written_to(run)
         _sync(path)
         _sync(path.parent)
 
-    def lines(self, run: str, offset: int = 0) -> Iterator[Line]:
-        """The whole lines of a run's file that can be read, from an offset on."""
+    def entries(self, run: str, offset: int = 0) -> Iterator[SpoolEntry]:
+        """Yield the complete, readable lines of a run's file from an offset on."""
         with self._path("", run).open("rb") as file:
             file.seek(offset)
             for text in file:
@@ -96,12 +95,12 @@ class Spool:
                 try:
                     name, document = msgspec.json.decode(text, type=tuple[str, dict[str, Any]])
                 except msgspec.DecodeError:
-                    log.warning("A line of run %s cannot be read: %r", run, text[:200])
+                    log.warning("An unreadable line of run %s is skipped: %r", run, text[:200])
                 else:
-                    yield Line(offset, name, document)
+                    yield SpoolEntry(offset, name, document)
 
     def move(self, run: str, where: str) -> None:
-        """Take a run off the list: it is `delivered`, or `refused`."""
+        """Move a run's file to the folder `delivered` or `refused`."""
         with self._lock:
             self._waiting.pop(run, None)
             self._close(run)
@@ -112,7 +111,7 @@ class Spool:
             _sync(path)
 
     def close(self) -> None:
-        """Let another recorder use the folder."""
+        """Close all files and release the folder for another recorder."""
         with self._lock:
             self._closed = True
             for run in list(self._open):
@@ -122,17 +121,17 @@ class Spool:
         os.close(self._held)
 
     def _take_over(self) -> None:
-        """Find what an earlier recorder left; where it saw no end of a run, there is none."""
+        """Find the runs of an earlier recorder; those without an end were interrupted."""
         found: dict[str, float] = {}
         for run in [path.stem for path in self._folder.glob("*.jsonl")]:
             is_ended, last = False, 0.0
-            for line in self.lines(run):
-                is_ended = is_ended or line.name in ("stop", "interrupted")
-                last = max(last, time := _time(line.document))
-                if line.name == "start":
+            for entry in self.entries(run):
+                is_ended = is_ended or entry.name in ("stop", "interrupted")
+                last = max(last, time := _time(entry.document))
+                if entry.name == "start":
                     found.setdefault(run, time)
             if run not in found:
-                log.error("Run %s has no start document and is set aside.", run)
+                log.error("Run %s has no start document and is moved to the folder refused.", run)
                 self.move(run, "refused")
             elif not is_ended:
                 self.append(run, "interrupted", {"time": last})
@@ -146,19 +145,19 @@ class Spool:
                 try:
                     self.sync(self._unsynced.pop())
                 except FileNotFoundError:
-                    pass  # moved meanwhile, and synced with that
+                    pass  # the file was moved, and synced then
                 except OSError:
-                    log.exception("The disk does not take what is written.")
+                    log.exception("The spool cannot be synced to disk.")
 
     def _descriptor(self, run: str) -> int:
-        """The run's file, open for writing, at the beginning of a line."""
+        """Return the descriptor of a run's file, open for writing at the start of a line."""
         if run not in self._open:
             path = self._written_to(run)
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
             self._open[run] = descriptor = os.open(path, flags, 0o600)
             length = os.fstat(descriptor).st_size
             if length and os.pread(descriptor, 1, length - 1) != b"\n":
-                os.write(descriptor, b"\n")  # a crash has torn the last line
+                os.write(descriptor, b"\n")  # a crash cut off the last line
             if path.parent == self._folder:
                 self._waiting.setdefault(run)
         return self._open[run]
@@ -168,7 +167,7 @@ class Spool:
             os.close(self._open.pop(run))
 
     def _written_to(self, run: str) -> Path:
-        """The run's file: what follows on a refusal is kept with the refused."""
+        """Return a run's file; later documents of a refused run go to the folder refused."""
         refused = self._path("refused", run)
         return refused if refused.exists() else self._path("", run)
 
@@ -177,12 +176,12 @@ class Spool:
 
 
 def encoded(value: object) -> bytes:
-    """Anything as JSON, as far as JSON has words for it."""
-    return msgspec.json.encode(value, enc_hook=_plain)
+    """Return a value as JSON; null replaces what JSON cannot express."""
+    return msgspec.json.encode(value, enc_hook=_json_value)
 
 
 def _time(document: Document) -> float:
-    """When a document was made; a page is as old as its last event."""
+    """Return the time of a document; the time of a page is that of its last event."""
     match document.get("time"):
         case [*_, last]:
             return number(last) or 0.0
@@ -198,8 +197,8 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _plain(value: Any) -> Any:
-    """What JSON has no word for: a number of numpy is a number, anything else is left out."""
+def _json_value(value: Any) -> Any:
+    """Return a NumPy number as a number, anything else as None."""
     if value is None:
-        raise TypeError("a key is no text")
+        raise TypeError("A key is not a string.")
     return value.item() if getattr(value, "shape", None) == () else None

@@ -1,4 +1,4 @@
-"""Answers as a person at a terminal reads them."""
+"""Answers printed for a person at a terminal."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,18 +11,18 @@ def show(body: Mapping[str, Any], etag: str | None) -> None:
     if etag:
         fields["version"] = etag.strip('"')
     if "items" in body:
-        _table(body["items"], titled=True)
+        _table(body["items"], has_header=True)
         fields = {name: value for name, value in fields.items() if value is not None}
-    _table([{"name": name, "value": value} for name, value in fields.items()], titled=False)
+    _table([{"name": name, "value": value} for name, value in fields.items()], has_header=False)
 
 
-def plain(text: str) -> str:
-    """The text without what would command a terminal."""
+def printable(text: str) -> str:
+    """Return the text with every terminal control character replaced."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-def _table(rows: Sequence[Mapping[str, Any]], titled: bool) -> None:
-    # Slow to load, and only a person at a terminal needs them.
+def _table(rows: Sequence[Mapping[str, Any]], has_header: bool) -> None:
+    # Slow to load, and needed only at a terminal.
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
@@ -30,7 +30,7 @@ def _table(rows: Sequence[Mapping[str, Any]], titled: bool) -> None:
     if not rows:
         return
     names = list(dict.fromkeys(name for row in rows for name in row))
-    table = Table(*names, box=None, show_header=titled)
+    table = Table(*names, box=None, show_header=has_header)
     for row in rows:
         table.add_row(*(Text(_cell(row.get(name))) for name in names))
     Console().print(table)
@@ -39,4 +39,4 @@ def _table(rows: Sequence[Mapping[str, Any]], titled: bool) -> None:
 def _cell(value: object) -> str:
     if value is None:
         return "-"
-    return plain(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return printable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

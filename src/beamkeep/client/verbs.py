@@ -1,4 +1,4 @@
-"""The command line: every operation and every question as a verb, against a running service."""
+"""The command line: one verb for each operation and each question of the catalogue."""
 
 import json
 import sys
@@ -13,14 +13,19 @@ import click
 from beamkeep.kernel import Catalogue, Operation, Question
 from beamkeep.surfaces.schema import input_schema
 
-from .calling import REFUSED, Row, end, link_to, refusal_of, send
-from .importing.applying import import_group
+from .calling import ATTEMPTS, CatalogueRow, call, connect
+from .importing.importer import import_group
 from .terminal import show
 
 if TYPE_CHECKING:
     import httpx2
 
-MISUSED = 64
+DEFAULT_URL = "http://127.0.0.1:8000"
+URL_HELP = f"Address of the service (default: $BEAMKEEP_URL, else {DEFAULT_URL})."
+HELP = """Control the operations of an experiment facility.
+
+Exit codes: 0 success, 1 refused, 2 no answer from the service, 64 wrong usage, 78 wrong settings.
+"""
 SCALARS: Mapping[str, click.ParamType[Any]] = {
     "string": click.STRING,
     "integer": click.INT,
@@ -28,11 +33,11 @@ SCALARS: Mapping[str, click.ParamType[Any]] = {
 }
 
 
-class Json(click.ParamType[Any]):
-    """A value written as JSON; where it is not JSON and may be a text, the text itself."""
+class JsonParameter(click.ParamType[Any]):
+    """A parameter written as JSON; with `or_text`, what is not JSON is taken as a string."""
 
-    def __init__(self, text_too: bool = False) -> None:
-        self.name, self._text_too = "json", text_too
+    def __init__(self, or_text: bool = False) -> None:
+        self.name, self._or_text = "json", or_text
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
@@ -42,27 +47,32 @@ class Json(click.ParamType[Any]):
         try:
             return json.loads(value)
         except ValueError:
-            return value if self._text_too else self.fail("it is not JSON", param, ctx)
+            return value if self._or_text else self.fail("The value is not JSON.", param, ctx)
 
 
-def option(name: str, schema: Mapping[str, Any], question: bool) -> click.Option:
-    """One argument as an option."""
+def option(name: str, schema: Mapping[str, Any], required: bool, question: bool) -> click.Option:
+    """Return the option for one argument of an operation or a question."""
     shapes = [s for s in schema.get("anyOf", [schema]) if s.get("type") != "null"]
     shape: Mapping[str, Any] = shapes[0] if len(shapes) == 1 else {}
     items: Mapping[str, Any] = shape.get("items", {})
     kind, many = shape.get("type"), items.get("type") in SCALARS
-    told = [schema.get("description"), shape.get("description")]
+    parts = [schema.get("description"), shape.get("description"), "(repeatable)" * many]
     if (default := schema.get("default")) not in (None, [], {}):
-        told.append(f"Otherwise {default}.")
+        parts.append(f"(default: {default})")
+    # Click's own check would not see a value in --arguments.
+    parts.append("[required]" * required)
     flag = f"--{_kebab(name)}"
     if kind == "boolean":
         flag, accepted = f"{flag}/--no-{_kebab(name)}", click.BOOL
     elif many or kind in SCALARS:
         accepted = _scalar(items if many else shape)
     else:
-        accepted = click.STRING if question else Json(text_too=not kind)
-    text = " ".join(dict.fromkeys(filter(None, told))) or None
-    return click.Option([flag, name], type=accepted, default=None, multiple=many, help=text)
+        accepted = click.STRING if question else JsonParameter(or_text=not kind)
+    text = " ".join(dict.fromkeys(filter(None, parts))) or None
+    form = (items if many else shape).get("format", "").upper() or None
+    return click.Option(
+        [flag, name], type=accepted, metavar=form, default=None, multiple=many, help=text
+    )
 
 
 def _scalar(shape: Mapping[str, Any]) -> click.ParamType[Any]:
@@ -70,44 +80,51 @@ def _scalar(shape: Mapping[str, Any]) -> click.ParamType[Any]:
 
 
 ARGUMENTS = click.Option(
-    ["--arguments"], type=Json(), help="All arguments as one JSON object; options win over it."
+    ["--arguments"],
+    type=JsonParameter(),
+    help="All arguments as a JSON object; options override them.",
 )
-JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print the answer as it came.")
+JSON = click.Option(
+    ["--json", "as_json"], is_flag=True, help="Print JSON (default: a table if at a terminal)."
+)
 FOR_OPERATIONS = (
-    click.Option(["--dry-run"], is_flag=True, help="Check everything, write nothing."),
-    click.Option(["--idempotency-key"], help="Repeating the call with it is safe."),
+    click.Option(["--dry-run"], is_flag=True, help="Check the command and write nothing."),
+    click.Option(["--idempotency-key"], help="Key for safe repeats; lost answers are retried."),
 )
-FOR_CHANGES = (click.Option(["--if-match"], type=int, help="The version it must still be at."),)
+FOR_CHANGES = (
+    click.Option(["--if-match"], type=int, help="Version the object must have (default: any)."),
+)
 
 
 class Verb(click.Command):
-    """One row of the catalogue. Its options are made only when it is the one called."""
+    """The verb of one operation or question. Its options are made when it is called."""
 
-    def __init__(self, row: Row, transport: "httpx2.BaseTransport | None") -> None:
+    def __init__(self, row: CatalogueRow, transport: "httpx2.BaseTransport | None") -> None:
         super().__init__(_kebab(row.name), help=cleandoc(row.doc))
         self._row, self._transport = row, transport
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         if not self.params:
-            row, asks = self._row, isinstance(self._row, Question)
-            own = input_schema(row)["properties"]
-            self.params += [option(name, schema, asks) for name, schema in own.items()]
+            row, schema = self._row, input_schema(self._row)
+            needed, asks = schema.get("required", ()), isinstance(row, Question)
+            own = schema["properties"].items()
+            self.params += [option(name, each, name in needed, asks) for name, each in own]
             if isinstance(row, Operation):
                 self.params += [*FOR_OPERATIONS, *(() if row.genesis else FOR_CHANGES)]
             self.params += [ARGUMENTS, JSON]
         return super().get_params(ctx)
 
     def invoke(self, ctx: click.Context) -> None:
-        assert ctx.parent is not None, "the group knows the service"  # noqa: S101
-        link = link_to(self._transport, **ctx.parent.params)
+        assert ctx.parent is not None, "a verb is called through its group"  # noqa: S101
+        client = connect(self._transport, **ctx.parent.params)
         schema, given = input_schema(self._row), dict(ctx.params)
         as_json = given.pop("as_json")
         arguments = _arguments(given, schema)
         if missing := [name for name in schema.get("required", ()) if name not in arguments]:
-            raise click.UsageError("Missing " + ", ".join(f"--{_kebab(n)}" for n in missing), ctx)
-        response = send(self._row, arguments, given, link)
-        if not response.is_success:
-            end(refusal_of(response), REFUSED)
+            flags = ", ".join(f"--{_kebab(name)}" for name in missing)
+            raise click.UsageError(f"Missing required options: {flags}", ctx)
+        attempts = ATTEMPTS if given.get("idempotency_key") else 1
+        response = call(client, self._row, arguments, **given, attempts=attempts)
         if as_json or not sys.stdout.isatty():
             click.echo(response.content, nl=bool(response.content))
         else:
@@ -115,29 +132,31 @@ class Verb(click.Command):
 
 
 def _arguments(given: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """What the call takes, taken out of what was given."""
+    """Remove the arguments of the call from the options given, and return them."""
     whole: object = given.pop("arguments") or {}
     if not isinstance(whole, dict):
-        raise click.UsageError("--arguments is not a JSON object", click.get_current_context())
+        raise click.UsageError("--arguments must be a JSON object.", click.get_current_context())
     own = {name: given.pop(name) for name in schema["properties"]}
     return cast("dict[str, Any]", whole) | {n: v for n, v in own.items() if v not in (None, ())}
 
 
 class Verbs(click.Group):
-    """Every row of the catalogue by name, in kebab case or in snake case."""
+    """The verbs of the catalogue, by name in kebab case or in snake case."""
 
     def __init__(self, catalogue: Catalogue, transport: "httpx2.BaseTransport | None") -> None:
-        super().__init__("beamkeep", help="Operations control of an experiment facility.")
+        super().__init__("beamkeep", help=HELP)
         self._rows = {_kebab(name): row for name, row in catalogue.named.items()}
         self._transport = transport
         self.params += [
-            click.Option(["--url"], envvar="BEAMKEEP_URL", default="http://127.0.0.1:8000"),
+            click.Option(["--url"], envvar="BEAMKEEP_URL", default=DEFAULT_URL, help=URL_HELP),
             click.Option(
                 ["--token-file"],
                 type=click.Path(exists=True, dir_okay=False, path_type=Path),
-                help="Holds the access token; otherwise BEAMKEEP_TOKEN does.",
+                help="File that contains the access token (default: $BEAMKEEP_TOKEN).",
             ),
-            click.Option(["--surface-id"], help="Call by another surface than the usual one."),
+            click.Option(
+                ["--surface-id"], help="Surface to call (default: the service's REST surface)."
+            ),
         ]
         self.add_command(_listing(catalogue))
         self.add_command(import_group(catalogue, transport))
@@ -151,27 +170,26 @@ class Verbs(click.Group):
         return Verb(row, self._transport) if row else super().get_command(ctx, name)
 
     def make_context(self, *args: Any, **more: Any) -> click.Context:
-        with _misuse():
+        with _usage_errors():
             return super().make_context(*args, **more)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _misuse():
+        with _usage_errors():
             return super().invoke(ctx)
 
 
-class Misuse(click.UsageError):
-    """A call that cannot be meant as it was written."""
+class WrongUsage(click.UsageError):
+    """A usage error whose exit code differs from that of a service that does not answer."""
 
-    exit_code = MISUSED
+    exit_code = 64
 
 
 @contextmanager
-def _misuse() -> Generator[None]:
-    """Give a wrong call an exit code of its own: 2 says that the service cannot be reached."""
+def _usage_errors() -> Generator[None]:
     try:
         yield
     except click.UsageError as error:
-        raise Misuse(error.format_message(), error.ctx) from None
+        raise WrongUsage(error.format_message(), error.ctx) from None
 
 
 def _listing(catalogue: Catalogue) -> click.Command:
@@ -193,11 +211,14 @@ def _listing(catalogue: Catalogue) -> click.Command:
         for row in rows:
             click.echo("  ".join(row[name].ljust(wide[name]) for name in row).rstrip())
 
-    text = "Print every operation and every question."
-    return click.Command("catalogue", callback=run, params=[JSON], help=text)
+    text = "List all operations and questions."
+    as_json = click.Option(
+        ["--json", "as_json"], is_flag=True, help="Print JSON (default: a table)."
+    )
+    return click.Command("catalogue", callback=run, params=[as_json], help=text)
 
 
-def _kind(row: Row) -> str:
+def _kind(row: CatalogueRow) -> str:
     if isinstance(row, Question):
         return "question"
     return "create" if row.genesis else "change"
@@ -208,5 +229,5 @@ def _kebab(name: str) -> str:
 
 
 def verbs(catalogue: Catalogue, transport: "httpx2.BaseTransport | None" = None) -> click.Group:
-    """The command line of a service with this catalogue."""
+    """Return the command line for the operations and questions of a catalogue."""
     return Verbs(catalogue, transport)

@@ -1,1 +1,1 @@
-"""Entering a described beamline: read a file, say what would change, then change it."""
+"""Import of a described beamline: parse a file, preview the changes, apply them."""

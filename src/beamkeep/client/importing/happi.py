@@ -1,30 +1,32 @@
-"""A happi database read as a described beamline."""
+"""A happi database, converted to the description of a beamline."""
 
 from typing import Any, cast
 
-from .lines import FaultyFileError, Located, Path
+from .parsing import FaultyFileError, KeyPath, ParsedFile
 
 DEVICE_CLASS = "device_class"
 
 
-def beamline_of(found: Located, facility: str) -> Located:
-    """The same devices as a beamline's file would describe them, each on its own line still."""
+def beamline_of(found: ParsedFile, facility: str) -> ParsedFile:
+    """Return the devices as a beamline file describes them, each with its line."""
     data: Any = found.data
     if not isinstance(data, dict):
-        raise FaultyFileError(found.fault((), "a happi database is an object of devices by name"))
+        raise FaultyFileError(
+            found.fault((), "A happi database must be an object of devices by name.")
+        )
     entries: dict[str, dict[str, Any]] = {
         name: entry if isinstance(entry, dict) else {}
         for name, entry in cast("dict[str, Any]", data).items()
     }
     faults = [
-        found.fault((key,), f"{lacking} is missing")
+        found.fault((key,), f"{missing} is missing.")
         for key, entry in entries.items()
-        for lacking in ("name", DEVICE_CLASS)
-        if not entry.get(lacking)
+        for missing in ("name", DEVICE_CLASS)
+        if not entry.get(missing)
     ]
     if faults:
         raise FaultyFileError(*faults)
-    lines: dict[Path, int] = {(): 1}
+    lines: dict[KeyPath, int] = {(): 1}
     units: dict[str, list[dict[str, object]]] = {}
     for key, entry in entries.items():
         unit = str(entry.get("beamline") or "Beamline")
@@ -40,7 +42,7 @@ def beamline_of(found: Located, facility: str) -> Located:
             for name, devices in units.items()
         ],
     }
-    return Located(whole, lines)
+    return ParsedFile(whole, lines)
 
 
 def _device(key: str, entry: dict[str, Any]) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""A described beamline: what its file may say, checked as far as it can be without a service."""
+"""The description of a beamline in a file, checked as far as possible without the service."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated
@@ -13,7 +13,7 @@ from beamkeep.kernel import Invalid, Record
 from beamkeep.kernel.values import Name
 from beamkeep.schemas import Schema, carry_settings, declare
 
-from .lines import Fault, FaultyFileError, Located, Path
+from .parsing import FaultyFileError, FileFault, KeyPath, ParsedFile
 
 
 class Described(BaseModel):
@@ -50,7 +50,7 @@ class DescribedIdentifier(Described):
 
 class DescribedAsset(Described):
     id: Annotated[str, MinLen(1), MaxLen(150)]
-    """What this asset is known by in the file, from one import to the next."""
+    """Identifies the asset in the file and in later imports of it."""
     name: Name
     tier: AssetTier = AssetTier.DEVICE
     families: tuple[Name, ...] = ()
@@ -65,23 +65,23 @@ class Beamline(Described):
     """The whole file."""
 
     facility: Annotated[str, MinLen(1), MaxLen(32)]
-    """The code of the facility that the outermost assets belong to."""
+    """Code of the facility that the root assets belong to."""
     families: tuple[DescribedFamily, ...] = ()
     models: tuple[DescribedModel, ...] = ()
     enclosures: tuple[DescribedEnclosure, ...] = ()
     assets: tuple[DescribedAsset, ...] = ()
 
 
-class Placed(Record):
-    """One asset of the file, with the one it stands under and where it is written."""
+class PlacedAsset(Record):
+    """An asset of the file, with its parent and its path in the file."""
 
     asset: DescribedAsset
     parent: str | None
-    path: Path
+    path: KeyPath
 
 
-def read(found: Located) -> Beamline:
-    """The beamline a file describes, or everything that is wrong with it."""
+def read(found: ParsedFile) -> Beamline:
+    """Return the beamline that a file describes; raise FaultyFileError with all its faults."""
     try:
         beamline = Beamline.model_validate(found.data)
     except ValidationError as error:
@@ -92,23 +92,23 @@ def read(found: Located) -> Beamline:
     return beamline
 
 
-def placed(beamline: Beamline) -> Iterator[Placed]:
-    """Every asset, each after the one it stands under."""
-    ahead = [Placed(a, None, ("assets", n)) for n, a in enumerate(beamline.assets)]
+def placed(beamline: Beamline) -> Iterator[PlacedAsset]:
+    """Yield every asset, each after its parent."""
+    ahead = [PlacedAsset(a, None, ("assets", n)) for n, a in enumerate(beamline.assets)]
     while ahead:
         each = ahead.pop(0)
         yield each
         ahead[:0] = [
-            Placed(child, each.asset.id, (*each.path, "children", n))
+            PlacedAsset(child, each.asset.id, (*each.path, "children", n))
             for n, child in enumerate(each.asset.children)
         ]
 
 
 class _Refused(Invalid):
-    """It does not fit the schema."""
+    """The value does not match the schema."""
 
 
-def _faults(beamline: Beamline, found: Located) -> Iterator[Fault]:
+def _faults(beamline: Beamline, found: ParsedFile) -> Iterator[FileFault]:
     for kind in ("families", "models", "enclosures"):
         named = [(each.name, (kind, n)) for n, each in enumerate(getattr(beamline, kind))]
         yield from _repeated(named, found)
@@ -121,19 +121,21 @@ def _faults(beamline: Beamline, found: Located) -> Iterator[Fault]:
         except _Refused as refused:
             yield found.fault(("families", n, "settings_schema"), str(refused))
     for each in assets:
-        yield from _misfit(each, schemas, found)
+        yield from _setting_faults(each, schemas, found)
 
 
-def _repeated(named: list[tuple[str, Path]], found: Located) -> Iterator[Fault]:
+def _repeated(named: list[tuple[str, KeyPath]], found: ParsedFile) -> Iterator[FileFault]:
     seen: set[str] = set()
     for name, path in named:
         if name in seen:
-            yield found.fault(path, f"{name} is described twice")
+            yield found.fault(path, f"{name} is described twice.")
         seen.add(name)
 
 
-def _misfit(each: Placed, schemas: Mapping[str, Schema | None], found: Located) -> Iterator[Fault]:
-    """Settings that the families in this file do not allow; others are the service's to judge."""
+def _setting_faults(
+    each: PlacedAsset, schemas: Mapping[str, Schema | None], found: ParsedFile
+) -> Iterator[FileFault]:
+    """Yield settings that the families in the file refuse; the service checks other families."""
     asset = each.asset
     if not asset.settings or not all(name in schemas for name in asset.families):
         return

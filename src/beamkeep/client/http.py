@@ -1,0 +1,175 @@
+"""The HTTP client of the command line and the recorder; it imports nothing of the server."""
+
+import os
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    import httpx2
+
+TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+MALFORMED_TOKEN = "Malformed access token."  # noqa: S105
+PAUSE_SECONDS, MAX_PAUSE_SECONDS = 1.0, 30.0
+TRANSIENT_STATUSES = frozenset({408, 425, 429, 502, 503, 504})
+TRANSIENT_CODES = frozenset({"ConcurrencyError", "IdempotencyInFlightError"})
+
+
+@dataclass(eq=False)
+class ServiceError(Exception):
+    """A call that the service refused or did not answer.
+
+    `status` is None without an answer, `code` without a problem body in the answer.
+    `is_transient` says whether repeating the same call may succeed.
+    """
+
+    detail: str
+    status: int | None = None
+    code: str | None = None
+    problem: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    retry_after: float | None = None
+    is_transient: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.detail}" if self.code else self.detail
+
+
+class HttpClient:
+    """A client of one service; a token that is a function is asked for at every call."""
+
+    def __init__(
+        self,
+        url: str,
+        token: str | Callable[[], str] | None,
+        *,
+        surface_id: str | None = None,
+        timeout_seconds: float = 60.0,
+        transport: "httpx2.BaseTransport | None" = None,
+    ) -> None:
+        """Raise ValueError when `url` or `token` cannot be used."""
+        # Slow to load, and the help of the command line does without them.
+        from importlib.metadata import version  # noqa: PLC0415
+
+        import httpx2  # noqa: PLC0415
+
+        if not _is_private(url):
+            raise ValueError(
+                f"An access token must not be sent to {url}. Give an https:// address; http:// is"
+                " accepted only for this machine, for example http://127.0.0.1:8000."
+            )
+        if isinstance(token, str) and not TOKEN.fullmatch(token.strip()):
+            raise ValueError(MALFORMED_TOKEN)
+        headers = {"User-Agent": f"beamkeep-client/{version('beamkeep')}"}
+        headers |= {"X-Surface-Id": surface_id} if surface_id else {}
+        # A proxy that the environment names could read plain HTTP to this machine.
+        by_proxy = not url.lower().startswith("http:")
+        self._url, self._token = url.rstrip("/"), token
+        self._http = httpx2.Client(
+            headers=headers, timeout=timeout_seconds, transport=transport, trust_env=by_proxy
+        )
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        idempotency_key: str | None = None,
+        if_match: int | None = None,
+        attempts: int = 1,
+        **content: Any,
+    ) -> "httpx2.Response":
+        """Return the answer to a call; raise ServiceError when it is refused or not answered.
+
+        Give several attempts only to a call that has an idempotency key or writes nothing.
+        `content` is `json`, `params` or both.
+        """
+        headers = {"Idempotency-Key": idempotency_key} if idempotency_key else {}
+        headers |= {} if if_match is None else {"If-Match": f'"{if_match}"'}
+        while True:
+            try:
+                return self._answer(method, path, headers | self._authorization(), content)
+            except ServiceError as error:
+                attempts -= 1
+                if attempts < 1 or not error.is_transient:
+                    raise
+                pause = PAUSE_SECONDS if error.retry_after is None else error.retry_after
+            time.sleep(min(pause, MAX_PAUSE_SECONDS))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def _answer(
+        self, method: str, path: str, headers: dict[str, str], content: Mapping[str, Any]
+    ) -> "httpx2.Response":
+        import httpx2  # noqa: PLC0415
+
+        try:
+            response = self._http.request(method, self._url + path, headers=headers, **content)
+        except Exception as error:
+            # Other errors than these may quote a header, and so the token.
+            is_quotable = isinstance(error, httpx2.ConnectError | httpx2.TimeoutException)
+            reason = (str(error) if is_quotable else "") or type(error).__name__
+            lost = httpx2.ReadError | httpx2.ReadTimeout | httpx2.RemoteProtocolError
+            raise ServiceError(
+                f"The service at {self._url} does not answer: {reason}",
+                is_transient=isinstance(error, lost | httpx2.WriteError),
+            ) from None
+        body, status = _json_object(response), response.status_code
+        if response.is_success:
+            if body is None:
+                raise ServiceError(f"The answer from {self._url} is not from Beamkeep.")
+            return response
+        problem = body if body and body.get("code") else {}
+        after, code = response.headers.get("retry-after", ""), problem.get("code")
+        raise ServiceError(
+            problem.get("detail", f"HTTP {status}: {response.reason_phrase}"),
+            status=status,
+            code=code,
+            problem={"path": path, **problem},
+            retry_after=float(after) if after.isdecimal() else None,
+            is_transient=status in TRANSIENT_STATUSES or code in TRANSIENT_CODES,
+        )
+
+    def _authorization(self) -> dict[str, str]:
+        if self._token is None:
+            return {}
+        try:
+            token = (self._token if isinstance(self._token, str) else self._token()).strip()
+        except Exception as error:
+            raise ServiceError(f"No access token: {type(error).__name__}") from None
+        if not TOKEN.fullmatch(token):
+            raise ServiceError(MALFORMED_TOKEN)
+        return {"Authorization": f"Bearer {token}"}
+
+
+def read_token(file: Path | None = None) -> str | None:
+    """Return the access token in a file, else in BEAMKEEP_TOKEN; None when there is none."""
+    token = file.read_text() if file else os.environ.get("BEAMKEEP_TOKEN", "")
+    return token.strip() or None
+
+
+def _is_private(url: str) -> bool:
+    """Return whether nobody on the way to an address can read what is sent there."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        if parts.scheme != "http":
+            return parts.scheme == "https" and bool(host)
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _json_object(response: "httpx2.Response") -> dict[str, Any] | None:
+    """Return the JSON object in an answer, {} for an empty one, None for anything else."""
+    try:
+        body: Any = response.json() if response.content else {}
+    except ValueError:
+        return None
+    return cast("dict[str, Any]", body) if isinstance(body, dict) else None
