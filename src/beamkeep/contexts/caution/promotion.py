@@ -80,12 +80,9 @@ class PromoteCautionProposal(Command):
     decision_id: UUID
 
 
-type DraftText = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)
-]
-type DraftTag = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=50)
-]
+STRIPPED = StringConstraints(strip_whitespace=True, min_length=1)
+type DraftText = Annotated[str, STRIPPED, MaxLen(2000)]
+type DraftTag = Annotated[str, STRIPPED, MaxLen(50)]
 
 
 class CautionDraft(CautionContent, extra="ignore"):
