@@ -155,7 +155,7 @@ def test_a_caution_has_at_most_20_tags():
         replace(registered, tags=tuple(tags[:20]))
     )
     given().when(registering(tags=tags)).refused(
-        InvalidCautionTagsError, saying="There are over 20."
+        InvalidCautionTagsError, saying="There are 21 tags."
     )
 
 

@@ -133,14 +133,15 @@ def test_only_a_proposal_of_a_caution_is_promoted():
     draft: JsonObject = {"proposed_caution": DRAFT}
     for context in ("RunHold", "CautionPromotion", "cautionproposal"):
         given(decided("ProposeNotice", draft, context)).when(PROMOTE).refused(
-            DecisionNotCautionProposalError, saying=f"It is about {context}."
+            DecisionNotCautionProposalError, saying=f"is {context}; it must be CautionProposal."
         )
 
 
 def test_where_nothing_is_proposed_nothing_is_promoted():
     for choice in ("NoAction", "CautionDraftConflicted"):
         given(proposal(choice)).when(PROMOTE).refused(
-            CautionProposalNotActionableError, saying=f"Namely, {choice}."
+            CautionProposalNotActionableError,
+            saying=f"The choice is {choice}; it must be ProposeNotice or ",
         )
 
 
@@ -235,7 +236,9 @@ def test_a_proposal_is_promoted_once():
         refusal = (
             given(proposal(), held)
             .when(PROMOTE, call=call)
-            .refused(CautionProposalAlreadyPromotedError, saying=f"It is caution {OTHER}.")
+            .refused(
+                CautionProposalAlreadyPromotedError, saying=f"The proposal became caution {OTHER}."
+            )
         )
         assert refusal.facts == {"caution_id": OTHER}
 

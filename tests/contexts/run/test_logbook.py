@@ -12,13 +12,13 @@ from beamkeep.contexts.run.logbook import (
     QUESTIONS,
     RUN_LOGBOOK,
     AppendRunLogbookEntry,
-    EntryMade,
     InvalidRunLogbookDecisionIdError,
     InvalidRunLogbookTextError,
     RunEntryKind,
     RunLogbookAuthorNotAgentError,
     RunLogbookEntry,
     RunLogbookEntryIdTakenError,
+    RunLogbookEntryMade,
 )
 from beamkeep.contexts.run.run import RunNotFoundError
 from beamkeep.kernel import ActorKind, Entries, Event, SideWrite, replace
@@ -51,23 +51,23 @@ def written(entry: RunLogbookEntry) -> SideWrite:
 
 def test_anybody_writes_a_note_with_its_text_trimmed():
     for call in (CALLED, AGENT, MACHINE):
-        given(started).when(NOTE, call=call).then(written(note), EntryMade(ENTRY))
+        given(started).when(NOTE, call=call).then(written(note), RunLogbookEntryMade(ENTRY))
 
 
 def test_an_entry_without_an_id_is_given_one():
     given(started).when(writing(entry_id=None), call=CALLED).then(
-        written(replace(note, entry_id=NEW)), EntryMade(NEW)
+        written(replace(note, entry_id=NEW)), RunLogbookEntryMade(NEW)
     )
 
 
 def test_a_note_may_name_a_decision():
     given(started).when(writing(decision_id=DECISION), call=CALLED).then(
-        written(replace(note, decision_id=DECISION)), EntryMade(ENTRY)
+        written(replace(note, decision_id=DECISION)), RunLogbookEntryMade(ENTRY)
     )
 
 
 def test_an_agent_writes_the_debrief_of_a_decision():
-    given(started).when(DEBRIEF, call=AGENT).then(written(debrief), EntryMade(ENTRY))
+    given(started).when(DEBRIEF, call=AGENT).then(written(debrief), RunLogbookEntryMade(ENTRY))
 
 
 def test_nobody_but_an_agent_writes_a_debrief():
@@ -90,7 +90,7 @@ def test_a_decision_that_is_named_is_on_record():
 
 def test_a_logbook_is_never_closed():
     for past in ((started, held), *((started, end) for end in ENDS)):
-        given(*past).when(NOTE, call=CALLED).then(written(note), EntryMade(ENTRY))
+        given(*past).when(NOTE, call=CALLED).then(written(note), RunLogbookEntryMade(ENTRY))
 
 
 def test_nothing_is_written_about_a_run_that_does_not_exist():
@@ -100,7 +100,9 @@ def test_nothing_is_written_about_a_run_that_does_not_exist():
 def test_an_entry_sent_again_is_answered_alike_and_not_written_again():
     later = replace(CALLED, now=LATER)
     for text in ("The ring was refilled.", " The ring was refilled. "):
-        given(started, written(note)).when(writing(text=text), call=later).then(EntryMade(ENTRY))
+        given(started, written(note)).when(writing(text=text), call=later).then(
+            RunLogbookEntryMade(ENTRY)
+        )
 
 
 def test_an_id_stands_for_one_text_in_one_logbook():

@@ -95,7 +95,8 @@ def test_a_reading_is_not_taken_from_another_run():
 def test_a_run_that_has_ended_gets_no_more():
     for end, status in zip(ENDS, ("Completed", "Stopped", "Aborted", "Truncated"), strict=True):
         given(started, end).when(append(ENERGY)).refused(
-            RunCannotAppendObservationsError, saying=f"it has ended. It is {status}."
+            RunCannotAppendObservationsError,
+            saying=f"The status is {status}; it must be Held or Running.",
         )
 
 
@@ -108,7 +109,7 @@ def test_a_reading_given_twice_in_one_batch_is_refused():
     found = (
         given(started)
         .when(twice)
-        .refused(InvalidRunObservationError, saying=f"Given twice: {FIRST}.")
+        .refused(InvalidRunObservationError, saying=f"The batch contains {FIRST} more than once.")
     )
     assert found.facts == {"observation_ids": [FIRST]}
 

@@ -14,7 +14,6 @@ from beamkeep.contexts.run.run import (
     QUESTIONS,
     AbortRun,
     AcknowledgedCaution,
-    Adjusted,
     AdjustRun,
     CautionTarget,
     CompleteRun,
@@ -32,6 +31,7 @@ from beamkeep.contexts.run.run import (
     RunAborted,
     RunAddedToCampaign,
     RunAdjusted,
+    RunAdjustment,
     RunCannotAbortError,
     RunCannotAdjustError,
     RunCannotCompleteError,
@@ -124,7 +124,7 @@ def adjusting(patch: dict[str, Any], **more: Any) -> AdjustRun:
 
 def with_parameters(patch: dict[str, Any], effective: dict[str, Any]) -> tuple[Any, ...]:
     told = replace(adjusted, parameters_patch=patch, effective_parameters=effective)
-    return told, Adjusted(effective)
+    return told, RunAdjustment(effective)
 
 
 def past_before(command: RunCommand) -> tuple[Event, ...]:
@@ -186,7 +186,7 @@ def test_a_command_names_the_decision_it_follows():
     events = (held, resumed, stopped, aborted, truncated, adjusted)
     for command, event in zip(DECIDED, events, strict=True):
         told = replace(event, decided_by_decision_id=DECISION)
-        reply = [Adjusted(adjusted.effective_parameters)] if command is ADJUST else []
+        reply = [RunAdjustment(adjusted.effective_parameters)] if command is ADJUST else []
         given(*past_before(command)).when(
             command.model_copy(update={"decided_by_decision_id": DECISION})
         ).then(told, *reply)
@@ -219,7 +219,7 @@ def test_a_move_is_told_with_when_it_was_made():
 
 def test_the_parameters_of_a_run_are_adjusted_and_the_whole_is_answered():
     for past in (started,), (started, held):
-        given(*past).when(ADJUST).then(adjusted, Adjusted(AFTER))
+        given(*past).when(ADJUST).then(adjusted, RunAdjustment(AFTER))
 
 
 def test_an_adjustment_follows_on_from_the_one_before():
@@ -289,7 +289,7 @@ def test_a_run_that_does_not_know_its_method_then_follows_the_schema_as_it_is_no
 def test_a_run_is_adjusted_under_the_schema_it_was_started_with():
     under_first = replace(started, declaration_versions=DeclarationVersions(4, 3, 1, 2))
     for since in ((method_narrowed,), (method_without_schema,), (MethodDeprecated(NOW, METHOD),)):
-        given(*since, under_first).when(ADJUST).then(adjusted, Adjusted(AFTER))
+        given(*since, under_first).when(ADJUST).then(adjusted, RunAdjustment(AFTER))
     under_second = replace(started, declaration_versions=DeclarationVersions(4, 3, 2, 2))
     given(method_narrowed, replace(method_narrowed, parameters_schema=SCHEMA), under_second).when(
         ADJUST
@@ -311,14 +311,14 @@ def test_all_parameters_may_be_taken_away_where_no_schema_is_left():
 
 def test_a_run_of_a_deprecated_method_may_still_be_adjusted():
     given(MethodDeprecated(NOW, METHOD), started).when(ADJUST).then(
-        adjusted, Adjusted(adjusted.effective_parameters)
+        adjusted, RunAdjustment(adjusted.effective_parameters)
     )
 
 
 def test_a_run_that_has_ended_is_not_adjusted():
     for end, status in zip(ENDS, ("Completed", "Stopped", "Aborted", "Truncated"), strict=True):
         given(started, end).when(ADJUST).refused(
-            RunCannotAdjustError, saying=f"it has ended. It is {status}."
+            RunCannotAdjustError, saying=f"The status is {status}; it must be Held or Running."
         )
 
 

@@ -316,7 +316,7 @@ def test_a_clearance_has_at_most_50_hazards():
         replace(registered, hazards=(Hazard("ghs", "H301"),) * 50)
     )
     given().when(registering(hazards=[hazard] * 51)).refused(
-        InvalidClearanceHazardsError, saying="There are over 50."
+        InvalidClearanceHazardsError, saying="There are 51 hazards."
     )
 
 
@@ -505,18 +505,18 @@ def test_what_is_over_is_not_approved():
 
 def test_what_nobody_decided_on_is_not_approved():
     given(*UNDER_REVIEW).when(APPROVE).refused(
-        ClearanceCannotApproveError, saying="Nobody has decided yet."
+        ClearanceCannotApproveError, saying="There is no review step yet."
     )
 
 
 def test_only_the_last_review_step_counts():
     changes = replace(endorsed, step_index=1, decision=ReviewDecision.REQUESTED_CHANGES)
     given(*UNDER_REVIEW, endorsed, changes).when(APPROVE).refused(
-        ClearanceCannotApproveError, saying="The last decision is RequestedChanges."
+        ClearanceCannotApproveError, saying="The last review step is RequestedChanges."
     )
     against = replace(changes, decision=ReviewDecision.REJECTED)
     given(*UNDER_REVIEW, endorsed, against).when(APPROVE).refused(
-        ClearanceCannotApproveError, saying="The last decision is Rejected."
+        ClearanceCannotApproveError, saying="The last review step is Rejected."
     )
     again = replace(endorsed, step_index=2)
     given(*UNDER_REVIEW, endorsed, against, again).when(APPROVE).then(approved)
@@ -545,7 +545,7 @@ def test_a_clearance_may_be_put_into_force_before_it_begins():
 def test_what_is_over_is_not_put_into_force():
     for now in (LATEST, LATEST + timedelta(hours=1)):
         given(*APPROVED).when(ACTIVATE, call=replace(CALL, now=now)).refused(
-            ClearanceCannotActivateError, saying="It was valid until 2030-01-03"
+            ClearanceCannotActivateError, saying="valid_until (2030-01-03"
         )
     just = replace(CALL, now=LATEST - timedelta(microseconds=1))
     given(*APPROVED).when(ACTIVATE, call=just).then(replace(activated, occurred_at=just.now))
@@ -571,7 +571,7 @@ def test_an_amendment_does_not_end_what_it_amends_before_it_is_valid_itself():
     refusal = (
         given(*ACTIVE, *AHEAD_CHILD)
         .when(activate)
-        .refused(ClearanceCannotActivateError, saying=f"It is valid from {LATER} and would end")
+        .refused(ClearanceCannotActivateError, saying=f"valid_from ({LATER}) is in the future")
     )
     assert refusal.facts == {"valid_from": LATER}
     given(*ACTIVE, *AHEAD_CHILD).when(activate, call=replace(CALL, now=LATER)).then(
@@ -590,7 +590,7 @@ def test_of_two_amendments_only_one_takes_the_place():
     refused = (
         given(*ACTIVE, gone, *APPROVED_CHILD)
         .when(ActivateClearance(clearance_id=CHILD))
-        .refused(ClearanceCannotActivateError, saying="took the place of the one it amends")
+        .refused(ClearanceCannotActivateError, saying=f"has already superseded clearance {ID}")
     )
     assert refused.facts == {"superseded_by_clearance_id": SIBLING}
 
@@ -603,7 +603,7 @@ def test_why_a_clearance_is_not_put_into_force_is_told_in_order():
         ClearanceCannotActivateError, saying="The status is Active; it must be Approved."
     )
     given(*past).when(activate, call=late).refused(
-        ClearanceCannotActivateError, saying="It was valid until"
+        ClearanceCannotActivateError, saying="valid_until ("
     )
 
 
@@ -652,7 +652,7 @@ def test_a_clearance_has_one_amendment_at_a_time():
         refused = (
             given(*ACTIVE, *ahead[:length])
             .when(AMEND, call=replace(CALL, new_id=SIBLING))
-            .refused(ClearanceCannotAmendError, saying=f"Clearance {CHILD} amends it already")
+            .refused(ClearanceCannotAmendError, saying=f"Clearance {CHILD} is an open amendment")
         )
         assert refused.facts == {"clearance_ids": [CHILD]}
 

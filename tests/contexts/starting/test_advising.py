@@ -41,8 +41,7 @@ from beamkeep.contexts.calibration.quantity import Quantity
 from beamkeep.contexts.equipment.asset import AssetDegraded
 from beamkeep.contexts.run.run import InvalidRunParametersError, RunCompleted, RunStarted
 from beamkeep.contexts.safety.clearance import ClearanceActivated, ClearanceApproved
-from beamkeep.contexts.starting.advising import live_runs_on
-from beamkeep.contexts.starting.checks import RunParameterUnitsChangedError
+from beamkeep.contexts.starting.checks import RunParameterUnitsChangedError, live_runs_on
 from beamkeep.contexts.subject.subject import SubjectMounted, SubjectRegistered
 from beamkeep.contexts.supply.supply import SupplyMarkedAvailable, SupplyMarkedRecovering
 from beamkeep.kernel import Listing, Refusal
@@ -87,7 +86,7 @@ def fact(kind: str, id: UUID, name: str, state: str, **times: object) -> dict[st
     return {"kind": kind, "id": str(id), "name": name, "state": state, **none, **times}
 
 
-OUTSIDE = f"asset {SHED}, outside the plan"
+OUTSIDE = f"asset {SHED}, which is not in the plan"
 ADVISED = [
     fact("Asset", STAGE, "Stage", "Degraded"),
     fact("Supply", BEAM, "Ring beam", "Recovering"),
@@ -100,8 +99,8 @@ ADVISED = [
     fact("Run", OTHER, "Stage, Camera", "Running"),
     fact("Subject", SUBJECT, "Fossil 7", f"Mounted on {OUTSIDE}"),
     fact("CalibrationRevision", REVISION, "rotation_center", f"Superseded by {OTHER_REVISION}"),
-    fact("CalibrationRevision", REVISION, "rotation_center", f"Of {OUTSIDE}"),
-    fact("CalibrationRevision", OTHER_REVISION, "rotation_center", f"Of {OUTSIDE}"),
+    fact("CalibrationRevision", REVISION, "rotation_center", f"Calibrates {OUTSIDE}"),
+    fact("CalibrationRevision", OTHER_REVISION, "rotation_center", f"Calibrates {OUTSIDE}"),
 ]
 
 

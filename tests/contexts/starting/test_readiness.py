@@ -53,14 +53,14 @@ from beamkeep.contexts.safety.clearance import (
     SubjectBinding,
 )
 from beamkeep.contexts.starting.acknowledging import ShownCaution
-from beamkeep.contexts.starting.checks import CHECKS, Fact
+from beamkeep.contexts.starting.gates import StartFact
 from beamkeep.contexts.starting.readiness import (
-    CheckedOff,
     GetPlanReadiness,
     PlanReadiness,
+    ReadinessCheck,
     readiness,
 )
-from beamkeep.contexts.starting.start import StartRun, start, start_run
+from beamkeep.contexts.starting.start import StartRun, run_start, start_run
 from beamkeep.contexts.subject.subject import SubjectDismounted, SubjectNotFoundError
 from beamkeep.contexts.supply.supply import SupplyMarkedRecovering
 from beamkeep.kernel import Refusal, replace
@@ -73,12 +73,12 @@ IN_ORDER = [
     *("families", "clearance", "supply", "enclosure"),
 ]
 ASSETS = (
-    Fact("Asset", STAGE, "Stage", "Commissioned"),
-    Fact("Asset", CAMERA, "Camera", "Commissioned"),
+    StartFact("Asset", STAGE, "Stage", "Commissioned"),
+    StartFact("Asset", CAMERA, "Camera", "Commissioned"),
 )
 ENCLOSURES = (
-    Fact("Enclosure", HALL, "Hall", "Permitted, Active"),
-    Fact("Enclosure", HUTCH, "Hutch", "Permitted, Active"),
+    StartFact("Enclosure", HALL, "Hall", "Permitted, Active"),
+    StartFact("Enclosure", HUTCH, "Hutch", "Permitted, Active"),
 )
 LEAK_SHOWN = ShownCaution(
     LEAK, CautionTarget("Asset", BEAMLINE), "Wear", "Warning", "Text 81", "Workaround 81"
@@ -95,8 +95,8 @@ async def ready(
     return await readiness(GetPlanReadiness(plan_id=PLAN, subject_id=subject_id), read)
 
 
-def passed(check: str, *facts: Fact) -> CheckedOff:
-    return CheckedOff(check, True, None, facts, ())
+def passed(check: str, *facts: StartFact) -> ReadinessCheck:
+    return ReadinessCheck(check, True, None, facts, ())
 
 
 async def test_a_plan_that_is_ready_passes_every_check_with_the_facts_behind_it():
@@ -104,15 +104,17 @@ async def test_a_plan_that_is_ready_passes_every_check_with_the_facts_behind_it(
         PLAN,
         True,
         (
-            passed("parameters", Fact("Method", METHOD, "Fly scan", "Defined")),
-            passed("units", Fact("Method", METHOD, "Fly scan", "Defined")),
-            passed("plan", Fact("Plan", PLAN, "Monday", "Defined")),
-            passed("window", Fact("Plan", PLAN, "Monday", "Defined", LATER)),
-            passed("subject", Fact("Subject", SUBJECT, "Fossil 7", "Mounted")),
+            passed("parameters", StartFact("Method", METHOD, "Fly scan", "Defined")),
+            passed("units", StartFact("Method", METHOD, "Fly scan", "Defined")),
+            passed("plan", StartFact("Plan", PLAN, "Monday", "Defined")),
+            passed("window", StartFact("Plan", PLAN, "Monday", "Defined", LATER)),
+            passed("subject", StartFact("Subject", SUBJECT, "Fossil 7", "Mounted")),
             passed("assets", *ASSETS),
             passed("families", *ASSETS),
-            passed("clearance", Fact("Clearance", PAPER, "Salts", "Active", LATER, None, True)),
-            passed("supply", Fact("Supply", BEAM, "Ring beam", "Available")),
+            passed(
+                "clearance", StartFact("Clearance", PAPER, "Salts", "Active", LATER, None, True)
+            ),
+            passed("supply", StartFact("Supply", BEAM, "Ring beam", "Available")),
             passed("enclosure", *ENCLOSURES),
         ),
         (),
@@ -123,7 +125,7 @@ async def test_a_plan_that_is_ready_passes_every_check_with_the_facts_behind_it(
 async def test_every_check_is_listed_once_in_order_passed_or_not():
     for wrong in FAILING.values():
         found = await ready(*wrong.past)
-        assert [check.check for check in found.checks] == IN_ORDER == list(CHECKS)
+        assert [check.check for check in found.checks] == IN_ORDER == list(FAILING)
 
 
 async def test_one_failing_check_fails_alone_and_says_what_a_start_would():
@@ -131,7 +133,7 @@ async def test_one_failing_check_fails_alone_and_says_what_a_start_would():
         found = await ready(*wrong.past)
         (failed,) = (check for check in found.checks if not check.passed)
         error = wrong.refusal.__name__
-        assert failed == CheckedOff(name, False, error, wrong.facts, wrong.cleared_by)
+        assert failed == ReadinessCheck(name, False, error, wrong.facts, wrong.cleared_by)
         assert not found.ready
 
 
@@ -166,7 +168,7 @@ async def test_a_deployment_that_requires_no_clearance_looks_for_none():
     assert found.checks[7] == passed("clearance")
 
 
-async def advised(*more: Part, without: tuple[str, ...] = ()) -> tuple[Fact, ...]:
+async def advised(*more: Part, without: tuple[str, ...] = ()) -> tuple[StartFact, ...]:
     found = await ready(*more, without=without)
     return found.advisories
 
@@ -179,22 +181,22 @@ async def test_assets_that_are_not_as_they_should_be_are_worth_knowing():
         AssetFaulted(NOW, CAMERA, "Blind"),
         AssetFaulted(NOW, BEAMLINE, "Not of the plan itself"),
     ) == (
-        Fact("Asset", STAGE, "Stage", "Degraded"),
-        Fact("Asset", STAGE, "Stage", "Maintenance"),
-        Fact("Asset", CAMERA, "Camera", "Faulted"),
+        StartFact("Asset", STAGE, "Stage", "Degraded"),
+        StartFact("Asset", STAGE, "Stage", "Maintenance"),
+        StartFact("Asset", CAMERA, "Camera", "Faulted"),
     )
 
 
 async def test_a_supply_that_is_coming_back_is_worth_knowing():
     assert await advised(moved(SupplyMarkedRecovering)) == (
-        Fact("Supply", BEAM, "Ring beam", "Recovering"),
+        StartFact("Supply", BEAM, "Ring beam", "Recovering"),
     )
 
 
 async def test_a_clearance_that_ends_before_the_plan_does_is_worth_knowing():
     sooner, window = LATER - timedelta(hours=1), Window(NOW, None)
     approved = ClearanceApproved(NOW, PAPER, None, sooner), ClearanceActivated(NOW, PAPER)
-    ends = Fact("Clearance", PAPER, "Salts", "Active", sooner, None, True)
+    ends = StartFact("Clearance", PAPER, "Salts", "Active", sooner, None, True)
     assert await advised(*approved) == (ends,)
     endless = PlanVersioned(NOW, PLAN, "2", "Tuesday", (STAGE, CAMERA), window, {})
     assert await advised(endless) == (replace(ends, until=LATER),)
@@ -272,7 +274,7 @@ async def decided(situation: Situation) -> tuple[str | None, str | None]:
     assert told.ready is (first is None)
     command = StartRun(name="Night 1", plan_id=PLAN, subject_id=subject_id)
     try:
-        start_run(command, await start(command, read), CALL)
+        start_run(command, await run_start(command, read), CALL)
     except Refusal as refusal:
         return first, type(refusal).__name__
     return first, None

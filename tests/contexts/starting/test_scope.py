@@ -21,7 +21,7 @@ from tests.support.service import call
 from tests.support.spec import ABSENT, LATER, enrol
 
 from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.contexts.starting.start import NOT_SHOWN
+from beamkeep.contexts.starting.gates import NOT_SHOWN
 from beamkeep.contexts.subject.subject import SubjectNotFoundError
 from beamkeep.kernel import Refusal, replace
 from beamkeep.runtime import Service

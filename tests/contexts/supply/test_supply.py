@@ -189,14 +189,14 @@ def test_the_asset_of_a_supply_must_exist():
 def test_a_facility_out_of_use_gets_no_more_supplies():
     closed = FacilityDecommissioned(NOW, SITE, "closed")
     given(closed).when(REGISTER).refused(
-        SupplyCannotRegisterError, saying="Facility ring is Decommissioned."
+        SupplyCannotRegisterError, saying="Facility ring is Decommissioned; it must be Active."
     )
 
 
 def test_an_asset_out_of_use_gets_no_more_supplies():
     scrapped = AssetDecommissioned(NOW, STAGE)
     given(scrapped).when(registering(containing_asset_id=STAGE)).refused(
-        SupplyCannotRegisterError, saying="Asset Stage is Decommissioned."
+        SupplyCannotRegisterError, saying="Asset 'Stage' is Decommissioned."
     )
     given(scrapped).when(registering(containing_asset_id=BEAMLINE)).then(
         replace(registered, containing_asset_id=BEAMLINE),
@@ -211,7 +211,7 @@ def test_an_asset_out_of_use_gets_no_more_supplies():
 
 def test_the_asset_of_a_supply_stands_in_the_facility_of_the_supply():
     given().when(registering(containing_asset_id=OTHER_BEAMLINE)).refused(
-        SupplyCannotRegisterError, saying="Asset Other beamline stands in facility annex, not ring."
+        SupplyCannotRegisterError, saying="'Other beamline' stands in facility annex, not in ring."
     )
     below = asset(ABSENT, "Lens", parent_id=OTHER_BEAMLINE)
     given(*below).when(registering(containing_asset_id=ABSENT)).refused(SupplyCannotRegisterError)

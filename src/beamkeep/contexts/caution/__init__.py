@@ -1,4 +1,4 @@
-"""Caution: what operators know about quirks, shown to the next shift."""
+"""Caution: known quirks of equipment, shown to operators before they start work."""
 
 from . import caution, promotion
 

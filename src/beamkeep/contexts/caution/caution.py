@@ -48,7 +48,7 @@ class CautionCategory(StrEnum):
 
 
 class CautionSeverity(StrEnum):
-    """From the least to the greatest: be aware; do it differently; harm if ignored."""
+    """In ascending order: be aware; work differently; harm if ignored."""
 
     NOTICE = "Notice"
     CAUTION = "Caution"
@@ -72,7 +72,7 @@ class RetireReason(StrEnum):
 
 
 class Target(Record):
-    """What a caution is about."""
+    """The asset or procedure that a caution is about."""
 
     kind: TargetKind
     id: UUID
@@ -113,31 +113,31 @@ class CautionNotFoundError(NotFound):
 
 
 class InvalidCautionTextError(Invalid):
-    """The text is not usable: say what is the matter."""
+    """Caution text must not be blank."""
 
 
 class InvalidCautionWorkaroundError(Invalid):
-    """The workaround is not usable: say what to do."""
+    """Caution workaround must not be blank."""
 
 
 class InvalidCautionTagsError(Invalid):
-    """The tags are not usable."""
+    """A caution has at most 20 tags, and a tag must not be blank."""
 
 
 class InvalidCautionExpiresAtError(Invalid):
-    """A caution ends later than now; give a time ahead, or none."""
+    """The expiry time of a caution must be in the future; leave it out for no expiry."""
 
 
 class InvalidCautionPropagateToChildrenError(Invalid):
-    """Only a caution about an asset reaches what stands under it."""
+    """Only a caution about an asset can propagate to children."""
 
 
 class CautionCannotSupersedeError(Cannot):
-    """The caution cannot be superseded: only one that is active can."""
+    """Only an Active caution can be superseded."""
 
 
 class CautionCannotRetireError(Cannot):
-    """The caution cannot be retired: only one that is active can."""
+    """Only an Active caution can be retired."""
 
 
 S = CautionStatus
@@ -161,7 +161,7 @@ class Caution(Record):
     propagate_to_children: bool
     authored_by: UUID
     parent_id: UUID | None
-    """The caution this one superseded."""
+    """The caution that this one superseded."""
     promoted_from_decision_id: UUID | None
     superseded_by_caution_id: UUID | None = None
     status: CautionStatus = CautionStatus.ACTIVE
@@ -172,16 +172,16 @@ def begin(event: CautionRegistered) -> Caution:
     return Caution(
         event.caution_id,
         event.target,
-        event.category,
-        event.severity,
-        event.text,
-        event.workaround,
-        event.tags,
-        event.expires_at,
-        event.propagate_to_children,
-        event.authored_by,
-        event.parent_id,
-        event.promoted_from_decision_id,
+        category=event.category,
+        severity=event.severity,
+        text=event.text,
+        workaround=event.workaround,
+        tags=event.tags,
+        expires_at=event.expires_at,
+        propagate_to_children=event.propagate_to_children,
+        authored_by=event.authored_by,
+        parent_id=event.parent_id,
+        promoted_from_decision_id=event.promoted_from_decision_id,
     )
 
 
@@ -195,32 +195,34 @@ def evolve(caution: Caution, event: CautionEnded) -> Caution:
 
 
 type LongText = Annotated[str, MinLen(1), MaxLen(2000)]
-type Tag = Annotated[str, MinLen(1), MaxLen(50)]
+type CautionTag = Annotated[str, MinLen(1), MaxLen(50)]
 
 
-class Wording(Command):
-    """What a caution says, however it comes about."""
+class CautionContent(Command):
+    """The content of a caution, registered or proposed."""
 
     category: CautionCategory
     severity: CautionSeverity
     text: LongText
-    """What is the matter."""
+    """What is wrong."""
     workaround: LongText
-    """What to do about it."""
-    tags: frozenset[Tag] = frozenset()
+    """What to do instead."""
+    tags: frozenset[CautionTag] = frozenset()
     propagate_to_children: bool = False
-    """Whether it also holds for everything that stands under its asset."""
+    """Whether the caution also applies to everything below its asset."""
 
 
-class RegisterCaution(Wording):
+class RegisterCaution(CautionContent):
     target: Target
-    """What it is about, for good."""
+    """The asset or procedure that the caution is about; it cannot be changed later."""
     expires_at: Timestamp | None = None
+    """When the caution ends (default: never)."""
 
 
-class SupersedeCaution(Wording):
+class SupersedeCaution(CautionContent):
     caution_id: UUID
     expires_at: Timestamp | None = None
+    """When the new caution ends (default: never)."""
 
 
 class RetireCaution(Command):
@@ -233,7 +235,7 @@ class CautionMade(Created):
 
 
 async def require_target(target: Target, read: Reader) -> None:
-    """Refuse a target that does not exist."""
+    """Raise when the target does not exist."""
     if target.kind is TargetKind.PROCEDURE:
         raise ProcedureNotFoundError(f"There is no procedure {target.id}.")
     await read.one(assets, target.id)
@@ -244,66 +246,70 @@ async def target_found(command: RegisterCaution, read: Reader) -> None:
 
 
 def register_caution(command: RegisterCaution, given: None, call: Call) -> list[CautionRegistered]:
-    """Write down a quirk, for whoever works next on the same thing."""
+    """Register a caution about an asset or a procedure."""
     return [registered(command, command.target, command.expires_at, call)]
 
 
 def supersede_caution(
     caution: Caution, command: SupersedeCaution, call: Call
 ) -> list[CautionSuperseded | CautionRegistered | CautionMade]:
-    """Put a new caution about the same thing in the place of this one."""
+    """Replace a caution with a new one about the same target."""
     new = registered(command, caution.target, command.expires_at, call)
-    return [*in_place_of(caution, new), CautionMade(call.new_id)]
+    return [*superseding(caution, new), CautionMade(call.new_id)]
 
 
 def retire_caution(caution: Caution, command: RetireCaution, call: Call) -> list[CautionRetired]:
-    """Take a caution out of use that holds no longer, or never did."""
+    """Retire a caution that does not apply, or no longer applies."""
     STATUS.require(caution.status, CautionRetired)
     return [CautionRetired(call.now, caution.id, command.retire_reason)]
 
 
 def registered(
-    wording: Wording, target: Target, expires_at: datetime | None, call: Call
+    content: CautionContent, target: Target, expires_at: datetime | None, call: Call
 ) -> CautionRegistered:
-    """A caution worded as it should be, by the caller."""
-    text = trimmed(wording.text, InvalidCautionTextError)
-    workaround = trimmed(wording.workaround, InvalidCautionWorkaroundError)
-    tags = {trimmed(tag, InvalidCautionTagsError) for tag in wording.tags}
+    """Return the event of a valid caution, or raise what is wrong with its content."""
+    text = trimmed(content.text, InvalidCautionTextError)
+    workaround = trimmed(content.workaround, InvalidCautionWorkaroundError)
+    tags = {trimmed(tag, InvalidCautionTagsError) for tag in content.tags}
     if len(tags) > MOST_TAGS:
-        raise InvalidCautionTagsError(f"There are over {MOST_TAGS}.")
+        raise InvalidCautionTagsError(f"There are {len(tags)} tags.")
     if expires_at is not None and expires_at <= call.now:
-        raise InvalidCautionExpiresAtError
-    if wording.propagate_to_children and target.kind is not TargetKind.ASSET:
-        raise InvalidCautionPropagateToChildrenError
+        raise InvalidCautionExpiresAtError(
+            f"expires_at is {expires_at}; the current time is {call.now}."
+        )
+    if content.propagate_to_children and target.kind is not TargetKind.ASSET:
+        raise InvalidCautionPropagateToChildrenError(
+            f"The target is a {target.kind}; leave propagate_to_children out."
+        )
     return CautionRegistered(
         call.now,
         call.new_id,
-        target,
-        wording.category,
-        wording.severity,
-        text,
-        workaround,
-        tuple(sorted(tags)),
-        expires_at,
-        wording.propagate_to_children,
-        call.principal_id,
-        None,
-        None,
+        target=target,
+        category=content.category,
+        severity=content.severity,
+        text=text,
+        workaround=workaround,
+        tags=tuple(sorted(tags)),
+        expires_at=expires_at,
+        propagate_to_children=content.propagate_to_children,
+        authored_by=call.principal_id,
+        parent_id=None,
+        promoted_from_decision_id=None,
     )
 
 
-def in_place_of(
+def superseding(
     caution: Caution, new: CautionRegistered
 ) -> tuple[CautionSuperseded, CautionRegistered]:
-    """The end of a caution, and the new one that follows it."""
+    """Return the events that replace a caution with a new one."""
     STATUS.require(caution.status, CautionSuperseded)
     ended = CautionSuperseded(new.occurred_at, caution.id, new.caution_id)
     return ended, replace(new, parent_id=caution.id)
 
 
-cautions = Aggregate("Caution", begin, evolve, CautionNotFoundError)
+cautions = Aggregate("Caution", begin, evolve=evolve, absent=CautionNotFoundError)
 
-WORDED_BADLY = (
+INVALID_CONTENT = (
     InvalidCautionTextError,
     InvalidCautionWorkaroundError,
     InvalidCautionTagsError,
@@ -313,9 +319,9 @@ WORDED_BADLY = (
 # fmt: off
 OPERATIONS = (
     cautions.creates("POST /cautions", RegisterCaution, register_caution, AssetNotFoundError,
-        ProcedureNotFoundError, *WORDED_BADLY, given=target_found),
+        ProcedureNotFoundError, *INVALID_CONTENT, given=target_found),
     cautions.changes("POST /cautions/{caution_id}/supersede", SupersedeCaution, supersede_caution,
-        *WORDED_BADLY, CautionCannotSupersedeError),
+        *INVALID_CONTENT, CautionCannotSupersedeError),
     cautions.changes("POST /cautions/{caution_id}/retire", RetireCaution, retire_caution,
         CautionCannotRetireError),
 )
@@ -323,18 +329,18 @@ OPERATIONS = (
 
 
 class ListCautions(Listing):
-    """List cautions, by age."""
+    """List cautions, oldest first."""
 
     status: CautionStatus | None = None
     target_kind: TargetKind | None = None
     target_id: frozenset[UUID] | None = None
-    """Those about one of these themselves."""
+    """Cautions whose target is one of these ids."""
     covering_asset_id: UUID | None = None
-    """Those about this asset, and those that reach it from one it stands under."""
+    """Cautions about this asset, or propagated to it from an ancestor."""
     category: CautionCategory | None = None
     min_severity: CautionSeverity | None = None
-    """Those at least as severe."""
-    tag: Tag | None = None
+    """Cautions of this severity or higher."""
+    tag: CautionTag | None = None
     authored_by: UUID | None = None
     in_effect: bool | None = None
 
@@ -344,7 +350,7 @@ def _reaching(asset_id: UUID) -> str:
 
 
 def covered(caution: Caution) -> Iterable[object]:
-    """How a list finds the assets that a caution covers."""
+    """Return the values by which a list finds the assets that a caution covers."""
     if caution.target.kind is TargetKind.ASSET:
         if caution.propagate_to_children:
             yield _reaching(caution.target.id)

@@ -1,4 +1,4 @@
-"""Which cautions whoever works on given assets should see: it warns, and refuses nothing."""
+"""Which cautions cover given assets; a caution warns and never refuses work."""
 
 from collections.abc import Iterable, Sequence
 from uuid import UUID
@@ -10,14 +10,14 @@ from .caution import IN_EFFECT, Caution, CautionStatus, ListCautions, TargetKind
 
 
 async def cautions_covering(asset_ids: Iterable[UUID], read: Reader) -> Sequence[Caution]:
-    """The cautions in effect about these assets, or reaching them from above, gravest first."""
+    """Return the cautions in effect that cover these assets, most severe first."""
     named = frozenset(asset_ids)
     list_filter = ListCautions(
         status=CautionStatus.ACTIVE,
         target_kind=TargetKind.ASSET,
         target_id=named | (await read.above(PLACES, named)).keys(),
     )
-    # A list lags behind its streams, so what it finds is folded before it counts.
+    # A list lags behind its streams: fold what it finds before it counts.
     found = (await read.many(cautions, await read.matching(list_filter))).values()
     covering = [
         each

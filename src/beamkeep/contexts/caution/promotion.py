@@ -1,4 +1,4 @@
-"""Promotion: a caution that an agent proposed in a decision, made by whoever agrees."""
+"""Promotion: the registration of a caution that an agent proposed in a decision."""
 
 from typing import Annotated
 from uuid import UUID
@@ -30,18 +30,18 @@ from .caution import (
     MOST_TAGS,
     Caution,
     CautionCannotSupersedeError,
+    CautionContent,
     CautionNotFoundError,
     CautionRegistered,
     CautionSeverity,
     CautionSuperseded,
     Target,
     TargetKind,
-    Wording,
     begin,
     cautions,
-    in_place_of,
     registered,
     require_target,
+    superseding,
 )
 
 CONTEXT, DRAFT = "CautionProposal", "proposed_caution"
@@ -53,45 +53,46 @@ SEVERITIES: dict[str, CautionSeverity | None] = {
     "ProposeWarning": CautionSeverity.WARNING,
     "ProposeSupersede": None,
 }
-"""The choices that propose something, and how severe each says it is; the last does not."""
+"""The choices that propose a caution, with its severity; ProposeSupersede has none."""
 
 
 class DecisionNotCautionProposalError(Cannot):
-    """The decision proposes no caution."""
+    """The decision is not a caution proposal."""
 
 
 class CautionProposalNotActionableError(Cannot):
-    """The decision is that there is nothing to do."""
+    """The choice of the decision proposes no caution."""
 
 
 class CautionPromotionOperatorGatedError(Refusal, status=403):
-    """An agent promotes notices only. Let a person decide on this one."""
+    """An agent can promote only ProposeNotice decisions; ask a person to promote this one."""
 
 
 class CautionProposalMalformedError(Cannot):
-    """The proposal on record cannot be made a caution; register one instead."""
+    """The recorded proposal is not a valid caution."""
 
 
 class CautionProposalAlreadyPromotedError(Cannot):
-    """The proposal has been made a caution before."""
+    """The proposal has already been promoted."""
 
 
 class PromoteCautionProposal(Command):
     decision_id: UUID
 
 
-type Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
-type Tag = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=50)]
+STRIPPED = StringConstraints(strip_whitespace=True, min_length=1)
+type DraftText = Annotated[str, STRIPPED, MaxLen(2000)]
+type DraftTag = Annotated[str, STRIPPED, MaxLen(50)]
 
 
-class Draft(Wording, extra="ignore"):
-    """A caution as a proposal carries it; what is wrong with it the caller cannot mend."""
+class CautionDraft(CautionContent, extra="ignore"):
+    """A caution as a proposal carries it; the caller cannot correct its faults."""
 
     target_kind: TargetKind
     target_id: UUID
-    text: Text
-    workaround: Text
-    tags: Annotated[frozenset[Tag], MaxLen(MOST_TAGS)] = frozenset()
+    text: DraftText
+    workaround: DraftText
+    tags: Annotated[frozenset[DraftTag], MaxLen(MOST_TAGS)] = frozenset()
     propagate_to_children: StrictBool = False
     supersedes_caution_id: UUID | None
 
@@ -100,17 +101,17 @@ class Draft(Wording, extra="ignore"):
         return Target(self.target_kind, self.target_id)
 
 
-class Proposed(Record):
-    """What a promotion rests on."""
+class CautionProposal(Record):
+    """A decision that proposes a caution, and the state that its promotion depends on."""
 
     decision: Decision
-    draft: Draft | Refusal
-    """Or why there is none that can be used, which is told after who may promote it."""
+    draft: CautionDraft | Refusal
+    """The draft, or its fault, which is raised after the check of who may promote it."""
     superseded: Caution | None = None
     promoted_to: UUID | None = None
 
 
-async def proposed(command: PromoteCautionProposal, read: Reader) -> Proposed:
+async def proposal(command: PromoteCautionProposal, read: Reader) -> CautionProposal:
     decision = await read.one(decisions, command.decision_id)
     claims = await read.rows(CLAIMS, scope=PROMOTIONS, key=claim_key(decision.id))
     promoted_to = claims[0].holder if claims else None
@@ -122,43 +123,47 @@ async def proposed(command: PromoteCautionProposal, read: Reader) -> Proposed:
             if superseded.target != draft.target:
                 raise _malformed("target_id")
     except (CautionProposalMalformedError, NotFound) as refusal:
-        return Proposed(decision, refusal)
-    return Proposed(decision, draft, superseded, promoted_to)
+        return CautionProposal(decision, refusal)
+    return CautionProposal(decision, draft, superseded=superseded, promoted_to=promoted_to)
 
 
 def promote_caution_proposal(
-    command: PromoteCautionProposal, given: Proposed, call: Call
+    command: PromoteCautionProposal, given: CautionProposal, call: Call
 ) -> list[CautionSuperseded | CautionRegistered | SideWrite]:
-    """Make the caution that an agent proposed, in the place of the one it names, if any."""
+    """Register the caution that an agent proposed in a decision."""
     decision, draft, old = given.decision, given.draft, given.superseded
     if decision.context != CONTEXT:
-        raise DecisionNotCautionProposalError(f"It is about {decision.context}.")
+        raise DecisionNotCautionProposalError(
+            f"The context of the decision is {decision.context}; it must be {CONTEXT}."
+        )
     if decision.choice not in SEVERITIES:
-        raise CautionProposalNotActionableError(f"Namely, {decision.choice}.")
+        raise CautionProposalNotActionableError(
+            f"The choice is {decision.choice}; it must be {' or '.join(SEVERITIES)}."
+        )
     if call.principal_kind is ActorKind.AGENT and decision.choice != NOTICE:
         raise CautionPromotionOperatorGatedError
     if isinstance(draft, Refusal):
         raise draft
     if given.promoted_to:
         raise CautionProposalAlreadyPromotedError(
-            f"It is caution {given.promoted_to}.", caution_id=given.promoted_to
+            f"The proposal became caution {given.promoted_to}.", caution_id=given.promoted_to
         )
     new = registered(draft, draft.target, None, call)
     new = replace(new, promoted_from_decision_id=decision.id)
-    return [*(in_place_of(old, new) if old else (new,)), *claims_of(begin(new))]
+    return [*(superseding(old, new) if old else (new,)), *claims_of(begin(new))]
 
 
 def claims_of(caution: Caution) -> tuple[Insert, ...]:
-    """The proposal it was made of, if it was."""
-    proposal = caution.promoted_from_decision_id
-    # Whoever loses the claim decides again, and then finds the caution that it holds.
-    made = CLAIMS.insert(Claim(PROMOTIONS, claim_key(proposal), caution.id))
-    return (made,) if proposal else ()
+    """Return the claim on the proposal of a promoted caution."""
+    decision_id = caution.promoted_from_decision_id
+    # The loser of the claim decides again, and then finds the caution that holds the claim.
+    made = CLAIMS.insert(Claim(PROMOTIONS, claim_key(decision_id), caution.id))
+    return (made,) if decision_id else ()
 
 
-def _draft_of(decision: Decision) -> Draft:
+def _draft_of(decision: Decision) -> CautionDraft:
     try:
-        draft = Draft.model_validate((decision.inputs or {}).get(DRAFT))
+        draft = CautionDraft.model_validate((decision.inputs or {}).get(DRAFT))
     except ValidationError as error:
         raise _malformed(
             *(str(at[0]) for fault in error.errors() if (at := fault["loc"]))
@@ -175,7 +180,8 @@ def _draft_of(decision: Decision) -> Draft:
 
 def _malformed(*found: str) -> CautionProposalMalformedError:
     keys = sorted({*found}) or [DRAFT]
-    return CautionProposalMalformedError(f"Look at {', '.join(keys)}.", keys=keys)
+    told = f"Invalid or missing: {', '.join(keys)}. Register a caution instead."
+    return CautionProposalMalformedError(told, keys=keys)
 
 
 # fmt: off
@@ -185,6 +191,6 @@ OPERATIONS = (
         CautionProposalNotActionableError, CautionPromotionOperatorGatedError,
         CautionProposalMalformedError, AssetNotFoundError, ProcedureNotFoundError,
         CautionNotFoundError, CautionProposalAlreadyPromotedError, CautionCannotSupersedeError,
-        given=proposed),
+        given=proposal),
 )
 # fmt: on

@@ -1,4 +1,4 @@
-"""Enclosure: what the personnel-safety systems report of the volumes they guard."""
+"""Enclosure: the permits that personnel-safety systems report for the volumes they guard."""
 
 from . import enclosure
 

@@ -1,4 +1,4 @@
-"""Enclosure: a volume that a personnel-safety system guards, and what that system reports of it."""
+"""Enclosure: a volume that a personnel-safety system guards, and the permit it reports."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -56,7 +56,7 @@ class EnclosureLifecycle(StrEnum):
 
 
 class Freshness(Record):
-    """When an enclosure's monitor last reported a permit, or that there is none."""
+    """The time of the last report about an enclosure whose permit was not Unknown."""
 
     enclosure_id: UUID
     last_reported_at: datetime | None
@@ -64,10 +64,7 @@ class Freshness(Record):
 
 
 FRESHNESS = Table(
-    "enclosure_freshness",
-    Freshness,
-    key=("enclosure_id",),
-    stamped=("last_reported_at", "age"),
+    "enclosure_freshness", Freshness, key=("enclosure_id",), stamped=("last_reported_at", "age")
 )
 
 
@@ -101,31 +98,31 @@ class EnclosureNotFoundError(NotFound):
 
 
 class InvalidEnclosureNameError(Invalid):
-    """The enclosure's name is not usable."""
+    """Enclosure name must not be blank."""
 
 
 class InvalidEnclosureReasonError(Invalid):
-    """The reason is not usable."""
+    """Reason must not be blank."""
 
 
 class InvalidEnclosureMonitorRefError(Invalid):
-    """The name of the sensor or signal is not usable."""
+    """Monitor reference must not be blank."""
 
 
 class EnclosureAlreadyExistsError(Cannot):
-    """An active enclosure of the facility has this name; decommission it or choose another name."""
+    """An active enclosure of this facility already has this name; choose another name."""
 
 
 class EnclosureCannotRegisterError(Cannot):
-    """The enclosure cannot be registered: its facility is decommissioned."""
+    """An enclosure can be registered only in an Active facility."""
 
 
 class EnclosureCannotObserveStatusError(Cannot):
-    """Nothing can be observed of the enclosure any more."""
+    """The permit of a Decommissioned enclosure cannot be observed."""
 
 
 class EnclosureCannotDecommissionError(Cannot):
-    """The enclosure cannot be decommissioned."""
+    """The enclosure is already decommissioned."""
 
 
 L = EnclosureLifecycle
@@ -165,7 +162,7 @@ def evolve(enclosure: Enclosure, event: EnclosureChanged) -> Enclosure:
 
 
 def claims_of(enclosure: Enclosure) -> tuple[Insert, ...]:
-    """The name it has in its facility while it is in use."""
+    """Return the claim on the name that an active enclosure has in its facility."""
     if enclosure.lifecycle is EnclosureLifecycle.DECOMMISSIONED:
         return ()
     place, loser = (enclosure.facility_code, enclosure.name), EnclosureAlreadyExistsError
@@ -175,7 +172,7 @@ def claims_of(enclosure: Enclosure) -> tuple[Insert, ...]:
 class RegisterEnclosure(Command):
     name: Name
     facility_code: FacilityCode
-    """The site or area it stands in."""
+    """The Site or Area in which the enclosure stands."""
 
 
 class ObserveEnclosureStatus(Command):
@@ -183,7 +180,7 @@ class ObserveEnclosureStatus(Command):
     permit_status: PermitStatus
     reason: Reason
     monitor_ref: Name
-    """The sensor or signal that tells."""
+    """The sensor or signal that shows the permit."""
 
 
 class DecommissionEnclosure(Command):
@@ -198,11 +195,11 @@ async def facility(command: RegisterEnclosure, read: Reader) -> Facility:
 def register_enclosure(
     command: RegisterEnclosure, given: Facility, call: Call
 ) -> list[EnclosureRegistered | SideWrite]:
-    """Register an enclosure; its permit is unknown until its monitor reports."""
+    """Register an enclosure; its permit is Unknown until its monitor reports."""
     name = trimmed(command.name, InvalidEnclosureNameError)
     if given.status is not FacilityStatus.ACTIVE:
-        raise EnclosureCannotRegisterError
-    registered = EnclosureRegistered(call.now, call.new_id, name, given.code)
+        raise EnclosureCannotRegisterError(f"Facility {given.code} is {given.status}.")
+    registered = EnclosureRegistered(call.now, call.new_id, name=name, facility_code=given.code)
     return [
         registered,
         FRESHNESS.insert(Freshness(call.new_id, None)),
@@ -213,16 +210,22 @@ def register_enclosure(
 def observe_enclosure_status(
     enclosure: Enclosure, command: ObserveEnclosureStatus, call: Call
 ) -> list[EnclosurePermitObserved | SideWrite]:
-    """Report what an enclosure's safety system says; the same again only keeps it fresh."""
+    """Report, as a monitor, the permit of an enclosure; a repetition keeps the permit fresh."""
     require_monitor(call)
     reason = trimmed(command.reason, InvalidEnclosureReasonError)
     monitor_ref = trimmed(command.monitor_ref, InvalidEnclosureMonitorRefError)
     LIFECYCLE.require(enclosure.lifecycle, EnclosurePermitObserved)
     before, after = enclosure.permit_status, command.permit_status
     observed = EnclosurePermitObserved(
-        call.now, enclosure.id, before, after, trigger(call), monitor_ref, reason
+        call.now,
+        enclosure.id,
+        from_permit_status=before,
+        to_permit_status=after,
+        trigger=trigger(call),
+        monitor_ref=monitor_ref,
+        reason=reason,
     )
-    # Whoever does not know the permit, as the staleness watch, does not keep it fresh.
+    # A report of Unknown, for example by the staleness watch, does not keep the permit fresh.
     known = after is not PermitStatus.UNKNOWN
     return [
         *([observed] if before is not after else []),
@@ -233,7 +236,7 @@ def observe_enclosure_status(
 def decommission_enclosure(
     enclosure: Enclosure, command: DecommissionEnclosure, call: Call
 ) -> list[EnclosureDecommissioned | SideWrite]:
-    """Take an enclosure out of use for good, and give its name back."""
+    """Decommission an enclosure permanently and free its name."""
     reason = trimmed(command.reason, InvalidEnclosureReasonError)
     LIFECYCLE.require(enclosure.lifecycle, EnclosureDecommissioned)
     return [
@@ -243,7 +246,7 @@ def decommission_enclosure(
     ]
 
 
-enclosures = Aggregate("Enclosure", begin, evolve, EnclosureNotFoundError)
+enclosures = Aggregate("Enclosure", begin, evolve=evolve, absent=EnclosureNotFoundError)
 
 # fmt: off
 OPERATIONS = (
@@ -260,7 +263,7 @@ OPERATIONS = (
 
 
 class ListEnclosures(Listing):
-    """List enclosures, by age."""
+    """List enclosures, oldest first."""
 
     facility_code: FacilityCode | None = None
     permit_status: PermitStatus | None = None
@@ -268,7 +271,7 @@ class ListEnclosures(Listing):
 
 
 async def reported(ids: Sequence[UUID], read: Reader) -> dict[UUID, Reported]:
-    """When each enclosure was last reported of, and whether that still counts."""
+    """Return when each enclosure was last reported on, and whether that report is stale."""
     return await reports(ids, FRESHNESS, read)
 
 

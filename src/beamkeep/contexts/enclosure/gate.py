@@ -1,4 +1,4 @@
-"""The gate of work in enclosures: which of them permit it, by reports that still count."""
+"""The enclosure gate: which enclosures permit work, by reports that are not stale."""
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
@@ -11,38 +11,37 @@ from .enclosure import FRESHNESS, Enclosure, EnclosureLifecycle, PermitStatus, e
 
 
 class Permit(Record):
-    """What an enclosure says of work in it."""
+    """An enclosure, with the age of the last report on its permit."""
 
     enclosure: Enclosure
     stale: bool
-    """Whether it counts as `Unknown`, whatever is on record."""
+    """Whether the permit counts as Unknown, whatever is recorded."""
     age: timedelta | None
-    """How old the last report is."""
 
     @property
     def holds(self) -> bool:
-        """Whether work may proceed."""
+        """Whether the enclosure is Active and Permitted."""
         permitted = self.enclosure.permit_status is PermitStatus.PERMITTED and not self.stale
         return permitted and self.enclosure.lifecycle is EnclosureLifecycle.ACTIVE
 
     @property
     def state(self) -> str:
-        """`Permitted, Active`, as a refusal may show it."""
+        """The permit status that counts and the lifecycle, for a person."""
         status = as_stale(self.age) if self.stale else self.enclosure.permit_status
         return f"{status}, {self.enclosure.lifecycle}"
 
 
 async def permits(ids: Iterable[UUID], read: Reader) -> Mapping[UUID, Permit]:
-    """What these enclosures say now; whatever is not known to be fresh is not known."""
+    """Return the permits of these enclosures; a permit without a fresh report is stale."""
     found = await read.many(enclosures, ids)
     rows = await read.rows(FRESHNESS, enclosure_id={*found}) if found else ()
     ages = {row.enclosure_id: row.age for row in rows}
     return {
-        id: Permit(each, _counts_no_more(each, ages.get(id), read), ages.get(id))
+        id: Permit(each, _is_stale(each, ages.get(id), read), ages.get(id))
         for id, each in found.items()
     }
 
 
-def _counts_no_more(enclosure: Enclosure, age: timedelta | None, read: Reader) -> bool:
+def _is_stale(enclosure: Enclosure, age: timedelta | None, read: Reader) -> bool:
     known = enclosure.permit_status is not PermitStatus.UNKNOWN
     return is_stale(age, read.installation.stale_after) or (known and age is None)

@@ -1,4 +1,4 @@
-"""The logbook of a run: what was written down about it, as rows beside its stream."""
+"""The logbook of a run: its entries, as rows beside its stream."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -48,38 +48,38 @@ RUN_LOGBOOK = Table("run_logbook_entry", RunLogbookEntry, key=("entry_id",))
 
 
 class InvalidRunLogbookTextError(Invalid):
-    """The text of the entry is not usable."""
+    """The text of a logbook entry must not be blank."""
 
 
 class InvalidRunLogbookDecisionIdError(Invalid):
-    """A debrief names the decision it comes from."""
+    """A logbook entry of kind Debrief requires a decision_id."""
 
 
 class RunLogbookAuthorNotAgentError(Cannot):
-    """A debrief is written by an agent; write a note instead."""
+    """Only an agent can write a logbook entry of kind Debrief; write a Note instead."""
 
 
 class RunLogbookEntryIdTakenError(Cannot):
-    """An entry with this id says something else, or stands in another logbook."""
+    """Another logbook entry has this entry_id; use a new entry_id."""
 
 
 class AppendRunLogbookEntry(Command):
     run_id: UUID
     text: Annotated[str, MinLen(1), MaxLen(10_000)]
     entry_id: UUID | None = None
-    """Given by the producer, so that the same entry sent again is stored once."""
+    """An id chosen by the caller: an entry sent twice with the same id is stored once."""
     kind: RunEntryKind = RunEntryKind.NOTE
     decision_id: UUID | None = None
 
 
-class EntryMade(Created):
+class RunLogbookEntryMade(Created):
     entry_id: UUID
 
 
 async def stored_entry(
     run: Run, command: AppendRunLogbookEntry, read: Reader
 ) -> RunLogbookEntry | None:
-    """The entry that has the id already; the decision named must exist."""
+    """Return the stored entry with this id, if any; raise if the decision does not exist."""
     if command.decision_id is not None:
         await read.one(decisions, command.decision_id)
     found = await read.rows(RUN_LOGBOOK, entry_id=command.entry_id) if command.entry_id else ()
@@ -88,8 +88,8 @@ async def stored_entry(
 
 def append_run_logbook_entry(
     run: Run, command: AppendRunLogbookEntry, given: RunLogbookEntry | None, call: Call
-) -> list[SideWrite | EntryMade]:
-    """Write something down about a run; an entry is never changed, a correction is another one."""
+) -> list[SideWrite | RunLogbookEntryMade]:
+    """Write an entry in the logbook of a run; to correct an entry, write another one."""
     text = trimmed(command.text, InvalidRunLogbookTextError)
     if command.kind is RunEntryKind.DEBRIEF:
         if command.decision_id is None:
@@ -100,15 +100,23 @@ def append_run_logbook_entry(
     if given is not None:
         if (given.run_id, given.text) != (run.id, text):
             raise RunLogbookEntryIdTakenError
-        return [EntryMade(id)]
-    who, where = call.principal_id, (call.surface_id, call.correlation_id)
-    why, when = command.decision_id, call.now
-    entry = RunLogbookEntry(id, run.id, who, command.kind, text, why, when, *where)
-    return [RUN_LOGBOOK.insert(entry), EntryMade(id)]
+        return [RunLogbookEntryMade(id)]
+    entry = RunLogbookEntry(
+        id,
+        run.id,
+        author_id=call.principal_id,
+        kind=command.kind,
+        text=text,
+        decision_id=command.decision_id,
+        recorded_at=call.now,
+        surface_id=call.surface_id,
+        correlation_id=call.correlation_id,
+    )
+    return [RUN_LOGBOOK.insert(entry), RunLogbookEntryMade(id)]
 
 
 class ListRunLogbookEntries(Page):
-    """List what was written down about one run, oldest first."""
+    """List the logbook entries of one run, oldest first."""
 
     kind: RunEntryKind | None = None
     author_id: UUID | None = None

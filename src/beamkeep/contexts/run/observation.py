@@ -8,21 +8,11 @@ from uuid import UUID
 from annotated_types import MaxLen, MinLen
 from pydantic import AfterValidator, AllowInfNan, Strict
 
-from beamkeep.kernel import (
-    Call,
-    Cannot,
-    Command,
-    Invalid,
-    Page,
-    Record,
-    Rows,
-    Table,
-    entries,
-)
+from beamkeep.kernel import Call, Cannot, Command, Invalid, Page, Record, Rows, Table, entries
 from beamkeep.kernel.values import Timestamp, trimmed
 from beamkeep.schemas.units import is_code
 
-from .run import OPEN, Run, runs
+from .run import Run, require_open, runs
 
 type ChannelName = Annotated[str, MinLen(1), MaxLen(255)]
 type SamplingProcedure = Literal["baseline", "monitor"]
@@ -33,7 +23,7 @@ LONGEST_OPAQUE_UNIT = 50
 
 class UnitAnnotation(Record):
     system: Literal["udunits", "ucum", "qudt", "iec61360"] | None
-    """Null where the code is a word of the producer's own, as `photons/s`."""
+    """The system that defines the code; null for a unit of the producer, such as photons/s."""
     code: Annotated[str, MinLen(1), MaxLen(100)]
     label: Annotated[str, MinLen(1), MaxLen(100)] | None = None
 
@@ -42,9 +32,11 @@ def _kept(unit: UnitAnnotation) -> UnitAnnotation:
     # No schema declares a channel, so a short code is the device's word and is not looked up.
     code = unit.code
     if not code.isprintable() or code != code.strip():
-        raise ValueError("the code must be printable, without blanks around it")
+        raise ValueError("the code must be printable and have no blanks around it")
     if len(code) > LONGEST_OPAQUE_UNIT and not (unit.system and is_code(unit.system, code)):
-        raise ValueError(f"no system knows the code; it must have at most {LONGEST_OPAQUE_UNIT}")
+        raise ValueError(
+            f"a code of more than {LONGEST_OPAQUE_UNIT} characters must be a unit of its system"
+        )
     return unit
 
 
@@ -70,22 +62,22 @@ OBSERVATIONS = Table("run_observation", Observation, key=("observation_id",))
 
 
 class InvalidRunObservationError(Invalid):
-    """An observation is given twice in one batch; give each an id of its own."""
+    """Each observation needs its own observation_id and a channel name that is not blank."""
 
 
 class RunCannotAppendObservationsError(Cannot):
-    """Nothing more is observed in this run: it has ended."""
+    """Observations cannot be added to a run that has ended."""
 
 
 class RunObservationIdTakenError(Cannot):
-    """An observation with this id belongs to another run; give this one an id of its own."""
+    """An observation with this observation_id belongs to another run; use a new one."""
 
 
 class Reading(Record):
     observation_id: UUID
-    """A UUIDv7 of the producer's: the same reading sent again is stored once."""
+    """A UUIDv7 chosen by the producer: a reading sent twice is stored once."""
     channel_name: ChannelName
-    """The name operators use, not an address."""
+    """The name that operators use for the channel, not its address."""
     value: Annotated[float, Strict(), AllowInfNan(False)]
     sampling_procedure: SamplingProcedure
     sampled_at: Timestamp
@@ -99,14 +91,15 @@ class AppendObservations(Command):
 
 
 def append_observations(run: Run, command: AppendObservations, call: Call) -> list[Rows]:
-    """Add readings taken during a run; those it has already are passed over."""
+    """Add readings to a run; readings that the run already has are skipped."""
     ids = [reading.observation_id for reading in command.entries]
     if len({*ids}) < len(ids):
         twice = [id for id, times in Counter(ids).items() if times > 1]
-        raise InvalidRunObservationError(f"Given twice: {twice[0]}.", observation_ids=twice)
+        raise InvalidRunObservationError(
+            f"The batch contains {twice[0]} more than once.", observation_ids=twice
+        )
     rows = [_row(reading, run.id, call) for reading in command.entries]
-    if run.status not in OPEN:
-        raise RunCannotAppendObservationsError(f"It is {run.status}.")
+    require_open(run, RunCannotAppendObservationsError)
     return [OBSERVATIONS.append(rows, under="run_id", taken=RunObservationIdTakenError)]
 
 
@@ -114,21 +107,21 @@ def _row(reading: Reading, run_id: UUID, call: Call) -> Observation:
     return Observation(
         reading.observation_id,
         run_id,
-        trimmed(reading.channel_name, InvalidRunObservationError),
-        reading.value,
-        reading.unit,
-        reading.sampling_procedure,
-        reading.sampled_at,
-        reading.simulated,
-        call.now,
-        call.principal_id,
-        call.surface_id,
-        call.correlation_id,
+        channel_name=trimmed(reading.channel_name, InvalidRunObservationError),
+        value=reading.value,
+        unit=reading.unit,
+        sampling_procedure=reading.sampling_procedure,
+        sampled_at=reading.sampled_at,
+        simulated=reading.simulated,
+        recorded_at=call.now,
+        principal_id=call.principal_id,
+        surface_id=call.surface_id,
+        correlation_id=call.correlation_id,
     )
 
 
 class ListRunObservations(Page):
-    """List what was observed during one run, by the time it was sampled."""
+    """List the observations of one run by the time at which they were sampled."""
 
     channel_name: ChannelName | None = None
     sampling_procedure: SamplingProcedure | None = None

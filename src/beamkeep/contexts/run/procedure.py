@@ -1,8 +1,7 @@
-"""Procedure: what a phase of work is called before procedures themselves are on record."""
+"""Procedure: the refusal of a command that names one; procedures cannot be registered yet."""
 
 from beamkeep.kernel import NotFound
 
 
-# No procedure can be registered yet, so whoever names one is told this, always.
 class ProcedureNotFoundError(NotFound):
     """The procedure does not exist."""

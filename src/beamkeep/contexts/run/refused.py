@@ -1,4 +1,4 @@
-"""Refused starts: which plans did not start and why, as rows that a refusal leaves."""
+"""Refused starts: the rows that refusals of `start_run` leave for the shift handover."""
 
 from datetime import datetime
 from uuid import UUID
@@ -7,7 +7,7 @@ from beamkeep.kernel import Call, Insert, Record, Refusal, Table
 
 
 class RefusedStart(Record):
-    """A start that a check refused; the same one again within a minute is not written again."""
+    """A start that a check refused; a repetition within the same minute adds no row."""
 
     plan_id: UUID
     principal_id: UUID
@@ -24,8 +24,15 @@ REFUSED_STARTS = Table(
 
 
 def refused_start(plan_id: UUID, refusal: Refusal, call: Call) -> Insert:
-    """The row that a refused start of a plan leaves."""
-    minute = call.now.replace(second=0, microsecond=0)
-    code, where = type(refusal).__name__, (call.surface_id, call.correlation_id)
-    row = RefusedStart(plan_id, call.principal_id, code, minute, call.now, *where)
-    return REFUSED_STARTS.insert(row)
+    """Return the row that a refused start of a plan leaves."""
+    return REFUSED_STARTS.insert(
+        RefusedStart(
+            plan_id,
+            call.principal_id,
+            error_code=type(refusal).__name__,
+            minute=call.now.replace(second=0, microsecond=0),
+            refused_at=call.now,
+            surface_id=call.surface_id,
+            correlation_id=call.correlation_id,
+        )
+    )

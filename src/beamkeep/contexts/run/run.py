@@ -43,7 +43,7 @@ class CautionTarget(Record):
 
 
 class AcknowledgedCaution(Record):
-    """A caution that was shown to whoever started the run."""
+    """A caution that was shown to the caller who started the run."""
 
     caution_id: UUID
     target: CautionTarget
@@ -52,7 +52,7 @@ class AcknowledgedCaution(Record):
 
 
 class DeclarationVersions(Record):
-    """The version of the stream of each declaration that a run was started under."""
+    """The stream version of each declaration at the start of a run."""
 
     plan: int
     practice: int
@@ -61,7 +61,7 @@ class DeclarationVersions(Record):
 
 
 class StartAdvisory(Record):
-    """Something that was told at the start of a run and refused nothing."""
+    """A warning given at the start of a run, without the name of the object it is about."""
 
     kind: str
     id: UUID
@@ -139,7 +139,7 @@ class RunRemovedFromCampaign(RunEvent):
 
 
 class DecisionDebriefRequested(RunEvent):
-    """An agent has taken it upon itself to debrief the run; others of its kind leave it alone."""
+    """An agent has reserved the debrief of the run; other agents of its kind skip the run."""
 
     debriefer_agent_id: UUID
     debriefer_kind: str
@@ -157,47 +157,47 @@ class RunNotFoundError(NotFound):
 
 
 class InvalidRunReasonError(Invalid):
-    """The reason is not usable."""
+    """Reason must not be blank."""
 
 
 class InvalidRunInterruptedAtError(Invalid):
-    """The run cannot have been interrupted in the future; give the time it died at, or none."""
+    """The time of interruption must not be in the future; leave it out if it is unknown."""
 
 
 class InvalidRunParametersPatchError(Invalid):
-    """The change of parameters is too large or changes nothing; name one that differs."""
+    """The parameters patch is too large or changes no parameter."""
 
 
 class InvalidRunParametersError(Invalid):
-    """The run's parameters do not fit what its method declares."""
+    """The parameters do not match the parameters schema of the method."""
 
 
 class RunCannotHoldError(Cannot):
-    """The run cannot be held: only one that is running can."""
+    """Only a Running run can be held."""
 
 
 class RunCannotResumeError(Cannot):
-    """The run cannot be resumed: only one that is held can."""
+    """Only a Held run can be resumed."""
 
 
 class RunCannotCompleteError(Cannot):
-    """The run cannot be completed: resume it first if it is held; one that has ended stays so."""
+    """Only a Running run can be completed; resume a Held run first."""
 
 
 class RunCannotStopError(Cannot):
-    """The run cannot be stopped: it has ended."""
+    """A run that has ended cannot be stopped."""
 
 
 class RunCannotAbortError(Cannot):
-    """The run cannot be aborted: it has ended."""
+    """A run that has ended cannot be aborted."""
 
 
 class RunCannotTruncateError(Cannot):
-    """The run cannot be truncated: it has ended."""
+    """A run that has ended cannot be truncated."""
 
 
 class RunCannotAdjustError(Cannot):
-    """The run's parameters cannot be adjusted: it has ended."""
+    """The parameters of a run that has ended cannot be adjusted."""
 
 
 R = RunStatus
@@ -236,7 +236,7 @@ class Run(Record):
     interrupted_at: datetime | None = None
     declaration_versions: DeclarationVersions | None = None
     clearance_ids: tuple[UUID, ...] = ()
-    """The clearances in force that covered its start, where one is required."""
+    """The clearances in force at the start, if the deployment requires one."""
     advisories: tuple[StartAdvisory, ...] = ()
     ended_at: datetime | None = None
 
@@ -245,16 +245,16 @@ def begin(event: RunStarted) -> Run:
     return Run(
         event.run_id,
         event.name,
-        event.plan_id,
-        event.method_id,
-        event.asset_ids,
-        event.subject_id,
-        event.raid,
-        event.override_parameters,
-        event.effective_parameters,
-        event.pinned_calibration_ids,
-        event.acknowledged_cautions,
-        event.occurred_at,
+        plan_id=event.plan_id,
+        method_id=event.method_id,
+        asset_ids=event.asset_ids,
+        subject_id=event.subject_id,
+        raid=event.raid,
+        override_parameters=event.override_parameters,
+        effective_parameters=event.effective_parameters,
+        pinned_calibration_ids=event.pinned_calibration_ids,
+        acknowledged_cautions=event.acknowledged_cautions,
+        created_at=event.occurred_at,
         declaration_versions=event.declaration_versions,
         clearance_ids=event.clearance_ids,
         advisories=event.advisories,
@@ -264,9 +264,11 @@ def begin(event: RunStarted) -> Run:
 def evolve(run: Run, event: RunChanged) -> Run:
     match event:
         case RunAdjusted():
-            count = run.adjustment_count + 1
-            effective = event.effective_parameters
-            return replace(run, effective_parameters=effective, adjustment_count=count)
+            return replace(
+                run,
+                effective_parameters=event.effective_parameters,
+                adjustment_count=run.adjustment_count + 1,
+            )
         case RunAddedToCampaign():
             return replace(run, campaign_id=event.campaign_id)
         case RunRemovedFromCampaign():
@@ -289,7 +291,7 @@ class RunCommand(Command):
 
 class DecidedRunCommand(RunCommand):
     decided_by_decision_id: UUID | None = None
-    """The decision this follows, recorded before."""
+    """The recorded decision that led to this command."""
 
 
 class HoldRun(DecidedRunCommand):
@@ -313,23 +315,23 @@ class AbortRun(DecidedRunCommand):
 class TruncateRun(DecidedRunCommand):
     reason: Reason
     interrupted_at: Timestamp | None = None
-    """When it died, as far as that is known."""
+    """When the run died, if known."""
 
 
 class AdjustRun(DecidedRunCommand):
     parameters_patch: JsonObject
-    """Merged onto the parameters that govern the run now; null takes one out (RFC 7396)."""
+    """Merged into the current parameters (RFC 7396); null removes a parameter."""
     reason: Reason
 
 
 async def decided(run: Run, command: DecidedRunCommand, read: Reader) -> None:
-    """The decision named must be on record; what it says is not looked at."""
+    """Raise when the named decision does not exist; its content is not checked."""
     if command.decided_by_decision_id is not None:
         await read.one(decisions, command.decided_by_decision_id)
 
 
 async def its_method(run: Run, command: AdjustRun, read: Reader) -> Method:
-    """The method as the run was started under it; as it is now for runs that do not know."""
+    """Return the method as it was at the start of the run, or as it is now for old runs."""
     await decided(run, command, read)
     if run.declaration_versions is None:
         return await read.one(methods, run.method_id)
@@ -337,73 +339,95 @@ async def its_method(run: Run, command: AdjustRun, read: Reader) -> Method:
 
 
 def hold_run(run: Run, command: HoldRun, given: None, call: Call) -> list[RunHeld]:
-    """Hold a run; it goes on only when somebody resumes it."""
+    """Hold a run until someone resumes it."""
     reason = trimmed_or_none(command.reason, InvalidRunReasonError)
     STATUS.require(run.status, RunHeld)
-    return [RunHeld(call.now, run.id, reason, command.decided_by_decision_id)]
+    decision_id = command.decided_by_decision_id
+    return [RunHeld(call.now, run.id, reason=reason, decided_by_decision_id=decision_id)]
 
 
 def resume_run(run: Run, command: ResumeRun, given: None, call: Call) -> list[RunResumed]:
-    """Let a held run go on."""
+    """Resume a held run."""
     STATUS.require(run.status, RunResumed)
     return [RunResumed(call.now, run.id, command.decided_by_decision_id)]
 
 
 def complete_run(run: Run, command: CompleteRun, call: Call) -> list[RunCompleted]:
-    """Say that the work of a run was done."""
+    """Complete a run whose work is done."""
     STATUS.require(run.status, RunCompleted)
     return [RunCompleted(call.now, run.id)]
 
 
 def stop_run(run: Run, command: StopRun, given: None, call: Call) -> list[RunStopped]:
-    """End a run early, on purpose; what was taken is valid."""
+    """Stop a run early on purpose; its data are valid."""
     reason = trimmed(command.reason, InvalidRunReasonError)
     STATUS.require(run.status, RunStopped)
-    return [RunStopped(call.now, run.id, reason, command.decided_by_decision_id)]
+    decision_id = command.decided_by_decision_id
+    return [RunStopped(call.now, run.id, reason=reason, decided_by_decision_id=decision_id)]
 
 
 def abort_run(run: Run, command: AbortRun, given: None, call: Call) -> list[RunAborted]:
-    """End a run because something is wrong."""
+    """Abort a run because something is wrong."""
     reason = trimmed(command.reason, InvalidRunReasonError)
     STATUS.require(run.status, RunAborted)
-    return [RunAborted(call.now, run.id, reason, command.decided_by_decision_id)]
+    decision_id = command.decided_by_decision_id
+    return [RunAborted(call.now, run.id, reason=reason, decided_by_decision_id=decision_id)]
 
 
 def truncate_run(run: Run, command: TruncateRun, given: None, call: Call) -> list[RunTruncated]:
-    """Close a run that had died unnoticed."""
+    """Close a run that died unnoticed, for example in a power cut."""
     reason = trimmed(command.reason, InvalidRunReasonError)
-    if command.interrupted_at is not None and command.interrupted_at > call.now:
-        raise InvalidRunInterruptedAtError
+    at = command.interrupted_at
+    if at is not None and at > call.now:
+        raise InvalidRunInterruptedAtError(
+            f"interrupted_at is {at}; the current time is {call.now}."
+        )
     STATUS.require(run.status, RunTruncated)
-    at, why = command.interrupted_at, command.decided_by_decision_id
-    return [RunTruncated(call.now, run.id, reason, at, why)]
+    return [
+        RunTruncated(
+            call.now,
+            run.id,
+            reason=reason,
+            interrupted_at=at,
+            decided_by_decision_id=command.decided_by_decision_id,
+        )
+    ]
 
 
-class Adjusted(Reply):
+class RunAdjustment(Reply):
     effective_parameters: JsonObject
 
 
 def adjust_run(
     run: Run, command: AdjustRun, given: Method, call: Call
-) -> list[RunAdjusted | Adjusted]:
-    """Change the parameters that govern a run from now on."""
+) -> list[RunAdjusted | RunAdjustment]:
+    """Change the parameters of a run from now on."""
     patch = require_bounded(command.parameters_patch, InvalidRunParametersPatchError)
     merged = merge_patch(run.effective_parameters, patch)
     # Not by `==`, for which `true` is 1.
     if canonical_text(merged) == canonical_text(run.effective_parameters):
-        raise InvalidRunParametersPatchError
+        raise InvalidRunParametersPatchError("Give at least one parameter a new value.")
     reason = trimmed(command.reason, InvalidRunReasonError)
     effective = carried_parameters(merged, given, InvalidRunParametersError)
+    require_open(run, RunCannotAdjustError)
+    adjusted = RunAdjusted(
+        call.now,
+        run.id,
+        parameters_patch=patch,
+        effective_parameters=effective,
+        reason=reason,
+        decided_by_decision_id=command.decided_by_decision_id,
+    )
+    return [adjusted, RunAdjustment(effective)]
+
+
+def require_open(run: Run, refusal: type[Cannot]) -> None:
+    """Raise the refusal when a run has ended."""
     if run.status not in OPEN:
-        raise RunCannotAdjustError(f"It is {run.status}.")
-    why = command.decided_by_decision_id
-    return [
-        RunAdjusted(call.now, run.id, patch, effective, reason, why),
-        Adjusted(effective),
-    ]
+        raise refusal(f"The status is {run.status}; it must be Held or Running.")
 
 
-runs = Aggregate("Run", begin, evolve, RunNotFoundError)
+runs = Aggregate("Run", begin, evolve=evolve, absent=RunNotFoundError)
 
 # fmt: off
 OPERATIONS = (
@@ -428,16 +452,16 @@ OPERATIONS = (
 
 
 class ListRuns(Listing):
-    """List runs, by age."""
+    """List runs, oldest first."""
 
     status: frozenset[RunStatus] | None = None
     plan_id: UUID | None = None
     subject_id: UUID | None = None
     campaign_id: UUID | None = None
     asset_id: frozenset[UUID] | None = None
-    """Those that work on one of these."""
+    """Runs that use one of these assets."""
     pinned_calibration_id: UUID | None = None
-    """A calibration revision the run was started with."""
+    """Runs that pin this calibration revision."""
     started_from: Timestamp | None = None
     started_to: Timestamp | None = None
 

@@ -1,4 +1,4 @@
-"""Safety: formal clearances, their review, and what they cover."""
+"""Safety: clearances, their review, and the work that they cover."""
 
 from . import clearance
 

@@ -1,4 +1,4 @@
-"""Clearance: the reviewed paper that says which work is allowed on what, and for how long."""
+"""Clearance: a reviewed safety form that allows work on certain things for a certain time."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -75,39 +75,39 @@ class BindingKind(StrEnum):
     EXTERNAL = "External"
 
 
-type ShortText = Annotated[str, MinLen(1), MaxLen(50)]
+type ClearanceTerm = Annotated[str, MinLen(1), MaxLen(50)]
 
 
-class Bound(Record, tag_field="kind"):
-    """One thing a clearance covers."""
+class ClearanceBinding(Record, tag_field="kind"):
+    """One thing that a clearance covers."""
 
     @property
     def kind(self) -> BindingKind:
         return BindingKind(self.__struct_config__.tag)
 
 
-class SubjectBinding(Bound, tag="Subject"):
+class SubjectBinding(ClearanceBinding, tag="Subject"):
     id: UUID
 
 
-class AssetBinding(Bound, tag="Asset"):
-    """The asset, with everything below it."""
+class AssetBinding(ClearanceBinding, tag="Asset"):
+    """An asset with everything below it."""
 
     id: UUID
 
 
-class RunBinding(Bound, tag="Run"):
+class RunBinding(ClearanceBinding, tag="Run"):
     id: UUID
 
 
-class ProcedureBinding(Bound, tag="Procedure"):
+class ProcedureBinding(ClearanceBinding, tag="Procedure"):
     id: UUID
 
 
-class ExternalBinding(Bound, tag="External"):
-    """What is not on record here, such as a proposal."""
+class ExternalBinding(ClearanceBinding, tag="External"):
+    """Something that Beamkeep does not record, such as a proposal."""
 
-    scheme: ShortText
+    scheme: ClearanceTerm
     value: Annotated[str, MinLen(1), MaxLen(200)]
 
 
@@ -118,11 +118,11 @@ type Binding = Annotated[
 
 
 class Hazard(Record):
-    scheme: ShortText
-    """Whose code it is: ghs, nfpa704, or a local one."""
+    scheme: ClearanceTerm
+    """The scheme that defines the code: ghs, nfpa704 or a local scheme."""
     code: Annotated[str, MinLen(1), MaxLen(100)]
     mitigation: Reason | None = None
-    """What is done about it."""
+    """The measure taken against the hazard."""
 
 
 class ReviewStep(Record):
@@ -201,67 +201,67 @@ class ClearanceNotFoundError(NotFound):
 
 
 class InvalidClearanceKindError(Invalid):
-    """The kind of form is not usable."""
+    """Clearance kind must not be blank."""
 
 
 class InvalidClearanceTitleError(Invalid):
-    """The clearance's title is not usable."""
+    """Clearance title must not be blank."""
 
 
 class InvalidClearanceBindingsError(Invalid):
-    """A clearance covers at least one thing, and names each of them once."""
+    """A clearance needs at least one binding, each binding once and without blank texts."""
 
 
 class InvalidClearanceHazardsError(Invalid):
-    """The hazards are not usable: each has a scheme and a code."""
+    """A clearance has at most 50 hazards, and their texts must not be blank."""
 
 
 class InvalidClearanceValidityError(Invalid):
-    """A clearance is valid from a time before the one it is valid until."""
+    """The clearance has an invalid validity period."""
 
 
 class InvalidClearanceRoleError(Invalid):
-    """The reviewer's role is not usable."""
+    """Role must not be blank."""
 
 
 class InvalidClearanceNotesError(Invalid):
-    """The notes are not usable; leave them out or write some."""
+    """Notes must not be blank; leave out the field if there are no notes."""
 
 
 class InvalidClearanceReasonError(Invalid):
-    """The reason is not usable."""
+    """Reason must not be blank."""
 
 
 class ClearanceCannotSubmitError(Cannot):
-    """The clearance cannot be submitted: it has been before."""
+    """Only a Defined clearance can be submitted."""
 
 
 class ClearanceCannotStartReviewError(Cannot):
-    """The review cannot start: only that of a submitted clearance can."""
+    """Only the review of a Submitted clearance can be started."""
 
 
 class ClearanceCannotAppendReviewStepError(Cannot):
-    """The review takes no step: only one under way does."""
+    """Review steps can be added only while the clearance is UnderReview."""
 
 
 class ClearanceCannotApproveError(Cannot):
-    """The clearance cannot be approved: its review must be under way and end in approval."""
+    """Only a clearance that is UnderReview, with Approved as its last step, can be approved."""
 
 
 class ClearanceCannotRejectError(Cannot):
-    """The clearance cannot be rejected: only one under review can."""
+    """Only a clearance that is UnderReview can be rejected."""
 
 
 class ClearanceCannotActivateError(Cannot):
-    """The clearance cannot be put into force."""
+    """The clearance cannot be activated."""
 
 
 class ClearanceCannotExpireError(Cannot):
-    """The clearance cannot be ended: only an active one can."""
+    """Only an Active clearance can be expired."""
 
 
 class ClearanceCannotAmendError(Cannot):
-    """The clearance cannot be amended: only an active one can, by one amendment at a time."""
+    """Only an Active clearance without an open amendment can be amended."""
 
 
 S = ClearanceStatus
@@ -297,7 +297,7 @@ class Clearance(Record):
     valid_from: datetime | None
     valid_until: datetime | None
     parent_id: UUID | None
-    """The clearance this one amends."""
+    """The clearance that this one amends."""
     status: ClearanceStatus = ClearanceStatus.DEFINED
     review_steps: tuple[ReviewStep, ...] = ()
     superseded_by_clearance_id: UUID | None = None
@@ -308,14 +308,14 @@ def begin(event: ClearanceRegistered) -> Clearance:
     return Clearance(
         event.clearance_id,
         event.kind,
-        event.facility_code,
-        event.title,
-        event.bindings,
-        event.hazards,
-        event.risk_band,
-        event.valid_from,
-        event.valid_until,
-        event.parent_id,
+        facility_code=event.facility_code,
+        title=event.title,
+        bindings=event.bindings,
+        hazards=event.hazards,
+        risk_band=event.risk_band,
+        valid_from=event.valid_from,
+        valid_until=event.valid_until,
+        parent_id=event.parent_id,
     )
 
 
@@ -324,7 +324,11 @@ def evolve(clearance: Clearance, event: ClearanceChanged) -> Clearance:
     match event:
         case ClearanceReviewStepAppended():
             step = ReviewStep(
-                event.step_index, event.role, event.decision, event.notes, event.decided_by
+                event.step_index,
+                event.role,
+                decision=event.decision,
+                notes=event.notes,
+                decided_by=event.decided_by,
             )
             return replace(moved, review_steps=(*clearance.review_steps, step))
         case ClearanceApproved():
@@ -337,25 +341,26 @@ def evolve(clearance: Clearance, event: ClearanceChanged) -> Clearance:
             return moved
 
 
-class Form(Command):
-    """What is filled in, of a new clearance and of an amendment."""
+class ClearanceForm(Command):
+    """The fields of a new clearance and of an amendment."""
 
     title: Name
-    """It must not name a person."""
+    """A title that names no person."""
     bindings: Annotated[tuple[Binding, ...], MaxLen(MOST_BINDINGS)]
-    """What it covers, for good."""
+    """What the clearance covers; it cannot be changed later."""
     hazards: tuple[Hazard, ...] = ()
     risk_band: RiskBand | None = None
     valid_from: Timestamp | None = None
+    """The start of validity (default: no start)."""
     valid_until: Timestamp | None = None
-    """Left out or null, it is open on that side."""
+    """The end of validity (default: no end)."""
 
 
-class RegisterClearance(Form):
-    kind: ShortText
-    """The type of form: experiment_safety, radiation, …"""
+class RegisterClearance(ClearanceForm):
+    kind: ClearanceTerm
+    """The type of form, for example experiment_safety or radiation."""
     facility_code: FacilityCode
-    """Whose form it is."""
+    """The facility that issues the form."""
 
 
 class ClearanceCommand(Command):
@@ -369,14 +374,14 @@ class StartClearanceReview(ClearanceCommand): ...
 
 
 class AppendClearanceReviewStep(ClearanceCommand):
-    role: ShortText
-    """In which capacity the caller decides."""
+    role: ClearanceTerm
+    """The role in which the caller decides, for example radiation_officer."""
     decision: ReviewDecision
     notes: Annotated[str, MinLen(1), MaxLen(2000)] | None = None
 
 
 class ApproveClearance(ClearanceCommand):
-    """A time left out stays as it was registered; null opens that side."""
+    """A time that is left out keeps its registered value; null removes the limit."""
 
     valid_from: Timestamp | None = None
     valid_until: Timestamp | None = None
@@ -393,7 +398,7 @@ class ExpireClearance(ClearanceCommand):
     reason: Reason
 
 
-class AmendClearance(ClearanceCommand, Form): ...
+class AmendClearance(ClearanceCommand, ClearanceForm): ...
 
 
 class ClearanceMade(Created):
@@ -409,7 +414,7 @@ async def facility(command: RegisterClearance, read: Reader) -> Facility:
 async def amendments(
     clearance: Clearance, command: AmendClearance, read: Reader
 ) -> Sequence[Clearance]:
-    """Every amendment there is of it; its facility is on record, as it was for itself."""
+    """Return every amendment of the clearance."""
     await _require_bound(command.bindings, read)
     found = await read.matching(ListClearances(parent_id=clearance.id))
     return list((await read.many(clearances, found)).values())
@@ -422,26 +427,26 @@ async def parent(
 
 
 async def _require_bound(bindings: Sequence[Binding], read: Reader) -> None:
-    """Refuse bindings of things that do not exist."""
+    """Raise when something that is named in a binding does not exist."""
     await read.many(subjects, [each.id for each in bindings if isinstance(each, SubjectBinding)])
     await read.many(assets, [each.id for each in bindings if isinstance(each, AssetBinding)])
     await read.many(runs, [each.id for each in bindings if isinstance(each, RunBinding)])
-    if any(isinstance(each, ProcedureBinding) for each in bindings):
-        raise ProcedureNotFoundError
+    if named := [each.id for each in bindings if isinstance(each, ProcedureBinding)]:
+        raise ProcedureNotFoundError(f"There is no procedure {named[0]}.")
 
 
 def register_clearance(
     command: RegisterClearance, given: Facility, call: Call
 ) -> list[ClearanceRegistered]:
-    """Register a clearance that is yet to be reviewed."""
+    """Register a clearance; it is in force only after review, approval and activation."""
     kind = trimmed(command.kind, InvalidClearanceKindError)
-    return [_registered(command, kind, given.code, None, call)]
+    return [_registered(command, call, kind=kind, facility_code=given.code)]
 
 
 def submit_clearance(
     clearance: Clearance, command: SubmitClearance, call: Call
 ) -> list[ClearanceSubmitted]:
-    """Hand a clearance in for review."""
+    """Submit a clearance for review."""
     STATUS.require(clearance.status, ClearanceSubmitted)
     return [ClearanceSubmitted(call.now, clearance.id)]
 
@@ -449,7 +454,7 @@ def submit_clearance(
 def start_clearance_review(
     clearance: Clearance, command: StartClearanceReview, call: Call
 ) -> list[ClearanceReviewStarted]:
-    """Take a submitted clearance up for review."""
+    """Start the review of a submitted clearance."""
     STATUS.require(clearance.status, ClearanceReviewStarted)
     return [ClearanceReviewStarted(call.now, clearance.id)]
 
@@ -457,14 +462,19 @@ def start_clearance_review(
 def append_clearance_review_step(
     clearance: Clearance, command: AppendClearanceReviewStep, call: Call
 ) -> list[ClearanceReviewStepAppended]:
-    """Record what the caller decides on a clearance under review."""
+    """Add a review step with the caller's decision to a clearance under review."""
     role = trimmed(command.role, InvalidClearanceRoleError)
     notes = trimmed_or_none(command.notes, InvalidClearanceNotesError)
     STATUS.require(clearance.status, ClearanceReviewStepAppended)
-    index, who = len(clearance.review_steps), call.principal_id
     return [
         ClearanceReviewStepAppended(
-            call.now, clearance.id, index, role, command.decision, notes, who
+            call.now,
+            clearance.id,
+            step_index=len(clearance.review_steps),
+            role=role,
+            decision=command.decision,
+            notes=notes,
+            decided_by=call.principal_id,
         )
     ]
 
@@ -472,26 +482,25 @@ def append_clearance_review_step(
 def approve_clearance(
     clearance: Clearance, command: ApproveClearance, call: Call
 ) -> list[ClearanceApproved]:
-    """Approve a clearance whose last review step approves it."""
+    """Approve a clearance whose last review step is Approved."""
     changed = command.model_fields_set
     since = command.valid_from if "valid_from" in changed else clearance.valid_from
     until = command.valid_until if "valid_until" in changed else clearance.valid_until
     _require_order(since, until)
     if _passed(until, call):
-        raise InvalidClearanceValidityError(f"Until {until} has passed; give a later time.")
+        raise InvalidClearanceValidityError(f"valid_until ({until}) has passed; give a later time.")
     STATUS.require(clearance.status, ClearanceApproved)
     last = clearance.review_steps[-1].decision if clearance.review_steps else None
     if last is not ReviewDecision.APPROVED:
-        raise ClearanceCannotApproveError(
-            f"The last decision is {last}." if last else "Nobody has decided yet."
-        )
-    return [ClearanceApproved(call.now, clearance.id, since, until)]
+        found = f"The last review step is {last}." if last else "There is no review step yet."
+        raise ClearanceCannotApproveError(f"{found} Append a review step with decision Approved.")
+    return [ClearanceApproved(call.now, clearance.id, valid_from=since, valid_until=until)]
 
 
 def reject_clearance(
     clearance: Clearance, command: RejectClearance, call: Call
 ) -> list[ClearanceRejected]:
-    """Reject a clearance, for good."""
+    """Reject a clearance permanently."""
     reason = trimmed(command.reason, InvalidClearanceReasonError)
     STATUS.require(clearance.status, ClearanceRejected)
     return [ClearanceRejected(call.now, clearance.id, reason)]
@@ -500,23 +509,26 @@ def reject_clearance(
 def activate_clearance(
     clearance: Clearance, command: ActivateClearance, given: Clearance | None, call: Call
 ) -> list[ClearanceActivated | ClearanceSuperseded]:
-    """Put an approved clearance into force, in place of the one it amends."""
+    """Put an approved clearance into force; the clearance it amends becomes Superseded."""
     STATUS.require(clearance.status, ClearanceActivated)
     if _passed(clearance.valid_until, call):
-        raise ClearanceCannotActivateError(f"It was valid until {clearance.valid_until}.")
+        raise ClearanceCannotActivateError(
+            f"valid_until ({clearance.valid_until}) has passed. Register a new clearance."
+        )
     activated = ClearanceActivated(call.now, clearance.id)
     if given is None or given.status is ClearanceStatus.EXPIRED:
         return [activated]
     if given.status is ClearanceStatus.SUPERSEDED:
         other = given.superseded_by_clearance_id
         raise ClearanceCannotActivateError(
-            f"Clearance {other} took the place of the one it amends; amend that one.",
+            f"Clearance {other} has already superseded clearance {given.id}, which this clearance"
+            f" amends. Amend clearance {other} instead.",
             superseded_by_clearance_id=other,
         )
     if clearance.valid_from is not None and clearance.valid_from > call.now:
         raise ClearanceCannotActivateError(
-            f"It is valid from {clearance.valid_from} and would end clearance {given.id} before"
-            " then; activate it from that time on.",
+            f"valid_from ({clearance.valid_from}) is in the future, and activation would end"
+            f" clearance {given.id} now. Activate the clearance at or after valid_from.",
             valid_from=clearance.valid_from,
         )
     return [activated, ClearanceSuperseded(call.now, given.id, clearance.id)]
@@ -525,7 +537,7 @@ def activate_clearance(
 def expire_clearance(
     clearance: Clearance, command: ExpireClearance, call: Call
 ) -> list[ClearanceExpired]:
-    """End a clearance, whether or not its time has run out."""
+    """End an active clearance, even before its valid_until."""
     reason = trimmed(command.reason, InvalidClearanceReasonError)
     STATUS.require(clearance.status, ClearanceExpired)
     return [ClearanceExpired(call.now, clearance.id, reason)]
@@ -534,27 +546,36 @@ def expire_clearance(
 def amend_clearance(
     clearance: Clearance, command: AmendClearance, given: Sequence[Clearance], call: Call
 ) -> list[ClearanceRegistered | ClearanceMade]:
-    """Register a clearance that takes the place of this one once it is in force."""
-    amended = _registered(command, clearance.kind, clearance.facility_code, clearance.id, call)
+    """Register an amendment, which supersedes this clearance when it is activated."""
+    amended = _registered(
+        command,
+        call,
+        kind=clearance.kind,
+        facility_code=clearance.facility_code,
+        parent_id=clearance.id,
+    )
     if clearance.status is not ClearanceStatus.ACTIVE:
         raise ClearanceCannotAmendError(f"The status is {clearance.status}; it must be Active.")
     if ahead := [each.id for each in given if each.status in UNDECIDED]:
         raise ClearanceCannotAmendError(
-            f"Clearance {ahead[0]} amends it already and is not in force yet.", clearance_ids=ahead
+            f"Clearance {ahead[0]} is an open amendment of this clearance. Activate or reject it.",
+            clearance_ids=ahead,
         )
     return [amended, ClearanceMade(call.new_id)]
 
 
 def _registered(
-    form: Form, kind: str, facility_code: str, parent_id: UUID | None, call: Call
+    form: ClearanceForm, call: Call, kind: str, facility_code: str, parent_id: UUID | None = None
 ) -> ClearanceRegistered:
-    """A form filled in as it should be."""
+    """Return the event of a valid form, or raise what is wrong with the form."""
     title = trimmed(form.title, InvalidClearanceTitleError)
     bindings = tuple(_trimmed(each) for each in form.bindings)
-    if not bindings or len(set(bindings)) < len(bindings):
-        raise InvalidClearanceBindingsError
+    if len(set(bindings)) < max(len(bindings), 1):
+        raise InvalidClearanceBindingsError(
+            "A binding occurs more than once." if bindings else "There is no binding."
+        )
     if len(form.hazards) > MOST_HAZARDS:
-        raise InvalidClearanceHazardsError(f"There are over {MOST_HAZARDS}.")
+        raise InvalidClearanceHazardsError(f"There are {len(form.hazards)} hazards.")
     wrong = InvalidClearanceHazardsError
     hazards = tuple(
         Hazard(
@@ -568,15 +589,15 @@ def _registered(
     return ClearanceRegistered(
         call.now,
         call.new_id,
-        kind,
-        facility_code,
-        title,
-        bindings,
-        hazards,
-        form.risk_band,
-        form.valid_from,
-        form.valid_until,
-        parent_id,
+        kind=kind,
+        facility_code=facility_code,
+        title=title,
+        bindings=bindings,
+        hazards=hazards,
+        risk_band=form.risk_band,
+        valid_from=form.valid_from,
+        valid_until=form.valid_until,
+        parent_id=parent_id,
     )
 
 
@@ -589,14 +610,16 @@ def _trimmed(binding: Binding) -> Binding:
 
 def _require_order(since: datetime | None, until: datetime | None) -> None:
     if since and until and until <= since:
-        raise InvalidClearanceValidityError
+        raise InvalidClearanceValidityError(
+            f"valid_from ({since}) must be before valid_until ({until})."
+        )
 
 
 def _passed(until: datetime | None, call: Call) -> bool:
     return until is not None and until <= call.now
 
 
-clearances = Aggregate("Clearance", begin, evolve, ClearanceNotFoundError)
+clearances = Aggregate("Clearance", begin, evolve=evolve, absent=ClearanceNotFoundError)
 
 # fmt: off
 OPERATIONS = (
@@ -629,27 +652,27 @@ OPERATIONS = (
 
 
 class ListClearances(Listing):
-    """List clearances, by age."""
+    """List clearances, oldest first."""
 
     status: frozenset[ClearanceStatus] | None = None
-    kind: ShortText | None = None
+    kind: ClearanceTerm | None = None
     facility_code: FacilityCode | None = None
     risk_band: RiskBand | None = None
     parent_id: UUID | None = None
-    """The amendments of this clearance."""
+    """Amendments of this clearance."""
     binding_kind: BindingKind | None = None
     binding_id: frozenset[UUID] | None = None
-    """Those bound to one of these themselves."""
+    """Clearances with a binding to one of these ids."""
     covering_asset_id: UUID | None = None
-    """Those bound to this asset, or to one that it stands under."""
+    """Clearances with a binding to this asset or to one of its ancestors."""
     in_force: bool | None = None
     valid_until_before: Timestamp | None = None
-    """Those that end at this time or before."""
+    """Clearances whose valid_until is this time or earlier."""
     valid_until_from: Timestamp | None = None
-    """Those that end at this time or later."""
+    """Clearances whose valid_until is this time or later."""
 
 
-async def with_all_above(asset_id: UUID, read: Reader) -> Iterable[object]:
+async def asset_and_ancestors(asset_id: UUID, read: Reader) -> Iterable[object]:
     return {asset_id, *await read.above(PLACES, [asset_id])}
 
 
@@ -675,7 +698,7 @@ QUESTIONS = reads(
             each.id for each in clearance.bindings if isinstance(each, AssetBinding)
         ],
     },
-    expanded={"covering_asset_id": with_all_above},
+    expanded={"covering_asset_id": asset_and_ancestors},
     compared={
         "valid_until_before": ("valid_until", "<="),
         "valid_until_from": ("valid_until", ">="),

@@ -1,4 +1,4 @@
-"""Which clearances say something about given work: it only answers, and refuses nothing."""
+"""Which clearances cover given work; whether work is refused is decided elsewhere."""
 
 from collections.abc import Iterable, Mapping
 from uuid import UUID
@@ -13,12 +13,12 @@ MOST_TOLD = 200
 async def clearances_covering(
     subject_id: UUID | None, asset_ids: Iterable[UUID], read: Reader
 ) -> Mapping[UUID, Clearance]:
-    """The clearances in force that are bound to one of these; if there is none, the others.
+    """Return the clearances in force for a subject or assets; if there are none, the others.
 
-    Assets are given with all above them.
+    Give the assets with their ancestors.
     """
     named = frozenset(id for id in (subject_id, *asset_ids) if id is not None)
-    # What a clearance is bound to never changes, so a list that lags finds none too many.
+    # Bindings never change, so a list that lags behind finds no clearance too many.
     listed = await read.matching(ListClearances(binding_id=named, in_force=True))
     holding = await read.many(clearances, listed)
     if any(IN_FORCE.holds_of(each, read.now) for each in holding.values()):

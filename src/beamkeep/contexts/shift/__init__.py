@@ -1,4 +1,4 @@
-"""Shift: what one shift leaves to the next."""
+"""Shift: the handover from one shift to the next."""
 
 from beamkeep.kernel import Operation
 

@@ -1,4 +1,4 @@
-"""Starting a run: everything that is checked first, and whether it would pass."""
+"""Starting: the gates before an execution starts, the start of a run, and its readiness."""
 
 from . import readiness, start
 

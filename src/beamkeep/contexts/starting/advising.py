@@ -1,6 +1,7 @@
-"""What refuses no start and is worth knowing at one: told before it, kept by the run, answered."""
+"""Advisories at a start: what does not refuse a run, and is worth knowing before and after it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from uuid import UUID
 
@@ -11,94 +12,94 @@ from beamkeep.contexts.calibration.calibration import (
     revision_of,
 )
 from beamkeep.contexts.equipment.asset import AssetCondition, AssetLifecycle, assets
-from beamkeep.contexts.run.run import OPEN, ListRuns, Run, StartAdvisory, runs
+from beamkeep.contexts.run.run import Run, StartAdvisory, runs
 from beamkeep.contexts.safety.clearance import clearances
 from beamkeep.contexts.subject.subject import subjects
 from beamkeep.contexts.supply.supply import SupplyStatus, supplies
 from beamkeep.kernel import Reader
 
-from .checks import NOT_SHOWN, Fact, Surroundings, clearance_fact
-
-MOST_RUNS = 20
-
-
-async def live_runs_on(asset_ids: Iterable[UUID], read: Reader) -> Sequence[Run]:
-    """The runs that have not ended and work on one of these assets, the first of them."""
-    list_filter = ListRuns(status=OPEN, asset_id=frozenset(asset_ids))
-    # A list lags behind its streams, so what it finds is folded before it counts.
-    found = await read.many(runs, await read.matching(list_filter, most=MOST_RUNS))
-    return [run for run in found.values() if run.status in OPEN]
+from .checks import RunPreconditions
+from .gates import NOT_SHOWN, StartFact, clearance_fact, fact
 
 
-def advisories(
-    given: Surroundings, pinned: Mapping[UUID, Calibration], now: datetime
-) -> Iterator[Fact]:
-    """What is not as it should be, and stops nothing."""
-    for asset in given.wired:
+def run_advisories(
+    given: RunPreconditions, pinned: Mapping[UUID, Calibration], now: datetime
+) -> Iterator[StartFact]:
+    """Return everything that does not refuse a run and is worth knowing before its start."""
+    names = {asset.id: asset.name for asset in given.work.assets}
+    for asset in given.work.assets:
         if asset.condition is not AssetCondition.NOMINAL:
-            yield Fact("Asset", asset.id, asset.name, asset.condition)
+            yield fact("Asset", asset, asset.condition)
         if asset.lifecycle is AssetLifecycle.MAINTENANCE:
-            yield Fact("Asset", asset.id, asset.name, asset.lifecycle)
-    for found in given.supplies.found.values():
-        for supply in found:
-            if supply.status is SupplyStatus.RECOVERING:
-                yield Fact("Supply", supply.supply_id, supply.name, supply.status)
+            yield fact("Asset", asset, asset.lifecycle)
+    for each in (each for found in given.work.supplies.found.values() for each in found):
+        if each.status is SupplyStatus.RECOVERING:
+            yield fact("Supply", each.supply, each.status)
     end = given.plan.window.ends_at
-    for clearance in (given.clearances or {}).values():
-        fact = clearance_fact(clearance, now)
-        if fact.in_force and fact.until is not None and (end is None or fact.until < end):
-            yield fact
-    wired = {asset.id: asset.name for asset in given.wired}
+    for each in (clearance_fact(each, now) for each in (given.clearances or {}).values()):
+        if each.in_force and each.until is not None and (end is None or each.until < end):
+            yield each
     for run in given.live_runs:
-        yield Fact("Run", run.id, _shared(run, wired), run.status)
-    its = given.subject
-    if its and its.mounted_on_asset_id and its.mounted_on_asset_id not in wired:
-        where = f"{its.status} on asset {its.mounted_on_asset_id}, outside the plan"
-        yield Fact("Subject", its.id, its.name, where)
+        yield StartFact("Run", run.id, name=_shared_assets(run, names), state=run.status)
+    where = given.subject.mounted_on_asset_id if given.subject else None
+    if given.subject and where and where not in names:
+        state = f"{given.subject.status} on asset {where}, which is not in the plan"
+        yield fact("Subject", given.subject, state)
     for id, calibration in sorted(pinned.items()):
-        if successor := revision_of(calibration, id).superseded_by_revision_id:
-            state = f"Superseded by {successor}"
-            yield Fact("CalibrationRevision", id, calibration.quantity, state)
-        if calibration.asset_id not in wired:
-            state = f"Of asset {calibration.asset_id}, outside the plan"
-            yield Fact("CalibrationRevision", id, calibration.quantity, state)
+        successor, of = revision_of(calibration, id).superseded_by_revision_id, calibration.asset_id
+        states = [f"Superseded by {successor}"] if successor else []
+        states += [f"Calibrates asset {of}, which is not in the plan"] if of not in names else []
+        for state in states:
+            yield StartFact("CalibrationRevision", id, name=calibration.quantity, state=state)
 
 
-def advisory(fact: Fact) -> StartAdvisory:
-    """What the run keeps of an advisory: not the name, which is a text of others."""
-    times = fact.until, fact.valid_from, fact.in_force
-    return StartAdvisory(fact.kind, fact.id, fact.state, *times)
-
-
-async def advised(run: Run, read: Reader) -> tuple[Fact, ...]:
-    """What was told at the start of a run, with names as they are now."""
-    ids: dict[str, list[UUID]] = {}
-    for each in run.advisories:
-        ids.setdefault(each.kind, []).append(each.id)
-    wired = (
-        (await read.many(assets, run.asset_ids)).items() if {"Asset", "Run"} & ids.keys() else ()
+def advisory(of: StartFact) -> StartAdvisory:
+    """Return what a run keeps of an advisory: not the name, which others have written."""
+    return StartAdvisory(
+        of.kind,
+        of.id,
+        state=of.state,
+        until=of.until,
+        valid_from=of.valid_from,
+        in_force=of.in_force,
     )
-    names = {id: asset.name for id, asset in wired}
-    for id, other in (await read.many(runs, ids.get("Run", ()))).items():
-        names[id] = _shared(other, names)
-    for id, supply in (await read.many(supplies, ids.get("Supply", ()))).items():
+
+
+async def advised(run: Run, read: Reader) -> tuple[StartFact, ...]:
+    """Return the advisories given at the start of a run, with the names of today."""
+    ids = defaultdict[str, list[UUID]](list)
+    for each in run.advisories:
+        ids[each.kind].append(each.id)
+    used = await read.many(assets, run.asset_ids if ids["Asset"] or ids["Run"] else ())
+    names = {id: asset.name for id, asset in used.items()}
+    for id, other in (await read.many(runs, ids["Run"])).items():
+        names[id] = _shared_assets(other, names)
+    for id, supply in (await read.many(supplies, ids["Supply"])).items():
         names[id] = supply.name
-    covering, measured = ids.get("Clearance", ()), ids.get("Subject", ())
-    visible = await read.visible(clearances, covering) | await read.visible(subjects, measured)
-    for id, clearance in (await read.many(clearances, covering)).items():
-        names[id] = clearance.title if id in visible else NOT_SHOWN
-    for id, subject in (await read.many(subjects, measured)).items():
-        names[id] = subject.name if id in visible else NOT_SHOWN
-    if revision_ids := ids.get("CalibrationRevision"):
+    own_clearances = await read.visible(clearances, ids["Clearance"])
+    for id, clearance in (await read.many(clearances, own_clearances)).items():
+        names[id] = clearance.title
+    own_subjects = await read.visible(subjects, ids["Subject"])
+    for id, subject in (await read.many(subjects, own_subjects)).items():
+        names[id] = subject.name
+    if revision_ids := ids["CalibrationRevision"]:
         of = await calibration_ids(revision_ids, read)
         found = await read.many(calibrations, sorted({*of.values()}))
         names |= {id: found[calibration_id].quantity for id, calibration_id in of.items()}
     return tuple(
-        Fact(a.kind, a.id, names[a.id], a.state, a.until, a.valid_from, a.in_force)
-        for a in run.advisories
+        StartFact(
+            each.kind,
+            each.id,
+            name=names.get(each.id, NOT_SHOWN),
+            state=each.state,
+            until=each.until,
+            valid_from=each.valid_from,
+            in_force=each.in_force,
+        )
+        for each in run.advisories
     )
 
 
-def _shared(run: Run, wired: Mapping[UUID, str]) -> str:
-    """The assets of a plan that another run works on: its own name is for those who may see it."""
-    return ", ".join(wired[id] for id in run.asset_ids if id in wired)
+def _shared_assets(run: Run, names: Mapping[UUID, str]) -> str:
+    """Return the shared assets, in place of the name of a run that the caller may not see."""
+    return ", ".join(names[id] for id in run.asset_ids if id in names)

@@ -1,308 +1,237 @@
-"""The checks of a start, in their order: each with the facts that decided it, and the way out."""
+"""The start checks of a run, in their order: those of its plan, and the gates."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from beamkeep.contexts.caution.caution import Caution
-from beamkeep.contexts.enclosure.gate import Permit
-from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle
+from beamkeep.contexts.recipe.capability import capabilities
 from beamkeep.contexts.recipe.declaration import DeclarationStatus
 from beamkeep.contexts.recipe.method import Method
 from beamkeep.contexts.recipe.plan import (
     Followed,
     Plan,
     carried_parameters,
+    followed,
     missing_family_ids,
+    plans,
     told_units,
     units_changed,
 )
-from beamkeep.contexts.recipe.practice import Practice
-from beamkeep.contexts.run.run import DeclarationVersions, InvalidRunParametersError, Run
-from beamkeep.contexts.safety.clearance import IN_FORCE, Clearance, ClearanceStatus
-from beamkeep.contexts.subject.subject import Subject, SubjectStatus
-from beamkeep.contexts.supply.gate import Coverage
-from beamkeep.contexts.supply.supply import SupplyStatus
-from beamkeep.kernel import Cannot, Record, Refusal
+from beamkeep.contexts.recipe.practice import Practice, practices
+from beamkeep.contexts.run.run import (
+    OPEN,
+    DeclarationVersions,
+    InvalidRunParametersError,
+    ListRuns,
+    Run,
+    runs,
+)
+from beamkeep.contexts.safety.clearance import Clearance
+from beamkeep.contexts.subject.subject import Subject, subjects
+from beamkeep.kernel import Cannot, Reader, Record, replace
 from beamkeep.schemas import JsonObject, merge_patch
 from beamkeep.schemas.bounds import require_bounded
 
+from . import gates
+from .gates import NOT_SHOWN, GateResult, Preconditions, StartFact, fact
+
 
 class RunParameterUnitsChangedError(Cannot):
-    """The unit of a default parameter has changed; give the plan's defaults in the new unit."""
+    """The unit of a default parameter has changed since the plan was written."""
 
 
 class RunBoundPlanDeprecatedError(Cannot):
-    """The plan is deprecated; start the run by one that is not."""
+    """A run cannot start from a Deprecated plan."""
 
 
 class RunOutsidePlanWindowError(Cannot):
-    """It is not the time the plan was made for."""
+    """The current time is outside the window of the plan."""
 
 
 class RunSubjectNotMountedError(Cannot):
-    """The subject is not mounted; mount it first."""
+    """The subject is not mounted."""
 
 
 class RunAssetDecommissionedError(Cannot):
-    """An asset of the plan is decommissioned; version the plan with what stands in its place."""
+    """An asset of the plan is decommissioned; version the plan with another asset."""
 
 
 class RunFamiliesNotSatisfiedError(Cannot):
-    """The assets no longer belong to all families that the method or the practice needs."""
+    """The assets of the plan lack a family that the method or the practice needs."""
 
 
 class RunRequiresActiveClearanceError(Cannot):
-    """No clearance names the subject, an asset of the plan or one above it; register one."""
+    """No clearance covers the subject or the assets of the run."""
 
 
 class RunClearanceCoverageMismatchError(Cannot):
-    """There are clearances for this work, but none is in force now."""
+    """None of the clearances that cover this run is in force."""
 
 
 class RunRequiresAvailableSupplyError(Cannot):
-    """A supply that the method needs is not available where the work takes place."""
+    """A supply that the method needs is not available."""
 
 
 class RunRequiresPermittedEnclosureError(Cannot):
-    """No enclosure the assets stand in permits work; its interlock must."""
+    """None of the enclosures that the assets stand in is Permitted and Active."""
 
 
 class RunEnclosureCoverageMismatchError(Cannot):
-    """Some of the enclosures the assets stand in do not permit work; their interlocks must."""
+    """Not all of the enclosures that the assets stand in are Permitted and Active."""
 
 
-NOT_SHOWN = "(not shown)"
-"""Stands for the name of what the caller may not see: a check tells how it is, not what."""
-
-
-class Fact(Record):
-    """Something that decided a check, and how it stands."""
-
-    kind: str
-    id: UUID
-    name: str
-    state: str
-    until: datetime | None = None
-    valid_from: datetime | None = None
-    in_force: bool | None = None
-    """Whether a clearance is in force; none of everything else."""
-
-
-class Surroundings(Record):
-    """Everything a start is decided on, as it was read."""
+class RunPreconditions(Record):
+    """Everything that the start of a run depends on, as it was read."""
 
     plan: Plan
     practice: Practice
-    method: Method
-    assets: Mapping[UUID, Asset]
-    """Those of the plan and all above them."""
+    followed: Followed
+    """The method, now and as it was when the plan's default parameters were written."""
+    versions: DeclarationVersions
+    work: Preconditions
+    """The assets of the plan and what is around them."""
     subject: Subject | None
     clearances: Mapping[UUID, Clearance] | None
-    """Those that name this work; none are asked for where the deployment requires none."""
-    supplies: Coverage
-    enclosures: Mapping[UUID, Permit]
-    cautions: Sequence[Caution]
-    followed: Followed
-    """The method, also as the plan's default parameters were written under it."""
-    versions: DeclarationVersions
+    """The clearances for this run; None if the deployment requires none."""
     live_runs: Sequence[Run]
-    """Those that work on an asset of the plan."""
+    """The open runs that use an asset of the plan."""
 
     @property
-    def wired(self) -> list[Asset]:
-        """The assets of the plan itself."""
-        return [self.assets[id] for id in sorted(self.plan.asset_ids)]
+    def method(self) -> Method:
+        return self.followed.method
 
 
-class Verdict(Record):
-    """What one check found: the facts behind it, and the refusal if it failed."""
-
-    facts: Sequence[Fact] = ()
-    refusal: Refusal | None = None
-    cleared_by: Sequence[str] = ()
-    """The commands that could clear it."""
+MOST_RUNS = 20
 
 
-type Check = Callable[[Surroundings, JsonObject, datetime], Verdict]
+async def live_runs_on(asset_ids: Iterable[UUID], read: Reader) -> Sequence[Run]:
+    """Return the first open runs that use one of these assets."""
+    list_filter = ListRuns(status=OPEN, asset_id=frozenset(asset_ids))
+    # A list lags behind its streams: fold what it finds before it counts.
+    found = await read.many(runs, await read.matching(list_filter, most=MOST_RUNS))
+    return [run for run in found.values() if run.status in OPEN]
 
 
-def effective_parameters(given: Surroundings, override: JsonObject) -> JsonObject:
-    """What will govern a run, once its method takes it."""
+async def run_preconditions(
+    plan_id: UUID, subject_id: UUID | None, read: Reader, to_show: bool = False
+) -> RunPreconditions:
+    """Return the current preconditions of a run, without names that the caller may not see.
+
+    With `to_show`, raise when the caller may not see the subject.
+    """
+    plan = await read.one(plans, plan_id)
+    practice = await read.one(practices, plan.practice_id)
+    method = await followed(plan, read)
+    work = await gates.preconditions(plan.asset_ids, method.method.needed_supplies, read)
+    subject = await read.one(subjects, subject_id, to_show) if subject_id else None
+    if subject and not await read.visible(subjects, [subject.id]):
+        subject = replace(subject, name=NOT_SHOWN)
+    clearances = None
+    if read.installation.require_run_clearance:
+        clearances = await gates.covering_clearances(subject_id, work.ancestry, read)
+    capability = await read.one(capabilities, method.method.capability_id)
+    return RunPreconditions(
+        plan,
+        practice,
+        followed=method,
+        versions=DeclarationVersions(
+            plan=read.version(plans, plan.id),
+            practice=read.version(practices, practice.id),
+            method=method.version,
+            capability=read.version(capabilities, capability.id),
+        ),
+        work=work,
+        subject=subject,
+        clearances=clearances,
+        live_runs=await live_runs_on(plan.asset_ids, read),
+    )
+
+
+def run_checks(
+    given: RunPreconditions, override: JsonObject, now: datetime
+) -> Mapping[str, GateResult]:
+    """Return the results of all start checks of a run, in the order in which they refuse it."""
+    return {
+        "parameters": _parameters(given, override),
+        "units": _units(given),
+        "plan": _plan(given.plan),
+        "window": _window(given.plan, now),
+        "subject": gates.subject_gate(given.subject, RunSubjectNotMountedError),
+        "assets": gates.asset_gate(
+            given.work.assets, RunAssetDecommissionedError, ["version_plan"]
+        ),
+        "families": _families(given),
+        "clearance": gates.clearance_gate(
+            given.clearances,
+            now,
+            missing=RunRequiresActiveClearanceError,
+            not_in_force=RunClearanceCoverageMismatchError,
+        ),
+        "supply": gates.supply_gate(given.work.supplies, RunRequiresAvailableSupplyError),
+        "enclosure": gates.enclosure_gate(
+            given.work.enclosures,
+            none_permitted=RunRequiresPermittedEnclosureError,
+            some_not_permitted=RunEnclosureCoverageMismatchError,
+        ),
+    }
+
+
+def effective_parameters(given: RunPreconditions, override: JsonObject) -> JsonObject:
+    """Return the parameters of the run, or raise when the method does not accept them."""
     bounded = require_bounded(override, InvalidRunParametersError)
     merged = merge_patch(given.plan.default_parameters, bounded)
     return carried_parameters(merged, given.method, InvalidRunParametersError)
 
 
-def parameters(given: Surroundings, override: JsonObject, now: datetime) -> Verdict:
-    method = given.method
-    facts = [Fact("Method", method.id, method.name, method.status)]
+CORRECTS_DEFAULTS = "update_plan_default_parameters", "version_plan"
+
+
+def _parameters(given: RunPreconditions, override: JsonObject) -> GateResult:
+    facts = [fact("Method", given.method, given.method.status)]
     try:
         effective_parameters(given, override)
     except InvalidRunParametersError as refusal:
-        # What is wrong only with the override is for whoever gave it, not for the plan.
-        if override and not parameters(given, {}, now).refusal:
-            return Verdict(facts, refusal, ["start_run"])
-        return Verdict(facts, refusal, ["update_plan_default_parameters", "version_plan"])
-    return Verdict(facts)
+        # If the defaults alone are valid, the fault is in the override.
+        if override and not _parameters(given, {}).refusal:
+            return GateResult(facts, refusal, ["start_run"])
+        return GateResult(facts, refusal, [*CORRECTS_DEFAULTS])
+    return GateResult(facts)
 
 
-def units(given: Surroundings, override: JsonObject, now: datetime) -> Verdict:
-    method, its = given.method, given.plan
-    changed = units_changed(its.default_parameters, given.followed)
+def _units(given: RunPreconditions) -> GateResult:
+    plan, method = given.plan, given.method
+    changed = units_changed(plan.default_parameters, given.followed)
     if not changed:
-        return Verdict([Fact("Method", method.id, method.name, method.status)])
-    facts = [Fact("Parameter", its.id, each.path, str(each)) for each in changed]
-    refusal = RunParameterUnitsChangedError(told_units(changed), parameters=changed)
-    return Verdict(facts, refusal, ["update_plan_default_parameters", "version_plan"])
+        return GateResult([fact("Method", method, method.status)])
+    facts = [StartFact("Parameter", plan.id, name=each.path, state=str(each)) for each in changed]
+    told = f"{told_units(changed)} Give the default parameters of the plan in the new unit."
+    refusal = RunParameterUnitsChangedError(told, parameters=changed)
+    return GateResult(facts, refusal, [*CORRECTS_DEFAULTS])
 
 
-def plan(given: Surroundings, override: JsonObject, now: datetime) -> Verdict:
-    its = given.plan
-    facts = [Fact("Plan", its.id, its.name, its.status)]
-    deprecated = its.status is DeclarationStatus.DEPRECATED
-    return Verdict(facts, RunBoundPlanDeprecatedError() if deprecated else None)
+def _plan(plan: Plan) -> GateResult:
+    found = fact("Plan", plan, plan.status)
+    if plan.status is not DeclarationStatus.DEPRECATED:
+        return GateResult([found])
+    return GateResult([found], RunBoundPlanDeprecatedError(f"{found}. Use another plan."))
 
 
-def window(given: Surroundings, override: JsonObject, now: datetime) -> Verdict:
-    its, span = given.plan, given.plan.window
-    facts = [Fact("Plan", its.id, its.name, its.status, span.ends_at)]
-    if span.holds(now):
-        return Verdict(facts)
-    told = f"It is for {span.starts_at or 'any time'} to {span.ends_at or 'any time'}; it is {now}."
-    return Verdict(facts, RunOutsidePlanWindowError(told))
+def _window(plan: Plan, now: datetime) -> GateResult:
+    window = plan.window
+    facts = [replace(fact("Plan", plan, plan.status), until=window.ends_at)]
+    if window.holds(now):
+        return GateResult(facts)
+    since, until = window.starts_at or "none", window.ends_at or "none"
+    told = f"Start of the window: {since}; end of the window: {until}; current time: {now}."
+    return GateResult(facts, RunOutsidePlanWindowError(told))
 
 
-def subject(given: Surroundings, override: JsonObject, now: datetime) -> Verdict:
-    its = given.subject
-    if its is None:
-        return Verdict()
-    facts = [Fact("Subject", its.id, its.name, its.status)]
-    if its.status in {SubjectStatus.MOUNTED, SubjectStatus.MEASURED}:
-        return Verdict(facts)
-    way = ["mount_subject"] if its.status is SubjectStatus.RECEIVED else []
-    return Verdict(facts, RunSubjectNotMountedError(f"{its.name} is {its.status}."), way)
-
-
-def assets(given: Surroundings, override: JsonObject, now: datetime) -> Verdict:
-    facts = [Fact("Asset", each.id, each.name, each.lifecycle) for each in given.wired]
-    gone = [fact for fact in facts if fact.state == AssetLifecycle.DECOMMISSIONED]
-    if not gone:
-        return Verdict(facts)
-    return Verdict(facts, RunAssetDecommissionedError(_named(gone)), ["version_plan"])
-
-
-def families(given: Surroundings, override: JsonObject, now: datetime) -> Verdict:
-    facts = [Fact("Asset", each.id, each.name, each.lifecycle) for each in given.wired]
-    lacking = missing_family_ids(given.wired, given.method, given.practice)
-    if not lacking:
-        return Verdict(facts)
-    told = f"Lacking are {', '.join(map(str, lacking))}."
-    refusal = RunFamiliesNotSatisfiedError(told, family_ids=lacking)
-    return Verdict(facts, refusal, ["add_asset_family", "version_plan"])
-
-
-TOWARDS_FORCE: dict[ClearanceStatus, tuple[str, ...]] = {
-    ClearanceStatus.DEFINED: ("submit_clearance",),
-    ClearanceStatus.SUBMITTED: ("start_clearance_review",),
-    ClearanceStatus.UNDER_REVIEW: ("append_clearance_review_step", "approve_clearance"),
-    ClearanceStatus.APPROVED: ("activate_clearance",),
-    ClearanceStatus.ACTIVE: ("amend_clearance",),
-}
-"""What brings a clearance nearer to being in force; of those that ended, a new one."""
-
-
-def clearance_fact(each: Clearance, now: datetime) -> Fact:
-    """A clearance, and whether it is in force."""
-    until, since, holds = each.valid_until, each.valid_from, IN_FORCE.holds_of(each, now)
-    return Fact("Clearance", each.id, each.title, each.status, until, since, holds)
-
-
-def clearance(given: Surroundings, override: JsonObject, now: datetime) -> Verdict:
-    if given.clearances is None:
-        return Verdict()
-    facts = [clearance_fact(each, now) for each in given.clearances.values()]
-    if any(fact.in_force for fact in facts):
-        return Verdict(facts)
-    if not facts:
-        return Verdict(facts, RunRequiresActiveClearanceError(), ["register_clearance"])
-    statuses = {each.status for each in given.clearances.values()}
-    ways = [way for status, steps in TOWARDS_FORCE.items() if status in statuses for way in steps]
-    refusal = RunClearanceCoverageMismatchError(_named(facts))
-    return Verdict(facts, refusal, ways or ["register_clearance"])
-
-
-def covering_ids(given: Surroundings, now: datetime) -> list[UUID]:
-    """The clearances in force that name this work."""
-    named = (given.clearances or {}).values()
-    return sorted(each.id for each in named if IN_FORCE.holds_of(each, now))
-
-
-TOWARDS_AVAILABLE: dict[SupplyStatus, tuple[str, ...]] = {
-    SupplyStatus.UNKNOWN: ("mark_supply_available",),
-    SupplyStatus.DEGRADED: ("mark_supply_unavailable", "mark_supply_recovering", "restore_supply"),
-    SupplyStatus.UNAVAILABLE: ("mark_supply_recovering", "restore_supply"),
-    SupplyStatus.RECOVERING: ("restore_supply",),
-}
-
-
-def supply(given: Surroundings, override: JsonObject, now: datetime) -> Verdict:
-    found = [each for kind in given.supplies.found.values() for each in kind]
-    facts = [Fact("Supply", each.supply_id, each.name, each.state) for each in found]
-    uncovered = given.supplies.uncovered
-    if not uncovered:
-        return Verdict(facts)
-    lacking = [each for kind in uncovered.values() for each in kind]
-    statuses = {each.status for each in lacking}
-    ways = [w for status, steps in TOWARDS_AVAILABLE.items() if status in statuses for w in steps]
-    missing = ["register_supply"] if not all(uncovered.values()) else []
-    stale = ["observe_supply_status"] if any(each.silent_for for each in lacking) else []
-    again = " A stale supply counts again once its observer reports or it is marked available."
-    told = f"{given.supplies}{again if stale else ''}"
-    refusal = RunRequiresAvailableSupplyError(told, kinds=[*uncovered])
-    return Verdict(facts, refusal, [*dict.fromkeys(ways), *missing, *stale])
-
-
-def enclosure(given: Surroundings, override: JsonObject, now: datetime) -> Verdict:
-    permits = given.enclosures
-    facts = [
-        Fact("Enclosure", id, permit.enclosure.name, permit.state) for id, permit in permits.items()
-    ]
-    failing = [fact for fact in facts if not permits[fact.id].holds]
-    if not failing:
-        return Verdict(facts)
-    every = len(failing) == len(facts)
-    refusal = RunRequiresPermittedEnclosureError if every else RunEnclosureCoverageMismatchError
-    stale = any(permits[fact.id].stale for fact in failing)
-    remedy = " A stale permit counts again once its monitor reports." if stale else ""
-    ways = ["observe_enclosure_status"] if stale else []
-    return Verdict(facts, refusal(_named(failing) + remedy), ways)
-
-
-CHECKS: Mapping[str, Check] = {
-    "parameters": parameters,
-    "units": units,
-    "plan": plan,
-    "window": window,
-    "subject": subject,
-    "assets": assets,
-    "families": families,
-    "clearance": clearance,
-    "supply": supply,
-    "enclosure": enclosure,
-}
-"""In the order in which a start meets them: the first that fails is what it is refused for."""
-
-
-def require_ready(given: Surroundings, override: JsonObject, now: datetime) -> None:
-    """Refuse a start with the first check that fails, its facts and the way out."""
-    for name, check in CHECKS.items():
-        verdict = check(given, override, now)
-        if verdict.refusal:
-            facts, ways = verdict.facts, verdict.cleared_by
-            verdict.refusal.facts |= {"check": name, "facts": facts, "cleared_by": ways}
-            raise verdict.refusal
-
-
-def _named(facts: Iterable[Fact]) -> str:
-    return "; ".join(f"{fact.kind} {fact.name} ({fact.id}) is {fact.state}" for fact in facts) + "."
+def _families(given: RunPreconditions) -> GateResult:
+    assets = given.work.assets
+    facts = [fact("Asset", asset, asset.lifecycle) for asset in assets]
+    missing = missing_family_ids(assets, given.method, given.practice)
+    if not missing:
+        return GateResult(facts)
+    told = f"Missing families: {', '.join(map(str, missing))}. Add these families to the assets."
+    refusal = RunFamiliesNotSatisfiedError(told, family_ids=missing)
+    return GateResult(facts, refusal, ["add_asset_family", "version_plan"])

@@ -1,4 +1,4 @@
-"""Readiness: every check a start of a plan would meet, passed or not, and what to look out for."""
+"""Readiness: the result of every start check of a plan, with advisories and cautions."""
 
 from typing import Annotated
 from uuid import UUID
@@ -11,32 +11,33 @@ from beamkeep.contexts.subject.subject import SubjectNotFoundError
 from beamkeep.kernel import Query, Reader, Record, answers
 
 from .acknowledging import ShownCaution, as_shown
-from .advising import advisories
-from .checks import CHECKS, Fact
-from .start import MOST_PINNED, calibrations_of, surroundings
+from .advising import run_advisories
+from .checks import run_checks, run_preconditions
+from .gates import StartFact
+from .start import MOST_PINNED, pinned_calibrations
 
 
-class CheckedOff(Record):
+class ReadinessCheck(Record):
     check: str
     passed: bool
     error: str | None
-    """What a start would be refused with."""
-    facts: tuple[Fact, ...]
+    """The code of the refusal that a start would get."""
+    facts: tuple[StartFact, ...]
     cleared_by: tuple[str, ...]
-    """The commands that could clear it."""
+    """The commands that could clear the check."""
 
 
 class PlanReadiness(Record):
     plan_id: UUID
     ready: bool
-    checks: tuple[CheckedOff, ...]
-    advisories: tuple[Fact, ...]
-    """What refuses no start and is worth knowing before one."""
+    checks: tuple[ReadinessCheck, ...]
+    advisories: tuple[StartFact, ...]
+    """What does not refuse a start and is worth knowing before one."""
     cautions: tuple[ShownCaution, ...]
 
 
 class GetPlanReadiness(Query):
-    """Show whether a run of a plan would start now: every check, with what decided it."""
+    """Show whether a run of a plan could start now, with the result of every start check."""
 
     plan_id: UUID
     subject_id: UUID | None = None
@@ -45,23 +46,25 @@ class GetPlanReadiness(Query):
 
 
 async def readiness(query: GetPlanReadiness, read: Reader) -> PlanReadiness:
-    given = await surroundings(query.plan_id, query.subject_id, read, to_show=True)
-    pinned = await calibrations_of(query.pinned_calibration_id or (), read, to_show=True)
-    verdicts = {name: check(given, {}, read.now) for name, check in CHECKS.items()}
+    given = await run_preconditions(query.plan_id, query.subject_id, read, to_show=True)
+    pinned = await pinned_calibrations(query.pinned_calibration_id or (), read, to_show=True)
     checks = tuple(
-        CheckedOff(
+        ReadinessCheck(
             name,
-            verdict.refusal is None,
-            type(verdict.refusal).__name__ if verdict.refusal else None,
-            tuple(verdict.facts),
-            tuple(verdict.cleared_by),
+            result.refusal is None,
+            error=type(result.refusal).__name__ if result.refusal else None,
+            facts=tuple(result.facts),
+            cleared_by=tuple(result.cleared_by),
         )
-        for name, verdict in verdicts.items()
+        for name, result in run_checks(given, {}, read.now).items()
     )
-    told = tuple(as_shown(each) for each in given.cautions)
-    ready = all(check.passed for check in checks)
-    advice = tuple(advisories(given, pinned, read.now))
-    return PlanReadiness(given.plan.id, ready, checks, advice, told)
+    return PlanReadiness(
+        given.plan.id,
+        ready=all(check.passed for check in checks),
+        checks=checks,
+        advisories=tuple(run_advisories(given, pinned, read.now)),
+        cautions=tuple(map(as_shown, given.work.cautions)),
+    )
 
 
 QUESTIONS = (

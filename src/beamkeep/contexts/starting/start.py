@@ -1,6 +1,6 @@
-"""Starting a run: what is read for it, the rule, and what it answers."""
+"""Starting a run: the command, its rule and its answer."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated
 from uuid import UUID
 
@@ -20,54 +20,41 @@ from beamkeep.contexts.campaign.campaign import (
     CampaignStatus,
     campaigns,
 )
-from beamkeep.contexts.caution.coverage import cautions_covering
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, decisions
-from beamkeep.contexts.enclosure.gate import permits
-from beamkeep.contexts.equipment.asset import with_all_above
-from beamkeep.contexts.recipe.capability import capabilities
-from beamkeep.contexts.recipe.plan import PlanNotFoundError, followed, plans
-from beamkeep.contexts.recipe.practice import practices
+from beamkeep.contexts.recipe.plan import PlanNotFoundError
 from beamkeep.contexts.run.refused import refused_start
 from beamkeep.contexts.run.run import (
-    DeclarationVersions,
     InvalidRunParametersError,
     RunAddedToCampaign,
     RunStarted,
     runs,
 )
-from beamkeep.contexts.safety.clearance import Clearance, clearances
-from beamkeep.contexts.safety.coverage import clearances_covering
-from beamkeep.contexts.subject.subject import SubjectNotFoundError, subjects
-from beamkeep.contexts.supply.gate import coverage
-from beamkeep.kernel import Call, Cannot, Command, Invalid, Reader, Record, replace
+from beamkeep.contexts.safety.clearance import IN_FORCE
+from beamkeep.contexts.subject.subject import SubjectNotFoundError
+from beamkeep.kernel import Call, Cannot, Command, Invalid, Reader, Record
 from beamkeep.kernel.values import Name, trimmed
 from beamkeep.schemas import JsonObject
 
 from . import checks
-from .acknowledging import acknowledged, acknowledgement, shown
-from .advising import advisories, advisory, live_runs_on
-from .checks import (
-    NOT_SHOWN,
-    Surroundings,
-    covering_ids,
-    effective_parameters,
-    require_ready,
-)
+from .acknowledging import ShownCaution, acknowledgement, shown_again
+from .advising import advised, advisory, run_advisories
+from .checks import RunPreconditions, effective_parameters, run_checks, run_preconditions
+from .gates import StartFact, require_passed
 
 MOST_PINNED = 64
 JOINABLE = frozenset({CampaignStatus.PLANNED, CampaignStatus.ACTIVE, CampaignStatus.HELD})
 
 
 class InvalidRunNameError(Invalid):
-    """The run's name is not usable."""
+    """Run name must not be blank."""
 
 
 class InvalidRunPinnedCalibrationIdsError(Invalid):
-    """A run pins at most 64 calibration revisions, each of them once."""
+    """A run can pin at most 64 calibration revisions, each of them once."""
 
 
 class RunCannotJoinCampaignError(Cannot):
-    """The campaign has ended; start the run without it, or in another."""
+    """A run cannot join a campaign that has ended."""
 
 
 class StartRun(Command):
@@ -75,134 +62,93 @@ class StartRun(Command):
     plan_id: UUID
     subject_id: UUID | None = None
     raid: Annotated[str, MinLen(1), MaxLen(2048)] | None = None
-    """The research activity identifier (ISO 23527) it belongs to; carried, and read by no rule."""
+    """The research activity identifier (ISO 23527); it is stored and not interpreted."""
     override_parameters: JsonObject = Field(default_factory=dict)
-    """Merged onto the plan's default parameters; null takes one out (RFC 7396)."""
+    """Merged into the default parameters of the plan (RFC 7396); null removes a parameter."""
     pinned_calibration_ids: tuple[UUID, ...] = ()
-    """Calibration revisions the run rests on."""
+    """The calibration revisions that the run uses."""
     campaign_id: UUID | None = None
     decided_by_decision_id: UUID | None = None
-    """The decision this follows, recorded before."""
+    """The recorded decision that led to this command."""
 
 
-class Start(Record):
-    """What a start is decided on."""
+class RunStart(Record):
+    """Everything that `start_run` decides on."""
 
-    surroundings: Surroundings
+    preconditions: RunPreconditions
     campaign: Campaign | None
     pinned: Mapping[UUID, Calibration]
     """The calibration of each pinned revision."""
 
 
-async def surroundings(
-    plan_id: UUID, subject_id: UUID | None, read: Reader, to_show: bool = False
-) -> Surroundings:
-    """Everything the checks look at, folded as it is now, without the names a caller may not see.
-
-    Where it is to be shown, a subject that the caller may not see does not exist.
-    """
-    plan = await read.one(plans, plan_id)
-    practice = await read.one(practices, plan.practice_id)
-    method = await followed(plan, read)
-    assets = await with_all_above(plan.asset_ids, read)
-    subject = await read.one(subjects, subject_id, to_show) if subject_id else None
-    if subject and not await read.visible(subjects, [subject.id]):
-        subject = replace(subject, name=NOT_SHOWN)
-    located = {each.located_in_enclosure_id for each in assets.values()} - {None}
-    required = read.installation.require_run_clearance
-    capability = await read.one(capabilities, method.method.capability_id)
-    versions = DeclarationVersions(
-        plan=read.version(plans, plan.id),
-        practice=read.version(practices, practice.id),
-        method=method.version,
-        capability=read.version(capabilities, capability.id),
-    )
-    return Surroundings(
-        plan,
-        practice,
-        method.method,
-        assets,
-        subject,
-        await _covering(subject_id, assets, read) if required else None,
-        await coverage(method.method.needed_supplies, plan.asset_ids, read),
-        await permits(sorted(id for id in located if id), read),
-        shown(await cautions_covering(plan.asset_ids, read)),
-        method,
-        versions,
-        await live_runs_on(plan.asset_ids, read),
-    )
-
-
-async def calibrations_of(
+async def pinned_calibrations(
     revision_ids: Collection[UUID], read: Reader, to_show: bool = False
 ) -> Mapping[UUID, Calibration]:
-    """The calibration of each revision; of more than a run may pin, which is refused, none.
+    """Return the calibration of each revision, or nothing if there are more than a run can pin.
 
-    Where they are to be shown, a revision that the caller may not see does not exist.
+    With `to_show`, raise when the caller may not see one of them.
     """
     if not revision_ids:
         return {}
     pinned = await calibration_ids(revision_ids, read)
-    of = {*pinned.values()}
-    if to_show and not of <= await read.visible(calibrations, of):
+    ids = {*pinned.values()}
+    if to_show and not ids <= await read.visible(calibrations, ids):
         raise CalibrationRevisionNotFoundError
     if len(revision_ids) > MOST_PINNED:
         return {}
-    found = await read.many(calibrations, sorted(of))
+    found = await read.many(calibrations, sorted(ids))
     return {id: found[calibration_id] for id, calibration_id in pinned.items()}
 
 
-async def _covering(
-    subject_id: UUID | None, asset_ids: Iterable[UUID], read: Reader
-) -> Mapping[UUID, Clearance]:
-    """The clearances that name this work; of another's, not its title."""
-    found = await clearances_covering(subject_id, asset_ids, read)
-    visible = await read.visible(clearances, found)
-    return {
-        id: each if id in visible else replace(each, title=NOT_SHOWN) for id, each in found.items()
-    }
-
-
-async def start(command: StartRun, read: Reader) -> Start:
-    found = await surroundings(command.plan_id, command.subject_id, read)
+async def run_start(command: StartRun, read: Reader) -> RunStart:
+    found = await run_preconditions(command.plan_id, command.subject_id, read)
     campaign = await read.one(campaigns, command.campaign_id) if command.campaign_id else None
     if command.decided_by_decision_id:
         await read.one(decisions, command.decided_by_decision_id)
-    return Start(found, campaign, await calibrations_of(command.pinned_calibration_ids, read))
+    pinned = await pinned_calibrations(command.pinned_calibration_ids, read)
+    return RunStart(found, campaign, pinned)
 
 
 def start_run(
-    command: StartRun, given: Start, call: Call
+    command: StartRun, given: RunStart, call: Call
 ) -> list[RunStarted | RunAddedToCampaign | CampaignRunAdded]:
-    """Start a run of a plan, once everything it needs is there and permits it."""
-    around, campaign, pinned = given.surroundings, given.campaign, command.pinned_calibration_ids
+    """Start a run of a plan, if every start check passes."""
+    found, campaign, pinned = given.preconditions, given.campaign, command.pinned_calibration_ids
     name = trimmed(command.name, InvalidRunNameError)
     if len(pinned) > MOST_PINNED or len({*pinned}) < len(pinned):
-        raise InvalidRunPinnedCalibrationIdsError
+        many = len(pinned) > MOST_PINNED
+        told = f"There are {len(pinned)} ids." if many else "An id occurs more than once."
+        raise InvalidRunPinnedCalibrationIdsError(told)
     try:
-        require_ready(around, command.override_parameters, call.now)
+        require_passed(run_checks(found, command.override_parameters, call.now))
         if campaign is not None and campaign.status not in JOINABLE:
-            raise RunCannotJoinCampaignError(f"{campaign.name} is {campaign.status}.")
+            raise RunCannotJoinCampaignError(
+                f"Campaign '{campaign.name}' is {campaign.status}. Start the run without a"
+                " campaign, or in another one."
+            )
     except Cannot as refusal:
-        raise refusal.leaving(refused_start(around.plan.id, refusal, call)) from None
+        raise refusal.leaving(refused_start(found.plan.id, refusal, call)) from None
+    in_force = (
+        each.id for each in (found.clearances or {}).values() if IN_FORCE.holds_of(each, call.now)
+    )
     started = RunStarted(
         call.now,
         call.new_id,
-        name,
-        around.plan.id,
-        around.plan.version_tag,
-        around.method.id,
-        tuple(sorted(around.plan.asset_ids)),
-        command.subject_id,
-        command.raid,
-        command.override_parameters,
-        effective_parameters(around, command.override_parameters),
-        tuple(sorted(pinned)),
-        tuple(acknowledgement(each) for each in around.cautions),
-        command.decided_by_decision_id,
-        around.versions,
-        tuple(covering_ids(around, call.now)),
-        tuple(advisory(each) for each in advisories(around, given.pinned, call.now)),
+        name=name,
+        plan_id=found.plan.id,
+        plan_version_tag=found.plan.version_tag,
+        method_id=found.method.id,
+        asset_ids=tuple(sorted(found.plan.asset_ids)),
+        subject_id=command.subject_id,
+        raid=command.raid,
+        override_parameters=command.override_parameters,
+        effective_parameters=effective_parameters(found, command.override_parameters),
+        pinned_calibration_ids=tuple(sorted(pinned)),
+        acknowledged_cautions=tuple(map(acknowledgement, found.work.cautions)),
+        decided_by_decision_id=command.decided_by_decision_id,
+        declaration_versions=found.versions,
+        clearance_ids=tuple(sorted(in_force)),
+        advisories=tuple(map(advisory, run_advisories(found, given.pinned, call.now))),
     )
     if campaign is None:
         return [started]
@@ -211,6 +157,22 @@ def start_run(
         RunAddedToCampaign(call.now, call.new_id, campaign.id),
         CampaignRunAdded(call.now, campaign.id, call.new_id),
     ]
+
+
+class RunStartAnswer(Record):
+    acknowledged_cautions: tuple[ShownCaution, ...]
+    advisories: tuple[StartFact, ...]
+    """What did not refuse the start and is worth knowing."""
+
+
+async def run_start_answers(ids: Sequence[UUID], read: Reader) -> Mapping[UUID, RunStartAnswer]:
+    """Return what was shown at the start of each run."""
+    return {
+        id: RunStartAnswer(
+            await shown_again(run.acknowledged_cautions, read), await advised(run, read)
+        )
+        for id, run in (await read.many(runs, ids)).items()
+    }
 
 
 # fmt: off
@@ -224,6 +186,6 @@ OPERATIONS = (
         checks.RunFamiliesNotSatisfiedError, checks.RunRequiresActiveClearanceError,
         checks.RunClearanceCoverageMismatchError, checks.RunRequiresAvailableSupplyError,
         checks.RunRequiresPermittedEnclosureError, checks.RunEnclosureCoverageMismatchError,
-        RunCannotJoinCampaignError, given=start, answered_with=acknowledged),
+        RunCannotJoinCampaignError, given=run_start, answered_with=run_start_answers),
 )
 # fmt: on

@@ -1,4 +1,4 @@
-"""Supply: what work depends on without cease, such as beam, cryogen, vacuum or power."""
+"""Supply: continuous resources that work needs, such as beam, cryogen, vacuum or power."""
 
 from . import supply
 

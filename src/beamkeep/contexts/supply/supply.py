@@ -1,4 +1,4 @@
-"""Supply: one continuous resource of a facility, and how it fares."""
+"""Supply: one continuous resource of a facility, and its status."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -61,7 +61,7 @@ class SupplyStatus(StrEnum):
 
 
 class SupplyFreshness(Record):
-    """When the observer of a supply last reported; nobody observes a supply without such a row."""
+    """The time of the last report about a supply; a supply without a row has no observer."""
 
     supply_id: UUID
     last_reported_at: datetime
@@ -69,10 +69,7 @@ class SupplyFreshness(Record):
 
 
 SUPPLY_FRESHNESS = Table(
-    "supply_freshness",
-    SupplyFreshness,
-    key=("supply_id",),
-    stamped=("last_reported_at", "age"),
+    "supply_freshness", SupplyFreshness, key=("supply_id",), stamped=("last_reported_at", "age")
 )
 
 
@@ -128,23 +125,23 @@ class SupplyNotFoundError(NotFound):
 
 
 class InvalidSupplyKindError(Invalid):
-    """The supply's kind is not usable."""
+    """Supply kind must not be blank."""
 
 
 class InvalidSupplyNameError(Invalid):
-    """The supply's name is not usable."""
+    """Supply name must not be blank."""
 
 
 class InvalidSupplyReasonError(Invalid):
-    """The reason is not usable."""
+    """Reason must not be blank."""
 
 
 class InvalidSupplyMonitorRefError(Invalid):
-    """The name of the sensor or signal is not usable."""
+    """Monitor reference must not be blank."""
 
 
 class SupplyAlreadyExistsError(Cannot):
-    """A supply of this kind and name serves the same place already; use that one."""
+    """A supply of this kind and name already serves this place; use that supply."""
 
 
 class SupplyCannotRegisterError(Cannot):
@@ -152,34 +149,31 @@ class SupplyCannotRegisterError(Cannot):
 
 
 class SupplyCannotMarkAvailableError(Cannot):
-    """Only a supply in Unknown, or in Available with a silent observer, can be marked available.
-
-    A lost supply is marked recovering, then restored.
-    """
+    """Only an Unknown or stale supply can be marked available; restore a lost supply instead."""
 
 
 class SupplyCannotDegradeError(Cannot):
-    """The supply cannot be marked degraded."""
+    """The supply cannot be degraded in its current status."""
 
 
 class SupplyCannotMarkUnavailableError(Cannot):
-    """The supply cannot be marked unavailable."""
+    """The supply cannot be marked unavailable in its current status."""
 
 
 class SupplyCannotMarkRecoveringError(Cannot):
-    """The supply cannot be marked recovering: only one that is unavailable can."""
+    """Only an Unavailable supply can be marked recovering."""
 
 
 class SupplyCannotRestoreError(Cannot):
-    """The supply cannot be restored: only one that is recovering can."""
+    """Only a Recovering supply can be restored; mark an Unavailable supply recovering first."""
 
 
 class SupplyCannotObserveStatusError(Cannot):
-    """The supply's status does not lead to the one observed."""
+    """The status of a Decommissioned supply cannot be observed."""
 
 
 class SupplyCannotDeregisterError(Cannot):
-    """The supply cannot be deregistered: it is already."""
+    """The supply is already deregistered."""
 
 
 S = SupplyStatus
@@ -210,7 +204,11 @@ class Supply(Record):
 
 def begin(event: SupplyRegistered) -> Supply:
     return Supply(
-        event.supply_id, event.kind, event.name, event.facility_code, event.containing_asset_id
+        id=event.supply_id,
+        kind=event.kind,
+        name=event.name,
+        facility_code=event.facility_code,
+        containing_asset_id=event.containing_asset_id,
     )
 
 
@@ -224,7 +222,7 @@ def evolve(supply: Supply, event: SupplyMoved) -> Supply:
 
 
 def claims_of(supply: Supply) -> tuple[Insert, ...]:
-    """The name it has in its place while it is registered."""
+    """Return the claim on the name that a registered supply has in its place."""
     if supply.status is SupplyStatus.DECOMMISSIONED:
         return ()
     place, loser = _name_and_place(supply), SupplyAlreadyExistsError
@@ -236,11 +234,11 @@ type SupplyKind = Annotated[str, MinLen(1), MaxLen(50)]
 
 class RegisterSupply(Command):
     kind: SupplyKind
-    """Compared exactly with what work needs: photon_beam, cryogen, vacuum, electricity, …"""
+    """Compared exactly with the needed supplies of a method: photon_beam, cryogen, vacuum, …"""
     name: Name
     facility_code: FacilityCode
     containing_asset_id: UUID | None = None
-    """The asset it serves, with everything below; left out, it serves the whole facility."""
+    """The asset that the supply serves, with everything below (default: the whole facility)."""
 
 
 class SupplyCommand(Command):
@@ -266,57 +264,64 @@ class RestoreSupply(SupplyCommand): ...
 class ObserveSupplyStatus(SupplyCommand):
     status: Literal[SupplyStatus.UNAVAILABLE, SupplyStatus.RECOVERING]
     monitor_ref: Annotated[str, MinLen(1), MaxLen(200)]
-    """The sensor or signal that shows it."""
+    """The sensor or signal that shows the status."""
     unchanged: bool = False
-    """Whether the signal says what it said in the last report: the supply is kept fresh and moves
-    nowhere, so that what a person found since stands."""
+    """Whether the signal has not changed since the last report: the report keeps the supply fresh
+    and does not change a status that a person has set since."""
 
 
 class DeregisterSupply(SupplyCommand): ...
 
 
-class Referred(Record):
-    """What a new supply refers to."""
+class SupplyPlace(Record):
+    """The facility, and the asset if there is one, that a new supply serves."""
 
     facility: Facility
     asset: Asset | None = None
-    facility_scope: str | None = None
-    """The code at the root of the asset's chain."""
+    asset_facility_code: str | None = None
+    """The facility of the asset's root."""
 
 
-async def referred(command: RegisterSupply, read: Reader) -> Referred:
+async def supply_place(command: RegisterSupply, read: Reader) -> SupplyPlace:
     facility = await facility_by_code(command.facility_code, read)
     if command.containing_asset_id is None:
-        return Referred(facility)
+        return SupplyPlace(facility)
     asset = await read.one(assets, command.containing_asset_id)
     scopes = await facility_scopes([asset.id], read)
-    return Referred(facility, asset, scopes[asset.id].facility_scope)
+    return SupplyPlace(facility, asset, scopes[asset.id].facility_scope)
 
 
 def register_supply(
-    command: RegisterSupply, given: Referred, call: Call
+    command: RegisterSupply, given: SupplyPlace, call: Call
 ) -> list[SupplyRegistered | SideWrite]:
-    """Register a supply of a facility, or of one asset in it."""
+    """Register a supply of a facility or of one asset; its status is Unknown at first."""
     kind = trimmed(command.kind, InvalidSupplyKindError)
     name = trimmed(command.name, InvalidSupplyNameError)
     code, asset = given.facility.code, given.asset
     if given.facility.status is not FacilityStatus.ACTIVE:
-        raise SupplyCannotRegisterError(f"Facility {code} is {given.facility.status}.")
+        raise SupplyCannotRegisterError(
+            f"Facility {code} is {given.facility.status}; it must be Active."
+        )
     if asset is not None:
         if asset.lifecycle is AssetLifecycle.DECOMMISSIONED:
-            raise SupplyCannotRegisterError(f"Asset {asset.name} is {asset.lifecycle}.")
-        if given.facility_scope != code:
+            raise SupplyCannotRegisterError(f"Asset '{asset.name}' is {asset.lifecycle}.")
+        if (stands_in := given.asset_facility_code) != code:
             raise SupplyCannotRegisterError(
-                f"Asset {asset.name} stands in facility {given.facility_scope}, not {code}."
+                f"Asset '{asset.name}' stands in facility {stands_in}, not in {code}."
             )
     registered = SupplyRegistered(
-        call.now, call.new_id, kind, name, code, command.containing_asset_id
+        call.now,
+        call.new_id,
+        kind=kind,
+        name=name,
+        facility_code=code,
+        containing_asset_id=command.containing_asset_id,
     )
     return [registered, *claims_of(begin(registered))]
 
 
 async def silent(supply: Supply, command: MarkSupplyAvailable, read: Reader) -> bool:
-    """Whether the supply has an observer that has not reported for too long."""
+    """Return whether the last report of the supply's observer is stale."""
     rows = await read.rows(SUPPLY_FRESHNESS, supply_id=supply.id)
     return any(is_stale(row.age, read.installation.stale_after) for row in rows)
 
@@ -324,101 +329,108 @@ async def silent(supply: Supply, command: MarkSupplyAvailable, read: Reader) -> 
 def mark_supply_available(
     supply: Supply, command: MarkSupplyAvailable, given: bool, call: Call
 ) -> list[SupplyMarkedAvailable | SideWrite]:
-    """Say of a supply not yet known, or whose observer is silent, that it is available."""
+    """Mark an Unknown supply available, or an Available one whose observer is silent."""
     require_no_monitor(call)
-    counted = counted_status(supply, stale=given)
-    found = _moved(SupplyMarkedAvailable, supply, command, call, counted)
-    return [found, SUPPLY_FRESHNESS.delete(supply.id)]
+    marked = _moved(SupplyMarkedAvailable, supply, command.reason, call, stale=given)
+    return [marked, SUPPLY_FRESHNESS.delete(supply.id)]
 
 
 def counted_status(supply: Supply, stale: bool) -> SupplyStatus:
-    """The status work can rely on: what nobody confirms any more is not known to be available."""
+    """Return the status that counts: an Available supply with a stale report is Unknown."""
     unconfirmed = stale and supply.status is SupplyStatus.AVAILABLE
     return SupplyStatus.UNKNOWN if unconfirmed else supply.status
 
 
 def degrade_supply(supply: Supply, command: DegradeSupply, call: Call) -> list[SupplyDegraded]:
-    """Say that a supply is not what it should be; nothing that needs it starts."""
-    return [_moved(SupplyDegraded, supply, command, call)]
+    """Mark a supply degraded; work that needs the supply cannot start."""
+    return [_moved(SupplyDegraded, supply, command.reason, call)]
 
 
 def mark_supply_unavailable(
     supply: Supply, command: MarkSupplyUnavailable, call: Call
 ) -> list[SupplyMarkedUnavailable]:
-    """Say that a supply is lost."""
-    return [_moved(SupplyMarkedUnavailable, supply, command, call)]
+    """Mark a supply unavailable."""
+    return [_moved(SupplyMarkedUnavailable, supply, command.reason, call)]
 
 
 def mark_supply_recovering(
     supply: Supply, command: MarkSupplyRecovering, call: Call
 ) -> list[SupplyMarkedRecovering]:
-    """Say that a lost supply is coming back."""
-    return [_moved(SupplyMarkedRecovering, supply, command, call)]
+    """Mark an unavailable supply recovering."""
+    return [_moved(SupplyMarkedRecovering, supply, command.reason, call)]
 
 
 def restore_supply(
     supply: Supply, command: RestoreSupply, call: Call
 ) -> list[SupplyRestored | SideWrite]:
-    """Say that a supply has come back and is available."""
+    """Mark a recovering supply available again."""
     require_no_monitor(call)
-    restored = _moved(SupplyRestored, supply, command, call)
+    restored = _moved(SupplyRestored, supply, command.reason, call)
     return [restored, SUPPLY_FRESHNESS.delete(supply.id)]
 
 
 def observe_supply_status(
     supply: Supply, command: ObserveSupplyStatus, call: Call
 ) -> list[SupplyMarkedUnavailable | SupplyMarkedRecovering | SideWrite]:
-    """Report, as a monitor, that a supply is lost or back; what is known only keeps it fresh."""
+    """Report, as a monitor, whether a supply is lost or back; a repetition keeps it fresh."""
     require_monitor(call)
     reason = trimmed(command.reason, InvalidSupplyReasonError)
     monitor_ref = trimmed(command.monitor_ref, InvalidSupplyMonitorRefError)
     heard = SUPPLY_FRESHNESS.upsert(SupplyFreshness(supply.id, call.now))
     lost = command.status is SupplyStatus.UNAVAILABLE
     event = SupplyMarkedUnavailable if lost else SupplyMarkedRecovering
-    # What was not lost need not come back: the report only confirms that it is there.
+    # A supply that was not lost stays as it is: the report only confirms it.
     news = lost is not (supply.status is SupplyStatus.UNAVAILABLE) and not command.unchanged
     if not news and supply.status is not SupplyStatus.DECOMMISSIONED:
         return [heard]
     STATUS.require(supply.status, event, told=SupplyCannotObserveStatusError)
-    return [event(call.now, supply.id, supply.status, trigger(call), monitor_ref, reason), heard]
+    return [_moved(event, supply, reason, call, monitor_ref=monitor_ref), heard]
 
 
 def deregister_supply(
     supply: Supply, command: DeregisterSupply, call: Call
 ) -> list[SupplyDeregistered | SideWrite]:
-    """Take a supply out of the register, for good."""
+    """Deregister a supply permanently."""
     return [
-        _moved(SupplyDeregistered, supply, command, call),
+        _moved(SupplyDeregistered, supply, command.reason, call),
         SUPPLY_FRESHNESS.delete(supply.id),
         free(NAMES, *_name_and_place(supply)),
     ]
 
 
 def _name_and_place(supply: Supply) -> tuple[object, ...]:
-    """What no other registered supply has."""
+    """Return the values that are unique among registered supplies."""
     return supply.facility_code, supply.containing_asset_id, supply.kind, supply.name
 
 
 def _moved[E: SupplyMoved](
     event: type[E],
     supply: Supply,
-    command: SupplyCommand,
+    reason: str,
     call: Call,
-    counted: SupplyStatus | None = None,
+    stale: bool = False,
+    monitor_ref: str | None = None,
 ) -> E:
-    """The move the caller asks for, if it may happen now from what the status counts as."""
-    reason = trimmed(command.reason, InvalidSupplyReasonError)
-    STATUS.require(counted or supply.status, event)
-    return event(call.now, supply.id, supply.status, trigger(call), None, reason)
+    """Return the event, or raise its refusal when the status that counts does not allow it."""
+    kept = trimmed(reason, InvalidSupplyReasonError)
+    STATUS.require(counted_status(supply, stale), event)
+    return event(
+        call.now,
+        supply.id,
+        from_status=supply.status,
+        trigger=trigger(call),
+        monitor_ref=monitor_ref,
+        reason=kept,
+    )
 
 
-supplies = Aggregate("Supply", begin, evolve, SupplyNotFoundError)
+supplies = Aggregate("Supply", begin, evolve=evolve, absent=SupplyNotFoundError)
 
 # fmt: off
 OPERATIONS = (
     supplies.creates("POST /supplies", RegisterSupply, register_supply, FacilityNotFoundError,
         AssetNotFoundError, InvalidSupplyKindError, InvalidSupplyNameError,
-        SupplyCannotRegisterError, SupplyAlreadyExistsError, given=referred),
+        SupplyCannotRegisterError, SupplyAlreadyExistsError, given=supply_place),
     supplies.changes("POST /supplies/{supply_id}/mark-available", MarkSupplyAvailable,
         mark_supply_available, MonitorTriggerNotPermittedError, InvalidSupplyReasonError,
         SupplyCannotMarkAvailableError, given=silent),
@@ -440,7 +452,7 @@ OPERATIONS = (
 
 
 class ListSupplies(Listing):
-    """List supplies, by age."""
+    """List supplies, oldest first."""
 
     facility_code: FacilityCode | None = None
     containing_asset_id: UUID | None = None
@@ -449,7 +461,7 @@ class ListSupplies(Listing):
 
 
 async def reported(ids: Sequence[UUID], read: Reader) -> dict[UUID, Reported]:
-    """When the observer of each supply last reported, and whether that still counts."""
+    """Return when each supply was last reported on, and whether that report is stale."""
     return await reports(ids, SUPPLY_FRESHNESS, read)
 
 
