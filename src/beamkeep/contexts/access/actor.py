@@ -1,7 +1,7 @@
 """Actor: a principal: a person, a software agent or a machine account."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Mapping
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -37,7 +37,6 @@ from .profile import (
     STANDINGS,
     SYSTEM,
     Identity,
-    PersonalDetails,
     Profile,
     digest_of,
     names,
@@ -160,6 +159,16 @@ class LastAdministratorError(Cannot):
     """The deployment must keep at least one administrator who can log in."""
 
 
+PROFILE_FIELDS: Mapping[str, type[Invalid]] = {
+    "name": InvalidActorNameError,
+    "email": InvalidActorEmailError,
+    "external_id": InvalidActorExternalIdError,
+    "external_id_namespace": InvalidActorExternalIdError,
+    "phone": InvalidActorPhoneError,
+    "affiliation": InvalidActorAffiliationError,
+}
+"""The texts of a profile, and the refusal of a blank one."""
+
 ACTIVE: Axis[bool, ActorChanged] = Axis(
     "active",
     # event, allowed from, leads to, refused with
@@ -274,7 +283,7 @@ def register_actor(
     """Register a person or a machine account, with its profile and its logins."""
     id, kind = call.new_id, ActorKind(command.kind)
     empty = Profile("-", actor_id=id, created_at=call.now, updated_at=call.now)
-    profile = _updated(empty, command, PersonalDetails.__struct_fields__)
+    profile = _updated(empty, command, changed=PROFILE_FIELDS)
     logins = [trimmed_login(login) for login in command.identities]
     if len(set(logins)) < len(logins):
         raise ActorIdentityAlreadyBoundError("The request contains the same login twice.")
@@ -405,42 +414,27 @@ def trimmed_login(login: Login) -> tuple[str, str]:
     return issuer, subject
 
 
-def _updated(profile: Profile, command: ProfileFields, changed: Iterable[str]) -> Profile:
+def _updated(profile: Profile, command: ProfileFields, changed: Container[str]) -> Profile:
     """Return the profile with these fields of the command, trimmed and checked."""
-    profile = replace(profile, **{field: getattr(command, field) for field in changed})
-    name = trimmed(profile.name, InvalidActorNameError)
-    email = trimmed_or_none(profile.email, InvalidActorEmailError)
-    if email is not None and not EMAIL.fullmatch(email):
+    fields = {name: refusal for name, refusal in PROFILE_FIELDS.items() if name in changed}
+    texts = {name: trimmed_or_none(getattr(command, name), no) for name, no in fields.items()}
+    profile = replace(profile, **texts)
+    if profile.email is not None and not EMAIL.fullmatch(profile.email):
         raise InvalidActorEmailError
-    registry = trimmed_or_none(profile.external_id_namespace, InvalidActorExternalIdError)
-    external_id = trimmed_or_none(profile.external_id, InvalidActorExternalIdError)
-    if (registry is None) != (external_id is None):
+    registry = profile.external_id_namespace
+    if (registry is None) != (profile.external_id is None):
         missing = "external_id_namespace" if registry is None else "external_id"
         raise InvalidActorExternalIdError(f"{missing} is missing.")
     if registry is not None and not REGISTRY.fullmatch(registry):
         raise InvalidActorExternalIdError(
             f"Registry {registry} may contain only lower-case letters, digits and hyphens."
         )
-    return replace(
-        profile,
-        name=name,
-        email=email,
-        phone=trimmed_or_none(profile.phone, InvalidActorPhoneError),
-        affiliation=trimmed_or_none(profile.affiliation, InvalidActorAffiliationError),
-        external_id=external_id,
-        external_id_namespace=registry,
-    )
+    return profile
 
 
 actors = Aggregate("Actor", begin, evolve, absent=ActorNotFoundError, self_owned=True)
 
-INVALID_PROFILE = (
-    InvalidActorNameError,
-    InvalidActorEmailError,
-    InvalidActorExternalIdError,
-    InvalidActorPhoneError,
-    InvalidActorAffiliationError,
-)
+INVALID_PROFILE = tuple(dict.fromkeys(PROFILE_FIELDS.values()))
 
 # fmt: off
 OPERATIONS = (

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from uuid import UUID
 
-from beamkeep.contexts.access.actor import Login, RegisterActor, register_actor
+from beamkeep.contexts.access.actor import Login, RegisterActor, register_actor, trimmed_login
 from beamkeep.contexts.access.profile import DEVELOPER, IDENTITIES, MONITOR, STANDINGS, SYSTEM
 from beamkeep.kernel import (
     EVERY_COMMAND,
@@ -63,16 +63,7 @@ def foundations(call: CallFor) -> Iterator[tuple[str, Outcome]]:
     ):
         surface = DefineSurface(name=name, kind=kind, conduit_id=seeded.ENTRY)
         yield f"surface-{kind}", define_surface(surface, None, call(id))
-    monitors = DefinePolicy(
-        name="Monitors",
-        conduit_id=seeded.INTERNAL,
-        surface_id=None,
-        permitted_principal_ids=frozenset({MONITOR}),
-        permitted_commands=MONITORED,
-        object_scope=ObjectScope.ALL,
-    )
-    references = PolicyReferences(None, MONITORED, own=None)
-    yield "policy-Monitors", define_policy(monitors, references, call(seeded.MONITORS))
+    yield "policy-Monitors", _policy("Monitors", MONITOR, MONITORED, None, call(seeded.MONITORS))
 
 
 def developer(call: CallFor) -> Iterator[tuple[str, Outcome]]:
@@ -86,15 +77,16 @@ async def administrator(person: Administrator, call: CallFor, read: Reader) -> l
     """Return the first administrator; nothing when there is one who can log in."""
     if {access.actor_id for access in await administrators(read)} - {DEVELOPER}:
         return []
-    bound = await read.rows(IDENTITIES, issuer=person.issuer, subject=person.subject)
+    login = Login(issuer=person.issuer, subject=person.subject)
+    issuer, subject = trimmed_login(login)
+    bound = await read.rows(IDENTITIES, issuer=issuer, subject=subject)
     if bound:
         actor_id, registration = bound[0].actor_id, list[Outcome]()
         (standing,) = await read.rows(STANDINGS, principal_id=actor_id)
         if standing.barred or standing.kind is not ActorKind.HUMAN:
             raise AdministratorUnusableError(AdministratorUnusableError.__doc__)
     else:
-        new, login = call(None), Login(issuer=person.issuer, subject=person.subject)
-        command = RegisterActor(name=person.name, identities=(login,))
+        command, new = RegisterActor(name=person.name, identities=(login,)), call(None)
         registration = [register_actor(command, read.installation.login_key, new)]
         actor_id = new.new_id
     return [*registration, *(o for _, o in _everything("Administrators", actor_id, call))]
@@ -104,15 +96,21 @@ def _everything(
     name: str, principal_id: UUID, call: CallFor
 ) -> Iterator[tuple[SurfaceKind, Outcome]]:
     """Return a policy on each seeded surface that permits one principal everything."""
-    for kind, surface_id in seeded.SURFACES.items():
-        command = DefinePolicy(
-            name=name,
-            conduit_id=seeded.ENTRY,
-            surface_id=surface_id,
-            permitted_principal_ids=frozenset({principal_id}),
-            permitted_commands=frozenset({EVERY_COMMAND}),
-            object_scope=ObjectScope.ALL,
-        )
-        surface = Surface(surface_id, name, kind=kind, conduit_id=seeded.ENTRY)
-        references = PolicyReferences(surface, frozenset(), own=None)
-        yield kind, define_policy(command, references, call(None))
+    for kind, id in seeded.SURFACES.items():
+        surface = Surface(id, name, kind=kind, conduit_id=seeded.ENTRY)
+        yield kind, _policy(name, principal_id, frozenset({EVERY_COMMAND}), surface, call(None))
+
+
+def _policy(
+    name: str, principal_id: UUID, commands: frozenset[str], surface: Surface | None, call: Call
+) -> Outcome:
+    """Return a policy that permits one principal these commands, with scope All."""
+    command = DefinePolicy(
+        name=name,
+        conduit_id=surface.conduit_id if surface else seeded.INTERNAL,
+        surface_id=surface.id if surface else None,
+        permitted_principal_ids=frozenset({principal_id}),
+        permitted_commands=commands,
+        object_scope=ObjectScope.ALL,
+    )
+    return define_policy(command, PolicyReferences(surface, commands, own=None), call)

@@ -145,15 +145,16 @@ def grants_of(policy: Policy) -> tuple[Grant, ...]:
     return tuple(grant_to(policy, id) for id in sorted(policy.permitted_principal_ids))
 
 
+type CommandName = Annotated[str, MinLen(1), MaxLen(100)]
+
+
 class DefinePolicy(Command):
     name: Name
     conduit_id: UUID
     surface_id: UUID | None
     """Surface where the calls arrive; null for calls from inside the service."""
     permitted_principal_ids: Annotated[frozenset[UUID], MinLen(1), MaxLen(500)]
-    permitted_commands: Annotated[
-        frozenset[Annotated[str, MinLen(1), MaxLen(100)]], MinLen(1), MaxLen(500)
-    ]
+    permitted_commands: Annotated[frozenset[CommandName], MinLen(1), MaxLen(500)]
     object_scope: ObjectScope
 
 
@@ -295,7 +296,7 @@ class EvaluateAuthorization(Query):
     """Show whether a principal may call a command or a query, and which policies permit it."""
 
     principal_id: UUID
-    command_name: Annotated[str, MinLen(1), MaxLen(100)]
+    command_name: CommandName
     conduit_id: UUID
     surface_id: UUID | None = None
     """Surface where the call arrives (default: a call from inside the service)."""
