@@ -429,9 +429,6 @@ QUESTIONS = reads(
     "/campaigns",
     campaigns,
     ListCampaigns,
-    milestones={
-        "started_at": (CampaignStarted,),
-        "last_status_changed_at": tuple(STATUS.moves),
-    },
+    milestones={"started_at": (CampaignStarted,), "last_status_changed_at": tuple(STATUS.moves)},
     facets={"tag": lambda campaign: campaign.tags},
 )

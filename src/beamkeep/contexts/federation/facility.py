@@ -112,11 +112,7 @@ class Facility(Record):
 
 def begin(event: FacilityRegistered) -> Facility:
     return Facility(
-        event.facility_id,
-        event.code,
-        name=event.name,
-        kind=event.kind,
-        parent_id=event.parent_id,
+        event.facility_id, event.code, name=event.name, kind=event.kind, parent_id=event.parent_id
     )
 
 

@@ -349,8 +349,5 @@ class ListSubjects(Listing):
 
 
 QUESTIONS = reads(
-    "/subjects",
-    subjects,
-    ListSubjects,
-    milestones={"last_status_changed_at": tuple(STATUS.moves)},
+    "/subjects", subjects, ListSubjects, milestones={"last_status_changed_at": tuple(STATUS.moves)}
 )

@@ -58,13 +58,13 @@ async def administrators(read: Reader) -> list[AdministratorAccess]:
     standings = await read.rows(STANDINGS, principal_id=ids)
     people = {s.principal_id for s in standings if s.kind is ActorKind.HUMAN and s.barred is None}
     rows = await read.rows(IDENTITIES, actor_id=ids, issuer=here.issuers)
+    logins: list[tuple[UUID, tuple[str, str] | None]]
     logins = [(row.actor_id, (row.issuer, row.subject)) for row in rows]
+    if here.open_for_development:
+        logins.append((DEVELOPER, None))
     return [
         AdministratorAccess(actor_id, grant.policy_id, login)
-        for actor_id, login in [
-            *logins,
-            *([(DEVELOPER, None)] if here.open_for_development else []),
-        ]
+        for actor_id, login in logins
         for grant in grants
         if grant.principal_id == actor_id and actor_id in people
     ]

@@ -6,12 +6,7 @@ from uuid import UUID
 
 from annotated_types import MaxLen, MinLen
 
-from beamkeep.contexts.access.actor import (
-    Actor,
-    ActorNotFoundError,
-    actors,
-    administrator_lock,
-)
+from beamkeep.contexts.access.actor import Actor, ActorNotFoundError, actors, administrator_lock
 from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.kernel import (
     EVERY_COMMAND,
