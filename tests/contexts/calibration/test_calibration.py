@@ -327,7 +327,7 @@ def test_what_is_superseded_is_not_superseded_again():
     refused = (
         given(*past)
         .when(appending(supersedes_revision_id=R1))
-        .refused(CalibrationRevisionAlreadySupersededError, saying=f"Revision {R2} supersedes it;")
+        .refused(CalibrationRevisionAlreadySupersededError, saying=f"is superseded by {R2};")
     )
     assert refused.facts == {"superseded_by_revision_id": R2}
     given(*past).when(appending(supersedes_revision_id=R2)).then(

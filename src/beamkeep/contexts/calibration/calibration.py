@@ -395,7 +395,7 @@ def append_calibration_revision(
         )
     if given is not None and (successor := given.superseded_by_revision_id):
         raise CalibrationRevisionAlreadySupersededError(
-            f"Revision {successor} supersedes it; supersede that revision instead.",
+            f"Revision {given.revision_id} is superseded by {successor}; supersede {successor}.",
             superseded_by_revision_id=successor,
         )
     return [

@@ -151,7 +151,7 @@ class DecisionCannotRegisterError(Cannot):
 
 
 class DecisionCannotRateError(Cannot):
-    """A decision can be rated only by other actors than the one who decided."""
+    """A decision can be rated only by another actor, and only with a new rating or comment."""
 
 
 class DecisionCannotAppendInferencesError(Cannot):

@@ -133,7 +133,7 @@ class InvalidVisitReasonError(Invalid):
 
 
 class VisitCannotRegisterError(Cannot):
-    """A visit must be on the surface of its policy and, as part of another visit, of that visit."""
+    """Visit, policy and parent visit must be on one surface, and the parent must not have ended."""
 
 
 class VisitCannotRecordArrivalError(Cannot):
@@ -329,7 +329,8 @@ def register_visit(
         raise InvalidVisitPlannedPeriodError(f"Start is {start}, end is {end}.")
     refs = outside_references(command.external_refs, InvalidVisitExternalRefsError)
     if given.policy.surface_id != surface_id:
-        raise VisitCannotRegisterError(f"The policy is for surface {given.policy.surface_id}.")
+        place = f"surface {given.policy.surface_id}" if given.policy.surface_id else "no surface"
+        raise VisitCannotRegisterError(f"The policy is for {place}.")
     if parent := given.parent:
         if parent.parent_surface_id != surface_id:
             raise VisitCannotRegisterError(
