@@ -84,8 +84,8 @@ def test_every_row_has_a_verb_with_an_option_for_everything_it_takes(row: Operat
 def test_help_tells_what_each_verb_and_each_option_is_for():
     assert "Define a zone." in run(None, "--help").output
     told = " ".join(run(None, "register-visit", "--help").output.split())
-    assert "Register a planned session on a surface." in told
-    assert "The policy whose principals act" in told
+    assert "Register a planned visit on a surface." in told
+    assert "Policy that permits the principals" in told
     assert "[user|commissioning|maintenance|calibration|staff] [required]" in told
     assert "--planned-start-at DATE-TIME [required]" in told
     assert "--limit INTEGER (default: 50)" in " ".join(
@@ -397,6 +397,6 @@ def test_the_verbs_work_against_the_real_service(url: str):
     assert json.loads(rehearsed.stdout)["events"][0]["event_type"] == "ZoneDefined"
     refused = told("deactivate-actor", "--actor-id", actor_id)
     assert refused.exit_code == 1
-    assert refused.stderr.startswith("ActorCannotDeactivateError: The actor cannot be deactivated.")
+    assert refused.stderr.startswith("ActorCannotDeactivateError: Only an active actor other than")
     stranger = told("list-zones", subject="stranger")
     assert (stranger.exit_code, stranger.stderr.partition(":")[0]) == (1, "InvalidTokenError")

@@ -683,7 +683,9 @@ async def test_the_loser_of_a_race_for_a_surface_is_told_who_holds_it(
 ):
     mine, theirs = await visit(service, store), await visit(service, store)
     store.interlude = lambda: take(service, theirs)
-    with pytest.raises(VisitCannotTakeControlError, match=f"Visit {theirs} holds it") as refused:
+    with pytest.raises(
+        VisitCannotTakeControlError, match=f"Visit {theirs} controls the surface"
+    ) as refused:
         await take(service, mine)
     assert refused.value.facts == {"held_by_visit_id": theirs}
     assert [row.visit_id for row in store.tables["surface_control"].values()] == [theirs]

@@ -39,13 +39,13 @@ def test_the_tutorial_adds_a_transition_to_one_file_and_every_surface_has_it_at_
         "without a grant": [403, "UnauthorizedError"],
         "policy with an unknown name": [400, "InvalidPolicyPermittedCommandsError"],
         "with a grant": 409,
-        "tool": "Send the visitors away until another day.",
+        "tool": "Defer a visit to a later day.",
         "tool answers": "Planned",
         "openapi": [NAME, ["200", "204"]],
         "history": ["VisitRegistered", "VisitArrived", "VisitDeferred"],
         "metrics": ["2xx", "UnauthorizedError", "VisitCannotDeferError"],
     }
-    assert "Send the visitors away until another day." in in_the_copy(
+    assert "Defer a visit to a later day." in in_the_copy(
         tmp_path, "-m", "beamkeep", VERB, "--help"
     )
 

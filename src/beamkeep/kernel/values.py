@@ -23,6 +23,9 @@ MOST_REFERENCES = 20
 
 type Name = Annotated[str, MinLen(1), MaxLen(200)]
 type Reason = Annotated[str, MinLen(1), MaxLen(500)]
+type Tag = Annotated[str, MinLen(1), MaxLen(50)]
+type ReferenceScheme = Annotated[str, MinLen(1), MaxLen(50)]
+type ReferenceValue = Annotated[str, MinLen(1), MaxLen(200)]
 # Whatever its zone, it is a time in UTC too, with some days to spare.
 FIRST, LAST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 1, tzinfo=UTC)
 type Timestamp = Annotated[

@@ -15,6 +15,7 @@ from beamkeep.contexts.access.actor import (
     ActorCannotUnbindIdentityError,
     ActorCannotUpdateProfileError,
     ActorDeactivated,
+    ActorDetails,
     ActorIdentityAlreadyBoundError,
     ActorIdentityBound,
     ActorIdentityUnbound,
@@ -33,7 +34,6 @@ from beamkeep.contexts.access.actor import (
     InvalidActorNameError,
     InvalidActorPhoneError,
     InvalidActorProfileError,
-    Known,
     Login,
     RegisterActor,
     UnbindActorIdentity,
@@ -64,7 +64,17 @@ from beamkeep.kernel import (
 
 ID, OTHER = NEW, UUID(int=2)
 AT_DESY = Login(issuer="https://idp.desy.test", subject="lise")
-PROFILE = Profile(ID, "Lise", "lise@desy.test", "+49 40", "DESY", "0000-0001", "orcid", NOW, NOW)
+PROFILE = Profile(
+    "Lise",
+    "lise@desy.test",
+    "+49 40",
+    "DESY",
+    "0000-0001",
+    "orcid",
+    actor_id=ID,
+    created_at=NOW,
+    updated_at=NOW,
+)
 
 OPERATIONS = tuple(
     operation
@@ -115,7 +125,7 @@ def test_a_machine_account_is_registered_with_a_name_alone():
     given().when(RegisterActor(name="Robot", kind="service_account")).then(
         ActorRegistered(NOW, ID, ActorKind.SERVICE_ACCOUNT, ()),
         STANDINGS.insert(Standing(ID, ActorKind.SERVICE_ACCOUNT)),
-        PROFILES.insert(Profile(ID, "Robot", None, None, None, None, None, NOW, NOW)),
+        PROFILES.insert(Profile("Robot", actor_id=ID, created_at=NOW, updated_at=NOW)),
     )
 
 
@@ -125,7 +135,7 @@ def test_only_kinds_that_can_be_registered_are_offered():
         given().when(RegisterActor.model_validate({"name": "Robot", "kind": kind})).then(
             ActorRegistered(NOW, ID, ActorKind(kind), ()),
             STANDINGS.insert(Standing(ID, ActorKind(kind))),
-            PROFILES.insert(Profile(ID, "Robot", None, None, None, None, None, NOW, NOW)),
+            PROFILES.insert(Profile("Robot", actor_id=ID, created_at=NOW, updated_at=NOW)),
         )
     assert set(ActorKind) - set(offered) == {ActorKind.AGENT}
     misshapen(RegisterActor, "kind", name="x", kind=ActorKind.AGENT)
@@ -254,9 +264,7 @@ def test_a_field_left_out_stays_and_null_clears_it():
         UpdateActorProfile(actor_id=ID, name=" Lise M. ", email=None, phone=" 1 "), call=call
     ).then(
         ActorProfileUpdated(LATER, ID, ("email", "name", "phone")),
-        PROFILES.replace(
-            Profile(ID, "Lise M.", None, "1", "DESY", "0000-0001", "orcid", NOW, LATER)
-        ),
+        PROFILES.replace(replace(PROFILE, name="Lise M.", email=None, phone="1", updated_at=LATER)),
     )
 
 
@@ -264,9 +272,7 @@ def test_a_researcher_identifier_is_cleared_with_its_registry():
     clear = UpdateActorProfile(actor_id=ID, external_id=None, external_id_namespace=None)
     given(*LISE).when(clear).then(
         ActorProfileUpdated(NOW, ID, ("external_id", "external_id_namespace")),
-        PROFILES.replace(
-            Profile(ID, "Lise", "lise@desy.test", "+49 40", "DESY", None, None, NOW, NOW)
-        ),
+        PROFILES.replace(replace(PROFILE, external_id=None, external_id_namespace=None)),
     )
 
 
@@ -284,7 +290,17 @@ def test_the_changed_fields_are_named_in_alphabetical_order_and_never_their_valu
     given(*LISE).when(change).then(
         ActorProfileUpdated(NOW, ID, fields),
         PROFILES.replace(
-            Profile(ID, "Lise M.", "lise@cern.test", "1", "CERN", "2", "ror", NOW, NOW)
+            Profile(
+                "Lise M.",
+                "lise@cern.test",
+                "1",
+                "CERN",
+                "2",
+                "ror",
+                actor_id=ID,
+                created_at=NOW,
+                updated_at=NOW,
+            )
         ),
     )
 
@@ -292,9 +308,7 @@ def test_the_changed_fields_are_named_in_alphabetical_order_and_never_their_valu
 def test_half_of_the_pair_is_enough_where_the_other_half_is_there():
     given(*LISE).when(UpdateActorProfile(actor_id=ID, external_id="2")).then(
         ActorProfileUpdated(NOW, ID, ("external_id",)),
-        PROFILES.replace(
-            Profile(ID, "Lise", "lise@desy.test", "+49 40", "DESY", "2", "orcid", NOW, NOW)
-        ),
+        PROFILES.replace(replace(PROFILE, external_id="2")),
     )
     given(*LISE).when(UpdateActorProfile(actor_id=ID, external_id=None)).refused(
         InvalidActorExternalIdError
@@ -309,7 +323,7 @@ def test_a_profile_is_not_changed_to_one_that_is_not_usable():
 
 def test_a_name_is_not_cleared():
     given(*LISE).when(UpdateActorProfile(actor_id=ID, name=None)).refused(
-        InvalidActorNameError, saying="may not be cleared"
+        InvalidActorNameError, saying="The name cannot be cleared"
     )
 
 
@@ -332,9 +346,7 @@ def test_a_bad_value_is_told_before_a_forgotten_profile():
 def test_a_profile_of_a_deactivated_actor_is_still_changed():
     given(*LISE, deactivated).when(UpdateActorProfile(actor_id=ID, phone=None)).then(
         ActorProfileUpdated(NOW, ID, ("phone",)),
-        PROFILES.replace(
-            Profile(ID, "Lise", "lise@desy.test", None, "DESY", "0000-0001", "orcid", NOW, NOW)
-        ),
+        PROFILES.replace(replace(PROFILE, phone=None)),
     )
 
 
@@ -375,7 +387,7 @@ def test_a_tenth_login_is_bound_and_an_eleventh_is_not():
         ActorIdentityBound(NOW, ID, "https://idp.desy.test", DIGEST), login
     )
     given(registered, profile, *logins(10)).when(BIND).refused(
-        ActorCannotBindIdentityError, saying="It has 10 logins"
+        ActorCannotBindIdentityError, saying="The actor has 10 logins"
     )
 
 
@@ -391,7 +403,7 @@ def test_no_login_is_bound_to_an_actor_that_was_forgotten():
 
 def test_nobody_logs_in_as_a_seeded_actor():
     for id in (SYSTEM, MONITOR, DEVELOPER):
-        seeded = Profile(id, "Seeded", None, None, None, None, None, NOW, NOW)
+        seeded = Profile("Seeded", actor_id=id, created_at=NOW, updated_at=NOW)
         history = ActorRegistered(NOW, id, ActorKind.HUMAN), PROFILES.insert(seeded)
         given(*history).when(BindActorIdentity(actor_id=id, issuer="i", subject="s")).refused(
             ActorCannotBindIdentityError, saying="seeded"
@@ -453,13 +465,13 @@ def test_an_actor_that_does_not_exist_is_not_changed():
 
 
 EXAMPLES = [
-    Example(DeactivateActor(actor_id=ID), Known(PROFILE, frozenset())),
-    Example(UpdateActorProfile(actor_id=ID, name="Lise"), Known(PROFILE, frozenset())),
-    Example(ForgetActor(actor_id=ID), Known(PROFILE, frozenset())),
-    Example(BIND, Known(PROFILE, frozenset())),
+    Example(DeactivateActor(actor_id=ID), ActorDetails(PROFILE, frozenset())),
+    Example(UpdateActorProfile(actor_id=ID, name="Lise"), ActorDetails(PROFILE, frozenset())),
+    Example(ForgetActor(actor_id=ID), ActorDetails(PROFILE, frozenset())),
+    Example(BIND, ActorDetails(PROFILE, frozenset())),
     Example(
         UnbindActorIdentity(actor_id=ID, issuer="i", subject="s"),
-        Known(PROFILE, frozenset({("i", "s")})),
+        ActorDetails(PROFILE, frozenset({("i", "s")})),
     ),
 ]
 ACTIVE = """
@@ -497,5 +509,5 @@ def test_every_command_is_tried_on_an_actor_that_is_active_or_not():
 
 
 def test_the_profile_of_another_actor_does_not_count():
-    foreign = PROFILES.insert(Profile(OTHER, "Otto", None, None, None, None, None, NOW, NOW))
+    foreign = PROFILES.insert(Profile("Otto", actor_id=OTHER, created_at=NOW, updated_at=NOW))
     given(registered, foreign).when(ForgetActor(actor_id=ID)).refused(ActorCannotForgetError)

@@ -199,7 +199,7 @@ def test_no_two_calibrations_are_of_one_constant():
     refused = (
         given(defined, claimed)
         .when(DEFINE)
-        .refused(CalibrationAlreadyExistsError, saying=f"It is {ID}.")
+        .refused(CalibrationAlreadyExistsError, saying=f"Append a revision to calibration {ID}.")
     )
     assert refused.facts == {"calibration_id": ID}
 
@@ -327,7 +327,7 @@ def test_what_is_superseded_is_not_superseded_again():
     refused = (
         given(*past)
         .when(appending(supersedes_revision_id=R1))
-        .refused(CalibrationRevisionAlreadySupersededError, saying=f"Revision {R2} did.")
+        .refused(CalibrationRevisionAlreadySupersededError, saying=f"is superseded by {R2};")
     )
     assert refused.facts == {"superseded_by_revision_id": R2}
     given(*past).when(appending(supersedes_revision_id=R2)).then(
@@ -350,11 +350,11 @@ def test_a_value_has_the_keys_of_its_quantity():
 
 def test_a_source_names_what_its_kind_calls_for_and_nothing_else():
     wrong = {
-        SourceGiven(SourceKind.MEASURED): "Measured calls for procedure_id alone.",
+        SourceGiven(SourceKind.MEASURED): "Kind Measured requires procedure_id alone.",
         SourceGiven(SourceKind.MEASURED, actor_id=ME): "procedure_id",
-        SourceGiven(SourceKind.COMPUTED): "Computed calls for dataset_id alone.",
+        SourceGiven(SourceKind.COMPUTED): "Kind Computed requires dataset_id alone.",
         SourceGiven(SourceKind.COMPUTED, procedure_id=R1): "dataset_id",
-        SourceGiven(SourceKind.ASSERTED): "Asserted calls for actor_id alone.",
+        SourceGiven(SourceKind.ASSERTED): "Kind Asserted requires actor_id alone.",
         SourceGiven(SourceKind.ASSERTED, procedure_id=R1, actor_id=ME): "actor_id",
         SourceGiven(SourceKind.ASSERTED, dataset_id=R1, actor_id=ME): "actor_id",
     }

@@ -155,7 +155,7 @@ def test_a_campaign_has_at_most_20_tags():
     most = [f"tag {n:02}" for n in range(20)]
     given().when(registering(tags=frozenset(most))).then(replace(registered, tags=tuple(most)))
     given().when(registering(tags=frozenset({*most, "tag 20"}))).refused(
-        InvalidCampaignTagsError, saying="There are over 20."
+        InvalidCampaignTagsError, saying="There are 21 tags."
     )
 
 
@@ -286,7 +286,7 @@ def test_a_run_is_in_no_two_campaigns():
     refused = (
         given(registered, running, elsewhere)
         .when(ADD)
-        .refused(RunAlreadyAssignedToCampaignError, saying=f"It is in campaign {OTHER}.")
+        .refused(RunAlreadyAssignedToCampaignError, saying=f"The run is in campaign {OTHER}.")
     )
     assert refused.facts == {"campaign_id": OTHER}
 

@@ -20,6 +20,7 @@ from beamkeep.contexts.decision.decision import (
     DecisionInferenceIdTakenError,
     DecisionNotFoundError,
     DecisionRated,
+    DecisionRating,
     DecisionRegistered,
     InvalidDecisionAlternativesError,
     InvalidDecisionChoiceError,
@@ -32,7 +33,6 @@ from beamkeep.contexts.decision.decision import (
     InvalidDecisionReasoningError,
     InvalidDecisionRuleError,
     OverrideKind,
-    Rated,
     RateDecision,
     Rating,
     RegisterDecision,
@@ -118,7 +118,7 @@ CALLED = InferenceEntry(INFERENCE, NOW, "chat", "local", "model-a", messages={"p
 APPEND = AppendInferences.model_validate({"decision_id": ID, "entries": [asdict(CALLED)]})
 WRITE = AppendDecisionLogbookEntry(decision_id=ID, text=" We waited. ", entry_id=ENTRY)
 written = DecisionLogbookEntry(
-    ENTRY, ID, ME, "We waited.", NOW, CALL.surface_id, CALL.correlation_id
+    ENTRY, "We waited.", ME, NOW, CALL.surface_id, CALL.correlation_id, decision_id=ID
 )
 
 
@@ -200,7 +200,7 @@ def test_every_policy_it_names_must_exist():
 def test_nobody_records_in_the_name_of_an_agent():
     for call in (CALL, GRACE_CALLS, replace(ROBOT_CALLS, principal_id=OTHER_ROBOT)):
         given().when(registering(actor_id=ROBOT), call=call).refused(
-            DecisionCannotRegisterError, saying="in the name of an agent"
+            DecisionCannotRegisterError, saying="Only the agent itself"
         )
 
 
@@ -291,16 +291,16 @@ def test_a_confidence_lies_between_0_and_1():
     for confidence in (-0.001, 1.001, float("nan"), float("inf")):
         sure = {"confidence": confidence, "confidence_source": HUMAN_SOURCE}
         given().when(registering(**sure)).refused(
-            InvalidDecisionConfidenceError, saying="outside 0 to 1"
+            InvalidDecisionConfidenceError, saying="The confidence is "
         )
 
 
 def test_a_confidence_and_its_source_come_together():
     given().when(registering(confidence=0.0)).refused(
-        InvalidDecisionConfidenceError, saying="The source is missing."
+        InvalidDecisionConfidenceError, saying="confidence_source is missing"
     )
     given().when(registering(confidence_source=HUMAN_SOURCE)).refused(
-        InvalidDecisionConfidenceError, saying="The confidence is missing."
+        InvalidDecisionConfidenceError, saying="confidence is missing"
     )
 
 
@@ -318,7 +318,7 @@ def test_inputs_have_at_most_64_names():
     most: JsonObject = {str(n): n for n in range(64)}
     given().when(registering(inputs=most)).then(replace(registered, inputs=most))
     given().when(registering(inputs={**most, "64": 64})).refused(
-        InvalidDecisionInputsError, saying="There are over 64."
+        InvalidDecisionInputsError, saying="There are 65 entries."
     )
 
 
@@ -339,7 +339,7 @@ def test_there_are_at_most_32_alternatives():
     most = tuple(f"Option {n}" for n in range(32))
     given().when(registering(alternatives=most)).then(replace(registered, alternatives=most))
     given().when(registering(alternatives=(*most, "Wait"))).refused(
-        InvalidDecisionAlternativesError, saying="There are over 32."
+        InvalidDecisionAlternativesError, saying="There are 33 alternatives."
     )
 
 
@@ -374,7 +374,9 @@ def test_what_is_wrong_with_a_decision_is_told_in_order():
     for right, refusal in rights:
         given().when(registering(**wrong)).refused(refusal)
         wrong |= right
-    given().when(registering(**wrong)).refused(DecisionCannotRegisterError, saying="in the name")
+    given().when(registering(**wrong)).refused(
+        DecisionCannotRegisterError, saying="Only the agent itself"
+    )
     given().when(registering(**wrong), call=ROBOT_CALLS).refused(
         DecisionCannotRegisterError, saying="RunSupervisor"
     )
@@ -427,7 +429,9 @@ def test_a_rating_needs_no_comment():
 
 
 def test_nobody_rates_a_decision_of_their_own():
-    given(registered).when(RATE).refused(DecisionCannotRateError, saying="of their own")
+    given(registered).when(RATE).refused(
+        DecisionCannotRateError, saying="The caller made this decision."
+    )
     given(replace(registered, actor_id=GRACE)).when(RATE, call=GRACE_CALLS).refused(
         DecisionCannotRateError
     )
@@ -673,8 +677,8 @@ def test_the_latest_rating_of_each_actor_counts():
     ):
         decision = evolve(decision, event)
     assert decision.ratings == {
-        GRACE: Rated(Rating.IGNORED, "It saved the sample"),
-        ROBOT: Rated(Rating.USEFUL, None),
+        GRACE: DecisionRating(Rating.IGNORED, "It saved the sample"),
+        ROBOT: DecisionRating(Rating.USEFUL, None),
     }
 
 

@@ -14,6 +14,7 @@ from beamkeep.contexts.federation.facility import (
     FacilityCannotDecommissionError,
     FacilityCannotRegisterError,
     FacilityDecommissioned,
+    FacilityDependents,
     FacilityKind,
     FacilityNotFoundError,
     FacilityRegistered,
@@ -23,7 +24,6 @@ from beamkeep.contexts.federation.facility import (
     InvalidFacilityParentError,
     InvalidFacilityReasonError,
     RegisterFacility,
-    Surroundings,
     begin,
     evolve,
     facility_by_code,
@@ -97,13 +97,14 @@ def test_a_site_is_part_of_nothing_and_an_area_of_something():
 
 def test_an_area_is_not_part_of_an_area():
     given(peer, hall).when(REGISTER_AREA.model_copy(update={"parent_id": HALL})).refused(
-        FacilityCannotRegisterError, saying="hall-2: Area, Active."
+        FacilityCannotRegisterError, saying="Facility hall-2 has kind Area and status Active."
     )
 
 
 def test_an_area_is_not_part_of_a_site_out_of_use():
     given(peer, closed).when(REGISTER_AREA).refused(
-        FacilityCannotRegisterError, saying="neutron-source: Site, Decommissioned."
+        FacilityCannotRegisterError,
+        saying="Facility neutron-source has kind Site and status Decommissioned.",
     )
 
 
@@ -152,7 +153,7 @@ def test_an_area_is_decommissioned():
 
 def test_the_own_site_is_not_decommissioned():
     given(own).when(DecommissionFacility(facility_id=NEW, reason="closed")).refused(
-        FacilityCannotDecommissionError, saying="own site"
+        FacilityCannotDecommissionError, saying="The own site is synchrotron."
     )
 
 
@@ -169,7 +170,7 @@ def test_areas_of_other_sites_and_areas_out_of_use_are_not_in_the_way():
 
 
 def test_an_area_that_the_list_still_shows_as_active_is_read_before_it_counts():
-    stale = Surroundings("synchrotron", [evolve(begin(hall), hall_closed)])
+    stale = FacilityDependents("synchrotron", [evolve(begin(hall), hall_closed)])
     given(peer).when(DECOMMISSION, given=stale).then(closed)
 
 
@@ -219,7 +220,7 @@ def test_every_move_from_every_status():
     matrix(
         OPERATIONS,
         FacilityStatus,
-        [Example(DECOMMISSION, Surroundings("synchrotron", []))],
+        [Example(DECOMMISSION, FacilityDependents("synchrotron", []))],
         lambda status: replace(begin(peer), status=status),
         lambda facility: facility.status,
         STATUS,

@@ -311,7 +311,7 @@ def test_an_external_identifier_is_recorded_in_every_status():
 def test_a_second_external_identifier_is_refused():
     for value in ("10.58052/IEJCK00AB", "10.58052/IEJCK00AC"):
         given(registered, assigned).when(assigning(value)).refused(
-            SubjectCannotAssignExternalIdError, saying="It is 10.58052/IEJCK00AB."
+            SubjectCannotAssignExternalIdError, saying="The identifier is 10.58052/IEJCK00AB."
         )
 
 

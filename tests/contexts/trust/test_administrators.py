@@ -61,7 +61,7 @@ type Part = Event | SideWrite
 
 def person(id: UUID, kind: ActorKind = ActorKind.HUMAN) -> list[Part]:
     registered = ActorRegistered(NOW, id, kind, ())
-    profile = Profile(id, "Somebody", None, None, None, None, None, NOW, NOW)
+    profile = Profile("Somebody", actor_id=id, created_at=NOW, updated_at=NOW)
     standing = standing_of(actor_of(registered))
     return [registered, STANDINGS.insert(standing), PROFILES.insert(profile)]
 

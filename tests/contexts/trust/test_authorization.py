@@ -78,5 +78,5 @@ async def test_an_unknown_principal_is_denied_for_that():
 
 async def test_a_command_this_service_does_not_know_is_refused():
     for name in ("fly", "*"):
-        with pytest.raises(InvalidPolicyPermittedCommandsError, match="Not known: "):
+        with pytest.raises(InvalidPolicyPermittedCommandsError, match="Unknown: "):
             await ask(LISE, name)

@@ -166,6 +166,11 @@ async def test_an_actor_with_that_login_is_taken_instead():
     assert await named(login, standing()) == everything("Administrators", BOUND)
 
 
+async def test_blanks_around_the_login_in_the_settings_do_not_matter():
+    person, past = Administrator(" https://idp", "ada ", "Ada"), Past([login, standing()], HERE)
+    assert events(await administrator(person, call, past)) == everything("Administrators", BOUND)
+
+
 async def test_the_settings_are_ignored_while_there_is_an_administrator():
     for surface_id in (HTTP, STDIO, STREAMABLE):
         assert await named(login, standing(), grant(surface_id=surface_id)) == []

@@ -196,3 +196,5 @@ def test_how_long_ago_a_report_was_is_told_in_plain_words():
         (timedelta(days=3), "3 days"),
     ):
         assert as_stale(age) == f"Unknown (stale: last report {told} ago)"
+        assert as_stale(-age) == f"Unknown (stale: last report {told} in the future)"
+    assert as_stale(None) == "Unknown (never reported)"

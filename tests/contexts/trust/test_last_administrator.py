@@ -13,9 +13,15 @@ from tests.support.service import INSTALLATION, ISSUER, call, memory_service
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.projections import PostgresLists
 from beamkeep.app import compose
-from beamkeep.contexts.access.actor import ADMINISTRATORS, LastAdministratorError
+from beamkeep.contexts.access.actor import (
+    ADMINISTRATORS,
+    DeactivateActor,
+    LastAdministratorError,
+    actors,
+)
 from beamkeep.contexts.access.profile import IDENTITIES
 from beamkeep.contexts.trust import seeded
+from beamkeep.contexts.trust.administrators import actor_removal
 from beamkeep.kernel import Refusal, SurfaceKind
 from beamkeep.runtime import Service
 
@@ -88,6 +94,18 @@ async def test_of_two_administrators_one_goes_and_the_other_does_not(way: str):
     for each in otto.values():
         assert await remove(service, each) is LastAdministratorError
     assert store.position == position
+
+
+async def test_every_removal_holds_an_administrator_who_stays_to_stay():
+    # Somebody who is no administrator may be made the last one before the removal is written.
+    service, _ = await memory_service()
+    otto = (await gate(service, "register_actor", {"name": "otto"})).id
+    session = service.sessions()
+    command = DeactivateActor(actor_id=otto)
+    await actor_removal(await session.one(actors, otto), command, session)
+    (ada,) = await session.rows(IDENTITIES, issuer=ISSUER, subject="ada")
+    assert ("Actor", ada.actor_id) in session.versions
+    assert {type for type, _ in session.versions} == {"Actor", "Policy"}
 
 
 @asynccontextmanager

@@ -111,7 +111,7 @@ def test_a_policy_for_calls_from_inside_has_no_surface():
 def test_commands_and_queries_must_be_known():
     for names in ({"define_zone", "fly"}, {"*", "define_zone"}, {"Define_Zone"}, {" get_zone"}):
         given().when(defining(permitted_commands=frozenset(names))).refused(
-            InvalidPolicyPermittedCommandsError, saying="Not known: "
+            InvalidPolicyPermittedCommandsError, saying="Unknown: "
         )
 
 
@@ -129,7 +129,7 @@ def test_a_blank_name_is_refused():
 
 def test_a_surface_goes_with_its_own_conduit():
     given().when(defining(surface_id=ELSEWHERE)).refused(
-        PolicyCannotDefineError, saying=f"The surface is on conduit {UUID(int=22)}."
+        PolicyCannotDefineError, saying=f"The conduit must be {UUID(int=22)}."
     )
     given().when(defining(conduit_id=INTERNAL)).refused(PolicyCannotDefineError)
 
@@ -259,6 +259,13 @@ def test_everything_but_only_its_own_objects_does_not_make_an_administrator():
     http = seeded.SURFACES[SurfaceKind.HTTP]
     own = Grant(NEW, ME, seeded.ENTRY, http, ("*",), ObjectScope.OWN)
     given_i_hold(own).when(DEFINE).refused(GrantExceedsOwnError)
+
+
+def test_a_refused_policy_for_calls_inside_the_service_names_no_surface():
+    inside = defining(surface_id=None, conduit_id=seeded.INTERNAL)
+    given_i_hold().when(inside).refused(
+        GrantExceedsOwnError, saying=f"conduit {seeded.INTERNAL} and no surface with scope"
+    )
 
 
 def test_a_long_list_of_what_is_not_held_is_cut():

@@ -29,7 +29,7 @@ from beamkeep.contexts.trust.visit import (
     AbortVisit,
     CancelVisit,
     CompleteVisit,
-    Control,
+    ControlReferences,
     HoldVisit,
     InvalidVisitExternalRefsError,
     InvalidVisitPlannedPeriodError,
@@ -182,7 +182,7 @@ def test_an_outside_reference_does_not_repeat_its_scheme():
 
 def test_a_visit_is_on_the_surface_of_its_policy():
     given().when(registering(policy_id=OTHER_TEAM)).refused(
-        VisitCannotRegisterError, saying="The policy is for another surface."
+        VisitCannotRegisterError, saying="The policy is for surface "
     )
 
 
@@ -194,7 +194,7 @@ def test_a_policy_for_calls_from_inside_has_no_visits():
 def test_a_visit_is_on_the_surface_of_the_visit_it_is_part_of():
     given(registration(PARENT, surface_id=OTHER_CONSOLE)).when(
         registering(parent_id=PARENT)
-    ).refused(VisitCannotRegisterError, saying="on another surface")
+    ).refused(VisitCannotRegisterError, saying="The parent visit is on surface ")
 
 
 def test_a_visit_that_is_over_gets_no_more_parts():
@@ -206,7 +206,7 @@ def test_a_visit_that_is_over_gets_no_more_parts():
     ]
     for history in over:
         given(registration(PARENT), *history).when(registering(parent_id=PARENT)).refused(
-            VisitCannotRegisterError, saying="over"
+            VisitCannotRegisterError, saying="has ended"
         )
 
 
@@ -287,7 +287,7 @@ def test_a_completed_visit_does_not_move():
 def test_a_refusal_says_what_the_status_must_be():
     given(registered).when(COMPLETE).refused(
         VisitCannotCompleteError,
-        saying="The visit cannot be completed. "
+        saying="Only a visit that has started can be completed. "
         "The status is Planned; it must be InProgress or OnHold.",
     )
 
@@ -335,7 +335,7 @@ def test_a_visit_that_has_not_arrived_does_not_take_control():
 
 def test_only_whom_the_policy_permits_takes_control():
     given(registered, arrived).when(TAKE, call=replace(CALL, principal_id=ABSENT)).refused(
-        VisitCannotTakeControlError, saying="policy does not permit the caller"
+        VisitCannotTakeControlError, saying="does not permit the caller"
     )
 
 
@@ -348,7 +348,7 @@ def test_a_surface_held_by_a_stranger_is_not_taken_and_the_stranger_is_named():
     refusal = (
         given(registered, arrived, *holder)
         .when(TAKE)
-        .refused(VisitCannotTakeControlError, saying=f"Visit {STRANGER} holds it")
+        .refused(VisitCannotTakeControlError, saying=f"Visit {STRANGER} controls the surface")
     )
     assert refusal.facts == {"held_by_visit_id": STRANGER}
 
@@ -427,7 +427,7 @@ def test_the_last_reason_stays():
     assert evolve(visit, VisitAborted(NOW, ID, "leak")).last_status_reason == "leak"
 
 
-PERMITTING = Control(
+PERMITTING = ControlReferences(
     Policy(TEAM, "Team", ENTRY, CONSOLE, frozenset({ME}), frozenset({"*"}), ObjectScope.ALL), None
 )
 MOVES = [

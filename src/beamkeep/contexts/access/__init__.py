@@ -1,6 +1,6 @@
-"""Access: who the principals are, what is known of them as people, and how they log in."""
+"""Access: the principals, their personal data and their logins."""
 
 from . import actor
 
-OPERATIONS = (*actor.OPERATIONS,)
-QUESTIONS = (*actor.QUESTIONS,)
+OPERATIONS = actor.OPERATIONS
+QUESTIONS = actor.QUESTIONS

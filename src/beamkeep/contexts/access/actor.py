@@ -1,7 +1,7 @@
-"""Actor: a principal, be it a person, a software agent or a machine account."""
+"""Actor: a principal: a person, a software agent or a machine account."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Mapping
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -46,8 +46,9 @@ from .profile import (
 MOST_BINDINGS = 10
 LOGIN_BYTES = 2_500
 ADMINISTRATORS = "administrators"
-"""Held by whoever may take away the last administrator."""
-NAMESPACE = re.compile(r"[a-z0-9-]{1,100}")
+"""The lock that is held while a command may remove an administrator."""
+EMAIL = re.compile(r"[^@]+@[^@]+")
+REGISTRY = re.compile(r"[a-z0-9-]{1,100}")
 
 
 # Events are stored for ever: add a field with a default; never rename or drop one.
@@ -56,7 +57,7 @@ class ActorEvent(Event):
 
 
 class BoundLogin(Record):
-    """A login, named so that only the deployment's own key can confirm whose it is."""
+    """A login, named by a digest that only the deployment's own key can confirm."""
 
     issuer: str
     subject_digest: str
@@ -65,7 +66,7 @@ class BoundLogin(Record):
 class ActorRegistered(ActorEvent):
     kind: ActorKind
     identities: tuple[BoundLogin, ...] | None = None
-    """None where it was recorded before registrations named them."""
+    """None in events that were recorded before registrations named the logins."""
 
 
 class ActorDeactivated(ActorEvent): ...
@@ -81,7 +82,7 @@ class ActorProfileForgotten(ActorEvent): ...
 class ActorIdentityBound(ActorEvent):
     issuer: str
     subject_digest: str = ""
-    """Empty where it was recorded before bindings named it."""
+    """Empty in events that were recorded before bindings named the subject."""
 
 
 class ActorIdentityUnbound(ActorEvent):
@@ -103,63 +104,70 @@ class ActorNotFoundError(NotFound):
 
 
 class InvalidActorNameError(Invalid):
-    """The actor's name is not usable."""
+    """Actor name must not be blank."""
 
 
 class InvalidActorEmailError(Invalid):
-    """An e-mail address has exactly one @, with text on both sides."""
+    """E-mail address must contain exactly one @, with text on both sides."""
 
 
 class InvalidActorPhoneError(Invalid):
-    """The phone number is not usable."""
+    """Phone number must not be blank."""
 
 
 class InvalidActorAffiliationError(Invalid):
-    """The affiliation is not usable."""
+    """Affiliation must not be blank."""
 
 
 class InvalidActorExternalIdError(Invalid):
-    """A researcher identifier comes with its registry, and a registry with an identifier.
-
-    The registry is lower case, like orcid.
-    """
+    """Researcher identifier must come with its registry in lower case, for example orcid."""
 
 
 class InvalidActorProfileError(Invalid):
-    """Nothing to change was given; name at least one field of the profile."""
+    """Profile update must contain at least one field."""
 
 
 class InvalidActorIdentityError(Invalid):
-    """The issuer and the subject of a login are not blank, and not too long together."""
+    """Issuer and subject of a login must not be blank or too long."""
 
 
 class ActorIdentityAlreadyBoundError(Cannot):
-    """The login is bound to an actor already; unbind it there first."""
+    """A login can be bound only once; unbind the login from its present actor first."""
 
 
 class ActorCannotDeactivateError(Cannot):
-    """The actor cannot be deactivated."""
+    """Only an active actor other than System can be deactivated."""
 
 
 class ActorCannotUpdateProfileError(Cannot):
-    """The actor's profile cannot be changed: it was forgotten."""
+    """Only an actor that has a profile can be updated."""
 
 
 class ActorCannotForgetError(Cannot):
-    """The actor cannot be forgotten: there is no profile any more."""
+    """Only an actor that has a profile can be forgotten."""
 
 
 class ActorCannotBindIdentityError(Cannot):
-    """The login cannot be bound to this actor."""
+    """A login can be bound only to an active actor with a profile and fewer than 10 logins."""
 
 
 class ActorCannotUnbindIdentityError(Cannot):
-    """The login cannot be unbound: this actor does not hold it."""
+    """Only a login that is bound to this actor can be unbound."""
 
 
 class LastAdministratorError(Cannot):
-    """The deployment would be left without an administrator who can log in."""
+    """The deployment must keep at least one administrator who can log in."""
 
+
+PROFILE_FIELDS: Mapping[str, type[Invalid]] = {
+    "name": InvalidActorNameError,
+    "email": InvalidActorEmailError,
+    "external_id": InvalidActorExternalIdError,
+    "external_id_namespace": InvalidActorExternalIdError,
+    "phone": InvalidActorPhoneError,
+    "affiliation": InvalidActorAffiliationError,
+}
+"""The texts of a profile, and the refusal of a blank one."""
 
 ACTIVE: Axis[bool, ActorChanged] = Axis(
     "active",
@@ -182,23 +190,18 @@ def evolve(actor: Actor, event: ActorChanged) -> Actor:
     match event:
         case ActorDeactivated():
             return replace(actor, active=ACTIVE.after(event))
-        case (
-            ActorProfileUpdated()
-            | ActorProfileForgotten()
-            | ActorIdentityBound()
-            | ActorIdentityUnbound()
-        ):
+        case _:
             return actor
 
 
 def standing_of(actor: Actor) -> Standing:
-    """The row by which the actor is found when it calls."""
+    """Return the row that says whether the actor may act."""
     barred = None if actor.active else DenialReason.INACTIVE_PRINCIPAL
     return Standing(actor.id, actor.kind, barred)
 
 
-type Issuer = Annotated[str, MinLen(1), MaxLen(500)]
-type Subject = Annotated[str, MinLen(1), MaxLen(255)]
+type LoginIssuer = Annotated[str, MinLen(1), MaxLen(500)]
+type LoginSubject = Annotated[str, MinLen(1), MaxLen(255)]
 type Email = Annotated[str, MinLen(1), MaxLen(254)]
 type Phone = Annotated[str, MinLen(1), MaxLen(50)]
 type Affiliation = Annotated[str, MinLen(1), MaxLen(200)]
@@ -208,8 +211,8 @@ type ExternalId = Annotated[str, MinLen(1), MaxLen(100)]
 class Login(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    issuer: Issuer
-    subject: Subject
+    issuer: LoginIssuer
+    subject: LoginSubject
 
 
 class ProfileFields(Command):
@@ -217,9 +220,9 @@ class ProfileFields(Command):
     phone: Phone | None = None
     affiliation: Affiliation | None = None
     external_id: ExternalId | None = None
-    """Researcher identifier, without a scheme."""
+    """Researcher identifier without its scheme, for example 0000-0002-1825-0097."""
     external_id_namespace: ExternalId | None = None
-    """Registry of that identifier, lower case."""
+    """Registry of the researcher identifier in lower case, for example orcid."""
 
 
 class RegisterActor(ProfileFields):
@@ -236,7 +239,7 @@ class DeactivateActor(ActorCommand): ...
 
 
 class UpdateActorProfile(ActorCommand, ProfileFields):
-    """A field left out stays; null clears it."""
+    """A field that is left out stays unchanged; null clears a field."""
 
     name: Name | None = None
 
@@ -250,11 +253,11 @@ class BindActorIdentity(ActorCommand, Login): ...
 class UnbindActorIdentity(ActorCommand, Login): ...
 
 
-class Known(Record):
-    """What is known of an actor beside its stream."""
+class ActorDetails(Record):
+    """The rows of an actor beside its stream, and what a command needs besides."""
 
-    profile: Profile | None
-    bound_pairs: frozenset[tuple[str, str]]
+    profile: Profile | None = None
+    bound_pairs: frozenset[tuple[str, str]] = frozenset()
     login_key: bytes = b""
     last_administrator: bool = False
     """Whether the command would leave no administrator who can log in."""
@@ -264,13 +267,13 @@ async def login_key(command: RegisterActor, read: Reader) -> bytes:
     return read.installation.login_key
 
 
-async def known(actor: Actor, command: ActorCommand, read: Reader) -> Known:
+async def actor_details(actor: Actor, command: ActorCommand, read: Reader) -> ActorDetails:
     profile = await read.rows(PROFILES, actor_id=actor.id)
     logins = await read.rows(IDENTITIES, actor_id=actor.id)
-    return Known(
+    return ActorDetails(
         profile[0] if profile else None,
-        frozenset((i.issuer, i.subject) for i in logins),
-        read.installation.login_key,
+        frozenset((login.issuer, login.subject) for login in logins),
+        login_key=read.installation.login_key,
     )
 
 
@@ -278,39 +281,26 @@ def register_actor(
     command: RegisterActor, given: bytes, call: Call
 ) -> list[ActorRegistered | SideWrite]:
     """Register a person or a machine account, with its profile and its logins."""
-    profile = _checked(
-        Profile(
-            call.new_id,
-            command.name,
-            command.email,
-            command.phone,
-            command.affiliation,
-            command.external_id,
-            command.external_id_namespace,
-            call.now,
-            call.now,
-        )
-    )
+    id, kind = call.new_id, ActorKind(command.kind)
+    empty = Profile("-", actor_id=id, created_at=call.now, updated_at=call.now)
+    profile = _updated(empty, command, changed=PROFILE_FIELDS)
     logins = [trimmed_login(login) for login in command.identities]
     if len(set(logins)) < len(logins):
-        raise ActorIdentityAlreadyBoundError("It is named twice in the request.")
-    named = tuple(_named(given, call.new_id, *login) for login in logins)
-    registered = ActorRegistered(call.now, call.new_id, ActorKind(command.kind), named)
+        raise ActorIdentityAlreadyBoundError("The request contains the same login twice.")
+    bound = tuple(BoundLogin(login[0], digest_of(given, id, *login)) for login in logins)
+    registered = ActorRegistered(call.now, id, kind=kind, identities=bound)
     return [
         registered,
         STANDINGS.insert(standing_of(begin(registered))),
         PROFILES.insert(profile),
-        *(
-            IDENTITIES.insert(Identity(*login, call.new_id), loser=ActorIdentityAlreadyBoundError)
-            for login in logins
-        ),
+        *(_bound(login, id) for login in logins),
     ]
 
 
 def deactivate_actor(
-    actor: Actor, command: DeactivateActor, given: Known, call: Call
+    actor: Actor, command: DeactivateActor, given: ActorDetails, call: Call
 ) -> list[ActorDeactivated | SideWrite]:
-    """Bar an actor from acting, for good."""
+    """Deactivate an actor permanently; every later call of the actor is denied."""
     ACTIVE.require(actor.active, ActorDeactivated)
     if actor.id == SYSTEM:
         raise ActorCannotDeactivateError("The service itself acts as System.")
@@ -318,23 +308,24 @@ def deactivate_actor(
     return [
         deactivated,
         STANDINGS.replace(standing_of(evolve(actor, deactivated))),
-        *_another_administrator(actor, given),
+        *_administrator_lock(actor, given),
     ]
 
 
 def update_actor_profile(
-    actor: Actor, command: UpdateActorProfile, given: Known, call: Call
+    actor: Actor, command: UpdateActorProfile, given: ActorDetails, call: Call
 ) -> list[ActorProfileUpdated | SideWrite]:
-    """Change what is known of an actor as a person."""
+    """Update the profile of an actor."""
     changed = command.model_fields_set - {"actor_id"}
     if not changed:
         raise InvalidActorProfileError
     if "name" in changed and command.name is None:
-        raise InvalidActorNameError("It may not be cleared.")
-    # A bad value is reported before a lost profile.
-    profile = _checked(_merged(given.profile or _blank(actor.id, call), command, changed))
+        raise InvalidActorNameError("The name cannot be cleared; leave it out to keep it.")
+    # An invalid value is refused before a missing profile.
+    empty = Profile("-", actor_id=actor.id, created_at=call.now, updated_at=call.now)
+    profile = _updated(given.profile or empty, command, changed)
     if given.profile is None:
-        raise ActorCannotUpdateProfileError
+        raise ActorCannotUpdateProfileError("The profile was erased; register the person again.")
     return [
         ActorProfileUpdated(call.now, actor.id, tuple(sorted(changed))),
         PROFILES.replace(replace(profile, updated_at=call.now)),
@@ -342,127 +333,108 @@ def update_actor_profile(
 
 
 def forget_actor(
-    actor: Actor, command: ForgetActor, given: Known, call: Call
+    actor: Actor, command: ForgetActor, given: ActorDetails, call: Call
 ) -> list[ActorProfileForgotten | SideWrite]:
-    """Erase everything personal about an actor; what it did stays on record under its id."""
+    """Erase the personal data of an actor; its past actions stay recorded under its id."""
     if given.profile is None:
-        raise ActorCannotForgetError
+        raise ActorCannotForgetError("The profile was erased already.")
     return [
         ActorProfileForgotten(call.now, actor.id),
         PROFILES.delete(actor.id),
         *(IDENTITIES.delete(*pair) for pair in sorted(given.bound_pairs)),
-        *_another_administrator(actor, given),
+        *_administrator_lock(actor, given),
     ]
 
 
 def bind_actor_identity(
-    actor: Actor, command: BindActorIdentity, given: Known, call: Call
+    actor: Actor, command: BindActorIdentity, given: ActorDetails, call: Call
 ) -> list[ActorIdentityBound | SideWrite]:
-    """Let a login at an identity provider act as this actor."""
-    issuer, subject = trimmed_login(command)
+    """Bind a login at an identity provider to an actor; calls with that login act as the actor."""
+    login = trimmed_login(command)
     if actor.id in SEEDED:
-        raise ActorCannotBindIdentityError("Nobody logs in as a seeded actor.")
+        raise ActorCannotBindIdentityError("A seeded actor cannot have logins.")
     if not actor.active:
-        raise ActorCannotBindIdentityError("It is not active; register the person anew.")
+        raise ActorCannotBindIdentityError("The actor is not active; register the person again.")
     if given.profile is None:
-        raise ActorCannotBindIdentityError("It was forgotten; register the person anew.")
+        raise ActorCannotBindIdentityError("The actor was forgotten; register the person again.")
     if len(given.bound_pairs) >= MOST_BINDINGS:
-        raise ActorCannotBindIdentityError(f"It has {MOST_BINDINGS} logins; unbind one first.")
-    digest = digest_of(given.login_key, actor.id, issuer, subject)
+        raise ActorCannotBindIdentityError(
+            f"The actor has {MOST_BINDINGS} logins; unbind one first."
+        )
+    digest = digest_of(given.login_key, actor.id, *login)
     return [
-        ActorIdentityBound(call.now, actor.id, issuer, digest),
-        IDENTITIES.insert(
-            Identity(issuer, subject, actor.id), loser=ActorIdentityAlreadyBoundError
-        ),
+        ActorIdentityBound(call.now, actor.id, issuer=login[0], subject_digest=digest),
+        _bound(login, actor.id),
     ]
 
 
 def unbind_actor_identity(
-    actor: Actor, command: UnbindActorIdentity, given: Known, call: Call
+    actor: Actor, command: UnbindActorIdentity, given: ActorDetails, call: Call
 ) -> list[ActorIdentityUnbound | SideWrite]:
-    """Take a login away from this actor."""
-    pair = trimmed_login(command)
-    if pair not in given.bound_pairs:
+    """Unbind a login from an actor."""
+    login = trimmed_login(command)
+    if login not in given.bound_pairs:
         raise ActorCannotUnbindIdentityError
-    digest = digest_of(given.login_key, actor.id, *pair)
+    digest = digest_of(given.login_key, actor.id, *login)
     return [
-        ActorIdentityUnbound(call.now, actor.id, pair[0], digest),
-        IDENTITIES.delete(*pair),
-        *_another_administrator(actor, given),
+        ActorIdentityUnbound(call.now, actor.id, issuer=login[0], subject_digest=digest),
+        IDENTITIES.delete(*login),
+        *_administrator_lock(actor, given),
     ]
 
 
-def last_administrator(actor_id: UUID) -> LastAdministratorError:
-    """The refusal to take away the only administrator there is."""
-    return LastAdministratorError(
-        f"Actor {actor_id} is the last one. First permit another person * with scope All on a"
-        " seeded surface, and bind a login of theirs at a configured identity provider."
-    )
+def administrator_lock(actor_id: UUID, is_last: bool) -> Lock:
+    """Return the lock for removing an administrator; raise when the actor is the last one."""
+    if is_last:
+        raise LastAdministratorError(
+            f"Actor {actor_id} is the last one. First permit another person * with scope All on a"
+            " seeded surface, and bind a login at a configured identity provider to that person."
+        )
+    return Lock(ADMINISTRATORS)
 
 
-def _another_administrator(actor: Actor, given: Known) -> list[SideWrite]:
-    """Refuse what would take away the last one, and let no two such decisions cross."""
-    if given.last_administrator:
-        raise last_administrator(actor.id)
-    return [Lock(ADMINISTRATORS)] if actor.kind is ActorKind.HUMAN else []
+def _administrator_lock(actor: Actor, given: ActorDetails) -> list[SideWrite]:
+    lock = administrator_lock(actor.id, given.last_administrator)
+    return [lock] if actor.kind is ActorKind.HUMAN else []
 
 
-def _named(key: bytes, actor_id: UUID, issuer: str, subject: str) -> BoundLogin:
-    return BoundLogin(issuer, digest_of(key, actor_id, issuer, subject))
+def _bound(login: tuple[str, str], actor_id: UUID) -> SideWrite:
+    return IDENTITIES.insert(Identity(*login, actor_id), loser=ActorIdentityAlreadyBoundError)
 
 
 def trimmed_login(login: Login) -> tuple[str, str]:
-    """The issuer and the subject as they are kept."""
+    """Return the issuer and the subject as they are stored."""
     issuer = trimmed(login.issuer, InvalidActorIdentityError)
     subject = trimmed(login.subject, InvalidActorIdentityError)
-    # A login is found by both together, and a key in the database has so many bytes at most.
+    # Both together are the primary key of a row, and PostgreSQL limits the bytes of a key.
     if (size := len(f"{issuer}{subject}".encode())) > LOGIN_BYTES:
         raise InvalidActorIdentityError(
-            f"Issuer and subject are {size} bytes long together; at most {LOGIN_BYTES} are kept."
+            f"Issuer and subject have {size} bytes together; at most {LOGIN_BYTES} are allowed."
         )
     return issuer, subject
 
 
-def _merged(profile: Profile, command: UpdateActorProfile, changed: Iterable[str]) -> Profile:
-    return replace(profile, **{field: getattr(command, field) for field in changed})
-
-
-def _blank(actor_id: UUID, call: Call) -> Profile:
-    return Profile(actor_id, "-", None, None, None, None, None, call.now, call.now)
-
-
-def _checked(profile: Profile) -> Profile:
-    """The profile as it may be kept."""
-    name = trimmed(profile.name, InvalidActorNameError)
-    email = trimmed_or_none(profile.email, InvalidActorEmailError)
-    if (email is not None and not all(email.split("@", 1))) or (email or "@").count("@") != 1:
+def _updated(profile: Profile, command: ProfileFields, changed: Container[str]) -> Profile:
+    """Return the profile with these fields of the command, trimmed and checked."""
+    fields = {name: refusal for name, refusal in PROFILE_FIELDS.items() if name in changed}
+    texts = {name: trimmed_or_none(getattr(command, name), no) for name, no in fields.items()}
+    profile = replace(profile, **texts)
+    if profile.email is not None and not EMAIL.fullmatch(profile.email):
         raise InvalidActorEmailError
-    registry = trimmed_or_none(profile.external_id_namespace, InvalidActorExternalIdError)
-    external_id = trimmed_or_none(profile.external_id, InvalidActorExternalIdError)
-    if (registry is None) != (external_id is None):
-        raise InvalidActorExternalIdError
-    if registry is not None and not NAMESPACE.fullmatch(registry):
-        raise InvalidActorExternalIdError
-    return replace(
-        profile,
-        name=name,
-        email=email,
-        phone=trimmed_or_none(profile.phone, InvalidActorPhoneError),
-        affiliation=trimmed_or_none(profile.affiliation, InvalidActorAffiliationError),
-        external_id=external_id,
-        external_id_namespace=registry,
-    )
+    registry = profile.external_id_namespace
+    if (registry is None) != (profile.external_id is None):
+        missing = "external_id_namespace" if registry is None else "external_id"
+        raise InvalidActorExternalIdError(f"{missing} is missing.")
+    if registry is not None and not REGISTRY.fullmatch(registry):
+        raise InvalidActorExternalIdError(
+            f"Registry {registry} may contain only lower-case letters, digits and hyphens."
+        )
+    return profile
 
 
-actors = Aggregate("Actor", begin, evolve, ActorNotFoundError, self_owned=True)
+actors = Aggregate("Actor", begin, evolve, absent=ActorNotFoundError, self_owned=True)
 
-INVALID_PROFILE = (
-    InvalidActorNameError,
-    InvalidActorEmailError,
-    InvalidActorExternalIdError,
-    InvalidActorPhoneError,
-    InvalidActorAffiliationError,
-)
+INVALID_PROFILE = tuple(dict.fromkeys(PROFILE_FIELDS.values()))
 
 # fmt: off
 OPERATIONS = (
@@ -470,13 +442,13 @@ OPERATIONS = (
         InvalidActorIdentityError, ActorIdentityAlreadyBoundError, given=login_key),
     actors.changes("POST /actors/{actor_id}/update-profile", UpdateActorProfile,
         update_actor_profile, *INVALID_PROFILE, InvalidActorProfileError,
-        ActorCannotUpdateProfileError, given=known),
+        ActorCannotUpdateProfileError, given=actor_details),
 )
 # fmt: on
 
 
 class ListActors(Listing):
-    """List actors, by age."""
+    """List actors, oldest first."""
 
     kind: ActorKind | None = None
     active: bool | None = None

@@ -1,4 +1,4 @@
-"""Logins: which ones an actor has, as far as its events tell."""
+"""Logins: those an actor has according to its events."""
 
 from uuid import UUID
 
@@ -15,11 +15,11 @@ from .actor import (
 
 
 class Logins(Record):
-    """The logins of an actor, each named by the digest of its subject."""
+    """The logins of an actor, each with the digest of its subject."""
 
     id: UUID
     bound: frozenset[BoundLogin] | None
-    """None while some were bound before events named their subjects."""
+    """None while a login may be bound whose event carries no digest."""
 
 
 def begin(event: ActorRegistered) -> Logins:
@@ -34,12 +34,12 @@ def evolve(logins: Logins, event: ActorChanged) -> Logins:
         case ActorIdentityBound(subject_digest=""), _:
             return replace(logins, bound=None)
         case ActorIdentityBound(), frozenset() as bound:
-            return replace(logins, bound=bound | {_named(event)})
+            return replace(logins, bound=bound | {_bound_login(event)})
         case ActorIdentityUnbound(), frozenset() as bound:
-            return replace(logins, bound=bound - {_named(event)})
+            return replace(logins, bound=bound - {_bound_login(event)})
         case _:
             return logins
 
 
-def _named(event: ActorIdentityBound | ActorIdentityUnbound) -> BoundLogin:
+def _bound_login(event: ActorIdentityBound | ActorIdentityUnbound) -> BoundLogin:
     return BoundLogin(event.issuer, event.subject_digest)

@@ -1,4 +1,4 @@
-"""What is known of an actor as a person: mutable rows, the only home of personal data."""
+"""Profile: the personal data of an actor, in rows that can be erased and nowhere else."""
 
 import json
 from collections.abc import Sequence
@@ -6,7 +6,9 @@ from datetime import datetime
 from hmac import digest
 from uuid import UUID
 
-from beamkeep.kernel import Reader, Record, Standing, Table
+from msgspec import convert
+
+from beamkeep.kernel import Reader, Record, Standing, Table, replace
 
 SYSTEM = UUID("00000000-0000-7000-8000-000000000001")
 MONITOR = UUID("00000000-0000-7000-8000-000000000002")
@@ -16,29 +18,38 @@ SEEDED = frozenset({SYSTEM, MONITOR, DEVELOPER})
 DELETED_USER = "<deleted user>"
 
 
-class Profile(Record):
-    actor_id: UUID
+class PersonalDetails(Record):
     name: str
-    email: str | None
-    phone: str | None
-    affiliation: str | None
-    external_id: str | None
-    external_id_namespace: str | None
+    email: str | None = None
+    phone: str | None = None
+    affiliation: str | None = None
+    external_id: str | None = None
+    external_id_namespace: str | None = None
+
+
+class Profile(PersonalDetails, kw_only=True):
+    actor_id: UUID
     created_at: datetime
     updated_at: datetime
 
 
-class Identity(Record):
-    """A login at an identity provider, bound to an actor."""
+class ShownIdentity(Record):
+    """A login at an identity provider."""
 
     issuer: str
     subject: str
+
+
+class Identity(ShownIdentity):
+    """A login, bound to an actor."""
+
     actor_id: UUID
 
 
 def digest_of(key: bytes, actor_id: UUID, issuer: str, subject: str) -> str:
-    """A login as an event may name it: worth nothing to whoever lacks the key."""
-    # The actor's id keeps two actors with one login, before and after erasure, from being linked.
+    """Return the digest that names a login in events; it reveals nothing without the key."""
+    # With the actor's id in the text, one login of two actors, before and after an erasure, has
+    # two digests that cannot be linked.
     text = json.dumps([str(actor_id), issuer, subject]).encode()
     return digest(key, text, "sha256").hex()
 
@@ -48,18 +59,7 @@ IDENTITIES = Table("actor_identity", Identity, key=("issuer", "subject"))
 STANDINGS = Table("principal_standing", Standing, key=("principal_id",))
 
 
-class ShownIdentity(Record):
-    issuer: str
-    subject: str
-
-
-class ShownProfile(Record):
-    name: str
-    email: str | None = None
-    phone: str | None = None
-    affiliation: str | None = None
-    external_id: str | None = None
-    external_id_namespace: str | None = None
+class ShownProfile(PersonalDetails):
     identities: tuple[ShownIdentity, ...] = ()
 
 
@@ -68,26 +68,17 @@ class ShownName(Record):
 
 
 async def profiles(ids: Sequence[UUID], read: Reader) -> dict[UUID, ShownProfile]:
-    """Today's profile of each actor, with its logins."""
-    found = {row.actor_id: row for row in await read.rows(PROFILES, actor_id=ids)}
+    """Return the current profile of each actor, with its logins."""
     logins = await read.rows(IDENTITIES, actor_id=ids)
-    return {
-        id: ShownProfile(
-            row.name,
-            row.email,
-            row.phone,
-            row.affiliation,
-            row.external_id,
-            row.external_id_namespace,
-            tuple(ShownIdentity(i.issuer, i.subject) for i in logins if i.actor_id == id),
-        )
-        if (row := found.get(id))
-        else ShownProfile(DELETED_USER)
-        for id in ids
-    }
+    found: dict[UUID, ShownProfile] = {}
+    for row in await read.rows(PROFILES, actor_id=ids):
+        own = (ShownIdentity(i.issuer, i.subject) for i in logins if i.actor_id == row.actor_id)
+        details = convert(row, ShownProfile, from_attributes=True)
+        found[row.actor_id] = replace(details, identities=tuple(own))
+    return dict.fromkeys(ids, ShownProfile(DELETED_USER)) | found
 
 
 async def names(ids: Sequence[UUID], read: Reader) -> dict[UUID, ShownName]:
-    """Today's name of each actor."""
-    found = {row.actor_id: row.name for row in await read.rows(PROFILES, actor_id=ids)}
-    return {id: ShownName(found.get(id, DELETED_USER)) for id in ids}
+    """Return the current name of each actor."""
+    found = {row.actor_id: ShownName(row.name) for row in await read.rows(PROFILES, actor_id=ids)}
+    return dict.fromkeys(ids, ShownName(DELETED_USER)) | found

@@ -1,4 +1,4 @@
-"""Calibration: the constants of equipment at an operating point, revision by revision."""
+"""Calibration: the constants of assets at operating points, with their revisions."""
 
 from . import calibration, revision
 

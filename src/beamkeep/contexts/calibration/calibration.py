@@ -1,4 +1,4 @@
-"""Calibration: one constant of one asset at one operating point, revision by revision."""
+"""Calibration: a constant of an asset at an operating point, with its revisions."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
@@ -49,7 +49,7 @@ class RevisionStatus(StrEnum):
 
 
 class CurrentStatus(StrEnum):
-    """The status of the current revision, and how a list is asked for those without any."""
+    """The status of the current revision, with `None` for calibrations without a revision."""
 
     PROVISIONAL = "Provisional"
     VERIFIED = "Verified"
@@ -74,8 +74,8 @@ class AssertedSource(Record, tag_field="kind", tag="Asserted"):
     actor_id: UUID
 
 
-type Source = MeasuredSource | ComputedSource | AssertedSource
-KINDS: Mapping[type[Source], SourceKind] = {
+type RevisionSource = MeasuredSource | ComputedSource | AssertedSource
+KINDS: Mapping[type[RevisionSource], SourceKind] = {
     MeasuredSource: SourceKind.MEASURED,
     ComputedSource: SourceKind.COMPUTED,
     AssertedSource: SourceKind.ASSERTED,
@@ -98,7 +98,7 @@ class CalibrationRevisionAppended(CalibrationEvent):
     revision_id: UUID
     value: JsonObject
     status: RevisionStatus
-    source: Source
+    source: RevisionSource
     established_at: datetime
     supersedes_revision_id: UUID | None
     decided_by_decision_id: UUID | None
@@ -113,51 +113,51 @@ class CalibrationNotFoundError(NotFound):
 
 
 class CalibrationRevisionNotFoundError(NotFound):
-    """The calibration revision does not exist here."""
+    """The calibration revision does not exist."""
 
 
-# No dataset can be registered yet, so whoever names one is told this, always.
+# Datasets cannot be registered yet, so every dataset id is refused with this.
 class DatasetNotFoundError(NotFound):
     """The dataset does not exist."""
 
 
 class InvalidCalibrationOperatingPointError(Invalid):
-    """The operating point is not one of this quantity; see which keys it has."""
+    """Operating point must match the schema of the quantity."""
 
 
 class InvalidCalibrationValueError(Invalid):
-    """The value is not one of this quantity; see which keys it has."""
+    """Value must match the schema of the quantity."""
 
 
 class InvalidCalibrationSourceError(Invalid):
-    """A source names exactly one thing: what its kind calls for."""
+    """Source must contain exactly the one id that its kind requires."""
 
 
 class InvalidCalibrationEstablishedAtError(Invalid):
-    """A value is not established in the future; check the clock it was read from."""
+    """Time at which a value was established must not be in the future."""
 
 
 class CalibrationAssetDecommissionedError(Cannot):
-    """A decommissioned asset gets no new calibration; revise one it has."""
+    """A calibration cannot be defined for a decommissioned asset."""
 
 
 class CalibrationAlreadyExistsError(Cannot):
-    """The asset has a calibration of this quantity at this operating point; revise that one."""
+    """An asset can have one calibration of a quantity at an operating point."""
 
 
 class CalibrationRevisionAlreadySupersededError(Cannot):
-    """The revision is superseded already; supersede the one that did."""
+    """A revision can be superseded only once."""
 
 
 class CalibrationCannotUpdateDescriptionError(Cannot):
-    """The calibration has this description already."""
+    """The new description must differ from the present one."""
 
 
 class Revision(Record):
     revision_id: UUID
     value: JsonObject
     status: RevisionStatus
-    source: Source
+    source: RevisionSource
     established_at: datetime
     supersedes_revision_id: UUID | None
     decided_by_decision_id: UUID | None
@@ -183,10 +183,10 @@ def begin(event: CalibrationDefined) -> Calibration:
     return Calibration(
         event.calibration_id,
         event.asset_id,
-        event.quantity,
-        event.operating_point,
-        event.description,
-        event.occurred_at,
+        quantity=event.quantity,
+        operating_point=event.operating_point,
+        description=event.description,
+        created_at=event.occurred_at,
     )
 
 
@@ -204,11 +204,11 @@ def _revised(calibration: Calibration, event: CalibrationRevisionAppended) -> Ca
     new = Revision(
         event.revision_id,
         event.value,
-        event.status,
-        event.source,
-        event.established_at,
-        event.supersedes_revision_id,
-        event.decided_by_decision_id,
+        status=event.status,
+        source=event.source,
+        established_at=event.established_at,
+        supersedes_revision_id=event.supersedes_revision_id,
+        decided_by_decision_id=event.decided_by_decision_id,
     )
     revisions = [*calibration.revisions, new]
     if old := event.supersedes_revision_id:
@@ -231,10 +231,10 @@ def _revised(calibration: Calibration, event: CalibrationRevisionAppended) -> Ca
 
 
 def _takes_over(calibration: Calibration, new: Revision) -> bool:
-    """Whether a new revision becomes current; otherwise the one that is current stays so.
+    """Return whether a new revision becomes the current one.
 
-    Current is the newest verified revision, or what superseded it, followed to its end; without
-    any verified one, the newest that nothing supersedes.
+    The current revision is the newest verified one, or the last in the chain of revisions that
+    supersede it. Without a verified revision it is the newest that is not superseded.
     """
     verified = RevisionStatus.VERIFIED
     return (
@@ -245,25 +245,25 @@ def _takes_over(calibration: Calibration, new: Revision) -> bool:
 
 
 def claims_of(calibration: Calibration) -> tuple[Insert, ...]:
-    """What it alone calibrates, and the ids of its revisions."""
+    """Return the claims of the calibration's identity and of its revision ids."""
     id, point = calibration.id, calibration.operating_point
     identity = _identity(calibration.asset_id, calibration.quantity, point)
     return (
-        # Whoever loses the race decides again, and can then say which one there is.
+        # Without a loser a lost race decides again, and then names the calibration that won.
         CLAIMS.insert(Claim(IDENTITY, identity, id)),
         *(_revision_claim(revision.revision_id, id) for revision in calibration.revisions),
     )
 
 
-type Description = Annotated[str, MaxLen(2000)]
+type CalibrationDescription = Annotated[str, MaxLen(2000)]
 
 
 class DefineCalibration(Command):
     asset_id: UUID
     quantity: Quantity
     operating_point: JsonObject
-    """At what the constant holds: the keys that the quantity has."""
-    description: Description | None = None
+    """Conditions under which the constant holds, by the schema of the quantity."""
+    description: CalibrationDescription | None = None
 
 
 class CalibrationCommand(Command):
@@ -271,7 +271,7 @@ class CalibrationCommand(Command):
 
 
 class SourceGiven(Record):
-    """Where a value comes from: what its kind calls for, and nothing else."""
+    """Origin of a value: Measured requires procedure_id, Computed dataset_id, Asserted actor_id."""
 
     kind: SourceKind
     procedure_id: UUID | None = None
@@ -281,39 +281,39 @@ class SourceGiven(Record):
 
 class AppendCalibrationRevision(CalibrationCommand):
     value: JsonObject
-    """The keys that the quantity has."""
+    """Value of the constant, by the schema of the quantity."""
     status: RevisionStatus
     source: SourceGiven
     established_at: Timestamp | None = None
-    """When the value was obtained; left out, now."""
+    """Time at which the value was obtained (default: now)."""
     supersedes_revision_id: UUID | None = None
-    """The revision it takes the place of, which nothing supersedes yet."""
+    """Revision that the new one replaces; no other revision may have replaced it."""
     decided_by_decision_id: UUID | None = None
 
 
 class UpdateCalibrationDescription(CalibrationCommand):
-    description: Description | None
-    """Null, or a blank text, clears it."""
+    description: CalibrationDescription | None
+    """New description; null or a blank text removes the description."""
 
 
-class Referred(Record):
-    """What a new calibration refers to, and the one there is of its kind."""
+class CalibrationReferences(Record):
+    """The asset of a new calibration, and the calibration that has the same identity."""
 
     asset: Asset
     existing_id: UUID | None
 
 
-async def referred(command: DefineCalibration, read: Reader) -> Referred:
+async def calibration_references(command: DefineCalibration, read: Reader) -> CalibrationReferences:
     asset = await read.one(assets, command.asset_id)
     key = _identity(command.asset_id, command.quantity, command.operating_point)
     rows = await read.rows(CLAIMS, scope=IDENTITY, key=key)
-    return Referred(asset, rows[0].holder if rows else None)
+    return CalibrationReferences(asset, rows[0].holder if rows else None)
 
 
 async def superseded(
     calibration: Calibration, command: AppendCalibrationRevision, read: Reader
 ) -> Revision | None:
-    """The revision a new one takes the place of; everything else it names must exist too."""
+    """Return the superseded revision; raise when anything that the command names does not exist."""
     match command.source:
         case SourceGiven(SourceKind.MEASURED, procedure_id=UUID() as id):
             raise ProcedureNotFoundError(f"There is no procedure {id}.")
@@ -331,7 +331,7 @@ async def superseded(
 
 
 async def calibration_ids(revision_ids: Iterable[UUID], read: Reader) -> Mapping[UUID, UUID]:
-    """The calibration each revision is of; the first that does not exist is refused."""
+    """Return the calibration of each revision; raise when a revision does not exist."""
     keys = {claim_key(id): id for id in revision_ids}
     rows = await read.rows(CLAIMS, scope=REVISION, key=frozenset(keys))
     found = {keys[row.key]: row.holder for row in rows if row.holder is not None}
@@ -342,7 +342,7 @@ async def calibration_ids(revision_ids: Iterable[UUID], read: Reader) -> Mapping
 
 
 def revision_of(calibration: Calibration, revision_id: UUID) -> Revision:
-    """One revision of a calibration, or the refusal that it has none such."""
+    """Return one revision; raise CalibrationRevisionNotFoundError when there is none."""
     for revision in calibration.revisions:
         if revision.revision_id == revision_id:
             return revision
@@ -350,22 +350,29 @@ def revision_of(calibration: Calibration, revision_id: UUID) -> Revision:
 
 
 def define_calibration(
-    command: DefineCalibration, given: Referred, call: Call
+    command: DefineCalibration, given: CalibrationReferences, call: Call
 ) -> list[CalibrationDefined | SideWrite]:
-    """Define a constant of an asset at an operating point; its values follow as revisions."""
+    """Define a constant of an asset at an operating point; append its values as revisions."""
     schema = QUANTITIES[command.quantity].operating_point
     point = carry_whole(
         _trimmed(command.operating_point), schema, InvalidCalibrationOperatingPointError
     )
     if given.asset.lifecycle is AssetLifecycle.DECOMMISSIONED:
-        raise CalibrationAssetDecommissionedError(f"It is {given.asset.name}.")
+        raise CalibrationAssetDecommissionedError(
+            f"Asset {given.asset.name} is decommissioned; revise one of its calibrations instead."
+        )
     if given.existing_id is not None:
         raise CalibrationAlreadyExistsError(
-            f"It is {given.existing_id}.", calibration_id=given.existing_id
+            f"Append a revision to calibration {given.existing_id}.",
+            calibration_id=given.existing_id,
         )
-    description = _description(command.description)
     defined = CalibrationDefined(
-        call.now, call.new_id, command.asset_id, command.quantity, point, description
+        call.now,
+        call.new_id,
+        asset_id=command.asset_id,
+        quantity=command.quantity,
+        operating_point=point,
+        description=_description(command.description),
     )
     return [defined, *claims_of(begin(defined))]
 
@@ -377,28 +384,31 @@ class RevisionMade(Created):
 def append_calibration_revision(
     calibration: Calibration, command: AppendCalibrationRevision, given: Revision | None, call: Call
 ) -> list[CalibrationRevisionAppended | SideWrite | RevisionMade]:
-    """Append a value of the constant; earlier ones stay as they are."""
+    """Append a value of the constant as a new revision; earlier revisions do not change."""
     schema = QUANTITIES[calibration.quantity].value
     value = carry_whole(command.value, schema, InvalidCalibrationValueError)
     source = _source(command.source)
     established_at = command.established_at or call.now
     if established_at > call.now + CLOCK_LEEWAY:
-        raise InvalidCalibrationEstablishedAtError
+        raise InvalidCalibrationEstablishedAtError(
+            f"The time is {established_at}, now is {call.now}."
+        )
     if given is not None and (successor := given.superseded_by_revision_id):
         raise CalibrationRevisionAlreadySupersededError(
-            f"Revision {successor} did.", superseded_by_revision_id=successor
+            f"Revision {given.revision_id} is superseded by {successor}; supersede {successor}.",
+            superseded_by_revision_id=successor,
         )
     return [
         CalibrationRevisionAppended(
             call.now,
             calibration.id,
-            call.new_id,
-            value,
-            command.status,
-            source,
-            established_at,
-            command.supersedes_revision_id,
-            command.decided_by_decision_id,
+            revision_id=call.new_id,
+            value=value,
+            status=command.status,
+            source=source,
+            established_at=established_at,
+            supersedes_revision_id=command.supersedes_revision_id,
+            decided_by_decision_id=command.decided_by_decision_id,
         ),
         _revision_claim(call.new_id, calibration.id),
         RevisionMade(call.new_id),
@@ -408,7 +418,7 @@ def append_calibration_revision(
 def update_calibration_description(
     calibration: Calibration, command: UpdateCalibrationDescription, call: Call
 ) -> list[CalibrationDescriptionUpdated]:
-    """Describe a calibration anew, or no more."""
+    """Change or remove the description of a calibration."""
     description = _description(command.description)
     if description == calibration.description:
         raise CalibrationCannotUpdateDescriptionError
@@ -420,7 +430,7 @@ def _absent(revision_id: UUID) -> CalibrationRevisionNotFoundError:
 
 
 def _identity(asset_id: UUID, quantity: Quantity, operating_point: JsonObject) -> str:
-    """What no other calibration has."""
+    """Return the key that is unique among calibrations."""
     return claim_key(asset_id, quantity, canonical_text(_trimmed(operating_point)))
 
 
@@ -433,18 +443,18 @@ def _trimmed(point: JsonObject) -> JsonObject:
 
 
 def _point_text(text: str) -> str:
-    """The operating point that a filter names, as the list knows it."""
+    """Return the operating point of a filter in the form that the list stores."""
     try:
         return canonical_text(_trimmed(POINTS.validate_json(text)))
     except ValueError:
-        raise ValueError("it is not a JSON object") from None
+        raise ValueError("must be a JSON object") from None
 
 
 def _description(text: str | None) -> str | None:
     return text.strip() or None if text is not None else None
 
 
-def _source(given: SourceGiven) -> Source:
+def _source(given: SourceGiven) -> RevisionSource:
     match given:
         case SourceGiven(SourceKind.MEASURED, UUID() as id, None, None):
             return MeasuredSource(id)
@@ -453,18 +463,19 @@ def _source(given: SourceGiven) -> Source:
         case SourceGiven(SourceKind.ASSERTED, None, None, UUID() as id):
             return AssertedSource(id)
         case _:
-            called_for = {"Measured": "procedure_id", "Computed": "dataset_id"}
-            field = called_for.get(given.kind, "actor_id")
-            raise InvalidCalibrationSourceError(f"{given.kind} calls for {field} alone.")
+            required = {"Measured": "procedure_id", "Computed": "dataset_id"}
+            field = required.get(given.kind, "actor_id")
+            raise InvalidCalibrationSourceError(f"Kind {given.kind} requires {field} alone.")
 
 
-calibrations = Aggregate("Calibration", begin, evolve, CalibrationNotFoundError)
+calibrations = Aggregate("Calibration", begin, evolve, absent=CalibrationNotFoundError)
 
 # fmt: off
 OPERATIONS = (
     calibrations.creates("POST /calibrations", DefineCalibration, define_calibration,
         AssetNotFoundError, InvalidCalibrationOperatingPointError,
-        CalibrationAssetDecommissionedError, CalibrationAlreadyExistsError, given=referred),
+        CalibrationAssetDecommissionedError, CalibrationAlreadyExistsError,
+        given=calibration_references),
     calibrations.changes("POST /calibrations/{calibration_id}/append-revision",
         AppendCalibrationRevision, append_calibration_revision, ProcedureNotFoundError,
         DatasetNotFoundError, ActorNotFoundError, DecisionNotFoundError,
@@ -479,14 +490,14 @@ OPERATIONS = (
 
 
 class ListCalibrations(Listing):
-    """List calibrations, by age."""
+    """List calibrations, oldest first."""
 
     asset_id: UUID | None = None
     quantity: Quantity | None = None
     current_status: CurrentStatus | None = None
     current_source_kind: SourceKind | None = None
     operating_point: Annotated[str, MaxLen(2000), AfterValidator(_point_text)] | None = None
-    """A JSON object; neither the order of its keys nor how its numbers are written matters."""
+    """JSON object; the order of keys and the notation of numbers do not matter."""
 
 
 QUESTIONS = reads(

@@ -1,4 +1,4 @@
-"""Quantity: which constants can be calibrated, at what, and in which units."""
+"""Quantity: the constants that can be calibrated, with the schemas of their values."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -10,7 +10,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 class Quantity(StrEnum):
-    """Values are only ever added: a changed unit or meaning is a new quantity."""
+    """Members are only added: a changed unit or meaning is a new quantity."""
 
     ROTATION_CENTER = "rotation_center"
     DETECTOR_PIXEL_SIZE = "detector_pixel_size"
@@ -22,18 +22,18 @@ class Quantity(StrEnum):
     BEAM_PROFILE = "beam_profile"
 
 
-class Declared(Record):
-    """What a quantity is measured at, and what is measured."""
+class QuantitySchemas(Record):
+    """The schemas of a quantity."""
 
     operating_point: Schema
     value: Schema
 
 
-def _closed(required: JsonObject, **perhaps: Json) -> Schema:
+def _closed(required: JsonObject, **optional: Json) -> Schema:
     return {
         "$schema": DIALECT,
         "type": "object",
-        "properties": {**required, **perhaps},
+        "properties": {**required, **optional},
         "required": list[Json](required),
         "additionalProperties": False,
         "unevaluatedProperties": False,
@@ -56,57 +56,60 @@ def _uncertainty(code: str) -> JsonObject:
 
 
 TEXT: JsonObject = {"type": "string", "minLength": 1, "maxLength": 100}
-INVERTED: JsonObject = {"type": "boolean", "description": "Whether a step goes backwards"}
+INVERTED: JsonObject = {
+    "type": "boolean",
+    "description": "Whether a step moves in the negative direction",
+}
 DIRECTION: JsonObject = {"type": "string", "enum": ["Positive", "Negative"]}
 ENERGY = _number("Photon energy, above 0 to 1000 keV", "keV", exclusiveMinimum=0, maximum=1000)
 LOAD = _number("Mass carried, from 0 kg", "kg", minimum=0)
 
 # fmt: off
-QUANTITIES: Mapping[Quantity, Declared] = {
-    Quantity.ROTATION_CENTER: Declared(
+QUANTITIES: Mapping[Quantity, QuantitySchemas] = {
+    Quantity.ROTATION_CENTER: QuantitySchemas(
         _closed({"energy": ENERGY, "optics_config": TEXT}),
         _closed({"center": _number("Column of the axis on the detector, in pixels", "PIXEL")},
             uncertainty=_uncertainty("PIXEL")),
     ),
-    Quantity.DETECTOR_PIXEL_SIZE: Declared(
+    Quantity.DETECTOR_PIXEL_SIZE: QuantitySchemas(
         _closed({"optics_config": TEXT}, energy=ENERGY),
-        _closed({"pixel_size": _positive("Edge of a pixel in the sample's plane", "um")},
+        _closed({"pixel_size": _positive("Edge of a pixel in the plane of the sample", "um")},
             uncertainty=_uncertainty("um")),
     ),
-    Quantity.MAGNIFICATION: Declared(
+    Quantity.MAGNIFICATION: QuantitySchemas(
         _closed({"objective": TEXT}, energy=ENERGY),
-        _closed({"magnification": _positive("Size of the image by that of the object", "1")},
+        _closed({"magnification": _positive("Image size divided by object size", "1")},
             uncertainty=_uncertainty("1")),
     ),
-    Quantity.LINEAR_MOTOR_SENSITIVITY: Declared(
+    Quantity.LINEAR_MOTOR_SENSITIVITY: QuantitySchemas(
         _closed({"axis": TEXT}, load=LOAD),
         _closed({"travel_per_step": _positive("Travel in one step", "um")},
             inverted=INVERTED, uncertainty=_uncertainty("um")),
     ),
-    Quantity.ROTARY_MOTOR_SENSITIVITY: Declared(
+    Quantity.ROTARY_MOTOR_SENSITIVITY: QuantitySchemas(
         _closed({"axis": TEXT}, load=LOAD),
         _closed({"angle_per_step": _positive("Angle turned in one step", "degree")},
             inverted=INVERTED, uncertainty=_uncertainty("degree")),
     ),
-    Quantity.LINEAR_ENCODER_OFFSET: Declared(
+    Quantity.LINEAR_ENCODER_OFFSET: QuantitySchemas(
         _closed({"axis": TEXT}, direction=DIRECTION),
         _closed({"offset": _number("Reading at the true zero, in um", "um")},
             uncertainty=_uncertainty("um")),
     ),
-    Quantity.ROTARY_ENCODER_OFFSET: Declared(
+    Quantity.ROTARY_ENCODER_OFFSET: QuantitySchemas(
         _closed({"axis": TEXT}, direction=DIRECTION),
         _closed({"offset": _number("Reading at the true zero, in degrees", "degree")},
             uncertainty=_uncertainty("degree")),
     ),
-    Quantity.BEAM_PROFILE: Declared(
+    Quantity.BEAM_PROFILE: QuantitySchemas(
         _closed({"energy": ENERGY, "location": TEXT}),
         _closed(
             {
                 "width_horizontal": _positive("Horizontal full width at half maximum", "um"),
                 "width_vertical": _positive("Vertical full width at half maximum", "um"),
             },
-            center_horizontal=_number("Horizontal place of the maximum, in um", "um"),
-            center_vertical=_number("Vertical place of the maximum, in um", "um")),
+            center_horizontal=_number("Horizontal position of the maximum, in um", "um"),
+            center_vertical=_number("Vertical position of the maximum, in um", "um")),
     ),
 }
 # fmt: on

@@ -1,4 +1,4 @@
-"""Revision: one value of a constant, read by the id that runs and datasets hold."""
+"""Revision: a value of a constant, shown by the id that runs and datasets store."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -27,7 +27,7 @@ class UseKind(StrEnum):
 
 
 class GetCalibrationRevision(Query):
-    """Show one revision, and the constant it is a value of."""
+    """Show one calibration revision, with its calibration."""
 
     revision_id: UUID
 
@@ -40,7 +40,7 @@ class RevisionShown(Revision, kw_only=True):
 
 
 class ListCalibrationUses(Page):
-    """List what used a revision, by age."""
+    """List the runs that use a calibration revision, oldest first."""
 
     revision_id: UUID
 
@@ -52,16 +52,16 @@ class CalibrationUse(Record):
 
 
 async def calibration_id(revision_id: UUID, read: Reader) -> UUID:
-    """The calibration a revision is of."""
+    """Return the calibration of a revision."""
     try:
         return (await calibration_ids([revision_id], read))[revision_id]
     except CalibrationRevisionNotFoundError:
-        # In the same words as for a revision that the caller may not see.
+        # The answer is the same as for a revision that the caller may not see.
         raise CalibrationRevisionNotFoundError from None
 
 
 async def revision(query: GetCalibrationRevision, read: Reader) -> RevisionShown:
-    """The revision with what it is a value of."""
+    """Return the revision with its calibration."""
     calibration = await read.one(calibrations, await calibration_id(query.revision_id, read))
     return RevisionShown(
         **asdict(revision_of(calibration, query.revision_id)),
@@ -73,32 +73,20 @@ async def revision(query: GetCalibrationRevision, read: Reader) -> RevisionShown
 
 
 async def uses(query: ListCalibrationUses, read: Reader) -> Sequence[CalibrationUse]:
-    """The runs that pinned the revision; they stay when another supersedes it."""
+    """Return the runs that pinned the revision, also after another revision supersedes it."""
     list_filter = ListRuns(pinned_calibration_id=query.revision_id)
     ids = await read.matching(list_filter, to_show=True)
     found = await read.many(runs, sorted(ids))
     return [CalibrationUse(run.id, UseKind.RUN, run.created_at) for run in found.values()]
 
 
+# fmt: off
 QUESTIONS = (
-    answers(
-        "GET /calibration-revisions/{revision_id}",
-        GetCalibrationRevision,
-        revision,
-        RevisionShown,
-        CalibrationRevisionNotFoundError,
-        of=calibrations,
-        about="revision_id",
-        parent_of=calibration_id,
-    ),
-    listed(
-        "GET /calibration-revisions/{revision_id}/uses",
-        ListCalibrationUses,
-        uses,
-        CalibrationUse,
-        CalibrationRevisionNotFoundError,
-        of=calibrations,
-        about="revision_id",
-        parent_of=calibration_id,
-    ),
+    answers("GET /calibration-revisions/{revision_id}", GetCalibrationRevision, revision,
+        RevisionShown, CalibrationRevisionNotFoundError, of=calibrations, about="revision_id",
+        parent_of=calibration_id),
+    listed("GET /calibration-revisions/{revision_id}/uses", ListCalibrationUses, uses,
+        CalibrationUse, CalibrationRevisionNotFoundError, of=calibrations, about="revision_id",
+        parent_of=calibration_id),
 )
+# fmt: on

@@ -1,4 +1,4 @@
-"""Campaign: runs that belong together."""
+"""Campaign: groups of runs."""
 
 from . import campaign
 

@@ -1,4 +1,4 @@
-"""Campaign: runs that belong together, led by someone; its end freezes who is a member."""
+"""Campaign: a group of runs with a lead, whose members are fixed when it ends."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -36,6 +36,9 @@ from beamkeep.kernel.values import (
     FreeText,
     Name,
     Reason,
+    ReferenceScheme,
+    ReferenceValue,
+    Tag,
     outside_references,
     trimmed,
     trimmed_or_none,
@@ -111,59 +114,59 @@ class CampaignNotFoundError(NotFound):
 
 
 class InvalidCampaignNameError(Invalid):
-    """The campaign's name is not usable."""
+    """Campaign name must not be blank."""
 
 
 class InvalidCampaignDescriptionError(Invalid):
-    """The campaign's description is not usable."""
+    """Campaign description must not be blank."""
 
 
 class InvalidCampaignTagsError(Invalid):
-    """The tags are not usable."""
+    """Campaign must have at most 20 tags, none of them blank."""
 
 
 class InvalidCampaignExternalRefsError(Invalid):
-    """An outside reference has a scheme and a value, and the value does not repeat the scheme."""
+    """Each outside reference must have a scheme, and a value without the scheme as prefix."""
 
 
 class InvalidCampaignReasonError(Invalid):
-    """The reason is not usable."""
+    """Reason must not be blank."""
 
 
 class CampaignCannotStartError(Cannot):
-    """The campaign cannot start."""
+    """Only a planned campaign can be started."""
 
 
 class CampaignCannotHoldError(Cannot):
-    """The campaign cannot be put on hold."""
+    """Only an active campaign can be held."""
 
 
 class CampaignCannotResumeError(Cannot):
-    """The campaign cannot be resumed."""
+    """Only a held campaign can be resumed."""
 
 
 class CampaignCannotCloseError(Cannot):
-    """The campaign cannot be closed; one that never started is abandoned."""
+    """Only a campaign that has started can be closed; abandon a planned campaign instead."""
 
 
 class CampaignCannotAbandonError(Cannot):
-    """The campaign cannot be abandoned: it is over."""
+    """Only a campaign that has not ended can be abandoned."""
 
 
 class CampaignCannotAddRunError(Cannot):
-    """The campaign takes no more runs: it is over."""
+    """Runs can be added only to a campaign that has not ended."""
 
 
 class CampaignRunAlreadyMemberError(Cannot):
-    """The run is a member of this campaign already."""
+    """The run is already a member of this campaign."""
 
 
 class RunAlreadyAssignedToCampaignError(Cannot):
-    """The run is a member of another campaign; remove it there first."""
+    """A run can be a member of one campaign only; remove the run from the other campaign first."""
 
 
 class CampaignCannotRemoveRunError(Cannot):
-    """The campaign's members stay as they are: it is over."""
+    """Runs can be removed only from a campaign that has not ended."""
 
 
 class CampaignRunNotMemberError(Cannot):
@@ -172,7 +175,7 @@ class CampaignRunNotMemberError(Cannot):
 
 S = CampaignStatus
 OPEN = frozenset({S.PLANNED, S.ACTIVE, S.HELD})
-"""The campaigns whose members may change."""
+"""The statuses in which members can change."""
 
 STATUS: Axis[CampaignStatus, CampaignMoved] = Axis(
     "status",
@@ -204,12 +207,12 @@ def begin(event: CampaignRegistered) -> Campaign:
     return Campaign(
         event.campaign_id,
         event.name,
-        event.intent,
-        event.lead_actor_id,
-        event.subject_id,
-        event.description,
-        frozenset(event.tags),
-        event.external_refs,
+        intent=event.intent,
+        lead_actor_id=event.lead_actor_id,
+        subject_id=event.subject_id,
+        description=event.description,
+        tags=frozenset(event.tags),
+        external_refs=event.external_refs,
     )
 
 
@@ -225,24 +228,19 @@ def evolve(campaign: Campaign, event: CampaignChanged) -> Campaign:
             return _with_members(campaign, campaign.run_ids - {event.run_id})
 
 
-type Tag = Annotated[str, MinLen(1), MaxLen(50)]
-type RefScheme = Annotated[str, MinLen(1), MaxLen(50)]
-type RefValue = Annotated[str, MinLen(1), MaxLen(200)]
-
-
 class RegisterCampaign(Command):
     name: Name
     intent: CampaignIntent
-    """A series repeats over time, a sweep varies parameters, a coordination joins techniques or
-    subjects, a block is a stretch of allotted time."""
+    """Series repeats over time, Sweep varies parameters, Coordination joins techniques or
+    subjects, Block is a period of allotted time."""
     lead_actor_id: UUID
     subject_id: UUID | None = None
-    """What it is about; its runs may be of other subjects."""
+    """Main subject of the campaign; its runs may have other subjects."""
     description: Annotated[str, MinLen(1), MaxLen(2000)] | None = None
     tags: frozenset[Tag] = frozenset()
-    """At most 20."""
-    external_refs: dict[RefScheme, RefValue] = Field(default_factory=dict)
-    """What other systems call it, by scheme: proposal, cycle, …; at most 20."""
+    """At most 20 tags."""
+    external_refs: dict[ReferenceScheme, ReferenceValue] = Field(default_factory=dict)
+    """References to the campaign in other systems, by scheme, for example proposal; at most 20."""
 
 
 class CampaignCommand(Command):
@@ -291,35 +289,37 @@ async def run(
 def register_campaign(
     command: RegisterCampaign, given: None, call: Call
 ) -> list[CampaignRegistered]:
-    """Register a campaign, yet to be started, with the person who leads it."""
+    """Register a planned campaign with the actor who leads it."""
     name = trimmed(command.name, InvalidCampaignNameError)
     description = trimmed_or_none(command.description, InvalidCampaignDescriptionError)
     tags = {trimmed(tag, InvalidCampaignTagsError) for tag in command.tags}
     if len(tags) > MOST_TAGS:
-        raise InvalidCampaignTagsError(f"There are over {MOST_TAGS}.")
+        raise InvalidCampaignTagsError(f"There are {len(tags)} tags.")
     return [
         CampaignRegistered(
             call.now,
             call.new_id,
-            name,
-            command.intent,
-            command.lead_actor_id,
-            command.subject_id,
-            description,
-            tuple(sorted(tags)),
-            outside_references(command.external_refs, InvalidCampaignExternalRefsError),
+            name=name,
+            intent=command.intent,
+            lead_actor_id=command.lead_actor_id,
+            subject_id=command.subject_id,
+            description=description,
+            tags=tuple(sorted(tags)),
+            external_refs=outside_references(
+                command.external_refs, InvalidCampaignExternalRefsError
+            ),
         )
     ]
 
 
 def start_campaign(campaign: Campaign, command: StartCampaign, call: Call) -> list[CampaignStarted]:
-    """Start a campaign; no run starts by this."""
+    """Start a campaign; this starts no run."""
     STATUS.require(campaign.status, CampaignStarted)
     return [CampaignStarted(call.now, campaign.id)]
 
 
 def hold_campaign(campaign: Campaign, command: HoldCampaign, call: Call) -> list[CampaignHeld]:
-    """Interrupt a campaign until it is resumed; its runs go on, and more may join."""
+    """Hold a campaign until it is resumed; its runs continue, and runs can still be added."""
     reason = trimmed(command.reason, InvalidCampaignReasonError)
     STATUS.require(campaign.status, CampaignHeld)
     return [CampaignHeld(call.now, campaign.id, reason)]
@@ -328,13 +328,13 @@ def hold_campaign(campaign: Campaign, command: HoldCampaign, call: Call) -> list
 def resume_campaign(
     campaign: Campaign, command: ResumeCampaign, call: Call
 ) -> list[CampaignResumed]:
-    """Go on with a campaign that was on hold."""
+    """Resume a held campaign."""
     STATUS.require(campaign.status, CampaignResumed)
     return [CampaignResumed(call.now, campaign.id)]
 
 
 def close_campaign(campaign: Campaign, command: CloseCampaign, call: Call) -> list[CampaignClosed]:
-    """End a campaign that did what it was for; its members stay as they are."""
+    """Close a campaign that is complete; its members can no longer change."""
     STATUS.require(campaign.status, CampaignClosed)
     return [CampaignClosed(call.now, campaign.id)]
 
@@ -342,7 +342,7 @@ def close_campaign(campaign: Campaign, command: CloseCampaign, call: Call) -> li
 def abandon_campaign(
     campaign: Campaign, command: AbandonCampaign, call: Call
 ) -> list[CampaignAbandoned]:
-    """Give a campaign up; its members stay as they are."""
+    """Abandon a campaign; its members can no longer change."""
     reason = trimmed(command.reason, InvalidCampaignReasonError)
     STATUS.require(campaign.status, CampaignAbandoned)
     return [CampaignAbandoned(call.now, campaign.id, reason)]
@@ -351,13 +351,13 @@ def abandon_campaign(
 def add_run_to_campaign(
     campaign: Campaign, command: AddRunToCampaign, given: Run, call: Call
 ) -> list[CampaignRunAdded | RunAddedToCampaign]:
-    """Make a run a member of a campaign, whether it is still to start, going on or over."""
+    """Add a run in any status to a campaign."""
     _require_open(campaign, CampaignCannotAddRunError)
     if given.campaign_id == campaign.id:
         raise CampaignRunAlreadyMemberError
     if given.campaign_id is not None:
         raise RunAlreadyAssignedToCampaignError(
-            f"It is in campaign {given.campaign_id}.", campaign_id=given.campaign_id
+            f"The run is in campaign {given.campaign_id}.", campaign_id=given.campaign_id
         )
     return [
         CampaignRunAdded(call.now, campaign.id, given.id),
@@ -368,14 +368,14 @@ def add_run_to_campaign(
 def remove_run_from_campaign(
     campaign: Campaign, command: RemoveRunFromCampaign, given: Run, call: Call
 ) -> list[CampaignRunRemoved | RunRemovedFromCampaign]:
-    """End a run's membership of a campaign."""
+    """Remove a run from a campaign."""
     reason = trimmed(command.reason, InvalidCampaignReasonError)
     _require_open(campaign, CampaignCannotRemoveRunError)
     if given.campaign_id != campaign.id:
         raise CampaignRunNotMemberError
     return [
-        CampaignRunRemoved(call.now, campaign.id, given.id, reason),
-        RunRemovedFromCampaign(call.now, given.id, campaign.id, reason),
+        CampaignRunRemoved(call.now, campaign.id, run_id=given.id, reason=reason),
+        RunRemovedFromCampaign(call.now, given.id, campaign_id=campaign.id, reason=reason),
     ]
 
 
@@ -388,7 +388,7 @@ def _require_open(campaign: Campaign, refusal: type[Cannot]) -> None:
         raise refusal(f"The status is {campaign.status}.")
 
 
-campaigns = Aggregate("Campaign", begin, evolve, CampaignNotFoundError)
+campaigns = Aggregate("Campaign", begin, evolve, absent=CampaignNotFoundError)
 
 # fmt: off
 OPERATIONS = (
@@ -416,7 +416,7 @@ OPERATIONS = (
 
 
 class ListCampaigns(Listing):
-    """List campaigns, by age."""
+    """List campaigns, oldest first."""
 
     status: frozenset[CampaignStatus] | None = None
     intent: CampaignIntent | None = None
@@ -429,9 +429,6 @@ QUESTIONS = reads(
     "/campaigns",
     campaigns,
     ListCampaigns,
-    milestones={
-        "started_at": (CampaignStarted,),
-        "last_status_changed_at": tuple(STATUS.moves),
-    },
+    milestones={"started_at": (CampaignStarted,), "last_status_changed_at": tuple(STATUS.moves)},
     facets={"tag": lambda campaign: campaign.tags},
 )

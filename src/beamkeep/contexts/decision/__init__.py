@@ -1,4 +1,4 @@
-"""Decision: the consequential choices, who made them, and why."""
+"""Decision: recorded choices of people and agents, with reasons and ratings."""
 
 from . import decision, logbook
 

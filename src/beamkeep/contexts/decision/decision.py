@@ -1,4 +1,4 @@
-"""Decision: one consequential choice, by whom, from what and why."""
+"""Decision: a recorded choice, with the actor, the inputs and the reasons."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -65,6 +65,10 @@ class ConfidenceBand(StrEnum):
     CERTAIN = "Certain"
 
 
+BANDS = ((0.3, ConfidenceBand.LOW), (0.7, ConfidenceBand.MEDIUM), (0.95, ConfidenceBand.HIGH))
+"""The bands below each limit."""
+
+
 class Rating(StrEnum):
     USEFUL = "useful"
     MISLEADING = "misleading"
@@ -103,66 +107,63 @@ class DecisionNotFoundError(NotFound):
 
 
 class InvalidDecisionContextError(Invalid):
-    """The decision's context is not usable."""
+    """Decision context must not be blank."""
 
 
 class InvalidDecisionChoiceError(Invalid):
-    """The choice is not usable."""
+    """Choice must not be blank and must be one that the context allows."""
 
 
 class InvalidDecisionConfidenceError(Invalid):
-    """A confidence is a number from 0 to 1 and comes with its source; without one, give neither."""
+    """Confidence must be a number from 0 to 1 and must come with its source."""
 
 
 class InvalidDecisionOverrideKindError(Invalid):
-    """Only a decision that follows another overrides it; name that one as its parent."""
+    """Override kind requires the overridden decision as parent."""
 
 
 class InvalidDecisionInputsError(Invalid):
-    """The inputs of the decision are not usable; give ids and numbers, and not too many."""
+    """Inputs must be a JSON object with at most 64 entries and 64 KiB."""
 
 
 class InvalidDecisionAlternativesError(Invalid):
-    """The alternatives are not usable."""
+    """Decision must have at most 32 alternatives, none of them blank."""
 
 
 class InvalidDecisionRuleError(Invalid):
-    """The rule is not usable."""
+    """Rule must not be blank."""
 
 
 class InvalidDecisionReasoningError(Invalid):
-    """The reasoning is not usable."""
+    """Reasoning must not be blank."""
 
 
 class InvalidDecisionCommentError(Invalid):
-    """The comment is not usable."""
+    """Comment must not be blank."""
 
 
 class InvalidDecisionInferenceError(Invalid):
-    """An inference is named twice in the request; send each one once."""
+    """Each inference in a request must have a different id."""
 
 
 class DecisionCannotRegisterError(Cannot):
-    """The decision cannot be recorded under this actor."""
+    """A decision can be recorded only for an actor that may decide in its context."""
 
 
 class DecisionCannotRateError(Cannot):
-    """The decision cannot be rated so."""
+    """A decision can be rated only by another actor, and only with a new rating or comment."""
 
 
 class DecisionCannotAppendInferencesError(Cannot):
-    """Only the actor that decided says which inferences led to the decision."""
+    """Only the actor who decided can append inferences to the decision."""
 
 
 class DecisionInferenceIdTakenError(Cannot):
-    """An inference with this id belongs to another decision; give every inference an id of its own.
-
-    Nothing of the request was kept.
-    """
+    """An inference id of this request belongs to another decision; send new ids."""
 
 
-class Rated(Record):
-    """What one actor thinks of a decision."""
+class DecisionRating(Record):
+    """The latest rating of a decision by one actor."""
 
     rating: Rating
     comment: str | None
@@ -184,32 +185,32 @@ class Decision(Record):
     determining_policy_ids: frozenset[UUID]
     confidence_band: ConfidenceBand | None
     created_at: datetime
-    ratings: Mapping[UUID, Rated]
+    ratings: Mapping[UUID, DecisionRating]
 
 
 def begin(event: DecisionRegistered) -> Decision:
     return Decision(
         event.decision_id,
         event.actor_id,
-        event.context,
-        event.choice,
-        event.parent_id,
-        event.override_kind,
-        event.rule,
-        event.reasoning,
-        event.confidence,
-        event.confidence_source,
-        event.alternatives,
-        event.inputs,
-        frozenset(event.determining_policy_ids),
-        _band(event.confidence),
-        event.occurred_at,
-        {},
+        context=event.context,
+        choice=event.choice,
+        parent_id=event.parent_id,
+        override_kind=event.override_kind,
+        rule=event.rule,
+        reasoning=event.reasoning,
+        confidence=event.confidence,
+        confidence_source=event.confidence_source,
+        alternatives=event.alternatives,
+        inputs=event.inputs,
+        determining_policy_ids=frozenset(event.determining_policy_ids),
+        confidence_band=_band(event.confidence),
+        created_at=event.occurred_at,
+        ratings={},
     )
 
 
 def evolve(decision: Decision, event: DecisionRated) -> Decision:
-    latest = {event.actor_id: Rated(event.rating, event.comment)}
+    latest = {event.actor_id: DecisionRating(event.rating, event.comment)}
     return replace(decision, ratings={**decision.ratings, **latest})
 
 
@@ -221,25 +222,25 @@ type InputName = Annotated[str, MinLen(1), MaxLen(100)]
 
 class RegisterDecision(Command):
     actor_id: UUID | None = None
-    """Who decided; left out, whoever calls."""
+    """Actor who decided (default: the caller)."""
     context: ContextName
-    """What it is about, as RunStart, RunHold, RecipeApproval, PolicyGrant, …"""
+    """Kind of decision, for example RunStart, RunHold, RecipeApproval or PolicyGrant."""
     choice: Choice
     parent_id: UUID | None = None
-    """The decision this one follows or overrides."""
+    """Decision that this one follows or overrides."""
     override_kind: OverrideKind | None = None
     rule: Rule | None = None
-    """The rule it rests on."""
+    """Rule that the decision is based on."""
     reasoning: Annotated[str, MinLen(1), MaxLen(5000)] | None = None
     confidence: Annotated[float, Strict()] | None = None
-    """From 0 to 1."""
+    """Number from 0 to 1; requires confidence_source."""
     confidence_source: ConfidenceSource | None = None
     alternatives: tuple[Choice, ...] = ()
-    """What else was possible, best first; at most 32."""
+    """Other possible choices, best first; at most 32."""
     inputs: dict[InputName, Json] | None = None
-    """What it was decided from: ids and numbers, never names; at most 64, and 64 KiB in all."""
+    """Ids and numbers that the decision is based on, never names; at most 64 and 64 KiB."""
     determining_policy_ids: Annotated[frozenset[UUID], MaxLen(32)] = frozenset()
-    """The policies that decided whether the act was permitted."""
+    """Policies that permitted or denied the action."""
 
 
 class DecisionCommand(Command):
@@ -256,7 +257,7 @@ class AppendInferences(DecisionCommand):
 
 
 async def deciding_actor(command: RegisterDecision, read: Reader) -> Actor | None:
-    """Who decided, where it is not the caller; what else is named must be there."""
+    """Return the actor that the command names; raise when a named object does not exist."""
     actor = await read.one(actors, command.actor_id) if command.actor_id else None
     if command.parent_id:
         await read.one(decisions, command.parent_id)
@@ -271,72 +272,81 @@ async def messages_kept(decision: Decision, command: AppendInferences, read: Rea
 def register_decision(
     command: RegisterDecision, given: Actor | None, call: Call
 ) -> list[DecisionRegistered]:
-    """Record who chose what, from what and why."""
+    """Record a decision with its actor, choice, inputs and reasons."""
     context = trimmed(command.context, InvalidDecisionContextError)
     choice = trimmed(command.choice, InvalidDecisionChoiceError)
     reserved = RESERVED.get(context)
     if reserved and choice not in reserved.choices:
         listed = ", ".join(reserved.choices)
-        raise InvalidDecisionChoiceError(f"In the context {context} it is one of {listed}.")
+        raise InvalidDecisionChoiceError(f"Context {context} allows {listed}.")
     _require_confidence(command.confidence, command.confidence_source)
     if command.override_kind and not command.parent_id:
         raise InvalidDecisionOverrideKindError
     inputs = command.inputs and require_bounded(command.inputs, InvalidDecisionInputsError)
     if len(inputs or ()) > MOST_INPUTS:
-        raise InvalidDecisionInputsError(f"There are over {MOST_INPUTS}.")
+        raise InvalidDecisionInputsError(f"There are {len(command.inputs or ())} entries.")
     alternatives = [
         trimmed(each, InvalidDecisionAlternativesError) for each in command.alternatives
     ]
     if len(alternatives) > MOST_ALTERNATIVES:
-        raise InvalidDecisionAlternativesError(f"There are over {MOST_ALTERNATIVES}.")
+        raise InvalidDecisionAlternativesError(f"There are {len(alternatives)} alternatives.")
     rule = trimmed_or_none(command.rule, InvalidDecisionRuleError)
     reasoning = trimmed_or_none(command.reasoning, InvalidDecisionReasoningError)
     if given and given.kind is ActorKind.AGENT and given.id != call.principal_id:
-        raise DecisionCannotRegisterError("Nobody records in the name of an agent but itself.")
+        raise DecisionCannotRegisterError("Only the agent itself can record its decisions.")
     if reserved:
-        # There are no agents yet, so nobody decides here.
+        # There are no agents yet, so every decision in a reserved context is refused.
         raise DecisionCannotRegisterError(
-            f"In the context {context} only an agent of kind {reserved.agent_kind} decides.",
+            f"In context {context} only an agent of kind {reserved.agent_kind} can decide.",
             agent_kind=reserved.agent_kind,
         )
     return [
         DecisionRegistered(
             call.now,
             call.new_id,
-            given.id if given else call.principal_id,
-            context,
-            choice,
-            command.parent_id,
-            command.override_kind,
-            rule,
-            reasoning,
-            command.confidence,
-            command.confidence_source,
-            tuple(alternatives),
-            inputs,
-            tuple(sorted(command.determining_policy_ids)),
+            actor_id=given.id if given else call.principal_id,
+            context=context,
+            choice=choice,
+            parent_id=command.parent_id,
+            override_kind=command.override_kind,
+            rule=rule,
+            reasoning=reasoning,
+            confidence=command.confidence,
+            confidence_source=command.confidence_source,
+            alternatives=tuple(alternatives),
+            inputs=inputs,
+            determining_policy_ids=tuple(sorted(command.determining_policy_ids)),
         )
     ]
 
 
 def rate_decision(decision: Decision, command: RateDecision, call: Call) -> list[DecisionRated]:
-    """Say how good a decision was; the latest word of each actor counts."""
+    """Rate a decision; the latest rating of each actor counts."""
     comment = trimmed_or_none(command.comment, InvalidDecisionCommentError)
     me = call.principal_id
     if me == decision.actor_id:
-        raise DecisionCannotRateError("Nobody rates a decision of their own.")
-    if decision.ratings.get(me) == Rated(command.rating, comment):
-        raise DecisionCannotRateError("You have said so already.")
-    return [DecisionRated(call.now, decision.id, me, command.rating, comment, decision.confidence)]
+        raise DecisionCannotRateError("The caller made this decision.")
+    if decision.ratings.get(me) == DecisionRating(command.rating, comment):
+        raise DecisionCannotRateError("The caller already gave this rating with this comment.")
+    return [
+        DecisionRated(
+            call.now,
+            decision.id,
+            actor_id=me,
+            rating=command.rating,
+            comment=comment,
+            confidence_at_rating=decision.confidence,
+        )
+    ]
 
 
 def append_inferences(
     decision: Decision, command: AppendInferences, given: bool, call: Call
 ) -> list[Rows]:
-    """Record the calls of models and tools made while deciding; what is known is passed over."""
+    """Append calls of models and tools to a decision; calls that are stored already are skipped."""
     ids = [entry.inference_id for entry in command.entries]
-    if len(set(ids)) < len(ids):
-        raise InvalidDecisionInferenceError
+    if repeated := [id for id in ids if ids.count(id) > 1]:
+        raise InvalidDecisionInferenceError(f"Id {repeated[0]} occurs more than once.")
     if call.principal_id != decision.actor_id:
         raise DecisionCannotAppendInferencesError
     rows = [
@@ -356,23 +366,19 @@ def append_inferences(
 
 def _require_confidence(confidence: float | None, source: ConfidenceSource | None) -> None:
     if confidence is not None and not 0 <= confidence <= 1:
-        raise InvalidDecisionConfidenceError("It is outside 0 to 1.")
+        raise InvalidDecisionConfidenceError(f"The confidence is {confidence}.")
     if (confidence is None) != (source is None):
-        missing = "confidence" if confidence is None else "source"
-        raise InvalidDecisionConfidenceError(f"The {missing} is missing.")
+        missing = "confidence" if confidence is None else "confidence_source"
+        raise InvalidDecisionConfidenceError(f"{missing} is missing; give both or neither.")
 
 
 def _band(confidence: float | None) -> ConfidenceBand | None:
     if confidence is None:
         return None
-    if confidence < 0.3:
-        return ConfidenceBand.LOW
-    if confidence < 0.7:
-        return ConfidenceBand.MEDIUM
-    return ConfidenceBand.HIGH if confidence < 0.95 else ConfidenceBand.CERTAIN
+    return next((band for limit, band in BANDS if confidence < limit), ConfidenceBand.CERTAIN)
 
 
-decisions = Aggregate("Decision", begin, evolve, DecisionNotFoundError)
+decisions = Aggregate("Decision", begin, evolve, absent=DecisionNotFoundError)
 
 # fmt: off
 OPERATIONS = (
@@ -392,31 +398,31 @@ OPERATIONS = (
 
 
 class ListDecisions(Listing):
-    """List decisions, by age."""
+    """List decisions, oldest first."""
 
     actor_id: UUID | None = None
     context: ContextName | None = None
     choice: Choice | None = None
     exclude_choice: frozenset[Choice] | None = None
-    """Leave out the decisions with one of these choices."""
+    """Exclude decisions with one of these choices."""
     confidence_band: ConfidenceBand | None = None
     rule: Rule | None = None
     parent_id: UUID | None = None
     run_id: UUID | None = None
-    """Those with this run among their inputs, as run_id."""
+    """Only decisions with this run as input run_id."""
     rating: Rating | None = None
-    """Those that somebody last rated so."""
+    """Only decisions that an actor last rated so."""
     from_: Annotated[Timestamp | None, Field(alias="from")] = None
-    """Those made at this time or later."""
+    """Only decisions made at or after this time."""
     to: Timestamp | None = None
-    """Those made before this time."""
+    """Only decisions made before this time."""
 
 
 class ListDecisionInferences(Page):
-    """List the calls of models and tools made for one decision, as they happened."""
+    """List the calls of models and tools of a decision, oldest first."""
 
     include_messages: bool = False
-    """Show prompts and answers too, where they are kept."""
+    """Include prompts and answers, if they are stored."""
 
 
 class ShownChildren(Record):
@@ -424,7 +430,7 @@ class ShownChildren(Record):
 
 
 async def children(ids: Sequence[UUID], read: Reader) -> dict[UUID, ShownChildren]:
-    """The decisions that follow or override each one."""
+    """Return the decisions that follow or override each decision."""
     return {
         id: ShownChildren(
             await read.matching(ListDecisions(parent_id=id), to_show=True, most=MOST_CHILDREN)
@@ -434,32 +440,23 @@ async def children(ids: Sequence[UUID], read: Reader) -> dict[UUID, ShownChildre
 
 
 def _run_ids(decision: Decision) -> tuple[UUID, ...]:
-    """The run among the inputs, which may hold anything under that name."""
+    """Return the input run_id when it is a UUID; inputs may have any value under that name."""
     try:
         return (UUID(str((decision.inputs or {}).get("run_id"))),)
     except ValueError:
         return ()
 
 
+def _ratings(decision: Decision) -> set[Rating]:
+    return {each.rating for each in decision.ratings.values()}
+
+
+# fmt: off
 QUESTIONS = (
-    *reads(
-        "/decisions",
-        decisions,
-        ListDecisions,
-        facets={
-            "run_id": _run_ids,
-            "rating": lambda decision: {each.rating for each in decision.ratings.values()},
-        },
-        excluded={"exclude_choice": "choice"},
-        compared={"from_": ("created_at", ">="), "to": ("created_at", "<")},
-        shown_with=children,
-    ),
-    entries(
-        "GET /decisions/{decision_id}/inferences",
-        ListDecisionInferences,
-        decisions,
-        INFERENCES,
-        by=("occurred_at", "inference_id"),
-        hidden={"messages": "include_messages"},
-    ),
+    *reads("/decisions", decisions, ListDecisions, shown_with=children,
+        facets={"run_id": _run_ids, "rating": _ratings}, excluded={"exclude_choice": "choice"},
+        compared={"from_": ("created_at", ">="), "to": ("created_at", "<")}),
+    entries("GET /decisions/{decision_id}/inferences", ListDecisionInferences, decisions,
+        INFERENCES, by=("occurred_at", "inference_id"), hidden={"messages": "include_messages"}),
 )
+# fmt: on

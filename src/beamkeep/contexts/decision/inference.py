@@ -1,4 +1,4 @@
-"""Inference: one call of a language model or a tool, made while deciding."""
+"""Inference: a call of a language model or a tool during a decision."""
 
 from datetime import datetime
 from typing import Annotated
@@ -19,7 +19,7 @@ type Count = Annotated[int, Strict(), Ge(0)]
 
 
 class InferenceEntry(Record):
-    """What the producer knows of a call; its texts are kept as they are sent."""
+    """A call as its producer reports it; texts are stored unchanged."""
 
     inference_id: UUID
     occurred_at: Timestamp
@@ -45,7 +45,7 @@ class InferenceEntry(Record):
 class DecisionInference(InferenceEntry, kw_only=True):
     decision_id: UUID
     agent_id: UUID | None
-    """The deciding actor, where that is an agent."""
+    """The actor who decided, when that actor is an agent."""
     principal_id: UUID
     surface_id: UUID | None
     correlation_id: UUID | None

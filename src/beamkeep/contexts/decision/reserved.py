@@ -1,22 +1,22 @@
-"""The contexts in which only one kind of agent decides, and in the words of a closed list."""
+"""Reserved contexts: only one kind of agent decides there, with one of the listed choices."""
 
 from beamkeep.kernel import Record
 
 
-class Reserved(Record):
+class ReservedContext(Record):
     agent_kind: str
     choices: tuple[str, ...]
 
 
 # fmt: off
 RESERVED = {
-    "RunDebrief": Reserved("RunDebriefer", ("NominalCompletion", "DegradedCompletion",
+    "RunDebrief": ReservedContext("RunDebriefer", ("NominalCompletion", "DegradedCompletion",
         "OperatorAbort", "EquipmentAbort", "DataSuspect", "DebriefDeferred", "DebriefConflicted")),
-    "CautionProposal": Reserved("CautionDrafter", ("NoAction", "ProposeNotice", "ProposeCaution",
-        "ProposeWarning", "ProposeSupersede", "CautionDraftConflicted")),
-    "RunSupervision": Reserved("RunSupervisor", ("Hold", "Stop", "SupervisionDeferred")),
-    "CautionPromotion": Reserved("CautionPromoter", ("Promote", "PromotionDeferred",
+    "CautionProposal": ReservedContext("CautionDrafter", ("NoAction", "ProposeNotice",
+        "ProposeCaution", "ProposeWarning", "ProposeSupersede", "CautionDraftConflicted")),
+    "RunSupervision": ReservedContext("RunSupervisor", ("Hold", "Stop", "SupervisionDeferred")),
+    "CautionPromotion": ReservedContext("CautionPromoter", ("Promote", "PromotionDeferred",
         "PromotionConflicted")),
-    "ClearanceExpiry": Reserved("ClearanceExpirer", ("Expire", "ExpiryDeferred")),
+    "ClearanceExpiry": ReservedContext("ClearanceExpirer", ("Expire", "ExpiryDeferred")),
 }
 # fmt: on

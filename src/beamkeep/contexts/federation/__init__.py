@@ -1,4 +1,4 @@
-"""Federation: the facilities that a deployment knows, its own and its peers."""
+"""Federation: the facilities that a deployment knows, its own and others."""
 
 from . import facility
 

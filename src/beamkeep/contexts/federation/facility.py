@@ -1,4 +1,4 @@
-"""Facility: a site or an area of one, by the code that every deployment knows it by."""
+"""Facility: a site or an area of a site, with the code that all deployments use for it."""
 
 import re
 from collections.abc import Iterable
@@ -66,31 +66,31 @@ class FacilityNotFoundError(NotFound):
 
 
 class InvalidFacilityCodeError(Invalid):
-    """A facility's code is 1 to 32 lower-case letters, digits and hyphens."""
+    """Facility code must have 1 to 32 lower-case letters, digits and hyphens."""
 
 
 class InvalidFacilityNameError(Invalid):
-    """The facility's name is not usable."""
+    """Facility name must not be blank."""
 
 
 class InvalidFacilityParentError(Invalid):
-    """An area names the site it is part of, and a site names none."""
+    """An area must name its site as parent, and a site must have no parent."""
 
 
 class InvalidFacilityReasonError(Invalid):
-    """The reason is not usable."""
+    """Reason must not be blank."""
 
 
 class FacilityAlreadyExistsError(Cannot):
-    """A facility has this code already, and a code is never given twice; choose another."""
+    """Facility code must be unique, also among decommissioned facilities; choose another code."""
 
 
 class FacilityCannotRegisterError(Cannot):
-    """The area cannot be registered: what it is to be part of is no active site."""
+    """Parent of an area must be an active site."""
 
 
 class FacilityCannotDecommissionError(Cannot):
-    """The facility cannot be decommissioned."""
+    """Only an active facility without active areas can be decommissioned, never the own site."""
 
 
 S = FacilityStatus
@@ -111,7 +111,9 @@ class Facility(Record):
 
 
 def begin(event: FacilityRegistered) -> Facility:
-    return Facility(event.facility_id, event.code, event.name, event.kind, event.parent_id)
+    return Facility(
+        event.facility_id, event.code, name=event.name, kind=event.kind, parent_id=event.parent_id
+    )
 
 
 def evolve(facility: Facility, event: FacilityDecommissioned) -> Facility:
@@ -122,17 +124,17 @@ type FacilityCode = Annotated[str, MinLen(1), MaxLen(32)]
 
 
 def claims_of(facility: Facility) -> tuple[Insert, ...]:
-    """The code it has for good."""
+    """Return the claim of the facility's code, which is never freed."""
     return (claim(CODES, facility.code, holder=facility.id, loser=FacilityAlreadyExistsError),)
 
 
 class RegisterFacility(Command):
     code: FacilityCode
-    """Lower-case letters, digits and hyphens; for ever, and the same in every deployment."""
+    """Lower-case letters, digits and hyphens; permanent, and the same in every deployment."""
     name: Name
     kind: FacilityKind
     parent_id: UUID | None = None
-    """The site an area is part of."""
+    """Site of the area; required for an area, not allowed for a site."""
 
 
 class DecommissionFacility(Command):
@@ -140,22 +142,22 @@ class DecommissionFacility(Command):
     reason: Reason
 
 
-class Surroundings(Record):
-    """What a facility must not be torn out of."""
+class FacilityDependents(Record):
+    """What keeps a facility from being decommissioned: its areas, and the deployment itself."""
 
     own_code: str
     areas: Iterable[Facility]
 
 
 async def facility_by_code(code: str, read: Reader) -> Facility:
-    """The facility of this code, or the refusal that it does not exist."""
+    """Return the facility with this code; raise FacilityNotFoundError when there is none."""
     if found := await _ids_of(code, read):
         return await read.one(facilities, found[0])
     raise FacilityNotFoundError(f"There is no facility {code}.")
 
 
 async def own_site(call: Call, read: Reader) -> list[Outcome]:
-    """The deployment's own site, if no facility has its code."""
+    """Return the registration of the deployment's own site, unless a facility has its code."""
     code = read.installation.facility_code
     site = RegisterFacility(code=code, name=code, kind=FacilityKind.SITE)
     return [] if await _ids_of(code, read) else [register_facility(site, None, call)]
@@ -170,44 +172,48 @@ async def parent(command: RegisterFacility, read: Reader) -> Facility | None:
     return await read.one(facilities, command.parent_id) if command.parent_id else None
 
 
-async def surroundings(
+async def facility_dependents(
     facility: Facility, command: DecommissionFacility, read: Reader
-) -> Surroundings:
+) -> FacilityDependents:
     active = ListFacilities(parent_id=facility.id, status=FacilityStatus.ACTIVE)
     areas = await read.many(facilities, await read.matching(active))
-    return Surroundings(read.installation.facility_code, areas.values())
+    return FacilityDependents(read.installation.facility_code, areas.values())
 
 
 def register_facility(
     command: RegisterFacility, given: Facility | None, call: Call
 ) -> list[FacilityRegistered | SideWrite]:
-    """Register a site, the own one or a peer, or an area of a site."""
+    """Register a site, or an area of a site."""
     code, kind = command.code, command.kind
     if not re.fullmatch(CODE, code):
-        raise InvalidFacilityCodeError
+        raise InvalidFacilityCodeError(f"The code is {code!r}.")
     name = trimmed(command.name, InvalidFacilityNameError)
     if (kind is FacilityKind.AREA) != (given is not None):
-        raise InvalidFacilityParentError
+        raise InvalidFacilityParentError(f"The kind is {kind}.")
     if given and (given.kind, given.status) != (FacilityKind.SITE, FacilityStatus.ACTIVE):
-        raise FacilityCannotRegisterError(f"{given.code}: {given.kind}, {given.status}.")
-    registered = FacilityRegistered(call.now, call.new_id, code, name, kind, command.parent_id)
+        raise FacilityCannotRegisterError(
+            f"Facility {given.code} has kind {given.kind} and status {given.status}."
+        )
+    registered = FacilityRegistered(
+        call.now, call.new_id, code=code, name=name, kind=kind, parent_id=command.parent_id
+    )
     return [registered, *claims_of(begin(registered))]
 
 
 def decommission_facility(
-    facility: Facility, command: DecommissionFacility, given: Surroundings, call: Call
+    facility: Facility, command: DecommissionFacility, given: FacilityDependents, call: Call
 ) -> list[FacilityDecommissioned]:
-    """Take a facility out of use for good; its code stays taken."""
+    """Decommission a facility permanently; its code cannot be used again."""
     reason = trimmed(command.reason, InvalidFacilityReasonError)
     STATUS.require(facility.status, FacilityDecommissioned)
     if facility.code == given.own_code:
-        raise FacilityCannotDecommissionError("It is the deployment's own site.")
+        raise FacilityCannotDecommissionError(f"The own site is {facility.code}.")
     if active := sorted(area.code for area in given.areas if area.status is FacilityStatus.ACTIVE):
         raise FacilityCannotDecommissionError(f"First decommission {', '.join(active)}.")
     return [FacilityDecommissioned(call.now, facility.id, reason)]
 
 
-facilities = Aggregate("Facility", begin, evolve, FacilityNotFoundError)
+facilities = Aggregate("Facility", begin, evolve, absent=FacilityNotFoundError)
 
 # fmt: off
 OPERATIONS = (
@@ -217,13 +223,13 @@ OPERATIONS = (
         given=parent),
     facilities.changes("POST /federation/facilities/{facility_id}/decommission",
         DecommissionFacility, decommission_facility, InvalidFacilityReasonError,
-        FacilityCannotDecommissionError, given=surroundings),
+        FacilityCannotDecommissionError, given=facility_dependents),
 )
 # fmt: on
 
 
 class ListFacilities(Listing):
-    """List facilities, by age."""
+    """List facilities, oldest first."""
 
     code: FacilityCode | None = None
     kind: FacilityKind | None = None

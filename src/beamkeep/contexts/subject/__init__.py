@@ -1,4 +1,4 @@
-"""Subject: what the facility measures, and where it sits."""
+"""Subject: the samples that a facility measures, and the assets they are mounted on."""
 
 from . import subject
 

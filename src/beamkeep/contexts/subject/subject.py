@@ -1,4 +1,4 @@
-"""Subject: one sample, specimen, part or target, and where it is in its handling."""
+"""Subject: a sample, specimen, part or target, from its receipt until it leaves."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -98,51 +98,51 @@ class SubjectNotFoundError(NotFound):
 
 
 class InvalidSubjectNameError(Invalid):
-    """The subject's name is not usable."""
+    """Subject name must not be blank."""
 
 
 class InvalidSubjectReasonError(Invalid):
-    """The reason is not usable."""
+    """Reason must not be blank."""
 
 
 class InvalidSubjectExternalIdError(Invalid):
-    """An external identifier is the bare value; leave out igsn:, doi:, http: or https:."""
+    """External identifier must be a value without the prefix igsn:, doi:, http: or https:."""
 
 
 class SubjectCannotMountError(Cannot):
-    """The subject cannot be mounted: only one that was received and sits nowhere can."""
+    """Only a received subject that is on no asset can be mounted."""
 
 
 class SubjectMountTargetUnavailableError(Cannot):
-    """The subject cannot be mounted on this asset; activate the asset or choose another."""
+    """A subject can be mounted only on an active asset; activate the asset or choose another."""
 
 
 class SubjectCannotMeasureError(Cannot):
-    """The subject cannot be marked measured: mount it first; once since then is enough."""
+    """Only a mounted subject can be marked as measured."""
 
 
 class SubjectCannotDismountError(Cannot):
-    """The subject cannot be dismounted: it sits on no asset."""
+    """Only a subject on an asset can be dismounted."""
 
 
 class SubjectCannotRemoveError(Cannot):
-    """The subject cannot be removed: it is already."""
+    """Only a received, mounted or measured subject can be removed."""
 
 
 class SubjectCannotReturnError(Cannot):
-    """The subject cannot be returned: only one that was removed can."""
+    """Only a removed subject can be returned."""
 
 
 class SubjectCannotStoreError(Cannot):
-    """The subject cannot be stored: only one that was removed can."""
+    """Only a removed subject can be stored."""
 
 
 class SubjectCannotDiscardError(Cannot):
-    """The subject cannot be discarded: only one that was removed can."""
+    """Only a removed subject can be discarded."""
 
 
 class SubjectCannotAssignExternalIdError(Cannot):
-    """The subject has its external identifier; a published one is never changed."""
+    """External identifier of a subject cannot be changed."""
 
 
 S = SubjectStatus
@@ -189,7 +189,7 @@ def evolve(subject: Subject, event: SubjectMoved | SubjectExternalIdAssigned) ->
 
 class RegisterSubject(Command):
     name: Name
-    """A label, not necessarily its own; it names no person."""
+    """Label of the subject; need not be unique, must not name a person."""
 
 
 class SubjectCommand(Command):
@@ -202,7 +202,7 @@ class SubjectCommandWithReason(SubjectCommand):
 
 class MountSubject(SubjectCommandWithReason):
     asset_id: UUID
-    """The asset it is put on, which must be active."""
+    """Active asset that the subject is mounted on."""
 
 
 class MeasureSubject(SubjectCommand): ...
@@ -226,15 +226,15 @@ class DiscardSubject(SubjectCommandWithReason): ...
 class AssignSubjectExternalId(SubjectCommand):
     external_id_namespace: SubjectExternalIdNamespace
     external_id: Annotated[str, MinLen(1), MaxLen(200)]
-    """The bare value, as 10.58052/IEJCK00AB for an IGSN."""
+    """Value without prefix, for example 10.58052/IEJCK00AB for an IGSN."""
 
 
-async def target(subject: Subject, command: MountSubject, read: Reader) -> Asset:
+async def mount_target(subject: Subject, command: MountSubject, read: Reader) -> Asset:
     return await read.one(assets, command.asset_id)
 
 
 def register_subject(command: RegisterSubject, call: Call) -> list[SubjectRegistered]:
-    """Register a subject that has arrived."""
+    """Register a subject that was received."""
     name = trimmed(command.name, InvalidSubjectNameError)
     return [SubjectRegistered(call.now, call.new_id, name)]
 
@@ -242,18 +242,18 @@ def register_subject(command: RegisterSubject, call: Call) -> list[SubjectRegist
 def mount_subject(
     subject: Subject, command: MountSubject, given: Asset, call: Call
 ) -> list[SubjectMounted]:
-    """Put a subject on an asset."""
+    """Mount a subject on an asset."""
     reason = trimmed(command.reason, InvalidSubjectReasonError)
     STATUS.require(subject.status, SubjectMounted)
     if given.lifecycle is not AssetLifecycle.ACTIVE:
         raise SubjectMountTargetUnavailableError(
             f"Asset {given.name} is {given.lifecycle}.", lifecycle=given.lifecycle
         )
-    return [SubjectMounted(call.now, subject.id, given.id, reason)]
+    return [SubjectMounted(call.now, subject.id, asset_id=given.id, reason=reason)]
 
 
 def measure_subject(subject: Subject, command: MeasureSubject, call: Call) -> list[SubjectMeasured]:
-    """Say of a mounted subject that it has been measured."""
+    """Mark a mounted subject as measured."""
     STATUS.require(subject.status, SubjectMeasured)
     return [SubjectMeasured(call.now, subject.id)]
 
@@ -261,26 +261,27 @@ def measure_subject(subject: Subject, command: MeasureSubject, call: Call) -> li
 def dismount_subject(
     subject: Subject, command: DismountSubject, call: Call
 ) -> list[SubjectDismounted]:
-    """Take a subject off its asset; it can be mounted again."""
+    """Dismount a subject from its asset; the subject can be mounted again."""
     reason = trimmed(command.reason, InvalidSubjectReasonError)
     STATUS.require(subject.status, SubjectDismounted)
-    return [SubjectDismounted(call.now, subject.id, subject.mounted_on_asset_id, reason)]
+    asset_id = subject.mounted_on_asset_id
+    return [SubjectDismounted(call.now, subject.id, from_asset_id=asset_id, reason=reason)]
 
 
 def remove_subject(subject: Subject, command: RemoveSubject, call: Call) -> list[SubjectRemoved]:
-    """Take a subject out of handling, and off its asset if it sits on one."""
+    """Remove a subject from handling, and from its asset when it is mounted."""
     STATUS.require(subject.status, SubjectRemoved)
     return [SubjectRemoved(call.now, subject.id, subject.mounted_on_asset_id)]
 
 
 def return_subject(subject: Subject, command: ReturnSubject, call: Call) -> list[SubjectReturned]:
-    """Give a removed subject back to whoever sent it."""
+    """Return a removed subject to its sender."""
     STATUS.require(subject.status, SubjectReturned)
     return [SubjectReturned(call.now, subject.id)]
 
 
 def store_subject(subject: Subject, command: StoreSubject, call: Call) -> list[SubjectStored]:
-    """Keep a removed subject in store."""
+    """Store a removed subject."""
     STATUS.require(subject.status, SubjectStored)
     return [SubjectStored(call.now, subject.id)]
 
@@ -288,7 +289,7 @@ def store_subject(subject: Subject, command: StoreSubject, call: Call) -> list[S
 def discard_subject(
     subject: Subject, command: DiscardSubject, call: Call
 ) -> list[SubjectDiscarded]:
-    """Destroy a removed subject, for good."""
+    """Discard a removed subject permanently."""
     reason = trimmed(command.reason, InvalidSubjectReasonError)
     STATUS.require(subject.status, SubjectDiscarded)
     return [SubjectDiscarded(call.now, subject.id, reason)]
@@ -297,24 +298,30 @@ def discard_subject(
 def assign_subject_external_id(
     subject: Subject, command: AssignSubjectExternalId, call: Call
 ) -> list[SubjectExternalIdAssigned]:
-    """Record the identifier a subject was given outside, once."""
+    """Record the external identifier of a subject, once."""
     external_id = trimmed(command.external_id, InvalidSubjectExternalIdError)
     if external_id.lower().startswith(SCHEMES):
-        raise InvalidSubjectExternalIdError
+        raise InvalidSubjectExternalIdError(f"The value is {external_id}.")
     if subject.external_id is not None:
-        raise SubjectCannotAssignExternalIdError(f"It is {subject.external_id}.")
-    namespace = command.external_id_namespace
-    return [SubjectExternalIdAssigned(call.now, subject.id, namespace, external_id)]
+        raise SubjectCannotAssignExternalIdError(f"The identifier is {subject.external_id}.")
+    return [
+        SubjectExternalIdAssigned(
+            call.now,
+            subject.id,
+            external_id_namespace=command.external_id_namespace,
+            external_id=external_id,
+        )
+    ]
 
 
-subjects = Aggregate("Subject", begin, evolve, SubjectNotFoundError)
+subjects = Aggregate("Subject", begin, evolve, absent=SubjectNotFoundError)
 
 # fmt: off
 OPERATIONS = (
     subjects.creates("POST /subjects", RegisterSubject, register_subject, InvalidSubjectNameError),
     subjects.changes("POST /subjects/{subject_id}/mount", MountSubject, mount_subject,
         AssetNotFoundError, InvalidSubjectReasonError, SubjectCannotMountError,
-        SubjectMountTargetUnavailableError, given=target),
+        SubjectMountTargetUnavailableError, given=mount_target),
     subjects.changes("POST /subjects/{subject_id}/measure", MeasureSubject, measure_subject,
         SubjectCannotMeasureError),
     subjects.changes("POST /subjects/{subject_id}/dismount", DismountSubject, dismount_subject,
@@ -335,15 +342,12 @@ OPERATIONS = (
 
 
 class ListSubjects(Listing):
-    """List subjects, by age."""
+    """List subjects, oldest first."""
 
     status: SubjectStatus | None = None
     mounted_on_asset_id: UUID | None = None
 
 
 QUESTIONS = reads(
-    "/subjects",
-    subjects,
-    ListSubjects,
-    milestones={"last_status_changed_at": tuple(STATUS.moves)},
+    "/subjects", subjects, ListSubjects, milestones={"last_status_changed_at": tuple(STATUS.moves)}
 )

@@ -1,4 +1,4 @@
-"""Trust: what a principal may do and see, where calls arrive, and who is visiting."""
+"""Trust: the permissions of principals, the surfaces where calls arrive, and visits."""
 
 from . import administrators, conduit, policy, surface, visit, zone
 

@@ -1,4 +1,4 @@
-"""Administrators: who they are, and the commands that could take the last one away."""
+"""Administrators: who they are, and the commands that may remove one."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -9,29 +9,28 @@ from beamkeep.contexts.access.actor import (
     ActorCannotDeactivateError,
     ActorCannotForgetError,
     ActorCannotUnbindIdentityError,
+    ActorDetails,
     ActorIdentityAlreadyBoundError,
     BindActorIdentity,
     DeactivateActor,
     ForgetActor,
     InvalidActorIdentityError,
-    Known,
     LastAdministratorError,
     UnbindActorIdentity,
+    actor_details,
     actors,
     bind_actor_identity,
     deactivate_actor,
     forget_actor,
-    known,
     trimmed_login,
     unbind_actor_identity,
 )
-from beamkeep.contexts.access.profile import DEVELOPER, IDENTITIES, STANDINGS, Identity
-from beamkeep.kernel import ActorKind, Grant, Reader, Record, replace
+from beamkeep.contexts.access.profile import DEVELOPER, IDENTITIES, STANDINGS
+from beamkeep.kernel import ActorKind, Reader, Record, replace
 
-from .grants import POLICY_GRANTS, GrantExceedsOwnError, held, require_held
+from .grants import POLICY_GRANTS, GrantExceedsOwnError, own_grants, require_held
 from .policy import (
     InvalidPolicyReasonError,
-    Narrowing,
     Policy,
     PolicyCannotRevokeGrantError,
     RevokePolicyGrant,
@@ -42,113 +41,101 @@ from .policy import (
 from .seeded import SURFACES
 
 
-class Administrators(Record):
-    """Whoever holds everything on a seeded surface, and what else makes them administrators."""
+class AdministratorAccess(Record):
+    """A policy and a login that together make an active person an administrator."""
 
-    grants: tuple[Grant, ...]
-    active: frozenset[UUID]
-    """Those of them who are people and not deactivated."""
-    logins: tuple[Identity, ...]
-    """Their logins at configured identity providers."""
-    without_login: frozenset[UUID] = frozenset()
-    """Who acts without a login: Developer, where the deployment is open for development."""
-
-    def made_by(self) -> frozenset[tuple[UUID, UUID]]:
-        """Every administrator who can log in, with each policy that makes them one."""
-        able = self.active & (self.without_login | {login.actor_id for login in self.logins})
-        pairs = ((grant.principal_id, grant.policy_id) for grant in self.grants)
-        return frozenset(pair for pair in pairs if pair[0] in able)
+    actor_id: UUID
+    policy_id: UUID
+    login: tuple[str, str] | None
+    """None for Developer, who needs no login where the deployment is open for development."""
 
 
-type Removal = Callable[[Administrators], Administrators]
-
-
-async def administrators(read: Reader) -> Administrators:
-    """The administrators of the deployment, by what is kept beside the streams."""
+async def administrators(read: Reader) -> list[AdministratorAccess]:
+    """Return every administrator who can log in, once for each policy and each login."""
     surface_ids, here = {*SURFACES.values()}, read.installation
     grants = await read.rows(POLICY_GRANTS, surface_id=surface_ids, unrestricted=True)
     ids = {grant.principal_id for grant in grants}
     standings = await read.rows(STANDINGS, principal_id=ids)
     people = {s.principal_id for s in standings if s.kind is ActorKind.HUMAN and s.barred is None}
-    logins = await read.rows(IDENTITIES, actor_id=ids, issuer=here.issuers)
-    developer = frozenset({DEVELOPER}) if here.open_for_development else frozenset[UUID]()
-    return Administrators(grants, frozenset(people), logins, developer)
+    rows = await read.rows(IDENTITIES, actor_id=ids, issuer=here.issuers)
+    logins: list[tuple[UUID, tuple[str, str] | None]]
+    logins = [(row.actor_id, (row.issuer, row.subject)) for row in rows]
+    if here.open_for_development:
+        logins.append((DEVELOPER, None))
+    return [
+        AdministratorAccess(actor_id, grant.policy_id, login)
+        for actor_id, login in logins
+        for grant in grants
+        if grant.principal_id == actor_id and actor_id in people
+    ]
 
 
-async def last_goes(removal: Removal, read: Reader) -> bool:
-    """Whether a removal leaves no administrator; one who stays is held to stay."""
+async def none_stays(lost: Callable[[AdministratorAccess], bool], read: Reader) -> bool:
+    """Return whether there are administrators now and there are none without the lost access.
+
+    The streams of one administrator who stays are read. The append checks their versions, so that
+    it fails when this administrator is removed at the same time.
+    """
     found = await administrators(read)
-    if not found.made_by():
-        return False
-    for actor_id, policy_id in sorted(removal(found).made_by()):
-        # The streams first, then the rows again: whoever is there then has not moved since.
-        await read.one(actors, actor_id)
-        await read.one(policies, policy_id)
-        if (actor_id, policy_id) in removal(await administrators(read)).made_by():
+    for access in found:
+        if lost(access):
+            continue
+        # The rows are read again after the streams: their versions then belong to these rows.
+        await read.one(actors, access.actor_id)
+        await read.one(policies, access.policy_id)
+        if access in await administrators(read):
             return False
-    return True
+    return bool(found)
 
 
-async def deactivating(actor: Actor, command: DeactivateActor, read: Reader) -> Known:
-    return Known(None, frozenset(), b"", await _last(actor, _inactive(actor), read))
+async def actor_removal(
+    actor: Actor, command: DeactivateActor | ForgetActor | UnbindActorIdentity, read: Reader
+) -> ActorDetails:
+    """Return the details of an actor that loses a login, or all access."""
+    details = await actor_details(actor, command, read)
+    login = trimmed_login(command) if isinstance(command, UnbindActorIdentity) else None
+
+    def lost(access: AdministratorAccess) -> bool:
+        return access.actor_id == actor.id and login in (None, access.login)
+
+    # An actor who is not an administrator now is checked too: a grant may be added meanwhile.
+    possible = actor.active and actor.kind is ActorKind.HUMAN
+    return replace(details, last_administrator=possible and await none_stays(lost, read))
 
 
-async def forgetting(actor: Actor, command: ForgetActor, read: Reader) -> Known:
-    found = await known(actor, command, read)
-    return replace(found, last_administrator=await _last(actor, _inactive(actor), read))
-
-
-async def unbinding(actor: Actor, command: UnbindActorIdentity, read: Reader) -> Known:
-    found, pair = await known(actor, command, read), trimmed_login(command)
-
-    def removal(found: Administrators) -> Administrators:
-        logins = tuple(i for i in found.logins if (i.issuer, i.subject) != pair)
-        return replace(found, logins=logins)
-
-    return replace(found, last_administrator=await _last(actor, removal, read))
-
-
-def _inactive(actor: Actor) -> Removal:
-    return lambda found: replace(found, active=found.active - {actor.id})
-
-
-async def _last(actor: Actor, removal: Removal, read: Reader) -> bool:
-    able = actor.active and actor.kind is ActorKind.HUMAN
-    return able and await last_goes(removal, read)
-
-
-async def narrowing(policy: Policy, command: RevokePolicyGrant, read: Reader) -> Narrowing:
+async def last_administrator_revoked(
+    policy: Policy, command: RevokePolicyGrant, read: Reader
+) -> bool:
     revoked = policy.id, command.permitted_principal_id
 
-    def removal(found: Administrators) -> Administrators:
-        grants = tuple(g for g in found.grants if (g.policy_id, g.principal_id) != revoked)
-        return replace(found, grants=grants)
+    def lost(access: AdministratorAccess) -> bool:
+        return (access.policy_id, access.actor_id) == revoked
 
-    return Narrowing(makes_administrators(policy) and await last_goes(removal, read))
+    return makes_administrators(policy) and await none_stays(lost, read)
 
 
-async def binding(actor: Actor, command: BindActorIdentity, read: Reader) -> Known:
-    """Refuse to let a login act as an actor that holds more than the caller."""
+async def login_target(actor: Actor, command: BindActorIdentity, read: Reader) -> ActorDetails:
+    """Return the details of an actor; raise when the actor holds more than the caller."""
     if actor.id != read.principal_id:
         theirs = await read.rows(POLICY_GRANTS, principal_id=actor.id)
-        require_held(theirs, await held(read))
-    return await known(actor, command, read)
+        require_held(theirs, await own_grants(read))
+    return await actor_details(actor, command, read)
 
 
 # fmt: off
 OPERATIONS = (
     actors.changes("POST /actors/{actor_id}/deactivate", DeactivateActor, deactivate_actor,
-        ActorCannotDeactivateError, LastAdministratorError, given=deactivating),
+        ActorCannotDeactivateError, LastAdministratorError, given=actor_removal),
     actors.changes("POST /actors/{actor_id}/forget", ForgetActor, forget_actor,
-        ActorCannotForgetError, LastAdministratorError, given=forgetting),
+        ActorCannotForgetError, LastAdministratorError, given=actor_removal),
     actors.changes("POST /actors/{actor_id}/identities/bind", BindActorIdentity,
         bind_actor_identity, InvalidActorIdentityError, ActorCannotBindIdentityError,
-        ActorIdentityAlreadyBoundError, GrantExceedsOwnError, given=binding),
+        ActorIdentityAlreadyBoundError, GrantExceedsOwnError, given=login_target),
     actors.changes("POST /actors/{actor_id}/identities/unbind", UnbindActorIdentity,
         unbind_actor_identity, InvalidActorIdentityError, ActorCannotUnbindIdentityError,
-        LastAdministratorError, given=unbinding),
+        LastAdministratorError, given=actor_removal),
     policies.changes("POST /policies/{policy_id}/revoke-grant", RevokePolicyGrant, revoke_grant,
         InvalidPolicyReasonError, PolicyCannotRevokeGrantError, LastAdministratorError,
-        given=narrowing),
+        given=last_administrator_revoked),
 )
 # fmt: on

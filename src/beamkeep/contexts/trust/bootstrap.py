@@ -1,9 +1,9 @@
-"""What a fresh deployment begins with: its own actors, its topology, its first administrator."""
+"""Bootstrap: the actors, surfaces and first administrator of a new deployment."""
 
 from collections.abc import Callable, Iterator
 from uuid import UUID
 
-from beamkeep.contexts.access.actor import Login, RegisterActor, register_actor
+from beamkeep.contexts.access.actor import Login, RegisterActor, register_actor, trimmed_login
 from beamkeep.contexts.access.profile import DEVELOPER, IDENTITIES, MONITOR, STANDINGS, SYSTEM
 from beamkeep.kernel import (
     EVERY_COMMAND,
@@ -19,22 +19,22 @@ from beamkeep.kernel import (
 from . import seeded
 from .administrators import administrators
 from .conduit import DefineConduit, define_conduit
-from .policy import DefinePolicy, Referred, define_policy
+from .policy import DefinePolicy, PolicyReferences, define_policy
 from .surface import DefineSurface, Surface, define_surface
 from .zone import DefineZone, define_zone
 
 type CallFor = Callable[[UUID | None], Call]
-"""A call by System that takes this id, or a fresh one."""
+"""Returns a call by System with this id, or with a new one, for what the call creates."""
 
 MONITORED = frozenset({"observe_enclosure_status", "observe_supply_status"})
 
 
 class AdministratorUnusableError(Exception):
-    """The login in the BOOTSTRAP_ADMIN settings belongs to an actor that may not administrate."""
+    """The login in the BOOTSTRAP_ADMIN settings must belong to an active person, or to nobody."""
 
 
 class Administrator(Record):
-    """The person a deployment's settings name as its first administrator."""
+    """The first administrator, as the settings name the person."""
 
     issuer: str
     subject: str
@@ -42,7 +42,7 @@ class Administrator(Record):
 
 
 def foundations(call: CallFor) -> Iterator[tuple[str, Outcome]]:
-    """The actors and the topology of every deployment, each with the key it is remembered by."""
+    """Return what every deployment has, each with the key that records its creation."""
     for id, name in ((SYSTEM, "System"), (MONITOR, "Monitor")):
         command = RegisterActor(name=name, kind="service_account")
         yield f"actor-{name}", register_actor(command, b"", call(id))
@@ -63,60 +63,54 @@ def foundations(call: CallFor) -> Iterator[tuple[str, Outcome]]:
     ):
         surface = DefineSurface(name=name, kind=kind, conduit_id=seeded.ENTRY)
         yield f"surface-{kind}", define_surface(surface, None, call(id))
-    monitors = DefinePolicy(
-        name="Monitors",
-        conduit_id=seeded.INTERNAL,
-        surface_id=None,
-        permitted_principal_ids=frozenset({MONITOR}),
-        permitted_commands=MONITORED,
-        object_scope=ObjectScope.ALL,
-    )
-    yield (
-        "policy-Monitors",
-        define_policy(monitors, Referred(None, MONITORED, None), call(seeded.MONITORS)),
-    )
+    yield "policy-Monitors", _policy("Monitors", MONITOR, MONITORED, None, call(seeded.MONITORS))
 
 
 def developer(call: CallFor) -> Iterator[tuple[str, Outcome]]:
-    """The actor and the policies of a service that runs open, for development only."""
+    """Return the actor and the policies of a deployment that is open for development."""
     yield "actor-Developer", register_actor(RegisterActor(name="Developer"), b"", call(DEVELOPER))
     for kind, outcome in _everything("Development", DEVELOPER, call):
         yield f"policy-Development-{kind}", outcome
 
 
 async def administrator(person: Administrator, call: CallFor, read: Reader) -> list[Outcome]:
-    """The first administrator, if there is none who can log in."""
-    if {id for id, _ in (await administrators(read)).made_by()} - {DEVELOPER}:
+    """Return the first administrator; nothing when there is one who can log in."""
+    if {access.actor_id for access in await administrators(read)} - {DEVELOPER}:
         return []
-    bound = await read.rows(IDENTITIES, issuer=person.issuer, subject=person.subject)
+    login = Login(issuer=person.issuer, subject=person.subject)
+    issuer, subject = trimmed_login(login)
+    bound = await read.rows(IDENTITIES, issuer=issuer, subject=subject)
     if bound:
-        actor_id, registration = bound[0].actor_id, []
+        actor_id, registration = bound[0].actor_id, list[Outcome]()
         (standing,) = await read.rows(STANDINGS, principal_id=actor_id)
         if standing.barred or standing.kind is not ActorKind.HUMAN:
             raise AdministratorUnusableError(AdministratorUnusableError.__doc__)
     else:
-        new = call(None)
-        login = Login(issuer=person.issuer, subject=person.subject)
-        command = RegisterActor(name=person.name, identities=(login,))
-        actor_id, registration = (
-            new.new_id,
-            [register_actor(command, read.installation.login_key, new)],
-        )
+        command, new = RegisterActor(name=person.name, identities=(login,)), call(None)
+        registration = [register_actor(command, read.installation.login_key, new)]
+        actor_id = new.new_id
     return [*registration, *(o for _, o in _everything("Administrators", actor_id, call))]
 
 
 def _everything(
     name: str, principal_id: UUID, call: CallFor
 ) -> Iterator[tuple[SurfaceKind, Outcome]]:
-    """A policy on each seeded surface that permits one principal everything."""
-    for kind, surface_id in seeded.SURFACES.items():
-        command = DefinePolicy(
-            name=name,
-            conduit_id=seeded.ENTRY,
-            surface_id=surface_id,
-            permitted_principal_ids=frozenset({principal_id}),
-            permitted_commands=frozenset({EVERY_COMMAND}),
-            object_scope=ObjectScope.ALL,
-        )
-        surface = Surface(surface_id, name, kind, seeded.ENTRY)
-        yield kind, define_policy(command, Referred(surface, frozenset(), None), call(None))
+    """Return a policy on each seeded surface that permits one principal everything."""
+    for kind, id in seeded.SURFACES.items():
+        surface = Surface(id, name, kind=kind, conduit_id=seeded.ENTRY)
+        yield kind, _policy(name, principal_id, frozenset({EVERY_COMMAND}), surface, call(None))
+
+
+def _policy(
+    name: str, principal_id: UUID, commands: frozenset[str], surface: Surface | None, call: Call
+) -> Outcome:
+    """Return a policy that permits one principal these commands, with scope All."""
+    command = DefinePolicy(
+        name=name,
+        conduit_id=surface.conduit_id if surface else seeded.INTERNAL,
+        surface_id=surface.id if surface else None,
+        permitted_principal_ids=frozenset({principal_id}),
+        permitted_commands=commands,
+        object_scope=ObjectScope.ALL,
+    )
+    return define_policy(command, PolicyReferences(surface, commands, own=None), call)

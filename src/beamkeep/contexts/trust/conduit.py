@@ -1,4 +1,4 @@
-"""Conduit: the governed path between two zones that calls take."""
+"""Conduit: the path that calls take from one zone to another."""
 
 from uuid import UUID
 
@@ -37,11 +37,11 @@ class ConduitNotFoundError(NotFound):
 
 
 class InvalidConduitNameError(Invalid):
-    """The conduit's name is not usable."""
+    """Conduit name must not be blank."""
 
 
 class InvalidConduitZonesError(Invalid):
-    """A conduit leads from one zone to another; name two different zones."""
+    """Source zone and target zone of a conduit must differ."""
 
 
 class Conduit(Record):
@@ -52,7 +52,12 @@ class Conduit(Record):
 
 
 def begin(event: ConduitDefined) -> Conduit:
-    return Conduit(event.conduit_id, event.name, event.source_zone_id, event.target_zone_id)
+    return Conduit(
+        event.conduit_id,
+        event.name,
+        source_zone_id=event.source_zone_id,
+        target_zone_id=event.target_zone_id,
+    )
 
 
 class DefineConduit(Command):
@@ -66,16 +71,19 @@ async def both_zones(command: DefineConduit, read: Reader) -> None:
 
 
 def define_conduit(command: DefineConduit, given: None, call: Call) -> list[ConduitDefined]:
-    """Define a conduit between two zones."""
+    """Define a conduit from one zone to another."""
     name = trimmed(command.name, InvalidConduitNameError)
-    if command.source_zone_id == command.target_zone_id:
-        raise InvalidConduitZonesError
+    source, target = command.source_zone_id, command.target_zone_id
+    if source == target:
+        raise InvalidConduitZonesError(f"Both are zone {source}.")
     return [
-        ConduitDefined(call.now, call.new_id, name, command.source_zone_id, command.target_zone_id)
+        ConduitDefined(
+            call.now, call.new_id, name=name, source_zone_id=source, target_zone_id=target
+        )
     ]
 
 
-conduits = Aggregate("Conduit", begin, unchanging, ConduitNotFoundError)
+conduits = Aggregate("Conduit", begin, unchanging, absent=ConduitNotFoundError)
 
 # fmt: off
 OPERATIONS = (
@@ -86,14 +94,14 @@ OPERATIONS = (
 
 
 class ListConduits(Listing):
-    """List conduits, by age."""
+    """List conduits, oldest first."""
 
     source_zone_id: UUID | None = None
     target_zone_id: UUID | None = None
 
 
 class ListConduitDenials(Page):
-    """List the calls that were turned away on a conduit, newest first."""
+    """List the calls that were denied on a conduit, newest first."""
 
     principal_id: UUID | None = None
     reason_code: DenialReason | None = None

@@ -1,4 +1,4 @@
-"""Freshness: how long what a monitor reported counts, once it is silent."""
+"""Freshness: whether the last report of a monitor is recent enough to count."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -11,18 +11,18 @@ UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 
 
 class Reported(Record):
-    """When a monitor last reported, and whether that is too long ago to count."""
+    """The time of a monitor's last report, and whether the report is too old to count."""
 
     last_reported_at: datetime | None
     stale: bool | None
-    """Null where an earlier state is shown: how old a report was then is not kept."""
+    """Null where an earlier state is shown: the age of reports at that time is not stored."""
 
 
 NEVER, NOT_KEPT = Reported(None, False), Reported(None, None)
 
 
 class Stamped(Protocol):
-    """A row that the database stamps with each report."""
+    """A row with a time that the database sets at each report."""
 
     @property
     def last_reported_at(self) -> datetime | None: ...
@@ -33,7 +33,7 @@ class Stamped(Protocol):
 async def reports[R: Stamped](
     ids: Sequence[UUID], of: Table[R], read: Reader
 ) -> dict[UUID, Reported]:
-    """Return when each of these was last reported of, and whether that report still counts."""
+    """Return the last report about each of these ids, and whether the report is stale."""
     if read.shows_past:
         return dict.fromkeys(ids, NOT_KEPT)
     id_column, stale_after = of.key[0], read.installation.stale_after
@@ -45,18 +45,21 @@ async def reports[R: Stamped](
 
 
 def is_stale(age: timedelta | None, stale_after: timedelta) -> bool:
-    """Whether a report of this age counts no more; where there is none, nothing can be stale."""
-    # A report from the future was stamped before the clock was put back: its age is not known.
+    """Return whether a report of this age is too old; a missing report is never stale."""
+    # A report in the future was stamped before the clock was set back, so its age is unknown.
     return age is not None and abs(age) > stale_after
 
 
 def as_stale(age: timedelta | None) -> str:
-    """`Unknown`, and since when."""
-    return f"Unknown (stale: last report {_told(age)} ago)" if age else "Unknown (never reported)"
+    """Return `Unknown` with the age of the stale report, for refusals and readiness."""
+    if age is None:
+        return "Unknown (never reported)"
+    when = f"{_duration(age)} ago" if age > timedelta() else f"{_duration(age)} in the future"
+    return f"Unknown (stale: last report {when})"
 
 
-def _told(age: timedelta) -> str:
-    """`3 days`, `90 minutes`: in the largest unit of which there are two or more."""
+def _duration(age: timedelta) -> str:
+    """Return `3 days` or `90 minutes`, in the largest unit of which there are two or more."""
     seconds = int(abs(age).total_seconds())
     unit, length = next((each for each in UNITS if seconds >= 2 * each[1]), UNITS[-1])
     count = seconds // length

@@ -1,4 +1,4 @@
-"""Grants: what each principal holds, and that nobody gives more than they hold."""
+"""Grants: the permissions of each principal; nobody grants more than they hold."""
 
 from collections.abc import Sequence
 
@@ -12,36 +12,37 @@ POLICY_GRANTS = Table("policy_grant", Grant, key=("policy_id", "principal_id"))
 
 
 class GrantExceedsOwnError(Refusal, status=403):
-    """Nobody can give what they do not hold themselves."""
+    """The caller must hold every permission that this request would give to someone else."""
 
 
-async def held(read: Reader) -> tuple[Grant, ...]:
-    """Everything the caller holds."""
+async def own_grants(read: Reader) -> tuple[Grant, ...]:
+    """Return the grants of the caller."""
     return await read.rows(POLICY_GRANTS, principal_id=read.principal_id)
 
 
 def is_administrator(grants: Sequence[Grant]) -> bool:
-    """Whether these permit everything on one of the seeded surfaces."""
+    """Return whether these grants permit everything on one of the seeded surfaces."""
     return any(grant.unrestricted and grant.surface_id in SURFACES.values() for grant in grants)
 
 
 def require_held(wanted: Sequence[Grant], own: Sequence[Grant]) -> None:
-    """Refuse to give any of these unless the caller, who holds its own, is an administrator."""
+    """Raise GrantExceedsOwnError unless the own grants cover the wanted ones."""
     if is_administrator(own):
         return
     for grant in wanted:
         if lacking := [name for name in grant.permitted_commands if not _covers(own, grant, name)]:
             named = ", ".join(lacking[:MOST_NAMED])
             more = f" and {len(lacking) - MOST_NAMED} more" if len(lacking) > MOST_NAMED else ""
+            surface = f"surface {grant.surface_id}" if grant.surface_id else "no surface"
             raise GrantExceedsOwnError(
-                f"On conduit {grant.conduit_id} and surface {grant.surface_id} the caller does"
-                f" not hold, with scope {grant.object_scope}: {named}{more}."
-                " Let an administrator do this, or ask for these first."
+                f"The caller lacks, on conduit {grant.conduit_id} and {surface} with scope"
+                f" {grant.object_scope}: {named}{more}. Ask an administrator to make this call, or"
+                " to grant these commands to the caller first."
             )
 
 
 def _covers(own: Sequence[Grant], grant: Grant, name: str) -> bool:
-    """Whether the caller could make this call itself, and see as much."""
+    """Return whether an own grant permits this command of the grant, with at least its scope."""
     return any(
         each.permits(name, grant.conduit_id, grant.surface_id)
         and each.object_scope in {ObjectScope.ALL, grant.object_scope}

@@ -1,4 +1,4 @@
-"""Policy: one allow-list for one conduit and surface. Policies add up."""
+"""Policy: principals and the commands they may call on one surface. Policies add up."""
 
 from collections.abc import Set
 from typing import Annotated
@@ -6,13 +6,7 @@ from uuid import UUID
 
 from annotated_types import MaxLen, MinLen
 
-from beamkeep.contexts.access.actor import (
-    ADMINISTRATORS,
-    Actor,
-    ActorNotFoundError,
-    actors,
-    last_administrator,
-)
+from beamkeep.contexts.access.actor import Actor, ActorNotFoundError, actors, administrator_lock
 from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.kernel import (
     EVERY_COMMAND,
@@ -26,7 +20,6 @@ from beamkeep.kernel import (
     Grant,
     Invalid,
     Listing,
-    Lock,
     NotFound,
     ObjectScope,
     Query,
@@ -41,7 +34,7 @@ from beamkeep.kernel import (
 from beamkeep.kernel.values import FreeText, Name, Reason, trimmed
 
 from .conduit import ConduitNotFoundError, conduits
-from .grants import POLICY_GRANTS, GrantExceedsOwnError, held, is_administrator, require_held
+from .grants import POLICY_GRANTS, GrantExceedsOwnError, is_administrator, own_grants, require_held
 from .seeded import INTERNAL
 from .surface import Surface, SurfaceNotFoundError, surfaces
 
@@ -76,27 +69,27 @@ class PolicyNotFoundError(NotFound):
 
 
 class InvalidPolicyNameError(Invalid):
-    """The policy's name is not usable."""
+    """Policy name must not be blank."""
 
 
 class InvalidPolicyPermittedCommandsError(Invalid):
-    """A policy names commands and queries this service knows, or * alone."""
+    """Commands must be names of commands and queries of this service, or * alone."""
 
 
 class InvalidPolicyReasonError(Invalid):
-    """The reason is not usable."""
+    """Reason must not be blank."""
 
 
 class PolicyCannotDefineError(Cannot):
-    """The policy's conduit and surface do not belong together."""
+    """Policy must name a surface and its conduit, or no surface and the conduit Internal."""
 
 
 class PolicyCannotAddGrantError(Cannot):
-    """The principal cannot be added to the policy."""
+    """Only an active actor that the policy does not permit yet can be added to the policy."""
 
 
 class PolicyCannotRevokeGrantError(Cannot):
-    """The policy does not permit this principal, so there is nothing to revoke."""
+    """Only an actor that the policy permits can be removed from the policy."""
 
 
 class Policy(Record):
@@ -113,11 +106,11 @@ def begin(event: PolicyDefined) -> Policy:
     return Policy(
         event.policy_id,
         event.name,
-        event.conduit_id,
-        event.surface_id,
-        frozenset(event.permitted_principal_ids),
-        frozenset(event.permitted_commands),
-        event.object_scope,
+        conduit_id=event.conduit_id,
+        surface_id=event.surface_id,
+        permitted_principal_ids=frozenset(event.permitted_principal_ids),
+        permitted_commands=frozenset(event.permitted_commands),
+        object_scope=event.object_scope,
     )
 
 
@@ -131,31 +124,32 @@ def evolve(policy: Policy, event: PolicyGrantAdded | PolicyGrantRevoked) -> Poli
 
 
 def grant_to(policy: Policy, principal_id: UUID) -> Grant:
-    """The row by which the policy is found when this principal calls."""
+    """Return the row that permits the policy's commands to this principal."""
     return Grant(
         policy.id,
         principal_id,
-        policy.conduit_id,
-        policy.surface_id,
-        tuple(sorted(policy.permitted_commands)),
-        policy.object_scope,
+        conduit_id=policy.conduit_id,
+        surface_id=policy.surface_id,
+        permitted_commands=tuple(sorted(policy.permitted_commands)),
+        object_scope=policy.object_scope,
     )
 
 
 def grants_of(policy: Policy) -> tuple[Grant, ...]:
-    """The rows by which the policy is found, one for each principal it permits."""
+    """Return the rows of the policy, one for each principal that it permits."""
     return tuple(grant_to(policy, id) for id in sorted(policy.permitted_principal_ids))
+
+
+type CommandName = Annotated[str, MinLen(1), MaxLen(100)]
 
 
 class DefinePolicy(Command):
     name: Name
     conduit_id: UUID
     surface_id: UUID | None
-    """Null permits calls from inside the service only."""
+    """Surface where the calls arrive; null for calls from inside the service."""
     permitted_principal_ids: Annotated[frozenset[UUID], MinLen(1), MaxLen(500)]
-    permitted_commands: Annotated[
-        frozenset[Annotated[str, MinLen(1), MaxLen(100)]], MinLen(1), MaxLen(500)
-    ]
+    permitted_commands: Annotated[frozenset[CommandName], MinLen(1), MaxLen(500)]
     object_scope: ObjectScope
 
 
@@ -172,60 +166,56 @@ class RevokePolicyGrant(PolicyCommand):
     reason: Reason
 
 
-class Referred(Record):
-    """What a new policy refers to."""
+class PolicyReferences(Record):
+    """What a new policy refers to, and the grants of the caller."""
 
     surface: Surface | None
     operation_names: Set[str]
     own: tuple[Grant, ...] | None
-    """What the caller holds; none where the deployment prepares itself, which may define any."""
+    """None while the deployment is prepared, which may define any policy."""
 
 
-class Widening(Record):
-    """Who is permitted more, and what the caller holds."""
+class GrantReferences(Record):
+    """The actor of a new grant, and the grants of the caller."""
 
     actor: Actor
     own: tuple[Grant, ...]
 
 
-class Narrowing(Record):
-    """What a revocation takes away beside the grant."""
-
-    last_administrator: bool
-
-
-async def referred(command: DefinePolicy, read: Reader) -> Referred:
+async def policy_references(command: DefinePolicy, read: Reader) -> PolicyReferences:
     await read.one(conduits, command.conduit_id)
     surface = await read.one(surfaces, command.surface_id) if command.surface_id else None
     await read.many(actors, command.permitted_principal_ids)
-    return Referred(surface, read.operation_names, await held(read))
+    return PolicyReferences(surface, read.operation_names, await own_grants(read))
 
 
-async def widening(policy: Policy, command: AddPolicyGrant, read: Reader) -> Widening:
-    return Widening(await read.one(actors, command.permitted_principal_id), await held(read))
+async def grant_references(
+    policy: Policy, command: AddPolicyGrant, read: Reader
+) -> GrantReferences:
+    actor = await read.one(actors, command.permitted_principal_id)
+    return GrantReferences(actor, await own_grants(read))
 
 
 def define_policy(
-    command: DefinePolicy, given: Referred, call: Call
+    command: DefinePolicy, given: PolicyReferences, call: Call
 ) -> list[PolicyDefined | SideWrite]:
-    """Permit some principals some commands and queries on one surface."""
+    """Define a policy that permits principals to call commands and queries on one surface."""
     name = trimmed(command.name, InvalidPolicyNameError)
     commands = command.permitted_commands
     if commands != frozenset({EVERY_COMMAND}) and (unknown := commands - given.operation_names):
-        raise InvalidPolicyPermittedCommandsError(f"Not known: {', '.join(sorted(unknown))}.")
-    if given.surface is None and command.conduit_id != INTERNAL:
-        raise PolicyCannotDefineError("Without a surface the conduit must be Internal.")
-    if given.surface is not None and given.surface.conduit_id != command.conduit_id:
-        raise PolicyCannotDefineError(f"The surface is on conduit {given.surface.conduit_id}.")
+        raise InvalidPolicyPermittedCommandsError(f"Unknown: {', '.join(sorted(unknown))}.")
+    conduit_id = given.surface.conduit_id if given.surface else INTERNAL
+    if command.conduit_id != conduit_id:
+        raise PolicyCannotDefineError(f"The conduit must be {conduit_id}.")
     defined = PolicyDefined(
         call.now,
         call.new_id,
-        name,
-        command.conduit_id,
-        command.surface_id,
-        tuple(sorted(command.permitted_principal_ids)),
-        tuple(sorted(commands)),
-        command.object_scope,
+        name=name,
+        conduit_id=conduit_id,
+        surface_id=command.surface_id,
+        permitted_principal_ids=tuple(sorted(command.permitted_principal_ids)),
+        permitted_commands=tuple(sorted(commands)),
+        object_scope=command.object_scope,
     )
     grants = grants_of(begin(defined))
     if given.own is not None:
@@ -234,58 +224,63 @@ def define_policy(
 
 
 def add_grant(
-    policy: Policy, command: AddPolicyGrant, given: Widening, call: Call
+    policy: Policy, command: AddPolicyGrant, given: GrantReferences, call: Call
 ) -> list[PolicyGrantAdded | SideWrite]:
-    """Permit one more principal what the policy permits."""
+    """Add a principal to a policy."""
     actor = given.actor
     grant = grant_to(policy, actor.id)
     require_held([grant], given.own)
     if actor.id in policy.permitted_principal_ids:
-        raise PolicyCannotAddGrantError("The policy permits it already.")
+        raise PolicyCannotAddGrantError(f"The policy already permits actor {actor.id}.")
     if len(policy.permitted_principal_ids) >= MOST_PRINCIPALS:
-        raise PolicyCannotAddGrantError(f"The policy is full: it permits {MOST_PRINCIPALS}.")
+        raise PolicyCannotAddGrantError(
+            f"The policy is full with {MOST_PRINCIPALS} actors; define another policy."
+        )
     if not actor.active:
-        raise PolicyCannotAddGrantError("The actor is not active.")
+        raise PolicyCannotAddGrantError(f"Actor {actor.id} is not active.")
     return [PolicyGrantAdded(call.now, policy.id, actor.id), POLICY_GRANTS.insert(grant)]
 
 
 def revoke_grant(
-    policy: Policy, command: RevokePolicyGrant, given: Narrowing, call: Call
+    policy: Policy, command: RevokePolicyGrant, given: bool, call: Call
 ) -> list[PolicyGrantRevoked | SideWrite]:
-    """Take from one principal what the policy permits; its next call is denied."""
-    reason = trimmed(command.reason, InvalidPolicyReasonError)
-    if command.permitted_principal_id not in policy.permitted_principal_ids:
-        raise PolicyCannotRevokeGrantError
-    if given.last_administrator:
-        raise last_administrator(command.permitted_principal_id)
+    """Remove a principal from a policy, with effect from the principal's next call."""
+    actor_id, reason = (
+        command.permitted_principal_id,
+        trimmed(command.reason, InvalidPolicyReasonError),
+    )
+    if actor_id not in policy.permitted_principal_ids:
+        raise PolicyCannotRevokeGrantError(f"The policy does not permit actor {actor_id}.")
+    lock = administrator_lock(actor_id, is_last=given)
     return [
-        PolicyGrantRevoked(call.now, policy.id, command.permitted_principal_id, reason),
-        POLICY_GRANTS.delete(policy.id, command.permitted_principal_id),
-        *([Lock(ADMINISTRATORS)] if makes_administrators(policy) else []),
+        PolicyGrantRevoked(call.now, policy.id, permitted_principal_id=actor_id, reason=reason),
+        POLICY_GRANTS.delete(policy.id, actor_id),
+        *([lock] if makes_administrators(policy) else []),
     ]
 
 
 def makes_administrators(policy: Policy) -> bool:
-    """Whether it permits everything on a seeded surface."""
+    """Return whether the policy permits everything on a seeded surface."""
     return is_administrator(grants_of(policy)[:1])
 
 
-policies = Aggregate("Policy", begin, evolve, PolicyNotFoundError)
+policies = Aggregate("Policy", begin, evolve, absent=PolicyNotFoundError)
 
 # fmt: off
 OPERATIONS = (
     policies.creates("POST /policies", DefinePolicy, define_policy, ConduitNotFoundError,
         SurfaceNotFoundError, ActorNotFoundError, InvalidPolicyNameError,
         InvalidPolicyPermittedCommandsError, PolicyCannotDefineError, GrantExceedsOwnError,
-        given=referred),
+        given=policy_references),
     policies.changes("POST /policies/{policy_id}/add-grant", AddPolicyGrant, add_grant,
-        ActorNotFoundError, PolicyCannotAddGrantError, GrantExceedsOwnError, given=widening),
+        ActorNotFoundError, PolicyCannotAddGrantError, GrantExceedsOwnError,
+        given=grant_references),
 )
 # fmt: on
 
 
 class ListPolicies(Listing):
-    """List policies, by age."""
+    """List policies, oldest first."""
 
     conduit_id: UUID | None = None
     surface_id: UUID | None = None
@@ -293,13 +288,13 @@ class ListPolicies(Listing):
 
 
 class EvaluateAuthorization(Query):
-    """Say whether a principal may make a call, and by which policies; nothing is recorded."""
+    """Show whether a principal may call a command or a query, and which policies permit it."""
 
     principal_id: UUID
-    command_name: Annotated[str, MinLen(1), MaxLen(100)]
+    command_name: CommandName
     conduit_id: UUID
     surface_id: UUID | None = None
-    """Left out for a call from inside the service."""
+    """Surface where the call arrives (default: a call from inside the service)."""
 
 
 class Evaluation(Record):
@@ -311,38 +306,23 @@ class Evaluation(Record):
 
 async def evaluation(query: EvaluateAuthorization, read: Reader) -> Evaluation:
     if query.command_name not in read.operation_names:
-        raise InvalidPolicyPermittedCommandsError(f"Not known: {query.command_name}.")
-    standings = await read.rows(STANDINGS, principal_id=query.principal_id)
-    grants = await read.rows(
-        POLICY_GRANTS, principal_id=query.principal_id, conduit_id=query.conduit_id
-    )
-    verdict = authorize(
-        standings[0] if standings else None,
-        grants,
-        query.command_name,
-        query.conduit_id,
-        query.surface_id,
-    )
+        raise InvalidPolicyPermittedCommandsError(f"Unknown: {query.command_name}.")
+    principal_id, conduit_id = query.principal_id, query.conduit_id
+    standings = await read.rows(STANDINGS, principal_id=principal_id)
+    grants = await read.rows(POLICY_GRANTS, principal_id=principal_id, conduit_id=conduit_id)
+    standing = standings[0] if standings else None
+    verdict = authorize(standing, grants, query.command_name, conduit_id, query.surface_id)
     if isinstance(verdict, Allow):
         return Evaluation("Allow", verdict.determining_policies, verdict.object_scope)
     return Evaluation("Deny", reason_code=verdict.reason_code)
 
 
+# fmt: off
 QUESTIONS = (
-    *reads(
-        "/policies",
-        policies,
-        ListPolicies,
+    *reads("/policies", policies, ListPolicies,
         milestones={"updated_at": (PolicyDefined, PolicyGrantAdded, PolicyGrantRevoked)},
-        facets={"permitted_principal_id": lambda policy: policy.permitted_principal_ids},
-    ),
-    answers(
-        "GET /authorization",
-        EvaluateAuthorization,
-        evaluation,
-        Evaluation,
-        InvalidPolicyPermittedCommandsError,
-        of=actors,
-        about="principal_id",
-    ),
+        facets={"permitted_principal_id": lambda policy: policy.permitted_principal_ids}),
+    answers("GET /authorization", EvaluateAuthorization, evaluation, Evaluation,
+        InvalidPolicyPermittedCommandsError, of=actors, about="principal_id"),
 )
+# fmt: on

@@ -1,4 +1,4 @@
-"""The fixed ids of the topology every deployment begins with."""
+"""Fixed ids of the zones, conduits, surfaces and policies that every deployment has."""
 
 from uuid import UUID
 

@@ -39,11 +39,11 @@ class SurfaceNotFoundError(NotFound):
 
 
 class InvalidSurfaceNameError(Invalid):
-    """The surface's name is not usable."""
+    """Surface name must not be blank."""
 
 
 class SurfaceCannotDefineError(Cannot):
-    """Calls from outside do not arrive by the Internal conduit; name another one."""
+    """A surface must be on another conduit than Internal, which is for calls inside the service."""
 
 
 class Surface(Record):
@@ -54,7 +54,7 @@ class Surface(Record):
 
 
 def begin(event: SurfaceDefined) -> Surface:
-    return Surface(event.surface_id, event.name, event.kind, event.conduit_id)
+    return Surface(event.surface_id, event.name, kind=event.kind, conduit_id=event.conduit_id)
 
 
 class DefineSurface(Command):
@@ -63,7 +63,7 @@ class DefineSurface(Command):
     conduit_id: UUID
 
 
-async def its_conduit(command: DefineSurface, read: Reader) -> None:
+async def conduit(command: DefineSurface, read: Reader) -> None:
     await read.one(conduits, command.conduit_id)
 
 
@@ -72,21 +72,22 @@ def define_surface(command: DefineSurface, given: None, call: Call) -> list[Surf
     name = trimmed(command.name, InvalidSurfaceNameError)
     if command.conduit_id == INTERNAL:
         raise SurfaceCannotDefineError
-    return [SurfaceDefined(call.now, call.new_id, name, command.kind, command.conduit_id)]
+    kind, conduit_id = command.kind, command.conduit_id
+    return [SurfaceDefined(call.now, call.new_id, name=name, kind=kind, conduit_id=conduit_id)]
 
 
-surfaces = Aggregate("Surface", begin, unchanging, SurfaceNotFoundError)
+surfaces = Aggregate("Surface", begin, unchanging, absent=SurfaceNotFoundError)
 
 # fmt: off
 OPERATIONS = (
     surfaces.creates("POST /surfaces", DefineSurface, define_surface, ConduitNotFoundError,
-        InvalidSurfaceNameError, SurfaceCannotDefineError, given=its_conduit),
+        InvalidSurfaceNameError, SurfaceCannotDefineError, given=conduit),
 )
 # fmt: on
 
 
 class SurfaceControl(Record):
-    """Which visit drives a surface."""
+    """The visit that controls a surface."""
 
     surface_id: UUID
     visit_id: UUID
@@ -102,18 +103,14 @@ class ShownControl(Record):
 
 
 async def control(ids: Sequence[UUID], read: Reader) -> dict[UUID, ShownControl]:
-    """Who drives each surface today."""
-    found = {row.surface_id: row for row in await read.rows(SURFACE_CONTROL, surface_id=ids)}
-    return {
-        id: ShownControl(row.visit_id, row.since_at)
-        if (row := found.get(id))
-        else ShownControl(None, None)
-        for id in ids
-    }
+    """Return the visit that controls each surface now."""
+    rows = await read.rows(SURFACE_CONTROL, surface_id=ids)
+    controlled = {row.surface_id: ShownControl(row.visit_id, row.since_at) for row in rows}
+    return dict.fromkeys(ids, ShownControl(None, None)) | controlled
 
 
 class ListSurfaces(Listing):
-    """List surfaces, by age."""
+    """List surfaces, oldest first."""
 
     kind: SurfaceKind | None = None
     conduit_id: UUID | None = None

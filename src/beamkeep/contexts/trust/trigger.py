@@ -1,4 +1,4 @@
-"""What set a change off: a person, a monitor or an agent, told by who calls."""
+"""Trigger: whether a person, a monitor or an agent makes a change, by the kind of caller."""
 
 from enum import StrEnum
 
@@ -12,11 +12,11 @@ class TriggerSource(StrEnum):
 
 
 class MonitorTriggerRequiredError(Refusal, status=403):
-    """Only a monitor reports what it observes. Let the monitor's service account call."""
+    """Only a monitor can report observations. Call with the service account of the monitor."""
 
 
 class MonitorTriggerNotPermittedError(Refusal, status=403):
-    """A monitor cannot declare it available. A person or an agent must."""
+    """A monitor cannot mark or restore a supply. A person or an agent must do that."""
 
 
 TRIGGERS = {
@@ -27,17 +27,17 @@ TRIGGERS = {
 
 
 def trigger(call: Call) -> TriggerSource:
-    """What set this call off."""
+    """Return who triggers a change by this call."""
     return TRIGGERS[call.principal_kind]
 
 
 def require_monitor(call: Call) -> None:
-    """Refuse whoever is not a monitor."""
+    """Raise MonitorTriggerRequiredError when the caller is not a monitor."""
     if trigger(call) is not TriggerSource.MONITOR:
         raise MonitorTriggerRequiredError
 
 
 def require_no_monitor(call: Call) -> None:
-    """Refuse a monitor."""
+    """Raise MonitorTriggerNotPermittedError when the caller is a monitor."""
     if trigger(call) is TriggerSource.MONITOR:
         raise MonitorTriggerNotPermittedError

@@ -1,4 +1,4 @@
-"""Visit: one planned session on one surface, with arrival, progress and control of it."""
+"""Visit: a planned session on a surface, from arrival to end, with control of the surface."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
-from annotated_types import MaxLen, MinLen
+from annotated_types import MaxLen
 from pydantic import Field
 
 from beamkeep.kernel import (
@@ -25,7 +25,15 @@ from beamkeep.kernel import (
     reads,
     replace,
 )
-from beamkeep.kernel.values import FreeText, Reason, Timestamp, outside_references, trimmed
+from beamkeep.kernel.values import (
+    FreeText,
+    Reason,
+    ReferenceScheme,
+    ReferenceValue,
+    Timestamp,
+    outside_references,
+    trimmed,
+)
 
 from .policy import Policy, PolicyNotFoundError, policies
 from .surface import SURFACE_CONTROL, SurfaceControl, SurfaceNotFoundError, surfaces
@@ -103,9 +111,9 @@ class VisitSurfaceControlReleased(VisitEvent):
 
 
 type VisitMoved = VisitArrived | VisitStarted | VisitResumed | VisitCompleted
-type VisitMovedForAReason = VisitHeld | VisitCancelled | VisitAborted | VisitVoided
+type VisitMovedWithReason = VisitHeld | VisitCancelled | VisitAborted | VisitVoided
 type VisitControl = VisitSurfaceControlTaken | VisitSurfaceControlReleased
-type VisitChanged = VisitMoved | VisitMovedForAReason | VisitControl
+type VisitChanged = VisitMoved | VisitMovedWithReason | VisitControl
 
 
 class VisitNotFoundError(NotFound):
@@ -113,59 +121,59 @@ class VisitNotFoundError(NotFound):
 
 
 class InvalidVisitPlannedPeriodError(Invalid):
-    """A visit is planned to end after it starts."""
+    """Planned end of a visit must be after its planned start."""
 
 
 class InvalidVisitExternalRefsError(Invalid):
-    """An outside reference has a scheme and a value, and the value does not repeat the scheme."""
+    """Each outside reference must have a scheme, and a value without the scheme as prefix."""
 
 
 class InvalidVisitReasonError(Invalid):
-    """The reason is not usable."""
+    """Reason must not be blank."""
 
 
 class VisitCannotRegisterError(Cannot):
-    """The visit does not fit its policy, its surface or the visit it is part of."""
+    """Visit, policy and parent visit must be on one surface, and the parent must not have ended."""
 
 
 class VisitCannotRecordArrivalError(Cannot):
-    """The arrival cannot be recorded."""
+    """Only the arrival of a planned visit can be recorded."""
 
 
 class VisitCannotStartError(Cannot):
-    """The visit cannot start."""
+    """Only a visit that has arrived can be started."""
 
 
 class VisitCannotHoldError(Cannot):
-    """The visit cannot be put on hold."""
+    """Only a visit in progress can be held."""
 
 
 class VisitCannotResumeError(Cannot):
-    """The visit cannot be resumed."""
+    """Only a visit on hold can be resumed."""
 
 
 class VisitCannotCompleteError(Cannot):
-    """The visit cannot be completed."""
+    """Only a visit that has started can be completed."""
 
 
 class VisitCannotCancelError(Cannot):
-    """The visit cannot be cancelled."""
+    """Only a visit that has not started can be cancelled."""
 
 
 class VisitCannotAbortError(Cannot):
-    """The visit cannot be aborted."""
+    """Only a visit that has started can be aborted."""
 
 
 class VisitCannotVoidError(Cannot):
-    """The visit cannot be voided."""
+    """Only a visit that has not ended can be voided."""
 
 
 class VisitCannotTakeControlError(Cannot):
-    """The visit cannot take control of its surface."""
+    """Only a visit that has arrived can take control, when no visit but its parent has control."""
 
 
 class VisitCannotReleaseControlError(Cannot):
-    """The visit cannot release its surface."""
+    """Only the visit that controls a surface can release control."""
 
 
 S = VisitStatus
@@ -173,7 +181,7 @@ UNDER_WAY = frozenset({S.IN_PROGRESS, S.ON_HOLD})
 PRESENT = UNDER_WAY | {S.ARRIVED}
 AHEAD = frozenset({S.PLANNED, S.ARRIVED})
 
-STATUS: Axis[VisitStatus, VisitMoved | VisitMovedForAReason] = Axis(
+STATUS: Axis[VisitStatus, VisitMoved | VisitMovedWithReason] = Axis(
     "status",
     # event, allowed from, leads to, refused with
     (VisitArrived, {S.PLANNED}, S.ARRIVED, VisitCannotRecordArrivalError),
@@ -210,12 +218,12 @@ def begin(event: VisitRegistered) -> Visit:
     return Visit(
         event.visit_id,
         event.policy_id,
-        event.parent_surface_id,
-        event.type,
-        event.planned_start_at,
-        event.planned_end_at,
-        event.parent_id,
-        event.external_refs,
+        parent_surface_id=event.parent_surface_id,
+        type=event.type,
+        planned_start_at=event.planned_start_at,
+        planned_end_at=event.planned_end_at,
+        parent_id=event.parent_id,
+        external_refs=event.external_refs,
     )
 
 
@@ -229,21 +237,19 @@ def evolve(visit: Visit, event: VisitChanged) -> Visit:
             return replace(visit, controlling=CONTROLLING.after(event))
 
 
-type RefName = Annotated[str, MinLen(1), MaxLen(50)]
-type RefValue = Annotated[str, MinLen(1), MaxLen(200)]
-
-
 class RegisterVisit(Command):
     policy_id: UUID
-    """The policy whose principals act in this visit."""
+    """Policy that permits the principals of this visit."""
     parent_surface_id: UUID
     type: VisitType
     planned_start_at: Timestamp
     planned_end_at: Timestamp
     parent_id: UUID | None = None
-    """The visit this one is part of, on the same surface."""
-    external_refs: Annotated[dict[RefName, RefValue], MaxLen(20)] = Field(default_factory=dict)
-    """What other systems call it: proposal, cycle, …"""
+    """Parent visit on the same surface, when this visit is part of another."""
+    external_refs: Annotated[dict[ReferenceScheme, ReferenceValue], MaxLen(20)] = Field(
+        default_factory=dict
+    )
+    """References to the visit in other systems, by scheme, for example proposal."""
 
 
 class VisitCommand(Command):
@@ -284,57 +290,65 @@ class TakeVisitSurfaceControl(VisitCommand): ...
 class ReleaseVisitSurfaceControl(VisitCommand): ...
 
 
-class Referred(Record):
-    """What a new visit refers to."""
+class VisitReferences(Record):
+    """The policy of a new visit, and its parent visit."""
 
     policy: Policy
     parent: Visit | None
 
 
-class Control(Record):
-    """Who may drive the surface, and who does."""
+class ControlReferences(Record):
+    """The policy of a visit, and the visit that controls the surface now."""
 
     policy: Policy
     held_by: Visit | None
 
 
-async def referred(command: RegisterVisit, read: Reader) -> Referred:
+async def visit_references(command: RegisterVisit, read: Reader) -> VisitReferences:
     policy = await read.one(policies, command.policy_id)
     await read.one(surfaces, command.parent_surface_id)
-    return Referred(
-        policy, await read.one(visits, command.parent_id) if command.parent_id else None
-    )
+    parent = await read.one(visits, command.parent_id) if command.parent_id else None
+    return VisitReferences(policy, parent)
 
 
-async def control(visit: Visit, command: TakeVisitSurfaceControl, read: Reader) -> Control:
+async def control_references(
+    visit: Visit, command: TakeVisitSurfaceControl, read: Reader
+) -> ControlReferences:
     policy = await read.one(policies, visit.policy_id)
     rows = await read.rows(SURFACE_CONTROL, surface_id=visit.parent_surface_id)
-    return Control(policy, await read.one(visits, rows[0].visit_id) if rows else None)
+    return ControlReferences(policy, await read.one(visits, rows[0].visit_id) if rows else None)
 
 
-def register_visit(command: RegisterVisit, given: Referred, call: Call) -> list[VisitRegistered]:
-    """Register a planned session on a surface."""
-    if command.planned_end_at <= command.planned_start_at:
-        raise InvalidVisitPlannedPeriodError
+def register_visit(
+    command: RegisterVisit, given: VisitReferences, call: Call
+) -> list[VisitRegistered]:
+    """Register a planned visit on a surface."""
+    surface_id = command.parent_surface_id
+    start, end = command.planned_start_at, command.planned_end_at
+    if end <= start:
+        raise InvalidVisitPlannedPeriodError(f"Start is {start}, end is {end}.")
     refs = outside_references(command.external_refs, InvalidVisitExternalRefsError)
-    if given.policy.surface_id != command.parent_surface_id:
-        raise VisitCannotRegisterError("The policy is for another surface.")
-    if given.parent is not None:
-        if given.parent.parent_surface_id != command.parent_surface_id:
-            raise VisitCannotRegisterError("The visit it is part of is on another surface.")
-        if given.parent.status not in AHEAD | UNDER_WAY:
-            raise VisitCannotRegisterError("The visit it is part of is over.")
+    if given.policy.surface_id != surface_id:
+        place = f"surface {given.policy.surface_id}" if given.policy.surface_id else "no surface"
+        raise VisitCannotRegisterError(f"The policy is for {place}.")
+    if parent := given.parent:
+        if parent.parent_surface_id != surface_id:
+            raise VisitCannotRegisterError(
+                f"The parent visit is on surface {parent.parent_surface_id}."
+            )
+        if parent.status not in AHEAD | UNDER_WAY:
+            raise VisitCannotRegisterError(f"The parent visit is {parent.status} and has ended.")
     return [
         VisitRegistered(
             call.now,
             call.new_id,
-            command.policy_id,
-            command.parent_surface_id,
-            command.type,
-            command.planned_start_at,
-            command.planned_end_at,
-            command.parent_id,
-            refs,
+            policy_id=command.policy_id,
+            parent_surface_id=surface_id,
+            type=command.type,
+            planned_start_at=start,
+            planned_end_at=end,
+            parent_id=command.parent_id,
+            external_refs=refs,
         )
     ]
 
@@ -342,26 +356,26 @@ def register_visit(command: RegisterVisit, given: Referred, call: Call) -> list[
 def record_visit_arrival(
     visit: Visit, command: RecordVisitArrival, call: Call
 ) -> list[VisitArrived]:
-    """Record that the visitors are here."""
+    """Record that the visitors have arrived."""
     STATUS.require(visit.status, VisitArrived)
     return [VisitArrived(call.now, visit.id)]
 
 
 def start_visit(visit: Visit, command: StartVisit, call: Call) -> list[VisitStarted]:
-    """Start the work of a visit."""
+    """Start a visit."""
     STATUS.require(visit.status, VisitStarted)
     return [VisitStarted(call.now, visit.id)]
 
 
 def hold_visit(visit: Visit, command: HoldVisit, call: Call) -> list[VisitHeld]:
-    """Interrupt a visit until it is resumed."""
+    """Hold a visit until it is resumed."""
     reason = trimmed(command.reason, InvalidVisitReasonError)
     STATUS.require(visit.status, VisitHeld)
     return [VisitHeld(call.now, visit.id, reason)]
 
 
 def resume_visit(visit: Visit, command: ResumeVisit, call: Call) -> list[VisitResumed]:
-    """Go on with a visit that was on hold."""
+    """Resume a visit that is on hold."""
     STATUS.require(visit.status, VisitResumed)
     return [VisitResumed(call.now, visit.id)]
 
@@ -369,43 +383,43 @@ def resume_visit(visit: Visit, command: ResumeVisit, call: Call) -> list[VisitRe
 def complete_visit(
     visit: Visit, command: CompleteVisit, call: Call
 ) -> list[VisitChanged | SideWrite]:
-    """End a visit that did what it came for."""
+    """Complete a visit; its work is done."""
     STATUS.require(visit.status, VisitCompleted)
     return [*_released(visit, call), VisitCompleted(call.now, visit.id)]
 
 
 def cancel_visit(visit: Visit, command: CancelVisit, call: Call) -> list[VisitChanged | SideWrite]:
-    """Call off a visit that does not happen."""
+    """Cancel a visit that will not take place."""
     reason = trimmed(command.reason, InvalidVisitReasonError)
     STATUS.require(visit.status, VisitCancelled)
     return [*_released(visit, call), VisitCancelled(call.now, visit.id, reason)]
 
 
 def abort_visit(visit: Visit, command: AbortVisit, call: Call) -> list[VisitChanged | SideWrite]:
-    """End a visit early."""
+    """Abort a visit before its work is done."""
     reason = trimmed(command.reason, InvalidVisitReasonError)
     STATUS.require(visit.status, VisitAborted)
     return [*_released(visit, call), VisitAborted(call.now, visit.id, reason)]
 
 
 def void_visit(visit: Visit, command: VoidVisit, call: Call) -> list[VisitChanged | SideWrite]:
-    """Strike out a visit that should never have been registered."""
+    """Void a visit that should not have been registered."""
     reason = trimmed(command.reason, InvalidVisitReasonError)
     STATUS.require(visit.status, VisitVoided)
     return [*_released(visit, call), VisitVoided(call.now, visit.id, reason)]
 
 
 def take_visit_surface_control(
-    visit: Visit, command: TakeVisitSurfaceControl, given: Control, call: Call
+    visit: Visit, command: TakeVisitSurfaceControl, given: ControlReferences, call: Call
 ) -> list[VisitControl | SideWrite]:
-    """Take control of the visit's surface, from nobody or from the visit it is part of."""
+    """Take control of the visit's surface when it is free or the parent visit controls it."""
     CONTROLLING.require(visit.controlling, VisitSurfaceControlTaken)
     if visit.status not in PRESENT:
         raise VisitCannotTakeControlError(
             f"The status is {visit.status}; it must be {' or '.join(sorted(PRESENT))}."
         )
     if call.principal_id not in given.policy.permitted_principal_ids:
-        raise VisitCannotTakeControlError("The visit's policy does not permit the caller.")
+        raise VisitCannotTakeControlError(f"Policy {visit.policy_id} does not permit the caller.")
     surface_id, holder = visit.parent_surface_id, given.held_by
     taken = VisitSurfaceControlTaken(call.now, visit.id, surface_id)
     row = SurfaceControl(surface_id, visit.id, call.now)
@@ -413,37 +427,41 @@ def take_visit_surface_control(
         return [taken, SURFACE_CONTROL.insert(row)]
     if holder.id != visit.parent_id:
         raise VisitCannotTakeControlError(
-            f"Visit {holder.id} holds it and must release it first.", held_by_visit_id=holder.id
+            f"Visit {holder.id} controls the surface and must release control first.",
+            held_by_visit_id=holder.id,
         )
-    released = VisitSurfaceControlReleased(call.now, holder.id, surface_id, visit.id)
+    released = VisitSurfaceControlReleased(
+        call.now, holder.id, surface_id=surface_id, taken_by_visit_id=visit.id
+    )
     return [released, taken, SURFACE_CONTROL.replace(row)]
 
 
 def release_visit_surface_control(
     visit: Visit, command: ReleaseVisitSurfaceControl, call: Call
 ) -> list[VisitControl | SideWrite]:
-    """Give up control of the visit's surface."""
+    """Release control of the visit's surface."""
     CONTROLLING.require(visit.controlling, VisitSurfaceControlReleased)
     return _released(visit, call)
 
 
 def _released(visit: Visit, call: Call) -> list[VisitControl | SideWrite]:
-    """The release of a surface the visit controls; nothing otherwise."""
+    """Return the release of the surface, or nothing when the visit does not control it."""
     if not visit.controlling:
         return []
-    return [
-        VisitSurfaceControlReleased(call.now, visit.id, visit.parent_surface_id, None),
-        SURFACE_CONTROL.delete(visit.parent_surface_id),
-    ]
+    surface_id = visit.parent_surface_id
+    released = VisitSurfaceControlReleased(
+        call.now, visit.id, surface_id=surface_id, taken_by_visit_id=None
+    )
+    return [released, SURFACE_CONTROL.delete(surface_id)]
 
 
-visits = Aggregate("Visit", begin, evolve, VisitNotFoundError)
+visits = Aggregate("Visit", begin, evolve, absent=VisitNotFoundError)
 
 # fmt: off
 OPERATIONS = (
     visits.creates("POST /visits", RegisterVisit, register_visit, PolicyNotFoundError,
         SurfaceNotFoundError, VisitNotFoundError, InvalidVisitPlannedPeriodError,
-        InvalidVisitExternalRefsError, VisitCannotRegisterError, given=referred),
+        InvalidVisitExternalRefsError, VisitCannotRegisterError, given=visit_references),
     visits.changes("POST /visits/{visit_id}/record-arrival", RecordVisitArrival,
         record_visit_arrival, VisitCannotRecordArrivalError),
     visits.changes("POST /visits/{visit_id}/start", StartVisit, start_visit, VisitCannotStartError),
@@ -460,7 +478,7 @@ OPERATIONS = (
     visits.changes("POST /visits/{visit_id}/void", VoidVisit, void_visit, InvalidVisitReasonError,
         VisitCannotVoidError),
     visits.changes("POST /visits/{visit_id}/surface-control/take", TakeVisitSurfaceControl,
-        take_visit_surface_control, VisitCannotTakeControlError, given=control),
+        take_visit_surface_control, VisitCannotTakeControlError, given=control_references),
     visits.changes("POST /visits/{visit_id}/surface-control/release", ReleaseVisitSurfaceControl,
         release_visit_surface_control, VisitCannotReleaseControlError),
 )
@@ -468,7 +486,7 @@ OPERATIONS = (
 
 
 class ListVisits(Listing):
-    """List visits, by age."""
+    """List visits, oldest first."""
 
     status: VisitStatus | None = None
     parent_surface_id: UUID | None = None

@@ -1,4 +1,4 @@
-"""Zone: a group of principals and assets with the same trust posture."""
+"""Zone: a group of principals and assets that are trusted alike."""
 
 from uuid import UUID
 
@@ -28,7 +28,7 @@ class ZoneNotFoundError(NotFound):
 
 
 class InvalidZoneNameError(Invalid):
-    """The zone's name is not usable."""
+    """Zone name must not be blank."""
 
 
 class Zone(Record):
@@ -49,17 +49,13 @@ def define_zone(command: DefineZone, call: Call) -> list[ZoneDefined]:
     return [ZoneDefined(call.now, call.new_id, trimmed(command.name, InvalidZoneNameError))]
 
 
-zones = Aggregate("Zone", begin, unchanging, ZoneNotFoundError)
+zones = Aggregate("Zone", begin, unchanging, absent=ZoneNotFoundError)
 
-# fmt: off
-OPERATIONS = (
-    zones.creates("POST /zones", DefineZone, define_zone, InvalidZoneNameError),
-)
-# fmt: on
+OPERATIONS = (zones.creates("POST /zones", DefineZone, define_zone, InvalidZoneNameError),)
 
 
 class ListZones(Listing):
-    """List zones, by age."""
+    """List zones, oldest first."""
 
 
 QUESTIONS = reads("/zones", zones, ListZones)
