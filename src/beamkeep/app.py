@@ -21,16 +21,12 @@ from opentelemetry.trace import Tracer
 from starlette.types import ASGIApp
 from uuid_utils.compat import uuid7
 
-from beamkeep.adapters.postgres.connections import LOST, Connections
+from beamkeep.adapters.postgres.connections import CONNECTION_ERRORS, Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.fence import require_fit
 from beamkeep.adapters.postgres.lease import Lease
-from beamkeep.adapters.postgres.listing import LISTING
-from beamkeep.adapters.postgres.projections import (
-    PostgresLists,
-    PostgresProjections,
-    shards,
-)
+from beamkeep.adapters.postgres.listing import LISTING, PostgresLists
+from beamkeep.adapters.postgres.projections import PostgresProjections, shards
 from beamkeep.adapters.tokens.providers import IdentityProviders
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
@@ -161,7 +157,7 @@ class Deployment:
         """Whether the lists have their tables; a database that went away may come back."""
         try:
             await self.projections.arrange(CATALOGUE.views, self.shards)
-        except LOST:
+        except CONNECTION_ERRORS:
             log.warning("lists not arranged: the database went away")
             return False
         return True
