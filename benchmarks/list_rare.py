@@ -10,8 +10,8 @@ from uuid import UUID
 import asyncpg
 from uuid_utils.compat import uuid7
 
-from beamkeep.adapters.postgres.listing import LISTING, number
-from beamkeep.adapters.postgres.projections import PostgresLists, PostgresProjections, shards
+from beamkeep.adapters.postgres.listing import LISTING, PostgresLists, number
+from beamkeep.adapters.postgres.projections import PostgresProjections, shards
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.safety.clearance import ClearanceStatus
 from beamkeep.kernel import ListFilter, Record, View

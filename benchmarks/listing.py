@@ -8,8 +8,8 @@ from uuid import UUID
 import asyncpg
 
 from beamkeep.adapters.postgres.connections import Connections
-from beamkeep.adapters.postgres.listing import LISTING
-from beamkeep.adapters.postgres.projections import PostgresLists, PostgresProjections, shards
+from beamkeep.adapters.postgres.listing import LISTING, PostgresLists
+from beamkeep.adapters.postgres.projections import PostgresProjections, shards
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust.visit import ListVisits, VisitType
 from beamkeep.kernel import Many, View

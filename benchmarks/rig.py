@@ -11,8 +11,8 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres.connections import PLANNING, Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
+from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.adapters.postgres.migrate import migrate, migrations
-from beamkeep.adapters.postgres.projections import PostgresLists
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust.bootstrap import Administrator

@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from beamkeep import contexts
-from beamkeep.adapters.identity_providers import IntrospectionProvider, JwtProvider
+from beamkeep.adapters.tokens.providers import IntrospectionProvider, JwtProvider
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import (
     Aggregate,

@@ -21,17 +21,13 @@ from opentelemetry.trace import Tracer
 from starlette.types import ASGIApp
 from uuid_utils.compat import uuid7
 
-from beamkeep.adapters.identity_providers import IdentityProviders
-from beamkeep.adapters.postgres.connections import LOST, Connections
+from beamkeep.adapters.postgres.connections import CONNECTION_ERRORS, Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.fence import require_fit
 from beamkeep.adapters.postgres.lease import Lease
-from beamkeep.adapters.postgres.listing import LISTING
-from beamkeep.adapters.postgres.projections import (
-    PostgresLists,
-    PostgresProjections,
-    shards,
-)
+from beamkeep.adapters.postgres.listing import LISTING, PostgresLists
+from beamkeep.adapters.postgres.projections import PostgresProjections, shards
+from beamkeep.adapters.tokens.providers import IdentityProviders
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
 from beamkeep.contexts.trust import seeded
@@ -161,7 +157,7 @@ class Deployment:
         """Whether the lists have their tables; a database that went away may come back."""
         try:
             await self.projections.arrange(CATALOGUE.views, self.shards)
-        except LOST:
+        except CONNECTION_ERRORS:
             log.warning("lists not arranged: the database went away")
             return False
         return True
@@ -343,15 +339,15 @@ async def web(settings: Settings) -> AsyncGenerator[Web]:
     async with httpx2.AsyncClient() as http, asyncio.TaskGroup() as tasks:
         service = await deployment.service()
         providers = verifier(settings, http)
-        for told in await providers.missing():
-            log.warning("identity provider not usable", because=told)
+        for outage in await providers.outages():
+            log.warning("identity provider not usable", because=outage)
         edge = _edge(settings, providers)
 
         async def ready() -> str | None:
             # Which provider, and where its keys were looked for, is not for everybody.
             nobody = "No identity provider can vouch for a token. Run `beamkeep check`."
             missing = await deployment.ready()
-            return missing or (None if await providers.any_vouches() else nobody)
+            return missing or (None if await providers.any_available() else nobody)
 
         mcp = http_app(
             service,

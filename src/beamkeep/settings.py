@@ -9,8 +9,8 @@ from annotated_types import Ge, Gt, Le
 from pydantic import AfterValidator, AliasChoices, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from beamkeep.adapters.identity_providers import IdentityProvider
 from beamkeep.adapters.postgres.address import private_route
+from beamkeep.adapters.tokens.providers import IdentityProvider
 from beamkeep.addresses import is_loopback
 from beamkeep.contexts.federation.facility import CODE
 from beamkeep.workers.observing import EnclosureSignal, SupplySignal

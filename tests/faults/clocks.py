@@ -65,7 +65,7 @@ class SelfDatedConnections(Connections):
         dated = statement.replace(
             "causation_id, occurred_at)", "causation_id, occurred_at, recorded_at)"
         )
-        dated = dated.replace("$13::timestamptz", "$13::timestamptz, $13::timestamptz")
+        dated = re.sub(r"(\$\d+::timestamptz)(?=\s+FROM new_event)", r"\1, \1", dated)
         assert dated != statement or "INSERT INTO bk.events" not in statement
         return await super().fetch(dated, *arguments)
 

@@ -1,14 +1,16 @@
 """Variants of the service that are known to be bad."""
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
+from beamkeep.adapters.postgres.statements import Statement
 from beamkeep.kernel import replace
 from beamkeep.runtime.store import Append, Position
 
-REMEMBER = """
+INSERT_ANSWER = Statement("""
 INSERT INTO bk.idempotency (principal_id, surface_id, key, fingerprint, status, result, version,
                             transaction_id, position)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8::text::xid8, $9) ON CONFLICT DO NOTHING
-"""
+VALUES (:principal_id, :surface_id, :key, :fingerprint, :status, :result, :version,
+        :tx::text::xid8, :position) ON CONFLICT DO NOTHING
+""")
 
 
 class ForgetfulStore(PostgresEventStore):
@@ -16,9 +18,17 @@ class ForgetfulStore(PostgresEventStore):
 
     async def append(self, append: Append) -> Position:
         position = await super().append(replace(append, answer=None))
-        if kept := append.answer:
-            about = append.principal_id, append.surface_id, kept.key
-            answer = kept.fingerprint, kept.status, kept.result.decode(), kept.version
-            place = str(position.tx), position.position
-            await self._connections.read(REMEMBER, *about, *answer, *place)
+        if answer := append.answer:
+            values = {
+                "principal_id": append.principal_id,
+                "surface_id": append.surface_id,
+                "key": answer.key,
+                "fingerprint": answer.fingerprint,
+                "status": answer.status,
+                "result": answer.result.decode(),
+                "version": answer.version,
+                "tx": str(position.tx),
+                "position": position.position,
+            }
+            await self._connections.read(*INSERT_ANSWER.bind(values))
         return position

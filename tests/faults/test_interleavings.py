@@ -12,13 +12,9 @@ import asyncpg
 import pytest
 from uuid_utils.compat import uuid7
 
+from beamkeep.adapters.postgres.append_statement import NOT_STALE, bound_statement
 from beamkeep.adapters.postgres.connections import PLANNING, Connections
-from beamkeep.adapters.postgres.event_store import (
-    LOAD_ONE,
-    PostgresEventStore,
-    _arguments,  # pyright: ignore[reportPrivateUsage]
-    _statement,  # pyright: ignore[reportPrivateUsage]
-)
+from beamkeep.adapters.postgres.event_store import LOAD_ONE, PostgresEventStore
 from beamkeep.adapters.postgres.projections import WHOLE_LOG, PostgresProjections
 from beamkeep.runtime.store import BEGINNING
 from tests.faults.conftest import Report
@@ -31,7 +27,6 @@ pytestmark = [pytest.mark.faults, pytest.mark.anyio]
 
 CLAIM = "INSERT INTO bk.claims (scope, key) VALUES ('interleaving', $1)"
 WAITING = "SELECT cardinality(pg_blocking_pids($1)) > 0"
-GUARDED = "NOT EXISTS (SELECT 1 FROM stale)"
 
 FIRSTS = {
     "claim first": (("begin", "claim"), ("read",), ("append",), ("commit",)),
@@ -74,20 +69,29 @@ class Client:
         await self._connection.execute(CLAIM, str(uuid7()))
 
     async def _read(self) -> None:
-        events = await self._connection.fetch(LOAD_ONE, "Actor", self._stream_id, None, 1000)
+        events = await self._connection.fetch(
+            *LOAD_ONE.bind(
+                {
+                    "stream_type": "Actor",
+                    "stream_id": self._stream_id,
+                    "fold": None,
+                    "limit": 1000,
+                }
+            )
+        )
         self.read = len(events)
 
     async def _append(self) -> None:
         """The statement of the store; whoever loses, leaves."""
         decision = append(at(self.read + 1, updated(self._stream_id)))
-        statement = _statement(
-            single=True, begins=False, reads=False, remembers=False, keeps=False, side_writes=()
-        )
-        assert GUARDED in statement
+        bound = bound_statement(decision)
+        assert bound
+        statement, *arguments = bound
+        assert NOT_STALE in statement
         if not self._careful:
-            statement = statement.replace(GUARDED, "true")
+            statement = statement.replace(NOT_STALE, "true")
         try:
-            rows = await self._connection.fetch(statement, *_arguments(decision))
+            rows = await self._connection.fetch(statement, *arguments)
             self.won = bool(rows)
         except asyncpg.UniqueViolationError:
             self.won = False

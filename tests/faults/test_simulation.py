@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from beamkeep.adapters.postgres.append_statement import NOT_MOVED, NOT_STALE
+from beamkeep.adapters.postgres.append_writer import AppendWriter
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.kernel import replace
@@ -20,16 +22,24 @@ from tests.faults.mutants import ForgetfulStore
 from tests.faults.report import ROOT, asked, seed, size
 from tests.faults.simulation import Variant, simulate
 from tests.faults.simulation_audit import audit
-from tests.support.memory_postgres import GUARDED, HELD_TO_READS, XMIN_RULE
+from tests.support.memory_postgres import XMIN_RULE
 
 pytestmark = pytest.mark.faults
 
 
-class BlindStore(PostgresEventStore):
+class BlindWriter(AppendWriter):
     """Takes a lost answer for a failure, so that the decision is simply taken again."""
 
     async def _resolve(self, append: Append) -> Position:
         raise MovedError
+
+
+class BlindStore(PostgresEventStore):
+    """Writes with the blind writer."""
+
+    def __init__(self, connections: Connections, url: str) -> None:
+        super().__init__(connections, url)
+        self._writer = BlindWriter(connections)
 
 
 class HastyStore(PostgresEventStore):
@@ -54,8 +64,8 @@ def without(*clauses: str) -> type[Connections]:
 
 MUTANTS = {
     "tail without the watermark": Variant(pool=without(XMIN_RULE)),
-    "append without the check of what was read": Variant(pool=without(HELD_TO_READS)),
-    "append without the check of versions": Variant(pool=without(GUARDED), unique_versions=False),
+    "append without the check of what was read": Variant(pool=without(NOT_MOVED)),
+    "append without the check of versions": Variant(pool=without(NOT_STALE), unique_versions=False),
     "act, then remember": Variant(store=ForgetfulStore),
     "blind retry after a lost answer": Variant(store=BlindStore),
     "snapshots kept apart from their events": Variant(store=HastyStore),

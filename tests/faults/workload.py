@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import msgspec
 
-from beamkeep.adapters.postgres.connections import FULL, LOST
+from beamkeep.adapters.postgres.connections import CONNECTION_ERRORS, UNAVAILABLE_ERRORS
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
 from beamkeep.contexts.trust import seeded
@@ -233,9 +233,9 @@ async def write_zone(url: str, client: Client, key: str, seconds: float, commit:
             end = End.ACKNOWLEDGED if commit else End.REFUSED
         finally:
             connection.terminate()
-    except LOST:
+    except CONNECTION_ERRORS:
         end = End.UNKNOWN if commit else End.REFUSED
-    except FULL:
+    except UNAVAILABLE_ERRORS:
         end = End.REFUSED
     client.note(Attempt(key, "raw", correlation_id, end, time.monotonic()))
 

@@ -16,19 +16,14 @@ from tests.support.cluster import Cluster
 from tests.support.postgres import ARRANGED, Database, fresh_database
 from uuid_utils.compat import uuid7
 
+from beamkeep.adapters.postgres.append_statement import GUARD, AppendShape, append_statement
+from beamkeep.adapters.postgres.append_writer import FIND_ANSWER, FIND_EVENT
+from beamkeep.adapters.postgres.call_lookup import OPEN
 from beamkeep.adapters.postgres.connections import PLANNING, Connections
-from beamkeep.adapters.postgres.event_store import (
-    ANSWERED,
-    FIND,
-    GUARD,
-    INSERT_EVENTS,
-    MANY_EVENTS,
-    MANY_WRITTEN,
-    OPEN,
-    PostgresEventStore,
-)
-from beamkeep.adapters.postgres.listing import LISTING, number
-from beamkeep.adapters.postgres.projections import WHOLE_LOG, PostgresLists, PostgresProjections
+from beamkeep.adapters.postgres.event_store import PostgresEventStore
+from beamkeep.adapters.postgres.listing import LISTING, PostgresLists, number
+from beamkeep.adapters.postgres.projections import WHOLE_LOG, PostgresProjections
+from beamkeep.adapters.postgres.statements import Statement
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import IDENTITIES, PROFILES, STANDINGS, Identity
 from beamkeep.contexts.decision.inference import INFERENCES
@@ -93,8 +88,8 @@ async def every_statement(database: Database) -> Asked:
     await opened_and_read(store)
     await appended(store)
     await written_without_events(store)
-    await served.fetch(FIND, uuid7(), uuid7())
-    await served.fetch(ANSWERED, uuid7(), uuid7(), "k")
+    await served.fetch(FIND_EVENT, uuid7(), uuid7())
+    await served.fetch(FIND_ANSWER, uuid7(), uuid7(), "k")
     await listed(PostgresLists(served))
     tailing = Recorder(database.url("bk_projector"))
     await tailed(PostgresProjections(tailing))
@@ -342,20 +337,14 @@ async def test_a_page_of_rows_is_read_in_the_order_of_its_index(
         assert "Sort" not in plan
 
 
-GUARDED = "".join(
-    [
-        MANY_EVENTS,
-        GUARD,
-        INSERT_EVENTS.format("true AND NOT EXISTS (SELECT 1 FROM stale)"),
-        MANY_WRITTEN,
-    ]
+GUARDED = append_statement(
+    AppendShape(single_event=False, first_event=False, reads=False, answer=False, snapshots=False)
 )
-NOT_EXISTS = """,
-stale AS MATERIALIZED (
-  SELECT 1 FROM h WHERE h.first > 1 AND NOT EXISTS (
+NOT_EXISTS = """stale AS MATERIALIZED (
+  SELECT 1 FROM stream s WHERE s.first_version > 1 AND NOT EXISTS (
     SELECT 1 FROM bk.events p
-     WHERE p.stream_type = h.stream_type AND p.stream_id = h.stream_id
-       AND p.version = h.first - 1 AND p.transaction_id < pg_current_xact_id()))"""
+     WHERE p.stream_type = s.stream_type AND p.stream_id = s.stream_id
+       AND p.version = s.first_version - 1 AND p.transaction_id < pg_current_xact_id()))"""
 
 
 async def test_what_was_answered_is_found_by_its_whole_key_also_by_a_plan_made_when_it_was_empty(
@@ -364,8 +353,8 @@ async def test_what_was_answered_is_found_by_its_whole_key_also_by_a_plan_made_w
     with psycopg.connect(vacuumed.url("postgres"), autocommit=True) as connection:
         for name, value in PLANNING.items():
             connection.execute("SELECT set_config(%s, %s, false)", [name, value])
-        connection.execute(f"PREPARE asked AS {OPEN}".encode())
-        nothing = ", ".join(["NULL"] * 11)
+        connection.execute(f"PREPARE asked AS {OPEN.text}".encode())
+        nothing = ", ".join(["NULL"] * len(OPEN.names))
         plan = connection.execute(f"EXPLAIN EXECUTE asked ({nothing})".encode())
         lines = [str(line) for (line,) in plan]
     (at,) = (n for n, line in enumerate(lines) if "idempotency_pkey" in line)
@@ -377,9 +366,23 @@ async def test_neither_log_nor_snapshot_is_looked_at_for_who_may_not_call(vacuum
     with psycopg.connect(vacuumed.url("postgres"), autocommit=True) as connection:
         for name, value in PLANNING.items():
             connection.execute("SELECT set_config(%s, %s, false)", [name, value])
-        connection.execute(f"PREPARE asked AS {OPEN}".encode())
-        given = [str(uuid7()), None, None, str(seeded.ENTRY), str(HTTP), "get_zone", "key", "Zone"]
-        execute = sql.SQL(", ").join([*given, str(uuid7()), str(uuid7()), 1000])
+        connection.execute(f"PREPARE asked AS {OPEN.text}".encode())
+        _, *given = OPEN.bind(
+            {
+                "principal_id": str(uuid7()),
+                "issuer": None,
+                "subject": None,
+                "conduit_id": str(seeded.ENTRY),
+                "surface_id": str(HTTP),
+                "command_name": "get_zone",
+                "idempotency_key": "key",
+                "stream_type": "Zone",
+                "stream_id": str(uuid7()),
+                "fold": str(uuid7()),
+                "limit": 1000,
+            }
+        )
+        execute = sql.SQL(", ").join(given)
         shown = sql.SQL("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE asked ({})")
         (told,) = connection.execute(shown.format(execute)).fetchall()
     looked_at = [
@@ -405,14 +408,8 @@ def table(node: dict[str, Any]) -> str:
 async def test_another_way_to_write_the_guard_would_scan_the_log(
     planned: Database, cluster: Cluster
 ):
-    ours = (
-        MANY_EVENTS
-        + GUARD
-        + INSERT_EVENTS.format("true AND NOT EXISTS (SELECT 1 FROM stale)")
-        + MANY_WRITTEN
-    )
+    ours, naive = GUARDED.text, Statement(GUARDED.named.replace(GUARD, NOT_EXISTS)).text
     given = (await every_statement(planned))[ours]
-    naive = ours.replace(GUARD, NOT_EXISTS)
     untouched = fresh_database(cluster, ARRANGED)
     found = scanned(untouched, {ours: given, naive: given}, GENERIC)
     assert set(found) == {naive}
@@ -423,13 +420,7 @@ async def test_the_settings_of_our_connections_are_what_keeps_a_plan_from_scanni
     planned: Database, vacuumed: Database
 ):
     """However a statement is written, the planner scans a table it believes to be empty."""
-    ours = (
-        MANY_EVENTS
-        + GUARD
-        + INSERT_EVENTS.format("true AND NOT EXISTS (SELECT 1 FROM stale)")
-        + MANY_WRITTEN
-    )
-    asked = {ours: (await every_statement(planned))[ours]}
+    asked = {GUARDED.text: (await every_statement(planned))[GUARDED.text]}
     assert scanned(vacuumed, asked, GENERIC)
     assert not scanned(vacuumed, asked, PLANNING)
 

@@ -29,15 +29,10 @@ from tests.support.spec import enrol
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters import stream_queues
-from beamkeep.adapters.postgres import connections, event_store
+from beamkeep.adapters.postgres import append_writer, connections, event_store
+from beamkeep.adapters.postgres.append_statement import AppendShape, append_statement
 from beamkeep.adapters.postgres.connections import Connections
-from beamkeep.adapters.postgres.event_store import (
-    GUARD,
-    INSERT_EVENTS,
-    ONE_EVENT,
-    ONE_WRITTEN,
-    PostgresEventStore,
-)
+from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.app import IDLE
 from beamkeep.contexts.access.actor import (
     LOGIN_BYTES,
@@ -174,7 +169,7 @@ async def test_a_command_that_keeps_a_snapshot_costs_no_statement_more(
 async def test_a_command_that_waits_for_its_turn_is_three_statements_more(
     deployed: Deployed, meter: Meter, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(stream_queues, "REMEMBERED_FOR", 60.0)
+    monkeypatch.setattr(stream_queues, "CONTENTION_SECONDS", 60.0)
     gate = {"name": "Gate", "kind": "service_account"}
     actor = await call(deployed.service, "register_actor", gate)
     with pytest.raises(MovedError):
@@ -350,7 +345,7 @@ async def test_a_lost_answer_stays_open_while_the_rows_are_locked(unseeded: Data
 async def test_whoever_cannot_be_told_what_became_of_it_is_told_so(
     unseeded: Database, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(event_store, "RESOLVE_FOR", 0.2)
+    monkeypatch.setattr(append_writer, "RESOLVE_TIMEOUT", 0.2)
     async with behind(unseeded) as reached:
         id = uuid7()
         new = at(1, registered(id))
@@ -376,7 +371,7 @@ async def test_a_connection_lost_in_a_read_is_replaced(unseeded: Database, after
 async def test_a_read_gives_up_when_the_database_stays_away(
     unseeded: Database, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(connections, "PATIENCE", 0.2)
+    monkeypatch.setattr(connections, "WAIT_TIMEOUT", 0.2)
     async with behind(unseeded) as reached:
         id = uuid7()
         reached.proxy.cut_at(id.bytes, "nothing")
@@ -406,12 +401,9 @@ async def test_the_service_answers_again_once_a_crashed_database_is_back(
 
 # The order of transactions is the order of versions
 
-APPEND = (
-    ONE_EVENT
-    + GUARD
-    + INSERT_EVENTS.format("true AND NOT EXISTS (SELECT 1 FROM stale)")
-    + ONE_WRITTEN
-)
+APPEND = append_statement(
+    AppendShape(single_event=True, first_event=False, reads=False, answer=False, snapshots=False)
+).text
 UNGUARDED = APPEND.replace("p.transaction_id < pg_current_xact_id()", "true")
 CLAIMING = ("begin", "claim", "read", "append", "commit")
 PLAIN = ("begin", "read", "append", "commit")
@@ -617,7 +609,7 @@ async def test_whatever_is_written_under_a_lock_waits_for_whoever_holds_it(
         new = replace(new, side_writes=new.side_writes[:2])
     async with connected(unseeded) as first:
         await first.execute("BEGIN")
-        await first.execute(event_store.LOCK, ["tree"])
+        await first.execute(append_writer.LOCK, ["tree"])
         with pytest.raises(MovedError):
             await store.append(new)
         assert await store.rows(CLAIMS, {"scope": "name"}) == ()
@@ -644,7 +636,7 @@ async def test_whoever_follows_is_woken_by_whatever_is_written(unseeded: Databas
 async def test_old_answers_are_dropped_a_part_at_a_time(
     deployed: Deployed, database: Database, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(event_store, "FORGOTTEN_AT_ONCE", 2)
+    monkeypatch.setattr(event_store, "BATCH_SIZE", 2)
     for number in range(5):
         kept = replace(ANSWER, key=f"key {number}")
         await deployed.store.append(append(at(1, registered(uuid7())), answer=kept))
@@ -690,7 +682,7 @@ async def test_the_longest_login_is_kept_and_found(deployed: Deployed):
 async def test_old_denials_are_dropped_a_part_at_a_time_and_young_ones_never(
     deployed: Deployed, database: Database, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(event_store, "FORGOTTEN_AT_ONCE", 2)
+    monkeypatch.setattr(event_store, "BATCH_SIZE", 2)
     now = datetime.now(UTC)
     for age in (10, 29, 31, 99, 101, 200, 300, 400, 4000):
         when = now - timedelta(days=age)
@@ -757,7 +749,7 @@ async def test_a_row_whose_answer_is_lost_is_written_once(unseeded: Database):
 async def test_a_row_is_not_called_unwritten_when_nobody_can_know(
     unseeded: Database, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(connections, "PATIENCE", 0.1)
+    monkeypatch.setattr(connections, "WAIT_TIMEOUT", 0.1)
     pool = Unheard(unseeded.url(), 2, **IDLE)
     store, pool.to_lose = PostgresEventStore(pool, unseeded.url()), 1000
     row = FRESHNESS.replace(Freshness(uuid7(), None))
@@ -902,7 +894,7 @@ async def test_nobody_waits_for_a_connection_for_ever(
     two: Connections, monkeypatch: pytest.MonkeyPatch
 ):
     async with two.connection(), two.connection():
-        monkeypatch.setattr(connections, "PATIENCE", 0.1)
+        monkeypatch.setattr(connections, "WAIT_TIMEOUT", 0.1)
         with pytest.raises(StoreUnavailableError, match="busy"):
             await two.fetch("SELECT 1")
     assert (await two.fetch("SELECT 1"))[0][0] == 1
@@ -915,5 +907,5 @@ async def test_an_append_that_is_not_whole_is_never_taken_for_one():
 
     id = uuid7()
     whole: Append = append(at(1, registered(id)), at(2, updated(id)))
-    with pytest.raises(AssertionError, match="all or nothing"):
+    with pytest.raises(AssertionError, match="completely or not at all"):
         await PostgresEventStore(Forgetful("", 1), "").append(whole)

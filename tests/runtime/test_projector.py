@@ -34,6 +34,7 @@ from beamkeep.adapters.postgres.projections import (
     RebuiltDifferentlyError,
     shards,
 )
+from beamkeep.adapters.postgres.statements import Statement
 from beamkeep.app import IDLE
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import ActorDeactivated
@@ -250,10 +251,11 @@ async def test_a_worker_that_was_overtaken_writes_nothing(database: Database, de
 async def test_a_worker_that_did_not_compare_would_turn_the_bookmark_back(
     database: Database, deployed: Deployed, monkeypatch: pytest.MonkeyPatch
 ):
-    compare = "AND (b.tx, b.pos) = ($4::text::xid8, $7::bigint)"
-    assert compare in adapter.MOVE
-    careless = adapter.MOVE.replace(compare, "AND ($4::text, $7::bigint) IS NOT NULL")
-    monkeypatch.setattr(adapter, "MOVE", careless)
+    compare = "AND (b.tx, b.pos) = (:from_tx::text::xid8, :from_position::bigint)"
+    assert compare in adapter.MOVE.named
+    given = "AND (:from_tx::text, :from_position::bigint) IS NOT NULL"
+    careless = adapter.MOVE.named.replace(compare, given)
+    monkeypatch.setattr(adapter, "MOVE", Statement(careless))
     assert await overtaken(database, deployed)
 
 
@@ -586,7 +588,7 @@ async def test_the_marks_beside_the_rows_are_those_of_the_rows(
 async def test_a_page_by_two_filters_goes_on_where_the_fewest_marks_were_looked_ahead(
     deployed: Deployed, monkeypatch: pytest.MonkeyPatch
 ):
-    near = listing.CHOSEN.replace(f"OFFSET {listing.LOOKED_AHEAD}", "OFFSET 2")
+    near = listing.CHOSEN.replace(f"OFFSET {listing.LOOK_AHEAD}", "OFFSET 2")
     assert near != listing.CHOSEN
     ids = await actors(deployed, 9)
     for id in ids[:4] + ids[5:8]:
@@ -598,10 +600,10 @@ async def test_a_page_by_two_filters_goes_on_where_the_fewest_marks_were_looked_
         rows = await deployed.lists.listing(VIEWS["actor"], list_filter, ME, after, limit)
         return [id for id, _ in rows]
 
-    listing.marked.cache_clear()
+    listing.fewest_marks.cache_clear()
     monkeypatch.setattr(listing, "CHOSEN", near)
     assert await found(None, 10) == [ids[4], ids[8]]
     assert await found(None, 1) == [ids[4]]
     assert await found(ids[4], 10) == [ids[8]]
     assert await found(ids[8], 10) == []
-    listing.marked.cache_clear()
+    listing.fewest_marks.cache_clear()

@@ -1060,7 +1060,7 @@ async def test_commands_on_a_stream_are_at_it_together_while_nobody_loses(store:
 async def test_once_one_has_lost_commands_on_a_stream_take_turns(
     store: EventStore, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(stream_queues, "REMEMBERED_FOR", 60.0)
+    monkeypatch.setattr(stream_queues, "CONTENTION_SECONDS", 60.0)
     inside, left, order = asyncio.Event(), asyncio.Event(), list[str]()
     stream = "Actor", uuid7()
     await lose(store, stream)
@@ -1111,7 +1111,7 @@ async def test_whoever_leaves_while_waiting_for_its_turn_keeps_nobody_waiting(st
 async def test_whoever_waited_long_for_its_turn_goes_on_without(
     store: EventStore, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(stream_queues, "PATIENCE", 0.01)
+    monkeypatch.setattr(stream_queues, "WAIT_TIMEOUT", 0.01)
     stream = "Actor", uuid7()
     await lose(store, stream)
     async with store.wait_turn(stream), store.wait_turn(stream):
@@ -1122,7 +1122,7 @@ async def test_turns_are_not_taken_any_more_when_nobody_waited_for_a_while(
     store: EventStore, monkeypatch: pytest.MonkeyPatch
 ):
     stream, other = ("Actor", uuid7()), ("Actor", uuid7())
-    monkeypatch.setattr(stream_queues, "REMEMBERED_FOR", -1.0)
+    monkeypatch.setattr(stream_queues, "CONTENTION_SECONDS", -1.0)
     await lose(store, stream)
     await lose(store, other)
     async with (

@@ -12,7 +12,7 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.adapters import stream_queues
 from beamkeep.adapters.postgres import connections
-from beamkeep.adapters.postgres.connections import HOLD
+from beamkeep.adapters.postgres.connections import ACQUIRE_LOCK
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.runtime.store import MovedError, Stream
 
@@ -32,14 +32,14 @@ type Process = Callable[..., PostgresEventStore]
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is forgotten or given up within a test, unless it is about that."""
-    monkeypatch.setattr(stream_queues, "REMEMBERED_FOR", 60.0)
-    monkeypatch.setattr(stream_queues, "PATIENCE", 60.0)
+    monkeypatch.setattr(stream_queues, "CONTENTION_SECONDS", 60.0)
+    monkeypatch.setattr(stream_queues, "WAIT_TIMEOUT", 60.0)
     give_up_holders_after(monkeypatch, "60000")
 
 
 def give_up_holders_after(monkeypatch: pytest.MonkeyPatch, milliseconds: str) -> None:
-    assert "'2000'" in HOLD
-    monkeypatch.setattr(connections, "HOLD", HOLD.replace("2000", milliseconds))
+    assert "'2000'" in ACQUIRE_LOCK
+    monkeypatch.setattr(connections, "ACQUIRE_LOCK", ACQUIRE_LOCK.replace("2000", milliseconds))
 
 
 @pytest.fixture

@@ -18,7 +18,15 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from beamkeep.adapters.postgres import connections, event_store, projections
+from beamkeep.adapters.postgres import (
+    append_writer,
+    call_lookup,
+    connections,
+    event_store,
+    listing,
+    projections,
+)
+from beamkeep.adapters.postgres.append_statement import NOT_MOVED, NOT_STALE
 from beamkeep.contexts.access.profile import IDENTITIES, PROFILES, STANDINGS
 from beamkeep.contexts.trust.policy import POLICY_GRANTS
 from beamkeep.contexts.trust.surface import SURFACE_CONTROL
@@ -29,12 +37,12 @@ KEYS = {
     table.name: table.key
     for table in (IDENTITIES, PROFILES, STANDINGS, POLICY_GRANTS, SURFACE_CONTROL, CLAIMS, DENIALS)
 }
-GUARDED, HELD_TO_READS = "NOT EXISTS (SELECT 1 FROM stale)", "NOT EXISTS (SELECT 1 FROM moved)"
 XMIN_RULE = "e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())"
-COMPARED = "(b.tx, b.pos) = ($4::text::xid8, $7::bigint)"
-BESIDE = re.compile(r"b\d+ AS \((INSERT INTO|UPDATE|DELETE FROM) bk\.(\w+)")
+COMPARED = re.compile(r"\(b\.tx, b\.pos\) = \(\$\d+::text::xid8, \$\d+::bigint\)")
+ROW_WRITE = re.compile(r"write_\d+ AS \((INSERT INTO|UPDATE|DELETE FROM) bk\.(\w+)")
 SELECTED = re.compile(r"SELECT [\w, ]+ FROM bk\.(\w+) WHERE ((?:\w+ = ANY\(\$\d+\)(?: AND )?)+)$")
 OF_LIST = re.compile(r" FROM proj\.(\w+?)(?:_v\d+)?(?:_mark)? ")
+LIST_ARGUMENT = re.compile(r"(facets @>|owner_id =|id >|LIMIT) \$(\d+)")
 FIRST_XID = 700
 
 type Key = tuple[str, ...]
@@ -341,13 +349,13 @@ class MemoryPostgres:
         self, tx: Transaction, statement: str, arguments: Sequence[Any], patience: float | None
     ) -> list[Any]:
         """Carry out one statement that writes."""
-        if statement.startswith("\nWITH n AS"):
+        if statement.startswith("\nWITH new_event AS"):
             return await self._append(tx, statement, arguments, patience)
         if statement.startswith("\nUPDATE bk.bookmarks"):
             return await self._move(tx, statement, arguments, patience)
         if statement.startswith("\nWITH r AS"):
             return await self._upsert(tx, statement, arguments, patience)
-        if statement == event_store.LOCK:
+        if statement == append_writer.LOCK:
             for name in arguments[0]:
                 await self._hold(tx, name, patience)
             return []
@@ -361,7 +369,7 @@ class MemoryPostgres:
         if statement.startswith("\n  INSERT INTO bk.snapshots"):
             await self._keep(tx, arguments, patience)
             return []
-        assert statement.startswith("INSERT INTO bk.authorization_denials"), statement
+        assert statement == event_store.DENY, statement
         row = msgspec.json.decode(arguments[0])
         await self._insert(tx, "authorization_denials", (row["denial_id"],), row, patience)
         return []
@@ -371,13 +379,15 @@ class MemoryPostgres:
     ) -> list[Any]:
         columns = arguments[:7] if isinstance(arguments[0], list) else [[a] for a in arguments[:7]]
         new = list(zip(*columns, strict=True))
-        about, more = arguments[7:13], list(arguments[13:])
+        # The arguments are in the order in which the clauses name them.
+        more = list(arguments[7:])
         read: list[Sequence[Any]] = [(), (), ()]
         if "\nmoved AS" in statement:
             read = [more.pop(0) for _ in range(3)]
-        kept = [more.pop(0) for _ in range(5)] if "\nidem AS" in statement else None
-        snapshots = [more.pop(0) for _ in range(5)] if "\nkeep AS" in statement else []
-        beside = [match.groups() for match in BESIDE.finditer(statement)]
+        about = [more.pop(0) for _ in range(6)]
+        kept = [more.pop(0) for _ in range(5)] if "\nanswer AS" in statement else None
+        snapshots = [more.pop(0) for _ in range(5)] if "\nsnapshot AS" in statement else []
+        beside = [match.groups() for match in ROW_WRITE.finditer(statement)]
         assert len(beside) == len(more), statement
 
         await self.weather.pause()
@@ -385,9 +395,9 @@ class MemoryPostgres:
         await self.weather.pause()
         self.require(tx)
         xid = self.identify(tx)
-        if GUARDED in statement and self._stale(tx, xid, new):
+        if NOT_STALE in statement and self._stale(tx, xid, new):
             return [(0, None, None)]
-        if HELD_TO_READS in statement and any(
+        if NOT_MOVED in statement and any(
             any(event.version == version + 1 for event in self.events((kind, id), tx.snapshot))
             for kind, id, version in zip(*read, strict=True)
         ):
@@ -539,7 +549,7 @@ class MemoryPostgres:
     async def _move(
         self, tx: Transaction, statement: str, arguments: Sequence[Any], patience: float | None
     ) -> list[Any]:
-        names, generations, _, before, after, position, at = arguments
+        after, position, names, generations, _, before, at = arguments
         stood, reached, moved = (int(before), at), (int(after), position), list[tuple[int]]()
         for name, generation in zip(names, generations, strict=True):
             if await self._change(
@@ -548,7 +558,7 @@ class MemoryPostgres:
                 (name, str(generation)),
                 lambda row: row | {"reached": reached},
                 patience,
-                lambda row: COMPARED in statement and row["reached"] != stood,
+                lambda row: COMPARED.search(statement) is not None and row["reached"] != stood,
             ):
                 moved.append((1,))
         return moved
@@ -577,12 +587,12 @@ class MemoryPostgres:
     def answer(self, statement: str, arguments: Sequence[Any]) -> list[Any] | None:
         """The rows of a statement that only reads; none if it writes."""
         match statement:
-            case event_store.OPEN:
-                return self._opened(*arguments)
-            case event_store.LOAD_ONE:
-                kind, id, fold, limit = arguments
+            case call_lookup.OPEN.text:
+                return self._opened(**dict(zip(call_lookup.OPEN.names, arguments, strict=True)))
+            case event_store.LOAD_ONE.text:
+                fold, kind, id, limit = arguments
                 return self._read((kind, id), fold, limit)
-            case event_store.LOAD:
+            case event_store.LOAD_MANY.text:
                 *columns, limit = arguments
                 streams = zip(*columns, strict=True)
                 return [
@@ -593,14 +603,14 @@ class MemoryPostgres:
             case event_store.OWNERS:
                 streams = zip(*arguments, strict=True)
                 return [(*s, e.principal_id) for s in streams for e in self.events(s)[:1]]
-            case event_store.HISTORY:
+            case event_store.HISTORY.text:
                 return self._history(*arguments)
-            case event_store.FIND:
+            case append_writer.FIND_EVENT:
                 found = [e for e in self.log() if e.event_id == arguments[1]]
                 return [e.place for e in found]
-            case event_store.ANSWERED:
+            case append_writer.FIND_ANSWER:
                 return [()] if self.row("idempotency", *map(str, arguments)) else []
-            case connections.HOLD | connections.LET_GO:
+            case connections.ACQUIRE_LOCK | connections.RELEASE_LOCK:
                 # There is one process, which asks for a name only when nobody in it has it.
                 return [(False, "")]
             case projections.FOLLOWERS:
@@ -609,7 +619,7 @@ class MemoryPostgres:
                 return [
                     (r["name"], r["generation"], r["live"], declared, *r["reached"]) for r in found
                 ]
-            case projections.FOLLOWS:
+            case listing.FOLLOWS:
                 return self._follows(*arguments)
             case _:
                 return self._other(statement, arguments)
@@ -639,7 +649,7 @@ class MemoryPostgres:
         conduit_id: UUID | None,
         surface_id: UUID | None,
         command_name: str | None,
-        key: str | None,
+        idempotency_key: str | None,
         stream_type: str | None,
         stream_id: UUID | None,
         fold: UUID | None,
@@ -663,7 +673,9 @@ class MemoryPostgres:
         found.append((1, principal_id, *who, None, None, grants, None))
         if standing["barred"] or not grants:
             return found
-        if kept := self.row("idempotency", str(principal_id), str(surface_id), str(key)):
+        if kept := self.row(
+            "idempotency", str(principal_id), str(surface_id), str(idempotency_key)
+        ):
             *_, digest, status, result, version, place = kept
             found.append((2, None, result, place, version, status, None, digest))
         if stream_type and stream_id:
@@ -710,10 +722,10 @@ class MemoryPostgres:
         below_xmin: bool,
         tx: str,
         position: int,
-        limit: int,
-        until: str | None = None,
-        names: Sequence[str] | None = None,
+        *narrow: Any,
     ) -> list[Any]:
+        *narrowed, limit = narrow
+        until, names = narrowed or (None, None)
         after, xmin = (int(tx), position), self.xmin()
         found = [
             e
@@ -735,17 +747,15 @@ class MemoryPostgres:
 
     def _listed(self, statement: str, arguments: list[Any]) -> list[Any]:
         rows = sorted(self.rows(_list_of(statement)), key=lambda row: row["id"])
-        if "facets @>" in statement:
-            wanted = set(arguments.pop(0))
-            rows = [row for row in rows if wanted <= set(row["facets"])]
-        if "owner_id =" in statement:
-            owner, own = arguments.pop(0), "OR id =" in statement
+        given = {before: arguments[int(n) - 1] for before, n in LIST_ARGUMENT.findall(statement)}
+        if wanted := given.get("facets @>"):
+            rows = [row for row in rows if set(wanted) <= set(row["facets"])]
+        if owner := given.get("owner_id ="):
+            own = "OR id =" in statement
             rows = [r for r in rows if r["owner_id"] == owner or (own and r["id"] == owner)]
-        if "id >" in statement:
-            after = arguments.pop(0)
+        if after := given.get("id >"):
             rows = [row for row in rows if row["id"] > after]
-        limit, *_ = arguments
-        found = [(row["id"], row["row"]) for row in rows[:limit]]
+        found = [(row["id"], row["row"]) for row in rows[: given["LIMIT"]]]
         if "chosen LEFT JOIN page" in statement:
             return [(*each, None) for each in found or [(None, None)]]
         return found

@@ -14,12 +14,9 @@ import psycopg
 
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
+from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.adapters.postgres.migrate import migrate
-from beamkeep.adapters.postgres.projections import (
-    WHOLE_LOG,
-    PostgresLists,
-    PostgresProjections,
-)
+from beamkeep.adapters.postgres.projections import WHOLE_LOG, PostgresProjections
 from beamkeep.app import IDLE, compose
 from beamkeep.contexts import CATALOGUE
 from beamkeep.runtime import Service

@@ -6,7 +6,9 @@ from uuid import UUID
 
 from beamkeep.__main__ import main
 from beamkeep.adapters.postgres import event_store
-from beamkeep.adapters.postgres.projections import PostgresLists
+from beamkeep.adapters.postgres.call_lookup import OPEN, PERMITTED
+from beamkeep.adapters.postgres.listing import PostgresLists
+from beamkeep.adapters.postgres.statements import Statement
 from beamkeep.kernel import Event
 from beamkeep.runtime.admission import Admitted
 from beamkeep.runtime.cursors import Cursors
@@ -14,7 +16,7 @@ from beamkeep.runtime.dispatch import Dispatcher
 from beamkeep.runtime.session import Session
 
 ANYBODY = UUID(int=0)
-OWN_KEYS = f"i.principal_id = (SELECT w.principal_id FROM who w WHERE {event_store.PERMITTED})"
+OWN_KEYS = f"i.principal_id = (SELECT w.principal_id FROM who w WHERE {PERMITTED})"
 
 listing, write, read = PostgresLists.listing, Cursors.write, Cursors.read
 
@@ -51,9 +53,9 @@ def read_by_anybody(cursors: Any, cursor: str, _: UUID, *question: Any) -> str:
 
 
 if __name__ == "__main__":
-    assert OWN_KEYS in event_store.OPEN
+    assert OWN_KEYS in OPEN.named
     with (
-        patch.object(event_store, "OPEN", event_store.OPEN.replace(OWN_KEYS, "true")),
+        patch.object(event_store, "OPEN", Statement(OPEN.named.replace(OWN_KEYS, "true"))),
         patch.object(Admitted, "sees", sees),
         patch.object(PostgresLists, "listing", list_all),
         patch.object(Session, "visible", see_all),

@@ -20,7 +20,7 @@ from tests.system.calling import As, Calling, Mcp, Rest, callers, registered
 from tests.system.canaries import FREE, PERSONAL, Canaries, texts
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
-from beamkeep.adapters.postgres.projections import PostgresLists
+from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DELETED_USER
 from beamkeep.kernel import Insert, replace

@@ -281,8 +281,8 @@ def test_check_names_a_provider_whose_keys_are_missing(cluster: Cluster):
     assert (ran.returncode, ran.stdout) == (
         1,
         (
-            f"IDENTITY_PROVIDERS: The keys of {ISSUER} could not be had from"
-            f" {made.folder / 'jwks.json'}. It must hold a key set that we may read, with a key for"
+            f"IDENTITY_PROVIDERS: The keys of {ISSUER} cannot be read from"
+            f" {made.folder / 'jwks.json'}. Provide a readable key set there with a key for"
             " RS256.\n"
         ),
     )

@@ -1,4 +1,4 @@
-"""Taking turns on a stream that several callers change at once."""
+"""Queues for commands on streams that several callers change at once."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -6,34 +6,34 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 
 from beamkeep.runtime.store import MovedError, Stream
 
-REMEMBERED_FOR = 1.0
-"""So long after somebody last lost or waited there, a stream is no longer fought over."""
-PATIENCE = 5.0
-"""Whoever waited so long goes on without a turn, and at worst loses as it would have before."""
+CONTENTION_SECONDS = 1.0
+"""A stream is contended for so long after a command last lost or waited there."""
+WAIT_TIMEOUT = 5.0
+"""A command that has waited so long goes on without a turn, and may lose a conflict."""
 
-type Among = Callable[[str], AbstractAsyncContextManager[bool]]
-"""Keeps other processes away from a name meanwhile; tells whether it had to wait for one."""
+type ProcessLock = Callable[[str], AbstractAsyncContextManager[bool]]
+"""Locks a name against other processes, and yields whether it had to wait for one of them."""
 
 
 class StreamQueues:
-    """Lets commands on one stream come one after the other, from the first that loses there.
+    """Lets commands on one stream run one after another, as soon as one of them lost a conflict.
 
-    They are only spared conflicts: an append is held to what was read, with or without a turn.
+    The queue only avoids conflicts: an append checks what it has read, with or without a turn.
     """
 
-    def __init__(self, among_processes: Among | None = None) -> None:
-        self._among_processes = among_processes
+    def __init__(self, process_lock: ProcessLock | None = None) -> None:
+        self._process_lock = process_lock
         self._queues: dict[Stream, _Queue] = {}
-        """Of streams that are fought over; the one to be forgotten first comes first."""
+        """The contended streams; the one whose contention ends first comes first."""
 
     def is_contended(self, stream: Stream | None) -> bool:
-        """Whether whoever comes now may have to wait."""
+        """Whether a command on this stream may have to wait."""
         queue = self._queues.get(stream) if stream else None
         return queue is not None and not queue.is_over()
 
     @asynccontextmanager
     async def take(self, stream: Stream | None) -> AsyncGenerator[None]:
-        """Come when it is one's turn: at once, unless the stream is fought over."""
+        """Wait for the turn on a contended stream; do not wait on any other stream."""
         if stream is None:
             yield
             return
@@ -61,19 +61,19 @@ class StreamQueues:
 
     async def _wait(self, stream: Stream, queue: "_Queue", turn: AsyncExitStack) -> None:
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(WAIT_TIMEOUT):
                 await turn.enter_async_context(queue.lock)
         except TimeoutError:
             return
-        # Only the first of the queue waits for other processes: the rest need no connection.
-        if self._among_processes:
+        # Only the first in the queue waits for other processes, so one connection is enough.
+        if self._process_lock:
             name = " ".join(map(str, stream))
-            if await turn.enter_async_context(self._among_processes(name)):
+            if await turn.enter_async_context(self._process_lock(name)):
                 self._remember(stream)
 
     def _remember(self, stream: Stream) -> None:
         queue = self._queues[stream] = self._queues.pop(stream, None) or _Queue()
-        queue.until = _now() + REMEMBERED_FOR
+        queue.until = _now() + CONTENTION_SECONDS
         while (oldest := next(iter(self._queues))) != stream and self._queues[oldest].is_over():
             del self._queues[oldest]
 
@@ -83,7 +83,7 @@ class _Queue:
         self.lock, self.callers, self.until = asyncio.Lock(), 0, 0.0
 
     def is_over(self) -> bool:
-        """Whether nobody waits, and nobody has for a while."""
+        """Whether no command waits, and none has waited or lost recently."""
         return not self.callers and self.until < _now()
 
 

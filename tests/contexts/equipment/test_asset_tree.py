@@ -24,7 +24,8 @@ from tests.support.spec import NOW
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
-from beamkeep.adapters.postgres.projections import WHOLE_LOG, PostgresLists
+from beamkeep.adapters.postgres.listing import PostgresLists
+from beamkeep.adapters.postgres.projections import WHOLE_LOG
 from beamkeep.app import compose
 from beamkeep.contexts.equipment.asset import (
     OPERATIONS,

@@ -11,7 +11,7 @@ from tests.support.postgres import Database, connected, until
 from tests.support.service import INSTALLATION, ISSUER, call, memory_service
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
-from beamkeep.adapters.postgres.projections import PostgresLists
+from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.app import compose
 from beamkeep.contexts.access.actor import (
     ADMINISTRATORS,

@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL: a bounded stack of open ones, and what to make of a lost one."""
+"""A bounded pool of connections to PostgreSQL that replaces lost ones."""
 
 import asyncio
 from collections import deque
@@ -10,11 +10,11 @@ import asyncpg
 
 from beamkeep.runtime.store import StoreUnavailableError
 
-# The planner is told nothing of the values and must not scan: a plan made on an empty table is
-# kept for the life of a connection, and a sequential scan in it would grow with the log.
+# Plans are generic and must not scan: a plan that was made on an empty table is used for the life
+# of the connection, and a sequential scan in it would become slower as the log grows.
 PLANNING = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "jit": "off"}
 
-LOST = (
+CONNECTION_ERRORS = (
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
@@ -25,74 +25,75 @@ LOST = (
     EOFError,
     TimeoutError,
 )
-"""Errors after which a connection is gone, and with it the word on what it was doing."""
+"""Errors after which the connection is gone and the outcome of its statement is unknown."""
 
-FULL = (
+UNAVAILABLE_ERRORS = (
     asyncpg.InsufficientResourcesError,
     asyncpg.QueryCanceledError,
     asyncpg.ReadOnlySQLTransactionError,
 )
-"""Errors by which the server says that it did nothing and cannot at present."""
+"""Errors by which the server reports that it did nothing and cannot do it at present."""
 
-PATIENCE = 5.0
-ON_THE_WAY, LONGEST_STATEMENT = 3.0, 10.0
-"""How long an answer may be under way, and a statement take where the server sets it no limit."""
+WAIT_TIMEOUT = 5.0
+NETWORK_SECONDS, STATEMENT_SECONDS = 3.0, 10.0
+"""The time allowed for the network, and for a statement if the server sets no statement timeout."""
 
-# Held until it is let go, but not for long by a process that is stopped meanwhile. Those who wait
-# are many, so that the time limit of locks is too short for them; that of statements holds.
-HOLD = """
+# A session lock; the idle timeout releases it soon if this process is suspended. Many may wait for
+# it, so that the lock timeout would be too short; the statement timeout applies.
+ACQUIRE_LOCK = """
 SELECT CASE WHEN pg_try_advisory_lock(hashtextextended($1, 3)) THEN false
             WHEN set_config('lock_timeout', '0', true) = '0'
             THEN pg_advisory_lock(hashtextextended($1, 3))::text = '' END,
        set_config('idle_session_timeout', '2000', false)
 """
-LET_GO = """
+RELEASE_LOCK = """
 SELECT pg_advisory_unlock(hashtextextended($1, 3)), set_config('idle_session_timeout', '0', false)
 """
 
 
 class Connections:
-    """At most `most` open connections, the one used last handed out first."""
+    """At most `most` open connections; the most recently used one is taken first."""
 
     def __init__(self, url: str, most: int, **settings: str) -> None:
         self._url, self._most, self._settings = url, most, PLANNING | settings
         limit = settings.get("statement_timeout")
-        # A server that can be reached has answered by then. Without this a connection that was
-        # lost unseen would take as long as whoever waits for it has time.
-        self._answered_within = ON_THE_WAY + (int(limit) / 1000 if limit else LONGEST_STATEMENT)
+        # Without this timeout a caller would wait for a dead connection until its own deadline.
+        self._command_timeout = NETWORK_SECONDS + (
+            int(limit) / 1000 if limit else STATEMENT_SECONDS
+        )
         self._idle: list[asyncpg.Connection] = []
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._open = self._holding = 0
+        self._open = self._locked = 0
 
     async def fetch(self, statement: str, *arguments: Any) -> list[asyncpg.Record]:
-        """The rows of one statement, each in a transaction of its own."""
+        """Return the rows of one statement, which is a transaction of its own."""
         connection = await self._take()
         try:
             rows: list[asyncpg.Record] = await connection.fetch(statement, *arguments)
         except BaseException as error:
             if isinstance(error, TimeoutError):
-                self._end_idle()
+                self._close_idle()
             self._give_back(connection, broken=not isinstance(error, asyncpg.PostgresError))
             raise
         self._give_back(connection, broken=False)
         return rows
 
     async def read(self, statement: str, *arguments: Any) -> list[asyncpg.Record]:
-        """As `fetch`, for a statement that only reads: a lost connection is simply replaced."""
-        deadline = asyncio.get_running_loop().time() + PATIENCE
+        """Return the rows of a statement that may be repeated when its connection is lost."""
+        deadline = asyncio.get_running_loop().time() + WAIT_TIMEOUT
         while True:
             try:
                 return await self.fetch(statement, *arguments)
-            except LOST:
+            except CONNECTION_ERRORS:
                 if asyncio.get_running_loop().time() > deadline:
                     raise StoreUnavailableError from None
-            except FULL:
+            except UNAVAILABLE_ERRORS:
                 raise StoreUnavailableError from None
             await asyncio.sleep(0.02)
 
     @asynccontextmanager
     async def connection(self) -> AsyncGenerator[asyncpg.Connection]:
-        """One connection for several statements."""
+        """Provide one connection for several statements."""
         connection = await self._take()
         broken = True
         try:
@@ -102,26 +103,26 @@ class Connections:
             broken = connection.is_closed() or connection.is_in_transaction()
             raise
         except TimeoutError:
-            self._end_idle()
+            self._close_idle()
             raise
         finally:
             self._give_back(connection, broken)
 
     @asynccontextmanager
-    async def holding(self, name: str) -> AsyncGenerator[bool]:
-        """Hold a name that one process can hold at a time, if it is to be had soon.
+    async def advisory_lock(self, name: str) -> AsyncGenerator[bool]:
+        """Hold a lock by name, if it can be acquired soon; yield whether another process had it.
 
-        Tells whether another had it. No more than a third of the connections hold names.
+        At most a third of the connections hold locks; without a free one, no lock is held.
         """
         held, waited = None, False
-        if self._holding < self._most // 3:
-            with suppress(*LOST, *FULL):
-                held, waited = await self._hold(name)
+        if self._locked < self._most // 3:
+            with suppress(*CONNECTION_ERRORS, *UNAVAILABLE_ERRORS):
+                held, waited = await self._acquire(name)
         try:
             yield waited
         finally:
             if held:
-                await self._let_go(held, name)
+                await self._release(held, name)
 
     async def close(self) -> None:
         """Close every idle connection."""
@@ -131,7 +132,7 @@ class Connections:
             self._open -= 1
 
     async def _take(self) -> asyncpg.Connection:
-        deadline = asyncio.get_running_loop().time() + PATIENCE
+        deadline = asyncio.get_running_loop().time() + WAIT_TIMEOUT
         while True:
             while self._idle:
                 connection = self._idle.pop()
@@ -142,28 +143,28 @@ class Connections:
                 return await self._connect()
             await self._wait(deadline)
 
-    async def _hold(self, name: str) -> tuple[asyncpg.Connection, bool]:
-        self._holding += 1
+    async def _acquire(self, name: str) -> tuple[asyncpg.Connection, bool]:
+        self._locked += 1
         connection = None
         try:
             connection = await self._take()
-            rows = await connection.fetch(HOLD, name)
+            rows = await connection.fetch(ACQUIRE_LOCK, name)
         except BaseException:
-            self._holding -= 1
+            self._locked -= 1
             if connection:
-                # It may have the name all the same, and a name goes with its connection.
+                # The server may have granted the lock; closing the connection releases it.
                 self._give_back(connection, broken=True)
             raise
         return connection, rows[0][0]
 
-    async def _let_go(self, connection: asyncpg.Connection, name: str) -> None:
+    async def _release(self, connection: asyncpg.Connection, name: str) -> None:
         broken = True
         try:
-            with suppress(*LOST, *FULL):
-                await connection.fetch(LET_GO, name)
+            with suppress(*CONNECTION_ERRORS, *UNAVAILABLE_ERRORS):
+                await connection.fetch(RELEASE_LOCK, name)
                 broken = False
         finally:
-            self._holding -= 1
+            self._locked -= 1
             self._give_back(connection, broken)
 
     async def _wait(self, deadline: float) -> None:
@@ -176,10 +177,10 @@ class Connections:
             if turn in self._waiting:
                 self._waiting.remove(turn)
             elif not turn.cancelled():
-                # Whoever leaves when it is just its turn lets the next one have it.
+                # This waiter was woken and leaves: wake the next one instead.
                 self._wake()
             if isinstance(error, TimeoutError):
-                raise StoreUnavailableError("Every connection is busy.") from None
+                raise StoreUnavailableError("Every connection is busy. Try again.") from None
             raise
 
     async def _connect(self) -> asyncpg.Connection:
@@ -187,8 +188,8 @@ class Connections:
         try:
             return await asyncpg.connect(
                 self._url,
-                timeout=PATIENCE,
-                command_timeout=self._answered_within,
+                timeout=WAIT_TIMEOUT,
+                command_timeout=self._command_timeout,
                 server_settings=self._settings,
             )
         except BaseException:
@@ -204,8 +205,8 @@ class Connections:
             self._idle.append(connection)
         self._wake()
 
-    def _end_idle(self) -> None:
-        """End every idle connection: where one is lost unseen, so are those beside it."""
+    def _close_idle(self) -> None:
+        """Close every idle connection: when one timed out, the others are probably dead too."""
         while self._idle:
             self._give_back(self._idle.pop(), broken=True)
 

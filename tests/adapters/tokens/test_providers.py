@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from pydantic import TypeAdapter, ValidationError
 from tests.support.tokens import AUDIENCE, ISSUER, NOW, Clock, claims, header, jwk, mint
 
-from beamkeep.adapters import identity_providers
-from beamkeep.adapters.identity_providers import (
+from beamkeep.adapters.tokens import cache
+from beamkeep.adapters.tokens.providers import (
     IdentityProvider,
     IdentityProviders,
     IntrospectionProvider,
@@ -102,7 +102,7 @@ async def http() -> AsyncIterator[httpx2.AsyncClient]:
 @pytest.mark.anyio
 async def test_two_providers_cannot_have_one_issuer(http: httpx2.AsyncClient) -> None:
     twice = [JwtProvider.model_validate(JWT), JwtProvider.model_validate(JWT)]
-    with pytest.raises(ValueError, match="two identity providers have the issuer"):
+    with pytest.raises(ValueError, match="Two identity providers have the issuer"):
         IdentityProviders(twice, None, http, Clock())
 
 
@@ -111,7 +111,7 @@ async def test_two_providers_cannot_have_one_issuer(http: httpx2.AsyncClient) ->
 async def test_the_default_issuer_must_be_an_introspection_provider(
     http: httpx2.AsyncClient, default: str
 ) -> None:
-    with pytest.raises(ValueError, match="no configured introspection provider"):
+    with pytest.raises(ValueError, match="not a configured introspection provider"):
         IdentityProviders([JwtProvider.model_validate(JWT)], default, http, Clock())
 
 
@@ -130,7 +130,7 @@ async def test_an_opaque_token_without_a_default_issuer_is_refused(
 async def test_only_the_tokens_used_last_are_remembered(
     http: httpx2.AsyncClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(identity_providers, "MOST_KEPT", 2)
+    monkeypatch.setattr(cache, "MAX_CACHED_TOKENS", 2)
     file, clock = tmp_path / "keys.json", Clock()
     file.write_text(json.dumps({"keys": [jwk(KEY, "rsa")]}))
     settings = JWT | {"jwks_uri": None, "jwks_file": file}
@@ -153,7 +153,7 @@ async def test_only_the_tokens_used_last_are_remembered(
 async def test_a_flood_of_worthless_tokens_pushes_no_good_one_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(identity_providers, "MOST_KEPT", 2)
+    monkeypatch.setattr(cache, "MAX_CACHED_TOKENS", 2)
     good = {"active": True, "sub": "7f3a", "aud": AUDIENCE, "exp": NOW + 60}
     questions = 0
 

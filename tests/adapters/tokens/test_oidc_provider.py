@@ -8,7 +8,7 @@ import pytest
 from tests.support.oidc import AUDIENCE, OPAQUE_AUDIENCE, SECRETS, OidcProvider, oidc_provider
 from tests.support.tokens import Clock
 
-from beamkeep.adapters.identity_providers import (
+from beamkeep.adapters.tokens.providers import (
     IdentityProviders,
     IntrospectionProvider,
     JwtProvider,

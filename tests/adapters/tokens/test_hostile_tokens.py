@@ -28,12 +28,12 @@ from tests.support.tokens import (
     segment,
 )
 
-from beamkeep.adapters.identity_providers import (
+from beamkeep.adapters.tokens.jwt import JwtVerifier, parse_jwt
+from beamkeep.adapters.tokens.providers import (
     IdentityProviders,
     IntrospectionProvider,
     JwtProvider,
 )
-from beamkeep.adapters.jwt_verifier import JwtVerifier, read_jwt
 from beamkeep.runtime.tokens import InvalidTokenError, MalformedCredentialsError
 
 pytestmark = pytest.mark.anyio
@@ -441,16 +441,16 @@ async def test_a_good_token_says_whose_it_is(providers: IdentityProviders) -> No
 
 async def test_a_verifier_refuses_the_tokens_of_another_issuer(tmp_path: Path) -> None:
     provider = JwtProvider(issuer="https://other.test", audiences=(AUDIENCE,), jwks_file=tmp_path)
-    jwt = read_jwt(GOOD)
+    jwt = parse_jwt(GOOD)
     assert jwt is not None
     async with httpx2.AsyncClient() as http:
         with pytest.raises(InvalidTokenError):
-            await JwtVerifier(provider, http, Clock(), Clock()).verify(jwt)
+            await JwtVerifier(provider, http, clock=Clock(), stopwatch=Clock()).verify(jwt)
 
 
 def test_a_token_has_one_spelling() -> None:
-    assert read_jwt(GOOD) is not None
-    assert read_jwt(f"{HEAD}.{BODY}.{last_bits_respelled(SIGNATURE)}") is None
+    assert parse_jwt(GOOD) is not None
+    assert parse_jwt(f"{HEAD}.{BODY}.{last_bits_respelled(SIGNATURE)}") is None
 
 
 def test_no_two_hostile_tokens_are_the_same() -> None:

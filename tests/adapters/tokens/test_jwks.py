@@ -22,7 +22,7 @@ from tests.support.tokens import (
     mint,
 )
 
-from beamkeep.adapters.identity_providers import IdentityProviders, JwtProvider
+from beamkeep.adapters.tokens.providers import IdentityProviders, JwtProvider
 from beamkeep.runtime.tokens import (
     IdentityProviderUnavailableError,
     InvalidTokenError,
@@ -285,7 +285,7 @@ async def test_a_provider_never_reached_is_unavailable_and_tried_again_after_two
 async def test_a_fetch_that_never_ends_is_given_up(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("beamkeep.adapters.vouching.ANSWER_SECONDS", 0.01)
+    monkeypatch.setattr("beamkeep.adapters.tokens.endpoint.RESPONSE_TIMEOUT", 0.01)
     site.gate = anyio.Event()
     with anyio.fail_after(5):
         await site.cannot_tell(site.token())
@@ -358,19 +358,19 @@ async def test_a_clock_that_is_set_back_does_not_prolong_a_withdrawn_key(site: S
 
 async def test_nobody_vouches_before_the_keys_of_some_provider_are_there(site: Site) -> None:
     site.answer = httpx2.ConnectError("down")
-    assert not await site.providers.any_vouches()
-    assert await site.providers.missing() == [
+    assert not await site.providers.any_available()
+    assert await site.providers.outages() == [
         (
-            f"The keys of {ISSUER} could not be had from https://idp.test/jwks."
-            " It must hold a key set that we may read, with a key for RS256."
+            f"The keys of {ISSUER} cannot be read from https://idp.test/jwks."
+            " Provide a readable key set there with a key for RS256."
         )
     ]
     site.answer = None
     # Whoever asks whether we are ready does not make us ask in a flood.
-    assert not await site.providers.any_vouches()
+    assert not await site.providers.any_available()
     assert site.fetches == 1
     site.after(2)
-    assert await site.providers.any_vouches()
+    assert await site.providers.any_available()
     assert await site.providers.faults() == []
     assert site.fetches == 2
 
@@ -379,16 +379,16 @@ async def test_a_provider_that_goes_away_vouches_with_its_keys_for_an_hour(site:
     await site.accepts(site.token())
     site.answer = httpx2.ConnectError("down")
     site.after(3599)
-    assert await site.providers.any_vouches()
+    assert await site.providers.any_available()
     await site.accepts(site.token())
     site.after(3600)
-    assert not await site.providers.any_vouches()
+    assert not await site.providers.any_available()
     await site.cannot_tell(site.token())
 
 
 async def test_a_key_set_without_a_usable_key_is_named(site: Site) -> None:
     site.published.clear()
-    assert not await site.providers.any_vouches()
+    assert not await site.providers.any_available()
     assert "with a key for RS256" in (await site.providers.faults())[0]
 
 
@@ -400,7 +400,7 @@ async def test_one_provider_that_vouches_is_enough(tmp_path: Path) -> None:
     )
     async with httpx2.AsyncClient() as http:
         providers = IdentityProviders([there, gone], None, http, Clock())
-        assert await providers.any_vouches()
-        assert [told.split()[3] for told in await providers.missing()] == ["absent.json"]
-        assert not await IdentityProviders([gone], None, http, Clock()).any_vouches()
-        assert await IdentityProviders([], None, http, Clock()).any_vouches()
+        assert await providers.any_available()
+        assert [outage.split()[3] for outage in await providers.outages()] == ["absent.json"]
+        assert not await IdentityProviders([gone], None, http, Clock()).any_available()
+        assert await IdentityProviders([], None, http, Clock()).any_available()

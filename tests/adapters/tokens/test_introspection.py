@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from structlog.testing import capture_logs
 from tests.support.tokens import ABSENT, AUDIENCE, NOW, Clock, claims, mint
 
-from beamkeep.adapters.identity_providers import IdentityProviders, IntrospectionProvider
-from beamkeep.adapters.introspection_verifier import QUESTIONS_AT_ONCE
+from beamkeep.adapters.tokens.introspection import CONCURRENT_REQUESTS
+from beamkeep.adapters.tokens.providers import IdentityProviders, IntrospectionProvider
 from beamkeep.runtime.tokens import (
     IdentityProviderUnavailableError,
     InvalidTokenError,
@@ -233,7 +233,7 @@ async def test_a_token_the_provider_does_not_introspect_is_refused(asked: Asked)
 async def test_an_answer_that_does_not_come_is_given_up(
     asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("beamkeep.adapters.vouching.ANSWER_SECONDS", 0.01)
+    monkeypatch.setattr("beamkeep.adapters.tokens.endpoint.RESPONSE_TIMEOUT", 0.01)
     asked.gate = anyio.Event()
     with pytest.raises(IdentityProviderUnavailableError), anyio.fail_after(5):
         await asked.providers.verify("opaque")
@@ -325,14 +325,14 @@ async def test_a_provider_is_asked_only_so_many_questions_at_once(
     asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked.gate = anyio.Event()
-    names = [f"opaque{number}" for number in range(QUESTIONS_AT_ONCE + 10)]
+    names = [f"opaque{number}" for number in range(CONCURRENT_REQUESTS + 10)]
     waiting = [asyncio.create_task(asked.providers.verify(name)) for name in names]
-    while len(asked.questions) < QUESTIONS_AT_ONCE:
+    while len(asked.questions) < CONCURRENT_REQUESTS:
         await asyncio.sleep(0.001)
-    monkeypatch.setattr("beamkeep.adapters.introspection_verifier.ANSWER_SECONDS", 0.001)
+    monkeypatch.setattr("beamkeep.adapters.tokens.introspection.RESPONSE_TIMEOUT", 0.001)
     with pytest.raises(IdentityProviderUnavailableError):
         await asked.providers.verify("one-too-many")
-    assert len(asked.questions) == QUESTIONS_AT_ONCE
+    assert len(asked.questions) == CONCURRENT_REQUESTS
     asked.gate.set()
     await asyncio.gather(*waiting)
     assert len(asked.questions) == len(names)
@@ -407,11 +407,12 @@ async def test_a_provider_without_our_secret_cannot_vouch(tmp_path: Path) -> Non
     file = tmp_path / "secret"
     asked = Asked(client_secret=None, client_secret_file=file)
     async with asked.http:
-        assert not await asked.providers.any_vouches()
-        told = f"The client secret of {ASKED} could not be read from {file}."
-        assert await asked.providers.faults() == [told]
+        assert not await asked.providers.any_available()
+        unreadable = f"The client secret of {ASKED} cannot be read from {file}."
+        remedy = "Create the file and make it readable."
+        assert await asked.providers.faults() == [f"{unreadable} {remedy}"]
         file.write_text(SECRET)
-        assert await asked.providers.any_vouches()
+        assert await asked.providers.any_available()
         # Only a check asks the provider itself.
         assert asked.questions == []
         assert await asked.providers.faults() == []

@@ -1,0 +1,122 @@
+"""The statement that reads everything a call needs before it decides."""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any, cast
+from uuid import UUID
+
+from beamkeep.kernel import ActorKind, DenialReason, Grant, ObjectScope, Standing
+from beamkeep.runtime.store import (
+    CallContext,
+    CallLookup,
+    LoadedStream,
+    Position,
+    Snapshot,
+    StoredAnswer,
+    StoredEvent,
+)
+
+from .statements import Statement
+
+# A caller without permission causes no access to the answer, the snapshot or the stream, so the
+# response time reveals nothing about them.
+PERMITTED = "w.barred IS NULL AND w.grants <> '{}'"
+
+# The caller with its grants, the stored answer, the snapshot and the events of the target, in one
+# round trip that takes no transaction id. The caller is a sub-select and not a join: then every
+# part is found by its whole key, even with a plan that was made when the tables were empty.
+OPEN = Statement(f"""
+WITH who AS MATERIALIZED (
+  SELECT s.principal_id, s.kind, s.barred, ARRAY(
+           SELECT concat_ws(' ', g.policy_id, g.object_scope, CASE WHEN :command_name::text IS NULL
+                            THEN array_to_string(g.permitted_commands, ' ') END)
+             FROM bk.policy_grant g
+            WHERE g.principal_id = s.principal_id AND g.conduit_id = :conduit_id::uuid
+              AND g.surface_id IS NOT DISTINCT FROM :surface_id::uuid
+              AND (:command_name::text IS NULL
+                   OR g.permitted_commands && ARRAY[:command_name::text, '*'])) AS grants
+    FROM bk.principal_standing s
+   WHERE s.principal_id = COALESCE(:principal_id::uuid,
+           (SELECT i.actor_id FROM bk.actor_identity i
+             WHERE i.issuer = :issuer AND i.subject = :subject)))
+SELECT 1 AS part, w.principal_id AS id, w.kind AS a, w.barred AS b, NULL::bigint AS n,
+       NULL::smallint AS m, w.grants, NULL::bytea AS digest
+  FROM who w
+UNION ALL
+SELECT 2, NULL, i.result, i.transaction_id::text || '-' || i.position, i.version, i.status, NULL,
+       i.fingerprint
+  FROM bk.idempotency i
+ WHERE i.principal_id = (SELECT w.principal_id FROM who w WHERE {PERMITTED})
+   AND i.surface_id = :surface_id::uuid AND i.key = :idempotency_key::text
+UNION ALL
+SELECT 3, k.owner_id, k.state, NULL, k.version, NULL, NULL, NULL
+  FROM bk.snapshots k
+ WHERE k.fold = (SELECT :fold::uuid FROM who w WHERE {PERMITTED})
+   AND k.stream_type = :stream_type::text AND k.stream_id = :stream_id::uuid
+UNION ALL
+(SELECT 4, CASE WHEN e.version = 1 THEN e.principal_id END, e.event_type, e.payload::text,
+        e.version, e.schema_version, NULL, NULL
+   FROM bk.events e
+  WHERE e.stream_type = :stream_type::text AND e.stream_id = :stream_id::uuid AND e.version > (
+    SELECT COALESCE((SELECT k.version FROM bk.snapshots k
+                      WHERE k.fold = :fold::uuid AND k.stream_type = :stream_type::text
+                        AND k.stream_id = :stream_id::uuid), 0)
+      FROM who w WHERE {PERMITTED})
+  ORDER BY e.version LIMIT :limit)
+""")  # noqa: S608
+
+
+def call_context(lookup: CallLookup, rows: Iterable[Sequence[Any]]) -> CallContext:
+    """Return what the statement found, from its rows."""
+    standing, stored_answer, owner_id, snapshot = None, None, None, None
+    grants: tuple[Grant, ...] = ()
+    events: list[StoredEvent] = []
+    for part, id, a, b, n, m, granted, digest in rows:
+        if part == 4:
+            events.append(cast("StoredEvent", (n, a, m, b)))
+            owner_id = owner_id or id
+        elif part == 1:
+            standing = Standing(id, ActorKind(a), DenialReason(b) if b else None)
+            grants = _grants(lookup, id, granted)
+        elif part == 2:
+            stored_answer = StoredAnswer(
+                fingerprint=digest,
+                status=m,
+                result=a.encode(),
+                version=n,
+                position=Position(*map(int, b.split("-"))) if b else None,
+            )
+        else:
+            snapshot, owner_id = Snapshot(n, a.encode()), id
+    return CallContext(
+        standing=standing,
+        grants=grants,
+        stored_answer=stored_answer,
+        owner_id=owner_id,
+        loaded=LoadedStream(events or (), snapshot),
+    )
+
+
+def _grants(lookup: CallLookup, principal_id: UUID, granted: Sequence[str]) -> tuple[Grant, ...]:
+    if lookup.conduit_id is None:
+        return ()
+    # A grant that was found for one command permits that command, whatever else it names.
+    only = (lookup.command_name,) if lookup.command_name else ()
+    return tuple(
+        Grant(
+            policy_id=policy_id,
+            principal_id=principal_id,
+            conduit_id=lookup.conduit_id,
+            surface_id=lookup.surface_id,
+            permitted_commands=only or commands,
+            object_scope=scope,
+        )
+        for policy_id, scope, commands in map(_parse_grant, granted)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _parse_grant(text: str) -> tuple[UUID, ObjectScope, tuple[str, ...]]:
+    """Return policy, scope and commands of a grant as the statement writes it."""
+    policy_id, scope, *commands = text.split(" ")
+    return UUID(policy_id), ObjectScope(scope), tuple(commands)

@@ -1,0 +1,1 @@
+"""Verification of access tokens with the configured identity providers."""
