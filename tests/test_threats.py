@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "explanations" / "threats.md"
 NODE = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
-HEADER = "| attack | what holds it | test |"
+HEADER = "| attack | defence | test |"
 
 
 def faults(page: str) -> list[str]:
