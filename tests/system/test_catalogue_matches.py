@@ -16,7 +16,9 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Generator[Demo]:
 
 
 def test_the_table_is_read_whole():
-    rows = [line for line in TABLE.read_text().splitlines() if "| `POST " in line or "| `GET " in line]
+    rows = [
+        line for line in TABLE.read_text().splitlines() if "| `POST " in line or "| `GET " in line
+    ]
     assert len(expected(TABLE.read_text())) == len(rows)
 
 
