@@ -225,22 +225,26 @@ class World(NamedTuple):
 
 
 @pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
-async def world(request: pytest.FixtureRequest) -> AsyncGenerator[World]:
+def place(request: pytest.FixtureRequest) -> Database | None:
+    return None if request.param == "memory" else request.getfixturevalue("unseeded")
+
+
+@pytest.fixture
+async def world(place: Database | None) -> AsyncGenerator[World]:
     signed: list[Signature] = []
 
     async def sign(asked: Signature) -> str:
         signed.append(asked)
         return f"signed {asked.level}"
 
-    if request.param == "memory":
+    if place is None:
         store = MemoryStore(CODEC)
         service = compose(store, store, b"k" * 32, LAMPS, outside={Signature: sign})
         await permit(store)
         yield World(store, service, MemoryWorkQueue(store), signed)
         return
-    database: Database = request.getfixturevalue("unseeded")
-    connections = database.connections()
-    kept = PostgresEventStore(connections, database.url())
+    connections = place.connections()
+    kept = PostgresEventStore(connections, place.url())
     service = compose(kept, MemoryStore(CODEC), b"k" * 32, LAMPS, outside={Signature: sign})
     await permit(kept)
     yield World(kept, service, PostgresWorkQueue(connections), signed)
