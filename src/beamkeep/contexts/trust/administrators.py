@@ -70,7 +70,7 @@ async def administrators(read: Reader) -> list[AdministratorAccess]:
     ]
 
 
-NO_DETAILS = ActorDetails(None, frozenset(), b"")
+NO_DETAILS = ActorDetails()
 
 
 async def none_stays(lost: Callable[[AdministratorAccess], bool], read: Reader) -> bool:
