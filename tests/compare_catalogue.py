@@ -1,4 +1,4 @@
-"""Compare tests/catalogue.md with what a running service says of itself on every surface.
+"""Compare docs/domain/catalogue.md with what a running service says of itself on every surface.
 
 Reads BEAMKEEP_URL and BEAMKEEP_TOKEN; the token must be one that may call everything.
 """
@@ -16,7 +16,7 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-TABLE = Path(__file__).with_name("catalogue.md")
+TABLE = Path(__file__).parents[1] / "docs/domain/catalogue.md"
 ROW = re.compile(r"\| (\w+) \| `(\w+) (/\S+)` \| \w+ \| \w+ \| (\w+) \| (\d+) \|")
 RUNNING = frozenset(
     {"catalogue", "check", "import", "mcp-stdio", "migrate", "rebuild", "serve", "work"}

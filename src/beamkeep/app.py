@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -33,14 +33,15 @@ from beamkeep.contexts.access.profile import DEVELOPER
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.contexts.trust.surface import surfaces
-from beamkeep.kernel import Catalogue, Installation, Refusal, SurfaceKind, replace
+from beamkeep.kernel import Catalogue, Installation, Record, Refusal, SurfaceKind, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admission
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.cursors import Cursors
-from beamkeep.runtime.dispatch import Dispatcher
+from beamkeep.runtime.dispatch import Dispatcher, OutsideStep
 from beamkeep.runtime.entry_points import EntryPoints
 from beamkeep.runtime.queries import QueryRunner
+from beamkeep.runtime.sending import Sender
 from beamkeep.runtime.session import SNAPSHOT_EVERY, Session
 from beamkeep.runtime.store import EventStore, ReadModel, StoreUnavailableError
 from beamkeep.seeding import ANY_INSTALLATION, now, prepare
@@ -77,6 +78,7 @@ def compose(
     clock: Callable[[], datetime] = now,
     new_id: Callable[[], UUID] = uuid7,
     snapshot_every: int = SNAPSHOT_EVERY,
+    outside: Mapping[type[Record], OutsideStep] | None = None,
 ) -> Service:
     """Put the parts together on whatever keeps the events."""
     codec = Codec(catalogue.aggregates.values())
@@ -84,12 +86,23 @@ def compose(
     sessions = partial(Session, store, lists, codec, *about)
     places = EntryPoints(store, codec, surfaces, seeded.SURFACES, seeded.INTERNAL)
     admission = Admission(store, places, clock, new_id)
+    dispatcher = Dispatcher(
+        admission=admission,
+        store=store,
+        codec=codec,
+        sessions=sessions,
+        clock=clock,
+        new_id=new_id,
+        gets=catalogue.gets,
+        outside=outside or {},
+    )
     return Service(
-        catalogue,
-        admission,
-        sessions,
-        Dispatcher(admission, store, codec, sessions, clock, new_id, catalogue.gets),
-        QueryRunner(admission, store, lists, codec, sessions, Cursors(cursor_key)),
+        catalogue=catalogue,
+        admission=admission,
+        sessions=sessions,
+        dispatcher=dispatcher,
+        queries=QueryRunner(admission, store, lists, codec, sessions, Cursors(cursor_key)),
+        sender=Sender(catalogue, dispatcher, new_id),
     )
 
 

@@ -18,7 +18,17 @@ from beamkeep.contexts.access.actor import (
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import grant_to, policies
 from beamkeep.contexts.trust.visit import visits
-from beamkeep.kernel import Call, Event, Operation, Question, Refusal, Standing, SurfaceKind, View
+from beamkeep.kernel import (
+    Call,
+    Event,
+    Operation,
+    Outcome,
+    Question,
+    Refusal,
+    Standing,
+    SurfaceKind,
+    View,
+)
 from beamkeep.kernel import Table as KernelTable
 from beamkeep.runtime.codec import encode, shown
 from beamkeep.runtime.parsing import parse
@@ -198,7 +208,7 @@ async def _decided_again(
     (standing,) = [s for s in database.rows("principal_standing") if _is(s, first.principal_id)]
     kind = msgspec.convert(standing, Standing).kind
     call = Call(first.principal_id, kind, first.occurred_at, first.stream[1])
-    outcome = operation.rule(*given, call)
+    outcome = cast("Outcome", operation.rule(*given, call))
     encoded = [
         CODEC.encode(event, 1, first.event_id) for event in outcome if isinstance(event, Event)
     ]

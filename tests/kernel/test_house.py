@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,6 +62,38 @@ CONTEXTS = modules("contexts")
 AGGREGATES = [
     path for path in CONTEXTS if path.name != "__init__.py" and "Aggregate(" in path.read_text()
 ]
+
+
+def types(tree: ast.Module) -> Iterator[str]:
+    """The names of the classes and type aliases of a module."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.ClassDef(name=name) | ast.TypeAlias(name=ast.Name(id=name)):
+                yield name
+            case _:
+                pass
+
+
+EVERYTHING = modules(".")
+TYPES = Counter(name for path in EVERYTHING for name in types(parsed(path)))
+VARIADIC = {"Axis"}
+"""Constructors that take a table row per argument."""
+
+
+def test_a_type_name_stands_for_one_thing():
+    assert [name for name, times in TYPES.items() if times > 1] == []
+
+
+@pytest.mark.parametrize("path", EVERYTHING, ids=named)
+def test_a_constructor_call_with_more_than_three_arguments_names_them(path: Path):
+    calls = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.Call)]
+    found = [
+        (called, node.lineno)
+        for node in calls
+        if (called := ast.unparse(node.func).rpartition(".")[2]) in TYPES.keys() - VARIADIC
+        and len(node.args) > 3
+    ]
+    assert found == []
 
 
 def test_the_kernel_stays_small():

@@ -195,6 +195,7 @@ run_observation        SI      -             -          -
 run_logbook_entry      SI      -             -          -
 refused_start          SI      -             -          -
 snapshots              SIUD    -             -          -
+work                   SIU     -             S          -
 authorization_denials  SI      S             -          -
 projections            S       SIUD          -          S
 bookmarks              S       SIUD          -          S

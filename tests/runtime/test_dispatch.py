@@ -523,7 +523,7 @@ async def test_a_change_of_the_version_named_is_made(service: Service, if_match:
 @pytest.mark.parametrize("if_match", ['"2"', '"0"', '""', "", "x"])
 async def test_a_change_of_another_version_is_412(service: Service, if_match: str):
     otto = await enrol(service, "otto")
-    with pytest.raises(PreconditionFailedError, match="It is at version 1") as refused:
+    with pytest.raises(PreconditionFailedError, match="The current version is 1") as refused:
         await call(service, "deactivate_actor", {"actor_id": str(otto)}, if_match=if_match)
     assert refused.value.status == 412
 

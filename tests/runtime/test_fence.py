@@ -28,6 +28,7 @@ EVERY_MIGRATION = [
     "0010_administrators",
     "0011_denials",
     "0013_snapshots",
+    "0014_work",
 ]
 
 

@@ -377,14 +377,14 @@ class MemoryPostgres:
     async def _append(
         self, tx: Transaction, statement: str, arguments: Sequence[Any], patience: float | None
     ) -> list[Any]:
-        columns = arguments[:7] if isinstance(arguments[0], list) else [[a] for a in arguments[:7]]
+        columns = arguments[:8] if isinstance(arguments[0], list) else [[a] for a in arguments[:8]]
         new = list(zip(*columns, strict=True))
         # The arguments are in the order in which the clauses name them.
-        more = list(arguments[7:])
+        more = list(arguments[8:])
         read: list[Sequence[Any]] = [(), (), ()]
         if "\nmoved AS" in statement:
             read = [more.pop(0) for _ in range(3)]
-        about = [more.pop(0) for _ in range(6)]
+        about = [more.pop(0) for _ in range(5)]
         kept = [more.pop(0) for _ in range(5)] if "\nanswer AS" in statement else None
         snapshots = [more.pop(0) for _ in range(5)] if "\nsnapshot AS" in statement else []
         beside = [match.groups() for match in ROW_WRITE.finditer(statement)]
@@ -413,7 +413,7 @@ class MemoryPostgres:
         await self._keep(tx, snapshots, patience)
         if kept:
             place = f"{xid}-{self._position_of(tx)}"
-            await self._remember(tx, (about[1], about[2], kept[0]), [*kept[1:], place], patience)
+            await self._remember(tx, (about[0], about[1], kept[0]), [*kept[1:], place], patience)
         return [(len(new), self._position_of(tx), xid)]
 
     def _stale(self, tx: Transaction, xid: int, new: Sequence[Sequence[Any]]) -> bool:

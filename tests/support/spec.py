@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence, Set
 from datetime import UTC, datetime
 from types import ModuleType
-from typing import Any, Self
+from typing import Any, Self, cast
 from uuid import UUID
 
 import msgspec
@@ -26,6 +26,7 @@ from beamkeep.kernel import (
     Listing,
     Lock,
     Operation,
+    Outcome,
     Record,
     Refusal,
     Replace,
@@ -224,7 +225,7 @@ class Scenario:
         REACHED.add((operation.name, refusal.__name__))
         return refused.value
 
-    def _decide(self) -> list[Event | SideWrite | Rows | Advice | Reply]:
+    def _decide(self) -> list[Any]:
         operation, past = self._operation, self._past
         arguments: list[Any] = [self._command]
         if not operation.genesis:
@@ -234,7 +235,7 @@ class Scenario:
             arguments.append(_result(operation.given(*arguments, past)))
         elif operation.given:
             arguments.append(self._given)
-        outcome = list(operation.rule(*arguments, self._call))
+        outcome = list(cast("Outcome", operation.rule(*arguments, self._call)))
         for part in outcome:
             if isinstance(part, Insert) and part.loser and past.has(part):
                 raise part.loser
@@ -317,11 +318,11 @@ def _moved[S](
 ) -> str:
     given = [example.given] if operation.given else []
     try:
-        outcome = operation.rule(state, example.command, *given, example.call)
+        decided = operation.rule(state, example.command, *given, example.call)
     except operation.refusals:
         return "-"
     own = operation.aggregate
-    for part in outcome:
+    for part in cast("Outcome", decided):
         moves = isinstance(part, Event) and CATALOGUE.streams[type(part)] is own
         if moves and getattr(part, own.id_field) == getattr(state, "id"):  # noqa: B009
             state = own.evolve(state, part)

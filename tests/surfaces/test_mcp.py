@@ -320,7 +320,7 @@ async def test_a_well_authored_schema_is_accepted_without_a_word(ada: Client):
 async def test_a_change_of_another_version_is_refused(ada: Client):
     actor_id = body_of(await ada.call_tool("register_actor", {"name": "Eve"}))["actor_id"]
     changed = await ada.call_tool("deactivate_actor", {"actor_id": actor_id, "if_match": 7})
-    refused_with(changed, PreconditionFailedError("It is at version 1."))
+    refused_with(changed, PreconditionFailedError("The current version is 1."))
 
 
 async def test_a_refusal_is_the_problem_rest_answers(ada: Client):

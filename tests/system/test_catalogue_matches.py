@@ -16,8 +16,10 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Generator[Demo]:
 
 
 def test_the_table_is_read_whole():
-    rows = [line for line in TABLE.read_text().splitlines() if line.startswith("| ")]
-    assert len(expected(TABLE.read_text())) == len(rows) - 1
+    rows = [
+        line for line in TABLE.read_text().splitlines() if "| `POST " in line or "| `GET " in line
+    ]
+    assert len(expected(TABLE.read_text())) == len(rows)
 
 
 def test_every_operation_of_the_table_is_on_every_surface_and_no_other(service: Demo):

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from operator import attrgetter, gt, lt
 from typing import Any
 from uuid import UUID
@@ -16,8 +16,10 @@ from beamkeep.kernel import (
     COMPARISONS,
     DENIALS,
     EVERY_COMMAND,
+    WORK,
     Delete,
     Denial,
+    Fenced,
     Grant,
     Insert,
     ListFilter,
@@ -40,6 +42,7 @@ from beamkeep.runtime.store import (
     Append,
     CallContext,
     CallLookup,
+    DuplicateEventError,
     Envelope,
     KeyTakenError,
     LoadedStream,
@@ -52,7 +55,9 @@ from beamkeep.runtime.store import (
     StoredAnswer,
     StoredEvent,
     Stream,
+    WorkLostError,
 )
+from beamkeep.runtime.work import MOST_IDLE_CLAIMS, ClaimedWork
 
 from .stream_queues import StreamQueues
 
@@ -70,6 +75,8 @@ class MemoryStore:
         self.tables: dict[str, Kept] = {}
         self.stored_answer: dict[tuple[UUID, UUID | None, str], StoredAnswer] = {}
         self.snapshots: dict[tuple[UUID, Stream], Snapshot] = {}
+        self.claims: dict[UUID, tuple[ClaimedWork, datetime]] = {}
+        """The claims on durable work, and when their leases end."""
         self.position = BEGINNING
         self._locks: dict[str, asyncio.Lock] = {}
         self._turns = StreamQueues()
@@ -134,6 +141,8 @@ class MemoryStore:
             key = append.principal_id, append.surface_id, append.answer.key
             if key in self.stored_answer:
                 raise AlreadyAnsweredError
+        if append.fence and not self._holds(append.fence):
+            raise WorkLostError
         # Rows alone are held to what was read where a lock keeps it as it is.
         if append.events or any(isinstance(part, Lock) for part in append.side_writes):
             self._require_unmoved(append)
@@ -160,6 +169,12 @@ class MemoryStore:
             expected[event.stream] += 1
             if event.version != expected[event.stream]:
                 raise MovedError
+            if event.event_id in {each.event_id for each in self.streams.get(event.stream, ())}:
+                raise DuplicateEventError
+
+    def _holds(self, fence: Fenced) -> bool:
+        held, until = self.claims.get(fence.work_id, (None, self.clock()))
+        return held is not None and held.fence == fence and until > self.clock()
 
     def _write_events(self, append: Append) -> None:
         self.position = Position(self.position.tx + 1, self.position.position)
@@ -174,7 +189,7 @@ class MemoryStore:
                     event.event_type,
                     event.schema_version,
                     append.principal_id,
-                    append.command_name,
+                    event.command_name or append.command_name,
                     append.surface_id,
                     append.correlation_id,
                     append.causation_id,
@@ -425,3 +440,24 @@ def _matches(row: Any, where: Mapping[str, object]) -> bool:
         elif value != wanted:
             return False
     return True
+
+
+class MemoryWorkQueue:
+    """Claims work in memory; nothing of it ever ends."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    async def claim(
+        self, kind: str, owner: UUID, lease: timedelta, limit: int
+    ) -> Sequence[ClaimedWork]:
+        """Claim work of a kind that is due; expired leases are taken over."""
+        now, claimed = self._store.clock(), list[ClaimedWork]()
+        for row in await self._store.rows(WORK, {"kind": kind}):
+            held, until = self._store.claims.get(row.work_id, (None, now))
+            claim = held.claim + 1 if held else 1
+            if until <= now and claim <= MOST_IDLE_CLAIMS and len(claimed) < limit:
+                work = ClaimedWork(row.work_id, row.subject_id, claim, owner, now - until)
+                self._store.claims[row.work_id] = work, now + lease
+                claimed.append(work)
+        return claimed

@@ -5,15 +5,19 @@
 from msgspec.structs import replace
 
 from ._aggregate import (
+    INTERNAL,
+    Accepted,
     Advice,
     Aggregate,
     Appended,
     Call,
     Command,
     Created,
+    Identified,
     Installation,
     Operation,
     Outcome,
+    Outside,
     Reader,
     Reply,
     Route,
@@ -75,3 +79,4 @@ from ._view import (
     listed,
     reads,
 )
+from ._work import WORK, Fenced, Work

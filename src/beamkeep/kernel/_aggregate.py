@@ -14,6 +14,7 @@ from ._event import Event, Upcast
 from ._record import Record
 from ._refusal import NotFound, Refusal
 from ._table import Rows, SideWrite, Table
+from ._work import Fenced
 
 if TYPE_CHECKING:
     from ._view import Enricher, Listing
@@ -57,11 +58,20 @@ class Installation(Record):
     """The secret that logins are digested with before an event names them."""
 
 
+INTERNAL = "INTERNAL"
+"""The route of an operation that only the service's own workers send."""
+
+
 class Route(Record, dict=True):
-    """A method and a path; placeholders are in braces."""
+    """A method and a path with placeholders in braces, or `INTERNAL`."""
 
     method: str
     path: str
+
+    @property
+    def is_internal(self) -> bool:
+        """Whether no surface offers this operation, so that only the service's workers send it."""
+        return self.method == INTERNAL
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
@@ -82,7 +92,7 @@ class Operation(Record):
     refusals: tuple[type[Refusal], ...]
     aggregate: "Aggregate[Any, Any, Any]"
     given: "Callable[..., Awaitable[object]] | None"
-    rule: "Callable[..., Outcome]"
+    rule: "Callable[..., Outcome | Outside[Any]]"
     genesis: bool
     answered_with: "Enricher | None" = None
     """Reads what an answer shows beside, each time it is given: none of it is kept with a key."""
@@ -100,7 +110,11 @@ class Reply(Record):
 
 
 class Created(Reply):
-    """The same where a change makes something new; the call then answers 201."""
+    """Fields of the answer of a change that makes something new; the call then answers 201."""
+
+
+class Accepted(Reply):
+    """Fields of the answer where a worker does the work later; the call then answers 202."""
 
 
 class Appended(Reply):
@@ -110,8 +124,26 @@ class Appended(Reply):
     duplicate_count: int
 
 
-type Outcome = Sequence[Event | SideWrite | Rows | Advice | Reply]
+class Identified(Record):
+    """An event whose id the rule chooses: a stream takes each event id once."""
+
+    event: Event
+    event_id: UUID
+
+
+type Outcome = Sequence[Event | Identified | SideWrite | Rows | Fenced | Advice | Reply]
 """What a rule decides: events, of one stream or several, rows written with them, the answer."""
+
+
+class Outside[X](Record):
+    """A step outside the service that a rule needs once every check has passed.
+
+    The runtime carries out the request with nothing held, decides again from the start, and then
+    passes the result to `then`. The step may run more than once, so it must be safe to repeat.
+    """
+
+    request: Record
+    then: Callable[[X], Outcome]
 
 
 def unchanging[S](state: S, event: Never) -> S:
@@ -145,7 +177,7 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         self,
         route: str,
         command: type[C],
-        rule: Callable[[C, Call], Outcome],
+        rule: Callable[[C, Call], Outcome | Outside[Any]],
         *refusals: type[Refusal],
     ) -> Operation: ...
     @overload
@@ -153,7 +185,7 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         self,
         route: str,
         command: type[C],
-        rule: Callable[[C, X, Call], Outcome],
+        rule: Callable[[C, X, Call], Outcome | Outside[Any]],
         *refusals: type[Refusal],
         given: "Callable[[C, Reader], Awaitable[X]]",
         answered_with: "Enricher | None" = None,
@@ -162,7 +194,7 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         self,
         route: str,
         command: type[Command],
-        rule: Callable[..., Outcome],
+        rule: Callable[..., Outcome | Outside[Any]],
         *refusals: type[Refusal],
         given: Callable[..., Awaitable[object]] | None = None,
         answered_with: "Enricher | None" = None,
@@ -175,7 +207,7 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         self,
         route: str,
         command: type[C],
-        rule: Callable[[S, C, Call], Outcome],
+        rule: Callable[[S, C, Call], Outcome | Outside[Any]],
         *refusals: type[Refusal],
     ) -> Operation: ...
     @overload
@@ -183,7 +215,7 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         self,
         route: str,
         command: type[C],
-        rule: Callable[[S, C, X, Call], Outcome],
+        rule: Callable[[S, C, X, Call], Outcome | Outside[Any]],
         *refusals: type[Refusal],
         given: "Callable[[S, C, Reader], Awaitable[X]]",
     ) -> Operation: ...
@@ -191,7 +223,7 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         self,
         route: str,
         command: type[Command],
-        rule: Callable[..., Outcome],
+        rule: Callable[..., Outcome | Outside[Any]],
         *refusals: type[Refusal],
         given: Callable[..., Awaitable[object]] | None = None,
     ) -> Operation:
@@ -202,7 +234,7 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         self,
         route: str,
         command: type[Command],
-        rule: Callable[..., Outcome],
+        rule: Callable[..., Outcome | Outside[Any]],
         refusals: tuple[type[Refusal], ...],
         given: Callable[..., Awaitable[object]] | None,
         genesis: bool,

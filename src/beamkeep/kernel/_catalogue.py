@@ -25,9 +25,14 @@ class Catalogue:
     """Everything the service can do, checked once when it starts."""
 
     def __init__(self, operations: Sequence[Operation], questions: Sequence[Question]) -> None:
-        self.operations, self.questions = tuple(operations), tuple(questions)
-        if found := list(faults(self.operations, self.questions)):
+        if found := list(faults(operations, questions)):
             raise FaultyDeclarationsError(found)
+        self.operations = tuple(o for o in operations if not o.route.is_internal)
+        """What surfaces offer; operations without a route are found by their command only."""
+        self.questions = tuple(questions)
+        self.by_command = {operation.command: operation for operation in operations}
+        self.permissions = frozenset(row.name for row in (*operations, *questions))
+        """Every name that a policy may permit."""
 
     @cached_property
     def named(self) -> dict[str, Operation | Question]:
@@ -35,7 +40,8 @@ class Catalogue:
 
     @cached_property
     def aggregates(self) -> dict[str, Aggregate[Any, Any, Any]]:
-        return {row.aggregate.name: row.aggregate for row in (*self.operations, *self.questions)}
+        rows = (*self.by_command.values(), *self.questions)
+        return {row.aggregate.name: row.aggregate for row in rows}
 
     @cached_property
     def views(self) -> tuple[View[Any], ...]:
@@ -59,12 +65,14 @@ class Catalogue:
 def faults(operations: Sequence[Operation], questions: Sequence[Question]) -> Iterator[str]:
     """Every mistake in the declarations, in words; nothing when they are sound."""
     rows = (*operations, *questions)
-    for what in (Counter(r.name for r in rows), Counter(str(r.route) for r in rows)):
+    routes = Counter(str(row.route) for row in rows if not row.route.is_internal)
+    commands = Counter(operation.command.__name__ for operation in operations)
+    for what in (Counter(row.name for row in rows), routes, commands):
         for value, times in what.items():
             if times > 1:
                 yield f"{value}: declared {times} times"
     for row in rows:
-        if not ROUTE.fullmatch(str(row.route)):
+        if not row.route.is_internal and not ROUTE.fullmatch(str(row.route)):
             yield f"{row.name}: {str(row.route)!r} is not METHOD /kebab-case/{{snake_case}}"
         if not row.doc:
             yield f"{row.name}: there is no docstring to describe it"
@@ -96,7 +104,10 @@ def _faults_of(operation: Operation) -> Iterator[str]:
     for field in operation.route.fields:
         if field not in command.model_fields:
             yield f"{name}: {{{field}}} is no field of {command.__name__}"
-    if operation.genesis == (target in operation.route.fields):
+    if operation.route.is_internal:
+        if operation.genesis == (target in command.model_fields):
+            yield f"{name}: a change has the field {target}, a creation has none"
+    elif operation.genesis == (target in operation.route.fields):
         yield f"{name}: a creation has no {{{target}}} in its path, a change has one"
     spelled = {command.__name__, command.__name__.replace(operation.aggregate.name, "", 1)}
     if pascal(name) not in spelled:

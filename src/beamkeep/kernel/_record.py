@@ -4,7 +4,7 @@ from typing import Any, Self, dataclass_transform, get_type_hints
 
 from msgspec import Struct
 from msgspec.structs import fields
-from pydantic import GetCoreSchemaHandler
+from pydantic import GetCoreSchemaHandler, ValidatorFunctionWrapHandler
 from pydantic_core import CoreSchema, core_schema
 
 
@@ -27,9 +27,13 @@ class Record(Struct, frozen=True):
         )
         alike = config.tag_field is None and names.keys() == {*names.values()}
 
-        def known(told: dict[str, Any]) -> Self:
+        def known(given: object, read: ValidatorFunctionWrapHandler) -> Self:
+            # A command that the service makes itself holds the record, not its JSON form.
+            if isinstance(given, cls):
+                return given
+            told = read(given)
             if alike:
                 return cls(**told)
             return cls(**{names[name]: value for name, value in told.items() if name in names})
 
-        return core_schema.no_info_after_validator_function(known, given)
+        return core_schema.no_info_wrap_validator_function(known, given)

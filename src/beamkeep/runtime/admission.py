@@ -11,6 +11,7 @@ from beamkeep.kernel import (
     EVERY_COMMAND,
     Allow,
     Catalogue,
+    Command,
     Denial,
     Deny,
     ObjectScope,
@@ -47,6 +48,8 @@ class Caller(Record):
     transport: SurfaceKind | None = None
     """None for calls from inside the service."""
     selected_surface: str | None = None
+    causation_id: UUID | None = None
+    """The event that made the service call itself."""
 
 
 class Request(Record):
@@ -57,6 +60,10 @@ class Request(Record):
     idempotency_key: str | None = None
     if_match: str | None = None
     dry_run: bool = False
+    command: Command | None = None
+    """The command itself, in place of arguments, where the call comes from inside the service."""
+    new_id: UUID | None = None
+    """The id that a creation takes; a fresh one where none is given."""
 
 
 class Admitted(Record):

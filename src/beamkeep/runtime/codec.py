@@ -49,12 +49,19 @@ class Codec:
         name, id_field, _ = self._stream[type(event)]
         return name, getattr(event, id_field)
 
-    def encode(self, event: Event, version: int, event_id: UUID) -> NewEvent:
-        """An event as it will be stored."""
+    def encode(
+        self, event: Event, version: int, event_id: UUID, command_name: str | None = None
+    ) -> NewEvent:
+        """Return an event as it will be stored."""
         kind = type(event)
-        schema_version = self._stream[kind][2]
         return NewEvent(
-            self.stream(event), version, event_id, kind.__name__, schema_version, encode(event)
+            stream=self.stream(event),
+            version=version,
+            event_id=event_id,
+            event_type=kind.__name__,
+            schema_version=self._stream[kind][2],
+            payload=encode(event),
+            command_name=command_name,
         )
 
     def decode(self, aggregate: str, stored: Sequence[StoredEvent | TailEvent]) -> list[Event]:

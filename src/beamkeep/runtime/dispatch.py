@@ -3,24 +3,29 @@
 import asyncio
 import random
 import re
-from collections.abc import Callable, Mapping, Set
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence, Set
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
 import structlog
 
 from beamkeep.kernel import (
+    Accepted,
     Advice,
     Appended,
     Call,
     Cannot,
     Created,
     Event,
+    Fenced,
+    Identified,
     Insert,
     Operation,
     Outcome,
+    Outside,
     Question,
     Record,
     Refusal,
@@ -46,6 +51,7 @@ from .store import (
     OutcomeUnknownError,
     Position,
     RowsStoredError,
+    StoredAnswer,
     StoreUnavailableError,
     Stream,
 )
@@ -57,15 +63,15 @@ IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
 class ConcurrencyError(Refusal, status=409):
-    """Others kept changing the same thing; nothing was written. Read it again and repeat."""
+    """Other calls kept changing the object; nothing was written. Read the object, then retry."""
 
 
 class PreconditionFailedError(Refusal, status=412):
-    """It is no longer at the version the request names. Read it again and decide anew."""
+    """The object has changed since the version in If-Match. Read the object again."""
 
 
 class IdempotencyConflictError(Refusal, status=422):
-    """The idempotency key was used for a different request. Use a new key."""
+    """This idempotency key was used for a different request. Use a new key."""
 
 
 class CommandResult(Record):
@@ -80,6 +86,44 @@ class CommandResult(Record):
     replayed: bool = False
 
 
+type OutsideStep = Callable[[Any], Awaitable[Any]]
+"""Carries out a request of one type; safe to repeat."""
+
+
+class _OutsideNeeded(Exception):
+    """A rule needs a result from outside the service before it can decide."""
+
+    def __init__(self, request: Record) -> None:
+        self.request = request
+
+
+class _Decision(NamedTuple):
+    """What the rule of one command decided, and for whom."""
+
+    operation: Operation
+    admitted: Admitted
+    call: Call
+    target: UUID
+    version: int
+    """The version of the target when the rule decided."""
+    outcome: Outcome
+    events: Sequence[NewEvent]
+    digest: bytes
+
+    def result(self, versions: Mapping[Stream, int]) -> CommandResult:
+        """Return the answer, given the versions of the streams after the append."""
+        of, reply = self.operation.aggregate, _one(self.outcome, Reply)
+        advice = [part for part in self.outcome if isinstance(part, Advice)]
+        told = msgspec.structs.asdict(reply) if reply else {}
+        body: dict[str, Any] = {of.id_field: self.target} if self.operation.genesis else {}
+        body |= told | ({"warnings": advice} if advice else {})
+        made = self.operation.genesis or isinstance(reply, Created)
+        status = 202 if isinstance(reply, Accepted) else 201 if made else 200 if body else 204
+        # If the command created another aggregate of this type, report that one's version.
+        version = versions.get((of.name, told.get(of.id_field, self.target)), self.version)
+        return CommandResult(status, encode(body) if body else b"", self.target, version)
+
+
 class Dispatcher:
     """Carries out commands."""
 
@@ -92,23 +136,40 @@ class Dispatcher:
         clock: Callable[[], datetime],
         new_id: Callable[[], UUID],
         gets: Mapping[str, Question],
+        outside: Mapping[type[Record], OutsideStep],
     ) -> None:
         self._admission, self._store, self._codec, self._gets = admission, store, codec, gets
         self._sessions, self._clock, self._new_id = sessions, clock, new_id
+        self._outside = outside
 
     async def execute(self, operation: Operation, request: Request) -> CommandResult:
         """Carry out one command, deciding again when something it rests on has moved."""
-        of, looked_again = operation.aggregate, False
-        target = None if operation.genesis else parse_id(request.arguments, of.id_field)
-        stream = (of.name, target) if target else None
+        return (await self.execute_together([(operation, request)]))[0]
+
+    async def execute_together(
+        self, calls: Sequence[tuple[Operation, Request]]
+    ) -> Sequence[CommandResult]:
+        """Decide several commands of one caller in turn, and write all of them by one append.
+
+        Each command sees the events of those before it, but not the rows that those write.
+        """
+        streams, (_, first) = [_target(*call) for call in calls], calls[0]
         stored: dict[object, object] = {}
-        for attempt in range(1, ATTEMPTS + 1):
+        results: dict[Record, object] = {}
+        attempt, looked_again = 1, False
+        while attempt <= ATTEMPTS:
             try:
-                if self._store.is_contended(stream):
-                    # Only those who may call wait in the queue of those who may.
-                    await self._admission.admit(operation.name, request.caller)
-                async with self._store.wait_turn(stream):
-                    return await self._attempt(operation, request, stream, stored)
+                for (operation, request), stream in zip(calls, streams, strict=True):
+                    if self._store.is_contended(stream):
+                        # Only callers with permission wait in the queue of a stream.
+                        await self._admission.admit(operation.name, request.caller)
+                async with self._in_turn(streams):
+                    return await self._attempt(calls, streams, stored, results)
+            except _OutsideNeeded as needed:
+                # No turn and no connection is held while the step runs.
+                step = self._outside[type(needed.request)]
+                results[needed.request] = await step(needed.request)
+                continue
             except (MovedError, AlreadyAnsweredError):
                 pass
             except RowsStoredError as found:
@@ -118,20 +179,87 @@ class Dispatcher:
                     raise taken.insert.loser from None
             except Cannot as refusal:
                 # The same request, sent twice, may have caused this: then its answer is there now.
-                if request.idempotency_key is None or looked_again:
-                    await self._record(refusal, request)
+                if first.idempotency_key is None or looked_again:
+                    await self._record(refusal, first)
                     raise
                 looked_again = True
             await asyncio.sleep(random.uniform(0, 0.004) * attempt)  # noqa: S311
+            attempt += 1
         raise ConcurrencyError
 
+    def _in_turn(self, streams: Sequence[Stream | None]) -> AbstractAsyncContextManager[None]:
+        if len(streams) == 1:
+            return self._store.wait_turn(streams[0])
+        return self._in_turns(sorted({stream for stream in streams if stream}))
+
+    @asynccontextmanager
+    async def _in_turns(self, streams: Sequence[Stream]) -> AsyncGenerator[None]:
+        async with AsyncExitStack() as turns:
+            for stream in streams:
+                await turns.enter_async_context(self._store.wait_turn(stream))
+            yield
+
     async def _attempt(
+        self,
+        calls: Sequence[tuple[Operation, Request]],
+        streams: Sequence[Stream | None],
+        stored: Mapping[object, object],
+        results: Mapping[Record, object],
+    ) -> Sequence[CommandResult]:
+        # 1-6. Each command in turn: who, where, may it, again?, load, decide.
+        session, versions, decisions = self._sessions(), dict[Stream, int](), list[_Decision]()
+        for (operation, request), stream in zip(calls, streams, strict=True):
+            if decisions:
+                session.decide(decisions[-1].events)
+            decided = await self._decide(
+                operation, request, stream, session, versions, stored, results
+            )
+            if isinstance(decided, CommandResult):
+                return [decided]
+            decisions.append(decided)
+
+        # 7. Append.
+        first, request = decisions[0], calls[0][1]
+        events = [event for decision in decisions for event in decision.events]
+        outcome = [part for decision in decisions for part in decision.outcome]
+        answers = [decision.result(versions) for decision in decisions]
+        answer = None
+        if key := request.idempotency_key:
+            status, body, _, version, *_ = msgspec.structs.astuple(answers[0])
+            answer = AnswerToStore(key, first.digest, status, body, version)
+        token = await self._store.append(
+            Append(
+                events=events,
+                read={s: v for s, v in session.versions.items() if s not in versions},
+                side_writes=side_writes_of(outcome),
+                answer=answer,
+                command_name=first.operation.name,
+                principal_id=first.call.principal_id,
+                surface_id=first.call.surface_id,
+                correlation_id=request.caller.correlation_id,
+                causation_id=request.caller.causation_id,
+                occurred_at=first.call.now,
+                snapshots=session.snapshots(events),
+                fence=_one(outcome, Fenced),
+            )
+        )
+
+        # 8. Answer.
+        return [
+            await self._completed(decision.operation, replace(told, token=token), decision.admitted)
+            for decision, told in zip(decisions, answers, strict=True)
+        ]
+
+    async def _decide(
         self,
         operation: Operation,
         request: Request,
         stream: Stream | None,
+        session: Session,
+        versions: dict[Stream, int],
         stored: Mapping[object, object],
-    ) -> CommandResult:
+        results: Mapping[Record, object],
+    ) -> _Decision | CommandResult:
         # 1-3. Who, where, may it. The same statement reads what steps 4 and 5 need.
         of, target, key = operation.aggregate, stream and stream[1], request.idempotency_key
         sound = key if key and IDEMPOTENCY_KEY.fullmatch(key) else None
@@ -140,28 +268,17 @@ class Dispatcher:
         opened = admitted.opened
         if isinstance(request.arguments, Refusal):
             raise request.arguments
-        command = parse(operation.command, request.arguments)
+        command = request.command or parse(operation.command, request.arguments)
         if key != sound:
-            raise MalformedRequestError("An idempotency key is 1 to 255 visible ASCII characters.")
-
-        session = self._sessions().read_for(admitted.standing.principal_id, admitted.scope)
+            raise MalformedRequestError(
+                "An idempotency key must have 1 to 255 visible ASCII characters."
+            )
+        session.read_for(admitted.standing.principal_id, admitted.scope)
 
         # 4. Again?
         digest = b"" if key is None else fingerprint(operation.name, command)
         if (kept := opened.stored_answer) and not request.dry_run:
-            # An answer that an earlier release kept bears the digest of the arguments as sent.
-            if kept.fingerprint != digest and kept.fingerprint != fingerprint_as_sent(
-                operation.name, request.arguments
-            ):
-                raise IdempotencyConflictError
-            again = CommandResult(
-                status=kept.status,
-                body=kept.result,
-                version=kept.version,
-                token=kept.position,
-                replayed=True,
-            )
-            return await self._completed(operation, again, admitted)
+            return await self._replayed(operation, request, kept, digest, admitted)
 
         # 5. Load.
         given: list[Any] = [command]
@@ -169,51 +286,53 @@ class Dispatcher:
             given.insert(0, await session.adopt(of, target, opened.loaded))
         if operation.given:
             given.append(await operation.given(*given, session))
-        version = session.versions[stream] if stream else 0
+        version = session.versions.get(stream, 0) if stream else 0
         if request.if_match is not None:
             _require_version(request.if_match, version)
 
         # 6. Decide.
-        who, where = admitted.standing, admitted.place.surface_id
-        now, called = self._clock(), request.caller.correlation_id
-        call = Call(who.principal_id, who.kind, now, self._new_id(), where, called)
-        outcome = _without_stored(operation.rule(*given, call), stored)
-        advice = [part for part in outcome if isinstance(part, Advice)]
-        warnings = {"warnings": advice} if advice else {}
+        who, new_id = admitted.standing, request.new_id or self._new_id()
+        where, called = admitted.place.surface_id, request.caller.correlation_id
+        call = Call(who.principal_id, who.kind, self._clock(), new_id, where, called)
+        decided = operation.rule(*given, call)
+        if isinstance(decided, Outside):
+            if decided.request not in results:
+                if request.dry_run:
+                    return CommandResult(200, encode({"events": []}))
+                raise _OutsideNeeded(decided.request)
+            decided = decided.then(results[decided.request])
+        outcome = _without_stored(decided, stored)
         if request.dry_run:
             shown = await self._shown(request.caller, admitted, stream, outcome)
-            return await self._would_write(outcome, shown, warnings)
+            return await self._would_write(outcome, shown)
+        events = self._numbered(operation.name, outcome, session.versions, versions)
+        id = target or new_id
+        return _Decision(operation, admitted, call, id, version, outcome, events, digest)
 
-        # 7. Append.
-        id = target or call.new_id
-        reply = next((part for part in outcome if isinstance(part, Reply)), None)
-        told = msgspec.structs.asdict(reply) if reply else {}
-        answer = ({of.id_field: id} if operation.genesis else {}) | told | warnings
-        made = operation.genesis or isinstance(reply, Created)
-        status = 201 if made else 200 if answer else 204
-        body = encode(answer) if answer else b""
-        events, versions = self._numbered(outcome, session.versions)
-        # Of what a change made of the same kind, the version of that.
-        version = versions.get((of.name, told.get(of.id_field, id)), version)
-        token = await self._store.append(
-            Append(
-                events=events,
-                read={s: v for s, v in session.versions.items() if s not in versions},
-                side_writes=side_writes_of(outcome),
-                answer=AnswerToStore(key, digest, status, body, version) if key else None,
-                command_name=operation.name,
-                principal_id=call.principal_id,
-                surface_id=where,
-                correlation_id=called,
-                causation_id=None,
-                occurred_at=call.now,
-                snapshots=session.snapshots(events),
-            )
+    async def _replayed(
+        self,
+        operation: Operation,
+        request: Request,
+        kept: StoredAnswer,
+        digest: bytes,
+        admitted: Admitted,
+    ) -> CommandResult:
+        """Return the answer that is kept under the key, if it is the answer to this command."""
+        if kept.fingerprint != digest:
+            # An answer that an earlier release kept has the digest of the arguments as sent.
+            sent = request.arguments
+            if isinstance(sent, Refusal) or kept.fingerprint != fingerprint_as_sent(
+                operation.name, sent
+            ):
+                raise IdempotencyConflictError
+        again = CommandResult(
+            status=kept.status,
+            body=kept.result,
+            version=kept.version,
+            token=kept.position,
+            replayed=True,
         )
-
-        # 8. Answer.
-        answered = CommandResult(status, body, id, version, token)
-        return await self._completed(operation, answered, admitted)
+        return await self._completed(operation, again, admitted)
 
     async def _record(self, refusal: Cannot, request: Request) -> None:
         """Write the row that a refusal leaves; the refusal stands whether or not that succeeds."""
@@ -241,23 +360,28 @@ class Dispatcher:
         return replace(answered, body=encode(body | msgspec.to_builtins(beside)))
 
     def _numbered(
-        self, outcome: Outcome, read: Mapping[Stream, int]
-    ) -> tuple[list[NewEvent], dict[Stream, int]]:
-        """The events as they will be stored, and the version each written stream then has."""
-        versions: dict[Stream, int] = {}
+        self,
+        command_name: str,
+        outcome: Outcome,
+        read: Mapping[Stream, int],
+        versions: dict[Stream, int],
+    ) -> list[NewEvent]:
+        """Return the events as they will be stored, and note the version of each stream then."""
         events: list[NewEvent] = []
-        for event in outcome:
+        for part in outcome:
+            event = part.event if isinstance(part, Identified) else part
             if isinstance(event, Event):
                 stream = self._codec.stream(event)
                 versions[stream] = versions.get(stream, read.get(stream, 0)) + 1
-                events.append(self._codec.encode(event, versions[stream], self._new_id()))
-        return events, versions
+                event_id = part.event_id if isinstance(part, Identified) else self._new_id()
+                events.append(self._codec.encode(event, versions[stream], event_id, command_name))
+        return events
 
     async def _shown(
         self, caller: Caller, admitted: Admitted, target: Stream | None, outcome: Outcome
     ) -> Set[Stream]:
         """The streams of an outcome that the caller may read; none if the target is not."""
-        written = {self._codec.stream(event) for event in outcome if isinstance(event, Event)}
+        written = {self._codec.stream(event) for event in _events(outcome)}
         gets = {stream: self._gets[stream[0]] for stream in {*written, target} if stream}
         reach = await self._admission.reach(caller, [get.name for get in gets.values()])
         owners = await self._store.owners(sorted(gets))
@@ -273,9 +397,7 @@ class Dispatcher:
         }
         return shown if target is None or target in shown else frozenset()
 
-    async def _would_write(
-        self, outcome: Outcome, shown: Set[Stream], warnings: dict[str, Any]
-    ) -> CommandResult:
+    async def _would_write(self, outcome: Outcome, shown: Set[Stream]) -> CommandResult:
         """The answer of a dry run: the events, or the refusal of a key that is taken."""
         for part in outcome:
             if isinstance(part, Insert) and part.loser:
@@ -288,20 +410,42 @@ class Dispatcher:
                 found = await self._store.rows(part.table, {key: ids})
                 stored = {getattr(row, key): getattr(row, part.under) for row in found}
                 _without_stored([part], stored)
-        written = [part for part in outcome if isinstance(part, Event)]
         events = [
             {
                 "event_type": type(event).__name__,
                 "payload": event if self._codec.stream(event) in shown else None,
             }
-            for event in written
+            for event in _events(outcome)
         ]
+        advice = [part for part in outcome if isinstance(part, Advice)]
+        warnings = {"warnings": advice} if advice else {}
         return CommandResult(200, encode({"events": events} | warnings))
 
 
 def side_writes_of(outcome: Outcome) -> list[SideWrite | Rows]:
-    """What an outcome writes beside its events."""
-    return [part for part in outcome if not isinstance(part, Event | Advice | Reply)]
+    """Return the rows that an outcome writes with its events."""
+    return [
+        part
+        for part in outcome
+        if not isinstance(part, Event | Identified | Fenced | Advice | Reply)
+    ]
+
+
+def _events(outcome: Outcome) -> list[Event]:
+    parts = (part.event if isinstance(part, Identified) else part for part in outcome)
+    return [part for part in parts if isinstance(part, Event)]
+
+
+def _one[P](outcome: Outcome, kind: type[P]) -> P | None:
+    return next((part for part in outcome if isinstance(part, kind)), None)
+
+
+def _target(operation: Operation, request: Request) -> Stream | None:
+    if operation.genesis:
+        return None
+    of, command = operation.aggregate, request.command
+    id = getattr(command, of.id_field) if command else parse_id(request.arguments, of.id_field)
+    return (of.name, id) if id else None
 
 
 def _without_stored(outcome: Outcome, stored: Mapping[object, object]) -> Outcome:
@@ -323,4 +467,4 @@ def _without_stored(outcome: Outcome, stored: Mapping[object, object]) -> Outcom
 
 def _require_version(if_match: str, version: int) -> None:
     if if_match.strip() not in {"*", f'"{version}"', str(version)}:
-        raise PreconditionFailedError(f"It is at version {version}.")
+        raise PreconditionFailedError(f"The current version is {version}.")

@@ -12,6 +12,7 @@ from .store import (
     READ_AT_ONCE,
     EventStore,
     LoadedStream,
+    MovedError,
     NewEvent,
     NewSnapshot,
     ReadModel,
@@ -54,7 +55,7 @@ class Session:
         self._store, self._lists, self._codec = store, lists, codec
         self._catalogue, self.installation, self.now = catalogue, installation, clock()
         self._snapshot_every = snapshot_every
-        self.operation_names = catalogue.named.keys()
+        self.operation_names = catalogue.permissions
         self.principal_id: UUID | None = None
         """Who calls."""
         self.only: UUID | None = None
@@ -63,6 +64,8 @@ class Session:
         """Whether an earlier state is shown, beside which nothing of today may stand."""
         self.versions: dict[Stream, int] = {}
         self._folded: dict[Stream, Folded] = {}
+        self._decided: dict[Stream, list[StoredEvent]] = {}
+        """Events that commands before this one in the same append have decided."""
 
     def read_for(self, principal_id: UUID, scope: ObjectScope) -> Self:
         """Read on behalf of a principal whose permission has this scope."""
@@ -74,7 +77,8 @@ class Session:
         self, of: Aggregate[S, Any, Any], id: UUID | None, loaded: LoadedStream
     ) -> S:
         """Return the state of a stream, remembered as read; refuse one that does not exist."""
-        if id is None or not (loaded.events or loaded.snapshot):
+        decided = self._decided.get((of.name, id), ()) if id else ()
+        if id is None or not (loaded.events or loaded.snapshot or decided):
             raise of.absent(f"There is no {of.noun.replace('_', ' ')} {id}.")
         stream, kept = (of.name, id), loaded.snapshot
         state, version = (self._codec.restore(of, kept), kept.version) if kept else (None, 0)
@@ -87,14 +91,22 @@ class Session:
                 # Should this take longer than a call may, the next one goes on from here.
                 await self._keep(stream, state, version)
             events = await self._after(stream, events)
-        assert state is not None, "it has events or a snapshot"  # noqa: S101
         if pages > 1:
             await self._keep(stream, state, version)
             snapshot_version = version
         # What was read first counts.
-        if self.versions.setdefault(stream, version) == version:
+        if version and self.versions.setdefault(stream, version) == version:
             self._folded[stream] = Folded(state, version, snapshot_version, size)
+        elif decided and version != self.versions.get(stream, 0):
+            raise MovedError
+        state = self._codec.fold(of, decided, state, version)
+        assert state is not None, "it has events or a snapshot"  # noqa: S101
         return state
+
+    def decide(self, events: Iterable[NewEvent]) -> None:
+        """Let commands that follow in the same append see these events as if they were written."""
+        for new in events:
+            self._decided.setdefault(new.stream, []).append(new.stored)
 
     async def at[S](
         self, of: Aggregate[S, Any, Any], id: UUID, as_of: int | datetime, loaded: LoadedStream
@@ -239,7 +251,7 @@ class Session:
 
     def _fold_on(self, stream: Stream, folded: Folded, events: Sequence[NewEvent]) -> object:
         of = self._catalogue.aggregates[stream[0]]
-        written = [StoredEvent(e[1], *e[3:]) for e in events if e.stream == stream]
+        written = [new.stored for new in events if new.stream == stream]
         return self._codec.fold(of, written, folded.state, folded.version)
 
     def _snapshot(self, stream: Stream, state: object, version: int) -> NewSnapshot:

@@ -9,7 +9,9 @@ from uuid import UUID
 from msgspec import Raw
 
 from beamkeep.kernel import (
+    Cannot,
     Denial,
+    Fenced,
     Grant,
     Insert,
     ListFilter,
@@ -123,6 +125,12 @@ class NewEvent(NamedTuple):
     event_type: str
     schema_version: int
     payload: bytes
+    command_name: str | None = None
+    """The command that decided this event, where it is not the append's."""
+
+    @property
+    def stored(self) -> StoredEvent:
+        return StoredEvent(self.version, self.event_type, self.schema_version, self.payload)
 
 
 class NewSnapshot(NamedTuple):
@@ -159,6 +167,7 @@ class Append(Record):
     occurred_at: datetime
     snapshots: Sequence[NewSnapshot] = ()
     """Of streams this very decision writes to."""
+    fence: Fenced | None = None
 
 
 class Position(NamedTuple):
@@ -220,6 +229,14 @@ class RowsStoredError(Exception):
     def __init__(self, under: Mapping[object, object]) -> None:
         super().__init__(len(under))
         self.under = under
+
+
+class DuplicateEventError(Cannot):
+    """An event with this id is already in the stream; nothing was written."""
+
+
+class WorkLostError(Cannot):
+    """Another worker has taken over this work, or the work has ended; nothing was written."""
 
 
 class StoreUnavailableError(Refusal, status=503, retry_after=1):

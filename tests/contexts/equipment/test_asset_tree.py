@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 import pytest
@@ -245,7 +245,8 @@ RELOCATE = next(row for row in OPERATIONS if row.rule is relocate_asset)
 
 
 def without_lock(*arguments: Any) -> Outcome:
-    return [part for part in RELOCATE.rule(*arguments) if not isinstance(part, Lock)]
+    outcome = cast("Outcome", RELOCATE.rule(*arguments))
+    return [part for part in outcome if not isinstance(part, Lock)]
 
 
 async def relocate_both_ways(

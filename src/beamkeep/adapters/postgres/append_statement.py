@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from beamkeep.kernel import Lock, Rows
+from beamkeep.kernel import Fenced, Lock, Rows
 from beamkeep.runtime.store import AnswerToStore, Append, NewEvent
 
 from .snapshots import INSERT_SNAPSHOTS, snapshot_values
@@ -16,15 +16,16 @@ ONE_EVENT = """new_event AS NOT MATERIALIZED (
   SELECT :stream_type::text AS stream_type, :stream_id::uuid AS stream_id,
          :version::bigint AS version, :event_id::uuid AS event_id,
          :event_type::text AS event_type, :schema_version::smallint AS schema_version,
-         :payload::text AS payload, 1 AS ord),
+         :payload::text AS payload, :command_name::text AS command_name, 1 AS ord),
 stream AS (
   SELECT stream_type, stream_id, version AS first_version, false AS has_gap FROM new_event)"""
 
 MANY_EVENTS = """new_event AS MATERIALIZED (
   SELECT * FROM unnest(:stream_types::text[], :stream_ids::uuid[], :versions::bigint[],
                        :event_ids::uuid[], :event_types::text[], :schema_versions::smallint[],
-                       :payloads::text[]) WITH ORDINALITY
-    AS t (stream_type, stream_id, version, event_id, event_type, schema_version, payload, ord)),
+                       :payloads::text[], :command_names::text[]) WITH ORDINALITY
+    AS t (stream_type, stream_id, version, event_id, event_type, schema_version, payload,
+          command_name, ord)),
 stream AS MATERIALIZED (
   SELECT stream_type, stream_id, min(version) AS first_version,
          max(version) - min(version) + 1 <> count(*) AS has_gap
@@ -48,12 +49,19 @@ READ_SET = """moved AS MATERIALIZED (
              AND e.version = r.version + 1 LIMIT 1) IS NOT NULL)"""
 NOT_MOVED = "NOT EXISTS (SELECT 1 FROM moved)"
 
+# The lock makes the fence wait for a takeover of the work that is just being committed.
+FENCE = """held AS MATERIALIZED (
+  SELECT 1 FROM bk.work
+   WHERE work_id = :work_id::uuid AND claim = :work_claim::bigint AND owner = :work_owner::uuid
+     AND ended_at IS NULL AND due_at > clock_timestamp() FOR NO KEY UPDATE)"""
+IS_HELD = "EXISTS (SELECT 1 FROM held)"
+
 INSERT_EVENTS = """written AS (
   INSERT INTO bk.events (stream_type, stream_id, version, event_id, event_type, schema_version,
                          payload, command_name, principal_id, surface_id, correlation_id,
                          causation_id, occurred_at)
   SELECT n.stream_type, n.stream_id, n.version, n.event_id, n.event_type, n.schema_version,
-         n.payload::json, :command_name::text, :principal_id::uuid, :surface_id::uuid,
+         n.payload::json, n.command_name, :principal_id::uuid, :surface_id::uuid,
          :correlation_id::uuid, :causation_id::uuid, :occurred_at::timestamptz
     FROM new_event n WHERE {condition} ORDER BY n.ord
   RETURNING position, transaction_id)"""
@@ -71,6 +79,10 @@ NO_POSITION = "'0'::xid8, 0"
 
 # The number of events written, and the position of the last one.
 COUNT_OF_ONE = "SELECT 1 AS n, position, transaction_id::text::bigint AS tx FROM written"
+# Of a fenced append, also whether the work is held: events may be missing for another reason.
+COUNT_OF_FENCED = """SELECT count(*) AS n, max(position) AS position,
+       max(transaction_id)::text::bigint AS tx, EXISTS (SELECT 1 FROM held) AS is_held
+  FROM written"""
 COUNT_OF_MANY = """SELECT count(*) AS n, max(position) AS position,
        max(transaction_id)::text::bigint AS tx FROM written"""
 
@@ -86,6 +98,7 @@ class AppendShape(NamedTuple):
     reads: bool
     answer: bool
     snapshots: bool
+    fenced: bool = False
     row_writes: tuple[RowWriteShape, ...] = ()
 
 
@@ -100,6 +113,9 @@ def append_statement(shape: AppendShape) -> Statement:
     if shape.reads:
         clauses.append(READ_SET)
         conditions.append(NOT_MOVED)
+    if shape.fenced:
+        clauses.append(FENCE)
+        conditions.append(IS_HELD)
     clauses.append(INSERT_EVENTS.format(condition=" AND ".join(conditions) or "true"))
     if shape.answer:
         position = POSITION_OF_ONE if shape.single_event else POSITION_OF_MANY
@@ -108,6 +124,7 @@ def append_statement(shape: AppendShape) -> Statement:
         clauses.append(f"snapshot AS ({INSERT_SNAPSHOTS.format(condition=IS_WRITTEN)})")
     clauses += _row_clauses(shape.row_writes, IS_WRITTEN)
     count = COUNT_OF_ONE if shape.single_event else COUNT_OF_MANY
+    count = COUNT_OF_FENCED if shape.fenced else count
     return Statement("\nWITH " + ",\n".join(clauses) + "\n" + count)
 
 
@@ -134,7 +151,6 @@ def bound_statement(append: Append) -> tuple[Any, ...] | None:
     values: dict[str, Any] = {
         "principal_id": append.principal_id,
         "surface_id": append.surface_id,
-        "command_name": append.command_name,
         "correlation_id": append.correlation_id,
         "causation_id": append.causation_id,
         "occurred_at": append.occurred_at,
@@ -146,17 +162,20 @@ def bound_statement(append: Append) -> tuple[Any, ...] | None:
     if not events:
         return rows_statement(row_writes, answer is not None).bind(values)
     single = len(events) == 1
-    values |= _event_values(events[0]) if single else _events_values(events)
+    values |= _event_values(append, events[0]) if single else _events_values(append)
     if append.read:
         values |= read_values(append)
     if append.snapshots:
         values |= snapshot_values(append.snapshots)
+    if append.fence:
+        values |= _fence_values(append.fence)
     shape = AppendShape(
         single_event=single,
         first_event=single and events[0].version == 1,
         reads=bool(append.read),
         answer=answer is not None,
         snapshots=bool(append.snapshots),
+        fenced=append.fence is not None,
         row_writes=row_writes,
     )
     return append_statement(shape).bind(values)
@@ -178,7 +197,11 @@ def _row_clauses(row_writes: Sequence[RowWriteShape], condition: str) -> Iterabl
     ]
 
 
-def _event_values(event: NewEvent) -> dict[str, Any]:
+def _fence_values(fence: Fenced) -> dict[str, Any]:
+    return {"work_id": fence.work_id, "work_claim": fence.claim, "work_owner": fence.owner}
+
+
+def _event_values(append: Append, event: NewEvent) -> dict[str, Any]:
     stream_type, stream_id = event.stream
     return {
         "stream_type": stream_type,
@@ -188,10 +211,12 @@ def _event_values(event: NewEvent) -> dict[str, Any]:
         "event_type": event.event_type,
         "schema_version": event.schema_version,
         "payload": event.payload.decode(),
+        "command_name": event.command_name or append.command_name,
     }
 
 
-def _events_values(events: Sequence[NewEvent]) -> dict[str, Any]:
+def _events_values(append: Append) -> dict[str, Any]:
+    events = append.events
     return {
         "stream_types": [event.stream[0] for event in events],
         "stream_ids": [event.stream[1] for event in events],
@@ -200,6 +225,7 @@ def _events_values(events: Sequence[NewEvent]) -> dict[str, Any]:
         "event_types": [event.event_type for event in events],
         "schema_versions": [event.schema_version for event in events],
         "payloads": [event.payload.decode() for event in events],
+        "command_names": [event.command_name or append.command_name for event in events],
     }
 
 

@@ -10,6 +10,7 @@ from beamkeep.runtime.store import (
     BEGINNING,
     AlreadyAnsweredError,
     Append,
+    DuplicateEventError,
     IdempotencyInFlightError,
     KeyTakenError,
     MovedError,
@@ -17,6 +18,7 @@ from beamkeep.runtime.store import (
     Position,
     RowsStoredError,
     StoreUnavailableError,
+    WorkLostError,
 )
 
 from .append_statement import MOVED, bound_statement, read_values
@@ -68,12 +70,16 @@ class AppendWriter:
             else:
                 rows = await self._connections.fetch(*bound) if bound else []
         except asyncpg.UniqueViolationError as error:
+            if "event_id" in str(error.constraint_name):
+                raise DuplicateEventError from None
             raise await self._conflict(append, str(error.table_name)) from None
         if not append.events:
             return BEGINNING
+        if append.fence and not rows[0]["is_held"]:
+            raise WorkLostError
         if not rows or not rows[0][0]:
             raise MovedError
-        count, position, tx = rows[0]
+        count, position, tx, *_ = rows[0]
         assert count == len(append.events), "an append is written completely or not at all"  # noqa: S101
         return Position(tx, position)
 
@@ -169,8 +175,10 @@ class AppendWriter:
                 except (
                     MovedError,
                     AlreadyAnsweredError,
+                    DuplicateEventError,
                     KeyTakenError,
                     RowsStoredError,
+                    WorkLostError,
                 ) as refused:
                     found = await self._connections.fetch(FIND_EVENT, last.stream[1], last.event_id)
                     if found:

@@ -70,6 +70,9 @@ async def administrators(read: Reader) -> list[AdministratorAccess]:
     ]
 
 
+NO_DETAILS = ActorDetails()
+
+
 async def none_stays(lost: Callable[[AdministratorAccess], bool], read: Reader) -> bool:
     """Return whether there are administrators now and there are none without the lost access.
 
@@ -92,7 +95,10 @@ async def actor_removal(
     actor: Actor, command: DeactivateActor | ForgetActor | UnbindActorIdentity, read: Reader
 ) -> ActorDetails:
     """Return the details of an actor that loses a login, or all access."""
-    details = await actor_details(actor, command, read)
+    # A deactivation needs no personal data.
+    details = NO_DETAILS
+    if not isinstance(command, DeactivateActor):
+        details = await actor_details(actor, command, read)
     login = trimmed_login(command) if isinstance(command, UnbindActorIdentity) else None
 
     def lost(access: AdministratorAccess) -> bool:

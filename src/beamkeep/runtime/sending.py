@@ -1,0 +1,52 @@
+"""Commands from inside the service: workers have no other way to change anything."""
+
+from collections.abc import Callable, Sequence
+from uuid import UUID
+
+from beamkeep.kernel import Catalogue, Command, Record
+
+from .admission import Caller, Request
+from .dispatch import CommandResult, Dispatcher
+from .store import Envelope
+
+
+class Creation(Record):
+    """A command whose new aggregate takes this id, so that commands sent with it can name it."""
+
+    command: Command
+    new_id: UUID
+
+
+class Sender:
+    """Sends commands along the path of every call, as a principal on the Internal conduit."""
+
+    def __init__(
+        self, catalogue: Catalogue, dispatcher: Dispatcher, new_id: Callable[[], UUID]
+    ) -> None:
+        self._operations, self._dispatcher, self._new_id = catalogue.by_command, dispatcher, new_id
+
+    async def send(
+        self, command: Command, as_: UUID, caused_by: Envelope | None = None
+    ) -> CommandResult:
+        """Carry out one command as this principal; an event may be named as its cause."""
+        return (await self.send_together([command], as_, caused_by))[0]
+
+    async def send_together(
+        self, commands: Sequence[Command | Creation], as_: UUID, caused_by: Envelope | None = None
+    ) -> Sequence[CommandResult]:
+        """Decide several commands in turn, each authorized, and write all of them by one append."""
+        caller = Caller(
+            correlation_id=caused_by.correlation_id if caused_by else self._new_id(),
+            principal_id=as_,
+            causation_id=caused_by.event_id if caused_by else None,
+        )
+        calls = [
+            (command.command, command.new_id) if isinstance(command, Creation) else (command, None)
+            for command in commands
+        ]
+        return await self._dispatcher.execute_together(
+            [
+                (self._operations[type(command)], Request(caller, {}, command=command, new_id=new))
+                for command, new in calls
+            ]
+        )
