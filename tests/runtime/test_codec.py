@@ -26,7 +26,7 @@ from beamkeep.kernel import Aggregate, Event, NotFound, Record, Upcast
 from beamkeep.kernel.values import FreeText
 from beamkeep.runtime.codec import BrokenStreamError, Codec, encode
 from beamkeep.runtime.store import StoredEvent
-from beamkeep.schemas import JsonObject, Schema
+from beamkeep.schemas import JsonObject, JsonSchema
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 ID, EVENT_ID = UUID(int=1), UUID(int=2)
@@ -43,7 +43,9 @@ def events_of(kind: type[Event]) -> st.SearchStrategy[Event]:
     of_time = {name: TIMES for name, hint in hints.items() if hint is datetime}
     of_time |= {n: st.none() | TIMES for n, hint in hints.items() if hint == datetime | None}
     of_text = {name: st.text() for name, hint in hints.items() if hint is FreeText}
-    of_schema = {name: st.none() | OBJECTS for name, hint in hints.items() if hint == Schema | None}
+    of_schema = {
+        name: st.none() | OBJECTS for name, hint in hints.items() if hint == JsonSchema | None
+    }
     of_json = {name: OBJECTS for name, hint in hints.items() if hint == JsonObject}
     perhaps_json = {
         name: st.none() | OBJECTS for name, hint in hints.items() if hint == JsonObject | None

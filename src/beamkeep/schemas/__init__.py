@@ -13,13 +13,13 @@ from .carrying import (
 )
 from .declaring import declare, require_same_units
 from .lint import lint_schema
-from .nodes import Schema
+from .nodes import JsonSchema
 from .subset import require_subset
 
 __all__ = [
     "Json",
     "JsonObject",
-    "Schema",
+    "JsonSchema",
     "UnitChange",
     "canonical_text",
     "carry",

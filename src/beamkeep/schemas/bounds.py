@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 else:
     Json = object  # what reads types at run time cannot follow one into itself
 type JsonObject = dict[str, Json]
-type Path = tuple[str | int, ...]
+type JsonPath = tuple[str | int, ...]
 type _Container = dict[object, object] | list[object]
 
 MAX_BYTES = 65_536
@@ -23,7 +23,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _PLAIN_NAME = re.compile("[A-Za-z_$][A-Za-z0-9_]*")
 
 
-def path_text(path: Path) -> str:
+def path_text(path: JsonPath) -> str:
     """The path as a person writes it: `$.properties.energy`, `$.rows[3]['a b']`."""
     return "$" + "".join(
         f"[{step}]"
@@ -35,7 +35,7 @@ def path_text(path: Path) -> str:
     )
 
 
-def refused(refusal: type[Refusal], path: Path, rule: str, why: str) -> Refusal:
+def refused(refusal: type[Refusal], path: JsonPath, rule: str, why: str) -> Refusal:
     """The caller's refusal, with the place and the rule in words and as facts."""
     place = path_text(path)
     return refusal(f"At {place}: {why}.", path=place, rule=rule)
@@ -46,7 +46,7 @@ def require_bounded(value: object, refusal: type[Refusal], levels: int = MAX_LEV
     if not isinstance(value, dict):
         raise refused(refusal, (), "object", "it must be a JSON object")
     # Walked with a list, not by recursion: a hostile value may be nested without end.
-    pending: list[tuple[_Container, Path]] = [(cast("_Container", value), ())]
+    pending: list[tuple[_Container, JsonPath]] = [(cast("_Container", value), ())]
     least_bytes = 0
     while pending:
         container, path = pending.pop()

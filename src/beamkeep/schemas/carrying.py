@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 from beamkeep.kernel import Record, Refusal
 
-from .bounds import MAX_LEVELS, Json, JsonObject, Path, path_text, refused, require_bounded
-from .nodes import Schema, below, closed, is_number, properties, unit
+from .bounds import MAX_LEVELS, Json, JsonObject, JsonPath, path_text, refused, require_bounded
+from .nodes import JsonSchema, below, closed, is_number, properties, unit
 from .validating import violation
 
 
 def carry(
-    values: object, schema: Schema | None, refusal: type[Refusal], declarer: str
+    values: object, schema: JsonSchema | None, refusal: type[Refusal], declarer: str
 ) -> JsonObject:
     """The values, unchanged, once the schema of their declarer takes them."""
     carried = require_bounded(values, refusal)
@@ -19,13 +19,13 @@ def carry(
     return _taken(carried, schema, refusal) if carried and schema is not None else carried
 
 
-def carry_whole(values: object, schema: Schema, refusal: type[Refusal]) -> JsonObject:
+def carry_whole(values: object, schema: JsonSchema, refusal: type[Refusal]) -> JsonObject:
     """As `carry`, where an empty object too must hold what the schema requires."""
     return _taken(require_bounded(values, refusal), schema, refusal)
 
 
 def carry_settings(
-    values: object, schemas: Mapping[str, Schema | None], refusal: type[Refusal]
+    values: object, schemas: Mapping[str, JsonSchema | None], refusal: type[Refusal]
 ) -> JsonObject:
     """The settings, unchanged, once the schemas of all families, by name, take their parts."""
     carried = require_bounded(values, refusal)
@@ -90,13 +90,13 @@ class UnitChange(Record):
 
 
 def changed_units(
-    values: JsonObject, before: Schema | None, now: Schema | None
+    values: JsonObject, before: JsonSchema | None, now: JsonSchema | None
 ) -> list[UnitChange]:
     """The numbers among the values whose unit differs between two schemas of their declarer."""
     found: list[UnitChange] = []
     if before is None or now is None:
         return found  # without a schema there are no values
-    pending: list[tuple[Path, Json, JsonObject, JsonObject]] = [((), values, before, now)]
+    pending: list[tuple[JsonPath, Json, JsonObject, JsonObject]] = [((), values, before, now)]
     while pending:
         path, value, old, new = pending.pop()
         if isinstance(value, dict):
@@ -118,7 +118,7 @@ def _unit_text(node: JsonObject) -> str:
     return f"{found[1]} ({found[0]})" if found else "no unit"
 
 
-def _taken(carried: JsonObject, schema: Schema, refusal: type[Refusal]) -> JsonObject:
+def _taken(carried: JsonObject, schema: JsonSchema, refusal: type[Refusal]) -> JsonObject:
     if found := violation(carried, schema):
         raise refused(refusal, *found)
     return carried

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 
 from beamkeep.kernel import Refusal
 
-from .bounds import MAX_LEVELS, Json, JsonObject, Path, canonical, refused, require_bounded
-from .nodes import NUMERIC, Schema, below, exact, is_number, nodes, properties, unit
+from .bounds import MAX_LEVELS, Json, JsonObject, JsonPath, canonical, refused, require_bounded
+from .nodes import NUMERIC, JsonSchema, below, exact, is_number, nodes, properties, unit
 from .units import SYSTEMS, is_code
 from .validating import MAX_PATTERNS, compiled, is_linear_pattern
 
@@ -18,7 +18,7 @@ RESERVED_NAMES = frozenset({"compatible", "backend"})
 _LEVELS_AS_WRITTEN = 2 * MAX_LEVELS + 1
 
 
-def declare(schema: object, refusal: type[Refusal]) -> Schema | None:
+def declare(schema: object, refusal: type[Refusal]) -> JsonSchema | None:
     """The schema as declared, once it has passed all five steps; `None` declares none."""
     if schema is None:
         return None
@@ -37,7 +37,9 @@ def declare(schema: object, refusal: type[Refusal]) -> Schema | None:
     return written
 
 
-def require_same_units(old: Schema | None, new: Schema | None, refusal: type[Refusal]) -> None:
+def require_same_units(
+    old: JsonSchema | None, new: JsonSchema | None, refusal: type[Refusal]
+) -> None:
     """Refuse a schema that edits the unit of a number which both schemas have."""
     if old is None or new is None:
         return
@@ -49,14 +51,14 @@ def require_same_units(old: Schema | None, new: Schema | None, refusal: type[Ref
             )
 
 
-def _numeric(schema: Schema) -> list[tuple[Path, JsonObject]]:
+def _numeric(schema: JsonSchema) -> list[tuple[JsonPath, JsonObject]]:
     return [(path, below(at)) for path, at, _ in nodes(schema) if below(at).get("type") in NUMERIC]
 
 
-type _Tree = list[tuple[Path, Json, int]]
+type _Tree = list[tuple[JsonPath, Json, int]]
 
 
-def _require_object(schema: object, refusal: type[Refusal]) -> Schema:
+def _require_object(schema: object, refusal: type[Refusal]) -> JsonSchema:
     written = require_bounded(schema, refusal, _LEVELS_AS_WRITTEN)
     for number, (path, _, level) in enumerate(nodes(written), 1):
         if number > MAX_NODES:

@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from decimal import Decimal
 
-from .bounds import Json, JsonObject, Path
+from .bounds import Json, JsonObject, JsonPath
 
-type Schema = JsonObject
+type JsonSchema = JsonObject
 NUMERIC = ("number", "integer")
 CLOSING = frozenset({"additionalProperties", "unevaluatedProperties"})
 
 
-def nodes(schema: Json) -> Iterator[tuple[Path, Json, int]]:
+def nodes(schema: Json) -> Iterator[tuple[JsonPath, Json, int]]:
     """What stands where a node should, with its path and level, root first."""
-    pending: list[tuple[Path, Json, int]] = [((), schema, 1)]
+    pending: list[tuple[JsonPath, Json, int]] = [((), schema, 1)]
     while pending:
         path, node, level = pending.pop()
         yield path, node, level

@@ -10,7 +10,7 @@ from jsonschema_rs import (
     ValidationErrorKind,
 )
 
-from .bounds import Json, JsonObject, Path, canonical
+from .bounds import Json, JsonObject, JsonPath, canonical
 from .nodes import below, properties
 
 # The engine needs time in proportion to pattern times text; together these keep a hostile pair
@@ -20,7 +20,7 @@ MAX_PATTERNS = 50
 MAX_PATTERN_TEXT = 4_096
 
 
-def violation(value: Json, node: JsonObject) -> tuple[Path, str, str] | None:
+def violation(value: Json, node: JsonObject) -> tuple[JsonPath, str, str] | None:
     """Where and by which keyword a value first breaks a node, and how; nothing if it holds."""
     schema = canonical(node)
     if b'"pattern"' in schema and _text_under_patterns(value, node) > MAX_PATTERN_TEXT:

@@ -129,7 +129,7 @@ from beamkeep.contexts.federation.facility import (
     FacilityRegistered,
 )
 from beamkeep.kernel import Cannot, Command, Event, Lock, Refusal, SideWrite, claim, replace
-from beamkeep.schemas import Schema
+from beamkeep.schemas import JsonSchema
 
 ID, ROOT, SHELF, OTHER_ROOT = NEW, UUID(int=2), UUID(int=3), UUID(int=4)
 SITE, CLOSED_SITE = UUID(int=20), UUID(int=21)
@@ -143,7 +143,7 @@ SERIAL = AlternateIdentifier(INVENTORY, "42")
 SIGNAL = AlternateIdentifier(PV, "BL01:CAM")
 
 
-def schema(**properties: Any) -> Schema:
+def schema(**properties: Any) -> JsonSchema:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
@@ -156,7 +156,7 @@ GAIN = schema(gain={"type": "integer"}, serial_number={"type": "string"})
 SPEED = schema(speed={"type": "number"}, serial_number={"type": "string"})
 
 
-def family(id: UUID, name: str, settings_schema: Schema | None) -> FamilyDefined:
+def family(id: UUID, name: str, settings_schema: JsonSchema | None) -> FamilyDefined:
     return FamilyDefined(NOW, id, name, (Affordance.IMAGEABLE,), settings_schema)
 
 

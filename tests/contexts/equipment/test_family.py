@@ -30,19 +30,19 @@ from beamkeep.contexts.equipment.family import (
     evolve,
 )
 from beamkeep.kernel import Advice, Many, replace
-from beamkeep.schemas import Schema
+from beamkeep.schemas import JsonSchema
 
 ID = NEW
 STAGE = frozenset({Affordance.TRANSLATABLE, Affordance.HOMEABLE})
 SORTED = (Affordance.HOMEABLE, Affordance.TRANSLATABLE)
-SETTINGS: Schema = {
+SETTINGS: JsonSchema = {
     "$schema": DIALECT,
     "type": "object",
     "properties": {"serial_number": {"type": "string"}},
     "additionalProperties": False,
     "unevaluatedProperties": False,
 }
-CARELESS: Schema = {
+CARELESS: JsonSchema = {
     "$schema": DIALECT,
     "type": "object",
     "properties": {"speed_mm": {"type": "number"}},
@@ -52,7 +52,7 @@ WARNINGS = (
     Advice("$.properties.speed_mm", "keep units out of names"),
     Advice("$.properties.speed_mm", "describe quantity, range and unit of a number"),
 )
-FORBIDDEN: Schema = {"$schema": DIALECT, "type": "object", "oneOf": []}
+FORBIDDEN: JsonSchema = {"$schema": DIALECT, "type": "object", "oneOf": []}
 
 defined = FamilyDefined(NOW, ID, "Linear stage", SORTED, SETTINGS)
 versioned = FamilyVersioned(NOW, ID, "2", (Affordance.POSABLE,), None)
@@ -133,7 +133,7 @@ def test_a_badly_authored_schema_is_accepted_with_advice():
 
 def test_advice_ends_after_the_first_hundred():
     names = [f"gap{n}_mm" for n in range(MOST_WARNINGS + 1)]
-    many: Schema = {
+    many: JsonSchema = {
         "$schema": DIALECT,
         "type": "object",
         "properties": {name: {} for name in names},
@@ -170,8 +170,8 @@ def test_a_family_is_versioned_and_its_affordances_and_schema_replaced():
 
 
 def test_a_version_may_change_a_unit():
-    def with_unit(code: str) -> Schema:
-        gap: Schema = {
+    def with_unit(code: str) -> JsonSchema:
+        gap: JsonSchema = {
             "type": "number",
             "description": "Gap",
             "unit": {"system": "udunits", "code": code},

@@ -33,25 +33,25 @@ from beamkeep.contexts.recipe.capability import (
 )
 from beamkeep.contexts.recipe.declaration import DeclarationStatus
 from beamkeep.kernel import CLAIMS, Advice, Claim, Event, Many, SideWrite, claim, replace
-from beamkeep.schemas import Schema
+from beamkeep.schemas import JsonSchema
 
 ID, ANOTHER = NEW, UUID(int=5)
 CODE = "beamkeep.capability.tomography"
 IMAGING = (Affordance.IMAGEABLE, Affordance.ROTATABLE)
 BOTH = (ExecutorShape.METHOD, ExecutorShape.PROCEDURE)
-PARAMETERS: Schema = {
+PARAMETERS: JsonSchema = {
     "$schema": DIALECT,
     "type": "object",
     "properties": {"mode": {"type": "string"}},
     "additionalProperties": False,
     "unevaluatedProperties": False,
 }
-CARELESS: Schema = {"$schema": DIALECT, "type": "object", "properties": {"gap_mm": {}}}
+CARELESS: JsonSchema = {"$schema": DIALECT, "type": "object", "properties": {"gap_mm": {}}}
 WARNINGS = (
     Advice("$", "close every object level"),
     Advice("$.properties.gap_mm", "keep units out of names"),
 )
-FORBIDDEN: Schema = {"$schema": DIALECT, "type": "object", "oneOf": []}
+FORBIDDEN: JsonSchema = {"$schema": DIALECT, "type": "object", "oneOf": []}
 
 defined = CapabilityDefined(NOW, ID, CODE, "Tomography", "By turning", IMAGING, BOTH, PARAMETERS)
 versioned = CapabilityVersioned(NOW, ID, "2", "Imaging", None, (), (ExecutorShape.METHOD,), None)

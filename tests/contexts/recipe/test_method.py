@@ -47,11 +47,11 @@ from beamkeep.contexts.recipe.method import (
     evolve,
 )
 from beamkeep.kernel import Event, Many, replace
-from beamkeep.schemas import Schema
+from beamkeep.schemas import JsonSchema
 
 ID = NEW
 CAPABILITY, STAGES, CAMERAS, OLD = UUID(int=20), UUID(int=10), UUID(int=11), UUID(int=12)
-WIDER: Schema = {**PARAMETERS, "properties": {"mode": {"type": "string"}, "gap": {}}}
+WIDER: JsonSchema = {**PARAMETERS, "properties": {"mode": {"type": "string"}, "gap": {}}}
 
 capability = CapabilityDefined(
     NOW,

@@ -36,10 +36,10 @@ from beamkeep.contexts.recipe.steps import (
     tidied,
 )
 from beamkeep.kernel import Invalid
-from beamkeep.schemas import Json, Schema
+from beamkeep.schemas import Json, JsonSchema
 
 ADAPTER: TypeAdapter[RecipeStep] = TypeAdapter(RecipeStep)
-PARAMETERS: Schema = {
+PARAMETERS: JsonSchema = {
     "$schema": DIALECT,
     "type": "object",
     "properties": {"energy": {}, "exposure": {}},
@@ -134,7 +134,7 @@ def misshapen(**told: Any) -> None:
 def first_fault(
     several: list[dict[str, Any]],
     closing: list[dict[str, Any]] | None = None,
-    schema: Schema | None = PARAMETERS,
+    schema: JsonSchema | None = PARAMETERS,
 ) -> tuple[type[Invalid], str] | None:
     found = next(faults(steps(*several), steps(*(closing or [])), schema), None)
     return found and (found.refusal, found.place)
@@ -491,7 +491,7 @@ def test_a_binding_names_a_parameter_of_the_capability():
 
 
 def test_an_open_schema_takes_any_parameter():
-    opened: list[Schema] = [{}, {"$schema": DIALECT, "type": "object"}]
+    opened: list[JsonSchema] = [{}, {"$schema": DIALECT, "type": "object"}]
     for schema in opened:
         assert first_fault([setpoint({"$binding": "gap"})], schema=schema) is None
 

@@ -22,7 +22,7 @@ from beamkeep.kernel import (
     replace,
 )
 from beamkeep.kernel.values import Name, trimmed
-from beamkeep.schemas import Schema, declare, lint_schema
+from beamkeep.schemas import JsonSchema, declare, lint_schema
 
 MOST_WARNINGS = 100
 
@@ -83,13 +83,13 @@ class FamilyEvent(Event):
 class FamilyDefined(FamilyEvent):
     name: str
     affordances: tuple[Affordance, ...]
-    settings_schema: Schema | None
+    settings_schema: JsonSchema | None
 
 
 class FamilyVersioned(FamilyEvent):
     version_tag: str
     affordances: tuple[Affordance, ...]
-    settings_schema: Schema | None
+    settings_schema: JsonSchema | None
 
 
 class FamilyDeprecated(FamilyEvent): ...
@@ -136,7 +136,7 @@ class Family(Record):
     id: UUID
     name: str
     affordances: frozenset[Affordance]
-    settings_schema: Schema | None
+    settings_schema: JsonSchema | None
     status: FamilyStatus = FamilyStatus.DEFINED
     version_tag: str | None = None
 
@@ -166,7 +166,7 @@ class DefineFamily(Command):
     name: Name
     affordances: frozenset[Affordance]
     """What every device of the family can do; an empty list for nothing."""
-    settings_schema: Schema | None = None
+    settings_schema: JsonSchema | None = None
     """JSON Schema of the settings of its devices; null for devices without settings."""
 
 
@@ -178,7 +178,7 @@ class VersionFamily(FamilyCommand):
     version_tag: VersionTag
     affordances: frozenset[Affordance]
     """All of them: they replace the old ones."""
-    settings_schema: Schema | None
+    settings_schema: JsonSchema | None
     """The whole schema: it replaces the old one; null takes it away."""
 
 
@@ -219,7 +219,9 @@ def new_tag(text: str, current: str | None, refusal: type[Invalid]) -> str:
     return tag
 
 
-def declared(schema: Schema | None, refusal: type[Invalid]) -> tuple[Schema | None, list[Advice]]:
+def declared(
+    schema: JsonSchema | None, refusal: type[Invalid]
+) -> tuple[JsonSchema | None, list[Advice]]:
     """The schema, once it is allowed, and what its author is advised to do better."""
     allowed = declare(schema, refusal)
     return allowed, lint_schema(allowed or {})[:MOST_WARNINGS]

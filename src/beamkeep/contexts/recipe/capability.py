@@ -27,7 +27,7 @@ from beamkeep.kernel import (
     replace,
 )
 from beamkeep.kernel.values import FreeText, Name, trimmed
-from beamkeep.schemas import Schema
+from beamkeep.schemas import JsonSchema
 
 from .declaration import DeclarationStatus, lifecycle, milestones
 
@@ -51,7 +51,7 @@ class CapabilityDefined(CapabilityEvent):
     description: FreeText | None
     required_affordances: tuple[Affordance, ...]
     executor_shapes: tuple[ExecutorShape, ...]
-    parameters_schema: Schema | None
+    parameters_schema: JsonSchema | None
 
 
 class CapabilityVersioned(CapabilityEvent):
@@ -60,7 +60,7 @@ class CapabilityVersioned(CapabilityEvent):
     description: FreeText | None
     required_affordances: tuple[Affordance, ...]
     executor_shapes: tuple[ExecutorShape, ...]
-    parameters_schema: Schema | None
+    parameters_schema: JsonSchema | None
 
 
 class CapabilityDeprecated(CapabilityEvent):
@@ -120,7 +120,7 @@ class Capability(Record):
     description: str | None
     required_affordances: frozenset[Affordance]
     executor_shapes: frozenset[ExecutorShape]
-    parameters_schema: Schema | None
+    parameters_schema: JsonSchema | None
     status: DeclarationStatus = DeclarationStatus.DEFINED
     version_tag: str | None = None
     replaced_by_capability_id: UUID | None = None
@@ -173,7 +173,7 @@ class DeclareCapability(Command):
     executor_shapes: frozenset[ExecutorShape]
     """Whether methods, procedures or both realize it."""
     description: Description | None
-    parameters_schema: Schema | None
+    parameters_schema: JsonSchema | None
     """JSON Schema that bounds the parameters; null for none."""
 
 
@@ -181,7 +181,7 @@ class DefineCapability(DeclareCapability):
     code: CapabilityCode
     """It begins with beamkeep.capability. and is for ever."""
     description: Description | None = None
-    parameters_schema: Schema | None = None
+    parameters_schema: JsonSchema | None = None
 
 
 class CapabilityCommand(Command):
@@ -239,7 +239,7 @@ def deprecate_capability(
 
 
 type Declaration = tuple[
-    str, str | None, tuple[Affordance, ...], tuple[ExecutorShape, ...], Schema | None
+    str, str | None, tuple[Affordance, ...], tuple[ExecutorShape, ...], JsonSchema | None
 ]
 
 

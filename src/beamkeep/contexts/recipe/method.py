@@ -31,7 +31,7 @@ from beamkeep.kernel import (
     replace,
 )
 from beamkeep.kernel.values import Name, trimmed
-from beamkeep.schemas import Schema, require_subset
+from beamkeep.schemas import JsonSchema, require_subset
 
 from .capability import Capability, CapabilityNotFoundError, ExecutorShape, capabilities
 from .declaration import DeclarationStatus, lifecycle, milestones, require_current
@@ -50,7 +50,7 @@ class MethodDefined(MethodEvent):
     capability_id: UUID
     needed_family_ids: tuple[UUID, ...]
     needed_supplies: tuple[str, ...]
-    parameters_schema: Schema | None
+    parameters_schema: JsonSchema | None
 
 
 class MethodVersioned(MethodEvent):
@@ -58,7 +58,7 @@ class MethodVersioned(MethodEvent):
     name: str
     needed_family_ids: tuple[UUID, ...]
     needed_supplies: tuple[str, ...]
-    parameters_schema: Schema | None
+    parameters_schema: JsonSchema | None
 
 
 class MethodDeprecated(MethodEvent): ...
@@ -119,7 +119,7 @@ class Method(Record):
     capability_id: UUID
     needed_family_ids: frozenset[UUID]
     needed_supplies: frozenset[str]
-    parameters_schema: Schema | None
+    parameters_schema: JsonSchema | None
     status: DeclarationStatus = DeclarationStatus.DEFINED
     version_tag: str | None = None
 
@@ -160,14 +160,14 @@ class DeclareMethod(Command):
     """The families that the assets of every plan must cover; an empty list for none."""
     needed_supplies: frozenset[SupplyKind]
     """Kinds of supply that must be available before a run starts; at most 20."""
-    parameters_schema: Schema | None
+    parameters_schema: JsonSchema | None
     """JSON Schema of what may differ between experiments; it keeps within the capability's."""
 
 
 class DefineMethod(DeclareMethod):
     capability_id: UUID
     needed_supplies: frozenset[SupplyKind] = frozenset()
-    parameters_schema: Schema | None = None
+    parameters_schema: JsonSchema | None = None
 
 
 class MethodCommand(Command):
@@ -232,7 +232,7 @@ def deprecate_method(
     return [MethodDeprecated(call.now, method.id)]
 
 
-type Declaration = tuple[str, tuple[UUID, ...], tuple[str, ...], Schema | None]
+type Declaration = tuple[str, tuple[UUID, ...], tuple[str, ...], JsonSchema | None]
 
 
 def _declaration(command: DeclareMethod) -> tuple[Declaration, list[Advice]]:

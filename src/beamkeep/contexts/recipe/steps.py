@@ -18,7 +18,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from beamkeep.kernel import Invalid, Record, replace
-from beamkeep.schemas import Json, Schema
+from beamkeep.schemas import Json, JsonSchema
 from beamkeep.schemas.nodes import closed, properties
 
 MOST_STEPS = 500
@@ -277,7 +277,7 @@ def references(step: RecipeStep) -> Iterator[tuple[str, Reference]]:
 
 
 def faults(
-    steps: Sequence[RecipeStep], closing_steps: Sequence[RecipeStep], parameters: Schema | None
+    steps: Sequence[RecipeStep], closing_steps: Sequence[RecipeStep], parameters: JsonSchema | None
 ) -> Iterator[Fault]:
     """What is wrong with these steps, the first of it first."""
     if not 1 <= len(steps) <= MOST_STEPS:
@@ -321,7 +321,7 @@ def _senseless(step: RecipeStep, closing: bool) -> Iterator[Fault]:
             yield Fault(refusal, place, "closing steps are not steered")
 
 
-def _unknown_parameters(step: RecipeStep, parameters: Schema | None) -> Iterator[Fault]:
+def _unknown_parameters(step: RecipeStep, parameters: JsonSchema | None) -> Iterator[Fault]:
     for place, found in references(step):
         if not isinstance(found, BindingRef):
             continue
