@@ -157,7 +157,9 @@ SPEED = schema(speed={"type": "number"}, serial_number={"type": "string"})
 
 
 def family(id: UUID, name: str, settings_schema: JsonSchema | None) -> FamilyDefined:
-    return FamilyDefined(NOW, id, name, (Affordance.IMAGEABLE,), settings_schema)
+    return FamilyDefined(
+        NOW, id, name=name, affordances=(Affordance.IMAGEABLE,), settings_schema=settings_schema
+    )
 
 
 def facility(id: UUID, code: str) -> tuple[Event | SideWrite, ...]:
@@ -194,8 +196,22 @@ AROUND = (
     family(STAGE, "Stage", SPEED),
     family(OLD, "Plate", None),
     FamilyDeprecated(NOW, OLD),
-    ModelDefined(NOW, PIXEL, "Pixel", Manufacturer("Acme"), "P-1", (CAMERA, OLD)),
-    ModelDefined(NOW, OLD_MODEL, "Plate", Manufacturer("Acme"), "P-0", (CAMERA,)),
+    ModelDefined(
+        NOW,
+        PIXEL,
+        name="Pixel",
+        manufacturer=Manufacturer("Acme"),
+        part_number="P-1",
+        declared_family_ids=(CAMERA, OLD),
+    ),
+    ModelDefined(
+        NOW,
+        OLD_MODEL,
+        name="Plate",
+        manufacturer=Manufacturer("Acme"),
+        part_number="P-0",
+        declared_family_ids=(CAMERA,),
+    ),
     ModelDeprecated(NOW, OLD_MODEL, "no longer made"),
     EnclosureRegistered(NOW, HUTCH, "Hutch", "site"),
     EnclosureRegistered(NOW, OLD_HUTCH, "Old hutch", "site"),
@@ -628,7 +644,9 @@ def test_settings_follow_every_family_as_it_is_now():
         InvalidAssetSettingsError, saying="no family declares `colour`"
     )
     words = schema(gain={"type": "string"})
-    newer = FamilyVersioned(NOW, CAMERA, "2", (Affordance.IMAGEABLE,), words)
+    newer = FamilyVersioned(
+        NOW, CAMERA, version_tag="2", affordances=(Affordance.IMAGEABLE,), settings_schema=words
+    )
     given(*history, newer).when(SETTLE).refused(InvalidAssetSettingsError)
     given(*history, newer).when(settle(gain="high")).then(
         AssetSettingsUpdated(NOW, ID, {"gain": "high"})
@@ -842,7 +860,7 @@ def test_an_asset_shows_why_it_is_in_maintenance_and_not_once_it_is_back():
 # The axes
 
 A_CAMERA, A_STAGE = (
-    Family(id, "Family", frozenset({Affordance.IMAGEABLE}), rules)
+    Family(id, "Family", affordances=frozenset({Affordance.IMAGEABLE}), settings_schema=rules)
     for id, rules in ((CAMERA, GAIN), (STAGE, SPEED))
 )
 LIFECYCLE_MOVES = [Example(command) for command in (ACTIVATE, ENTER, EXIT, DECOMMISSION)]

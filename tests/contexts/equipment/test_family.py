@@ -54,8 +54,10 @@ WARNINGS = (
 )
 FORBIDDEN: JsonSchema = {"$schema": DIALECT, "type": "object", "oneOf": []}
 
-defined = FamilyDefined(NOW, ID, "Linear stage", SORTED, SETTINGS)
-versioned = FamilyVersioned(NOW, ID, "2", (Affordance.POSABLE,), None)
+defined = FamilyDefined(NOW, ID, name="Linear stage", affordances=SORTED, settings_schema=SETTINGS)
+versioned = FamilyVersioned(
+    NOW, ID, version_tag="2", affordances=(Affordance.POSABLE,), settings_schema=None
+)
 deprecated = FamilyDeprecated(NOW, ID)
 
 DEFINE = DefineFamily(name=" Linear stage ", affordances=STAGE, settings_schema=SETTINGS)
@@ -107,7 +109,7 @@ def test_a_family_is_defined_with_its_name_trimmed_and_its_affordances_sorted():
 
 def test_a_family_may_have_no_affordance_and_no_schema():
     given().when(DefineFamily(name="Holder", affordances=frozenset())).then(
-        FamilyDefined(NOW, ID, "Holder", (), None)
+        FamilyDefined(NOW, ID, name="Holder", affordances=(), settings_schema=None)
     )
 
 
@@ -115,7 +117,9 @@ def test_a_repeated_affordance_counts_once():
     twice = DefineFamily.model_validate(
         {"name": "x", "affordances": ["Homeable", "Homeable", "Translatable"]}
     )
-    given().when(twice).then(FamilyDefined(NOW, ID, "x", SORTED, None))
+    given().when(twice).then(
+        FamilyDefined(NOW, ID, name="x", affordances=SORTED, settings_schema=None)
+    )
 
 
 def test_a_schema_without_constraint_is_a_schema():
@@ -249,10 +253,24 @@ def test_all_of_a_new_version_must_be_given():
 
 def test_a_family_is_what_its_events_say():
     family = begin(defined)
-    assert family == Family(ID, "Linear stage", STAGE, SETTINGS, FamilyStatus.DEFINED, None)
+    assert family == Family(
+        ID,
+        "Linear stage",
+        affordances=STAGE,
+        settings_schema=SETTINGS,
+        status=FamilyStatus.DEFINED,
+        version_tag=None,
+    )
     family = evolve(family, versioned)
     posable = frozenset({Affordance.POSABLE})
-    assert family == Family(ID, "Linear stage", posable, None, FamilyStatus.VERSIONED, "2")
+    assert family == Family(
+        ID,
+        "Linear stage",
+        affordances=posable,
+        settings_schema=None,
+        status=FamilyStatus.VERSIONED,
+        version_tag="2",
+    )
     assert evolve(family, deprecated) == replace(family, status=FamilyStatus.DEPRECATED)
 
 

@@ -42,16 +42,31 @@ from beamkeep.kernel import Event, Many, SideWrite, replace
 ID = NEW
 STAGES, CAMERAS, OLD = UUID(int=10), UUID(int=11), UUID(int=12)
 AROUND = (
-    FamilyDefined(NOW, STAGES, "Stages", (), None),
-    FamilyDefined(NOW, CAMERAS, "Cameras", (), None),
-    FamilyVersioned(NOW, CAMERAS, "2", (), None),
-    FamilyDefined(NOW, OLD, "Relays", (), None),
+    FamilyDefined(NOW, STAGES, name="Stages", affordances=(), settings_schema=None),
+    FamilyDefined(NOW, CAMERAS, name="Cameras", affordances=(), settings_schema=None),
+    FamilyVersioned(NOW, CAMERAS, version_tag="2", affordances=(), settings_schema=None),
+    FamilyDefined(NOW, OLD, name="Relays", affordances=(), settings_schema=None),
     FamilyDeprecated(NOW, OLD),
 )
 ACME = Manufacturer("Acme", "03yrm5c26", IdentifierScheme.ROR)
 
-defined = ModelDefined(NOW, ID, "Stage 200", ACME, "PS-200", (STAGES, CAMERAS))
-versioned = ModelVersioned(NOW, ID, "B", "Stage 201", Manufacturer("Beta"), "PS-201", (STAGES,))
+defined = ModelDefined(
+    NOW,
+    ID,
+    name="Stage 200",
+    manufacturer=ACME,
+    part_number="PS-200",
+    declared_family_ids=(STAGES, CAMERAS),
+)
+versioned = ModelVersioned(
+    NOW,
+    ID,
+    version_tag="B",
+    name="Stage 201",
+    manufacturer=Manufacturer("Beta"),
+    part_number="PS-201",
+    declared_family_ids=(STAGES,),
+)
 deprecated = ModelDeprecated(NOW, ID, "no longer made")
 
 DEFINE = DefineModel.model_validate(
@@ -266,16 +281,24 @@ def test_the_schemes_are_three():
 def test_a_model_is_what_its_events_say():
     model = begin(defined)
     both = frozenset({STAGES, CAMERAS})
-    assert model == Model(ID, "Stage 200", ACME, "PS-200", both, ModelStatus.DEFINED, None)
+    assert model == Model(
+        ID,
+        "Stage 200",
+        manufacturer=ACME,
+        part_number="PS-200",
+        declared_family_ids=both,
+        status=ModelStatus.DEFINED,
+        version_tag=None,
+    )
     model = evolve(model, versioned)
     assert model == Model(
         ID,
         "Stage 201",
-        Manufacturer("Beta"),
-        "PS-201",
-        frozenset({STAGES}),
-        ModelStatus.VERSIONED,
-        "B",
+        manufacturer=Manufacturer("Beta"),
+        part_number="PS-201",
+        declared_family_ids=frozenset({STAGES}),
+        status=ModelStatus.VERSIONED,
+        version_tag="B",
     )
     assert evolve(model, deprecated) == replace(model, status=ModelStatus.DEPRECATED)
 

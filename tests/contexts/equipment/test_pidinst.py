@@ -75,9 +75,20 @@ FACILITY = (
 ACME = Manufacturer("Acme", "https://ror.org/03yrm5c26", IdentifierScheme.ROR)
 AROUND = (
     *FACILITY,
-    FamilyDefined(NOW, CAMERA, "Camera", (Affordance.IMAGEABLE,), None),
-    FamilyDefined(NOW, STAGE, "A stage", (Affordance.TRANSLATABLE,), None),
-    ModelDefined(NOW, PIXEL, "Pixel", ACME, "P-1", (CAMERA, STAGE)),
+    FamilyDefined(
+        NOW, CAMERA, name="Camera", affordances=(Affordance.IMAGEABLE,), settings_schema=None
+    ),
+    FamilyDefined(
+        NOW, STAGE, name="A stage", affordances=(Affordance.TRANSLATABLE,), settings_schema=None
+    ),
+    ModelDefined(
+        NOW,
+        PIXEL,
+        name="Pixel",
+        manufacturer=ACME,
+        part_number="P-1",
+        declared_family_ids=(CAMERA, STAGE),
+    ),
     *asset(ROOT, None),
 )
 

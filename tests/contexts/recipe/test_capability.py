@@ -53,8 +53,26 @@ WARNINGS = (
 )
 FORBIDDEN: JsonSchema = {"$schema": DIALECT, "type": "object", "oneOf": []}
 
-defined = CapabilityDefined(NOW, ID, CODE, "Tomography", "By turning", IMAGING, BOTH, PARAMETERS)
-versioned = CapabilityVersioned(NOW, ID, "2", "Imaging", None, (), (ExecutorShape.METHOD,), None)
+defined = CapabilityDefined(
+    NOW,
+    ID,
+    code=CODE,
+    name="Tomography",
+    description="By turning",
+    required_affordances=IMAGING,
+    executor_shapes=BOTH,
+    parameters_schema=PARAMETERS,
+)
+versioned = CapabilityVersioned(
+    NOW,
+    ID,
+    version_tag="2",
+    name="Imaging",
+    description=None,
+    required_affordances=(),
+    executor_shapes=(ExecutorShape.METHOD,),
+    parameters_schema=None,
+)
 deprecated = CapabilityDeprecated(NOW, ID, None)
 another = replace(defined, capability_id=ANOTHER, code="beamkeep.capability.imaging")
 claimed = CLAIMS.insert(
@@ -109,7 +127,19 @@ def test_a_capability_needs_no_description_no_affordance_and_no_schema():
         executor_shapes=frozenset({ExecutorShape.PROCEDURE}),
     )
     shape = (ExecutorShape.PROCEDURE,)
-    given().when(bare).then(CapabilityDefined(NOW, ID, CODE, "x", None, (), shape, None), claimed)
+    given().when(bare).then(
+        CapabilityDefined(
+            NOW,
+            ID,
+            code=CODE,
+            name="x",
+            description=None,
+            required_affordances=(),
+            executor_shapes=shape,
+            parameters_schema=None,
+        ),
+        claimed,
+    )
 
 
 def test_a_blank_description_is_none():
@@ -300,20 +330,26 @@ def test_a_capability_is_what_its_events_say():
     affordances, shapes = frozenset(IMAGING), frozenset(BOTH)
     capability = begin(defined)
     assert capability == Capability(
-        ID, CODE, "Tomography", "By turning", affordances, shapes, PARAMETERS
+        ID,
+        CODE,
+        name="Tomography",
+        description="By turning",
+        required_affordances=affordances,
+        executor_shapes=shapes,
+        parameters_schema=PARAMETERS,
     )
     assert (capability.status, capability.version_tag) == (DeclarationStatus.DEFINED, None)
     capability = evolve(capability, versioned)
     assert capability == Capability(
         ID,
         CODE,
-        "Imaging",
-        None,
-        frozenset(),
-        frozenset({ExecutorShape.METHOD}),
-        None,
-        DeclarationStatus.VERSIONED,
-        "2",
+        name="Imaging",
+        description=None,
+        required_affordances=frozenset(),
+        executor_shapes=frozenset({ExecutorShape.METHOD}),
+        parameters_schema=None,
+        status=DeclarationStatus.VERSIONED,
+        version_tag="2",
     )
     ended = evolve(capability, replace(deprecated, replaced_by_capability_id=ANOTHER))
     assert ended == replace(

@@ -56,31 +56,59 @@ WIDER: JsonSchema = {**PARAMETERS, "properties": {"mode": {"type": "string"}, "g
 capability = CapabilityDefined(
     NOW,
     CAPABILITY,
-    "beamkeep.capability.tomography",
-    "Tomography",
-    None,
-    (),
-    (ExecutorShape.METHOD,),
-    PARAMETERS,
+    code="beamkeep.capability.tomography",
+    name="Tomography",
+    description=None,
+    required_affordances=(),
+    executor_shapes=(ExecutorShape.METHOD,),
+    parameters_schema=PARAMETERS,
 )
 AROUND = (
-    FamilyDefined(NOW, STAGES, "Stages", (), None),
-    FamilyDefined(NOW, CAMERAS, "Cameras", (), None),
-    FamilyDefined(NOW, OLD, "Relays", (), None),
+    FamilyDefined(NOW, STAGES, name="Stages", affordances=(), settings_schema=None),
+    FamilyDefined(NOW, CAMERAS, name="Cameras", affordances=(), settings_schema=None),
+    FamilyDefined(NOW, OLD, name="Relays", affordances=(), settings_schema=None),
     FamilyDeprecated(NOW, OLD),
     capability,
 )
 discontinued = CapabilityDeprecated(NOW, CAPABILITY, None)
 for_procedures = CapabilityVersioned(
-    NOW, CAPABILITY, "2", "Tomography", None, (), (ExecutorShape.PROCEDURE,), PARAMETERS
+    NOW,
+    CAPABILITY,
+    version_tag="2",
+    name="Tomography",
+    description=None,
+    required_affordances=(),
+    executor_shapes=(ExecutorShape.PROCEDURE,),
+    parameters_schema=PARAMETERS,
 )
 opened = CapabilityVersioned(
-    NOW, CAPABILITY, "2", "Tomography", None, (), (ExecutorShape.METHOD,), None
+    NOW,
+    CAPABILITY,
+    version_tag="2",
+    name="Tomography",
+    description=None,
+    required_affordances=(),
+    executor_shapes=(ExecutorShape.METHOD,),
+    parameters_schema=None,
 )
 defined = MethodDefined(
-    NOW, ID, "Fly scan", CAPABILITY, (STAGES, CAMERAS), ("cryogen", "photon_beam"), PARAMETERS
+    NOW,
+    ID,
+    name="Fly scan",
+    capability_id=CAPABILITY,
+    needed_family_ids=(STAGES, CAMERAS),
+    needed_supplies=("cryogen", "photon_beam"),
+    parameters_schema=PARAMETERS,
 )
-versioned = MethodVersioned(NOW, ID, "2", "Step scan", (STAGES,), (), None)
+versioned = MethodVersioned(
+    NOW,
+    ID,
+    version_tag="2",
+    name="Step scan",
+    needed_family_ids=(STAGES,),
+    needed_supplies=(),
+    parameters_schema=None,
+)
 deprecated = MethodDeprecated(NOW, ID)
 
 DEFINE = DefineMethod(
@@ -127,7 +155,17 @@ def test_a_method_is_defined_with_its_texts_trimmed_and_its_sets_sorted():
 
 def test_a_method_may_need_nothing():
     bare = DefineMethod(name="x", capability_id=CAPABILITY, needed_family_ids=frozenset())
-    given().when(bare).then(MethodDefined(NOW, ID, "x", CAPABILITY, (), (), None))
+    given().when(bare).then(
+        MethodDefined(
+            NOW,
+            ID,
+            name="x",
+            capability_id=CAPABILITY,
+            needed_family_ids=(),
+            needed_supplies=(),
+            parameters_schema=None,
+        )
+    )
 
 
 def test_a_blank_name_is_refused():
@@ -329,23 +367,23 @@ def test_a_method_is_what_its_events_say():
     assert method == Method(
         ID,
         "Fly scan",
-        CAPABILITY,
-        frozenset({STAGES, CAMERAS}),
-        frozenset({"photon_beam", "cryogen"}),
-        PARAMETERS,
-        DeclarationStatus.DEFINED,
-        None,
+        capability_id=CAPABILITY,
+        needed_family_ids=frozenset({STAGES, CAMERAS}),
+        needed_supplies=frozenset({"photon_beam", "cryogen"}),
+        parameters_schema=PARAMETERS,
+        status=DeclarationStatus.DEFINED,
+        version_tag=None,
     )
     method = evolve(method, versioned)
     assert method == Method(
         ID,
         "Step scan",
-        CAPABILITY,
-        frozenset({STAGES}),
-        frozenset(),
-        None,
-        DeclarationStatus.VERSIONED,
-        "2",
+        capability_id=CAPABILITY,
+        needed_family_ids=frozenset({STAGES}),
+        needed_supplies=frozenset(),
+        parameters_schema=None,
+        status=DeclarationStatus.VERSIONED,
+        version_tag="2",
     )
     assert evolve(method, deprecated) == replace(method, status=DeclarationStatus.DEPRECATED)
 

@@ -97,22 +97,52 @@ def asset(
 capability = CapabilityDefined(
     NOW,
     CAPABILITY,
-    "beamkeep.capability.tomography",
-    "Tomography",
-    None,
-    (Affordance.IMAGEABLE, Affordance.ROTATABLE),
-    (ExecutorShape.METHOD,),
-    PARAMETERS,
+    code="beamkeep.capability.tomography",
+    name="Tomography",
+    description=None,
+    required_affordances=(Affordance.IMAGEABLE, Affordance.ROTATABLE),
+    executor_shapes=(ExecutorShape.METHOD,),
+    parameters_schema=PARAMETERS,
 )
-method = MethodDefined(NOW, METHOD, "Fly scan", CAPABILITY, (STAGES,), (), PARAMETERS)
-practice = PracticeDefined(NOW, PRACTICE, "Fly scan here", METHOD, "ring", (CAMERAS,))
+method = MethodDefined(
+    NOW,
+    METHOD,
+    name="Fly scan",
+    capability_id=CAPABILITY,
+    needed_family_ids=(STAGES,),
+    needed_supplies=(),
+    parameters_schema=PARAMETERS,
+)
+practice = PracticeDefined(
+    NOW,
+    PRACTICE,
+    name="Fly scan here",
+    method_id=METHOD,
+    facility_code="ring",
+    family_ids=(CAMERAS,),
+)
 AROUND = (
-    FamilyDefined(NOW, STAGES, "Stages", (Affordance.HOMEABLE, Affordance.ROTATABLE), None),
-    FamilyDefined(NOW, CAMERAS, "Cameras", (Affordance.IMAGEABLE,), None),
+    FamilyDefined(
+        NOW,
+        STAGES,
+        name="Stages",
+        affordances=(Affordance.HOMEABLE, Affordance.ROTATABLE),
+        settings_schema=None,
+    ),
+    FamilyDefined(
+        NOW, CAMERAS, name="Cameras", affordances=(Affordance.IMAGEABLE,), settings_schema=None
+    ),
     capability,
     method,
     practice,
-    PracticeDefined(NOW, FREE_PRACTICE, "Fly scan", METHOD, None, (CAMERAS,)),
+    PracticeDefined(
+        NOW,
+        FREE_PRACTICE,
+        name="Fly scan",
+        method_id=METHOD,
+        facility_code=None,
+        family_ids=(CAMERAS,),
+    ),
     *facility(SITE, "ring"),
     *facility(HALL, "hall", SITE),
     *facility(OTHER_SITE, "annex"),
@@ -127,15 +157,42 @@ AROUND = (
 retired = AssetDecommissioned(NOW, STAGE)
 old_practice, old_method = PracticeDeprecated(NOW, PRACTICE), MethodDeprecated(NOW, METHOD)
 old_capability = CapabilityDeprecated(NOW, CAPABILITY, None)
-without_schema = MethodVersioned(NOW, METHOD, "2", "Fly scan", (STAGES,), (), None)
+without_schema = MethodVersioned(
+    NOW,
+    METHOD,
+    version_tag="2",
+    name="Fly scan",
+    needed_family_ids=(STAGES,),
+    needed_supplies=(),
+    parameters_schema=None,
+)
 
 BOTH = frozenset({STAGE, CAMERA})
 DAY = Window(NOW, LATER)
 defined = PlanDefined(
-    NOW, ID, "Monday", PRACTICE, METHOD, (STAGE, CAMERA), DAY, {"mode": "fast"}, 1
+    NOW,
+    ID,
+    name="Monday",
+    practice_id=PRACTICE,
+    method_id=METHOD,
+    asset_ids=(STAGE, CAMERA),
+    window=DAY,
+    default_parameters={"mode": "fast"},
+    method_version=1,
 )
-versioned = PlanVersioned(NOW, ID, "2", "Tuesday", (CAMERA, HALL_STAGE), Window(), {}, 1)
-updated = PlanDefaultParametersUpdated(NOW, ID, {"mode": "slow"}, 1)
+versioned = PlanVersioned(
+    NOW,
+    ID,
+    version_tag="2",
+    name="Tuesday",
+    asset_ids=(CAMERA, HALL_STAGE),
+    window=Window(),
+    default_parameters={},
+    method_version=1,
+)
+updated = PlanDefaultParametersUpdated(
+    NOW, ID, default_parameters={"mode": "slow"}, method_version=1
+)
 deprecated = PlanDeprecated(NOW, ID)
 
 DEFINE = DefinePlan(
@@ -187,7 +244,17 @@ def test_a_plan_is_defined_with_its_name_trimmed_its_assets_sorted_and_the_metho
 def test_a_plan_needs_no_window_and_no_parameters():
     bare = DefinePlan(name="x", practice_id=PRACTICE, asset_ids=BOTH)
     given().when(bare).then(
-        PlanDefined(NOW, ID, "x", PRACTICE, METHOD, (STAGE, CAMERA), Window(None, None), {}, 1)
+        PlanDefined(
+            NOW,
+            ID,
+            name="x",
+            practice_id=PRACTICE,
+            method_id=METHOD,
+            asset_ids=(STAGE, CAMERA),
+            window=Window(None, None),
+            default_parameters={},
+            method_version=1,
+        )
     )
 
 
@@ -393,12 +460,22 @@ def in_units(**codes: str | None) -> dict[str, Any]:
 
 
 def measuring(tag: str, **codes: str | None) -> MethodVersioned:
-    return MethodVersioned(NOW, METHOD, tag, "Fly scan", (STAGES,), (), in_units(**codes))
+    return MethodVersioned(
+        NOW,
+        METHOD,
+        version_tag=tag,
+        name="Fly scan",
+        needed_family_ids=(STAGES,),
+        needed_supplies=(),
+        parameters_schema=in_units(**codes),
+    )
 
 
 in_kev = measuring("2", energy="keV", exposure="s", gap=None)
 in_ev = measuring("3", energy="eV", exposure="s", gap="mm")
-measured = PlanDefaultParametersUpdated(NOW, ID, {"energy": 25, "exposure": 0.1}, 2)
+measured = PlanDefaultParametersUpdated(
+    NOW, ID, default_parameters={"energy": 25, "exposure": 0.1}, method_version=2
+)
 
 
 def updating(**patch: float | None) -> UpdatePlanDefaultParameters:
@@ -411,7 +488,7 @@ def test_a_plan_notes_the_version_of_the_method_its_defaults_are_written_under()
     )
     given(in_kev, defined).when(VERSION).then(replace(versioned, method_version=2))
     given(in_kev, replace(defined, default_parameters={})).when(updating(energy=25)).then(
-        PlanDefaultParametersUpdated(NOW, ID, {"energy": 25}, 2)
+        PlanDefaultParametersUpdated(NOW, ID, default_parameters={"energy": 25}, method_version=2)
     )
 
 
@@ -422,7 +499,9 @@ def test_a_number_whose_unit_has_changed_is_named_to_be_kept_changed_or_taken_aw
         (25, {"energy": 25, "exposure": 0.1}),
         (None, {"exposure": 0.1}),
     ):
-        written = PlanDefaultParametersUpdated(NOW, ID, {**parameters}, 3)
+        written = PlanDefaultParametersUpdated(
+            NOW, ID, default_parameters={**parameters}, method_version=3
+        )
         given(*past).when(updating(energy=energy)).then(written)
 
 
@@ -444,7 +523,9 @@ def test_a_number_whose_unit_has_changed_is_not_taken_for_one_in_the_new_unit_un
 
 def test_defaults_that_do_not_say_when_they_were_written_count_as_the_methods_first_version():
     of_old = replace(measured, method_version=None)
-    same = PlanDefaultParametersUpdated(NOW, ID, measured.default_parameters, 3)
+    same = PlanDefaultParametersUpdated(
+        NOW, ID, default_parameters=measured.default_parameters, method_version=3
+    )
     first = replace(method, parameters_schema=in_units(energy="keV", exposure="s"))
     around = [part for part in AROUND if part is not method]
     history = first, in_kev, in_ev, replace(defined, method_version=None), of_old
@@ -565,14 +646,14 @@ def test_a_plan_is_what_its_events_say():
     assert plan == Plan(
         ID,
         "Monday",
-        PRACTICE,
-        METHOD,
-        BOTH,
-        DAY,
-        {"mode": "fast"},
-        DeclarationStatus.DEFINED,
-        None,
-        1,
+        practice_id=PRACTICE,
+        method_id=METHOD,
+        asset_ids=BOTH,
+        window=DAY,
+        default_parameters={"mode": "fast"},
+        status=DeclarationStatus.DEFINED,
+        version_tag=None,
+        method_version=1,
     )
     later = replace(updated, method_version=2)
     written = replace(plan, default_parameters={"mode": "slow"}, method_version=2)
@@ -582,14 +663,14 @@ def test_a_plan_is_what_its_events_say():
     assert plan == Plan(
         ID,
         "Tuesday",
-        PRACTICE,
-        METHOD,
-        frozenset({CAMERA, HALL_STAGE}),
-        Window(),
-        {},
-        DeclarationStatus.VERSIONED,
-        "2",
-        1,
+        practice_id=PRACTICE,
+        method_id=METHOD,
+        asset_ids=frozenset({CAMERA, HALL_STAGE}),
+        window=Window(),
+        default_parameters={},
+        status=DeclarationStatus.VERSIONED,
+        version_tag="2",
+        method_version=1,
     )
     assert evolve(plan, updated).status is DeclarationStatus.VERSIONED
     assert evolve(plan, deprecated) == replace(plan, status=DeclarationStatus.DEPRECATED)
@@ -635,12 +716,12 @@ def test_every_move_from_every_status():
     bound = Bound(
         replace(begin_practice(practice), family_ids=frozenset()),
         replace(begin_method(method), needed_family_ids=frozenset()),
-        1,
-        replace(begin_capability(capability), required_affordances=frozenset()),
-        {},
-        {},
-        None,
-        {},
+        method_version=1,
+        capability=replace(begin_capability(capability), required_affordances=frozenset()),
+        assets={},
+        families={},
+        site=None,
+        facilities={},
     )
     followed = Followed(bound.method, 1, bound.method)
     matrix(

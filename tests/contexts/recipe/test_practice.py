@@ -59,8 +59,17 @@ def facility(
 
 AROUND = (*METHOD_AROUND, method, *facility(SITE, "ring"))
 
-defined = PracticeDefined(NOW, ID, "Fly scan here", METHOD, "ring", (STAGES, CAMERAS))
-versioned = PracticeVersioned(NOW, ID, "2", "Fly scan", None, (STAGES,))
+defined = PracticeDefined(
+    NOW,
+    ID,
+    name="Fly scan here",
+    method_id=METHOD,
+    facility_code="ring",
+    family_ids=(STAGES, CAMERAS),
+)
+versioned = PracticeVersioned(
+    NOW, ID, version_tag="2", name="Fly scan", facility_code=None, family_ids=(STAGES,)
+)
 deprecated = PracticeDeprecated(NOW, ID)
 
 DEFINE = DefinePractice(
@@ -103,9 +112,15 @@ def test_a_practice_is_defined_with_its_name_trimmed_and_its_families_sorted():
 
 def test_a_practice_is_of_a_site_or_of_some_families():
     of_a_site = DefinePractice(name="x", method_id=METHOD, facility_code="ring")
-    given().when(of_a_site).then(PracticeDefined(NOW, ID, "x", METHOD, "ring", ()))
+    given().when(of_a_site).then(
+        PracticeDefined(NOW, ID, name="x", method_id=METHOD, facility_code="ring", family_ids=())
+    )
     of_stages = DefinePractice(name="x", method_id=METHOD, family_ids=frozenset({STAGES}))
-    given().when(of_stages).then(PracticeDefined(NOW, ID, "x", METHOD, None, (STAGES,)))
+    given().when(of_stages).then(
+        PracticeDefined(
+            NOW, ID, name="x", method_id=METHOD, facility_code=None, family_ids=(STAGES,)
+        )
+    )
 
 
 def test_a_practice_of_nothing_is_refused():
@@ -245,15 +260,21 @@ def test_a_practice_is_what_its_events_say():
     assert practice == Practice(
         ID,
         "Fly scan here",
-        METHOD,
-        "ring",
-        frozenset({STAGES, CAMERAS}),
-        DeclarationStatus.DEFINED,
-        None,
+        method_id=METHOD,
+        facility_code="ring",
+        family_ids=frozenset({STAGES, CAMERAS}),
+        status=DeclarationStatus.DEFINED,
+        version_tag=None,
     )
     practice = evolve(practice, versioned)
     assert practice == Practice(
-        ID, "Fly scan", METHOD, None, frozenset({STAGES}), DeclarationStatus.VERSIONED, "2"
+        ID,
+        "Fly scan",
+        method_id=METHOD,
+        facility_code=None,
+        family_ids=frozenset({STAGES}),
+        status=DeclarationStatus.VERSIONED,
+        version_tag="2",
     )
     assert evolve(practice, deprecated) == replace(practice, status=DeclarationStatus.DEPRECATED)
 

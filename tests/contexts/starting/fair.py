@@ -193,9 +193,21 @@ FAIR: dict[str, tuple[Part, ...]] = {
         ),
     ),
     "method": (
-        MethodDefined(NOW, METHOD, "Fly scan", CAPABILITY, (STAGES,), ("photon_beam",), SCHEMA),
+        MethodDefined(
+            NOW,
+            METHOD,
+            name="Fly scan",
+            capability_id=CAPABILITY,
+            needed_family_ids=(STAGES,),
+            needed_supplies=("photon_beam",),
+            parameters_schema=SCHEMA,
+        ),
     ),
-    "practice": (PracticeDefined(NOW, PRACTICE, "Here", METHOD, None, (CAMERAS,)),),
+    "practice": (
+        PracticeDefined(
+            NOW, PRACTICE, name="Here", method_id=METHOD, facility_code=None, family_ids=(CAMERAS,)
+        ),
+    ),
     "plan": (
         PlanDefined(
             *(NOW, PLAN, "Monday", PRACTICE, METHOD, (STAGE, CAMERA), Window(NOW, LATER)),
