@@ -1,4 +1,4 @@
-"""Declared schemas and the values checked against them, for every context. Pure."""
+"""JSON Schemas that contexts declare, and the values that are checked against them. Pure."""
 
 from .bounds import Json, JsonObject
 from .canonical import canonical_text

@@ -1,4 +1,4 @@
-"""What we ask of everyone who writes a schema, beyond what is refused."""
+"""Lint: advice to the authors of schemas that refuses nothing."""
 
 import re
 
@@ -36,7 +36,7 @@ _CONTROL_WORD = re.compile(
 
 
 def lint_schema(schema: JsonSchema) -> list[Advice]:
-    """Every departure of a declared schema from the authoring rules; they refuse nothing."""
+    """Return every departure of a declared schema from the authoring rules."""
     found: list[Advice] = []
     for path, at, _ in nodes(schema):
         node = below(at)

@@ -1,4 +1,4 @@
-"""Whether a method keeps within its capability, read off the two schemas keyword by keyword."""
+"""Subset: whether a method's schema allows no more than its capability's, by keywords."""
 
 from decimal import Decimal
 
@@ -10,7 +10,7 @@ from .validating import violation
 
 
 class WiderKeyword(Record):
-    """The first place where a method takes more than its capability."""
+    """The first keyword by which a method's schema allows more than its capability's."""
 
     path: JsonPath
     keyword: str
@@ -21,13 +21,13 @@ class WiderKeyword(Record):
 def require_subset(
     method: JsonSchema | None, capability: JsonSchema | None, refusal: type[Refusal]
 ) -> None:
-    """Refuse a method's schema that takes what its capability's schema does not."""
+    """Refuse a method's schema that allows more than its capability's schema."""
     if method is None or capability is None:
         return
     if found := _widening(method, capability, ()):
         place = path_text(found.path)
         raise refusal(
-            f"At {place}: `{found.keyword}` takes more than the capability (rule {found.rule}).",
+            f"At {place}: `{found.keyword}` allows more (rule {found.rule}).",
             path=place,
             keyword=found.keyword,
             rule=found.rule,
@@ -92,7 +92,7 @@ type _Bound = tuple[Decimal, bool] | None
 
 
 def _bound(node: JsonObject, ending: str, sign: int) -> _Bound:
-    """The tighter of the two bounds on one side, larger the tighter it is; exclusive wins a tie."""
+    """Return the tighter of two bounds on one side, larger if tighter; exclusive wins a tie."""
     given = [
         (_signed(node[keyword], sign), exclusive)
         for keyword, exclusive in ((f"m{ending}", False), (f"exclusiveM{ending}", True))
@@ -112,7 +112,7 @@ def _count_within(m: JsonObject, c: JsonObject, keyword: str, sign: int) -> bool
 
 
 def _signed(number: Json, sign: int) -> Decimal:
-    # Arithmetic would round to the precision of the context; copying never does.
+    # Arithmetic rounds to the precision of the decimal context; a copy does not.
     return exact(number) if sign > 0 else exact(number).copy_negate()
 
 
