@@ -5,8 +5,8 @@ from typing import Any
 from tests.support.schemas import DIALECT
 from tests.support.spec import NEW, NOW, Example, Scenario, matrix, misshapen
 
+from beamkeep.contexts.equipment.declaration import MOST_WARNINGS, DeclarationStatus
 from beamkeep.contexts.equipment.family import (
-    MOST_WARNINGS,
     OPERATIONS,
     QUESTIONS,
     Affordance,
@@ -19,7 +19,6 @@ from beamkeep.contexts.equipment.family import (
     FamilyDeprecated,
     FamilyEvent,
     FamilyNotFoundError,
-    FamilyStatus,
     FamilyVersioned,
     InvalidFamilyNameError,
     InvalidFamilySettingsSchemaError,
@@ -190,7 +189,7 @@ def test_a_version_may_change_a_unit():
 def test_a_new_version_has_a_tag_of_its_own():
     given(defined).when(versioning(version_tag=" ")).refused(InvalidFamilyVersionTagError)
     given(defined, versioned).when(versioning(version_tag=" 2 ")).refused(
-        InvalidFamilyVersionTagError, saying="2 is the current one."
+        InvalidFamilyVersionTagError, saying="The tag 2 is taken; choose another."
     )
     third = replace(versioned, version_tag="3")
     given(defined, versioned, third).when(VERSION).then(versioned)
@@ -220,9 +219,9 @@ def test_what_is_wrong_is_told_in_order():
     wrong: dict[str, Any] = {"name": " ", "settings_schema": FORBIDDEN}
     given().when(defining(**wrong)).refused(InvalidFamilyNameError)
     wrong = {"version_tag": " ", "settings_schema": FORBIDDEN}
-    given(defined, deprecated).when(versioning(**wrong)).refused(InvalidFamilyVersionTagError)
-    wrong |= {"version_tag": "2"}
     given(defined, deprecated).when(versioning(**wrong)).refused(InvalidFamilySettingsSchemaError)
+    wrong |= {"settings_schema": None}
+    given(defined, deprecated).when(versioning(**wrong)).refused(InvalidFamilyVersionTagError)
     given(defined, versioned, deprecated).when(VERSION).refused(InvalidFamilyVersionTagError)
 
 
@@ -258,7 +257,7 @@ def test_a_family_is_what_its_events_say():
         "Linear stage",
         affordances=STAGE,
         settings_schema=SETTINGS,
-        status=FamilyStatus.DEFINED,
+        status=DeclarationStatus.DEFINED,
         version_tag=None,
     )
     family = evolve(family, versioned)
@@ -268,10 +267,10 @@ def test_a_family_is_what_its_events_say():
         "Linear stage",
         affordances=posable,
         settings_schema=None,
-        status=FamilyStatus.VERSIONED,
+        status=DeclarationStatus.VERSIONED,
         version_tag="2",
     )
-    assert evolve(family, deprecated) == replace(family, status=FamilyStatus.DEPRECATED)
+    assert evolve(family, deprecated) == replace(family, status=DeclarationStatus.DEPRECATED)
 
 
 def test_a_family_is_found_by_its_status_and_by_each_affordance():
@@ -298,7 +297,7 @@ Deprecated  -               -
 def test_every_move_from_every_status():
     matrix(
         OPERATIONS,
-        FamilyStatus,
+        DeclarationStatus,
         [Example(VERSION), Example(DEPRECATE)],
         lambda status: replace(begin(defined), status=status),
         lambda family: family.status,

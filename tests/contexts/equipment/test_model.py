@@ -5,6 +5,7 @@ from uuid import UUID
 
 from tests.support.spec import ABSENT, NEW, NOW, Example, Scenario, matrix, misshapen
 
+from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.equipment.family import (
     FamilyDefined,
     FamilyDeprecated,
@@ -31,7 +32,6 @@ from beamkeep.contexts.equipment.model import (
     ModelDefined,
     ModelDeprecated,
     ModelNotFoundError,
-    ModelStatus,
     ModelVersioned,
     VersionModel,
     begin,
@@ -136,7 +136,8 @@ def test_an_identifier_comes_with_its_scheme():
     for manufacturer in wrong:
         for history, command in (((), defining()), ((defined,), versioning())):
             given(*history).when(command.model_copy(update={"manufacturer": manufacturer})).refused(
-                InvalidModelManufacturerError, saying="One of identifier and scheme is missing."
+                InvalidModelManufacturerError,
+                saying="Send both identifier and identifier_scheme, or neither.",
             )
 
 
@@ -170,7 +171,7 @@ def test_the_families_must_exist():
 
 def test_a_deprecated_family_takes_no_new_model():
     old: dict[str, Any] = {"declared_family_ids": frozenset({STAGES, OLD})}
-    told = f"The family Relays ({OLD}) is Deprecated; name another."
+    told = f"Deprecated: Relays ({OLD}). Use a current one instead."
     given().when(defining(**old)).refused(ModelCannotDefineError, saying=told)
     given(defined).when(versioning(**old)).refused(ModelCannotVersionError, saying=told)
 
@@ -189,7 +190,7 @@ def test_a_model_is_versioned_and_everything_replaced():
 def test_a_new_version_has_a_tag_of_its_own():
     given(defined).when(versioning(version_tag=" ")).refused(InvalidModelVersionTagError)
     given(defined, versioned).when(VERSION).refused(
-        InvalidModelVersionTagError, saying="B is the current one."
+        InvalidModelVersionTagError, saying="The tag B is taken; choose another."
     )
 
 
@@ -287,7 +288,7 @@ def test_a_model_is_what_its_events_say():
         manufacturer=ACME,
         part_number="PS-200",
         declared_family_ids=both,
-        status=ModelStatus.DEFINED,
+        status=DeclarationStatus.DEFINED,
         version_tag=None,
     )
     model = evolve(model, versioned)
@@ -297,10 +298,10 @@ def test_a_model_is_what_its_events_say():
         manufacturer=Manufacturer("Beta"),
         part_number="PS-201",
         declared_family_ids=frozenset({STAGES}),
-        status=ModelStatus.VERSIONED,
+        status=DeclarationStatus.VERSIONED,
         version_tag="B",
     )
-    assert evolve(model, deprecated) == replace(model, status=ModelStatus.DEPRECATED)
+    assert evolve(model, deprecated) == replace(model, status=DeclarationStatus.DEPRECATED)
 
 
 def test_a_model_is_found_by_status_part_number_and_each_family():
@@ -326,7 +327,7 @@ Deprecated  -              -
 def test_every_move_from_every_status():
     matrix(
         OPERATIONS,
-        ModelStatus,
+        DeclarationStatus,
         [Example(VERSION, {}), Example(DEPRECATE)],
         lambda status: replace(begin(defined), status=status),
         lambda model: model.status,

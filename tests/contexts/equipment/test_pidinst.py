@@ -32,7 +32,7 @@ from beamkeep.contexts.equipment.pidinst import (
     PidinstTerm,
     pidinst,
 )
-from beamkeep.contexts.equipment.place import PLACES, Place
+from beamkeep.contexts.equipment.place import PLACES, AssetPlace
 from beamkeep.contexts.federation.facility import FacilityKind, FacilityRegistered
 from beamkeep.kernel import Cannot, Event, SideWrite, claim
 from beamkeep.schemas import JsonObject
@@ -64,7 +64,7 @@ def asset(
             None,
             identifiers,
         ),
-        PLACES.insert(Place(id, parent_id, code)),
+        PLACES.insert(AssetPlace(id, parent_id, code)),
     )
 
 

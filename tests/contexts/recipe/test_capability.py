@@ -6,6 +6,7 @@ from uuid import UUID
 from tests.support.schemas import DIALECT
 from tests.support.spec import ABSENT, NEW, NOW, Example, Scenario, matrix, misshapen
 
+from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.equipment.family import Affordance
 from beamkeep.contexts.recipe.capability import (
     OPERATIONS,
@@ -31,7 +32,6 @@ from beamkeep.contexts.recipe.capability import (
     begin,
     evolve,
 )
-from beamkeep.contexts.recipe.declaration import DeclarationStatus
 from beamkeep.kernel import CLAIMS, Advice, Claim, Event, Many, SideWrite, claim, replace
 from beamkeep.schemas import JsonSchema
 
@@ -212,7 +212,7 @@ def test_a_capability_is_versioned_and_all_but_its_code_replaced():
 def test_a_new_version_has_a_tag_of_its_own():
     given(defined).when(versioning(version_tag=" ")).refused(InvalidCapabilityVersionTagError)
     given(defined, versioned).when(VERSION).refused(
-        InvalidCapabilityVersionTagError, saying="2 is the current one."
+        InvalidCapabilityVersionTagError, saying="The tag 2 is taken; choose another."
     )
 
 
@@ -331,8 +331,8 @@ def test_a_capability_is_what_its_events_say():
     capability = begin(defined)
     assert capability == Capability(
         ID,
-        CODE,
-        name="Tomography",
+        "Tomography",
+        code=CODE,
         description="By turning",
         required_affordances=affordances,
         executor_shapes=shapes,
@@ -342,8 +342,8 @@ def test_a_capability_is_what_its_events_say():
     capability = evolve(capability, versioned)
     assert capability == Capability(
         ID,
-        CODE,
-        name="Imaging",
+        "Imaging",
+        code=CODE,
         description=None,
         required_affordances=frozenset(),
         executor_shapes=frozenset({ExecutorShape.METHOD}),

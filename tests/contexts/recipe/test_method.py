@@ -7,6 +7,7 @@ from uuid import UUID
 from tests.contexts.recipe.test_capability import CARELESS, FORBIDDEN, PARAMETERS, WARNINGS
 from tests.support.spec import ABSENT, NEW, NOW, Example, Scenario, matrix, misshapen
 
+from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.equipment.family import (
     FamilyDefined,
     FamilyDeprecated,
@@ -20,7 +21,6 @@ from beamkeep.contexts.recipe.capability import (
     ExecutorShape,
 )
 from beamkeep.contexts.recipe.capability import begin as begin_capability
-from beamkeep.contexts.recipe.declaration import DeclarationStatus
 from beamkeep.contexts.recipe.method import (
     OPERATIONS,
     QUESTIONS,
@@ -40,8 +40,8 @@ from beamkeep.contexts.recipe.method import (
     MethodFamilyDeprecatedError,
     MethodNotFoundError,
     MethodParametersNotSubsetError,
+    MethodReferences,
     MethodVersioned,
-    Realized,
     VersionMethod,
     begin,
     evolve,
@@ -183,7 +183,7 @@ def test_kinds_of_supply_are_not_blank():
 def test_a_method_needs_at_most_twenty_kinds_of_supply():
     kinds = [f"kind {n}" for n in range(10, 31)]
     refused_either_way(
-        InvalidMethodNeededSuppliesError, "There are 21.", needed_supplies=frozenset(kinds)
+        InvalidMethodNeededSuppliesError, "There are 21 kinds.", needed_supplies=frozenset(kinds)
     )
     given().when(defining(needed_supplies=frozenset(kinds[:20]))).then(
         replace(defined, needed_supplies=tuple(kinds[:20]))
@@ -234,7 +234,7 @@ def test_the_families_must_exist():
 def test_a_deprecated_capability_has_no_new_method():
     refused_either_way(
         MethodBoundCapabilityDeprecatedError,
-        f"Tomography ({CAPABILITY}): Deprecated; name another.",
+        f"Deprecated: Tomography ({CAPABILITY}).",
         past=[discontinued],
     )
 
@@ -247,7 +247,7 @@ def test_a_deprecated_family_is_not_needed_anew():
     refusal = (
         given()
         .when(defining(needed_family_ids=frozenset({STAGES, OLD})))
-        .refused(MethodFamilyDeprecatedError, saying=f"Relays ({OLD}): Deprecated; name another.")
+        .refused(MethodFamilyDeprecatedError, saying=f"Deprecated: Relays ({OLD}).")
     )
     assert refusal.facts == {"deprecated_ids": [OLD]}
     given(defined).when(versioning(needed_family_ids=frozenset({OLD}))).refused(
@@ -265,7 +265,7 @@ def test_a_method_is_versioned_and_all_but_its_capability_replaced():
 def test_a_new_version_has_a_tag_of_its_own():
     given(defined).when(versioning(version_tag=" ")).refused(InvalidMethodVersionTagError)
     given(defined, versioned).when(VERSION).refused(
-        InvalidMethodVersionTagError, saying="2 is the current one."
+        InvalidMethodVersionTagError, saying="The tag 2 is taken; choose another."
     )
 
 
@@ -415,7 +415,7 @@ def test_every_move_from_every_status():
     matrix(
         OPERATIONS,
         DeclarationStatus,
-        [Example(VERSION, Realized(begin_capability(capability), {})), Example(DEPRECATE)],
+        [Example(VERSION, MethodReferences(begin_capability(capability), {})), Example(DEPRECATE)],
         lambda status: replace(begin(defined), status=status),
         lambda method: method.status,
         MATRIX,

@@ -20,24 +20,22 @@ from beamkeep.contexts.equipment.asset import (
     AssetRegistered,
     AssetTier,
 )
+from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.equipment.family import Affordance, FamilyDefined, FamilyDeprecated
-from beamkeep.contexts.equipment.place import PLACES, Place
+from beamkeep.contexts.equipment.place import PLACES, AssetPlace
 from beamkeep.contexts.recipe.capability import (
     CapabilityDefined,
     CapabilityDeprecated,
     ExecutorShape,
 )
 from beamkeep.contexts.recipe.capability import begin as begin_capability
-from beamkeep.contexts.recipe.declaration import DeclarationStatus
 from beamkeep.contexts.recipe.method import MethodDefined, MethodDeprecated, MethodVersioned
 from beamkeep.contexts.recipe.method import begin as begin_method
 from beamkeep.contexts.recipe.plan import (
     OPERATIONS,
     QUESTIONS,
-    Bound,
     DefinePlan,
     DeprecatePlan,
-    Followed,
     InvalidPlanAssetIdsError,
     InvalidPlanDefaultParametersError,
     InvalidPlanNameError,
@@ -57,8 +55,10 @@ from beamkeep.contexts.recipe.plan import (
     PlanDefined,
     PlanDeprecated,
     PlanFamiliesNotSatisfiedError,
+    PlanMethod,
     PlanNotFoundError,
     PlanParameterUnitsChangedError,
+    PlanReferences,
     PlanVersioned,
     UpdatePlanDefaultParameters,
     VersionPlan,
@@ -90,7 +90,7 @@ def asset(
     tier = AssetTier.DEVICE if parent_id else AssetTier.UNIT
     return (
         AssetRegistered(NOW, id, name, tier, parent_id, facility_code, family_ids, None, None, ()),
-        PLACES.insert(Place(id, parent_id, facility_code)),
+        PLACES.insert(AssetPlace(id, parent_id, facility_code)),
     )
 
 
@@ -316,7 +316,7 @@ def test_nothing_that_a_plan_follows_is_deprecated():
         (old_method, PlanBoundMethodDeprecatedError),
         (old_capability, PlanBoundCapabilityDeprecatedError),
     ):
-        refused_either_way(refusal, "Deprecated; name another.", past=[event])
+        refused_either_way(refusal, "Use a current one instead.", past=[event])
 
 
 def test_a_decommissioned_asset_is_not_bound():
@@ -371,7 +371,7 @@ def test_the_assets_cover_the_families_of_method_and_practice():
     for only, lacking in ((STAGE, CAMERAS), (CAMERA, STAGES)):
         refused_either_way(
             PlanFamiliesNotSatisfiedError,
-            f"Lacking are {lacking}.",
+            f"Missing families: {lacking}.",
             facts={"family_ids": [lacking]},
             asset_ids=frozenset({only}),
         )
@@ -379,7 +379,7 @@ def test_the_assets_cover_the_families_of_method_and_practice():
 
 def test_what_stands_below_a_bound_asset_does_not_count():
     given().when(defining(asset_ids=frozenset({BEAMLINE}))).refused(
-        PlanFamiliesNotSatisfiedError, f"Lacking are {STAGES}, {CAMERAS}."
+        PlanFamiliesNotSatisfiedError, f"Missing families: {STAGES}, {CAMERAS}."
     )
 
 
@@ -391,7 +391,7 @@ def test_the_families_together_can_do_what_the_capability_requires():
     refusal = PlanAffordancesNotSatisfiedError
     facts: dict[str, object] = {"affordances": ["Coolable", "Triggerable"]}
     past = [each if each is not capability else needing for each in AROUND]
-    told = "Lacking are Coolable, Triggerable."
+    told = "Missing affordances: Coolable, Triggerable."
     assert Scenario(OPERATIONS, past).when(DEFINE).refused(refusal, told).facts == facts
     again = Scenario(OPERATIONS, [*past, defined]).when(versioning(asset_ids=BOTH))
     assert again.refused(refusal, told).facts == facts
@@ -411,7 +411,7 @@ def test_a_plan_is_versioned_and_all_but_its_practice_replaced():
 def test_a_new_version_has_a_tag_of_its_own():
     given(defined).when(versioning(version_tag=" ")).refused(InvalidPlanVersionTagError)
     given(defined, versioned).when(VERSION).refused(
-        InvalidPlanVersionTagError, saying="2 is the current one."
+        InvalidPlanVersionTagError, saying="The tag 2 is taken; choose another."
     )
 
 
@@ -713,7 +713,7 @@ Deprecated  -             -                               -
 
 
 def test_every_move_from_every_status():
-    bound = Bound(
+    bound = PlanReferences(
         replace(begin_practice(practice), family_ids=frozenset()),
         replace(begin_method(method), needed_family_ids=frozenset()),
         method_version=1,
@@ -723,7 +723,7 @@ def test_every_move_from_every_status():
         site=None,
         facilities={},
     )
-    followed = Followed(bound.method, 1, bound.method)
+    followed = PlanMethod(bound.method, 1, bound.method)
     matrix(
         OPERATIONS,
         DeclarationStatus,

@@ -8,6 +8,7 @@ from tests.contexts.recipe.test_method import CAMERAS, OLD, STAGES
 from tests.contexts.recipe.test_method import defined as method_defined
 from tests.support.spec import ABSENT, NEW, NOW, Example, Scenario, matrix, misshapen
 
+from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.equipment.family import FamilyNotFoundError
 from beamkeep.contexts.federation.facility import (
     FacilityAlreadyExistsError,
@@ -15,7 +16,6 @@ from beamkeep.contexts.federation.facility import (
     FacilityNotFoundError,
     FacilityRegistered,
 )
-from beamkeep.contexts.recipe.declaration import DeclarationStatus
 from beamkeep.contexts.recipe.method import MethodDeprecated, MethodNotFoundError
 from beamkeep.contexts.recipe.method import begin as begin_method
 from beamkeep.contexts.recipe.practice import (
@@ -34,8 +34,8 @@ from beamkeep.contexts.recipe.practice import (
     PracticeDeprecated,
     PracticeFamilyDeprecatedError,
     PracticeNotFoundError,
+    PracticeReferences,
     PracticeVersioned,
-    Practised,
     VersionPractice,
     begin,
     evolve,
@@ -145,7 +145,7 @@ def test_the_families_must_exist():
 
 
 def test_a_deprecated_method_is_not_practised_anew():
-    told = f"Fly scan ({METHOD}): Deprecated; name another."
+    told = f"Deprecated: Fly scan ({METHOD})."
     given(discontinued).when(DEFINE).refused(PracticeBoundMethodDeprecatedError, told)
     given(discontinued, defined).when(VERSION).refused(PracticeBoundMethodDeprecatedError, told)
 
@@ -153,7 +153,7 @@ def test_a_deprecated_method_is_not_practised_anew():
 def test_a_deprecated_family_has_no_new_practice():
     refused_either_way(
         PracticeFamilyDeprecatedError,
-        f"Relays ({OLD}): Deprecated; name another.",
+        f"Deprecated: Relays ({OLD}).",
         family_ids=frozenset({STAGES, OLD}),
     )
 
@@ -168,7 +168,7 @@ def test_a_practice_is_versioned_and_all_but_its_method_replaced():
 def test_a_new_version_has_a_tag_of_its_own():
     given(defined).when(versioning(version_tag=" ")).refused(InvalidPracticeVersionTagError)
     given(defined, versioned).when(VERSION).refused(
-        InvalidPracticeVersionTagError, saying="2 is the current one."
+        InvalidPracticeVersionTagError, saying="The tag 2 is taken; choose another."
     )
 
 
@@ -305,7 +305,7 @@ def test_every_move_from_every_status():
     matrix(
         OPERATIONS,
         DeclarationStatus,
-        [Example(VERSION, Practised(begin_method(method), {})), Example(DEPRECATE)],
+        [Example(VERSION, PracticeReferences(begin_method(method), {})), Example(DEPRECATE)],
         lambda status: replace(begin(defined), status=status),
         lambda practice: practice.status,
         MATRIX,

@@ -7,6 +7,7 @@ from tests.contexts.recipe.test_capability import PARAMETERS
 from tests.contexts.recipe.test_method import CAPABILITY
 from tests.support.spec import ABSENT, LATER, NEW, NOW, Example, Scenario, matrix, misshapen
 
+from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.recipe.capability import (
     CapabilityDefined,
     CapabilityDeprecated,
@@ -15,7 +16,6 @@ from beamkeep.contexts.recipe.capability import (
     ExecutorShape,
 )
 from beamkeep.contexts.recipe.capability import begin as begin_capability
-from beamkeep.contexts.recipe.declaration import DeclarationStatus
 from beamkeep.contexts.recipe.recipe import (
     OPERATIONS,
     QUESTIONS,
@@ -189,19 +189,19 @@ def test_every_rule_of_steps_is_kept_in_a_new_recipe_and_in_a_new_version():
 
 def test_a_binding_needs_a_capability_with_a_schema():
     refusal = RecipeRequiresCapabilityParametersSchemaError
-    given(without_schema).when(DEFINE).refused(refusal, saying="it binds 'mode'")
+    given(without_schema).when(DEFINE).refused(refusal, saying="the parameter is 'mode'")
     given(without_schema, defined).when(VERSION).refused(refusal)
 
 
 def test_blank_texts_of_steps_are_refused():
     blank = (RecipeSetpointStep(" ", 1),)
     given().when(defining(steps=blank)).refused(
-        InvalidRecipeStepsError, saying="At steps[0].address: it is blank"
+        InvalidRecipeStepsError, saying="At steps[0].address: the text is blank"
     )
 
 
 def test_a_deprecated_capability_has_no_new_recipe():
-    told = f"Alignment ({CAPABILITY}): Deprecated; name another."
+    told = f"Deprecated: Alignment ({CAPABILITY})."
     given(discontinued).when(DEFINE).refused(RecipeBoundCapabilityDeprecatedError, told)
     given(discontinued, defined).when(VERSION).refused(RecipeBoundCapabilityDeprecatedError, told)
 
@@ -232,7 +232,7 @@ def test_no_tag_is_used_twice_in_one_recipe():
     given(defined).when(versioning(version_tag=" ")).refused(InvalidRecipeVersionTagError)
     third = replace(versioned, version_tag="3", version_number=3)
     given(defined, versioned, third).when(VERSION).refused(
-        InvalidRecipeVersionTagError, saying="A version has the tag 2."
+        InvalidRecipeVersionTagError, saying="The tag 2 is taken; choose another."
     )
 
 

@@ -31,7 +31,7 @@ from beamkeep.contexts.equipment.asset import (
     AssetRegistered,
     AssetTier,
 )
-from beamkeep.contexts.equipment.place import PLACES, Place
+from beamkeep.contexts.equipment.place import PLACES, AssetPlace
 from beamkeep.contexts.federation.facility import (
     FacilityKind,
     FacilityNotFoundError,
@@ -130,8 +130,8 @@ PAST: list[Event | SideWrite] = [
     CLAIMS.insert(Claim("facility-code", claim_key("other"), OTHER_SITE)),
     AssetRegistered(at(-98), STAGE, "Stage", AssetTier.UNIT, None, "area", (), None, None, ()),
     AssetRegistered(at(-98), OTHER_STAGE, "Far", AssetTier.UNIT, None, "other", (), None, None, ()),
-    PLACES.insert(Place(STAGE, None, "area")),
-    PLACES.insert(Place(OTHER_STAGE, None, "other")),
+    PLACES.insert(AssetPlace(STAGE, None, "area")),
+    PLACES.insert(AssetPlace(OTHER_STAGE, None, "other")),
     PlanDefined(
         at(-97),
         PLAN,
