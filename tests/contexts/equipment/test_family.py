@@ -149,10 +149,6 @@ def test_advice_ends_after_the_first_hundred():
     )
 
 
-def test_a_blank_name_is_refused():
-    given().when(defining(name=" ")).refused(InvalidFamilyNameError)
-
-
 def test_a_schema_outside_the_subset_is_refused_where_and_why():
     refusal = (
         given()

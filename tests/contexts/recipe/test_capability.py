@@ -175,11 +175,6 @@ def test_the_code_of_a_deprecated_capability_stays_taken():
     given(defined, claimed, deprecated).when(DEFINE).refused(CapabilityCodeAlreadyExistsError)
 
 
-def test_a_blank_name_is_refused():
-    given().when(defining(name=" ")).refused(InvalidCapabilityNameError)
-    given(defined).when(versioning(name=" ")).refused(InvalidCapabilityNameError)
-
-
 def test_a_capability_is_for_methods_or_procedures():
     none: dict[str, Any] = {"executor_shapes": frozenset()}
     given().when(defining(**none)).refused(InvalidCapabilityExecutorShapesError)

@@ -168,10 +168,6 @@ def test_a_method_may_need_nothing():
     )
 
 
-def test_a_blank_name_is_refused():
-    refused_either_way(InvalidMethodNameError, name=" ")
-
-
 def test_kinds_of_supply_are_not_blank():
     refused_either_way(
         InvalidMethodNeededSuppliesError,

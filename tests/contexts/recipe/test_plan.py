@@ -258,10 +258,6 @@ def test_a_plan_needs_no_window_and_no_parameters():
     )
 
 
-def test_a_blank_name_is_refused():
-    refused_either_way(InvalidPlanNameError, name=" ")
-
-
 def test_a_plan_binds_some_asset():
     refused_either_way(InvalidPlanAssetIdsError, asset_ids=frozenset[UUID]())
 

@@ -128,10 +128,6 @@ def test_a_practice_of_nothing_is_refused():
     refused_either_way(InvalidPracticeScopeError, **nothing)
 
 
-def test_a_blank_name_is_refused():
-    refused_either_way(InvalidPracticeNameError, name=" ")
-
-
 def test_the_method_must_exist():
     given().when(defining(method_id=ABSENT)).refused(MethodNotFoundError)
 

@@ -160,14 +160,6 @@ def test_a_recipe_needs_no_closing_steps():
     )
 
 
-def test_a_blank_name_is_refused():
-    given().when(defining(name=" ")).refused(InvalidRecipeNameError)
-
-
-def test_the_capability_must_exist():
-    given().when(defining(capability_id=ABSENT)).refused(CapabilityNotFoundError)
-
-
 def test_every_rule_of_steps_is_kept_in_a_new_recipe_and_in_a_new_version():
     unknown = RecipeSetpointStep("bl:x", {"$binding": "gap"})
     for refusal, wrong, place in (
