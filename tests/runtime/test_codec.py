@@ -26,7 +26,7 @@ from beamkeep.kernel import Aggregate, Event, NotFound, Record, Upcast
 from beamkeep.kernel.values import FreeText
 from beamkeep.runtime.codec import BrokenStreamError, Codec, encode
 from beamkeep.runtime.store import StoredEvent
-from beamkeep.schemas import JsonObject, Schema
+from beamkeep.schemas import JsonObject, JsonSchema
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 ID, EVENT_ID = UUID(int=1), UUID(int=2)
@@ -43,7 +43,9 @@ def events_of(kind: type[Event]) -> st.SearchStrategy[Event]:
     of_time = {name: TIMES for name, hint in hints.items() if hint is datetime}
     of_time |= {n: st.none() | TIMES for n, hint in hints.items() if hint == datetime | None}
     of_text = {name: st.text() for name, hint in hints.items() if hint is FreeText}
-    of_schema = {name: st.none() | OBJECTS for name, hint in hints.items() if hint == Schema | None}
+    of_schema = {
+        name: st.none() | OBJECTS for name, hint in hints.items() if hint == JsonSchema | None
+    }
     of_json = {name: OBJECTS for name, hint in hints.items() if hint == JsonObject}
     perhaps_json = {
         name: st.none() | OBJECTS for name, hint in hints.items() if hint == JsonObject | None
@@ -306,22 +308,22 @@ def test_the_fields_on_record():
         "CampaignStarted": ["campaign_id"],
         "CapabilityDefined": [
             "capability_id",
-            "code",
             "name",
             "description",
             "required_affordances",
             "executor_shapes",
             "parameters_schema",
+            "code",
         ],
         "CapabilityDeprecated": ["capability_id", "replaced_by_capability_id"],
         "CapabilityVersioned": [
             "capability_id",
-            "version_tag",
             "name",
             "description",
             "required_affordances",
             "executor_shapes",
             "parameters_schema",
+            "version_tag",
         ],
         "CautionRegistered": [
             "caution_id",
@@ -407,38 +409,38 @@ def test_the_fields_on_record():
         "EnclosureRegistered": ["enclosure_id", "name", "facility_code"],
         "FacilityDecommissioned": ["facility_id", "reason"],
         "FacilityRegistered": ["facility_id", "code", "name", "kind", "parent_id"],
-        "FamilyDefined": ["family_id", "name", "affordances", "settings_schema"],
+        "FamilyDefined": ["family_id", "affordances", "settings_schema", "name"],
         "FamilyDeprecated": ["family_id"],
-        "FamilyVersioned": ["family_id", "version_tag", "affordances", "settings_schema"],
+        "FamilyVersioned": ["family_id", "affordances", "settings_schema", "version_tag"],
         "FrameDecommissioned": ["frame_id", "reason"],
         "FramePlacementUpdated": ["frame_id", "placement"],
         "FrameRegistered": ["frame_id", "name", "parent_id", "placement"],
         "MethodDefined": [
             "method_id",
             "name",
-            "capability_id",
             "needed_family_ids",
             "needed_supplies",
             "parameters_schema",
+            "capability_id",
         ],
         "MethodDeprecated": ["method_id"],
         "MethodVersioned": [
             "method_id",
-            "version_tag",
             "name",
             "needed_family_ids",
             "needed_supplies",
             "parameters_schema",
+            "version_tag",
         ],
         "ModelDefined": ["model_id", "name", "manufacturer", "part_number", "declared_family_ids"],
         "ModelDeprecated": ["model_id", "reason"],
         "ModelVersioned": [
             "model_id",
-            "version_tag",
             "name",
             "manufacturer",
             "part_number",
             "declared_family_ids",
+            "version_tag",
         ],
         "MountAssetInstalled": ["mount_id", "asset_id"],
         "MountAssetUninstalled": ["mount_id", "asset_id", "reason"],
@@ -449,22 +451,22 @@ def test_the_fields_on_record():
         "PlanDefined": [
             "plan_id",
             "name",
-            "practice_id",
-            "method_id",
             "asset_ids",
             "window",
             "default_parameters",
             "method_version",
+            "practice_id",
+            "method_id",
         ],
         "PlanDeprecated": ["plan_id"],
         "PlanVersioned": [
             "plan_id",
-            "version_tag",
             "name",
             "asset_ids",
             "window",
             "default_parameters",
             "method_version",
+            "version_tag",
         ],
         "PolicyDefined": [
             "policy_id",
@@ -477,9 +479,9 @@ def test_the_fields_on_record():
         ],
         "PolicyGrantAdded": ["policy_id", "permitted_principal_id"],
         "PolicyGrantRevoked": ["policy_id", "permitted_principal_id", "reason"],
-        "PracticeDefined": ["practice_id", "name", "method_id", "facility_code", "family_ids"],
+        "PracticeDefined": ["practice_id", "name", "facility_code", "family_ids", "method_id"],
         "PracticeDeprecated": ["practice_id"],
-        "PracticeVersioned": ["practice_id", "version_tag", "name", "facility_code", "family_ids"],
+        "PracticeVersioned": ["practice_id", "name", "facility_code", "family_ids", "version_tag"],
         "RunAborted": ["run_id", "reason", "decided_by_decision_id"],
         "RunAddedToCampaign": ["run_id", "campaign_id"],
         "RunAdjusted": [
@@ -524,14 +526,14 @@ def test_the_fields_on_record():
         "SubjectStored": ["subject_id"],
         "RecipeDefined": [
             "recipe_id",
-            "name",
-            "capability_id",
             "steps",
             "closing_steps",
             "version_number",
+            "name",
+            "capability_id",
         ],
         "RecipeDeprecated": ["recipe_id", "replaced_by_recipe_id"],
-        "RecipeVersioned": ["recipe_id", "version_tag", "version_number", "steps", "closing_steps"],
+        "RecipeVersioned": ["recipe_id", "steps", "closing_steps", "version_number", "version_tag"],
         "SupplyDegraded": ["supply_id", "from_status", "trigger", "monitor_ref", "reason"],
         "SupplyDeregistered": ["supply_id", "from_status", "trigger", "monitor_ref", "reason"],
         "SupplyMarkedAvailable": ["supply_id", "from_status", "trigger", "monitor_ref", "reason"],

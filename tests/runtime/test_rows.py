@@ -260,15 +260,40 @@ STREAMS: dict[str, Sequence[Event]] = {
         EnclosureDecommissioned(at(2), ID, "rebuilt"),
     ],
     "family": [
-        FamilyDefined(at(0), ID, "Stages", (Affordance.HOMEABLE, Affordance.LIMITABLE), None),
-        FamilyVersioned(at(1), ID, "2", (), {"properties": {"gap": {"maximum": 1.0}}}),
+        FamilyDefined(
+            at(0),
+            ID,
+            name="Stages",
+            affordances=(Affordance.HOMEABLE, Affordance.LIMITABLE),
+            settings_schema=None,
+        ),
+        FamilyVersioned(
+            at(1),
+            ID,
+            version_tag="2",
+            affordances=(),
+            settings_schema={"properties": {"gap": {"maximum": 1.0}}},
+        ),
         FamilyDeprecated(at(2), ID),
     ],
     "model": [
         ModelDefined(
-            at(0), ID, "Stage", Manufacturer("Acme", "1", IdentifierScheme.ROR), "PS", (A, B)
+            at(0),
+            ID,
+            name="Stage",
+            manufacturer=Manufacturer("Acme", "1", IdentifierScheme.ROR),
+            part_number="PS",
+            declared_family_ids=(A, B),
         ),
-        ModelVersioned(at(1), ID, "B", "Stage", Manufacturer("Acme"), "PS-2", (C,)),
+        ModelVersioned(
+            at(1),
+            ID,
+            version_tag="B",
+            name="Stage",
+            manufacturer=Manufacturer("Acme"),
+            part_number="PS-2",
+            declared_family_ids=(C,),
+        ),
         ModelDeprecated(at(2), ID, "no longer made"),
     ],
     "supply": [
@@ -414,30 +439,102 @@ STREAMS: dict[str, Sequence[Event]] = {
     ],
     "capability": [
         CapabilityDefined(
-            at(0), ID, "beamkeep.capability.x", "X", "y", (Affordance.HOMEABLE,), SHAPES, {}
+            at(0),
+            ID,
+            code="beamkeep.capability.x",
+            name="X",
+            description="y",
+            required_affordances=(Affordance.HOMEABLE,),
+            executor_shapes=SHAPES,
+            parameters_schema={},
         ),
-        CapabilityVersioned(at(1), ID, "2", "X", None, (), SHAPES[:1], None),
+        CapabilityVersioned(
+            at(1),
+            ID,
+            version_tag="2",
+            name="X",
+            description=None,
+            required_affordances=(),
+            executor_shapes=SHAPES[:1],
+            parameters_schema=None,
+        ),
         CapabilityDeprecated(at(2), ID, A),
     ],
     "method": [
-        MethodDefined(at(0), ID, "Scan", A, (B, C), ("photon_beam",), {}),
-        MethodVersioned(at(1), ID, "2", "Scan", (), ("cryogen", "photon_beam"), None),
+        MethodDefined(
+            at(0),
+            ID,
+            name="Scan",
+            capability_id=A,
+            needed_family_ids=(B, C),
+            needed_supplies=("photon_beam",),
+            parameters_schema={},
+        ),
+        MethodVersioned(
+            at(1),
+            ID,
+            version_tag="2",
+            name="Scan",
+            needed_family_ids=(),
+            needed_supplies=("cryogen", "photon_beam"),
+            parameters_schema=None,
+        ),
         MethodDeprecated(at(2), ID),
     ],
     "practice": [
-        PracticeDefined(at(0), ID, "Scan here", A, "hall-2", (B, C)),
-        PracticeVersioned(at(1), ID, "2", "Scan", None, (B,)),
+        PracticeDefined(
+            at(0), ID, name="Scan here", method_id=A, facility_code="hall-2", family_ids=(B, C)
+        ),
+        PracticeVersioned(
+            at(1), ID, version_tag="2", name="Scan", facility_code=None, family_ids=(B,)
+        ),
         PracticeDeprecated(at(2), ID),
     ],
     "plan": [
-        PlanDefined(at(0), ID, "Monday", A, B, (B, C), Window(at(24), None), {"energy": 25.0}, 1),
-        PlanDefaultParametersUpdated(at(1), ID, {"energy": 5, "modes": ["fly", None]}, 2),
-        PlanVersioned(at(2), ID, "2", "Tuesday", (C,), Window(at(24), at(48)), {}, 3),
+        PlanDefined(
+            at(0),
+            ID,
+            name="Monday",
+            practice_id=A,
+            method_id=B,
+            asset_ids=(B, C),
+            window=Window(at(24), None),
+            default_parameters={"energy": 25.0},
+            method_version=1,
+        ),
+        PlanDefaultParametersUpdated(
+            at(1), ID, default_parameters={"energy": 5, "modes": ["fly", None]}, method_version=2
+        ),
+        PlanVersioned(
+            at(2),
+            ID,
+            version_tag="2",
+            name="Tuesday",
+            asset_ids=(C,),
+            window=Window(at(24), at(48)),
+            default_parameters={},
+            method_version=3,
+        ),
         PlanDeprecated(at(3), ID),
     ],
     "recipe": [
-        RecipeDefined(at(0), ID, "Align", A, (SETPOINT, RecipeActionStep("x", {"a": None})), (), 1),
-        RecipeVersioned(at(1), ID, "2", 2, OTHER_STEPS, (SETPOINT,)),
+        RecipeDefined(
+            at(0),
+            ID,
+            name="Align",
+            capability_id=A,
+            steps=(SETPOINT, RecipeActionStep("x", {"a": None})),
+            closing_steps=(),
+            version_number=1,
+        ),
+        RecipeVersioned(
+            at(1),
+            ID,
+            version_tag="2",
+            version_number=2,
+            steps=OTHER_STEPS,
+            closing_steps=(SETPOINT,),
+        ),
         RecipeDeprecated(at(2), ID, B),
     ],
 }

@@ -61,7 +61,7 @@ def test_without_a_schema_only_nothing_is_carried():
     path, rule, text = refusal_of({"gap": 1, "energy": 2}, None)
     assert (path, rule) == ("$", "schema")
     assert "`energy`, `gap`" in text
-    assert "declare one on the family first, {} for no constraint" in text
+    assert "declare one on the family first ({} for no constraint)" in text
 
 
 def test_nothing_fits_every_schema_whatever_it_requires():
@@ -85,13 +85,18 @@ def test_the_worked_example_accepts(values: JsonObject):
     ("values", "path", "rule", "why"),
     [
         ({"serial_number": "A1"}, "$", "required", "`pixel_pitch` is required"),
-        ({"pixel_pitch": 0}, "$.pixel_pitch", "exclusiveMinimum", "it breaks `exclusiveMinimum`"),
+        (
+            {"pixel_pitch": 0},
+            "$.pixel_pitch",
+            "exclusiveMinimum",
+            "the value does not satisfy `exclusiveMinimum`",
+        ),
         ({"pixel_pitch": 6.5, "gain": 2}, "$", "additionalProperties", "`gain` is not declared"),
         (
             {"pixel_pitch": 6.5, "acme.read_mode": "slow"},
             "$['acme.read_mode']",
             "enum",
-            "it breaks `enum`",
+            "the value does not satisfy `enum`",
         ),
     ],
 )

@@ -11,7 +11,7 @@ from beamkeep.schemas import Json, JsonObject, declare, require_same_units
 
 
 class InvalidFamilySettingsSchemaError(Invalid):
-    """The settings schema is not usable."""
+    """Settings schema must be a JSON Schema of the supported subset."""
 
 
 def refusal_of(declared: object) -> InvalidFamilySettingsSchemaError:

@@ -12,7 +12,7 @@ from beamkeep.schemas.validating import violation
 
 
 class InvalidSchemaError(Invalid):
-    """The schema is not usable."""
+    """The schema must be one of the supported subset."""
 
 
 type Node = dict[str, Any]

@@ -142,7 +142,7 @@ def test_a_refusal_names_the_path_and_the_keyword():
     assert str(refused.value) == (
         "The method takes more than its capability. "
         "At $.properties.a.items.properties.b.properties.energy: "
-        "`maxLength` takes more than the capability (rule 10)."
+        "`maxLength` allows more (rule 10)."
     )
 
 

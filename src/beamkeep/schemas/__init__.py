@@ -1,4 +1,4 @@
-"""Declared schemas and the values checked against them, for every context. Pure."""
+"""JSON Schemas that contexts declare, and the values that are checked against them. Pure."""
 
 from .bounds import Json, JsonObject
 from .canonical import canonical_text
@@ -13,13 +13,13 @@ from .carrying import (
 )
 from .declaring import declare, require_same_units
 from .lint import lint_schema
-from .nodes import Schema
+from .nodes import JsonSchema
 from .subset import require_subset
 
 __all__ = [
     "Json",
     "JsonObject",
-    "Schema",
+    "JsonSchema",
     "UnitChange",
     "canonical_text",
     "carry",

@@ -1,4 +1,4 @@
-"""JSON values small enough to look at: types, paths, and the two bounds."""
+"""JSON values: their types, their paths, and the bounds on their size and depth."""
 
 import json
 import math
@@ -10,21 +10,21 @@ from beamkeep.kernel import Refusal
 if TYPE_CHECKING:
     type Json = dict[str, Json] | list[Json] | str | int | float | bool | None
 else:
-    Json = object  # what reads types at run time cannot follow one into itself
+    Json = object  # pydantic and msgspec cannot resolve a recursive type
 type JsonObject = dict[str, Json]
-type Path = tuple[str | int, ...]
+type JsonPath = tuple[str | int, ...]
 type _Container = dict[object, object] | list[object]
 
 MAX_BYTES = 65_536
 MAX_LEVELS = 8
-_TOO_LONG_INTEGER = 10**4_000  # longer ones cannot be written out in decimals at all
-_CONTAINERS = (dict, list)  # a union would be made anew for each of many thousand values
+_TOO_LONG_INTEGER = 10**4_000  # Python does not write longer integers as decimal text
+_CONTAINERS = (dict, list)  # a union type would be built for each of many thousand values
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PLAIN_NAME = re.compile("[A-Za-z_$][A-Za-z0-9_]*")
 
 
-def path_text(path: Path) -> str:
-    """The path as a person writes it: `$.properties.energy`, `$.rows[3]['a b']`."""
+def path_text(path: JsonPath) -> str:
+    """Return the path as text: `$.properties.energy`, `$.rows[3]['a b']`."""
     return "$" + "".join(
         f"[{step}]"
         if isinstance(step, int)
@@ -35,18 +35,18 @@ def path_text(path: Path) -> str:
     )
 
 
-def refused(refusal: type[Refusal], path: Path, rule: str, why: str) -> Refusal:
-    """The caller's refusal, with the place and the rule in words and as facts."""
+def refused(refusal: type[Refusal], path: JsonPath, rule: str, why: str) -> Refusal:
+    """Return the caller's refusal with the path and the rule, as text and as facts."""
     place = path_text(path)
     return refusal(f"At {place}: {why}.", path=place, rule=rule)
 
 
 def require_bounded(value: object, refusal: type[Refusal], levels: int = MAX_LEVELS) -> JsonObject:
-    """The value as a JSON object within the bounds, whatever it was."""
+    """Return the value as a JSON object; raise the refusal when it is none or over a bound."""
     if not isinstance(value, dict):
-        raise refused(refusal, (), "object", "it must be a JSON object")
-    # Walked with a list, not by recursion: a hostile value may be nested without end.
-    pending: list[tuple[_Container, Path]] = [(cast("_Container", value), ())]
+        raise refused(refusal, (), "object", "the value must be a JSON object")
+    # No recursion: a hostile value can be nested deeper than the stack.
+    pending: list[tuple[_Container, JsonPath]] = [(cast("_Container", value), ())]
     least_bytes = 0
     while pending:
         container, path = pending.pop()
@@ -55,7 +55,7 @@ def require_bounded(value: object, refusal: type[Refusal], levels: int = MAX_LEV
         if least_bytes > MAX_BYTES:
             raise _too_large(refusal)
         if container and len(path) + 2 > levels:
-            raise refused(refusal, path, "depth", f"it is nested over {MAX_LEVELS} levels deep")
+            raise refused(refusal, path, "depth", f"the value is over {MAX_LEVELS} levels deep")
         for step, item in container.items() if named else enumerate(container):
             if named and (not isinstance(step, str) or _SURROGATE.search(step)):
                 raise refused(refusal, path, "json", "a name must be Unicode text")
@@ -72,14 +72,16 @@ def require_bounded(value: object, refusal: type[Refusal], levels: int = MAX_LEV
 
 
 def canonical(value: Json) -> bytes:
-    """The value as compact JSON with sorted names, the same bytes for the same value."""
+    """Return the value as compact JSON with sorted names."""
     return json.dumps(
         value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
     ).encode()
 
 
 def _too_large(refusal: type[Refusal]) -> Refusal:
-    return refused(refusal, (), "size", f"it is over {MAX_BYTES:,} bytes of compact JSON")
+    return refused(
+        refusal, (), "size", f"the value has more than {MAX_BYTES:,} bytes as compact JSON"
+    )
 
 
 def _no_scalar(item: object) -> str | None:
@@ -87,9 +89,9 @@ def _no_scalar(item: object) -> str | None:
         return None
     if isinstance(item, int):
         fits = -_TOO_LONG_INTEGER < item < _TOO_LONG_INTEGER
-        return None if fits else "an integer has at most 4,000 digits"
+        return None if fits else "an integer can have at most 4,000 digits"
     if isinstance(item, float):
         return None if math.isfinite(item) else "a number must be finite"
     if isinstance(item, str):
-        return "text must be Unicode text" if _SURROGATE.search(item) else None
-    return "it is no JSON value"
+        return "a text must be Unicode text" if _SURROGATE.search(item) else None
+    return "the value is not a JSON value"

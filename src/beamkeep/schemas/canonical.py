@@ -1,4 +1,4 @@
-"""One text for one JSON value (RFC 8785), so that equal values have equal keys."""
+"""Canonical JSON text (RFC 8785): equal values have equal texts."""
 
 import json
 from decimal import Decimal
@@ -6,14 +6,14 @@ from math import isfinite
 
 from .bounds import Json
 
-MOST_PLAIN_DIGITS = 21  # beyond these, and below six zeros, a number is written with an exponent
+MOST_PLAIN_DIGITS = 21  # longer numbers, and numbers below 1e-6, are written with an exponent
 MOST_LEADING_ZEROS = 6
 
 
 def canonical_text(value: Json) -> str:
-    """The value with sorted names, no blanks and one form of each number.
+    """Return the value with sorted names, without blanks, with one form for each number.
 
-    ValueError if it has a number that is not finite or a text that is not Unicode.
+    Raise ValueError when a number is not finite or a text is not Unicode.
     """
     match value:
         case None | bool():
@@ -33,7 +33,7 @@ def canonical_text(value: Json) -> str:
 
 
 def _number(value: float) -> str:
-    """The shortest decimal that reads as the same double, as ECMAScript writes it."""
+    """Return the shortest decimal that reads as the same double, as ECMAScript writes it."""
     try:
         double = float(value)
     except OverflowError:
@@ -44,7 +44,7 @@ def _number(value: float) -> str:
         return "0"
     sign, digits, exponent = Decimal(repr(double)).normalize().as_tuple()
     text, minus = "".join(map(str, digits)), "-" if sign else ""
-    point = len(text) + int(exponent)  # how many digits stand before the point
+    point = len(text) + int(exponent)  # the number of digits before the point
     if len(text) <= point <= MOST_PLAIN_DIGITS:
         return f"{minus}{text:0<{point}}"
     if 0 < point <= MOST_PLAIN_DIGITS:

@@ -1,33 +1,33 @@
-"""Carrying values: an object is checked against its declarer's schema when it is written."""
+"""Carrying: values are checked against the schema of their declarer when they are written."""
 
 from collections.abc import Mapping
 
 from beamkeep.kernel import Record, Refusal
 
-from .bounds import MAX_LEVELS, Json, JsonObject, Path, path_text, refused, require_bounded
-from .nodes import Schema, below, closed, is_number, properties, unit
+from .bounds import MAX_LEVELS, Json, JsonObject, JsonPath, path_text, refused, require_bounded
+from .nodes import JsonSchema, below, closed, is_number, properties, unit
 from .validating import violation
 
 
 def carry(
-    values: object, schema: Schema | None, refusal: type[Refusal], declarer: str
+    values: object, schema: JsonSchema | None, refusal: type[Refusal], declarer: str
 ) -> JsonObject:
-    """The values, unchanged, once the schema of their declarer takes them."""
+    """Return the values unchanged; raise the refusal when they do not fit the declarer's schema."""
     carried = require_bounded(values, refusal)
     if carried and schema is None:
         raise _undeclared(carried, refusal, declarer)
     return _taken(carried, schema, refusal) if carried and schema is not None else carried
 
 
-def carry_whole(values: object, schema: Schema, refusal: type[Refusal]) -> JsonObject:
-    """As `carry`, where an empty object too must hold what the schema requires."""
+def carry_whole(values: object, schema: JsonSchema, refusal: type[Refusal]) -> JsonObject:
+    """Return the values as `carry` does, but check the schema for an empty object too."""
     return _taken(require_bounded(values, refusal), schema, refusal)
 
 
 def carry_settings(
-    values: object, schemas: Mapping[str, Schema | None], refusal: type[Refusal]
+    values: object, schemas: Mapping[str, JsonSchema | None], refusal: type[Refusal]
 ) -> JsonObject:
-    """The settings, unchanged, once the schemas of all families, by name, take their parts."""
+    """Return the settings unchanged; raise the refusal when they do not fit a family's schema."""
     carried = require_bounded(values, refusal)
     present = {family: schema for family, schema in schemas.items() if schema is not None}
     if carried and not present:
@@ -36,7 +36,7 @@ def carry_settings(
         part = {name: carried[name] for name in carried.keys() & properties(schema).keys()}
         if part and (found := violation(part, schema)):
             path, rule, why = found
-            raise refused(refusal, path, rule, f"{why}, says family {family}")
+            raise refused(refusal, path, rule, f"{why} (family {family})")
     declared = {name for schema in present.values() for name in properties(schema)}
     if (other := carried.keys() - declared) and all(map(closed, present.values())):
         name = min(other)
@@ -46,7 +46,7 @@ def carry_settings(
 
 
 def merge_patch(values: JsonObject, patch: JsonObject) -> JsonObject:
-    """The values with a merge patch of RFC 7396 applied: `null` removes, objects merge."""
+    """Return the values with a JSON merge patch (RFC 7396) applied."""
     merged = dict(values)
     pending = [(merged, patch, 1)]
     while pending:
@@ -54,7 +54,7 @@ def merge_patch(values: JsonObject, patch: JsonObject) -> JsonObject:
         for name, change in changes.items():
             if change is None:
                 into.pop(name, None)
-            # Deeper than values go, nothing need be merged: whoever carries it will refuse it.
+            # Nothing is merged below the deepest level of values, because `carry` refuses it.
             elif isinstance(change, dict) and level < MAX_LEVELS:
                 present: Json = into.get(name)
                 inner = dict(present) if isinstance(present, dict) else {}
@@ -66,7 +66,7 @@ def merge_patch(values: JsonObject, patch: JsonObject) -> JsonObject:
 
 
 def untouched(values: JsonObject, patch: JsonObject) -> JsonObject:
-    """The values that a merge patch does not name."""
+    """Return the values that a merge patch does not name."""
     left: JsonObject = {}
     for name, value in values.items():
         change = patch.get(name)
@@ -78,7 +78,7 @@ def untouched(values: JsonObject, patch: JsonObject) -> JsonObject:
 
 
 class UnitChange(Record):
-    """A number whose declared unit is no longer the one it was written in."""
+    """A number whose declared unit has changed since the number was written."""
 
     path: str
     value: Json
@@ -90,13 +90,13 @@ class UnitChange(Record):
 
 
 def changed_units(
-    values: JsonObject, before: Schema | None, now: Schema | None
+    values: JsonObject, before: JsonSchema | None, now: JsonSchema | None
 ) -> list[UnitChange]:
-    """The numbers among the values whose unit differs between two schemas of their declarer."""
+    """Return the numbers among the values whose unit differs between two schemas."""
     found: list[UnitChange] = []
     if before is None or now is None:
         return found  # without a schema there are no values
-    pending: list[tuple[Path, Json, JsonObject, JsonObject]] = [((), values, before, now)]
+    pending: list[tuple[JsonPath, Json, JsonObject, JsonObject]] = [((), values, before, now)]
     while pending:
         path, value, old, new = pending.pop()
         if isinstance(value, dict):
@@ -109,7 +109,8 @@ def changed_units(
             items = below(old.get("items")), below(new.get("items"))
             pending += [((*path, n), value[n], *items) for n in reversed(range(len(value)))]
         elif is_number(value) and unit(old) != unit(new):
-            found.append(UnitChange(path_text(path), value, _unit_text(old), _unit_text(new)))
+            texts = _unit_text(old), _unit_text(new)
+            found.append(UnitChange(path_text(path), value, before=texts[0], now=texts[1]))
     return found
 
 
@@ -118,7 +119,7 @@ def _unit_text(node: JsonObject) -> str:
     return f"{found[1]} ({found[0]})" if found else "no unit"
 
 
-def _taken(carried: JsonObject, schema: Schema, refusal: type[Refusal]) -> JsonObject:
+def _taken(carried: JsonObject, schema: JsonSchema, refusal: type[Refusal]) -> JsonObject:
     if found := violation(carried, schema):
         raise refused(refusal, *found)
     return carried
@@ -126,5 +127,5 @@ def _taken(carried: JsonObject, schema: Schema, refusal: type[Refusal]) -> JsonO
 
 def _undeclared(values: JsonObject, refusal: type[Refusal], declarer: str) -> Refusal:
     names = ", ".join(f"`{name}`" for name in sorted(values))
-    first = f"declare one on {declarer} first, {{}} for no constraint"
+    first = f"declare one on {declarer} first ({{}} for no constraint)"
     return refused(refusal, (), "schema", f"no schema is declared for {names}; {first}")

@@ -1,11 +1,11 @@
-"""Declaring a schema: which schemas a declarer may carry, and which units they may name."""
+"""Declaring: which schemas and which units a declarer may use."""
 
 from collections.abc import Callable, Mapping
 
 from beamkeep.kernel import Refusal
 
-from .bounds import MAX_LEVELS, Json, JsonObject, Path, canonical, refused, require_bounded
-from .nodes import NUMERIC, Schema, below, exact, is_number, nodes, properties, unit
+from .bounds import MAX_LEVELS, Json, JsonObject, JsonPath, canonical, refused, require_bounded
+from .nodes import NUMERIC, JsonSchema, below, exact, is_number, nodes, properties, unit
 from .units import SYSTEMS, is_code
 from .validating import MAX_PATTERNS, compiled, is_linear_pattern
 
@@ -14,12 +14,12 @@ MAX_NODES = 1000
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TYPES = ("object", "array", "string", "number", "integer", "boolean")
 RESERVED_NAMES = frozenset({"compatible", "backend"})
-# A node is two levels of JSON (`properties` and itself); an `enum` adds its list and its values.
+# A node takes two levels of JSON, `properties` and itself; `enum` adds a list and its values.
 _LEVELS_AS_WRITTEN = 2 * MAX_LEVELS + 1
 
 
-def declare(schema: object, refusal: type[Refusal]) -> Schema | None:
-    """The schema as declared, once it has passed all five steps; `None` declares none."""
+def declare(schema: object, refusal: type[Refusal]) -> JsonSchema | None:
+    """Return the schema unchanged; raise the refusal when it fails one of the five steps."""
     if schema is None:
         return None
     written = _require_object(schema, refusal)
@@ -33,36 +33,43 @@ def declare(schema: object, refusal: type[Refusal]) -> Schema | None:
     try:
         compiled(canonical(written))
     except ValueError as error:
-        raise refused(refusal, (), "compile", "it is no Draft 2020-12 schema") from error
+        raise refused(
+            refusal, (), "compile", "the schema is not a valid Draft 2020-12 schema"
+        ) from error
     return written
 
 
-def require_same_units(old: Schema | None, new: Schema | None, refusal: type[Refusal]) -> None:
-    """Refuse a schema that edits the unit of a number which both schemas have."""
+def require_same_units(
+    old: JsonSchema | None, new: JsonSchema | None, refusal: type[Refusal]
+) -> None:
+    """Refuse a schema that changes the unit of a number which both schemas have."""
     if old is None or new is None:
         return
     before = {path: unit(node) for path, node in _numeric(old)}
     for path, node in _numeric(new):
         if path in before and unit(node) != before[path]:
             raise refused(
-                refusal, path, "unit", "the unit of an existing field only changes with a version"
+                refusal,
+                path,
+                "unit",
+                "the unit of an existing field can change only in a new version",
             )
 
 
-def _numeric(schema: Schema) -> list[tuple[Path, JsonObject]]:
+def _numeric(schema: JsonSchema) -> list[tuple[JsonPath, JsonObject]]:
     return [(path, below(at)) for path, at, _ in nodes(schema) if below(at).get("type") in NUMERIC]
 
 
-type _Tree = list[tuple[Path, Json, int]]
+type _Tree = list[tuple[JsonPath, Json, int]]
 
 
-def _require_object(schema: object, refusal: type[Refusal]) -> Schema:
+def _require_object(schema: object, refusal: type[Refusal]) -> JsonSchema:
     written = require_bounded(schema, refusal, _LEVELS_AS_WRITTEN)
     for number, (path, _, level) in enumerate(nodes(written), 1):
         if number > MAX_NODES:
-            raise refused(refusal, path, "size", f"it has more than {MAX_NODES:,} nodes")
+            raise refused(refusal, path, "size", f"the schema has more than {MAX_NODES:,} nodes")
         if level > MAX_LEVELS:
-            raise refused(refusal, path, "depth", f"it is nested more than {MAX_LEVELS} nodes deep")
+            raise refused(refusal, path, "depth", f"the schema is over {MAX_LEVELS} nodes deep")
     return written
 
 
@@ -70,14 +77,14 @@ def _require_keywords(tree: _Tree, refusal: type[Refusal]) -> None:
     patterns = 0
     for path, node, level in tree:
         if not isinstance(node, dict):
-            raise refused(refusal, path, "node", "a node is a JSON object")
+            raise refused(refusal, path, "node", "a node must be a JSON object")
         for keyword, value in node.items():
             if keyword not in _RULES or (keyword == "$schema" and level > 1):
                 raise refused(refusal, path, keyword, f"`{keyword[:100]}` is not allowed")
             if why := _RULES[keyword](value, node):
                 raise refused(refusal, (*path, keyword), keyword, f"`{keyword}` {why}")
         if level == 1 and node.get("type", "object") != "object":
-            raise refused(refusal, ("type",), "type", "`type` at the root is `object`")
+            raise refused(refusal, ("type",), "type", "`type` at the root must be `object`")
         for name in properties(node):
             if why := _no_property_name(name):
                 raise refused(refusal, (*path, "properties", name), "properties", why)
@@ -87,7 +94,7 @@ def _require_keywords(tree: _Tree, refusal: type[Refusal]) -> None:
                 refusal,
                 path,
                 "pattern",
-                f"a schema has at most {MAX_PATTERNS} nodes with `pattern`",
+                f"a schema can have at most {MAX_PATTERNS} nodes with `pattern`",
             )
 
 
@@ -104,26 +111,26 @@ def _require_units(tree: _Tree, refusal: type[Refusal]) -> None:
 
 def _no_unit(value: Json) -> str | None:
     if not isinstance(value, dict):
-        return "a unit is an object of `system`, `code` and, if wanted, `label`"
+        return "a unit must be an object with `system`, `code` and optionally `label`"
     if other := value.keys() - {"system", "code", "label"}:
-        return f"a unit has no `{min(other)[:100]}`"
+        return f"a unit cannot have `{min(other)[:100]}`"
     system, code = value.get("system"), value.get("code")
     if not isinstance(system, str) or system not in SYSTEMS:
-        return f"the `system` of a unit is one of {', '.join(SYSTEMS)}"
+        return f"the `system` of a unit must be one of {', '.join(SYSTEMS)}"
     if not isinstance(code, str) or not 1 <= len(code) <= 100:
-        return "the `code` of a unit is a text of 1 to 100 characters"
+        return "the `code` of a unit must be a text of 1 to 100 characters"
     if not is_code(system, code):
-        return f"{code!r} is no unit of {system}"
+        return f"{code!r} is not a unit of {system}"
     label = value.get("label", "none")
     if not isinstance(label, str) or not 1 <= len(label) <= 100:
-        return "the `label` of a unit is a text of 1 to 100 characters"
+        return "the `label` of a unit must be a text of 1 to 100 characters"
     return None
 
 
 def _no_property_name(name: str) -> str | None:
     if name in RESERVED_NAMES:
         return f"the name `{name}` is reserved"
-    return None if 1 <= len(name) <= 100 else "a name has 1 to 100 characters"
+    return None if 1 <= len(name) <= 100 else "a name must have 1 to 100 characters"
 
 
 def _is_count(value: Json) -> bool:
@@ -136,7 +143,7 @@ type _Rule = Callable[[Json, JsonObject], str | None]
 def _one_of(*allowed: Json) -> _Rule:
     def rule(value: Json, node: JsonObject) -> str | None:
         fits = any(value == one and type(value) is type(one) for one in allowed)
-        return None if fits else f"is one of {', '.join(map(repr, allowed))}"
+        return None if fits else f"must be one of {', '.join(map(repr, allowed))}"
 
     return rule
 
@@ -144,7 +151,7 @@ def _one_of(*allowed: Json) -> _Rule:
 def _text(least: int, most: int) -> _Rule:
     def rule(value: Json, node: JsonObject) -> str | None:
         fits = isinstance(value, str) and least <= len(value) <= most
-        return None if fits else f"is a text of {least} to {most:,} characters"
+        return None if fits else f"must be a text of {least} to {most:,} characters"
 
     return rule
 
@@ -152,46 +159,48 @@ def _text(least: int, most: int) -> _Rule:
 def _count(upper: str | None = None) -> _Rule:
     def rule(value: Json, node: JsonObject) -> str | None:
         if not _is_count(value):
-            return "is an integer of 0 or more"
+            return "must be an integer of 0 or more"
         top = node.get(upper) if upper else None
-        return f"is not above `{upper}`" if _is_count(top) and exact(value) > exact(top) else None
+        return (
+            f"must not be above `{upper}`" if _is_count(top) and exact(value) > exact(top) else None
+        )
 
     return rule
 
 
 def _number(value: Json, node: JsonObject) -> str | None:
-    return None if is_number(value) else "is a number"
+    return None if is_number(value) else "must be a number"
 
 
 def _object(value: Json, node: JsonObject) -> str | None:
-    return None if isinstance(value, dict) else "is an object from name to node"
+    return None if isinstance(value, dict) else "must be an object of nodes by name"
 
 
 def _names(value: Json, node: JsonObject) -> str | None:
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        return "is a list of names"
+        return "must be a list of names"
     if len(set(map(str, value))) < len(value):
-        return "lists each name once"
-    return None if properties(node).keys() >= set(value) else "lists only names in `properties`"
+        return "must list each name once"
+    return None if properties(node).keys() >= set(value) else "must list only names in `properties`"
 
 
 def _values(value: Json, node: JsonObject) -> str | None:
     if not isinstance(value, list) or not 1 <= len(value) <= 200:
-        return "is a list of 1 to 200 values"
+        return "must be a list of 1 to 200 values"
     if not all(isinstance(one, str | int | float) for one in value):
-        return "lists only texts, numbers and booleans"
+        return "must list only texts, numbers and booleans"
     told_apart = {(type(one), one) if not is_number(one) else exact(one) for one in value}
-    return None if len(told_apart) == len(value) else "lists each value once"
+    return None if len(told_apart) == len(value) else "must list each value once"
 
 
 def _pattern(value: Json, node: JsonObject) -> str | None:
     if not isinstance(value, str) or not 1 <= len(value) <= 200:
-        return "is a text of 1 to 200 characters"
-    return None if is_linear_pattern(value) else "must compile in the linear engine"
+        return "must be a text of 1 to 200 characters"
+    return None if is_linear_pattern(value) else "must compile in the linear-time engine"
 
 
 def _anything(value: Json, node: JsonObject) -> str | None:
-    return None  # looked at where the walk reaches it
+    return None  # checked elsewhere: a node by the walk, a unit by `_require_units`
 
 
 _RULES: Mapping[str, _Rule] = {

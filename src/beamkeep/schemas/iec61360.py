@@ -1,7 +1,7 @@
 """Units of the IEC common data dictionary (IEC 61360-4 and IEC 62720), by identifier.
 
 The dictionary is not free to copy. A full identifier, `0112/2///62720#UAA726` with or without a
-version `#001`, is taken by its form; a bare code only if it is one of those below.
+version `#001`, is accepted by its form; a bare code only if it is one of the codes below.
 """
 
 import re
@@ -20,5 +20,5 @@ _IDENTIFIER = re.compile(r"0112/2///(?:62720|61360_4)#[A-Z]{3}[0-9]{3}(?:#[0-9]{
 
 
 def is_iec61360(code: str) -> bool:
-    """Whether the code is a unit identifier of the dictionary, as far as its form can tell."""
+    """Return whether the code has the form of a unit identifier of the dictionary."""
     return code in BARE_CODES or _IDENTIFIER.fullmatch(code) is not None

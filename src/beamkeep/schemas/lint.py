@@ -1,11 +1,11 @@
-"""What we ask of everyone who writes a schema, beyond what is refused."""
+"""Lint: advice to the authors of schemas that refuses nothing."""
 
 import re
 
 from beamkeep.kernel import Advice
 
 from .bounds import path_text
-from .nodes import CLOSING, NUMERIC, Schema, below, nodes, properties
+from .nodes import CLOSING, NUMERIC, JsonSchema, below, nodes, properties
 
 UNIT_ENDINGS = (
     *("_mm", "_um", "_nm", "_deg", "_rad", "_mrad", "_urad", "_sec", "_ms", "_us", "_ns"),
@@ -35,8 +35,8 @@ _CONTROL_WORD = re.compile(
 )
 
 
-def lint_schema(schema: Schema) -> list[Advice]:
-    """Every departure of a declared schema from the authoring rules; they refuse nothing."""
+def lint_schema(schema: JsonSchema) -> list[Advice]:
+    """Return every departure of a declared schema from the authoring rules."""
     found: list[Advice] = []
     for path, at, _ in nodes(schema):
         node = below(at)

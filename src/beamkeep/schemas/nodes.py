@@ -1,18 +1,18 @@
-"""A schema as a tree of nodes, and what its author wrote in them."""
+"""Nodes: a JSON Schema as a tree."""
 
 from collections.abc import Iterator
 from decimal import Decimal
 
-from .bounds import Json, JsonObject, Path
+from .bounds import Json, JsonObject, JsonPath
 
-type Schema = JsonObject
+type JsonSchema = JsonObject
 NUMERIC = ("number", "integer")
 CLOSING = frozenset({"additionalProperties", "unevaluatedProperties"})
 
 
-def nodes(schema: Json) -> Iterator[tuple[Path, Json, int]]:
-    """What stands where a node should, with its path and level, root first."""
-    pending: list[tuple[Path, Json, int]] = [((), schema, 1)]
+def nodes(schema: Json) -> Iterator[tuple[JsonPath, Json, int]]:
+    """Yield every node, or the value in its place, with its path and level, root first."""
+    pending: list[tuple[JsonPath, Json, int]] = [((), schema, 1)]
     while pending:
         path, node, level = pending.pop()
         yield path, node, level
@@ -26,37 +26,37 @@ def nodes(schema: Json) -> Iterator[tuple[Path, Json, int]]:
 
 
 def properties(node: JsonObject) -> dict[str, Json]:
-    """The members that a node names; none if it names none."""
+    """Return the properties of a node by name."""
     named = node.get("properties")
     return named if isinstance(named, dict) else {}
 
 
 def below(node: Json) -> JsonObject:
-    """A node under a checked node, which is always an object."""
+    """Return a node below a checked node, which is always an object."""
     return node if isinstance(node, dict) else {}
 
 
 def closed(node: JsonObject) -> bool:
-    """Whether a node takes no names beyond its own."""
+    """Return whether a node accepts no other names than its own."""
     return "properties" in node or shut(node)
 
 
 def shut(node: JsonObject) -> bool:
-    """Whether a node says itself that it is closed."""
+    """Return whether a node has a keyword that closes it."""
     return node.keys() & CLOSING != set()
 
 
 def unit(node: JsonObject) -> tuple[Json, Json] | None:
-    """System and code of a node's unit; its label is for display only."""
+    """Return the system and code of a node's unit; the label is for display only."""
     found = node.get("unit")
     return (found.get("system"), found.get("code")) if isinstance(found, dict) else None
 
 
 def is_number(value: Json) -> bool:
-    """Whether it is a number, which `true` and `false` are not."""
+    """Return whether the value is a number; `true` and `false` are not."""
     return type(value) in (int, float)
 
 
 def exact(value: Json) -> Decimal:
-    """A number as the decimal it was written as, so that 0.1 is a tenth and 2^53 + 1 is odd."""
+    """Return a number as the decimal that was written: 0.1 is a tenth, 2^53 + 1 is odd."""
     return Decimal(repr(value))

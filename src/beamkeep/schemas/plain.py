@@ -1,4 +1,4 @@
-"""Plain JSON: what the store and every other reader of it keep as it was sent."""
+"""Plain JSON: values that the store and other readers keep unchanged."""
 
 from math import isfinite
 from typing import cast
@@ -11,17 +11,17 @@ EXACT_INTEGER = 2**53
 
 
 def require_plain(value: object, refusal: type[Refusal]) -> None:
-    """Refuse what JSON can say and the store or another reader of it cannot keep.
+    """Refuse valid JSON that the store or another reader cannot keep unchanged.
 
-    A text with an unpaired surrogate raises `UnicodeEncodeError`.
+    Raise UnicodeEncodeError when a text has an unpaired surrogate.
     """
-    # Level by level and not by recursion, and no further than so many values: each costs time.
+    # Level by level, without recursion, and up to a bound, because each value costs time.
     level, seen, names, texts = [value], 0, set[str](), list[str]()
     for depth in range(MAX_DEPTH + 1):
         below: list[object] = []
         texts += [each for each in level if isinstance(each, str)]
         if depth == MAX_DEPTH and any(isinstance(each, dict | list) for each in level):
-            raise refusal(f"The body is nested more than {MAX_DEPTH} deep.")
+            raise refusal(f"The body is nested more than {MAX_DEPTH} levels deep.")
         for each in [each for each in level if not isinstance(each, str)]:
             if isinstance(each, dict):
                 held = cast("dict[str, object]", each)
@@ -34,16 +34,18 @@ def require_plain(value: object, refusal: type[Refusal]) -> None:
                 if not isfinite(each):
                     raise refusal("A number is not finite.")
             elif isinstance(each, int) and abs(each) > EXACT_INTEGER:
-                raise refusal("An integer is beyond 2^53, where readers round.")
+                raise refusal(
+                    "An integer is larger than 2^53, so that other readers would round it."
+                )
         seen += len(below)
         if seen > MAX_VALUES:
-            raise refusal(f"The body holds more than {MAX_VALUES:,} names and values.")
+            raise refusal(f"The body has more than {MAX_VALUES:,} names and values.")
         if not below:
             break
         level = below
-    # All texts as one, and every name once: a call for each would take longer than all the rest.
+    # One call for all texts: a call for each would take longer than the rest of the check.
     text = "".join([*texts, *names])
     if "\x00" in text:
-        raise refusal("A text holds a null character.")
+        raise refusal("A text contains a null character.")
     if not text.isascii():
         text.encode()

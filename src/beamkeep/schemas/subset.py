@@ -1,47 +1,47 @@
-"""Whether a method keeps within its capability, read off the two schemas keyword by keyword."""
+"""Subset: whether a method's schema allows no more than its capability's, by keywords."""
 
 from decimal import Decimal
 
 from beamkeep.kernel import Record, Refusal, replace
 
-from .bounds import Json, JsonObject, Path, path_text
-from .nodes import Schema, below, closed, exact, properties, shut, unit
+from .bounds import Json, JsonObject, JsonPath, path_text
+from .nodes import JsonSchema, below, closed, exact, properties, shut, unit
 from .validating import violation
 
 
-class Widening(Record):
-    """The first place where a method takes more than its capability."""
+class WiderKeyword(Record):
+    """The first keyword by which a method's schema allows more than its capability's."""
 
-    path: Path
+    path: JsonPath
     keyword: str
     rule: int
     """The row of the table in `docs/domain/schemas.md`."""
 
 
 def require_subset(
-    method: Schema | None, capability: Schema | None, refusal: type[Refusal]
+    method: JsonSchema | None, capability: JsonSchema | None, refusal: type[Refusal]
 ) -> None:
-    """Refuse a method's schema that takes what its capability's schema does not."""
+    """Refuse a method's schema that allows more than its capability's schema."""
     if method is None or capability is None:
         return
     if found := _widening(method, capability, ()):
         place = path_text(found.path)
         raise refusal(
-            f"At {place}: `{found.keyword}` takes more than the capability (rule {found.rule}).",
+            f"At {place}: `{found.keyword}` allows more (rule {found.rule}).",
             path=place,
             keyword=found.keyword,
             rule=found.rule,
         )
 
 
-def _widening(m: JsonObject, c: JsonObject, path: Path) -> Widening | None:
+def _widening(m: JsonObject, c: JsonObject, path: JsonPath) -> WiderKeyword | None:
     if not c:
         return None
     if unit(c) is not None and unit(m) != unit(c):
-        return Widening(path, "unit", 1)
+        return WiderKeyword(path, "unit", 1)
     if "enum" in m:
         taken = all(violation(value, c) is None for value in _list(m["enum"]))
-        return None if taken else Widening(path, "enum", 2)
+        return None if taken else WiderKeyword(path, "enum", 2)
     for keyword, rule, holds in (
         ("enum", 3, "enum" not in c),
         ("type", 4, not path or _type_within(m.get("type"), c.get("type"))),
@@ -54,10 +54,10 @@ def _widening(m: JsonObject, c: JsonObject, path: Path) -> Widening | None:
         ("pattern", 9, "pattern" not in c or m.get("pattern") == c["pattern"]),
     ):
         if not holds:
-            return Widening(path, keyword, rule)
+            return WiderKeyword(path, keyword, rule)
     if "items" in c:
         if "items" not in m:
-            return Widening(path, "items", 10)
+            return WiderKeyword(path, "items", 10)
         if found := _widening(below(m["items"]), below(c["items"]), (*path, "items")):
             return replace(found, rule=10)
     if path and not any(map(_about_objects, (m, c))):
@@ -65,18 +65,18 @@ def _widening(m: JsonObject, c: JsonObject, path: Path) -> Widening | None:
     return _wider_object(m, c, path)
 
 
-def _wider_object(m: JsonObject, c: JsonObject, path: Path) -> Widening | None:
+def _wider_object(m: JsonObject, c: JsonObject, path: JsonPath) -> WiderKeyword | None:
     own, allowed = properties(m), properties(c)
     if closed(c) and not closed(m):
-        return Widening(path, "additionalProperties", 11)
+        return WiderKeyword(path, "additionalProperties", 11)
     for name, node in own.items():
         step = (*path, "properties", name)
         if closed(c) and name not in allowed:
-            return Widening(step, "properties", 12)
+            return WiderKeyword(step, "properties", 12)
         if name in allowed and (found := _widening(below(node), below(allowed[name]), step)):
             return found
     if not set(_list(m.get("required", []))) >= set(_list(c.get("required", []))):
-        return Widening(path, "required", 13)
+        return WiderKeyword(path, "required", 13)
     return None
 
 
@@ -92,7 +92,7 @@ type _Bound = tuple[Decimal, bool] | None
 
 
 def _bound(node: JsonObject, ending: str, sign: int) -> _Bound:
-    """The tighter of the two bounds on one side, larger the tighter it is; exclusive wins a tie."""
+    """Return the tighter of two bounds on one side, larger if tighter; exclusive wins a tie."""
     given = [
         (_signed(node[keyword], sign), exclusive)
         for keyword, exclusive in ((f"m{ending}", False), (f"exclusiveM{ending}", True))
@@ -112,7 +112,7 @@ def _count_within(m: JsonObject, c: JsonObject, keyword: str, sign: int) -> bool
 
 
 def _signed(number: Json, sign: int) -> Decimal:
-    # Arithmetic would round to the precision of the context; copying never does.
+    # Arithmetic rounds to the precision of the decimal context; a copy does not.
     return exact(number) if sign > 0 else exact(number).copy_negate()
 
 

@@ -45,7 +45,7 @@ _END_OF_GROUP = re.compile(rf"\)(?:{_ANNOTATION})?(?=[./)]|\Z)")
 
 
 def is_ucum(code: str) -> bool:
-    """Whether the code is one term of the grammar, from its first character to its last."""
+    """Return whether the whole code is one term of the grammar."""
     at, open_groups, wants_operand = int(code.startswith("/")), 0, True
     while at < len(code):
         if not wants_operand and code[at] in "./":

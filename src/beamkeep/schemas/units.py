@@ -1,4 +1,4 @@
-"""Whether a code is a unit of its system, really parsed or looked up, never converted."""
+"""Units: whether a code is a unit of its system. Nothing is converted."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -6,21 +6,21 @@ from functools import lru_cache
 
 @lru_cache(maxsize=4096)
 def is_code(system: str, code: str) -> bool:
-    """Whether the system knows the code; the code has at most 100 characters."""
-    # A control character would end the text early in the C library, a blank around it would make
-    # two codes of one unit.
+    """Return whether the system has the code, which has at most 100 characters."""
+    # A control character ends the text early in the C library; blanks around a code would make
+    # two codes for one unit.
     return code.isprintable() and code == code.strip() and SYSTEMS[system](code)
 
 
 def _udunits(code: str) -> bool:
-    import cf_units  # noqa: PLC0415  # takes a third of a second, and few processes declare units
+    import cf_units  # noqa: PLC0415  # takes 0.3 s to import, and few processes declare units
 
     try:
         with cf_units.suppress_errors():
             unit = cf_units.Unit(code)
     except ValueError:
         return False
-    # The library also reads "unknown", and rewrites some texts before it parses them.
+    # The library also accepts "unknown", and rewrites some texts before it parses them.
     return unit.is_udunits() and unit.origin == code
 
 

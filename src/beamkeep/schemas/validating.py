@@ -1,4 +1,4 @@
-"""Values against a schema, by compiled validators that never fetch and never backtrack."""
+"""Validating: compiled validators that fetch nothing and never backtrack."""
 
 import json
 from functools import lru_cache
@@ -10,21 +10,21 @@ from jsonschema_rs import (
     ValidationErrorKind,
 )
 
-from .bounds import Json, JsonObject, Path, canonical
+from .bounds import Json, JsonObject, JsonPath, canonical
 from .nodes import below, properties
 
-# The engine needs time in proportion to pattern times text; together these keep a hostile pair
-# of the two at some twenty milliseconds.
+# The engine takes time proportional to pattern times text; these bounds keep a hostile pair of
+# both at about 20 ms.
 PATTERN_MEMORY = 16_384
 MAX_PATTERNS = 50
 MAX_PATTERN_TEXT = 4_096
 
 
-def violation(value: Json, node: JsonObject) -> tuple[Path, str, str] | None:
-    """Where and by which keyword a value first breaks a node, and how; nothing if it holds."""
+def violation(value: Json, node: JsonObject) -> tuple[JsonPath, str, str] | None:
+    """Return the path, the keyword and the reason of the first violation; None if there is none."""
     schema = canonical(node)
     if b'"pattern"' in schema and _text_under_patterns(value, node) > MAX_PATTERN_TEXT:
-        why = f"text that meets a `pattern` is over {MAX_PATTERN_TEXT:,} characters in all"
+        why = f"the texts under a `pattern` have more than {MAX_PATTERN_TEXT:,} characters"
         return (), "pattern", why
     try:
         compiled(schema).validate(value)
@@ -38,14 +38,14 @@ def violation(value: Json, node: JsonObject) -> tuple[Path, str, str] | None:
             ):
                 why = f"`{names[0]}` is not declared"
             case _:
-                why = f"it breaks `{error.schema_path[-1]}`"
+                why = f"the value does not satisfy `{error.schema_path[-1]}`"
         return tuple(error.instance_path), str(error.schema_path[-1]), why
     return None
 
 
 @lru_cache(maxsize=256)
 def compiled(schema: bytes) -> Draft202012Validator:
-    """The validator of a node given by its canonical bytes; ValueError if it does not compile."""
+    """Return the validator of a node's canonical bytes; raise ValueError if it does not compile."""
     return Draft202012Validator(
         _closed(json.loads(schema)),
         offline=True,
@@ -55,7 +55,7 @@ def compiled(schema: bytes) -> Draft202012Validator:
 
 @lru_cache(maxsize=1024)
 def is_linear_pattern(pattern: str) -> bool:
-    """Whether a pattern compiles in the engine that needs linear time, within its memory."""
+    """Return whether a pattern compiles in the linear-time engine within its memory."""
     try:
         compiled(canonical({"pattern": pattern}))
     except ValueError:
@@ -64,7 +64,7 @@ def is_linear_pattern(pattern: str) -> bool:
 
 
 def _closed(node: JsonObject) -> JsonObject:
-    """The node with every level that has `properties` closed, as an author may forget to."""
+    """Return the node with every level that has `properties` closed."""
     written = dict(node)
     if "properties" in node:
         written["properties"] = {

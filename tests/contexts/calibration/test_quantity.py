@@ -6,7 +6,7 @@ import pytest
 
 from beamkeep.contexts.calibration.quantity import QUANTITIES, Quantity
 from beamkeep.kernel import Invalid
-from beamkeep.schemas import Json, JsonObject, Schema, carry_whole, declare, lint_schema
+from beamkeep.schemas import Json, JsonObject, JsonSchema, carry_whole, declare, lint_schema
 
 SCHEMAS = [
     pytest.param(schema, id=f"{quantity}-{part}")
@@ -47,7 +47,7 @@ def told(node: dict[str, Any]) -> str:
     return "text" if node["type"] == "string" else node["type"]
 
 
-def keys(schema: Schema) -> str:
+def keys(schema: JsonSchema) -> str:
     of = cast("dict[str, Any]", schema)
     return ", ".join(
         f"{name}{'' if name in of['required'] else '?'} {told(node)}"
@@ -68,22 +68,22 @@ def test_every_quantity_says_what_is_measured():
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
-def test_a_schema_is_one_that_may_be_declared(schema: Schema):
+def test_a_schema_is_one_that_may_be_declared(schema: JsonSchema):
     assert declare(schema, Invalid) == schema
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
-def test_a_schema_keeps_the_rules_for_authors(schema: Schema):
+def test_a_schema_keeps_the_rules_for_authors(schema: JsonSchema):
     assert lint_schema(schema) == []
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
-def test_a_schema_says_itself_that_it_is_closed(schema: Schema):
+def test_a_schema_says_itself_that_it_is_closed(schema: JsonSchema):
     assert schema["additionalProperties"] is schema["unevaluatedProperties"] is False
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
-def test_nothing_is_no_operating_point_and_no_value(schema: Schema):
+def test_nothing_is_no_operating_point_and_no_value(schema: JsonSchema):
     with pytest.raises(Invalid):
         carry_whole({}, schema, Invalid)
 

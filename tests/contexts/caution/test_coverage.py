@@ -21,7 +21,7 @@ from beamkeep.contexts.caution.caution import (
     begin,
 )
 from beamkeep.contexts.caution.coverage import cautions_covering
-from beamkeep.contexts.equipment.place import PLACES, Place
+from beamkeep.contexts.equipment.place import PLACES, AssetPlace
 from beamkeep.kernel import Event, Listing, Many, SideWrite, replace
 
 pytestmark = pytest.mark.anyio
@@ -34,10 +34,10 @@ NOTICE, CAUTION, WARNING = CautionSeverity
 
 # A lens stands on a stage and the stage in a beamline, with a camera beside the stage.
 TREE: tuple[Event | SideWrite, ...] = (
-    PLACES.insert(Place(BEAMLINE, None, "ring")),
-    PLACES.insert(Place(STAGE, BEAMLINE, None)),
-    PLACES.insert(Place(LENS, STAGE, None)),
-    PLACES.insert(Place(CAMERA, BEAMLINE, None)),
+    PLACES.insert(AssetPlace(BEAMLINE, None, "ring")),
+    PLACES.insert(AssetPlace(STAGE, BEAMLINE, None)),
+    PLACES.insert(AssetPlace(LENS, STAGE, None)),
+    PLACES.insert(AssetPlace(CAMERA, BEAMLINE, None)),
 )
 
 
@@ -93,7 +93,7 @@ async def test_work_on_nothing_has_no_cautions():
 
 
 async def test_a_caution_moves_with_the_tree():
-    moved = PLACES.replace(Place(CAMERA, STAGE, None))
+    moved = PLACES.replace(AssetPlace(CAMERA, STAGE, None))
     reaching = caution(UUID(int=70), STAGE, propagate_to_children=True)
     before, after = Past((*TREE, reaching)), Past((*TREE, reaching, moved))
     assert await cautions_covering([CAMERA], before) == []

@@ -66,6 +66,7 @@ from beamkeep.contexts.equipment.asset import (
     AssetMaintenanceExited,
     AssetModelMismatchError,
     AssetNotFoundError,
+    AssetReferences,
     AssetRegistered,
     AssetRelocated,
     AssetRenamed,
@@ -87,7 +88,6 @@ from beamkeep.contexts.equipment.asset import (
     InvalidAssetReasonError,
     InvalidAssetSettingsError,
     LocateAsset,
-    Membership,
     RegisterAsset,
     RelocateAsset,
     RemoveAssetAlternateIdentifier,
@@ -116,9 +116,9 @@ from beamkeep.contexts.equipment.model import (
 from beamkeep.contexts.equipment.place import (
     ASSET_TREE,
     PLACES,
+    AssetPlace,
     DamagedTreeError,
     FacilityScope,
-    Place,
     facility_scopes,
     upwards,
 )
@@ -129,7 +129,7 @@ from beamkeep.contexts.federation.facility import (
     FacilityRegistered,
 )
 from beamkeep.kernel import Cannot, Command, Event, Lock, Refusal, SideWrite, claim, replace
-from beamkeep.schemas import Schema
+from beamkeep.schemas import JsonSchema
 
 ID, ROOT, SHELF, OTHER_ROOT = NEW, UUID(int=2), UUID(int=3), UUID(int=4)
 SITE, CLOSED_SITE = UUID(int=20), UUID(int=21)
@@ -143,7 +143,7 @@ SERIAL = AlternateIdentifier(INVENTORY, "42")
 SIGNAL = AlternateIdentifier(PV, "BL01:CAM")
 
 
-def schema(**properties: Any) -> Schema:
+def schema(**properties: Any) -> JsonSchema:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
@@ -156,8 +156,10 @@ GAIN = schema(gain={"type": "integer"}, serial_number={"type": "string"})
 SPEED = schema(speed={"type": "number"}, serial_number={"type": "string"})
 
 
-def family(id: UUID, name: str, settings_schema: Schema | None) -> FamilyDefined:
-    return FamilyDefined(NOW, id, name, (Affordance.IMAGEABLE,), settings_schema)
+def family(id: UUID, name: str, settings_schema: JsonSchema | None) -> FamilyDefined:
+    return FamilyDefined(
+        NOW, id, name=name, affordances=(Affordance.IMAGEABLE,), settings_schema=settings_schema
+    )
 
 
 def facility(id: UUID, code: str) -> tuple[Event | SideWrite, ...]:
@@ -183,7 +185,7 @@ def registration(
 
 def placed(event: AssetRegistered) -> tuple[Event | SideWrite, ...]:
     """A registration as it is written: with its row in the tree."""
-    return event, PLACES.insert(Place(event.asset_id, event.parent_id, event.facility_code))
+    return event, PLACES.insert(AssetPlace(event.asset_id, event.parent_id, event.facility_code))
 
 
 AROUND = (
@@ -194,8 +196,22 @@ AROUND = (
     family(STAGE, "Stage", SPEED),
     family(OLD, "Plate", None),
     FamilyDeprecated(NOW, OLD),
-    ModelDefined(NOW, PIXEL, "Pixel", Manufacturer("Acme"), "P-1", (CAMERA, OLD)),
-    ModelDefined(NOW, OLD_MODEL, "Plate", Manufacturer("Acme"), "P-0", (CAMERA,)),
+    ModelDefined(
+        NOW,
+        PIXEL,
+        name="Pixel",
+        manufacturer=Manufacturer("Acme"),
+        part_number="P-1",
+        declared_family_ids=(CAMERA, OLD),
+    ),
+    ModelDefined(
+        NOW,
+        OLD_MODEL,
+        name="Plate",
+        manufacturer=Manufacturer("Acme"),
+        part_number="P-0",
+        declared_family_ids=(CAMERA,),
+    ),
     ModelDeprecated(NOW, OLD_MODEL, "no longer made"),
     EnclosureRegistered(NOW, HUTCH, "Hutch", "site"),
     EnclosureRegistered(NOW, OLD_HUTCH, "Old hutch", "site"),
@@ -256,7 +272,7 @@ def a_root(**changes: Any) -> RegisterAsset:
 def test_a_root_is_registered_at_its_facility():
     given().when(a_root(name=" Beamline ", tier=AssetTier.UNIT)).then(
         AssetRegistered(NOW, NEW, "Beamline", AssetTier.UNIT, None, "site", (), None, None, ()),
-        PLACES.insert(Place(NEW, None, "site")),
+        PLACES.insert(AssetPlace(NEW, None, "site")),
     )
 
 
@@ -275,13 +291,13 @@ def test_a_part_is_registered_with_all_that_is_known_of_it_in_order():
         registration(
             NEW, ROOT, CAMERA, model_id=PIXEL, enclosure_id=HUTCH, identifiers=(SIGNAL, SERIAL)
         ),
-        PLACES.insert(Place(NEW, ROOT, None)),
+        PLACES.insert(AssetPlace(NEW, ROOT, None)),
     )
 
 
 def test_families_are_kept_in_one_order():
     given().when(register(family_ids=[STAGE, CAMERA])).then(
-        registration(NEW, ROOT, CAMERA, STAGE), PLACES.insert(Place(NEW, ROOT, None))
+        registration(NEW, ROOT, CAMERA, STAGE), PLACES.insert(AssetPlace(NEW, ROOT, None))
     )
 
 
@@ -303,16 +319,21 @@ def test_nothing_a_new_asset_names_may_be_retired():
     def saying(words: str, command: RegisterAsset, *history: Event) -> None:
         given(*history).when(command).refused(AssetCannotRegisterError, saying=words)
 
-    saying("its parent is Decommissioned", register(), AssetDecommissioned(NOW, ROOT))
-    saying("its facility is Decommissioned", a_root(facility_code="closed"))
-    saying("its enclosure is Decommissioned", register(located_in_enclosure_id=OLD_HUTCH))
-    saying("family Plate is Deprecated", register(family_ids=[CAMERA, OLD]))
-    saying("its model is Deprecated", register(model_id=OLD_MODEL))
+    saying(f"Asset Camera ({ROOT}) is Decommissioned.", register(), AssetDecommissioned(NOW, ROOT))
+    saying(
+        f"Facility Synchrotron ({CLOSED_SITE}) is Decommissioned.", a_root(facility_code="closed")
+    )
+    saying(
+        f"Enclosure Old hutch ({OLD_HUTCH}) is Decommissioned.",
+        register(located_in_enclosure_id=OLD_HUTCH),
+    )
+    saying(f"Family Plate ({OLD}) is Deprecated.", register(family_ids=[CAMERA, OLD]))
+    saying(f"Model Plate ({OLD_MODEL}) is Deprecated.", register(model_id=OLD_MODEL))
 
 
 def test_the_families_of_a_new_asset_are_declared_by_its_model():
     given().when(register(family_ids=[CAMERA, STAGE], model_id=PIXEL)).refused(
-        AssetModelMismatchError, saying=f"Model Pixel does not declare {STAGE}."
+        AssetModelMismatchError, saying=f"Model Pixel does not declare {STAGE};"
     )
 
 
@@ -337,7 +358,7 @@ def test_a_new_asset_has_at_most_50_alternate_identifiers_repeats_not_counted():
         sorted(AlternateIdentifier(AlternateIdentifierKind.OTHER, str(n)) for n in range(50))
     )
     given().when(register(alternate_identifiers=repeated)).then(
-        registration(NEW, ROOT, identifiers=identifiers), PLACES.insert(Place(NEW, ROOT, None))
+        registration(NEW, ROOT, identifiers=identifiers), PLACES.insert(AssetPlace(NEW, ROOT, None))
     )
 
 
@@ -401,7 +422,7 @@ def test_an_installed_asset_is_not_decommissioned_and_its_mount_is_named():
     refusal = (
         given(registered, installed)
         .when(DECOMMISSION)
-        .refused(AssetIsInstalledError, saying=f"It is in mount {MOUNT}.")
+        .refused(AssetIsInstalledError, saying=f"The asset is installed in mount {MOUNT}.")
     )
     assert refusal.facts == {"mount_id": MOUNT}
     out = AssetUninstalledFromMount(NOW, ID, MOUNT, "repair")
@@ -466,7 +487,7 @@ def relocate(to_parent_id: UUID) -> RelocateAsset:
 def test_an_asset_is_put_under_another_parent_while_nobody_else_changes_the_tree():
     given(*placed(registered)).when(RELOCATE).then(
         AssetRelocated(NOW, ID, ROOT, SHELF, "rebuilt"),
-        PLACES.replace(Place(ID, SHELF, None)),
+        PLACES.replace(AssetPlace(ID, SHELF, None)),
         Lock("asset-tree"),
     )
     assert ASSET_TREE == "asset-tree"
@@ -475,7 +496,7 @@ def test_an_asset_is_put_under_another_parent_while_nobody_else_changes_the_tree
 def test_an_asset_moves_to_the_tree_of_another_facility_in_any_lifecycle_but_the_last():
     given(*placed(registered), activated, in_maintenance).when(relocate(OTHER_ROOT)).then(
         AssetRelocated(NOW, ID, ROOT, OTHER_ROOT, "rebuilt"),
-        PLACES.replace(Place(ID, OTHER_ROOT, None)),
+        PLACES.replace(AssetPlace(ID, OTHER_ROOT, None)),
         Lock(ASSET_TREE),
     )
 
@@ -487,13 +508,15 @@ def test_an_asset_is_not_put_where_it_cannot_stand():
         given(*history).when(relocate(to)).refused(AssetCannotRelocateError, saying=words)
 
     here = placed(registered)
-    saying("It is a root", SHELF, *placed(registration(ID, None)))
-    saying("It is Decommissioned", SHELF, *RETIRED)
-    saying("Nothing stands under itself.", ID, *here)
-    saying("It stands there already.", ROOT, *here)
-    saying(f"Asset {part} stands under it", part, *here, *under(part))
-    saying(f"Asset {deep} stands under it", deep, *here, *under(part, deep))
-    saying(f"Asset {SHELF} is Decommissioned.", SHELF, *here, AssetDecommissioned(NOW, SHELF))
+    saying("The asset is a root", SHELF, *placed(registration(ID, None)))
+    saying(f"Asset Camera ({ID}) is Decommissioned.", SHELF, *RETIRED)
+    saying("An asset cannot be its own parent.", ID, *here)
+    saying(f"Asset {ROOT} is the parent already.", ROOT, *here)
+    saying(f"Asset {part} is below this asset.", part, *here, *under(part))
+    saying(f"Asset {deep} is below this asset.", deep, *here, *under(part, deep))
+    saying(
+        f"Asset Camera ({SHELF}) is Decommissioned.", SHELF, *here, AssetDecommissioned(NOW, SHELF)
+    )
 
 
 def test_the_parent_to_be_must_exist():
@@ -504,7 +527,7 @@ def test_the_parent_to_be_must_exist():
 def test_the_streams_are_believed_where_the_rows_lag_behind():
     moved = AssetRelocated(NOW, SHELF, ROOT, ID, "meanwhile")
     given(*placed(registered), moved).when(RELOCATE).refused(
-        AssetCannotRelocateError, saying=f"Asset {SHELF} stands under it"
+        AssetCannotRelocateError, saying=f"Asset {SHELF} is below this asset."
     )
     far = UUID(int=5)
     away = AssetRelocated(NOW, SHELF, ROOT, far, "meanwhile")
@@ -523,7 +546,7 @@ def test_a_circle_in_the_tree_is_damage_and_no_refusal():
 
 
 def test_all_above_one_is_found_as_far_as_it_is_known():
-    places = {n: Place(n, above, None) for n, above in ((ID, SHELF), (SHELF, ROOT))}
+    places = {n: AssetPlace(n, above, None) for n, above in ((ID, SHELF), (SHELF, ROOT))}
     assert upwards(ID, places) == [places[ID], places[SHELF]]
     assert upwards(ROOT, places) == []
 
@@ -545,9 +568,13 @@ def test_an_asset_is_renamed():
 
 def test_an_asset_is_not_renamed_to_nothing_to_the_same_or_once_it_is_retired():
     given(*RETIRED).when(RenameAsset(asset_id=ID, name=" ")).refused(InvalidAssetNameError)
-    given(*RETIRED).when(RENAME).refused(AssetCannotRenameError, saying="It is Decommissioned")
+    given(*RETIRED).when(RENAME).refused(
+        AssetCannotRenameError, saying=f"Asset Camera ({ID}) is Decommissioned."
+    )
     same = RenameAsset(asset_id=ID, name=" Camera ")
-    given(registered).when(same).refused(AssetCannotRenameError, saying="the name it has")
+    given(registered).when(same).refused(
+        AssetCannotRenameError, saying="The name is Camera already."
+    )
 
 
 def test_an_asset_is_located_in_an_enclosure_and_in_none():
@@ -562,12 +589,18 @@ def test_an_asset_is_not_located_where_it_is_nor_where_nothing_is():
     absent = LocateAsset(asset_id=ID, located_in_enclosure_id=ABSENT)
     old = LocateAsset(asset_id=ID, located_in_enclosure_id=OLD_HUTCH)
     given(*RETIRED).when(absent).refused(EnclosureNotFoundError)
-    given(*RETIRED).when(LOCATE).refused(AssetCannotLocateError, saying="It is Decommissioned")
-    given(registered).when(nowhere).refused(AssetCannotLocateError, saying="there already")
+    given(*RETIRED).when(LOCATE).refused(
+        AssetCannotLocateError, saying=f"Asset Camera ({ID}) is Decommissioned."
+    )
+    given(registered).when(nowhere).refused(
+        AssetCannotLocateError, saying="The location is the same as before."
+    )
     there = AssetLocated(NOW, ID, HUTCH)
-    given(registered, there).when(LOCATE).refused(AssetCannotLocateError, saying="there already")
+    given(registered, there).when(LOCATE).refused(
+        AssetCannotLocateError, saying="The location is the same as before."
+    )
     given(registered).when(old).refused(
-        AssetCannotLocateError, saying="Enclosure Old hutch is Decommissioned."
+        AssetCannotLocateError, saying=f"Enclosure Old hutch ({OLD_HUTCH}) is Decommissioned."
     )
 
 
@@ -582,10 +615,12 @@ def test_an_asset_does_not_join_what_it_cannot():
     other = AddAssetFamily(asset_id=ID, family_id=STAGE)
     modelled = registration(ID, ROOT, model_id=PIXEL)
     given(*RETIRED).when(absent).refused(FamilyNotFoundError)
-    given(*RETIRED).when(JOIN).refused(AssetCannotAddFamilyError, saying="It is Decommissioned")
+    given(*RETIRED).when(JOIN).refused(
+        AssetCannotAddFamilyError, saying=f"Asset Camera ({ID}) is Decommissioned."
+    )
     given(registered, member).when(JOIN).refused(AssetCannotAddFamilyError, saying="member already")
     given(registered).when(old).refused(
-        AssetCannotAddFamilyError, saying="Family Plate is Deprecated."
+        AssetCannotAddFamilyError, saying=f"Family Plate ({OLD}) is Deprecated."
     )
     given(modelled, decommissioned).when(other).refused(AssetCannotAddFamilyError)
     given(modelled).when(other).refused(AssetModelMismatchError)
@@ -622,13 +657,16 @@ def test_settings_follow_every_family_as_it_is_now():
         AssetSettingsUpdated(NOW, ID, {"gain": 2, "speed": 1.5})
     )
     given(*history).when(settle(gain="high")).refused(
-        InvalidAssetSettingsError, saying=f"says family Camera ({CAMERA})"
+        InvalidAssetSettingsError,
+        saying=f"the value does not satisfy `type` (family Camera ({CAMERA})).",
     )
     given(*history).when(settle(colour="red")).refused(
         InvalidAssetSettingsError, saying="no family declares `colour`"
     )
     words = schema(gain={"type": "string"})
-    newer = FamilyVersioned(NOW, CAMERA, "2", (Affordance.IMAGEABLE,), words)
+    newer = FamilyVersioned(
+        NOW, CAMERA, version_tag="2", affordances=(Affordance.IMAGEABLE,), settings_schema=words
+    )
     given(*history, newer).when(SETTLE).refused(InvalidAssetSettingsError)
     given(*history, newer).when(settle(gain="high")).then(
         AssetSettingsUpdated(NOW, ID, {"gain": "high"})
@@ -662,27 +700,28 @@ def test_an_alternate_identifier_is_added_and_removed():
 
 def test_an_alternate_identifier_is_held_once_and_by_at_most_50():
     given(*RETIRED).when(IDENTIFY).refused(
-        AssetCannotAddAlternateIdentifierError, saying="It is Decommissioned"
+        AssetCannotAddAlternateIdentifierError, saying=f"Asset Camera ({ID}) is Decommissioned."
     )
     given(registered, identified).when(IDENTIFY).refused(
-        AssetCannotAddAlternateIdentifierError, saying="It has it already."
+        AssetCannotAddAlternateIdentifierError, saying="The asset has EPICS_PV BL01:CAM already."
     )
     held = [
         AssetAlternateIdentifierAdded(NOW, ID, INVENTORY, str(n)) for n in range(MOST_IDENTIFIERS)
     ]
     given(registered, *held[:49]).when(IDENTIFY).then(identified)
     given(registered, *held).when(IDENTIFY).refused(
-        AssetCannotAddAlternateIdentifierError, saying="It has 50; remove one first."
+        AssetCannotAddAlternateIdentifierError,
+        saying="The asset has 50 of them, the maximum; remove one first.",
     )
 
 
 def test_an_alternate_identifier_that_is_not_held_is_not_removed():
     given(*RETIRED).when(STRIKE_OUT).refused(
-        AssetCannotRemoveAlternateIdentifierError, saying="It is Decommissioned"
+        AssetCannotRemoveAlternateIdentifierError, saying=f"Asset Camera ({ID}) is Decommissioned."
     )
     other_kind = AssetAlternateIdentifierAdded(NOW, ID, INVENTORY, "BL01:CAM")
     given(registered, other_kind).when(STRIKE_OUT).refused(
-        AssetCannotRemoveAlternateIdentifierError, saying="It does not have it."
+        AssetCannotRemoveAlternateIdentifierError, saying="The asset has no EPICS_PV BL01:CAM."
     )
 
 
@@ -701,7 +740,7 @@ def test_an_external_identifier_is_assigned_in_every_lifecycle():
 
 def test_an_external_identifier_is_never_changed():
     given(registered, published).when(ASSIGN).refused(
-        AssetCannotAssignExternalIdError, saying="It is 10.5281/42."
+        AssetCannotAssignExternalIdError, saying="The identifier is 10.5281/42."
     )
 
 
@@ -842,7 +881,7 @@ def test_an_asset_shows_why_it_is_in_maintenance_and_not_once_it_is_back():
 # The axes
 
 A_CAMERA, A_STAGE = (
-    Family(id, "Family", frozenset({Affordance.IMAGEABLE}), rules)
+    Family(id, "Family", affordances=frozenset({Affordance.IMAGEABLE}), settings_schema=rules)
     for id, rules in ((CAMERA, GAIN), (STAGE, SPEED))
 )
 LIFECYCLE_MOVES = [Example(command) for command in (ACTIVATE, ENTER, EXIT, DECOMMISSION)]
@@ -851,7 +890,9 @@ WHILE_IN_SERVICE = [
     Example(RENAME),
     Example(RELOCATE, [fold(registration(SHELF, None))]),
     Example(LOCATE),
-    Example(AddAssetFamily(asset_id=ID, family_id=STAGE), Membership(A_STAGE, model=None)),
+    Example(
+        AddAssetFamily(asset_id=ID, family_id=STAGE), AssetReferences(families={STAGE: A_STAGE})
+    ),
     Example(LEAVE),
     Example(SETTLE, {CAMERA: A_CAMERA}),
     Example(AddAssetAlternateIdentifier(asset_id=ID, kind=INVENTORY, value="42")),

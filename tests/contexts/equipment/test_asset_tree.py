@@ -36,7 +36,7 @@ from beamkeep.contexts.equipment.asset import (
     assets,
     relocate_asset,
 )
-from beamkeep.contexts.equipment.place import PLACES, DamagedTreeError, Place, upwards
+from beamkeep.contexts.equipment.place import PLACES, AssetPlace, DamagedTreeError, upwards
 from beamkeep.kernel import Lock, Operation, Outcome, Refusal, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Request
@@ -167,7 +167,7 @@ async def test_an_asset_is_not_put_under_what_stands_under_it(kept: Kept):
     stage = await an_asset(service, table)
     deep = await an_asset(service, stage)
     for below in (stage, deep):
-        with pytest.raises(AssetCannotRelocateError, match="stands under it"):
+        with pytest.raises(AssetCannotRelocateError, match="is below this asset"):
             await put_under(service, table, below)
 
 
@@ -317,8 +317,8 @@ async def plant(store: EventStore, chance: random.Random) -> list[list[UUID]]:
     levels: list[list[UUID]] = []
     for size in sizes:
         level = [uuid7() for _ in range(size)]
-        rows = [Place(id, chance.choice(levels[-1]), None) for id in level] if levels else []
-        rows = rows or [Place(level[0], None, OWN_SITE)]
+        rows = [AssetPlace(id, chance.choice(levels[-1]), None) for id in level] if levels else []
+        rows = rows or [AssetPlace(level[0], None, OWN_SITE)]
         for start in range(0, size, 500):
             batch = rows[start : start + 500]
             await store.append(
@@ -331,7 +331,7 @@ async def plant(store: EventStore, chance: random.Random) -> list[list[UUID]]:
     return levels
 
 
-def planted(row: Place) -> AssetRegistered:
+def planted(row: AssetPlace) -> AssetRegistered:
     return AssetRegistered(
         NOW,
         row.asset_id,

@@ -15,6 +15,7 @@ from beamkeep.contexts.equipment.frame import (
     FrameCannotDecommissionError,
     FrameCannotRegisterError,
     FrameCannotUpdatePlacementError,
+    FrameContents,
     FrameDecommissioned,
     FrameInUseError,
     FrameNotFoundError,
@@ -26,7 +27,6 @@ from beamkeep.contexts.equipment.frame import (
     InvalidFrameReasonError,
     RegisterFrame,
     UpdateFramePlacement,
-    Users,
     begin,
     evolve,
     frames,
@@ -36,7 +36,7 @@ from beamkeep.contexts.equipment.mount import (
     MountDecommissioned,
     MountPlacementUpdated,
     MountRegistered,
-    users,
+    frame_contents,
 )
 from beamkeep.contexts.equipment.placement import Placement
 from beamkeep.kernel import Event, Listing, replace
@@ -92,10 +92,14 @@ def test_a_frame_is_registered_in_another():
 
 
 def test_a_frame_is_placed_in_the_one_it_is_part_of_and_a_root_nowhere():
-    given().when(register(parent_id=None)).refused(InvalidFramePlacementError, saying="together")
-    given().when(register(placement=None)).refused(InvalidFramePlacementError, saying="together")
+    given().when(register(parent_id=None)).refused(
+        InvalidFramePlacementError, saying="Send both parent_id and placement, or neither."
+    )
+    given().when(register(placement=None)).refused(
+        InvalidFramePlacementError, saying="Send both parent_id and placement, or neither."
+    )
     given().when(register(parent_id=OTHER)).refused(
-        InvalidFramePlacementError, saying=f"It is part of frame {OTHER}."
+        InvalidFramePlacementError, saying=f"The parent is frame {OTHER}."
     )
     given().when(register(placement=replace(HERE, y=float("inf")))).refused(
         InvalidFramePlacementError, saying="finite"
@@ -106,7 +110,7 @@ def test_the_frames_a_new_frame_names_exist_and_its_parent_is_in_use():
     given().when(register(parent_id=ABSENT)).refused(FrameNotFoundError)
     given().when(register(placement=replace(HERE, frame_id=ABSENT))).refused(FrameNotFoundError)
     given(FrameDecommissioned(NOW, HALL, "x")).when(register()).refused(
-        FrameCannotRegisterError, saying=f"Frame {HALL} is Decommissioned."
+        FrameCannotRegisterError, saying=f"Frame Hall ({HALL}) is Decommissioned."
     )
 
 
@@ -141,7 +145,9 @@ def test_a_frame_is_not_placed_where_it_cannot_be():
     given(registered, decommissioned).when(PLACE).refused(
         FrameCannotUpdatePlacementError, saying="The status is Decommissioned; it must be Active."
     )
-    given(a_root).when(PLACE).refused(FrameCannotUpdatePlacementError, saying="It is a root")
+    given(a_root).when(PLACE).refused(
+        FrameCannotUpdatePlacementError, saying="The frame is a root."
+    )
 
 
 def test_a_frame_in_which_nothing_in_use_is_placed_is_decommissioned():
@@ -156,7 +162,9 @@ def test_a_frame_in_use_is_not_decommissioned_and_its_users_are_named():
     given(registered, part).when(DECOMMISSION).refused(FrameInUseError, saying=f"frame {PART}")
     given(registered, slot).when(DECOMMISSION).refused(FrameInUseError, saying=f"mount {SLOT}")
     slots = [replace(slot, mount_id=UUID(int=100 + n)) for n in range(9)]
-    given(registered, *slots).when(DECOMMISSION).refused(FrameInUseError, saying=" and 4 more.")
+    given(registered, *slots).when(DECOMMISSION).refused(
+        FrameInUseError, saying=" and 4 more first."
+    )
 
 
 class Late(Past):
@@ -170,10 +178,10 @@ class Late(Past):
 
 def test_the_streams_are_believed_where_the_lists_are_late():
     gone = FrameDecommissioned(NOW, PART, "x"), MountPlacementUpdated(NOW, SLOT, HERE)
-    reading = users(begin(registered), DECOMMISSION, Late([registered, part, slot, *gone]))
+    reading = frame_contents(begin(registered), DECOMMISSION, Late([registered, part, slot, *gone]))
     with pytest.raises(StopIteration) as found:
         reading.send(None)
-    assert found.value.value == Users((), ())
+    assert found.value.value == FrameContents((), ())
 
 
 def test_what_keeps_a_frame_in_use_is_told_in_order():
@@ -198,7 +206,7 @@ def test_each_event_changes_what_it_is_about_and_nothing_else():
     assert evolve(new, decommissioned) == replace(new, status=FrameStatus.DECOMMISSIONED)
 
 
-MOVES = [Example(PLACE), Example(DECOMMISSION, Users((), ()))]
+MOVES = [Example(PLACE), Example(DECOMMISSION, FrameContents((), ()))]
 STATUS = """
                 update_frame_placement  decommission_frame
 Active          Active                  Decommissioned

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from tests.support.spec import ABSENT, NEW, NOW, Example, Scenario, matrix, misshapen
 
+from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.equipment.family import (
     FamilyDefined,
     FamilyDeprecated,
@@ -31,7 +32,6 @@ from beamkeep.contexts.equipment.model import (
     ModelDefined,
     ModelDeprecated,
     ModelNotFoundError,
-    ModelStatus,
     ModelVersioned,
     VersionModel,
     begin,
@@ -42,16 +42,31 @@ from beamkeep.kernel import Event, Many, SideWrite, replace
 ID = NEW
 STAGES, CAMERAS, OLD = UUID(int=10), UUID(int=11), UUID(int=12)
 AROUND = (
-    FamilyDefined(NOW, STAGES, "Stages", (), None),
-    FamilyDefined(NOW, CAMERAS, "Cameras", (), None),
-    FamilyVersioned(NOW, CAMERAS, "2", (), None),
-    FamilyDefined(NOW, OLD, "Relays", (), None),
+    FamilyDefined(NOW, STAGES, name="Stages", affordances=(), settings_schema=None),
+    FamilyDefined(NOW, CAMERAS, name="Cameras", affordances=(), settings_schema=None),
+    FamilyVersioned(NOW, CAMERAS, version_tag="2", affordances=(), settings_schema=None),
+    FamilyDefined(NOW, OLD, name="Relays", affordances=(), settings_schema=None),
     FamilyDeprecated(NOW, OLD),
 )
 ACME = Manufacturer("Acme", "03yrm5c26", IdentifierScheme.ROR)
 
-defined = ModelDefined(NOW, ID, "Stage 200", ACME, "PS-200", (STAGES, CAMERAS))
-versioned = ModelVersioned(NOW, ID, "B", "Stage 201", Manufacturer("Beta"), "PS-201", (STAGES,))
+defined = ModelDefined(
+    NOW,
+    ID,
+    name="Stage 200",
+    manufacturer=ACME,
+    part_number="PS-200",
+    declared_family_ids=(STAGES, CAMERAS),
+)
+versioned = ModelVersioned(
+    NOW,
+    ID,
+    version_tag="B",
+    name="Stage 201",
+    manufacturer=Manufacturer("Beta"),
+    part_number="PS-201",
+    declared_family_ids=(STAGES,),
+)
 deprecated = ModelDeprecated(NOW, ID, "no longer made")
 
 DEFINE = DefineModel.model_validate(
@@ -121,7 +136,8 @@ def test_an_identifier_comes_with_its_scheme():
     for manufacturer in wrong:
         for history, command in (((), defining()), ((defined,), versioning())):
             given(*history).when(command.model_copy(update={"manufacturer": manufacturer})).refused(
-                InvalidModelManufacturerError, saying="One of identifier and scheme is missing."
+                InvalidModelManufacturerError,
+                saying="Send both identifier and identifier_scheme, or neither.",
             )
 
 
@@ -155,7 +171,7 @@ def test_the_families_must_exist():
 
 def test_a_deprecated_family_takes_no_new_model():
     old: dict[str, Any] = {"declared_family_ids": frozenset({STAGES, OLD})}
-    told = f"The family Relays ({OLD}) is Deprecated; name another."
+    told = f"Deprecated: Relays ({OLD}). Use a current one instead."
     given().when(defining(**old)).refused(ModelCannotDefineError, saying=told)
     given(defined).when(versioning(**old)).refused(ModelCannotVersionError, saying=told)
 
@@ -174,7 +190,7 @@ def test_a_model_is_versioned_and_everything_replaced():
 def test_a_new_version_has_a_tag_of_its_own():
     given(defined).when(versioning(version_tag=" ")).refused(InvalidModelVersionTagError)
     given(defined, versioned).when(VERSION).refused(
-        InvalidModelVersionTagError, saying="B is the current one."
+        InvalidModelVersionTagError, saying="The tag B is taken; choose another."
     )
 
 
@@ -266,18 +282,26 @@ def test_the_schemes_are_three():
 def test_a_model_is_what_its_events_say():
     model = begin(defined)
     both = frozenset({STAGES, CAMERAS})
-    assert model == Model(ID, "Stage 200", ACME, "PS-200", both, ModelStatus.DEFINED, None)
+    assert model == Model(
+        ID,
+        "Stage 200",
+        manufacturer=ACME,
+        part_number="PS-200",
+        declared_family_ids=both,
+        status=DeclarationStatus.DEFINED,
+        version_tag=None,
+    )
     model = evolve(model, versioned)
     assert model == Model(
         ID,
         "Stage 201",
-        Manufacturer("Beta"),
-        "PS-201",
-        frozenset({STAGES}),
-        ModelStatus.VERSIONED,
-        "B",
+        manufacturer=Manufacturer("Beta"),
+        part_number="PS-201",
+        declared_family_ids=frozenset({STAGES}),
+        status=DeclarationStatus.VERSIONED,
+        version_tag="B",
     )
-    assert evolve(model, deprecated) == replace(model, status=ModelStatus.DEPRECATED)
+    assert evolve(model, deprecated) == replace(model, status=DeclarationStatus.DEPRECATED)
 
 
 def test_a_model_is_found_by_status_part_number_and_each_family():
@@ -303,7 +327,7 @@ Deprecated  -              -
 def test_every_move_from_every_status():
     matrix(
         OPERATIONS,
-        ModelStatus,
+        DeclarationStatus,
         [Example(VERSION, {}), Example(DEPRECATE)],
         lambda status: replace(begin(defined), status=status),
         lambda model: model.status,

@@ -135,10 +135,12 @@ def test_what_a_new_mount_names_exists_and_is_in_use():
     given().when(register(parent_id=ABSENT)).refused(MountNotFoundError)
     given().when(register(placement=replace(HERE, frame_id=ABSENT))).refused(FrameNotFoundError)
     given().when(register(parent_id=OLD_TABLE)).refused(
-        MountCannotRegisterError, saying=f"Its parent {OLD_TABLE} is Decommissioned."
+        MountCannotRegisterError,
+        saying=f"Mount Old table ({OLD_TABLE}) is Decommissioned; choose another.",
     )
     given().when(register(placement=replace(HERE, frame_id=OLD_HALL))).refused(
-        MountCannotRegisterError, saying=f"Frame {OLD_HALL} is Decommissioned"
+        MountCannotRegisterError,
+        saying=f"Frame Old hall ({OLD_HALL}) is Decommissioned; choose another.",
     )
 
 
@@ -180,15 +182,15 @@ def test_an_asset_is_not_installed_where_it_cannot_be():
         MountCannotInstallError, saying="The status is Decommissioned; it must be Active."
     )
     given(registered, installed, in_mount).when(install(ELSEWHERE)).refused(
-        MountAlreadyOccupiedError, saying=f"It is asset {CAMERA}."
+        MountAlreadyOccupiedError, saying=f"Asset {CAMERA} is installed."
     )
     given(registered).when(install(OLD_CAMERA)).refused(
-        AssetNotInstallableError, saying=f"Asset {OLD_CAMERA} is Decommissioned."
+        AssetNotInstallableError, saying=f"Asset Camera ({OLD_CAMERA}) is Decommissioned."
     )
     refusal = (
         given(registered)
         .when(install(ELSEWHERE))
-        .refused(AssetAlreadyInstalledError, saying=f"It is mount {TABLE}.")
+        .refused(AssetAlreadyInstalledError, saying=f"The asset is in mount {TABLE}.")
     )
     assert refusal.facts == {"mount_id": TABLE}
 
@@ -212,7 +214,9 @@ def test_a_retired_asset_is_still_taken_out():
 
 
 def test_nothing_is_uninstalled_from_an_empty_or_retired_mount():
-    given(registered).when(UNINSTALL).refused(MountCannotUninstallError, saying="It is empty.")
+    given(registered).when(UNINSTALL).refused(
+        MountCannotUninstallError, saying="The mount is empty."
+    )
     given(registered, decommissioned).when(UNINSTALL).refused(
         MountCannotUninstallError, saying="The status is Decommissioned"
     )
@@ -233,14 +237,15 @@ def test_a_mount_is_not_placed_where_it_cannot_be():
         MountCannotUpdatePlacementError, saying="The status is Decommissioned"
     )
     given(registered).when(place(replace(HERE, frame_id=OLD_HALL))).refused(
-        MountCannotUpdatePlacementError, saying=f"Frame {OLD_HALL} is Decommissioned"
+        MountCannotUpdatePlacementError,
+        saying=f"Frame Old hall ({OLD_HALL}) is Decommissioned; choose another.",
     )
 
 
 def test_an_empty_mount_is_decommissioned_once_its_parts_are():
     given(registered).when(DECOMMISSION).then(decommissioned)
     given(registered, part).when(DECOMMISSION).refused(
-        MountHasActiveChildrenError, saying=f"mount {PART}"
+        MountHasActiveChildrenError, saying=f"Active child mounts: 1, for example {PART}."
     )
     given(registered, part, MountDecommissioned(NOW, PART, "x")).when(DECOMMISSION).then(
         decommissioned
@@ -255,7 +260,7 @@ def test_what_keeps_a_mount_in_use_is_told_in_order():
         MountCannotDecommissionError
     )
     given(registered, installed, part).when(DECOMMISSION).refused(
-        MountHasAssetInstalledError, saying=f"It is asset {CAMERA}."
+        MountHasAssetInstalledError, saying=f"Asset {CAMERA} is installed."
     )
 
 

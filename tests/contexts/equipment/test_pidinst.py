@@ -32,7 +32,7 @@ from beamkeep.contexts.equipment.pidinst import (
     PidinstTerm,
     pidinst,
 )
-from beamkeep.contexts.equipment.place import PLACES, Place
+from beamkeep.contexts.equipment.place import PLACES, AssetPlace
 from beamkeep.contexts.federation.facility import FacilityKind, FacilityRegistered
 from beamkeep.kernel import Cannot, Event, SideWrite, claim
 from beamkeep.schemas import JsonObject
@@ -64,7 +64,7 @@ def asset(
             None,
             identifiers,
         ),
-        PLACES.insert(Place(id, parent_id, code)),
+        PLACES.insert(AssetPlace(id, parent_id, code)),
     )
 
 
@@ -75,9 +75,20 @@ FACILITY = (
 ACME = Manufacturer("Acme", "https://ror.org/03yrm5c26", IdentifierScheme.ROR)
 AROUND = (
     *FACILITY,
-    FamilyDefined(NOW, CAMERA, "Camera", (Affordance.IMAGEABLE,), None),
-    FamilyDefined(NOW, STAGE, "A stage", (Affordance.TRANSLATABLE,), None),
-    ModelDefined(NOW, PIXEL, "Pixel", ACME, "P-1", (CAMERA, STAGE)),
+    FamilyDefined(
+        NOW, CAMERA, name="Camera", affordances=(Affordance.IMAGEABLE,), settings_schema=None
+    ),
+    FamilyDefined(
+        NOW, STAGE, name="A stage", affordances=(Affordance.TRANSLATABLE,), settings_schema=None
+    ),
+    ModelDefined(
+        NOW,
+        PIXEL,
+        name="Pixel",
+        manufacturer=ACME,
+        part_number="P-1",
+        declared_family_ids=(CAMERA, STAGE),
+    ),
     *asset(ROOT, None),
 )
 

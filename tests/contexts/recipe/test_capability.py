@@ -6,6 +6,7 @@ from uuid import UUID
 from tests.support.schemas import DIALECT
 from tests.support.spec import ABSENT, NEW, NOW, Example, Scenario, matrix, misshapen
 
+from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.equipment.family import Affordance
 from beamkeep.contexts.recipe.capability import (
     OPERATIONS,
@@ -31,30 +32,47 @@ from beamkeep.contexts.recipe.capability import (
     begin,
     evolve,
 )
-from beamkeep.contexts.recipe.declaration import DeclarationStatus
 from beamkeep.kernel import CLAIMS, Advice, Claim, Event, Many, SideWrite, claim, replace
-from beamkeep.schemas import Schema
+from beamkeep.schemas import JsonSchema
 
 ID, ANOTHER = NEW, UUID(int=5)
 CODE = "beamkeep.capability.tomography"
 IMAGING = (Affordance.IMAGEABLE, Affordance.ROTATABLE)
 BOTH = (ExecutorShape.METHOD, ExecutorShape.PROCEDURE)
-PARAMETERS: Schema = {
+PARAMETERS: JsonSchema = {
     "$schema": DIALECT,
     "type": "object",
     "properties": {"mode": {"type": "string"}},
     "additionalProperties": False,
     "unevaluatedProperties": False,
 }
-CARELESS: Schema = {"$schema": DIALECT, "type": "object", "properties": {"gap_mm": {}}}
+CARELESS: JsonSchema = {"$schema": DIALECT, "type": "object", "properties": {"gap_mm": {}}}
 WARNINGS = (
     Advice("$", "close every object level"),
     Advice("$.properties.gap_mm", "keep units out of names"),
 )
-FORBIDDEN: Schema = {"$schema": DIALECT, "type": "object", "oneOf": []}
+FORBIDDEN: JsonSchema = {"$schema": DIALECT, "type": "object", "oneOf": []}
 
-defined = CapabilityDefined(NOW, ID, CODE, "Tomography", "By turning", IMAGING, BOTH, PARAMETERS)
-versioned = CapabilityVersioned(NOW, ID, "2", "Imaging", None, (), (ExecutorShape.METHOD,), None)
+defined = CapabilityDefined(
+    NOW,
+    ID,
+    code=CODE,
+    name="Tomography",
+    description="By turning",
+    required_affordances=IMAGING,
+    executor_shapes=BOTH,
+    parameters_schema=PARAMETERS,
+)
+versioned = CapabilityVersioned(
+    NOW,
+    ID,
+    version_tag="2",
+    name="Imaging",
+    description=None,
+    required_affordances=(),
+    executor_shapes=(ExecutorShape.METHOD,),
+    parameters_schema=None,
+)
 deprecated = CapabilityDeprecated(NOW, ID, None)
 another = replace(defined, capability_id=ANOTHER, code="beamkeep.capability.imaging")
 claimed = CLAIMS.insert(
@@ -109,7 +127,19 @@ def test_a_capability_needs_no_description_no_affordance_and_no_schema():
         executor_shapes=frozenset({ExecutorShape.PROCEDURE}),
     )
     shape = (ExecutorShape.PROCEDURE,)
-    given().when(bare).then(CapabilityDefined(NOW, ID, CODE, "x", None, (), shape, None), claimed)
+    given().when(bare).then(
+        CapabilityDefined(
+            NOW,
+            ID,
+            code=CODE,
+            name="x",
+            description=None,
+            required_affordances=(),
+            executor_shapes=shape,
+            parameters_schema=None,
+        ),
+        claimed,
+    )
 
 
 def test_a_blank_description_is_none():
@@ -145,11 +175,6 @@ def test_the_code_of_a_deprecated_capability_stays_taken():
     given(defined, claimed, deprecated).when(DEFINE).refused(CapabilityCodeAlreadyExistsError)
 
 
-def test_a_blank_name_is_refused():
-    given().when(defining(name=" ")).refused(InvalidCapabilityNameError)
-    given(defined).when(versioning(name=" ")).refused(InvalidCapabilityNameError)
-
-
 def test_a_capability_is_for_methods_or_procedures():
     none: dict[str, Any] = {"executor_shapes": frozenset()}
     given().when(defining(**none)).refused(InvalidCapabilityExecutorShapesError)
@@ -182,7 +207,7 @@ def test_a_capability_is_versioned_and_all_but_its_code_replaced():
 def test_a_new_version_has_a_tag_of_its_own():
     given(defined).when(versioning(version_tag=" ")).refused(InvalidCapabilityVersionTagError)
     given(defined, versioned).when(VERSION).refused(
-        InvalidCapabilityVersionTagError, saying="2 is the current one."
+        InvalidCapabilityVersionTagError, saying="The tag 2 is taken; choose another."
     )
 
 
@@ -300,20 +325,26 @@ def test_a_capability_is_what_its_events_say():
     affordances, shapes = frozenset(IMAGING), frozenset(BOTH)
     capability = begin(defined)
     assert capability == Capability(
-        ID, CODE, "Tomography", "By turning", affordances, shapes, PARAMETERS
+        ID,
+        "Tomography",
+        code=CODE,
+        description="By turning",
+        required_affordances=affordances,
+        executor_shapes=shapes,
+        parameters_schema=PARAMETERS,
     )
     assert (capability.status, capability.version_tag) == (DeclarationStatus.DEFINED, None)
     capability = evolve(capability, versioned)
     assert capability == Capability(
         ID,
-        CODE,
         "Imaging",
-        None,
-        frozenset(),
-        frozenset({ExecutorShape.METHOD}),
-        None,
-        DeclarationStatus.VERSIONED,
-        "2",
+        code=CODE,
+        description=None,
+        required_affordances=frozenset(),
+        executor_shapes=frozenset({ExecutorShape.METHOD}),
+        parameters_schema=None,
+        status=DeclarationStatus.VERSIONED,
+        version_tag="2",
     )
     ended = evolve(capability, replace(deprecated, replaced_by_capability_id=ANOTHER))
     assert ended == replace(

@@ -7,6 +7,7 @@ from uuid import UUID
 from tests.contexts.recipe.test_capability import CARELESS, FORBIDDEN, PARAMETERS, WARNINGS
 from tests.support.spec import ABSENT, NEW, NOW, Example, Scenario, matrix, misshapen
 
+from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.equipment.family import (
     FamilyDefined,
     FamilyDeprecated,
@@ -20,7 +21,6 @@ from beamkeep.contexts.recipe.capability import (
     ExecutorShape,
 )
 from beamkeep.contexts.recipe.capability import begin as begin_capability
-from beamkeep.contexts.recipe.declaration import DeclarationStatus
 from beamkeep.contexts.recipe.method import (
     OPERATIONS,
     QUESTIONS,
@@ -40,47 +40,75 @@ from beamkeep.contexts.recipe.method import (
     MethodFamilyDeprecatedError,
     MethodNotFoundError,
     MethodParametersNotSubsetError,
+    MethodReferences,
     MethodVersioned,
-    Realized,
     VersionMethod,
     begin,
     evolve,
 )
 from beamkeep.kernel import Event, Many, replace
-from beamkeep.schemas import Schema
+from beamkeep.schemas import JsonSchema
 
 ID = NEW
 CAPABILITY, STAGES, CAMERAS, OLD = UUID(int=20), UUID(int=10), UUID(int=11), UUID(int=12)
-WIDER: Schema = {**PARAMETERS, "properties": {"mode": {"type": "string"}, "gap": {}}}
+WIDER: JsonSchema = {**PARAMETERS, "properties": {"mode": {"type": "string"}, "gap": {}}}
 
 capability = CapabilityDefined(
     NOW,
     CAPABILITY,
-    "beamkeep.capability.tomography",
-    "Tomography",
-    None,
-    (),
-    (ExecutorShape.METHOD,),
-    PARAMETERS,
+    code="beamkeep.capability.tomography",
+    name="Tomography",
+    description=None,
+    required_affordances=(),
+    executor_shapes=(ExecutorShape.METHOD,),
+    parameters_schema=PARAMETERS,
 )
 AROUND = (
-    FamilyDefined(NOW, STAGES, "Stages", (), None),
-    FamilyDefined(NOW, CAMERAS, "Cameras", (), None),
-    FamilyDefined(NOW, OLD, "Relays", (), None),
+    FamilyDefined(NOW, STAGES, name="Stages", affordances=(), settings_schema=None),
+    FamilyDefined(NOW, CAMERAS, name="Cameras", affordances=(), settings_schema=None),
+    FamilyDefined(NOW, OLD, name="Relays", affordances=(), settings_schema=None),
     FamilyDeprecated(NOW, OLD),
     capability,
 )
 discontinued = CapabilityDeprecated(NOW, CAPABILITY, None)
 for_procedures = CapabilityVersioned(
-    NOW, CAPABILITY, "2", "Tomography", None, (), (ExecutorShape.PROCEDURE,), PARAMETERS
+    NOW,
+    CAPABILITY,
+    version_tag="2",
+    name="Tomography",
+    description=None,
+    required_affordances=(),
+    executor_shapes=(ExecutorShape.PROCEDURE,),
+    parameters_schema=PARAMETERS,
 )
 opened = CapabilityVersioned(
-    NOW, CAPABILITY, "2", "Tomography", None, (), (ExecutorShape.METHOD,), None
+    NOW,
+    CAPABILITY,
+    version_tag="2",
+    name="Tomography",
+    description=None,
+    required_affordances=(),
+    executor_shapes=(ExecutorShape.METHOD,),
+    parameters_schema=None,
 )
 defined = MethodDefined(
-    NOW, ID, "Fly scan", CAPABILITY, (STAGES, CAMERAS), ("cryogen", "photon_beam"), PARAMETERS
+    NOW,
+    ID,
+    name="Fly scan",
+    capability_id=CAPABILITY,
+    needed_family_ids=(STAGES, CAMERAS),
+    needed_supplies=("cryogen", "photon_beam"),
+    parameters_schema=PARAMETERS,
 )
-versioned = MethodVersioned(NOW, ID, "2", "Step scan", (STAGES,), (), None)
+versioned = MethodVersioned(
+    NOW,
+    ID,
+    version_tag="2",
+    name="Step scan",
+    needed_family_ids=(STAGES,),
+    needed_supplies=(),
+    parameters_schema=None,
+)
 deprecated = MethodDeprecated(NOW, ID)
 
 DEFINE = DefineMethod(
@@ -127,11 +155,17 @@ def test_a_method_is_defined_with_its_texts_trimmed_and_its_sets_sorted():
 
 def test_a_method_may_need_nothing():
     bare = DefineMethod(name="x", capability_id=CAPABILITY, needed_family_ids=frozenset())
-    given().when(bare).then(MethodDefined(NOW, ID, "x", CAPABILITY, (), (), None))
-
-
-def test_a_blank_name_is_refused():
-    refused_either_way(InvalidMethodNameError, name=" ")
+    given().when(bare).then(
+        MethodDefined(
+            NOW,
+            ID,
+            name="x",
+            capability_id=CAPABILITY,
+            needed_family_ids=(),
+            needed_supplies=(),
+            parameters_schema=None,
+        )
+    )
 
 
 def test_kinds_of_supply_are_not_blank():
@@ -145,7 +179,7 @@ def test_kinds_of_supply_are_not_blank():
 def test_a_method_needs_at_most_twenty_kinds_of_supply():
     kinds = [f"kind {n}" for n in range(10, 31)]
     refused_either_way(
-        InvalidMethodNeededSuppliesError, "There are 21.", needed_supplies=frozenset(kinds)
+        InvalidMethodNeededSuppliesError, "There are 21 kinds.", needed_supplies=frozenset(kinds)
     )
     given().when(defining(needed_supplies=frozenset(kinds[:20]))).then(
         replace(defined, needed_supplies=tuple(kinds[:20]))
@@ -196,7 +230,7 @@ def test_the_families_must_exist():
 def test_a_deprecated_capability_has_no_new_method():
     refused_either_way(
         MethodBoundCapabilityDeprecatedError,
-        f"Tomography ({CAPABILITY}): Deprecated; name another.",
+        f"Deprecated: Tomography ({CAPABILITY}).",
         past=[discontinued],
     )
 
@@ -209,7 +243,7 @@ def test_a_deprecated_family_is_not_needed_anew():
     refusal = (
         given()
         .when(defining(needed_family_ids=frozenset({STAGES, OLD})))
-        .refused(MethodFamilyDeprecatedError, saying=f"Relays ({OLD}): Deprecated; name another.")
+        .refused(MethodFamilyDeprecatedError, saying=f"Deprecated: Relays ({OLD}).")
     )
     assert refusal.facts == {"deprecated_ids": [OLD]}
     given(defined).when(versioning(needed_family_ids=frozenset({OLD}))).refused(
@@ -227,7 +261,7 @@ def test_a_method_is_versioned_and_all_but_its_capability_replaced():
 def test_a_new_version_has_a_tag_of_its_own():
     given(defined).when(versioning(version_tag=" ")).refused(InvalidMethodVersionTagError)
     given(defined, versioned).when(VERSION).refused(
-        InvalidMethodVersionTagError, saying="2 is the current one."
+        InvalidMethodVersionTagError, saying="The tag 2 is taken; choose another."
     )
 
 
@@ -329,23 +363,23 @@ def test_a_method_is_what_its_events_say():
     assert method == Method(
         ID,
         "Fly scan",
-        CAPABILITY,
-        frozenset({STAGES, CAMERAS}),
-        frozenset({"photon_beam", "cryogen"}),
-        PARAMETERS,
-        DeclarationStatus.DEFINED,
-        None,
+        capability_id=CAPABILITY,
+        needed_family_ids=frozenset({STAGES, CAMERAS}),
+        needed_supplies=frozenset({"photon_beam", "cryogen"}),
+        parameters_schema=PARAMETERS,
+        status=DeclarationStatus.DEFINED,
+        version_tag=None,
     )
     method = evolve(method, versioned)
     assert method == Method(
         ID,
         "Step scan",
-        CAPABILITY,
-        frozenset({STAGES}),
-        frozenset(),
-        None,
-        DeclarationStatus.VERSIONED,
-        "2",
+        capability_id=CAPABILITY,
+        needed_family_ids=frozenset({STAGES}),
+        needed_supplies=frozenset(),
+        parameters_schema=None,
+        status=DeclarationStatus.VERSIONED,
+        version_tag="2",
     )
     assert evolve(method, deprecated) == replace(method, status=DeclarationStatus.DEPRECATED)
 
@@ -377,7 +411,7 @@ def test_every_move_from_every_status():
     matrix(
         OPERATIONS,
         DeclarationStatus,
-        [Example(VERSION, Realized(begin_capability(capability), {})), Example(DEPRECATE)],
+        [Example(VERSION, MethodReferences(begin_capability(capability), {})), Example(DEPRECATE)],
         lambda status: replace(begin(defined), status=status),
         lambda method: method.status,
         MATRIX,

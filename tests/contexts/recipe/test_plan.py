@@ -20,24 +20,22 @@ from beamkeep.contexts.equipment.asset import (
     AssetRegistered,
     AssetTier,
 )
+from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.equipment.family import Affordance, FamilyDefined, FamilyDeprecated
-from beamkeep.contexts.equipment.place import PLACES, Place
+from beamkeep.contexts.equipment.place import PLACES, AssetPlace
 from beamkeep.contexts.recipe.capability import (
     CapabilityDefined,
     CapabilityDeprecated,
     ExecutorShape,
 )
 from beamkeep.contexts.recipe.capability import begin as begin_capability
-from beamkeep.contexts.recipe.declaration import DeclarationStatus
 from beamkeep.contexts.recipe.method import MethodDefined, MethodDeprecated, MethodVersioned
 from beamkeep.contexts.recipe.method import begin as begin_method
 from beamkeep.contexts.recipe.plan import (
     OPERATIONS,
     QUESTIONS,
-    Bound,
     DefinePlan,
     DeprecatePlan,
-    Followed,
     InvalidPlanAssetIdsError,
     InvalidPlanDefaultParametersError,
     InvalidPlanNameError,
@@ -57,8 +55,10 @@ from beamkeep.contexts.recipe.plan import (
     PlanDefined,
     PlanDeprecated,
     PlanFamiliesNotSatisfiedError,
+    PlanMethod,
     PlanNotFoundError,
     PlanParameterUnitsChangedError,
+    PlanReferences,
     PlanVersioned,
     UpdatePlanDefaultParameters,
     VersionPlan,
@@ -90,29 +90,59 @@ def asset(
     tier = AssetTier.DEVICE if parent_id else AssetTier.UNIT
     return (
         AssetRegistered(NOW, id, name, tier, parent_id, facility_code, family_ids, None, None, ()),
-        PLACES.insert(Place(id, parent_id, facility_code)),
+        PLACES.insert(AssetPlace(id, parent_id, facility_code)),
     )
 
 
 capability = CapabilityDefined(
     NOW,
     CAPABILITY,
-    "beamkeep.capability.tomography",
-    "Tomography",
-    None,
-    (Affordance.IMAGEABLE, Affordance.ROTATABLE),
-    (ExecutorShape.METHOD,),
-    PARAMETERS,
+    code="beamkeep.capability.tomography",
+    name="Tomography",
+    description=None,
+    required_affordances=(Affordance.IMAGEABLE, Affordance.ROTATABLE),
+    executor_shapes=(ExecutorShape.METHOD,),
+    parameters_schema=PARAMETERS,
 )
-method = MethodDefined(NOW, METHOD, "Fly scan", CAPABILITY, (STAGES,), (), PARAMETERS)
-practice = PracticeDefined(NOW, PRACTICE, "Fly scan here", METHOD, "ring", (CAMERAS,))
+method = MethodDefined(
+    NOW,
+    METHOD,
+    name="Fly scan",
+    capability_id=CAPABILITY,
+    needed_family_ids=(STAGES,),
+    needed_supplies=(),
+    parameters_schema=PARAMETERS,
+)
+practice = PracticeDefined(
+    NOW,
+    PRACTICE,
+    name="Fly scan here",
+    method_id=METHOD,
+    facility_code="ring",
+    family_ids=(CAMERAS,),
+)
 AROUND = (
-    FamilyDefined(NOW, STAGES, "Stages", (Affordance.HOMEABLE, Affordance.ROTATABLE), None),
-    FamilyDefined(NOW, CAMERAS, "Cameras", (Affordance.IMAGEABLE,), None),
+    FamilyDefined(
+        NOW,
+        STAGES,
+        name="Stages",
+        affordances=(Affordance.HOMEABLE, Affordance.ROTATABLE),
+        settings_schema=None,
+    ),
+    FamilyDefined(
+        NOW, CAMERAS, name="Cameras", affordances=(Affordance.IMAGEABLE,), settings_schema=None
+    ),
     capability,
     method,
     practice,
-    PracticeDefined(NOW, FREE_PRACTICE, "Fly scan", METHOD, None, (CAMERAS,)),
+    PracticeDefined(
+        NOW,
+        FREE_PRACTICE,
+        name="Fly scan",
+        method_id=METHOD,
+        facility_code=None,
+        family_ids=(CAMERAS,),
+    ),
     *facility(SITE, "ring"),
     *facility(HALL, "hall", SITE),
     *facility(OTHER_SITE, "annex"),
@@ -127,15 +157,42 @@ AROUND = (
 retired = AssetDecommissioned(NOW, STAGE)
 old_practice, old_method = PracticeDeprecated(NOW, PRACTICE), MethodDeprecated(NOW, METHOD)
 old_capability = CapabilityDeprecated(NOW, CAPABILITY, None)
-without_schema = MethodVersioned(NOW, METHOD, "2", "Fly scan", (STAGES,), (), None)
+without_schema = MethodVersioned(
+    NOW,
+    METHOD,
+    version_tag="2",
+    name="Fly scan",
+    needed_family_ids=(STAGES,),
+    needed_supplies=(),
+    parameters_schema=None,
+)
 
 BOTH = frozenset({STAGE, CAMERA})
 DAY = Window(NOW, LATER)
 defined = PlanDefined(
-    NOW, ID, "Monday", PRACTICE, METHOD, (STAGE, CAMERA), DAY, {"mode": "fast"}, 1
+    NOW,
+    ID,
+    name="Monday",
+    practice_id=PRACTICE,
+    method_id=METHOD,
+    asset_ids=(STAGE, CAMERA),
+    window=DAY,
+    default_parameters={"mode": "fast"},
+    method_version=1,
 )
-versioned = PlanVersioned(NOW, ID, "2", "Tuesday", (CAMERA, HALL_STAGE), Window(), {}, 1)
-updated = PlanDefaultParametersUpdated(NOW, ID, {"mode": "slow"}, 1)
+versioned = PlanVersioned(
+    NOW,
+    ID,
+    version_tag="2",
+    name="Tuesday",
+    asset_ids=(CAMERA, HALL_STAGE),
+    window=Window(),
+    default_parameters={},
+    method_version=1,
+)
+updated = PlanDefaultParametersUpdated(
+    NOW, ID, default_parameters={"mode": "slow"}, method_version=1
+)
 deprecated = PlanDeprecated(NOW, ID)
 
 DEFINE = DefinePlan(
@@ -187,12 +244,18 @@ def test_a_plan_is_defined_with_its_name_trimmed_its_assets_sorted_and_the_metho
 def test_a_plan_needs_no_window_and_no_parameters():
     bare = DefinePlan(name="x", practice_id=PRACTICE, asset_ids=BOTH)
     given().when(bare).then(
-        PlanDefined(NOW, ID, "x", PRACTICE, METHOD, (STAGE, CAMERA), Window(None, None), {}, 1)
+        PlanDefined(
+            NOW,
+            ID,
+            name="x",
+            practice_id=PRACTICE,
+            method_id=METHOD,
+            asset_ids=(STAGE, CAMERA),
+            window=Window(None, None),
+            default_parameters={},
+            method_version=1,
+        )
     )
-
-
-def test_a_blank_name_is_refused():
-    refused_either_way(InvalidPlanNameError, name=" ")
 
 
 def test_a_plan_binds_some_asset():
@@ -249,7 +312,7 @@ def test_nothing_that_a_plan_follows_is_deprecated():
         (old_method, PlanBoundMethodDeprecatedError),
         (old_capability, PlanBoundCapabilityDeprecatedError),
     ):
-        refused_either_way(refusal, "Deprecated; name another.", past=[event])
+        refused_either_way(refusal, "Use a current one instead.", past=[event])
 
 
 def test_a_decommissioned_asset_is_not_bound():
@@ -304,7 +367,7 @@ def test_the_assets_cover_the_families_of_method_and_practice():
     for only, lacking in ((STAGE, CAMERAS), (CAMERA, STAGES)):
         refused_either_way(
             PlanFamiliesNotSatisfiedError,
-            f"Lacking are {lacking}.",
+            f"Missing families: {lacking}.",
             facts={"family_ids": [lacking]},
             asset_ids=frozenset({only}),
         )
@@ -312,7 +375,7 @@ def test_the_assets_cover_the_families_of_method_and_practice():
 
 def test_what_stands_below_a_bound_asset_does_not_count():
     given().when(defining(asset_ids=frozenset({BEAMLINE}))).refused(
-        PlanFamiliesNotSatisfiedError, f"Lacking are {STAGES}, {CAMERAS}."
+        PlanFamiliesNotSatisfiedError, f"Missing families: {STAGES}, {CAMERAS}."
     )
 
 
@@ -324,7 +387,7 @@ def test_the_families_together_can_do_what_the_capability_requires():
     refusal = PlanAffordancesNotSatisfiedError
     facts: dict[str, object] = {"affordances": ["Coolable", "Triggerable"]}
     past = [each if each is not capability else needing for each in AROUND]
-    told = "Lacking are Coolable, Triggerable."
+    told = "Missing affordances: Coolable, Triggerable."
     assert Scenario(OPERATIONS, past).when(DEFINE).refused(refusal, told).facts == facts
     again = Scenario(OPERATIONS, [*past, defined]).when(versioning(asset_ids=BOTH))
     assert again.refused(refusal, told).facts == facts
@@ -344,7 +407,7 @@ def test_a_plan_is_versioned_and_all_but_its_practice_replaced():
 def test_a_new_version_has_a_tag_of_its_own():
     given(defined).when(versioning(version_tag=" ")).refused(InvalidPlanVersionTagError)
     given(defined, versioned).when(VERSION).refused(
-        InvalidPlanVersionTagError, saying="2 is the current one."
+        InvalidPlanVersionTagError, saying="The tag 2 is taken; choose another."
     )
 
 
@@ -393,12 +456,22 @@ def in_units(**codes: str | None) -> dict[str, Any]:
 
 
 def measuring(tag: str, **codes: str | None) -> MethodVersioned:
-    return MethodVersioned(NOW, METHOD, tag, "Fly scan", (STAGES,), (), in_units(**codes))
+    return MethodVersioned(
+        NOW,
+        METHOD,
+        version_tag=tag,
+        name="Fly scan",
+        needed_family_ids=(STAGES,),
+        needed_supplies=(),
+        parameters_schema=in_units(**codes),
+    )
 
 
 in_kev = measuring("2", energy="keV", exposure="s", gap=None)
 in_ev = measuring("3", energy="eV", exposure="s", gap="mm")
-measured = PlanDefaultParametersUpdated(NOW, ID, {"energy": 25, "exposure": 0.1}, 2)
+measured = PlanDefaultParametersUpdated(
+    NOW, ID, default_parameters={"energy": 25, "exposure": 0.1}, method_version=2
+)
 
 
 def updating(**patch: float | None) -> UpdatePlanDefaultParameters:
@@ -411,7 +484,7 @@ def test_a_plan_notes_the_version_of_the_method_its_defaults_are_written_under()
     )
     given(in_kev, defined).when(VERSION).then(replace(versioned, method_version=2))
     given(in_kev, replace(defined, default_parameters={})).when(updating(energy=25)).then(
-        PlanDefaultParametersUpdated(NOW, ID, {"energy": 25}, 2)
+        PlanDefaultParametersUpdated(NOW, ID, default_parameters={"energy": 25}, method_version=2)
     )
 
 
@@ -422,7 +495,9 @@ def test_a_number_whose_unit_has_changed_is_named_to_be_kept_changed_or_taken_aw
         (25, {"energy": 25, "exposure": 0.1}),
         (None, {"exposure": 0.1}),
     ):
-        written = PlanDefaultParametersUpdated(NOW, ID, {**parameters}, 3)
+        written = PlanDefaultParametersUpdated(
+            NOW, ID, default_parameters={**parameters}, method_version=3
+        )
         given(*past).when(updating(energy=energy)).then(written)
 
 
@@ -444,7 +519,9 @@ def test_a_number_whose_unit_has_changed_is_not_taken_for_one_in_the_new_unit_un
 
 def test_defaults_that_do_not_say_when_they_were_written_count_as_the_methods_first_version():
     of_old = replace(measured, method_version=None)
-    same = PlanDefaultParametersUpdated(NOW, ID, measured.default_parameters, 3)
+    same = PlanDefaultParametersUpdated(
+        NOW, ID, default_parameters=measured.default_parameters, method_version=3
+    )
     first = replace(method, parameters_schema=in_units(energy="keV", exposure="s"))
     around = [part for part in AROUND if part is not method]
     history = first, in_kev, in_ev, replace(defined, method_version=None), of_old
@@ -565,14 +642,14 @@ def test_a_plan_is_what_its_events_say():
     assert plan == Plan(
         ID,
         "Monday",
-        PRACTICE,
-        METHOD,
-        BOTH,
-        DAY,
-        {"mode": "fast"},
-        DeclarationStatus.DEFINED,
-        None,
-        1,
+        practice_id=PRACTICE,
+        method_id=METHOD,
+        asset_ids=BOTH,
+        window=DAY,
+        default_parameters={"mode": "fast"},
+        status=DeclarationStatus.DEFINED,
+        version_tag=None,
+        method_version=1,
     )
     later = replace(updated, method_version=2)
     written = replace(plan, default_parameters={"mode": "slow"}, method_version=2)
@@ -582,14 +659,14 @@ def test_a_plan_is_what_its_events_say():
     assert plan == Plan(
         ID,
         "Tuesday",
-        PRACTICE,
-        METHOD,
-        frozenset({CAMERA, HALL_STAGE}),
-        Window(),
-        {},
-        DeclarationStatus.VERSIONED,
-        "2",
-        1,
+        practice_id=PRACTICE,
+        method_id=METHOD,
+        asset_ids=frozenset({CAMERA, HALL_STAGE}),
+        window=Window(),
+        default_parameters={},
+        status=DeclarationStatus.VERSIONED,
+        version_tag="2",
+        method_version=1,
     )
     assert evolve(plan, updated).status is DeclarationStatus.VERSIONED
     assert evolve(plan, deprecated) == replace(plan, status=DeclarationStatus.DEPRECATED)
@@ -632,17 +709,17 @@ Deprecated  -             -                               -
 
 
 def test_every_move_from_every_status():
-    bound = Bound(
+    bound = PlanReferences(
         replace(begin_practice(practice), family_ids=frozenset()),
         replace(begin_method(method), needed_family_ids=frozenset()),
-        1,
-        replace(begin_capability(capability), required_affordances=frozenset()),
-        {},
-        {},
-        None,
-        {},
+        method_version=1,
+        capability=replace(begin_capability(capability), required_affordances=frozenset()),
+        assets={},
+        families={},
+        site=None,
+        facilities={},
     )
-    followed = Followed(bound.method, 1, bound.method)
+    followed = PlanMethod(bound.method, 1, bound.method)
     matrix(
         OPERATIONS,
         DeclarationStatus,

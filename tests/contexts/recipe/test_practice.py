@@ -8,6 +8,7 @@ from tests.contexts.recipe.test_method import CAMERAS, OLD, STAGES
 from tests.contexts.recipe.test_method import defined as method_defined
 from tests.support.spec import ABSENT, NEW, NOW, Example, Scenario, matrix, misshapen
 
+from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.equipment.family import FamilyNotFoundError
 from beamkeep.contexts.federation.facility import (
     FacilityAlreadyExistsError,
@@ -15,7 +16,6 @@ from beamkeep.contexts.federation.facility import (
     FacilityNotFoundError,
     FacilityRegistered,
 )
-from beamkeep.contexts.recipe.declaration import DeclarationStatus
 from beamkeep.contexts.recipe.method import MethodDeprecated, MethodNotFoundError
 from beamkeep.contexts.recipe.method import begin as begin_method
 from beamkeep.contexts.recipe.practice import (
@@ -34,8 +34,8 @@ from beamkeep.contexts.recipe.practice import (
     PracticeDeprecated,
     PracticeFamilyDeprecatedError,
     PracticeNotFoundError,
+    PracticeReferences,
     PracticeVersioned,
-    Practised,
     VersionPractice,
     begin,
     evolve,
@@ -59,8 +59,17 @@ def facility(
 
 AROUND = (*METHOD_AROUND, method, *facility(SITE, "ring"))
 
-defined = PracticeDefined(NOW, ID, "Fly scan here", METHOD, "ring", (STAGES, CAMERAS))
-versioned = PracticeVersioned(NOW, ID, "2", "Fly scan", None, (STAGES,))
+defined = PracticeDefined(
+    NOW,
+    ID,
+    name="Fly scan here",
+    method_id=METHOD,
+    facility_code="ring",
+    family_ids=(STAGES, CAMERAS),
+)
+versioned = PracticeVersioned(
+    NOW, ID, version_tag="2", name="Fly scan", facility_code=None, family_ids=(STAGES,)
+)
 deprecated = PracticeDeprecated(NOW, ID)
 
 DEFINE = DefinePractice(
@@ -103,18 +112,20 @@ def test_a_practice_is_defined_with_its_name_trimmed_and_its_families_sorted():
 
 def test_a_practice_is_of_a_site_or_of_some_families():
     of_a_site = DefinePractice(name="x", method_id=METHOD, facility_code="ring")
-    given().when(of_a_site).then(PracticeDefined(NOW, ID, "x", METHOD, "ring", ()))
+    given().when(of_a_site).then(
+        PracticeDefined(NOW, ID, name="x", method_id=METHOD, facility_code="ring", family_ids=())
+    )
     of_stages = DefinePractice(name="x", method_id=METHOD, family_ids=frozenset({STAGES}))
-    given().when(of_stages).then(PracticeDefined(NOW, ID, "x", METHOD, None, (STAGES,)))
+    given().when(of_stages).then(
+        PracticeDefined(
+            NOW, ID, name="x", method_id=METHOD, facility_code=None, family_ids=(STAGES,)
+        )
+    )
 
 
 def test_a_practice_of_nothing_is_refused():
     nothing: dict[str, Any] = {"facility_code": None, "family_ids": frozenset()}
     refused_either_way(InvalidPracticeScopeError, **nothing)
-
-
-def test_a_blank_name_is_refused():
-    refused_either_way(InvalidPracticeNameError, name=" ")
 
 
 def test_the_method_must_exist():
@@ -130,7 +141,7 @@ def test_the_families_must_exist():
 
 
 def test_a_deprecated_method_is_not_practised_anew():
-    told = f"Fly scan ({METHOD}): Deprecated; name another."
+    told = f"Deprecated: Fly scan ({METHOD})."
     given(discontinued).when(DEFINE).refused(PracticeBoundMethodDeprecatedError, told)
     given(discontinued, defined).when(VERSION).refused(PracticeBoundMethodDeprecatedError, told)
 
@@ -138,7 +149,7 @@ def test_a_deprecated_method_is_not_practised_anew():
 def test_a_deprecated_family_has_no_new_practice():
     refused_either_way(
         PracticeFamilyDeprecatedError,
-        f"Relays ({OLD}): Deprecated; name another.",
+        f"Deprecated: Relays ({OLD}).",
         family_ids=frozenset({STAGES, OLD}),
     )
 
@@ -153,7 +164,7 @@ def test_a_practice_is_versioned_and_all_but_its_method_replaced():
 def test_a_new_version_has_a_tag_of_its_own():
     given(defined).when(versioning(version_tag=" ")).refused(InvalidPracticeVersionTagError)
     given(defined, versioned).when(VERSION).refused(
-        InvalidPracticeVersionTagError, saying="2 is the current one."
+        InvalidPracticeVersionTagError, saying="The tag 2 is taken; choose another."
     )
 
 
@@ -245,15 +256,21 @@ def test_a_practice_is_what_its_events_say():
     assert practice == Practice(
         ID,
         "Fly scan here",
-        METHOD,
-        "ring",
-        frozenset({STAGES, CAMERAS}),
-        DeclarationStatus.DEFINED,
-        None,
+        method_id=METHOD,
+        facility_code="ring",
+        family_ids=frozenset({STAGES, CAMERAS}),
+        status=DeclarationStatus.DEFINED,
+        version_tag=None,
     )
     practice = evolve(practice, versioned)
     assert practice == Practice(
-        ID, "Fly scan", METHOD, None, frozenset({STAGES}), DeclarationStatus.VERSIONED, "2"
+        ID,
+        "Fly scan",
+        method_id=METHOD,
+        facility_code=None,
+        family_ids=frozenset({STAGES}),
+        status=DeclarationStatus.VERSIONED,
+        version_tag="2",
     )
     assert evolve(practice, deprecated) == replace(practice, status=DeclarationStatus.DEPRECATED)
 
@@ -284,7 +301,7 @@ def test_every_move_from_every_status():
     matrix(
         OPERATIONS,
         DeclarationStatus,
-        [Example(VERSION, Practised(begin_method(method), {})), Example(DEPRECATE)],
+        [Example(VERSION, PracticeReferences(begin_method(method), {})), Example(DEPRECATE)],
         lambda status: replace(begin(defined), status=status),
         lambda practice: practice.status,
         MATRIX,

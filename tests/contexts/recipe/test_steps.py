@@ -14,7 +14,6 @@ from beamkeep.contexts.recipe.steps import (
     DuplicateRecipeCaptureError,
     DuplicateRecipeOutputError,
     Equals,
-    Fault,
     InvalidRecipeStepsError,
     OutputRef,
     RecipeActionStep,
@@ -26,6 +25,7 @@ from beamkeep.contexts.recipe.steps import (
     RecipeSetpointStep,
     RecipeStep,
     SteeringRef,
+    StepFault,
     UnboundRecipeCaptureError,
     UnboundRecipeOutputError,
     WithinTolerance,
@@ -33,13 +33,13 @@ from beamkeep.contexts.recipe.steps import (
     faults,
     reference,
     references,
-    tidied,
+    trimmed_steps,
 )
 from beamkeep.kernel import Invalid
-from beamkeep.schemas import Json, Schema
+from beamkeep.schemas import Json, JsonSchema
 
 ADAPTER: TypeAdapter[RecipeStep] = TypeAdapter(RecipeStep)
-PARAMETERS: Schema = {
+PARAMETERS: JsonSchema = {
     "$schema": DIALECT,
     "type": "object",
     "properties": {"energy": {}, "exposure": {}},
@@ -134,7 +134,7 @@ def misshapen(**told: Any) -> None:
 def first_fault(
     several: list[dict[str, Any]],
     closing: list[dict[str, Any]] | None = None,
-    schema: Schema | None = PARAMETERS,
+    schema: JsonSchema | None = PARAMETERS,
 ) -> tuple[type[Invalid], str] | None:
     found = next(faults(steps(*several), steps(*(closing or [])), schema), None)
     return found and (found.refusal, found.place)
@@ -423,7 +423,7 @@ def test_texts_are_trimmed_and_values_are_not():
         capture("x") | {"address": " a "},
         compute(job=" j ", input_uris=[" i ", {"$output": "o"}], output_uri=" o "),
     ]
-    assert tidied(steps(*told)) == (
+    assert trimmed_steps(steps(*told)) == (
         RecipeSetpointStep("a", " v "),
         RecipeActionStep("n", {"p": " v "}),
         RecipeCheckStep("a", Equals(" v ")),
@@ -440,7 +440,7 @@ def test_a_blank_text_is_told():
         (compute(output_uri=" "), "steps[0].output_uri"),
         (compute(input_uris=["a", " "]), "steps[0].input_uris"),
     ):
-        found = next(faults(tidied(steps(told)), (), None))
+        found = next(faults(trimmed_steps(steps(told)), (), None))
         assert (found.refusal, found.place) == (InvalidRecipeStepsError, place)
 
 
@@ -491,7 +491,7 @@ def test_a_binding_names_a_parameter_of_the_capability():
 
 
 def test_an_open_schema_takes_any_parameter():
-    opened: list[Schema] = [{}, {"$schema": DIALECT, "type": "object"}]
+    opened: list[JsonSchema] = [{}, {"$schema": DIALECT, "type": "object"}]
     for schema in opened:
         assert first_fault([setpoint({"$binding": "gap"})], schema=schema) is None
 
@@ -589,7 +589,7 @@ def test_within_a_step_the_rules_go_in_order():
 
 def test_a_fault_says_why():
     assert [*faults(steps(setpoint({"$capture": "a"})), (), None)] == [
-        Fault(UnboundRecipeCaptureError, "steps[0].value", "no step before declares 'a'")
+        StepFault(UnboundRecipeCaptureError, "steps[0].value", "no earlier step declares 'a'")
     ]
 
 

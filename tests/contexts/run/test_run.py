@@ -74,9 +74,33 @@ SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 NARROWER: dict[str, Any] = {**SCHEMA, "properties": {"energy": {"type": "number", "maximum": 25}}}
-method = MethodDefined(NOW, METHOD, "Fly scan", UUID(int=22), (), (), SCHEMA)
-method_narrowed = MethodVersioned(NOW, METHOD, "2", "Fly scan", (), (), NARROWER)
-method_without_schema = MethodVersioned(NOW, METHOD, "2", "Fly scan", (), (), None)
+method = MethodDefined(
+    NOW,
+    METHOD,
+    name="Fly scan",
+    capability_id=UUID(int=22),
+    needed_family_ids=(),
+    needed_supplies=(),
+    parameters_schema=SCHEMA,
+)
+method_narrowed = MethodVersioned(
+    NOW,
+    METHOD,
+    version_tag="2",
+    name="Fly scan",
+    needed_family_ids=(),
+    needed_supplies=(),
+    parameters_schema=NARROWER,
+)
+method_without_schema = MethodVersioned(
+    NOW,
+    METHOD,
+    version_tag="2",
+    name="Fly scan",
+    needed_family_ids=(),
+    needed_supplies=(),
+    parameters_schema=None,
+)
 decision = DecisionRegistered(
     *(NOW, DECISION, UUID(int=9), "RunHold", "Hold", None, None, None, None),
     *(None, None, (), None, ()),
@@ -248,7 +272,15 @@ def test_an_adjustment_that_changes_nothing_is_refused():
 
 
 def test_a_number_becomes_a_truth_value_by_an_adjustment_and_not_another_form_of_itself():
-    anything = MethodVersioned(NOW, METHOD, "2", "Fly scan", (), (), {})
+    anything = MethodVersioned(
+        NOW,
+        METHOD,
+        version_tag="2",
+        name="Fly scan",
+        needed_family_ids=(),
+        needed_supplies=(),
+        parameters_schema={},
+    )
     one = replace(started, effective_parameters={"gain": 1})
     given(anything, one).when(adjusting({"gain": True})).then(
         *with_parameters({"gain": True}, {"gain": True})

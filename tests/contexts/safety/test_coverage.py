@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 from tests.support.spec import ABSENT, LATER, NOW, Past
 
-from beamkeep.contexts.equipment.place import PLACES, Place
+from beamkeep.contexts.equipment.place import PLACES, AssetPlace
 from beamkeep.contexts.safety.clearance import (
     IN_FORCE,
     QUESTIONS,
@@ -41,10 +41,10 @@ EARLIER = NOW - timedelta(days=1)
 
 # A lens stands on a stage, the stage in a beamline; another beamline has nothing in it.
 TREE: tuple[Event | SideWrite, ...] = (
-    PLACES.insert(Place(BEAMLINE, None, "ring")),
-    PLACES.insert(Place(STAGE, BEAMLINE, None)),
-    PLACES.insert(Place(LENS, STAGE, None)),
-    PLACES.insert(Place(OTHER_LINE, None, "ring")),
+    PLACES.insert(AssetPlace(BEAMLINE, None, "ring")),
+    PLACES.insert(AssetPlace(STAGE, BEAMLINE, None)),
+    PLACES.insert(AssetPlace(LENS, STAGE, None)),
+    PLACES.insert(AssetPlace(OTHER_LINE, None, "ring")),
 )
 
 

@@ -31,7 +31,7 @@ from beamkeep.contexts.equipment.asset import (
     AssetRegistered,
     AssetTier,
 )
-from beamkeep.contexts.equipment.place import PLACES, Place
+from beamkeep.contexts.equipment.place import PLACES, AssetPlace
 from beamkeep.contexts.federation.facility import (
     FacilityKind,
     FacilityNotFoundError,
@@ -130,10 +130,28 @@ PAST: list[Event | SideWrite] = [
     CLAIMS.insert(Claim("facility-code", claim_key("other"), OTHER_SITE)),
     AssetRegistered(at(-98), STAGE, "Stage", AssetTier.UNIT, None, "area", (), None, None, ()),
     AssetRegistered(at(-98), OTHER_STAGE, "Far", AssetTier.UNIT, None, "other", (), None, None, ()),
-    PLACES.insert(Place(STAGE, None, "area")),
-    PLACES.insert(Place(OTHER_STAGE, None, "other")),
-    PlanDefined(at(-97), PLAN, "Monday", NONE, NONE, (STAGE,), Window(None, None), {}),
-    PlanDefined(at(-97), OTHER_PLAN, "Far off", NONE, NONE, (OTHER_STAGE,), Window(None, None), {}),
+    PLACES.insert(AssetPlace(STAGE, None, "area")),
+    PLACES.insert(AssetPlace(OTHER_STAGE, None, "other")),
+    PlanDefined(
+        at(-97),
+        PLAN,
+        name="Monday",
+        practice_id=NONE,
+        method_id=NONE,
+        asset_ids=(STAGE,),
+        window=Window(None, None),
+        default_parameters={},
+    ),
+    PlanDefined(
+        at(-97),
+        OTHER_PLAN,
+        name="Far off",
+        practice_id=NONE,
+        method_id=NONE,
+        asset_ids=(OTHER_STAGE,),
+        window=Window(None, None),
+        default_parameters={},
+    ),
     EnclosureRegistered(at(-96), HUTCH, "Hutch", "area"),
     permit(-95, PermitStatus.UNKNOWN, PermitStatus.PERMITTED),
     permit(5, PermitStatus.PERMITTED, PermitStatus.NOT_PERMITTED),

@@ -37,7 +37,7 @@ from beamkeep.contexts.enclosure.enclosure import (
     PermitStatus,
 )
 from beamkeep.contexts.equipment.asset import AssetRegistered, AssetTier
-from beamkeep.contexts.equipment.place import PLACES, Place
+from beamkeep.contexts.equipment.place import PLACES, AssetPlace
 from beamkeep.contexts.federation.facility import FacilityRegistered
 from beamkeep.contexts.recipe.capability import CapabilityDefined, ExecutorShape
 from beamkeep.contexts.recipe.method import MethodDefined
@@ -122,7 +122,7 @@ def asset(
         tier, code = AssetTier.UNIT, INSTALLATION.facility_code
     return (
         AssetRegistered(NOW, id, name, tier, parent_id, code, family_ids, None, enclosure_id, ()),
-        PLACES.insert(Place(id, parent_id, code)),
+        PLACES.insert(AssetPlace(id, parent_id, code)),
     )
 
 
@@ -188,19 +188,43 @@ FAIR: dict[str, tuple[Part, ...]] = {
     "site": facility(SITE, INSTALLATION.facility_code),
     "capability": (
         CapabilityDefined(
-            *(NOW, CAPABILITY, "beamkeep.capability.scan", "Scan", None, ()),
-            *((ExecutorShape.METHOD,), SCHEMA),
+            NOW,
+            CAPABILITY,
+            name="Scan",
+            description=None,
+            required_affordances=(),
+            executor_shapes=(ExecutorShape.METHOD,),
+            parameters_schema=SCHEMA,
+            code="beamkeep.capability.scan",
         ),
     ),
     "method": (
-        MethodDefined(NOW, METHOD, "Fly scan", CAPABILITY, (STAGES,), ("photon_beam",), SCHEMA),
+        MethodDefined(
+            NOW,
+            METHOD,
+            name="Fly scan",
+            capability_id=CAPABILITY,
+            needed_family_ids=(STAGES,),
+            needed_supplies=("photon_beam",),
+            parameters_schema=SCHEMA,
+        ),
     ),
-    "practice": (PracticeDefined(NOW, PRACTICE, "Here", METHOD, None, (CAMERAS,)),),
+    "practice": (
+        PracticeDefined(
+            NOW, PRACTICE, name="Here", method_id=METHOD, facility_code=None, family_ids=(CAMERAS,)
+        ),
+    ),
     "plan": (
         PlanDefined(
-            *(NOW, PLAN, "Monday", PRACTICE, METHOD, (STAGE, CAMERA), Window(NOW, LATER)),
-            {"energy": 25, "exposure": 0.1, "gap": 12},
+            NOW,
+            PLAN,
+            name="Monday",
+            asset_ids=(STAGE, CAMERA),
+            window=Window(NOW, LATER),
+            default_parameters={"energy": 25, "exposure": 0.1, "gap": 12},
             method_version=1,
+            practice_id=PRACTICE,
+            method_id=METHOD,
         ),
     ),
     "assets": (

@@ -129,8 +129,23 @@ class Drawing:
             *FAIR["method"],
             *FAIR["practice"],
             *FAIR["plan"],
-            MethodVersioned(NOW, METHOD, "2", "Fly scan", needed, kinds, schema),
-            PracticeVersioned(NOW, PRACTICE, "2", "Here", None, practised),
+            MethodVersioned(
+                NOW,
+                METHOD,
+                version_tag="2",
+                name="Fly scan",
+                needed_family_ids=needed,
+                needed_supplies=kinds,
+                parameters_schema=schema,
+            ),
+            PracticeVersioned(
+                NOW,
+                PRACTICE,
+                version_tag="2",
+                name="Here",
+                facility_code=None,
+                family_ids=practised,
+            ),
         ]
         self._plan(schema)
         subject_id = self._subject()
@@ -155,8 +170,21 @@ class Drawing:
         window = self._mostly(
             Window(NOW, LATER), Window(), Window(LATER), Window(EARLIER, NOW), Window(EARLIER)
         )
-        versioned = PlanVersioned(NOW, PLAN, "2", "Tuesday", (STAGE, CAMERA), window, {})
-        self._past += [versioned, PlanDefaultParametersUpdated(NOW, PLAN, defaults, written)]
+        versioned = PlanVersioned(
+            NOW,
+            PLAN,
+            version_tag="2",
+            name="Tuesday",
+            asset_ids=(STAGE, CAMERA),
+            window=window,
+            default_parameters={},
+        )
+        self._past += [
+            versioned,
+            PlanDefaultParametersUpdated(
+                NOW, PLAN, default_parameters=defaults, method_version=written
+            ),
+        ]
         deprecated = self._mostly(False, True)
         self._past += [PlanDeprecated(NOW, PLAN)] if deprecated else []
         self._note("RunBoundPlanDeprecatedError", deprecated)

@@ -198,7 +198,15 @@ async def test_a_clearance_that_ends_before_the_plan_does_is_worth_knowing():
     approved = ClearanceApproved(NOW, PAPER, None, sooner), ClearanceActivated(NOW, PAPER)
     ends = StartFact("Clearance", PAPER, "Salts", "Active", sooner, None, True)
     assert await advised(*approved) == (ends,)
-    endless = PlanVersioned(NOW, PLAN, "2", "Tuesday", (STAGE, CAMERA), window, {})
+    endless = PlanVersioned(
+        NOW,
+        PLAN,
+        version_tag="2",
+        name="Tuesday",
+        asset_ids=(STAGE, CAMERA),
+        window=window,
+        default_parameters={},
+    )
     assert await advised(endless) == (replace(ends, until=LATER),)
 
 

@@ -210,11 +210,27 @@ class Wrong(Record):
 
 
 def versioned_plan(window: Window) -> PlanVersioned:
-    return PlanVersioned(NOW, PLAN, "2", "Tuesday", (STAGE, CAMERA), window, {"energy": 25})
+    return PlanVersioned(
+        NOW,
+        PLAN,
+        version_tag="2",
+        name="Tuesday",
+        asset_ids=(STAGE, CAMERA),
+        window=window,
+        default_parameters={"energy": 25},
+    )
 
 
 def needing(*kinds: str, schema: dict[str, Any] | None = SCHEMA) -> MethodVersioned:
-    return MethodVersioned(NOW, METHOD, "2", "Fly scan", (STAGES,), kinds, schema)
+    return MethodVersioned(
+        NOW,
+        METHOD,
+        version_tag="2",
+        name="Fly scan",
+        needed_family_ids=(STAGES,),
+        needed_supplies=kinds,
+        parameters_schema=schema,
+    )
 
 
 BOTH_ASSETS = (
@@ -230,7 +246,11 @@ no_permit = PermitStatus.NOT_PERMITTED
 FAILING: dict[str, Wrong] = {
     "parameters": Wrong(
         InvalidRunParametersError,
-        (PlanDefaultParametersUpdated(NOW, PLAN, {"energy": 36}, 1),),
+        (
+            PlanDefaultParametersUpdated(
+                NOW, PLAN, default_parameters={"energy": 36}, method_version=1
+            ),
+        ),
         facts=(StartFact("Method", METHOD, "Fly scan", "Defined"),),
         cleared_by=("update_plan_default_parameters", "version_plan"),
     ),
@@ -505,7 +525,9 @@ def test_an_override_in_the_new_unit_does_not_speak_for_the_plan():
 def test_defaults_written_anew_are_in_the_unit_of_their_method():
     energy = 25.0
     for again in (
-        PlanDefaultParametersUpdated(NOW, PLAN, {"energy": energy}, 2),
+        PlanDefaultParametersUpdated(
+            NOW, PLAN, default_parameters={"energy": energy}, method_version=2
+        ),
         replace(versioned_plan(Window(NOW, LATER)), method_version=2),
     ):
         given(IN_EV_NOW, again).when(starting(override_parameters={}, campaign_id=None)).then(
@@ -520,7 +542,9 @@ def test_defaults_written_anew_are_in_the_unit_of_their_method():
 
 
 def test_a_parameter_without_a_default_may_change_its_unit():
-    without = PlanDefaultParametersUpdated(NOW, PLAN, {"exposure": 0.1}, 1)
+    without = PlanDefaultParametersUpdated(
+        NOW, PLAN, default_parameters={"exposure": 0.1}, method_version=1
+    )
     given(without, IN_EV_NOW).when(starting(override_parameters={}, campaign_id=None)).then(
         replace(
             started,
@@ -696,9 +720,22 @@ def test_a_refused_asset_is_named():
 def test_families_of_the_method_and_of_the_practice_are_covered_as_both_are_now():
     lens, mirror = UUID(int=26), UUID(int=27)
     needs_lens = MethodVersioned(
-        NOW, METHOD, "2", "Fly scan", (STAGES, lens), ("photon_beam",), SCHEMA
+        NOW,
+        METHOD,
+        version_tag="2",
+        name="Fly scan",
+        needed_family_ids=(STAGES, lens),
+        needed_supplies=("photon_beam",),
+        parameters_schema=SCHEMA,
     )
-    needs_mirror = PracticeVersioned(NOW, PRACTICE, "2", "Here", None, (CAMERAS, mirror))
+    needs_mirror = PracticeVersioned(
+        NOW,
+        PRACTICE,
+        version_tag="2",
+        name="Here",
+        facility_code=None,
+        family_ids=(CAMERAS, mirror),
+    )
     for event, lacking in ((needs_lens, lens), (needs_mirror, mirror)):
         refusal = (
             given(event)

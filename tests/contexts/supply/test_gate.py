@@ -12,7 +12,7 @@ from beamkeep.contexts.equipment.asset import (
     AssetTier,
     with_all_above,
 )
-from beamkeep.contexts.equipment.place import PLACES, Place
+from beamkeep.contexts.equipment.place import PLACES, AssetPlace
 from beamkeep.contexts.federation.facility import (
     FacilityAlreadyExistsError,
     FacilityKind,
@@ -55,7 +55,7 @@ def asset(
     tier = AssetTier.DEVICE if parent_id else AssetTier.UNIT
     return (
         AssetRegistered(NOW, id, "Asset", tier, parent_id, facility_code, (), None, None, ()),
-        PLACES.insert(Place(id, parent_id, facility_code)),
+        PLACES.insert(AssetPlace(id, parent_id, facility_code)),
     )
 
 

@@ -11,7 +11,7 @@ from beamkeep.contexts.equipment.family import Affordance
 from beamkeep.contexts.equipment.model import IdentifierScheme
 from beamkeep.kernel import Invalid, Record
 from beamkeep.kernel.values import Name
-from beamkeep.schemas import Schema, carry_settings, declare
+from beamkeep.schemas import JsonSchema, carry_settings, declare
 
 from .parsing import FaultyFileError, FileFault, KeyPath, ParsedFile
 
@@ -114,7 +114,7 @@ def _faults(beamline: Beamline, found: ParsedFile) -> Iterator[FileFault]:
         yield from _repeated(named, found)
     assets = list(placed(beamline))
     yield from _repeated([(each.asset.id, each.path) for each in assets], found)
-    schemas: dict[str, Schema | None] = {}
+    schemas: dict[str, JsonSchema | None] = {}
     for n, family in enumerate(beamline.families):
         try:
             schemas[family.name] = declare(family.settings_schema, _Refused)
@@ -133,7 +133,7 @@ def _repeated(named: list[tuple[str, KeyPath]], found: ParsedFile) -> Iterator[F
 
 
 def _setting_faults(
-    each: PlacedAsset, schemas: Mapping[str, Schema | None], found: ParsedFile
+    each: PlacedAsset, schemas: Mapping[str, JsonSchema | None], found: ParsedFile
 ) -> Iterator[FileFault]:
     """Yield settings that the families in the file refuse; the service checks other families."""
     asset = each.asset

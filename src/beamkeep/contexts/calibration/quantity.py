@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from beamkeep.kernel import Record
-from beamkeep.schemas import Json, JsonObject, Schema
+from beamkeep.schemas import Json, JsonObject, JsonSchema
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -25,11 +25,11 @@ class Quantity(StrEnum):
 class QuantitySchemas(Record):
     """The schemas of a quantity."""
 
-    operating_point: Schema
-    value: Schema
+    operating_point: JsonSchema
+    value: JsonSchema
 
 
-def _closed(required: JsonObject, **optional: Json) -> Schema:
+def _closed(required: JsonObject, **optional: Json) -> JsonSchema:
     return {
         "$schema": DIALECT,
         "type": "object",

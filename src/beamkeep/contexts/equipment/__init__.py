@@ -1,4 +1,4 @@
-"""Equipment: what hardware there is, what stands in what, and where."""
+"""Equipment: the hardware of a facility, as families, models, assets, mounts and frames."""
 
 from . import asset, family, frame, model, mount, pidinst
 

@@ -1,4 +1,4 @@
-"""Asset: one physical thing, be it a beamline, a sub-system or a device, in a tree of its like."""
+"""Asset: one physical thing in the tree of assets: a beamline, a sub-system or a device."""
 
 from collections.abc import Iterable, Mapping, Set
 from datetime import datetime
@@ -8,17 +8,11 @@ from uuid import UUID
 
 from annotated_types import MaxLen, MinLen
 
-from beamkeep.contexts.enclosure.enclosure import (
-    Enclosure,
-    EnclosureLifecycle,
-    EnclosureNotFoundError,
-    enclosures,
-)
+from beamkeep.contexts.enclosure.enclosure import Enclosure, EnclosureNotFoundError, enclosures
 from beamkeep.contexts.federation.facility import (
     Facility,
     FacilityCode,
     FacilityNotFoundError,
-    FacilityStatus,
     facility_by_code,
 )
 from beamkeep.kernel import (
@@ -41,15 +35,14 @@ from beamkeep.kernel import (
 from beamkeep.kernel.values import FreeText, Name, Reason, trimmed, trimmed_or_none
 from beamkeep.schemas import JsonObject, carry_settings, merge_patch
 
-from .family import Family, FamilyNotFoundError, FamilyStatus, families
+from .declaration import DeclarationStatus
+from .family import Family, FamilyNotFoundError, families
 from .model import Model, ModelNotFoundError, models
-from .place import ASSET_TREE, PLACES, Place, facility_scopes, upwards
+from .place import ASSET_TREE, PLACES, AssetPlace, facility_scopes, upwards
 
 MOST_IDENTIFIERS = 50
 MOST_FAMILIES = 100
 SCHEMES = ("doi:", "hdl:", "http:", "https:")
-RETIRED = frozenset({FacilityStatus.DECOMMISSIONED, FamilyStatus.DEPRECATED})
-"""Whatever a retired thing is called, its status is one of these two words."""
 
 
 class AssetTier(StrEnum):
@@ -59,7 +52,7 @@ class AssetTier(StrEnum):
 
 
 class AssetLifecycle(StrEnum):
-    """May it be assigned?"""
+    """Whether an asset is in service."""
 
     COMMISSIONED = "Commissioned"
     ACTIVE = "Active"
@@ -68,7 +61,7 @@ class AssetLifecycle(StrEnum):
 
 
 class AssetCondition(StrEnum):
-    """Does it work?"""
+    """How well an asset works."""
 
     NOMINAL = "Nominal"
     DEGRADED = "Degraded"
@@ -88,14 +81,14 @@ class ExternalIdNamespace(StrEnum):
     HANDLE = "handle"
 
 
-type ShortText = Annotated[str, MinLen(1), MaxLen(200)]
+type IdentifierText = Annotated[str, MinLen(1), MaxLen(200)]
 
 
 class AlternateIdentifier(Record, order=True):
-    """What another system calls an asset."""
+    """The identifier of an asset in another system."""
 
     kind: AlternateIdentifierKind
-    value: ShortText
+    value: IdentifierText
 
 
 # Events are stored for ever: add a field with a default; never rename or drop one.
@@ -118,29 +111,33 @@ class AssetRenamed(AssetEvent):
     name: str
 
 
-class AssetActivated(AssetEvent): ...
+class AssetLifecycleEvent(AssetEvent): ...
 
 
-class AssetMaintenanceEntered(AssetEvent):
+class AssetActivated(AssetLifecycleEvent): ...
+
+
+class AssetMaintenanceEntered(AssetLifecycleEvent):
     reason: FreeText | None = None
 
 
-class AssetMaintenanceExited(AssetEvent): ...
+class AssetMaintenanceExited(AssetLifecycleEvent): ...
 
 
-class AssetDecommissioned(AssetEvent): ...
+class AssetDecommissioned(AssetLifecycleEvent): ...
 
 
-class AssetDegraded(AssetEvent):
+class AssetConditionEvent(AssetEvent):
     reason: FreeText
 
 
-class AssetFaulted(AssetEvent):
-    reason: FreeText
+class AssetDegraded(AssetConditionEvent): ...
 
 
-class AssetRestored(AssetEvent):
-    reason: FreeText
+class AssetFaulted(AssetConditionEvent): ...
+
+
+class AssetRestored(AssetConditionEvent): ...
 
 
 class AssetRelocated(AssetEvent):
@@ -165,14 +162,15 @@ class AssetSettingsUpdated(AssetEvent):
     settings: JsonObject
 
 
-class AssetAlternateIdentifierAdded(AssetEvent):
+class AssetIdentifierEvent(AssetEvent):
     kind: AlternateIdentifierKind
     value: str
 
 
-class AssetAlternateIdentifierRemoved(AssetEvent):
-    kind: AlternateIdentifierKind
-    value: str
+class AssetAlternateIdentifierAdded(AssetIdentifierEvent): ...
+
+
+class AssetAlternateIdentifierRemoved(AssetIdentifierEvent): ...
 
 
 class AssetExternalIdAssigned(AssetEvent):
@@ -189,19 +187,15 @@ class AssetUninstalledFromMount(AssetEvent):
     reason: FreeText
 
 
-type AssetReady = AssetActivated | AssetMaintenanceEntered | AssetMaintenanceExited
-type AssetJudged = AssetDegraded | AssetFaulted | AssetRestored
-type AssetPlaced = AssetRelocated | AssetLocated | AssetInstalledInMount | AssetUninstalledFromMount
-type AssetNamed = (
-    AssetRenamed
-    | AssetAlternateIdentifierAdded
-    | AssetAlternateIdentifierRemoved
-    | AssetExternalIdAssigned
-)
-type AssetConfigured = AssetFamilyAdded | AssetFamilyRemoved | AssetSettingsUpdated
+# fmt: off
 type AssetChanged = (
-    AssetReady | AssetDecommissioned | AssetJudged | AssetPlaced | AssetNamed | AssetConfigured
+    AssetActivated | AssetMaintenanceEntered | AssetMaintenanceExited | AssetDecommissioned
+    | AssetDegraded | AssetFaulted | AssetRestored | AssetRelocated | AssetLocated
+    | AssetInstalledInMount | AssetUninstalledFromMount | AssetRenamed
+    | AssetAlternateIdentifierAdded | AssetAlternateIdentifierRemoved | AssetExternalIdAssigned
+    | AssetFamilyAdded | AssetFamilyRemoved | AssetSettingsUpdated
 )
+# fmt: on
 
 
 class AssetNotFoundError(NotFound):
@@ -209,79 +203,79 @@ class AssetNotFoundError(NotFound):
 
 
 class InvalidAssetNameError(Invalid):
-    """The asset's name is not usable."""
+    """Asset name must not be blank."""
 
 
 class InvalidAssetParentError(Invalid):
-    """An asset stands either under another asset or, as a root, at a facility; name one of them."""
+    """An asset must have either a parent or, as a root, a facility."""
 
 
 class InvalidAssetAlternateIdentifierError(Invalid):
-    """The alternate identifiers are not usable."""
+    """An asset can have at most 50 alternate identifiers, none of them blank."""
 
 
 class InvalidAssetReasonError(Invalid):
-    """The reason is not usable."""
+    """Reason must not be blank."""
 
 
 class InvalidAssetSettingsError(Invalid):
-    """The settings do not follow the schemas of the asset's families."""
+    """Settings must fit the settings schemas of the asset's families."""
 
 
 class InvalidAssetExternalIdError(Invalid):
-    """An external identifier is the bare value; leave out doi:, hdl:, http: or https:."""
+    """External identifier must not be blank or start with doi:, hdl:, http: or https:."""
 
 
 class AssetCannotRegisterError(Cannot):
-    """The asset cannot be registered: it names something that is no longer in use."""
+    """A new asset cannot refer to anything that is decommissioned or deprecated."""
 
 
 class AssetModelMismatchError(Cannot):
-    """The asset's model does not declare the family; choose another or version the model."""
+    """An asset can only join families that its model declares."""
 
 
 class AssetCannotRenameError(Cannot):
-    """The asset cannot be renamed."""
+    """Only an asset that is not decommissioned can be renamed, and only to another name."""
 
 
 class AssetCannotActivateError(Cannot):
-    """The asset cannot be activated."""
+    """Only a commissioned asset can be activated."""
 
 
 class AssetCannotEnterMaintenanceError(Cannot):
-    """The asset cannot enter maintenance."""
+    """Only an active asset can enter maintenance."""
 
 
 class AssetCannotExitMaintenanceError(Cannot):
-    """The asset cannot exit maintenance."""
+    """Only an asset in maintenance can exit maintenance."""
 
 
 class AssetCannotDecommissionError(Cannot):
-    """The asset cannot be decommissioned."""
+    """A decommissioned asset cannot be decommissioned again."""
 
 
 class AssetIsInstalledError(Cannot):
-    """The asset is installed in a mount; uninstall it first."""
+    """An installed asset cannot be decommissioned; uninstall the asset first."""
 
 
 class AssetCannotDegradeError(Cannot):
-    """The asset cannot be marked degraded."""
+    """A degraded asset cannot be degraded again."""
 
 
 class AssetCannotFaultError(Cannot):
-    """The asset cannot be marked faulted."""
+    """A faulted asset cannot be faulted again."""
 
 
 class AssetCannotRestoreError(Cannot):
-    """The asset cannot be restored."""
+    """Only a degraded or faulted asset can be restored."""
 
 
 class AssetCannotRelocateError(Cannot):
-    """The asset cannot be put under that parent."""
+    """The asset cannot be moved under that parent."""
 
 
 class AssetCannotLocateError(Cannot):
-    """The asset cannot be located there."""
+    """The location of the asset cannot be changed."""
 
 
 class AssetCannotAddFamilyError(Cannot):
@@ -293,7 +287,7 @@ class AssetCannotRemoveFamilyError(Cannot):
 
 
 class AssetCannotUpdateSettingsError(Cannot):
-    """The asset's settings cannot be changed."""
+    """The settings of a decommissioned asset cannot be changed."""
 
 
 class AssetCannotAddAlternateIdentifierError(Cannot):
@@ -305,25 +299,22 @@ class AssetCannotRemoveAlternateIdentifierError(Cannot):
 
 
 class AssetCannotAssignExternalIdError(Cannot):
-    """The asset has its external identifier; a published one is never changed."""
+    """The external identifier of an asset cannot be changed once it is assigned."""
 
 
 L, C = AssetLifecycle, AssetCondition
+IN_SERVICE = frozenset({L.COMMISSIONED, L.ACTIVE, L.MAINTENANCE})
+RETIRED = frozenset({L.DECOMMISSIONED, DeclarationStatus.DEPRECATED})
 
-LIFECYCLE: Axis[AssetLifecycle, AssetReady | AssetDecommissioned] = Axis(
+LIFECYCLE: Axis[AssetLifecycle, AssetLifecycleEvent] = Axis(
     "lifecycle",
     # event, allowed from, leads to, refused with
     (AssetActivated, {L.COMMISSIONED}, L.ACTIVE, AssetCannotActivateError),
     (AssetMaintenanceEntered, {L.ACTIVE}, L.MAINTENANCE, AssetCannotEnterMaintenanceError),
     (AssetMaintenanceExited, {L.MAINTENANCE}, L.ACTIVE, AssetCannotExitMaintenanceError),
-    (
-        AssetDecommissioned,
-        {L.COMMISSIONED, L.ACTIVE, L.MAINTENANCE},
-        L.DECOMMISSIONED,
-        AssetCannotDecommissionError,
-    ),
+    (AssetDecommissioned, IN_SERVICE, L.DECOMMISSIONED, AssetCannotDecommissionError),
 )
-CONDITION: Axis[AssetCondition, AssetJudged] = Axis(
+CONDITION: Axis[AssetCondition, AssetConditionEvent] = Axis(
     "condition",
     (AssetDegraded, {C.NOMINAL, C.FAULTED}, C.DEGRADED, AssetCannotDegradeError),
     (AssetFaulted, {C.NOMINAL, C.DEGRADED}, C.FAULTED, AssetCannotFaultError),
@@ -351,25 +342,25 @@ class Asset(Record):
     external_id_namespace: ExternalIdNamespace | None = None
     lifecycle_since: datetime | None = None
     lifecycle_reason: str | None = None
-    """Why it is in maintenance, where that was said."""
+    """The reason of the maintenance, if one was given."""
     condition_since: datetime | None = None
     condition_reason: str | None = None
-    """Why its condition is what it is; none of one that was never anything but nominal."""
+    """The reason of the last change of condition; null if the condition never changed."""
 
 
 def begin(event: AssetRegistered) -> Asset:
     return Asset(
         event.asset_id,
         event.name,
-        event.tier,
-        event.parent_id,
-        event.facility_code,
-        frozenset(event.family_ids),
-        event.model_id,
-        event.located_in_enclosure_id,
-        frozenset(event.alternate_identifiers),
-        {},
-        event.occurred_at,
+        tier=event.tier,
+        parent_id=event.parent_id,
+        facility_code=event.facility_code,
+        family_ids=frozenset(event.family_ids),
+        model_id=event.model_id,
+        located_in_enclosure_id=event.located_in_enclosure_id,
+        alternate_identifiers=frozenset(event.alternate_identifiers),
+        settings={},
+        commissioned_at=event.occurred_at,
         lifecycle_since=event.occurred_at,
         condition_since=event.occurred_at,
     )
@@ -377,11 +368,17 @@ def begin(event: AssetRegistered) -> Asset:
 
 def evolve(asset: Asset, event: AssetChanged) -> Asset:
     match event:
-        case AssetActivated() | AssetMaintenanceEntered() | AssetMaintenanceExited():
-            return _in_lifecycle(asset, event)
-        case AssetDecommissioned():
-            return replace(_in_lifecycle(asset, event), decommissioned_at=event.occurred_at)
-        case AssetDegraded() | AssetFaulted() | AssetRestored():
+        case AssetLifecycleEvent():
+            reason = event.reason if isinstance(event, AssetMaintenanceEntered) else None
+            ended = event.occurred_at if isinstance(event, AssetDecommissioned) else None
+            return replace(
+                asset,
+                lifecycle=LIFECYCLE.after(event),
+                lifecycle_since=event.occurred_at,
+                lifecycle_reason=reason,
+                decommissioned_at=ended,
+            )
+        case AssetConditionEvent():
             return replace(
                 asset,
                 condition=CONDITION.after(event),
@@ -396,41 +393,31 @@ def evolve(asset: Asset, event: AssetChanged) -> Asset:
             return replace(asset, mount_id=event.mount_id)
         case AssetUninstalledFromMount():
             return replace(asset, mount_id=None)
-        case AssetRenamed():
-            return replace(asset, name=event.name)
-        case AssetAlternateIdentifierAdded() | AssetAlternateIdentifierRemoved():
-            one = {AlternateIdentifier(event.kind, event.value)}
-            added = isinstance(event, AssetAlternateIdentifierAdded)
-            held = asset.alternate_identifiers
-            return replace(asset, alternate_identifiers=held | one if added else held - one)
-        case AssetExternalIdAssigned():
-            namespace = event.external_id_namespace
-            return replace(asset, external_id=event.external_id, external_id_namespace=namespace)
         case AssetFamilyAdded():
             return replace(asset, family_ids=asset.family_ids | {event.family_id})
         case AssetFamilyRemoved():
             return replace(asset, family_ids=asset.family_ids - {event.family_id})
+        case AssetIdentifierEvent():
+            one, held = {AlternateIdentifier(event.kind, event.value)}, asset.alternate_identifiers
+            added = isinstance(event, AssetAlternateIdentifierAdded)
+            return replace(asset, alternate_identifiers=held | one if added else held - one)
+        case AssetRenamed():
+            return replace(asset, name=event.name)
+        case AssetExternalIdAssigned():
+            namespace = event.external_id_namespace
+            return replace(asset, external_id=event.external_id, external_id_namespace=namespace)
         case AssetSettingsUpdated():
             return replace(asset, settings=event.settings)
 
 
-def _in_lifecycle(asset: Asset, event: AssetReady | AssetDecommissioned) -> Asset:
-    return replace(
-        asset,
-        lifecycle=LIFECYCLE.after(event),
-        lifecycle_since=event.occurred_at,
-        lifecycle_reason=event.reason if isinstance(event, AssetMaintenanceEntered) else None,
-    )
-
-
 class RegisterAsset(Command):
     name: Name
-    """Its role, in one word where that is enough; what it is made by and called goes elsewhere."""
+    """The role of the asset, in one word if possible; vendor and identifiers go elsewhere."""
     tier: AssetTier
     parent_id: UUID | None = None
-    """The asset it stands under; left out for a root."""
+    """The asset above this one; leave out for a root."""
     facility_code: FacilityCode | None = None
-    """The facility a root stands at; left out for every other asset."""
+    """The facility of a root; leave out for any other asset."""
     family_ids: Annotated[frozenset[UUID], MaxLen(MOST_FAMILIES)] = frozenset()
     model_id: UUID | None = None
     located_in_enclosure_id: UUID | None = None
@@ -452,7 +439,7 @@ class AssetFamilyCommand(AssetCommand):
 
 class AssetIdentifierCommand(AssetCommand):
     kind: AlternateIdentifierKind
-    value: ShortText
+    value: IdentifierText
 
 
 class RenameAsset(AssetCommand):
@@ -464,7 +451,7 @@ class ActivateAsset(AssetCommand): ...
 
 class EnterAssetMaintenance(AssetCommand):
     reason: Reason | None = None
-    """What is done; those who come after read it in the handover."""
+    """The work that is done; the shift handover shows it."""
 
 
 class ExitAssetMaintenance(AssetCommand): ...
@@ -488,7 +475,7 @@ class RelocateAsset(AssetCommandWithReason):
 
 class LocateAsset(AssetCommand):
     located_in_enclosure_id: UUID | None
-    """Null when it is in no enclosure any more."""
+    """The enclosure; null if the asset is in none."""
 
 
 class AddAssetFamily(AssetFamilyCommand): ...
@@ -499,7 +486,7 @@ class RemoveAssetFamily(AssetFamilyCommand): ...
 
 class UpdateAssetSettings(AssetCommand):
     settings_patch: JsonObject
-    """A merge patch (RFC 7396): what it names is set, null removes, all else stays."""
+    """A JSON merge patch (RFC 7396): a value sets a setting, null removes it."""
 
 
 class AddAssetAlternateIdentifier(AssetIdentifierCommand): ...
@@ -510,49 +497,42 @@ class RemoveAssetAlternateIdentifier(AssetIdentifierCommand): ...
 
 class AssignAssetExternalId(AssetCommand):
     external_id_namespace: ExternalIdNamespace
-    external_id: ShortText
-    """The bare value, as 10.5281/zenodo.42 for a DOI."""
+    external_id: IdentifierText
+    """The value without a prefix, for example 10.5281/zenodo.42 for a DOI."""
 
 
-class Referred(Record):
-    """What a new asset refers to."""
+class AssetReferences(Record):
+    """What an asset is to refer to."""
 
-    parent: Asset | None
-    facility: Facility | None
-    families: Mapping[UUID, Family]
-    model: Model | None
-    enclosure: Enclosure | None
-
-
-class Membership(Record):
-    """The family an asset is to join, and the model that says which it may."""
-
-    family: Family
-    model: Model | None
+    parent: Asset | None = None
+    facility: Facility | None = None
+    families: Mapping[UUID, Family] = {}
+    model: Model | None = None
+    enclosure: Enclosure | None = None
 
 
-async def referred(command: RegisterAsset, read: Reader) -> Referred:
+async def references(command: RegisterAsset, read: Reader) -> AssetReferences:
     code, enclosure_id = command.facility_code, command.located_in_enclosure_id
-    return Referred(
+    return AssetReferences(
         await read.one(assets, command.parent_id) if command.parent_id else None,
         await facility_by_code(code, read) if code else None,
-        await read.many(families, sorted(command.family_ids)),
-        await read.one(models, command.model_id) if command.model_id else None,
-        await read.one(enclosures, enclosure_id) if enclosure_id else None,
+        families=await read.many(families, sorted(command.family_ids)),
+        model=await read.one(models, command.model_id) if command.model_id else None,
+        enclosure=await read.one(enclosures, enclosure_id) if enclosure_id else None,
     )
 
 
 async def lineage(asset: Asset, command: RelocateAsset, read: Reader) -> list[Asset]:
-    """The parent to be and all above it."""
+    """Return the new parent and all assets above it."""
     known = await with_all_above([command.to_parent_id], read)
     return upwards(command.to_parent_id, {**known, asset.id: asset})
 
 
 async def with_all_above(ids: Iterable[UUID], read: Reader) -> Mapping[UUID, Asset]:
-    """Assets and all that they stand under, folded, so that none of them moves unnoticed."""
+    """Return assets and all assets above them, folded, so that none of them moves unnoticed."""
     wanted = set(ids)
     known = {**await read.many(assets, sorted(wanted | {*await read.above(PLACES, wanted)}))}
-    # The rows may be a moment older than the streams; what these say counts.
+    # The rows may be a moment older than the streams; the streams count.
     while above := {each.parent_id for each in known.values() if each.parent_id} - known.keys():
         known |= await read.many(assets, sorted(above))
     return known
@@ -563,59 +543,54 @@ async def enclosure(asset: Asset, command: LocateAsset, read: Reader) -> Enclosu
     return await read.one(enclosures, id) if id else None
 
 
-async def membership(asset: Asset, command: AddAssetFamily, read: Reader) -> Membership:
-    family = await read.one(families, command.family_id)
-    return Membership(family, await read.one(models, asset.model_id) if asset.model_id else None)
-
-
-async def own_families(
-    asset: Asset, command: UpdateAssetSettings, read: Reader
-) -> Mapping[UUID, Family]:
-    return await read.many(families, sorted(asset.family_ids))
+async def family_and_model(asset: Asset, command: AddAssetFamily, read: Reader) -> AssetReferences:
+    joined = await read.many(families, [command.family_id])
+    model = await read.one(models, asset.model_id) if asset.model_id else None
+    return AssetReferences(families=joined, model=model)
 
 
 def register_asset(
-    command: RegisterAsset, given: Referred, call: Call
+    command: RegisterAsset, given: AssetReferences, call: Call
 ) -> list[AssetRegistered | SideWrite]:
-    """Register one physical thing, as a root at a facility or as a part of another asset."""
+    """Register a physical asset, as a root at a facility or below another asset."""
     name = trimmed(command.name, InvalidAssetNameError)
     if (command.parent_id is None) == (command.facility_code is None):
-        raise InvalidAssetParentError
+        raise InvalidAssetParentError("Send exactly one of parent_id and facility_code.")
     identifiers = {_identifier(each.kind, each.value) for each in command.alternate_identifiers}
     if len(identifiers) > MOST_IDENTIFIERS:
-        raise InvalidAssetAlternateIdentifierError(f"There are over {MOST_IDENTIFIERS}.")
-    if retired := _retired(given):
-        raise AssetCannotRegisterError(f"Namely, {', '.join(retired)}.")
+        raise InvalidAssetAlternateIdentifierError(f"There are {len(identifiers)}.")
+    referred = given.parent, given.facility, given.enclosure, given.model
+    _require_in_use(AssetCannotRegisterError, *referred, *given.families.values())
     _require_declared(command.family_ids, given.model)
     code = given.facility.code if given.facility else None
     return [
         AssetRegistered(
             call.now,
             call.new_id,
-            name,
-            command.tier,
-            command.parent_id,
-            code,
-            tuple(sorted(command.family_ids)),
-            command.model_id,
-            command.located_in_enclosure_id,
-            tuple(sorted(identifiers)),
+            name=name,
+            tier=command.tier,
+            parent_id=command.parent_id,
+            facility_code=code,
+            family_ids=tuple(sorted(command.family_ids)),
+            model_id=command.model_id,
+            located_in_enclosure_id=command.located_in_enclosure_id,
+            alternate_identifiers=tuple(sorted(identifiers)),
         ),
-        PLACES.insert(Place(call.new_id, command.parent_id, code)),
+        PLACES.insert(AssetPlace(call.new_id, command.parent_id, code)),
     ]
 
 
 def rename_asset(asset: Asset, command: RenameAsset, call: Call) -> list[AssetRenamed]:
-    """Give an asset another name."""
+    """Rename an asset."""
     name = trimmed(command.name, InvalidAssetNameError)
-    _require_in_service(asset, AssetCannotRenameError)
+    _require_in_use(AssetCannotRenameError, asset)
     if name == asset.name:
-        raise AssetCannotRenameError("That is the name it has.")
+        raise AssetCannotRenameError(f"The name is {name} already.")
     return [AssetRenamed(call.now, asset.id, name)]
 
 
 def activate_asset(asset: Asset, command: ActivateAsset, call: Call) -> list[AssetActivated]:
-    """Take an asset into use."""
+    """Put a commissioned asset into service."""
     LIFECYCLE.require(asset.lifecycle, AssetActivated)
     return [AssetActivated(call.now, asset.id)]
 
@@ -623,7 +598,7 @@ def activate_asset(asset: Asset, command: ActivateAsset, call: Call) -> list[Ass
 def enter_asset_maintenance(
     asset: Asset, command: EnterAssetMaintenance, call: Call
 ) -> list[AssetMaintenanceEntered]:
-    """Take an asset out of use for a while."""
+    """Take an active asset out of service for maintenance."""
     reason = trimmed_or_none(command.reason, InvalidAssetReasonError)
     LIFECYCLE.require(asset.lifecycle, AssetMaintenanceEntered)
     return [AssetMaintenanceEntered(call.now, asset.id, reason)]
@@ -632,7 +607,7 @@ def enter_asset_maintenance(
 def exit_asset_maintenance(
     asset: Asset, command: ExitAssetMaintenance, call: Call
 ) -> list[AssetMaintenanceExited]:
-    """Take an asset back into use."""
+    """Put an asset back into service after maintenance."""
     LIFECYCLE.require(asset.lifecycle, AssetMaintenanceExited)
     return [AssetMaintenanceExited(call.now, asset.id)]
 
@@ -640,79 +615,69 @@ def exit_asset_maintenance(
 def decommission_asset(
     asset: Asset, command: DecommissionAsset, call: Call
 ) -> list[AssetDecommissioned]:
-    """Take an asset out of use for good; what stands under it stays as it is."""
+    """Take an asset out of service for good; the assets below it are not changed."""
     LIFECYCLE.require(asset.lifecycle, AssetDecommissioned)
-    if asset.mount_id is not None:
-        raise AssetIsInstalledError(f"It is in mount {asset.mount_id}.", mount_id=asset.mount_id)
+    if id := asset.mount_id:
+        raise AssetIsInstalledError(f"The asset is installed in mount {id}.", mount_id=id)
     return [AssetDecommissioned(call.now, asset.id)]
 
 
 def degrade_asset(asset: Asset, command: DegradeAsset, call: Call) -> list[AssetDegraded]:
-    """Say that an asset works, but not as well as it should."""
-    reason = trimmed(command.reason, InvalidAssetReasonError)
-    CONDITION.require(asset.condition, AssetDegraded)
-    return [AssetDegraded(call.now, asset.id, reason)]
+    """Report that an asset works worse than it should."""
+    return _condition_changed(asset, command, AssetDegraded, call)
 
 
 def fault_asset(asset: Asset, command: FaultAsset, call: Call) -> list[AssetFaulted]:
-    """Say that an asset does not work."""
-    reason = trimmed(command.reason, InvalidAssetReasonError)
-    CONDITION.require(asset.condition, AssetFaulted)
-    return [AssetFaulted(call.now, asset.id, reason)]
+    """Report that an asset does not work."""
+    return _condition_changed(asset, command, AssetFaulted, call)
 
 
 def restore_asset(asset: Asset, command: RestoreAsset, call: Call) -> list[AssetRestored]:
-    """Say that an asset works as it should again."""
-    reason = trimmed(command.reason, InvalidAssetReasonError)
-    CONDITION.require(asset.condition, AssetRestored)
-    return [AssetRestored(call.now, asset.id, reason)]
+    """Report that an asset works as it should again."""
+    return _condition_changed(asset, command, AssetRestored, call)
 
 
 def relocate_asset(
     asset: Asset, command: RelocateAsset, given: list[Asset], call: Call
 ) -> list[AssetRelocated | SideWrite]:
-    """Put an asset, with all that stands under it, under another parent."""
+    """Move an asset, with all assets below it, under another parent."""
     reason = trimmed(command.reason, InvalidAssetReasonError)
     if asset.parent_id is None:
-        raise AssetCannotRelocateError("It is a root and stays at its facility.")
-    _require_in_service(asset, AssetCannotRelocateError)
+        raise AssetCannotRelocateError("The asset is a root and stays at its facility.")
+    _require_in_use(AssetCannotRelocateError, asset)
     parent = given[0]
     if parent.id == asset.id:
-        raise AssetCannotRelocateError("Nothing stands under itself.")
+        raise AssetCannotRelocateError("An asset cannot be its own parent.")
     if parent.id == asset.parent_id:
-        raise AssetCannotRelocateError("It stands there already.")
+        raise AssetCannotRelocateError(f"Asset {parent.id} is the parent already.")
     if any(each.id == asset.id for each in given):
-        raise AssetCannotRelocateError(f"Asset {parent.id} stands under it; move that one first.")
-    if parent.lifecycle is AssetLifecycle.DECOMMISSIONED:
-        raise AssetCannotRelocateError(f"Asset {parent.id} is {parent.lifecycle}.")
-    return [
-        AssetRelocated(call.now, asset.id, asset.parent_id, parent.id, reason),
-        PLACES.replace(Place(asset.id, parent.id, None)),
-        Lock(ASSET_TREE),
-    ]
+        raise AssetCannotRelocateError(f"Asset {parent.id} is below this asset.")
+    _require_in_use(AssetCannotRelocateError, parent)
+    moved = AssetRelocated(
+        call.now, asset.id, from_parent_id=asset.parent_id, to_parent_id=parent.id, reason=reason
+    )
+    return [moved, PLACES.replace(AssetPlace(asset.id, parent.id, None)), Lock(ASSET_TREE)]
 
 
 def locate_asset(
     asset: Asset, command: LocateAsset, given: Enclosure | None, call: Call
 ) -> list[AssetLocated]:
-    """Say which enclosure an asset is in."""
-    _require_in_service(asset, AssetCannotLocateError)
+    """Set the enclosure that an asset is in."""
+    _require_in_use(AssetCannotLocateError, asset)
     if command.located_in_enclosure_id == asset.located_in_enclosure_id:
-        raise AssetCannotLocateError("It is there already.")
-    if given and given.lifecycle is EnclosureLifecycle.DECOMMISSIONED:
-        raise AssetCannotLocateError(f"Enclosure {given.name} is {given.lifecycle}.")
+        raise AssetCannotLocateError("The location is the same as before.")
+    _require_in_use(AssetCannotLocateError, given)
     return [AssetLocated(call.now, asset.id, command.located_in_enclosure_id)]
 
 
 def add_asset_family(
-    asset: Asset, command: AddAssetFamily, given: Membership, call: Call
+    asset: Asset, command: AddAssetFamily, given: AssetReferences, call: Call
 ) -> list[AssetFamilyAdded]:
-    """Make an asset a member of a family."""
-    _require_in_service(asset, AssetCannotAddFamilyError)
+    """Add an asset to a family."""
+    _require_in_use(AssetCannotAddFamilyError, asset)
     if command.family_id in asset.family_ids:
-        raise AssetCannotAddFamilyError("It is a member already.")
-    if given.family.status is FamilyStatus.DEPRECATED:
-        raise AssetCannotAddFamilyError(f"Family {given.family.name} is {given.family.status}.")
+        raise AssetCannotAddFamilyError("The asset is a member already.")
+    _require_in_use(AssetCannotAddFamilyError, *given.families.values())
     _require_declared({command.family_id}, given.model)
     return [AssetFamilyAdded(call.now, asset.id, command.family_id)]
 
@@ -720,98 +685,104 @@ def add_asset_family(
 def remove_asset_family(
     asset: Asset, command: RemoveAssetFamily, call: Call
 ) -> list[AssetFamilyRemoved]:
-    """End an asset's membership of a family; its settings stay until they are next changed."""
-    _require_in_service(asset, AssetCannotRemoveFamilyError)
+    """Remove an asset from a family; its settings stay until they are next changed."""
+    _require_in_use(AssetCannotRemoveFamilyError, asset)
     if command.family_id not in asset.family_ids:
-        raise AssetCannotRemoveFamilyError("It is not a member.")
+        raise AssetCannotRemoveFamilyError("The asset is not a member.")
     return [AssetFamilyRemoved(call.now, asset.id, command.family_id)]
 
 
 def update_asset_settings(
     asset: Asset, command: UpdateAssetSettings, given: Mapping[UUID, Family], call: Call
 ) -> list[AssetSettingsUpdated]:
-    """Change some of an asset's settings; the whole must follow its families' schemas."""
+    """Change some settings of an asset; the result must fit the schemas of its families."""
     merged = merge_patch(asset.settings, command.settings_patch)
     schemas = {f"{each.name} ({each.id})": each.settings_schema for each in given.values()}
     settings = carry_settings(merged, schemas, InvalidAssetSettingsError)
-    _require_in_service(asset, AssetCannotUpdateSettingsError)
+    _require_in_use(AssetCannotUpdateSettingsError, asset)
     return [AssetSettingsUpdated(call.now, asset.id, settings)]
 
 
 def add_asset_alternate_identifier(
     asset: Asset, command: AddAssetAlternateIdentifier, call: Call
 ) -> list[AssetAlternateIdentifierAdded]:
-    """Record what another system calls an asset."""
-    one = _identifier(command.kind, command.value)
-    _require_in_service(asset, AssetCannotAddAlternateIdentifierError)
+    """Add an identifier that another system uses for an asset."""
+    one, refusal = _identifier(command.kind, command.value), AssetCannotAddAlternateIdentifierError
+    _require_in_use(refusal, asset)
     if one in asset.alternate_identifiers:
-        raise AssetCannotAddAlternateIdentifierError("It has it already.")
+        raise refusal(f"The asset has {one.kind} {one.value} already.")
     if len(asset.alternate_identifiers) >= MOST_IDENTIFIERS:
-        raise AssetCannotAddAlternateIdentifierError(
-            f"It has {MOST_IDENTIFIERS}; remove one first."
-        )
-    return [AssetAlternateIdentifierAdded(call.now, asset.id, one.kind, one.value)]
+        raise refusal(f"The asset has {MOST_IDENTIFIERS} of them, the maximum; remove one first.")
+    return [AssetAlternateIdentifierAdded(call.now, asset.id, kind=one.kind, value=one.value)]
 
 
 def remove_asset_alternate_identifier(
     asset: Asset, command: RemoveAssetAlternateIdentifier, call: Call
 ) -> list[AssetAlternateIdentifierRemoved]:
-    """Strike out what another system calls an asset."""
+    """Remove an identifier that another system uses for an asset."""
     one = _identifier(command.kind, command.value)
-    _require_in_service(asset, AssetCannotRemoveAlternateIdentifierError)
+    _require_in_use(AssetCannotRemoveAlternateIdentifierError, asset)
     if one not in asset.alternate_identifiers:
-        raise AssetCannotRemoveAlternateIdentifierError("It does not have it.")
-    return [AssetAlternateIdentifierRemoved(call.now, asset.id, one.kind, one.value)]
+        told = f"The asset has no {one.kind} {one.value}."
+        raise AssetCannotRemoveAlternateIdentifierError(told)
+    return [AssetAlternateIdentifierRemoved(call.now, asset.id, kind=one.kind, value=one.value)]
 
 
 def assign_asset_external_id(
     asset: Asset, command: AssignAssetExternalId, call: Call
 ) -> list[AssetExternalIdAssigned]:
-    """Record the persistent identifier that was minted for an asset outside, once and for all."""
+    """Assign the persistent identifier that was minted for an asset; it cannot be changed later."""
     external_id = trimmed(command.external_id, InvalidAssetExternalIdError)
     if external_id.lower().startswith(SCHEMES):
-        raise InvalidAssetExternalIdError
+        raise InvalidAssetExternalIdError(f"The value is {external_id}.")
     if asset.external_id is not None:
-        raise AssetCannotAssignExternalIdError(f"It is {asset.external_id}.")
-    return [AssetExternalIdAssigned(call.now, asset.id, command.external_id_namespace, external_id)]
+        raise AssetCannotAssignExternalIdError(f"The identifier is {asset.external_id}.")
+    namespace = command.external_id_namespace
+    assigned = AssetExternalIdAssigned(
+        call.now, asset.id, external_id_namespace=namespace, external_id=external_id
+    )
+    return [assigned]
 
 
-def _require_in_service(asset: Asset, refusal: type[Cannot]) -> None:
-    if asset.lifecycle is AssetLifecycle.DECOMMISSIONED:
-        raise refusal(f"It is {asset.lifecycle}, for good.")
+def _condition_changed[E: AssetConditionEvent](
+    asset: Asset, command: AssetCommandWithReason, event: type[E], call: Call
+) -> list[E]:
+    reason = trimmed(command.reason, InvalidAssetReasonError)
+    CONDITION.require(asset.condition, event)
+    return [event(call.now, asset.id, reason)]
+
+
+def _require_in_use(
+    refusal: type[Cannot], *things: Asset | Enclosure | Facility | Family | Model | None
+) -> None:
+    """Refuse what is decommissioned or deprecated."""
+    held = [each for each in things if each]
+    found = [(it, it.lifecycle if isinstance(it, Asset | Enclosure) else it.status) for it in held]
+    if retired := [(it, status) for it, status in found if status in RETIRED]:
+        told = (f"{type(it).__name__} {it.name} ({it.id}) is {status}." for it, status in retired)
+        raise refusal(" ".join(told))
 
 
 def _require_declared(family_ids: Set[UUID], model: Model | None) -> None:
-    """Refuse families that a bound model does not declare."""
+    """Refuse families that the asset's model does not declare."""
     if model and (other := family_ids - model.declared_family_ids):
         named = ", ".join(map(str, sorted(other)))
-        raise AssetModelMismatchError(f"Model {model.name} does not declare {named}.")
+        told = f"Model {model.name} does not declare {named}; choose others or version the model."
+        raise AssetModelMismatchError(told)
 
 
 def _identifier(kind: AlternateIdentifierKind, value: str) -> AlternateIdentifier:
     return AlternateIdentifier(kind, trimmed(value, InvalidAssetAlternateIdentifierError))
 
 
-def _retired(given: Referred) -> list[str]:
-    """What a new asset refers to and is no longer in use."""
-    found = [
-        ("its parent", given.parent and given.parent.lifecycle),
-        ("its facility", given.facility and given.facility.status),
-        ("its enclosure", given.enclosure and given.enclosure.lifecycle),
-        *((f"family {family.name}", family.status) for family in given.families.values()),
-        ("its model", given.model and given.model.status),
-    ]
-    return [f"{what} is {status}" for what, status in found if status in RETIRED]
-
-
-assets = Aggregate("Asset", begin, evolve, AssetNotFoundError)
+assets = Aggregate("Asset", begin, evolve, absent=AssetNotFoundError)
 
 # fmt: off
 OPERATIONS = (
     assets.creates("POST /assets", RegisterAsset, register_asset, AssetNotFoundError,
         FacilityNotFoundError, FamilyNotFoundError, ModelNotFoundError, EnclosureNotFoundError,
         InvalidAssetNameError, InvalidAssetParentError, InvalidAssetAlternateIdentifierError,
-        AssetCannotRegisterError, AssetModelMismatchError, given=referred),
+        AssetCannotRegisterError, AssetModelMismatchError, given=references),
     assets.changes("POST /assets/{asset_id}/rename", RenameAsset, rename_asset,
         InvalidAssetNameError, AssetCannotRenameError),
     assets.changes("POST /assets/{asset_id}/activate", ActivateAsset, activate_asset,
@@ -833,12 +804,13 @@ OPERATIONS = (
     assets.changes("POST /assets/{asset_id}/locate", LocateAsset, locate_asset,
         EnclosureNotFoundError, AssetCannotLocateError, given=enclosure),
     assets.changes("POST /assets/{asset_id}/add-family", AddAssetFamily, add_asset_family,
-        FamilyNotFoundError, AssetCannotAddFamilyError, AssetModelMismatchError, given=membership),
+        FamilyNotFoundError, AssetCannotAddFamilyError, AssetModelMismatchError,
+        given=family_and_model),
     assets.changes("POST /assets/{asset_id}/remove-family", RemoveAssetFamily, remove_asset_family,
         AssetCannotRemoveFamilyError),
     assets.changes("POST /assets/{asset_id}/update-settings", UpdateAssetSettings,
         update_asset_settings, InvalidAssetSettingsError, AssetCannotUpdateSettingsError,
-        given=own_families),
+        given=lambda asset, _, read: read.many(families, sorted(asset.family_ids))),
     assets.changes("POST /assets/{asset_id}/add-alternate-identifier", AddAssetAlternateIdentifier,
         add_asset_alternate_identifier, InvalidAssetAlternateIdentifierError,
         AssetCannotAddAlternateIdentifierError),
@@ -852,31 +824,25 @@ OPERATIONS = (
 
 
 class ListAssets(Listing):
-    """List assets, by age."""
+    """List assets, oldest first."""
 
     tier: AssetTier | None = None
     lifecycle: AssetLifecycle | None = None
     condition: AssetCondition | None = None
     parent_id: UUID | None = None
-    """Those directly under this asset."""
+    """Only assets directly below this one."""
     below: UUID | None = None
-    """Everything that stands under this asset, however deep; the asset itself is left out."""
+    """Only assets below this one at any depth, without the asset itself."""
     above: UUID | None = None
-    """Everything this asset stands under, up to the root; the asset itself is left out."""
+    """Only assets above this one up to the root, without the asset itself."""
     family_id: UUID | None = None
     facility_code: FacilityCode | None = None
-    """The roots at this facility."""
+    """Only roots at this facility."""
     located_in_enclosure_id: UUID | None = None
-    """What is said to be in this enclosure itself; parts of such an asset have their own say."""
+    """Only assets whose own location is this enclosure."""
     model_id: UUID | None = None
 
 
-QUESTIONS = reads(
-    "/assets",
-    assets,
-    ListAssets,
-    facets={"family_id": lambda asset: asset.family_ids},
-    shown_with=facility_scopes,
-    tree=PLACES,
-    version=2,
-)
+# fmt: off
+QUESTIONS = reads("/assets", assets, ListAssets, version=2, tree=PLACES, shown_with=facility_scopes,
+    facets={"family_id": lambda asset: asset.family_ids})

@@ -1,15 +1,11 @@
 """Family: a class of devices, what they can do and which settings they have."""
 
 from enum import StrEnum
-from typing import Annotated
 from uuid import UUID
-
-from annotated_types import MaxLen, MinLen
 
 from beamkeep.kernel import (
     Advice,
     Aggregate,
-    Axis,
     Call,
     Cannot,
     Command,
@@ -17,18 +13,16 @@ from beamkeep.kernel import (
     Invalid,
     Listing,
     NotFound,
-    Record,
     reads,
-    replace,
 )
 from beamkeep.kernel.values import Name, trimmed
-from beamkeep.schemas import Schema, declare, lint_schema
+from beamkeep.schemas import JsonSchema
 
-MOST_WARNINGS = 100
+from .declaration import Declaration, DeclarationStatus, Lifecycle, VersionTag, declared_schema
 
 
 class Affordance(StrEnum):
-    """What a device can do. Values are only ever added, never removed or renamed."""
+    """What a device can do. Values are only added, never removed or renamed."""
 
     # motion
     ROTATABLE = "Rotatable"
@@ -69,33 +63,25 @@ class Affordance(StrEnum):
     CONSUMABLE = "Consumable"
 
 
-class FamilyStatus(StrEnum):
-    DEFINED = "Defined"
-    VERSIONED = "Versioned"
-    DEPRECATED = "Deprecated"
-
-
 # Events are stored for ever: add a field with a default; never rename or drop one.
 class FamilyEvent(Event):
     family_id: UUID
 
 
-class FamilyDefined(FamilyEvent):
+class FamilyContent(FamilyEvent):
+    affordances: tuple[Affordance, ...]
+    settings_schema: JsonSchema | None
+
+
+class FamilyDefined(FamilyContent):
     name: str
-    affordances: tuple[Affordance, ...]
-    settings_schema: Schema | None
 
 
-class FamilyVersioned(FamilyEvent):
+class FamilyVersioned(FamilyContent):
     version_tag: str
-    affordances: tuple[Affordance, ...]
-    settings_schema: Schema | None
 
 
 class FamilyDeprecated(FamilyEvent): ...
-
-
-type FamilyChanged = FamilyVersioned | FamilyDeprecated
 
 
 class FamilyNotFoundError(NotFound):
@@ -103,83 +89,65 @@ class FamilyNotFoundError(NotFound):
 
 
 class InvalidFamilyNameError(Invalid):
-    """The family's name is not usable."""
+    """Family name must not be blank."""
 
 
 class InvalidFamilyVersionTagError(Invalid):
-    """The version tag is not usable: a new version has a tag of its own."""
+    """Version tag must not be blank and must differ from the family's current tag."""
 
 
 class InvalidFamilySettingsSchemaError(Invalid):
-    """The settings schema is not one that a family may declare."""
+    """Settings schema must be a JSON Schema of the supported subset."""
 
 
 class FamilyCannotVersionError(Cannot):
-    """The family cannot be versioned."""
+    """A deprecated family cannot be versioned."""
 
 
 class FamilyCannotDeprecateError(Cannot):
-    """The family cannot be deprecated."""
+    """A deprecated family cannot be deprecated again."""
 
 
-CURRENT = frozenset({FamilyStatus.DEFINED, FamilyStatus.VERSIONED})
-
-STATUS: Axis[FamilyStatus, FamilyChanged] = Axis(
-    "status",
-    # event, allowed from, leads to, refused with
-    (FamilyVersioned, CURRENT, FamilyStatus.VERSIONED, FamilyCannotVersionError),
-    (FamilyDeprecated, CURRENT, FamilyStatus.DEPRECATED, FamilyCannotDeprecateError),
+STATUS = Lifecycle(
+    (FamilyVersioned, FamilyCannotVersionError),
+    (FamilyDeprecated, FamilyCannotDeprecateError),
+    InvalidFamilyVersionTagError,
 )
 
 
-class Family(Record):
-    id: UUID
-    name: str
+class Family(Declaration, kw_only=True):
     affordances: frozenset[Affordance]
-    settings_schema: Schema | None
-    status: FamilyStatus = FamilyStatus.DEFINED
-    version_tag: str | None = None
+    settings_schema: JsonSchema | None
 
 
 def begin(event: FamilyDefined) -> Family:
-    return Family(event.family_id, event.name, frozenset(event.affordances), event.settings_schema)
+    return STATUS.begin(Family, event.family_id, event)
 
 
-def evolve(family: Family, event: FamilyChanged) -> Family:
-    match event:
-        case FamilyVersioned():
-            return replace(
-                family,
-                affordances=frozenset(event.affordances),
-                settings_schema=event.settings_schema,
-                status=STATUS.after(event),
-                version_tag=event.version_tag,
-            )
-        case FamilyDeprecated():
-            return replace(family, status=STATUS.after(event))
+def evolve(family: Family, event: FamilyVersioned | FamilyDeprecated) -> Family:
+    return STATUS.evolve(family, event)
 
 
-type VersionTag = Annotated[str, MinLen(1), MaxLen(50)]
-
-
-class DefineFamily(Command):
-    name: Name
+class DeclareFamily(Command):
     affordances: frozenset[Affordance]
-    """What every device of the family can do; an empty list for nothing."""
-    settings_schema: Schema | None = None
-    """JSON Schema of the settings of its devices; null for devices without settings."""
+    """What every device of the family can do; send an empty list for nothing."""
+    settings_schema: JsonSchema | None
+    """JSON Schema of the devices' settings; null if the devices have no settings."""
+
+
+class DefineFamily(DeclareFamily):
+    name: Name
+    settings_schema: JsonSchema | None = None
 
 
 class FamilyCommand(Command):
     family_id: UUID
 
 
-class VersionFamily(FamilyCommand):
+class VersionFamily(FamilyCommand, DeclareFamily):
+    """Every field replaces its previous value."""
+
     version_tag: VersionTag
-    affordances: frozenset[Affordance]
-    """All of them: they replace the old ones."""
-    settings_schema: Schema | None
-    """The whole schema: it replaces the old one; null takes it away."""
 
 
 class DeprecateFamily(FamilyCommand): ...
@@ -188,44 +156,36 @@ class DeprecateFamily(FamilyCommand): ...
 def define_family(command: DefineFamily, call: Call) -> list[FamilyDefined | Advice]:
     """Define a class of devices."""
     name = trimmed(command.name, InvalidFamilyNameError)
-    schema, advice = declared(command.settings_schema, InvalidFamilySettingsSchemaError)
-    affordances = tuple(sorted(command.affordances))
-    return [FamilyDefined(call.now, call.new_id, name, affordances, schema), *advice]
+    content, advice = _content(command)
+    return [FamilyDefined(call.now, call.new_id, *content, name=name), *advice]
 
 
 def version_family(
     family: Family, command: VersionFamily, call: Call
 ) -> list[FamilyVersioned | Advice]:
-    """Replace what the devices of a family can do and which settings they have."""
-    tag = new_tag(command.version_tag, family.version_tag, InvalidFamilyVersionTagError)
-    schema, advice = declared(command.settings_schema, InvalidFamilySettingsSchemaError)
-    STATUS.require(family.status, FamilyVersioned)
-    affordances = tuple(sorted(command.affordances))
-    return [FamilyVersioned(call.now, family.id, tag, affordances, schema), *advice]
+    """Replace the affordances and the settings schema of a family."""
+    content, advice = _content(command)
+    tag = STATUS.new_tag(family, command.version_tag)
+    return [FamilyVersioned(call.now, family.id, *content, version_tag=tag), *advice]
 
 
 def deprecate_family(
     family: Family, command: DeprecateFamily, call: Call
 ) -> list[FamilyDeprecated]:
-    """Let a family have no new devices and no new models."""
+    """Deprecate a family, so that no asset and no model can join it."""
     STATUS.require(family.status, FamilyDeprecated)
     return [FamilyDeprecated(call.now, family.id)]
 
 
-def new_tag(text: str, current: str | None, refusal: type[Invalid]) -> str:
-    """The tag of a new version, which the current one may not have."""
-    if (tag := trimmed(text, refusal)) == current:
-        raise refusal(f"{tag} is the current one.")
-    return tag
+def _content(
+    command: DeclareFamily,
+) -> tuple[tuple[tuple[Affordance, ...], JsonSchema | None], list[Advice]]:
+    """Return the checked fields of FamilyContent, and the advice on the schema."""
+    schema, advice = declared_schema(command.settings_schema, InvalidFamilySettingsSchemaError)
+    return (tuple(sorted(command.affordances)), schema), advice
 
 
-def declared(schema: Schema | None, refusal: type[Invalid]) -> tuple[Schema | None, list[Advice]]:
-    """The schema, once it is allowed, and what its author is advised to do better."""
-    allowed = declare(schema, refusal)
-    return allowed, lint_schema(allowed or {})[:MOST_WARNINGS]
-
-
-families = Aggregate("Family", begin, evolve, FamilyNotFoundError)
+families = Aggregate("Family", begin, evolve, absent=FamilyNotFoundError)
 
 # fmt: off
 OPERATIONS = (
@@ -240,15 +200,13 @@ OPERATIONS = (
 
 
 class ListFamilies(Listing):
-    """List families, by age."""
+    """List families, oldest first."""
 
-    status: FamilyStatus | None = None
+    status: DeclarationStatus | None = None
     affordance: Affordance | None = None
+    """Only families with this affordance."""
 
 
 QUESTIONS = reads(
-    "/families",
-    families,
-    ListFamilies,
-    facets={"affordance": lambda family: family.affordances},
+    "/families", families, ListFamilies, facets={"affordance": lambda family: family.affordances}
 )

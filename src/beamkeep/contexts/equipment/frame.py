@@ -1,4 +1,4 @@
-"""Frame: a named coordinate frame, in which mounts and other frames are placed."""
+"""Frame: a named coordinate frame in which mounts and other frames are placed."""
 
 from enum import StrEnum
 from uuid import UUID
@@ -55,31 +55,31 @@ class FrameNotFoundError(NotFound):
 
 
 class InvalidFrameNameError(Invalid):
-    """The frame's name is not usable."""
+    """Frame name must not be blank."""
 
 
 class InvalidFramePlacementError(Invalid):
-    """A frame is placed in the frame it is part of, and a root frame nowhere."""
+    """A frame needs a finite placement in its parent; a root frame has none."""
 
 
 class InvalidFrameReasonError(Invalid):
-    """The reason is not usable."""
+    """Reason must not be blank."""
 
 
 class FrameCannotRegisterError(Cannot):
-    """The frame it is to be part of is no longer in use; name another."""
+    """A new frame cannot have a decommissioned parent."""
 
 
 class FrameCannotUpdatePlacementError(Cannot):
-    """The frame cannot be placed anew."""
+    """Only an active frame that has a parent can be placed."""
 
 
 class FrameCannotDecommissionError(Cannot):
-    """The frame cannot be decommissioned."""
+    """A decommissioned frame cannot be decommissioned again."""
 
 
 class FrameInUseError(Cannot):
-    """Something in use is placed in the frame; place it elsewhere or decommission it first."""
+    """A frame cannot be decommissioned while an active frame or mount is placed in it."""
 
 
 A, D = FrameStatus.ACTIVE, FrameStatus.DECOMMISSIONED
@@ -100,7 +100,8 @@ class Frame(Record):
 
 
 def begin(event: FrameRegistered) -> Frame:
-    return Frame(event.frame_id, event.name, event.parent_id, event.placement)
+    id, name, parent_id = event.frame_id, event.name, event.parent_id
+    return Frame(id, name, parent_id=parent_id, placement=event.placement)
 
 
 def evolve(frame: Frame, event: FrameChanged) -> Frame:
@@ -114,9 +115,9 @@ def evolve(frame: Frame, event: FrameChanged) -> Frame:
 class RegisterFrame(Command):
     name: Name
     parent_id: UUID | None = None
-    """The frame it is part of; left out for a root."""
+    """The frame in which this frame is placed; leave out for a root."""
     placement: Placement | None = None
-    """Where it is in that frame; left out for a root."""
+    """The placement in the parent frame; leave out for a root."""
 
 
 class UpdateFramePlacement(Command):
@@ -129,8 +130,8 @@ class DecommissionFrame(Command):
     reason: Reason
 
 
-class Users(Record):
-    """What is in use and placed in a frame."""
+class FrameContents(Record):
+    """The active frames and mounts that are placed in a frame."""
 
     frame_ids: tuple[UUID, ...]
     mount_ids: tuple[UUID, ...]
@@ -145,50 +146,55 @@ async def parent_frame(command: RegisterFrame, read: Reader) -> Frame | None:
 def register_frame(
     command: RegisterFrame, given: Frame | None, call: Call
 ) -> list[FrameRegistered]:
-    """Register a coordinate frame, by itself or placed in another."""
+    """Register a coordinate frame, as a root or placed in another frame."""
     name = trimmed(command.name, InvalidFrameNameError)
-    if (command.placement is None) != (command.parent_id is None):
-        raise InvalidFramePlacementError("Give parent_id and placement together, or neither.")
-    if command.placement:
-        _require_within(command.parent_id, command.placement)
+    parent_id, placement = command.parent_id, command.placement
+    if (placement is None) != (parent_id is None):
+        raise InvalidFramePlacementError("Send both parent_id and placement, or neither.")
+    if placement:
+        _require_within(parent_id, placement)
     if given and given.status is FrameStatus.DECOMMISSIONED:
-        raise FrameCannotRegisterError(f"Frame {given.id} is {given.status}.")
-    return [FrameRegistered(call.now, call.new_id, name, command.parent_id, command.placement)]
+        raise FrameCannotRegisterError(f"Frame {given.name} ({given.id}) is {given.status}.")
+    frame = FrameRegistered(
+        call.now, call.new_id, name=name, parent_id=parent_id, placement=placement
+    )
+    return [frame]
 
 
 def update_frame_placement(
     frame: Frame, command: UpdateFramePlacement, call: Call
 ) -> list[FramePlacementUpdated]:
-    """Say anew where a frame is in the one it is part of."""
+    """Set the placement of a frame in its parent."""
     _require_within(frame.parent_id, command.placement)
     STATUS.require(frame.status, FramePlacementUpdated)
     if frame.parent_id is None:
-        raise FrameCannotUpdatePlacementError("It is a root, and so is placed nowhere.")
+        raise FrameCannotUpdatePlacementError("The frame is a root.")
     return [FramePlacementUpdated(call.now, frame.id, command.placement)]
 
 
 def decommission_frame(
-    frame: Frame, command: DecommissionFrame, given: Users, call: Call
+    frame: Frame, command: DecommissionFrame, given: FrameContents, call: Call
 ) -> list[FrameDecommissioned]:
-    """Take a frame out of use for good, once nothing in use is placed in it."""
+    """Take a frame out of service for good; no active frame or mount may be placed in it."""
     reason = trimmed(command.reason, InvalidFrameReasonError)
     STATUS.require(frame.status, FrameDecommissioned)
     users = [f"frame {id}" for id in given.frame_ids] + [f"mount {id}" for id in given.mount_ids]
     if users:
         more = f" and {len(users) - 5} more" if len(users) > 5 else ""
-        raise FrameInUseError(f"In it are {', '.join(users[:5])}{more}.")
+        told = f"Move or decommission {', '.join(users[:5])}{more} first."
+        raise FrameInUseError(told)
     return [FrameDecommissioned(call.now, frame.id, reason)]
 
 
 def _require_within(parent_id: UUID | None, placement: Placement) -> None:
     if parent_id and placement.frame_id != parent_id:
-        raise InvalidFramePlacementError(f"It is part of frame {parent_id}.")
+        raise InvalidFramePlacementError(f"The parent is frame {parent_id}.")
     require_finite(placement, InvalidFramePlacementError)
 
 
-frames = Aggregate("Frame", begin, evolve, FrameNotFoundError)
+frames = Aggregate("Frame", begin, evolve, absent=FrameNotFoundError)
 
-# To decommission a frame is declared with the mounts: only there is known what is placed in it.
+# `decommission_frame` is declared with the mounts, because mounts can be placed in a frame.
 # fmt: off
 OPERATIONS = (
     frames.creates("POST /frames", RegisterFrame, register_frame, FrameNotFoundError,
@@ -201,7 +207,7 @@ OPERATIONS = (
 
 
 class ListFrames(Listing):
-    """List frames, by age."""
+    """List frames, oldest first."""
 
     status: FrameStatus | None = None
     parent_id: UUID | None = None

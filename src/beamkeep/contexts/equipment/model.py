@@ -9,7 +9,6 @@ from annotated_types import MaxLen, MinLen
 
 from beamkeep.kernel import (
     Aggregate,
-    Axis,
     Call,
     Cannot,
     Command,
@@ -20,11 +19,11 @@ from beamkeep.kernel import (
     Reader,
     Record,
     reads,
-    replace,
 )
 from beamkeep.kernel.values import FreeText, Name, Reason, trimmed, trimmed_or_none
 
-from .family import Family, FamilyNotFoundError, FamilyStatus, VersionTag, families, new_tag
+from .declaration import Declaration, DeclarationStatus, Lifecycle, VersionTag, require_current
+from .family import Family, FamilyNotFoundError, families
 
 MOST_FAMILIES = 100
 
@@ -35,14 +34,8 @@ class IdentifierScheme(StrEnum):
     ISNI = "ISNI"
 
 
-class ModelStatus(StrEnum):
-    DEFINED = "Defined"
-    VERSIONED = "Versioned"
-    DEPRECATED = "Deprecated"
-
-
 class Manufacturer(Record):
-    """Who makes it, with its identifier in a registry of organisations where it has one."""
+    """The maker of a model, with its identifier in a registry of organisations if it has one."""
 
     name: Name
     identifier: Annotated[str, MinLen(1), MaxLen(200)] | None = None
@@ -54,26 +47,22 @@ class ModelEvent(Event):
     model_id: UUID
 
 
-class ModelDefined(ModelEvent):
+class ModelContent(ModelEvent):
     name: str
     manufacturer: Manufacturer
     part_number: str
     declared_family_ids: tuple[UUID, ...]
 
 
-class ModelVersioned(ModelEvent):
+class ModelDefined(ModelContent): ...
+
+
+class ModelVersioned(ModelContent):
     version_tag: str
-    name: str
-    manufacturer: Manufacturer
-    part_number: str
-    declared_family_ids: tuple[UUID, ...]
 
 
 class ModelDeprecated(ModelEvent):
     reason: FreeText
-
-
-type ModelChanged = ModelVersioned | ModelDeprecated
 
 
 class ModelNotFoundError(NotFound):
@@ -81,85 +70,60 @@ class ModelNotFoundError(NotFound):
 
 
 class InvalidModelNameError(Invalid):
-    """The model's name is not usable."""
+    """Model name must not be blank."""
 
 
 class InvalidModelManufacturerError(Invalid):
-    """A manufacturer has a name, and an identifier together with its scheme or neither."""
+    """A manufacturer needs a name; its identifier and identifier scheme belong together."""
 
 
 class InvalidModelPartNumberError(Invalid):
-    """The part number is not usable."""
+    """Part number must not be blank."""
 
 
 class InvalidModelDeclaredFamilyIdsError(Invalid):
-    """A model is of at least one family; name one."""
+    """A model must declare at least one family."""
 
 
 class InvalidModelVersionTagError(Invalid):
-    """The version tag is not usable: a new version has a tag of its own."""
+    """Version tag must not be blank and must differ from the model's current tag."""
 
 
 class InvalidModelReasonError(Invalid):
-    """The reason is not usable."""
+    """Reason must not be blank."""
 
 
 class ModelCannotDefineError(Cannot):
-    """The model cannot be defined."""
+    """A new model cannot declare a deprecated family."""
 
 
 class ModelCannotVersionError(Cannot):
-    """The model cannot be versioned."""
+    """A model cannot be versioned if the model or a family it declares is deprecated."""
 
 
 class ModelCannotDeprecateError(Cannot):
-    """The model cannot be deprecated."""
+    """A deprecated model cannot be deprecated again."""
 
 
-CURRENT = frozenset({ModelStatus.DEFINED, ModelStatus.VERSIONED})
-
-STATUS: Axis[ModelStatus, ModelChanged] = Axis(
-    "status",
-    # event, allowed from, leads to, refused with
-    (ModelVersioned, CURRENT, ModelStatus.VERSIONED, ModelCannotVersionError),
-    (ModelDeprecated, CURRENT, ModelStatus.DEPRECATED, ModelCannotDeprecateError),
+STATUS = Lifecycle(
+    (ModelVersioned, ModelCannotVersionError),
+    (ModelDeprecated, ModelCannotDeprecateError),
+    InvalidModelVersionTagError,
 )
 
 
-class Model(Record):
-    id: UUID
-    name: str
+class Model(Declaration, kw_only=True):
     manufacturer: Manufacturer
     part_number: str
     declared_family_ids: frozenset[UUID]
-    status: ModelStatus = ModelStatus.DEFINED
-    version_tag: str | None = None
 
 
 def begin(event: ModelDefined) -> Model:
-    return Model(
-        event.model_id,
-        event.name,
-        event.manufacturer,
-        event.part_number,
-        frozenset(event.declared_family_ids),
-    )
+    return STATUS.begin(Model, event.model_id, event)
 
 
-def evolve(model: Model, event: ModelChanged) -> Model:
-    match event:
-        case ModelVersioned():
-            return replace(
-                model,
-                name=event.name,
-                manufacturer=event.manufacturer,
-                part_number=event.part_number,
-                declared_family_ids=frozenset(event.declared_family_ids),
-                status=STATUS.after(event),
-                version_tag=event.version_tag,
-            )
-        case ModelDeprecated():
-            return replace(model, status=STATUS.after(event))
+def evolve(model: Model, event: ModelVersioned | ModelDeprecated) -> Model:
+    return STATUS.evolve(model, event)
 
 
 type PartNumber = Annotated[str, MinLen(1), MaxLen(100)]
@@ -170,7 +134,7 @@ class DefineModel(Command):
     manufacturer: Manufacturer
     part_number: PartNumber
     declared_family_ids: Annotated[frozenset[UUID], MaxLen(MOST_FAMILIES)]
-    """The families that every device of this model belongs to, at least one."""
+    """The families that every device of this model belongs to; at least one."""
 
 
 class ModelCommand(Command):
@@ -178,7 +142,7 @@ class ModelCommand(Command):
 
 
 class VersionModel(ModelCommand, DefineModel):
-    """Every field replaces the old one."""
+    """Every field replaces its previous value."""
 
     version_tag: VersionTag
 
@@ -187,43 +151,38 @@ class DeprecateModel(ModelCommand):
     reason: Reason
 
 
-async def declared(command: DefineModel, read: Reader) -> Mapping[UUID, Family]:
+async def declared_families(command: DefineModel, read: Reader) -> Mapping[UUID, Family]:
     return await read.many(families, sorted(command.declared_family_ids))
-
-
-async def declared_anew(model: Model, command: VersionModel, read: Reader) -> Mapping[UUID, Family]:
-    return await declared(command, read)
 
 
 def define_model(
     command: DefineModel, given: Mapping[UUID, Family], call: Call
 ) -> list[ModelDefined]:
     """Define a vendor's catalogue entry."""
-    entry = _entry(command)
-    _require_not_deprecated(given, ModelCannotDefineError)
-    return [ModelDefined(call.now, call.new_id, *entry)]
+    content = _content(command)
+    require_current(given.values(), ModelCannotDefineError)
+    return [ModelDefined(call.now, call.new_id, *content)]
 
 
 def version_model(
     model: Model, command: VersionModel, given: Mapping[UUID, Family], call: Call
 ) -> list[ModelVersioned]:
-    """Replace everything a catalogue entry says."""
-    entry = _entry(command)
-    tag = new_tag(command.version_tag, model.version_tag, InvalidModelVersionTagError)
-    STATUS.require(model.status, ModelVersioned)
-    _require_not_deprecated(given, ModelCannotVersionError)
-    return [ModelVersioned(call.now, model.id, tag, *entry)]
+    """Replace every field of a catalogue entry."""
+    content = _content(command)
+    tag = STATUS.new_tag(model, command.version_tag)
+    require_current(given.values(), ModelCannotVersionError)
+    return [ModelVersioned(call.now, model.id, *content, version_tag=tag)]
 
 
 def deprecate_model(model: Model, command: DeprecateModel, call: Call) -> list[ModelDeprecated]:
-    """Let a model have no new devices."""
+    """Deprecate a model, so that no asset can be registered with it."""
     reason = trimmed(command.reason, InvalidModelReasonError)
     STATUS.require(model.status, ModelDeprecated)
     return [ModelDeprecated(call.now, model.id, reason)]
 
 
-def _entry(command: DefineModel) -> tuple[str, Manufacturer, str, tuple[UUID, ...]]:
-    """What the entry says, once it makes sense."""
+def _content(command: DefineModel) -> tuple[str, Manufacturer, str, tuple[UUID, ...]]:
+    """Return the checked fields of ModelContent."""
     name, maker = trimmed(command.name, InvalidModelNameError), command.manufacturer
     manufacturer = Manufacturer(
         trimmed(maker.name, InvalidModelManufacturerError),
@@ -231,31 +190,27 @@ def _entry(command: DefineModel) -> tuple[str, Manufacturer, str, tuple[UUID, ..
         maker.identifier_scheme,
     )
     if (maker.identifier is None) != (maker.identifier_scheme is None):
-        raise InvalidModelManufacturerError("One of identifier and scheme is missing.")
+        raise InvalidModelManufacturerError(
+            "Send both identifier and identifier_scheme, or neither."
+        )
     part_number = trimmed(command.part_number, InvalidModelPartNumberError)
     if not command.declared_family_ids:
         raise InvalidModelDeclaredFamilyIdsError
     return name, manufacturer, part_number, tuple(sorted(command.declared_family_ids))
 
 
-def _require_not_deprecated(given: Mapping[UUID, Family], refusal: type[Cannot]) -> None:
-    """Refuse a family that takes no new models."""
-    for family in given.values():
-        if family.status is FamilyStatus.DEPRECATED:
-            raise refusal(f"The family {family.name} ({family.id}) is Deprecated; name another.")
-
-
-models = Aggregate("Model", begin, evolve, ModelNotFoundError)
+models = Aggregate("Model", begin, evolve, absent=ModelNotFoundError)
 
 # fmt: off
 OPERATIONS = (
     models.creates("POST /models", DefineModel, define_model, FamilyNotFoundError,
         InvalidModelNameError, InvalidModelManufacturerError, InvalidModelPartNumberError,
-        InvalidModelDeclaredFamilyIdsError, ModelCannotDefineError, given=declared),
+        InvalidModelDeclaredFamilyIdsError, ModelCannotDefineError, given=declared_families),
     models.changes("POST /models/{model_id}/version", VersionModel, version_model,
         FamilyNotFoundError, InvalidModelNameError, InvalidModelManufacturerError,
         InvalidModelPartNumberError, InvalidModelDeclaredFamilyIdsError,
-        InvalidModelVersionTagError, ModelCannotVersionError, given=declared_anew),
+        InvalidModelVersionTagError, ModelCannotVersionError,
+        given=lambda _, command, read: declared_families(command, read)),
     models.changes("POST /models/{model_id}/deprecate", DeprecateModel, deprecate_model,
         InvalidModelReasonError, ModelCannotDeprecateError),
 )
@@ -263,10 +218,11 @@ OPERATIONS = (
 
 
 class ListModels(Listing):
-    """List models, by age."""
+    """List models, oldest first."""
 
-    status: ModelStatus | None = None
+    status: DeclarationStatus | None = None
     family_id: UUID | None = None
+    """Only models that declare this family."""
     part_number: PartNumber | None = None
 
 

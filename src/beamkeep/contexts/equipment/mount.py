@@ -1,4 +1,4 @@
-"""Mount: a named place where an asset can be installed; it outlives the assets in it."""
+"""Mount: a named place in which assets are installed one after another."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -33,12 +33,12 @@ from .frame import (
     DecommissionFrame,
     Frame,
     FrameCannotDecommissionError,
+    FrameContents,
     FrameInUseError,
     FrameNotFoundError,
     FrameStatus,
     InvalidFrameReasonError,
     ListFrames,
-    Users,
     decommission_frame,
     frames,
 )
@@ -88,55 +88,55 @@ class MountNotFoundError(NotFound):
 
 
 class InvalidMountSlotCodeError(Invalid):
-    """The slot code is not usable."""
+    """Slot code must not be blank."""
 
 
 class InvalidMountPlacementError(Invalid):
-    """The placement is not usable."""
+    """The placement of a mount must be finite."""
 
 
 class InvalidMountReasonError(Invalid):
-    """The reason is not usable."""
+    """Reason must not be blank."""
 
 
 class MountCannotRegisterError(Cannot):
-    """The mount cannot be registered: it names something that is no longer in use."""
+    """A new mount cannot refer to a decommissioned mount or frame."""
 
 
 class MountCannotInstallError(Cannot):
-    """Nothing can be installed in the mount."""
+    """An asset can be installed only in an active mount."""
 
 
 class MountAlreadyOccupiedError(Cannot):
-    """An asset is installed in the mount; uninstall it first."""
+    """An asset can be installed only in an empty mount; uninstall the present asset first."""
 
 
 class AssetNotInstallableError(Cannot):
-    """The asset is no longer in use and is not installed anywhere; name another."""
+    """A decommissioned asset cannot be installed."""
 
 
 class AssetAlreadyInstalledError(Cannot):
-    """The asset is installed in another mount; uninstall it there first."""
+    """An asset can be in one mount only; uninstall the asset from its present mount first."""
 
 
 class MountCannotUninstallError(Cannot):
-    """Nothing can be uninstalled from the mount."""
+    """An asset can be uninstalled only from an active mount that holds one."""
 
 
 class MountCannotUpdatePlacementError(Cannot):
-    """The mount cannot be placed there."""
+    """Only an active mount can be placed, and only in an active frame."""
 
 
 class MountCannotDecommissionError(Cannot):
-    """The mount cannot be decommissioned."""
+    """A decommissioned mount cannot be decommissioned again."""
 
 
 class MountHasAssetInstalledError(Cannot):
-    """An asset is installed in the mount; uninstall it first."""
+    """Only an empty mount can be decommissioned; uninstall the asset first."""
 
 
 class MountHasActiveChildrenError(Cannot):
-    """The mount has parts that are in use; decommission them first."""
+    """A mount can be decommissioned only after its child mounts."""
 
 
 A, D = MountStatus.ACTIVE, MountStatus.DECOMMISSIONED
@@ -160,7 +160,8 @@ class Mount(Record):
 
 
 def begin(event: MountRegistered) -> Mount:
-    return Mount(event.mount_id, event.slot_code, event.parent_id, event.placement)
+    id, code, parent_id = event.mount_id, event.slot_code, event.parent_id
+    return Mount(id, code, parent_id=parent_id, placement=event.placement)
 
 
 def evolve(mount: Mount, event: MountChanged) -> Mount:
@@ -177,9 +178,9 @@ def evolve(mount: Mount, event: MountChanged) -> Mount:
 
 class RegisterMount(Command):
     slot_code: Name
-    """What it is called on the floor; need not be unique."""
+    """The label of the place; it need not be unique."""
     parent_id: UUID | None = None
-    """The mount it is part of."""
+    """The mount above this one."""
     placement: Placement | None = None
 
 
@@ -203,59 +204,60 @@ class DecommissionMount(MountCommand):
     reason: Reason
 
 
-class Referred(Record):
-    """What a new mount refers to."""
+class MountReferences(Record):
+    """The parent of a new mount, and the frame in which it is placed."""
 
     parent: Mount | None
     frame: Frame | None
 
 
-async def referred(command: RegisterMount, read: Reader) -> Referred:
+async def references(command: RegisterMount, read: Reader) -> MountReferences:
     parent = await read.one(mounts, command.parent_id) if command.parent_id else None
     placed = command.placement
-    return Referred(parent, await read.one(frames, placed.frame_id) if placed else None)
-
-
-async def asset_to_install(mount: Mount, command: InstallMountAsset, read: Reader) -> Asset:
-    return await read.one(assets, command.asset_id)
+    return MountReferences(parent, await read.one(frames, placed.frame_id) if placed else None)
 
 
 async def installed_asset(mount: Mount, command: UninstallMountAsset, read: Reader) -> Asset | None:
-    """Read so that the version of its stream, which is written too, is known."""
+    # The rule does not look at the asset, but writes to its stream, whose version must be known.
     id = mount.installed_asset_id
     return await read.one(assets, id) if id else None
 
 
-async def frame_placed_in(mount: Mount, command: UpdateMountPlacement, read: Reader) -> Frame:
-    return await read.one(frames, command.placement.frame_id)
-
-
-async def active_parts(mount: Mount, command: DecommissionMount, read: Reader) -> tuple[UUID, ...]:
+async def active_children(
+    mount: Mount, command: DecommissionMount, read: Reader
+) -> tuple[UUID, ...]:
     listed = await read.matching(ListMounts(parent_id=mount.id, status=MountStatus.ACTIVE))
     return _active(await read.many(mounts, listed))
 
 
-async def users(frame: Frame, command: DecommissionFrame, read: Reader) -> Users:
-    in_use = ListFrames(parent_id=frame.id, status=FrameStatus.ACTIVE)
-    placed = ListMounts(frame_id=frame.id, status=MountStatus.ACTIVE)
-    parts = await read.many(frames, await read.matching(in_use))
-    found = await read.many(mounts, await read.matching(placed))
-    return Users(
-        tuple(id for id, part in parts.items() if part.status is FrameStatus.ACTIVE),
+async def frame_contents(frame: Frame, command: DecommissionFrame, read: Reader) -> FrameContents:
+    listed_frames = ListFrames(parent_id=frame.id, status=FrameStatus.ACTIVE)
+    listed_mounts = ListMounts(frame_id=frame.id, status=MountStatus.ACTIVE)
+    children = await read.many(frames, await read.matching(listed_frames))
+    found = await read.many(mounts, await read.matching(listed_mounts))
+    return FrameContents(
+        tuple(id for id, child in children.items() if child.status is FrameStatus.ACTIVE),
         _active({id: one for id, one in found.items() if frame.id in _frame_ids(one)}),
     )
 
 
-def register_mount(command: RegisterMount, given: Referred, call: Call) -> list[MountRegistered]:
-    """Register a place where an asset can be installed."""
+def register_mount(
+    command: RegisterMount, given: MountReferences, call: Call
+) -> list[MountRegistered]:
+    """Register a place in which an asset can be installed."""
     slot_code = trimmed(command.slot_code, InvalidMountSlotCodeError)
-    if command.placement:
-        require_finite(command.placement, InvalidMountPlacementError)
-    if given.parent and given.parent.status is MountStatus.DECOMMISSIONED:
-        raise MountCannotRegisterError(f"Its parent {given.parent.id} is {given.parent.status}.")
-    if given.frame:
-        _require_in_use(given.frame, MountCannotRegisterError)
-    return [MountRegistered(call.now, call.new_id, slot_code, command.parent_id, command.placement)]
+    parent_id, placement = command.parent_id, command.placement
+    if placement:
+        require_finite(placement, InvalidMountPlacementError)
+    if (parent := given.parent) and parent.status is MountStatus.DECOMMISSIONED:
+        raise MountCannotRegisterError(
+            f"Mount {parent.slot_code} ({parent.id}) is {parent.status}; choose another."
+        )
+    _require_active(given.frame, MountCannotRegisterError)
+    mount = MountRegistered(
+        call.now, call.new_id, slot_code=slot_code, parent_id=parent_id, placement=placement
+    )
+    return [mount]
 
 
 def install_asset(
@@ -264,11 +266,11 @@ def install_asset(
     """Install an asset in an empty mount."""
     STATUS.require(mount.status, MountAssetInstalled)
     if mount.installed_asset_id is not None:
-        raise MountAlreadyOccupiedError(f"It is asset {mount.installed_asset_id}.")
+        raise MountAlreadyOccupiedError(f"Asset {mount.installed_asset_id} is installed.")
     if given.lifecycle is AssetLifecycle.DECOMMISSIONED:
-        raise AssetNotInstallableError(f"Asset {given.id} is {given.lifecycle}.")
-    if given.mount_id is not None:
-        raise AssetAlreadyInstalledError(f"It is mount {given.mount_id}.", mount_id=given.mount_id)
+        raise AssetNotInstallableError(f"Asset {given.name} ({given.id}) is {given.lifecycle}.")
+    if id := given.mount_id:
+        raise AssetAlreadyInstalledError(f"The asset is in mount {id}.", mount_id=id)
     return [
         MountAssetInstalled(call.now, mount.id, given.id),
         AssetInstalledInMount(call.now, given.id, mount.id),
@@ -278,43 +280,44 @@ def install_asset(
 def uninstall_asset(
     mount: Mount, command: UninstallMountAsset, given: Asset | None, call: Call
 ) -> list[MountAssetUninstalled | AssetUninstalledFromMount]:
-    """Take the installed asset out of a mount."""
+    """Uninstall the asset from a mount."""
     reason = trimmed(command.reason, InvalidMountReasonError)
     STATUS.require(mount.status, MountAssetUninstalled)
     if (asset_id := mount.installed_asset_id) is None:
-        raise MountCannotUninstallError("It is empty.")
+        raise MountCannotUninstallError("The mount is empty.")
     return [
-        MountAssetUninstalled(call.now, mount.id, asset_id, reason),
-        AssetUninstalledFromMount(call.now, asset_id, mount.id, reason),
+        MountAssetUninstalled(call.now, mount.id, asset_id=asset_id, reason=reason),
+        AssetUninstalledFromMount(call.now, asset_id, mount_id=mount.id, reason=reason),
     ]
 
 
 def update_mount_placement(
     mount: Mount, command: UpdateMountPlacement, given: Frame, call: Call
 ) -> list[MountPlacementUpdated]:
-    """Say anew where a mount is."""
+    """Set the placement of a mount in a frame."""
     require_finite(command.placement, InvalidMountPlacementError)
     STATUS.require(mount.status, MountPlacementUpdated)
-    _require_in_use(given, MountCannotUpdatePlacementError)
+    _require_active(given, MountCannotUpdatePlacementError)
     return [MountPlacementUpdated(call.now, mount.id, command.placement)]
 
 
 def decommission_mount(
     mount: Mount, command: DecommissionMount, given: tuple[UUID, ...], call: Call
 ) -> list[MountDecommissioned]:
-    """Take an empty mount out of use for good."""
+    """Take an empty mount out of service for good."""
     reason = trimmed(command.reason, InvalidMountReasonError)
     STATUS.require(mount.status, MountDecommissioned)
     if mount.installed_asset_id is not None:
-        raise MountHasAssetInstalledError(f"It is asset {mount.installed_asset_id}.")
+        raise MountHasAssetInstalledError(f"Asset {mount.installed_asset_id} is installed.")
     if given:
-        raise MountHasActiveChildrenError(f"One of {len(given)} is mount {given[0]}.")
+        told = f"Active child mounts: {len(given)}, for example {given[0]}."
+        raise MountHasActiveChildrenError(told)
     return [MountDecommissioned(call.now, mount.id, reason)]
 
 
-def _require_in_use(frame: Frame, refusal: type[Cannot]) -> None:
-    if frame.status is FrameStatus.DECOMMISSIONED:
-        raise refusal(f"Frame {frame.id} is {frame.status}; name another.")
+def _require_active(frame: Frame | None, refusal: type[Cannot]) -> None:
+    if frame and frame.status is FrameStatus.DECOMMISSIONED:
+        raise refusal(f"Frame {frame.name} ({frame.id}) is {frame.status}; choose another.")
 
 
 def _frame_ids(mount: Mount) -> tuple[UUID, ...]:
@@ -322,43 +325,46 @@ def _frame_ids(mount: Mount) -> tuple[UUID, ...]:
 
 
 def _active(found: Mapping[UUID, Mount]) -> tuple[UUID, ...]:
-    """Those in use: a list may be a moment late, a stream never is."""
+    """Return the active mounts by their streams, which are newer than the list that found them."""
     return tuple(id for id, mount in found.items() if mount.status is MountStatus.ACTIVE)
 
 
-mounts = Aggregate("Mount", begin, evolve, MountNotFoundError)
+mounts = Aggregate("Mount", begin, evolve, absent=MountNotFoundError)
 
 # fmt: off
 OPERATIONS = (
     mounts.creates("POST /mounts", RegisterMount, register_mount, MountNotFoundError,
         FrameNotFoundError, InvalidMountSlotCodeError, InvalidMountPlacementError,
-        MountCannotRegisterError, given=referred),
+        MountCannotRegisterError, given=references),
     mounts.changes("POST /mounts/{mount_id}/install", InstallMountAsset, install_asset,
         AssetNotFoundError, MountCannotInstallError, MountAlreadyOccupiedError,
-        AssetNotInstallableError, AssetAlreadyInstalledError, given=asset_to_install),
+        AssetNotInstallableError, AssetAlreadyInstalledError,
+        given=lambda _, command, read: read.one(assets, command.asset_id)),
     mounts.changes("POST /mounts/{mount_id}/uninstall", UninstallMountAsset, uninstall_asset,
         InvalidMountReasonError, MountCannotUninstallError, given=installed_asset),
     mounts.changes("POST /mounts/{mount_id}/update-placement", UpdateMountPlacement,
         update_mount_placement, FrameNotFoundError, InvalidMountPlacementError,
-        MountCannotUpdatePlacementError, given=frame_placed_in),
+        MountCannotUpdatePlacementError,
+        given=lambda _, command, read: read.one(frames, command.placement.frame_id)),
     mounts.changes("POST /mounts/{mount_id}/decommission", DecommissionMount, decommission_mount,
         InvalidMountReasonError, MountCannotDecommissionError, MountHasAssetInstalledError,
-        MountHasActiveChildrenError, given=active_parts),
+        MountHasActiveChildrenError, given=active_children),
     frames.changes("POST /frames/{frame_id}/decommission", DecommissionFrame, decommission_frame,
-        InvalidFrameReasonError, FrameCannotDecommissionError, FrameInUseError, given=users),
+        InvalidFrameReasonError, FrameCannotDecommissionError, FrameInUseError,
+        given=frame_contents),
 )
 # fmt: on
 
 
 class ListMounts(Listing):
-    """List mounts, by age."""
+    """List mounts, oldest first."""
 
     status: MountStatus | None = None
     parent_id: UUID | None = None
     frame_id: UUID | None = None
-    """Those placed in this frame."""
+    """Only mounts placed in this frame."""
     slot_code: Name | None = None
-    """Exactly this code."""
+    """Only mounts with exactly this code."""
     installed_asset_id: UUID | None = None
 
 

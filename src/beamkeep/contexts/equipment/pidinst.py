@@ -1,4 +1,4 @@
-"""The record of an asset for publication, in the terms of the PIDINST metadata schema 1.0."""
+"""Pidinst: the publication record of an asset by the PIDINST metadata schema 1.0."""
 
 from collections.abc import Iterable
 from datetime import date
@@ -16,7 +16,7 @@ TYPES = {ExternalIdNamespace.DOI: "DOI", ExternalIdNamespace.HANDLE: "Handle"}
 
 
 class AssetPidinstIncompleteError(Cannot):
-    """The asset cannot be described for publication: a mandatory part of the record is missing."""
+    """The publication record of an asset needs a model and a facility."""
 
 
 class PidinstIdentifier(Record):
@@ -29,7 +29,7 @@ class PidinstOwner(Record):
 
 
 class PidinstTerm(Record):
-    """Something with a name and, perhaps, an identifier of its own."""
+    """A name with an optional identifier."""
 
     name: str
     identifier: str | None
@@ -68,7 +68,7 @@ class Pidinst(Record):
 
 
 class GetAssetPidinst(Query):
-    """Describe one asset as an instrument, for publication; the record is stored nowhere."""
+    """Show the publication record of one asset as an instrument; it is built for each call."""
 
     asset_id: UUID
 
@@ -76,7 +76,7 @@ class GetAssetPidinst(Query):
 async def pidinst(query: GetAssetPidinst, read: Reader) -> Pidinst:
     asset = await read.one(assets, query.asset_id)
     owner = await _owner(asset, read)
-    # What is another's is left out of the record, or missing where the record cannot be without.
+    # Objects that the caller may not see are left out; a mandatory one then counts as missing.
     modelled = await read.visible(models, [asset.model_id] if asset.model_id else [])
     model = next(iter((await read.many(models, modelled)).values()), None)
     if model is None or owner is None:
@@ -90,28 +90,28 @@ async def pidinst(query: GetAssetPidinst, read: Reader) -> Pidinst:
     parents = {asset.parent_id} if asset.parent_id else set[UUID]()
     near = await read.many(assets, sorted(await read.visible(assets, parents | children)))
     return Pidinst(
-        _published(asset) or PidinstIdentifier(f"urn:uuid:{asset.id}", "URN"),
-        "1.0",
-        read.installation.asset_page.replace("{asset_id}", str(asset.id)),
-        asset.name,
-        (PidinstOwner(owner.name),),
-        (PidinstTerm(maker.name, maker.identifier, maker.identifier_scheme),),
-        PidinstTerm(model.name, model.part_number, "PartNumber"),
-        tuple(
+        identifier=_published(asset) or PidinstIdentifier(f"urn:uuid:{asset.id}", "URN"),
+        schema_version="1.0",
+        landing_page=read.installation.asset_page.replace("{asset_id}", str(asset.id)),
+        name=asset.name,
+        owners=(PidinstOwner(owner.name),),
+        manufacturers=(PidinstTerm(maker.name, maker.identifier, maker.identifier_scheme),),
+        model=PidinstTerm(model.name, model.part_number, "PartNumber"),
+        instrument_types=tuple(
             PidinstTerm(family.name, f"urn:uuid:{family.id}", "URN")
             for family in sorted(kinds, key=lambda family: (family.name, family.id))
         ),
-        _dates(asset),
-        (
+        dates=_dates(asset),
+        related_identifiers=(
             *_related("IsComponentOf", (near[id] for id in near if id in parents)),
             *_related("HasComponent", (near[id] for id in near if id in children)),
         ),
-        _alternates(asset),
+        alternate_identifiers=_alternates(asset),
     )
 
 
 async def _owner(asset: Asset, read: Reader) -> Facility | None:
-    """The facility at the root of the asset's chain, if it can be found."""
+    """Return the facility at the root above the asset; None if there is none."""
     code = (await facility_scopes([asset.id], read))[asset.id].facility_scope
     try:
         return await facility_by_code(code, read) if code else None
@@ -148,14 +148,8 @@ def _alternates(asset: Asset) -> tuple[PidinstAlternateIdentifier, ...]:
     return tuple(sorted(found, key=lambda one: (one.type, one.value)))
 
 
+# fmt: off
 QUESTIONS = (
-    answers(
-        "GET /assets/{asset_id}/pidinst",
-        GetAssetPidinst,
-        pidinst,
-        Pidinst,
-        AssetPidinstIncompleteError,
-        of=assets,
-        about="asset_id",
-    ),
+    answers("GET /assets/{asset_id}/pidinst", GetAssetPidinst, pidinst, Pidinst,
+        AssetPidinstIncompleteError, of=assets, about="asset_id"),
 )

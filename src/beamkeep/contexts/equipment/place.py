@@ -1,4 +1,4 @@
-"""Place: where each asset stands in the one tree that all assets form."""
+"""Place: the position of each asset in the tree of assets."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -7,31 +7,31 @@ from uuid import UUID
 from beamkeep.kernel import Reader, Record, Table
 
 ASSET_TREE = "asset-tree"
-"""The lock under which the tree changes its shape: two moves at once could close a circle."""
+"""The lock of the tree: two moves at the same time could make a cycle."""
 
 
-class Place(Record):
-    """What an asset stands under; only a root stands at a facility."""
+class AssetPlace(Record):
+    """The parent of an asset; only a root has a facility instead."""
 
     asset_id: UUID
     parent_id: UUID | None
     facility_code: str | None
 
 
-PLACES = Table("asset_place", Place, key=("asset_id",), parent="parent_id")
+PLACES = Table("asset_place", AssetPlace, key=("asset_id",), parent="parent_id")
 
 
 class DamagedTreeError(Exception):
-    """Assets stand above one another in a circle: nothing may be decided on them."""
+    """The tree of assets has a cycle, so no rule can be decided on these assets."""
 
 
-class Standing(Protocol):
+class TreeNode(Protocol):
     @property
     def parent_id(self) -> UUID | None: ...
 
 
-def upwards[T: Standing](start: UUID, known: Mapping[UUID, T]) -> list[T]:
-    """One and all above it, the topmost last, as far up as they are known."""
+def upwards[T: TreeNode](start: UUID, known: Mapping[UUID, T]) -> list[T]:
+    """Return one node and all known nodes above it, the topmost last."""
     met: dict[UUID, T] = {}
     id: UUID | None = start
     while id is not None and id in known:
@@ -47,6 +47,6 @@ class FacilityScope(Record):
 
 
 async def facility_scopes(ids: Sequence[UUID], read: Reader) -> Mapping[UUID, FacilityScope]:
-    """The code of the facility that the root above each asset stands at."""
+    """Return the facility code of the root above each asset."""
     places = await read.above(PLACES, ids)
     return {id: FacilityScope(upwards(id, places)[-1].facility_code) for id in ids}

@@ -1,4 +1,4 @@
-"""Placement: where a thing is, and how it is turned, in a coordinate frame."""
+"""Placement: the position and the rotation of a mount or a frame in a coordinate frame."""
 
 from math import isfinite
 from typing import Annotated
@@ -18,7 +18,7 @@ Radians = Annotated[float, Strict(), _in("rad")]
 
 
 class Placement(Record):
-    """A thing's origin in a frame, and its turn about the frame's x, then y, then z."""
+    """An origin in a frame, and a rotation about the frame's x axis, then y, then z."""
 
     frame_id: UUID
     x: Millimetres
@@ -30,7 +30,7 @@ class Placement(Record):
 
 
 def require_finite(placement: Placement, refusal: type[Invalid]) -> None:
-    """Refuse a placement that is nowhere."""
+    """Refuse a placement with a number that is not finite."""
     numbers = placement.x, placement.y, placement.z, placement.rx, placement.ry, placement.rz
     if not all(map(isfinite, numbers)):
-        raise refusal("Each of x, y, z, rx, ry and rz is a finite number.")
+        raise refusal("All of x, y, z, rx, ry and rz must be finite numbers.")

@@ -1,4 +1,4 @@
-"""Recipe: how work is done, declared before any of it is done."""
+"""Recipe: how work is to be done, as capabilities, methods, practices, plans and recipes."""
 
 from . import capability, method, plan, practice, recipe
 

@@ -1,4 +1,4 @@
-"""Capability: what a kind of operation provides, whoever performs it."""
+"""Capability: what a kind of operation provides, whichever method or procedure performs it."""
 
 import re
 from enum import StrEnum
@@ -7,7 +7,14 @@ from uuid import UUID
 
 from annotated_types import MaxLen, MinLen
 
-from beamkeep.contexts.equipment.family import Affordance, VersionTag, declared, new_tag
+from beamkeep.contexts.equipment.declaration import (
+    Declaration,
+    DeclarationStatus,
+    Lifecycle,
+    VersionTag,
+    declared_schema,
+)
+from beamkeep.contexts.equipment.family import Affordance
 from beamkeep.kernel import (
     Advice,
     Aggregate,
@@ -20,16 +27,12 @@ from beamkeep.kernel import (
     Listing,
     NotFound,
     Reader,
-    Record,
     SideWrite,
     claim,
     reads,
-    replace,
 )
 from beamkeep.kernel.values import FreeText, Name, trimmed
-from beamkeep.schemas import Schema
-
-from .declaration import DeclarationStatus, lifecycle, milestones
+from beamkeep.schemas import JsonSchema
 
 CODES = "capability-code"
 CODE = r"beamkeep\.capability(\.[a-z][a-z0-9_]*)+"
@@ -45,22 +48,20 @@ class CapabilityEvent(Event):
     capability_id: UUID
 
 
-class CapabilityDefined(CapabilityEvent):
+class CapabilityContent(CapabilityEvent):
+    name: str
+    description: FreeText | None
+    required_affordances: tuple[Affordance, ...]
+    executor_shapes: tuple[ExecutorShape, ...]
+    parameters_schema: JsonSchema | None
+
+
+class CapabilityDefined(CapabilityContent):
     code: str
-    name: str
-    description: FreeText | None
-    required_affordances: tuple[Affordance, ...]
-    executor_shapes: tuple[ExecutorShape, ...]
-    parameters_schema: Schema | None
 
 
-class CapabilityVersioned(CapabilityEvent):
+class CapabilityVersioned(CapabilityContent):
     version_tag: str
-    name: str
-    description: FreeText | None
-    required_affordances: tuple[Affordance, ...]
-    executor_shapes: tuple[ExecutorShape, ...]
-    parameters_schema: Schema | None
 
 
 class CapabilityDeprecated(CapabilityEvent):
@@ -72,116 +73,91 @@ class CapabilityNotFoundError(NotFound):
 
 
 class InvalidCapabilityCodeError(Invalid):
-    """A code is beamkeep.capability. and lower snake_case words joined by dots."""
+    """Capability code must be beamkeep.capability. followed by snake_case words joined by dots."""
 
 
 class InvalidCapabilityNameError(Invalid):
-    """The capability's name is not usable."""
+    """Capability name must not be blank."""
 
 
 class InvalidCapabilityExecutorShapesError(Invalid):
-    """A capability is for methods, for procedures, or for both; name at least one."""
+    """Executor shapes must name METHOD, PROCEDURE or both."""
 
 
 class InvalidCapabilityParametersSchemaError(Invalid):
-    """The parameters schema is not one that a capability may declare."""
+    """Parameters schema must be a JSON Schema of the supported subset."""
 
 
 class InvalidCapabilityVersionTagError(Invalid):
-    """The version tag is not usable: a new version has a tag of its own."""
+    """Version tag must not be blank and must differ from the capability's current tag."""
 
 
 class InvalidCapabilityReplacedByCapabilityIdError(Invalid):
-    """A capability does not replace itself; name another, or none."""
+    """A capability cannot be replaced by itself; name another capability or none."""
 
 
 class CapabilityCodeAlreadyExistsError(Cannot):
-    """A capability has this code already, and a code is never given twice; choose another."""
+    """A capability with this code exists; choose another code, because codes are never reused."""
 
 
 class CapabilityCannotVersionError(Cannot):
-    """The capability cannot be versioned."""
+    """A deprecated capability cannot be versioned."""
 
 
 class CapabilityCannotDeprecateError(Cannot):
-    """The capability cannot be deprecated."""
+    """A deprecated capability cannot be deprecated again."""
 
 
-STATUS = lifecycle(
+STATUS = Lifecycle(
     (CapabilityVersioned, CapabilityCannotVersionError),
     (CapabilityDeprecated, CapabilityCannotDeprecateError),
+    InvalidCapabilityVersionTagError,
 )
 
 
-class Capability(Record):
-    id: UUID
+class Capability(Declaration, kw_only=True):
     code: str
-    name: str
     description: str | None
     required_affordances: frozenset[Affordance]
     executor_shapes: frozenset[ExecutorShape]
-    parameters_schema: Schema | None
-    status: DeclarationStatus = DeclarationStatus.DEFINED
-    version_tag: str | None = None
+    parameters_schema: JsonSchema | None
     replaced_by_capability_id: UUID | None = None
 
 
 def begin(event: CapabilityDefined) -> Capability:
-    return Capability(
-        event.capability_id,
-        event.code,
-        event.name,
-        event.description,
-        frozenset(event.required_affordances),
-        frozenset(event.executor_shapes),
-        event.parameters_schema,
-    )
+    return STATUS.begin(Capability, event.capability_id, event)
 
 
 def evolve(capability: Capability, event: CapabilityVersioned | CapabilityDeprecated) -> Capability:
-    capability = replace(capability, status=STATUS.after(event))
-    match event:
-        case CapabilityVersioned():
-            return replace(
-                capability,
-                version_tag=event.version_tag,
-                name=event.name,
-                description=event.description,
-                required_affordances=frozenset(event.required_affordances),
-                executor_shapes=frozenset(event.executor_shapes),
-                parameters_schema=event.parameters_schema,
-            )
-        case CapabilityDeprecated():
-            replaced_by = event.replaced_by_capability_id
-            return replace(capability, replaced_by_capability_id=replaced_by)
+    return STATUS.evolve(capability, event)
 
 
 def claims_of(capability: Capability) -> tuple[Insert, ...]:
-    """The code it has for good."""
+    """Return the claim on the capability's code, which is never freed."""
     code, loser = capability.code, CapabilityCodeAlreadyExistsError
     return (claim(CODES, code, holder=capability.id, loser=loser),)
 
 
 type CapabilityCode = Annotated[str, MinLen(1), MaxLen(200)]
-type Description = Annotated[str, MaxLen(2000)]
+type CapabilityDescription = Annotated[str, MaxLen(2000)]
 
 
 class DeclareCapability(Command):
     name: Name
     required_affordances: frozenset[Affordance]
-    """What the devices together must be able to do; an empty list for nothing."""
+    """What the devices together must be able to do; send an empty list for nothing."""
     executor_shapes: frozenset[ExecutorShape]
-    """Whether methods, procedures or both realize it."""
-    description: Description | None
-    parameters_schema: Schema | None
-    """JSON Schema that bounds the parameters; null for none."""
+    """Whether methods, procedures or both can realize the capability."""
+    description: CapabilityDescription | None
+    parameters_schema: JsonSchema | None
+    """JSON Schema that bounds the parameters; null for no parameters."""
 
 
 class DefineCapability(DeclareCapability):
     code: CapabilityCode
-    """It begins with beamkeep.capability. and is for ever."""
-    description: Description | None = None
-    parameters_schema: Schema | None = None
+    """A code that starts with beamkeep.capability. and cannot be changed later."""
+    description: CapabilityDescription | None = None
+    parameters_schema: JsonSchema | None = None
 
 
 class CapabilityCommand(Command):
@@ -189,14 +165,14 @@ class CapabilityCommand(Command):
 
 
 class VersionCapability(CapabilityCommand, DeclareCapability):
-    """Every field replaces the old one."""
+    """Every field replaces its previous value."""
 
     version_tag: VersionTag
 
 
 class DeprecateCapability(CapabilityCommand):
     replaced_by_capability_id: UUID | None = None
-    """What to use instead."""
+    """The capability to use instead."""
 
 
 async def replacement(
@@ -210,51 +186,50 @@ def define_capability(
     command: DefineCapability, call: Call
 ) -> list[CapabilityDefined | SideWrite | Advice]:
     """Define what a kind of operation provides."""
-    code = command.code
-    if not re.fullmatch(CODE, code):
+    if not re.fullmatch(CODE, command.code):
         raise InvalidCapabilityCodeError
-    declaration, advice = _declaration(command)
-    defined = CapabilityDefined(call.now, call.new_id, code, *declaration)
+    content, advice = _content(command)
+    defined = CapabilityDefined(call.now, call.new_id, *content, code=command.code)
     return [defined, *claims_of(begin(defined)), *advice]
 
 
 def version_capability(
     capability: Capability, command: VersionCapability, call: Call
 ) -> list[CapabilityVersioned | Advice]:
-    """Replace everything a capability says, but for its code."""
-    declaration, advice = _declaration(command)
-    tag = new_tag(command.version_tag, capability.version_tag, InvalidCapabilityVersionTagError)
-    STATUS.require(capability.status, CapabilityVersioned)
-    return [CapabilityVersioned(call.now, capability.id, tag, *declaration), *advice]
+    """Replace every field of a capability except its code."""
+    content, advice = _content(command)
+    tag = STATUS.new_tag(capability, command.version_tag)
+    return [CapabilityVersioned(call.now, capability.id, *content, version_tag=tag), *advice]
 
 
 def deprecate_capability(
     capability: Capability, command: DeprecateCapability, given: Capability | None, call: Call
 ) -> list[CapabilityDeprecated]:
-    """Let nothing new realize a capability, and say what to use instead."""
+    """Deprecate a capability, so that no method or recipe can newly realize it."""
     if given and given.id == capability.id:
         raise InvalidCapabilityReplacedByCapabilityIdError
     STATUS.require(capability.status, CapabilityDeprecated)
     return [CapabilityDeprecated(call.now, capability.id, command.replaced_by_capability_id)]
 
 
-type Declaration = tuple[
-    str, str | None, tuple[Affordance, ...], tuple[ExecutorShape, ...], Schema | None
+type CapabilityValues = tuple[
+    str, str | None, tuple[Affordance, ...], tuple[ExecutorShape, ...], JsonSchema | None
 ]
 
 
-def _declaration(command: DeclareCapability) -> tuple[Declaration, list[Advice]]:
-    """What the capability says, once it makes sense, and what its author could do better."""
+def _content(command: DeclareCapability) -> tuple[CapabilityValues, list[Advice]]:
+    """Return the checked fields of CapabilityContent, and the advice on the schema."""
     name = trimmed(command.name, InvalidCapabilityNameError)
     if not command.executor_shapes:
         raise InvalidCapabilityExecutorShapesError
-    schema, advice = declared(command.parameters_schema, InvalidCapabilityParametersSchemaError)
+    refusal = InvalidCapabilityParametersSchemaError
+    schema, advice = declared_schema(command.parameters_schema, refusal)
     affordances = tuple(sorted(command.required_affordances))
     description = (command.description or "").strip() or None
     return (name, description, affordances, tuple(sorted(command.executor_shapes)), schema), advice
 
 
-capabilities = Aggregate("Capability", begin, evolve, CapabilityNotFoundError)
+capabilities = Aggregate("Capability", begin, evolve, absent=CapabilityNotFoundError)
 
 # fmt: off
 OPERATIONS = (
@@ -274,22 +249,16 @@ OPERATIONS = (
 
 
 class ListCapabilities(Listing):
-    """List capabilities, by age."""
+    """List capabilities, oldest first."""
 
     status: DeclarationStatus | None = None
     executor_shape: ExecutorShape | None = None
     affordance: Affordance | None = None
-    """One that it requires."""
+    """Only capabilities that require this affordance."""
     code: CapabilityCode | None = None
 
 
-QUESTIONS = reads(
-    "/capabilities",
-    capabilities,
-    ListCapabilities,
-    milestones=milestones(STATUS),
-    facets={
-        "executor_shape": lambda capability: capability.executor_shapes,
-        "affordance": lambda capability: capability.required_affordances,
-    },
-)
+# fmt: off
+QUESTIONS = reads("/capabilities", capabilities, ListCapabilities, milestones=STATUS.milestones,
+    facets={"executor_shape": lambda capability: capability.executor_shapes,
+        "affordance": lambda capability: capability.required_affordances})

@@ -1,4 +1,4 @@
-"""Method: a technique that realizes a capability, wherever it is practised."""
+"""Method: a technique that realizes a capability, at any site."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -6,14 +6,15 @@ from uuid import UUID
 
 from annotated_types import MaxLen
 
-from beamkeep.contexts.equipment.family import (
-    Family,
-    FamilyNotFoundError,
+from beamkeep.contexts.equipment.declaration import (
+    Declaration,
+    DeclarationStatus,
+    Lifecycle,
     VersionTag,
-    declared,
-    families,
-    new_tag,
+    declared_schema,
+    require_current,
 )
+from beamkeep.contexts.equipment.family import Family, FamilyNotFoundError, families
 from beamkeep.contexts.supply.supply import SupplyKind
 from beamkeep.kernel import (
     Advice,
@@ -28,13 +29,11 @@ from beamkeep.kernel import (
     Reader,
     Record,
     reads,
-    replace,
 )
 from beamkeep.kernel.values import Name, trimmed
-from beamkeep.schemas import Schema, require_subset
+from beamkeep.schemas import JsonSchema, require_subset
 
 from .capability import Capability, CapabilityNotFoundError, ExecutorShape, capabilities
-from .declaration import DeclarationStatus, lifecycle, milestones, require_current
 
 MOST_FAMILIES = 50
 MOST_SUPPLIES = 20
@@ -45,20 +44,19 @@ class MethodEvent(Event):
     method_id: UUID
 
 
-class MethodDefined(MethodEvent):
+class MethodContent(MethodEvent):
     name: str
+    needed_family_ids: tuple[UUID, ...]
+    needed_supplies: tuple[str, ...]
+    parameters_schema: JsonSchema | None
+
+
+class MethodDefined(MethodContent):
     capability_id: UUID
-    needed_family_ids: tuple[UUID, ...]
-    needed_supplies: tuple[str, ...]
-    parameters_schema: Schema | None
 
 
-class MethodVersioned(MethodEvent):
+class MethodVersioned(MethodContent):
     version_tag: str
-    name: str
-    needed_family_ids: tuple[UUID, ...]
-    needed_supplies: tuple[str, ...]
-    parameters_schema: Schema | None
 
 
 class MethodDeprecated(MethodEvent): ...
@@ -69,86 +67,65 @@ class MethodNotFoundError(NotFound):
 
 
 class InvalidMethodNameError(Invalid):
-    """The method's name is not usable."""
+    """Method name must not be blank."""
 
 
 class InvalidMethodNeededSuppliesError(Invalid):
-    """The kinds of supply are not usable: they are up to 20 texts."""
+    """Needed supplies must be at most 20 kinds of supply, none of them blank."""
 
 
 class InvalidMethodParametersSchemaError(Invalid):
-    """The parameters schema is not one that a method may declare."""
+    """Parameters schema must be a JSON Schema of the supported subset."""
 
 
 class InvalidMethodVersionTagError(Invalid):
-    """The version tag is not usable: a new version has a tag of its own."""
+    """Version tag must not be blank and must differ from the method's current tag."""
 
 
 class MethodCannotVersionError(Cannot):
-    """The method cannot be versioned."""
+    """A deprecated method cannot be versioned."""
 
 
 class MethodCannotDeprecateError(Cannot):
-    """The method cannot be deprecated."""
+    """A deprecated method cannot be deprecated again."""
 
 
 class MethodBoundCapabilityDeprecatedError(Cannot):
-    """No method may realize a deprecated capability."""
+    """A method cannot realize a deprecated capability."""
 
 
 class MethodCapabilityExecutorMismatchError(Cannot):
-    """The capability is for procedures only; no method realizes it."""
+    """A method can only realize a capability that has the executor shape METHOD."""
 
 
 class MethodFamilyDeprecatedError(Cannot):
-    """No method may need a deprecated family of devices."""
+    """A method cannot need a deprecated family."""
 
 
 class MethodParametersNotSubsetError(Cannot):
-    """A method takes no parameters that its capability would not take; narrow its schema."""
+    """The method's parameters schema must not allow more than the capability's schema."""
 
 
-STATUS = lifecycle(
-    (MethodVersioned, MethodCannotVersionError), (MethodDeprecated, MethodCannotDeprecateError)
+STATUS = Lifecycle(
+    (MethodVersioned, MethodCannotVersionError),
+    (MethodDeprecated, MethodCannotDeprecateError),
+    InvalidMethodVersionTagError,
 )
 
 
-class Method(Record):
-    id: UUID
-    name: str
+class Method(Declaration, kw_only=True):
     capability_id: UUID
     needed_family_ids: frozenset[UUID]
     needed_supplies: frozenset[str]
-    parameters_schema: Schema | None
-    status: DeclarationStatus = DeclarationStatus.DEFINED
-    version_tag: str | None = None
+    parameters_schema: JsonSchema | None
 
 
 def begin(event: MethodDefined) -> Method:
-    return Method(
-        event.method_id,
-        event.name,
-        event.capability_id,
-        frozenset(event.needed_family_ids),
-        frozenset(event.needed_supplies),
-        event.parameters_schema,
-    )
+    return STATUS.begin(Method, event.method_id, event)
 
 
 def evolve(method: Method, event: MethodVersioned | MethodDeprecated) -> Method:
-    method = replace(method, status=STATUS.after(event))
-    match event:
-        case MethodVersioned():
-            return replace(
-                method,
-                version_tag=event.version_tag,
-                name=event.name,
-                needed_family_ids=frozenset(event.needed_family_ids),
-                needed_supplies=frozenset(event.needed_supplies),
-                parameters_schema=event.parameters_schema,
-            )
-        case MethodDeprecated():
-            return method
+    return STATUS.evolve(method, event)
 
 
 type FamilyIds = Annotated[frozenset[UUID], MaxLen(MOST_FAMILIES)]
@@ -157,17 +134,17 @@ type FamilyIds = Annotated[frozenset[UUID], MaxLen(MOST_FAMILIES)]
 class DeclareMethod(Command):
     name: Name
     needed_family_ids: FamilyIds
-    """The families that the assets of every plan must cover; an empty list for none."""
+    """The families that the assets of every plan must cover; send an empty list for none."""
     needed_supplies: frozenset[SupplyKind]
-    """Kinds of supply that must be available before a run starts; at most 20."""
-    parameters_schema: Schema | None
-    """JSON Schema of what may differ between experiments; it keeps within the capability's."""
+    """The kinds of supply that must be available before a run starts; at most 20."""
+    parameters_schema: JsonSchema | None
+    """JSON Schema of the parameters of an experiment; a subset of the capability's schema."""
 
 
 class DefineMethod(DeclareMethod):
     capability_id: UUID
     needed_supplies: frozenset[SupplyKind] = frozenset()
-    parameters_schema: Schema | None = None
+    parameters_schema: JsonSchema | None = None
 
 
 class MethodCommand(Command):
@@ -175,7 +152,7 @@ class MethodCommand(Command):
 
 
 class VersionMethod(MethodCommand, DeclareMethod):
-    """Every field replaces the old one."""
+    """Every field replaces its previous value."""
 
     version_tag: VersionTag
 
@@ -183,94 +160,87 @@ class VersionMethod(MethodCommand, DeclareMethod):
 class DeprecateMethod(MethodCommand): ...
 
 
-class Realized(Record):
-    """What a method realizes, and with devices of which families."""
+class MethodReferences(Record):
+    """The capability that a method realizes, and the families that it needs."""
 
     capability: Capability
     families: Mapping[UUID, Family]
 
 
-async def realized(command: DefineMethod, read: Reader) -> Realized:
-    return await _realized(command.capability_id, command, read)
-
-
-async def realized_anew(method: Method, command: VersionMethod, read: Reader) -> Realized:
-    return await _realized(method.capability_id, command, read)
-
-
-async def _realized(capability_id: UUID, command: DeclareMethod, read: Reader) -> Realized:
+async def references(capability_id: UUID, command: DeclareMethod, read: Reader) -> MethodReferences:
     capability = await read.one(capabilities, capability_id)
-    return Realized(capability, await read.many(families, sorted(command.needed_family_ids)))
+    needed = await read.many(families, sorted(command.needed_family_ids))
+    return MethodReferences(capability, needed)
 
 
 def define_method(
-    command: DefineMethod, given: Realized, call: Call
+    command: DefineMethod, given: MethodReferences, call: Call
 ) -> list[MethodDefined | Advice]:
     """Define a technique that realizes a capability."""
-    declaration, advice = _declaration(command)
+    content, advice = _content(command)
     _require_realizable(command, given)
-    name, needs = declaration[0], declaration[1:]
-    return [MethodDefined(call.now, call.new_id, name, command.capability_id, *needs), *advice]
+    capability_id = command.capability_id
+    return [MethodDefined(call.now, call.new_id, *content, capability_id=capability_id), *advice]
 
 
 def version_method(
-    method: Method, command: VersionMethod, given: Realized, call: Call
+    method: Method, command: VersionMethod, given: MethodReferences, call: Call
 ) -> list[MethodVersioned | Advice]:
-    """Replace everything a method says, but for its capability."""
-    declaration, advice = _declaration(command)
-    tag = new_tag(command.version_tag, method.version_tag, InvalidMethodVersionTagError)
-    STATUS.require(method.status, MethodVersioned)
+    """Replace every field of a method except its capability."""
+    content, advice = _content(command)
+    tag = STATUS.new_tag(method, command.version_tag)
     _require_realizable(command, given)
-    return [MethodVersioned(call.now, method.id, tag, *declaration), *advice]
+    return [MethodVersioned(call.now, method.id, *content, version_tag=tag), *advice]
 
 
 def deprecate_method(
     method: Method, command: DeprecateMethod, call: Call
 ) -> list[MethodDeprecated]:
-    """Let nothing new practise a method."""
+    """Deprecate a method, so that no practice can newly use it."""
     STATUS.require(method.status, MethodDeprecated)
     return [MethodDeprecated(call.now, method.id)]
 
 
-type Declaration = tuple[str, tuple[UUID, ...], tuple[str, ...], Schema | None]
+type MethodValues = tuple[str, tuple[UUID, ...], tuple[str, ...], JsonSchema | None]
 
 
-def _declaration(command: DeclareMethod) -> tuple[Declaration, list[Advice]]:
-    """What the method says, once it makes sense, and what its author could do better."""
+def _content(command: DeclareMethod) -> tuple[MethodValues, list[Advice]]:
+    """Return the checked fields of MethodContent, and the advice on the schema."""
     name = trimmed(command.name, InvalidMethodNameError)
     kinds = {trimmed(kind, InvalidMethodNeededSuppliesError) for kind in command.needed_supplies}
     if len(kinds) > MOST_SUPPLIES:
-        raise InvalidMethodNeededSuppliesError(f"There are {len(kinds)}.")
-    schema, advice = declared(command.parameters_schema, InvalidMethodParametersSchemaError)
+        raise InvalidMethodNeededSuppliesError(f"There are {len(kinds)} kinds.")
+    schema, advice = declared_schema(command.parameters_schema, InvalidMethodParametersSchemaError)
     family_ids = tuple(sorted(command.needed_family_ids))
     return (name, family_ids, tuple(sorted(kinds)), schema), advice
 
 
-def _require_realizable(command: DeclareMethod, given: Realized) -> None:
-    """Refuse a method that its capability or a family does not bear."""
+def _require_realizable(command: DeclareMethod, given: MethodReferences) -> None:
+    """Refuse a method that does not fit its capability or needs a deprecated family."""
     capability = given.capability
     require_current([capability], MethodBoundCapabilityDeprecatedError)
     if ExecutorShape.METHOD not in capability.executor_shapes:
-        raise MethodCapabilityExecutorMismatchError(f"It is {capability.code}.")
+        raise MethodCapabilityExecutorMismatchError(f"{capability.code} has only PROCEDURE.")
     require_current(given.families.values(), MethodFamilyDeprecatedError)
     own, bounds = command.parameters_schema, capability.parameters_schema
     require_subset(own, bounds, MethodParametersNotSubsetError)
 
 
-methods = Aggregate("Method", begin, evolve, MethodNotFoundError)
+methods = Aggregate("Method", begin, evolve, absent=MethodNotFoundError)
 
 # fmt: off
+NOT_REALIZABLE = (MethodBoundCapabilityDeprecatedError, MethodCapabilityExecutorMismatchError,
+    MethodFamilyDeprecatedError, MethodParametersNotSubsetError)
 OPERATIONS = (
     methods.creates("POST /methods", DefineMethod, define_method, CapabilityNotFoundError,
         FamilyNotFoundError, InvalidMethodNameError, InvalidMethodNeededSuppliesError,
-        InvalidMethodParametersSchemaError, MethodBoundCapabilityDeprecatedError,
-        MethodCapabilityExecutorMismatchError, MethodFamilyDeprecatedError,
-        MethodParametersNotSubsetError, given=realized),
+        InvalidMethodParametersSchemaError, *NOT_REALIZABLE,
+        given=lambda command, read: references(command.capability_id, command, read)),
     methods.changes("POST /methods/{method_id}/version", VersionMethod, version_method,
         FamilyNotFoundError, InvalidMethodNameError, InvalidMethodNeededSuppliesError,
         InvalidMethodParametersSchemaError, InvalidMethodVersionTagError, MethodCannotVersionError,
-        MethodBoundCapabilityDeprecatedError, MethodCapabilityExecutorMismatchError,
-        MethodFamilyDeprecatedError, MethodParametersNotSubsetError, given=realized_anew),
+        *NOT_REALIZABLE,
+        given=lambda method, command, read: references(method.capability_id, command, read)),
     methods.changes("POST /methods/{method_id}/deprecate", DeprecateMethod, deprecate_method,
         MethodCannotDeprecateError),
 )
@@ -278,18 +248,14 @@ OPERATIONS = (
 
 
 class ListMethods(Listing):
-    """List methods, by age."""
+    """List methods, oldest first."""
 
     status: DeclarationStatus | None = None
     capability_id: UUID | None = None
     family_id: UUID | None = None
-    """One that it needs."""
+    """Only methods that need this family."""
 
 
-QUESTIONS = reads(
-    "/methods",
-    methods,
-    ListMethods,
-    milestones=milestones(STATUS),
-    facets={"family_id": lambda method: method.needed_family_ids},
-)
+# fmt: off
+QUESTIONS = reads("/methods", methods, ListMethods, milestones=STATUS.milestones,
+    facets={"family_id": lambda method: method.needed_family_ids})

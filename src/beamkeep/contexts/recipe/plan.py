@@ -1,4 +1,4 @@
-"""Plan: a practice bound to the assets that are to do it, and to a span of time."""
+"""Plan: a practice bound to the assets that perform it, and to a window of time."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -15,7 +15,14 @@ from beamkeep.contexts.equipment.asset import (
     assets,
     with_all_above,
 )
-from beamkeep.contexts.equipment.family import Affordance, Family, VersionTag, families, new_tag
+from beamkeep.contexts.equipment.declaration import (
+    Declaration,
+    DeclarationStatus,
+    Lifecycle,
+    VersionTag,
+    require_current,
+)
+from beamkeep.contexts.equipment.family import Family, families
 from beamkeep.contexts.equipment.place import upwards
 from beamkeep.contexts.federation.facility import Facility, facility_by_code
 from beamkeep.kernel import (
@@ -34,17 +41,9 @@ from beamkeep.kernel import (
     replace,
 )
 from beamkeep.kernel.values import Name, Timestamp, trimmed
-from beamkeep.schemas import (
-    JsonObject,
-    UnitChange,
-    carry,
-    changed_units,
-    merge_patch,
-    untouched,
-)
+from beamkeep.schemas import JsonObject, UnitChange, carry, changed_units, merge_patch, untouched
 
 from .capability import Capability, capabilities
-from .declaration import DeclarationStatus, lifecycle, milestones, require_current
 from .method import Method, methods
 from .practice import Practice, PracticeNotFoundError, practices
 
@@ -53,13 +52,13 @@ MOST_TOLD = 100
 
 
 class Window(Record):
-    """The span of time in which a plan may be run, its end not included; null is open."""
+    """The time in which a plan can be run, without its last moment; null is open on that side."""
 
     starts_at: Timestamp | None = None
     ends_at: Timestamp | None = None
 
     def holds(self, time: datetime) -> bool:
-        """Whether a time is inside."""
+        """Return whether a time is in the window."""
         begun = self.starts_at is None or self.starts_at <= time
         return begun and (self.ends_at is None or time < self.ends_at)
 
@@ -69,23 +68,21 @@ class PlanEvent(Event):
     plan_id: UUID
 
 
-class PlanDefined(PlanEvent):
+class PlanContent(PlanEvent):
     name: str
+    asset_ids: tuple[UUID, ...]
+    window: Window
+    default_parameters: JsonObject
+    method_version: int | None = None
+
+
+class PlanDefined(PlanContent, kw_only=True):
     practice_id: UUID
     method_id: UUID
-    asset_ids: tuple[UUID, ...]
-    window: Window
-    default_parameters: JsonObject
-    method_version: int | None = None
 
 
-class PlanVersioned(PlanEvent):
+class PlanVersioned(PlanContent, kw_only=True):
     version_tag: str
-    name: str
-    asset_ids: tuple[UUID, ...]
-    window: Window
-    default_parameters: JsonObject
-    method_version: int | None = None
 
 
 class PlanDefaultParametersUpdated(PlanEvent):
@@ -96,139 +93,111 @@ class PlanDefaultParametersUpdated(PlanEvent):
 class PlanDeprecated(PlanEvent): ...
 
 
-type PlanChanged = PlanVersioned | PlanDefaultParametersUpdated | PlanDeprecated
-
-
 class PlanNotFoundError(NotFound):
     """The plan does not exist."""
 
 
 class InvalidPlanNameError(Invalid):
-    """The plan's name is not usable."""
+    """Plan name must not be blank."""
 
 
 class InvalidPlanAssetIdsError(Invalid):
-    """A plan binds at least one asset; name one."""
+    """A plan must bind at least one asset."""
 
 
 class InvalidPlanWindowError(Invalid):
-    """A window starts before it ends."""
+    """The window must start before it ends."""
 
 
 class InvalidPlanDefaultParametersError(Invalid):
-    """The default parameters are not what the method takes."""
+    """Default parameters must fit the method's parameters schema."""
 
 
 class InvalidPlanVersionTagError(Invalid):
-    """The version tag is not usable: a new version has a tag of its own."""
+    """Version tag must not be blank and must differ from the plan's current tag."""
 
 
 class PlanCannotVersionError(Cannot):
-    """The plan cannot be versioned."""
+    """A deprecated plan cannot be versioned."""
 
 
 class PlanCannotUpdateDefaultParametersError(Cannot):
-    """The default parameters of a deprecated plan do not change; define another plan."""
+    """The default parameters of a deprecated plan cannot be changed; define another plan."""
 
 
 class PlanParameterUnitsChangedError(Cannot):
-    """The unit of a default parameter has changed; name it in the patch, in the new unit."""
+    """The method has changed the unit of a default parameter that the patch does not name."""
 
 
 class PlanCannotDeprecateError(Cannot):
-    """The plan cannot be deprecated."""
+    """A deprecated plan cannot be deprecated again."""
 
 
 class PlanBoundPracticeDeprecatedError(Cannot):
-    """No plan may follow a deprecated practice."""
+    """A plan cannot follow a deprecated practice."""
 
 
 class PlanBoundMethodDeprecatedError(Cannot):
-    """No plan may follow a practice of a deprecated method."""
+    """A plan cannot follow a practice whose method is deprecated."""
 
 
 class PlanBoundCapabilityDeprecatedError(Cannot):
-    """No plan may follow a method that realizes a deprecated capability."""
+    """A plan cannot follow a practice whose method realizes a deprecated capability."""
 
 
 class PlanAssetDecommissionedError(Cannot):
-    """No plan may bind a decommissioned asset; bind what stands in its place."""
+    """A plan cannot bind a decommissioned asset."""
 
 
 class PlanAssetOutsideSiteError(Cannot):
-    """Every asset of a plan stands at the site of its practice, or in an area of that site."""
+    """A plan can only bind assets at the site of its practice or in an area of that site."""
 
 
 class PlanFamiliesNotSatisfiedError(Cannot):
-    """The assets lack a family that the method or the practice needs; bind one that has it."""
+    """The assets of a plan must cover every family that its method and its practice need."""
 
 
 class PlanAffordancesNotSatisfiedError(Cannot):
-    """The assets cannot do all that the capability requires; bind one whose family can."""
+    """The families of a plan's assets must cover every affordance that the capability requires."""
 
 
-STATUS = lifecycle(
-    (PlanVersioned, PlanCannotVersionError), (PlanDeprecated, PlanCannotDeprecateError)
+STATUS = Lifecycle(
+    (PlanVersioned, PlanCannotVersionError),
+    (PlanDeprecated, PlanCannotDeprecateError),
+    InvalidPlanVersionTagError,
 )
 
 
-class Plan(Record):
-    id: UUID
-    name: str
+class Plan(Declaration, kw_only=True):
     practice_id: UUID
     method_id: UUID
     asset_ids: frozenset[UUID]
     window: Window
     default_parameters: JsonObject
-    status: DeclarationStatus = DeclarationStatus.DEFINED
-    version_tag: str | None = None
     method_version: int | None = None
-    """The version of the method its default parameters were last written under."""
+    """The version of the method when the default parameters were last written."""
 
 
 def begin(event: PlanDefined) -> Plan:
-    return Plan(
-        event.plan_id,
-        event.name,
-        event.practice_id,
-        event.method_id,
-        frozenset(event.asset_ids),
-        event.window,
-        event.default_parameters,
-        method_version=event.method_version,
-    )
+    return STATUS.begin(Plan, event.plan_id, event)
 
 
-def evolve(plan: Plan, event: PlanChanged) -> Plan:
-    match event:
-        case PlanVersioned():
-            return replace(
-                plan,
-                status=STATUS.after(event),
-                version_tag=event.version_tag,
-                name=event.name,
-                asset_ids=frozenset(event.asset_ids),
-                window=event.window,
-                default_parameters=event.default_parameters,
-                method_version=event.method_version,
-            )
-        case PlanDefaultParametersUpdated():
-            return replace(
-                plan,
-                default_parameters=event.default_parameters,
-                method_version=event.method_version,
-            )
-        case PlanDeprecated():
-            return replace(plan, status=STATUS.after(event))
+def evolve(
+    plan: Plan, event: PlanVersioned | PlanDefaultParametersUpdated | PlanDeprecated
+) -> Plan:
+    if isinstance(event, PlanDefaultParametersUpdated):
+        parameters, version = event.default_parameters, event.method_version
+        return replace(plan, default_parameters=parameters, method_version=version)
+    return STATUS.evolve(plan, event)
 
 
 class DeclarePlan(Command):
     name: Name
     asset_ids: Annotated[frozenset[UUID], MaxLen(MOST_ASSETS)]
-    """Exactly the assets that do the work, not what they stand under or what is below them."""
+    """The assets that do the work; assets above and below them are not included."""
     window: Window
     default_parameters: JsonObject
-    """What a run takes unless it says otherwise; checked against the method's schema."""
+    """The parameters of a run that sends none; they must fit the method's schema."""
 
 
 class DefinePlan(DeclarePlan):
@@ -242,21 +211,21 @@ class PlanCommand(Command):
 
 
 class VersionPlan(PlanCommand, DeclarePlan):
-    """Every field replaces the old one."""
+    """Every field replaces its previous value."""
 
     version_tag: VersionTag
 
 
 class UpdatePlanDefaultParameters(PlanCommand):
     default_parameters_patch: JsonObject
-    """A merge patch (RFC 7396): what it names is set, null removes, all else stays."""
+    """A JSON merge patch (RFC 7396): a value sets a parameter, null removes it."""
 
 
 class DeprecatePlan(PlanCommand): ...
 
 
-class Bound(Record):
-    """What a plan binds together."""
+class PlanReferences(Record):
+    """The practice of a plan with its method and capability, and the assets of the plan."""
 
     practice: Practice
     method: Method
@@ -264,81 +233,79 @@ class Bound(Record):
     capability: Capability
     assets: Mapping[UUID, Asset]
     families: Mapping[UUID, Family]
-    """Those of the assets."""
+    """The families of the assets."""
     site: Facility | None
-    """The one of the practice, if it has one."""
+    """The site of the practice, if it has one."""
     facilities: Mapping[UUID, Facility]
-    """Where each asset stands, if the practice has a site."""
+    """The facility of each asset; empty if the practice has no site."""
 
 
-async def bound(command: DefinePlan, read: Reader) -> Bound:
-    return await _bound(command.practice_id, command.asset_ids, read)
+async def references(practice_id: UUID, asset_ids: Iterable[UUID], read: Reader) -> PlanReferences:
+    practice = await read.one(practices, practice_id)
+    method = await read.one(methods, practice.method_id)
+    capability = await read.one(capabilities, method.capability_id)
+    bound = await read.many(assets, sorted(asset_ids))
+    site, where = None, dict[UUID, Facility]()
+    if practice.facility_code is not None:
+        site = await facility_by_code(practice.facility_code, read)
+        known = await with_all_above(bound, read)
+        codes = {id: code for id in bound if (code := upwards(id, known)[-1].facility_code)}
+        found = {code: await facility_by_code(code, read) for code in sorted({*codes.values()})}
+        where = {id: found[code] for id, code in codes.items()}
+    return PlanReferences(
+        practice,
+        method,
+        method_version=read.version(methods, method.id),
+        capability=capability,
+        assets=bound,
+        families=await read.many(families, sorted(family_ids_of(bound.values()))),
+        site=site,
+        facilities=where,
+    )
 
 
-async def bound_anew(plan: Plan, command: VersionPlan, read: Reader) -> Bound:
-    return await _bound(plan.practice_id, command.asset_ids, read)
-
-
-class Followed(Record):
-    """The method of a plan: now, at its version, and as the default parameters were written."""
+class PlanMethod(Record):
+    """The method of a plan, now and as it was when the default parameters were written."""
 
     method: Method
     version: int
     before: Method
 
 
-async def own_method(plan: Plan, command: UpdatePlanDefaultParameters, read: Reader) -> Followed:
-    return await followed(plan, read)
-
-
-async def followed(plan: Plan, read: Reader) -> Followed:
-    """The method of a plan, as it is and as it was when the plan's defaults were written."""
+async def plan_method(plan: Plan, read: Reader) -> PlanMethod:
+    """Return the method of a plan, now and when the plan's default parameters were written."""
     method = await read.one(methods, plan.method_id)
-    # Plans of earlier builds do not say under which version; the first is the careful guess.
+    # Plans of earlier builds do not name the version; version 1 is the safe assumption.
     version, written = read.version(methods, method.id), plan.method_version or 1
     if written == version or not plan.default_parameters:
-        return Followed(method, version, method)
-    return Followed(method, version, await read.as_of(methods, method.id, written))
+        return PlanMethod(method, version, method)
+    return PlanMethod(method, version, await read.as_of(methods, method.id, written))
 
 
-async def _bound(practice_id: UUID, asset_ids: Iterable[UUID], read: Reader) -> Bound:
-    practice = await read.one(practices, practice_id)
-    method = await read.one(methods, practice.method_id)
-    capability = await read.one(capabilities, method.capability_id)
-    wired = await read.many(assets, sorted(asset_ids))
-    theirs = await read.many(families, sorted(family_ids_of(wired.values())))
-    site, where = None, dict[UUID, Facility]()
-    if practice.facility_code is not None:
-        site = await facility_by_code(practice.facility_code, read)
-        known = await with_all_above(wired, read)
-        codes = {id: code for id in wired if (code := upwards(id, known)[-1].facility_code)}
-        found = {code: await facility_by_code(code, read) for code in sorted({*codes.values()})}
-        where = {id: found[code] for id, code in codes.items()}
-    version = read.version(methods, method.id)
-    return Bound(practice, method, version, capability, wired, theirs, site, where)
-
-
-def define_plan(command: DefinePlan, given: Bound, call: Call) -> list[PlanDefined]:
-    """Bind a practice to the assets that are to do it."""
-    declaration = _declaration(command, given.method)
+def define_plan(command: DefinePlan, given: PlanReferences, call: Call) -> list[PlanDefined]:
+    """Bind a practice to the assets that perform it."""
+    content = _content(command, given)
     _require_bindable(given)
-    name, ids, what = declaration[0], (given.practice.id, given.method.id), declaration[1:]
-    return [PlanDefined(call.now, call.new_id, name, *ids, *what, given.method_version)]
+    defined = PlanDefined(
+        call.now, call.new_id, *content, practice_id=given.practice.id, method_id=given.method.id
+    )
+    return [defined]
 
 
-def version_plan(plan: Plan, command: VersionPlan, given: Bound, call: Call) -> list[PlanVersioned]:
-    """Replace everything a plan says, but for its practice."""
-    declaration = _declaration(command, given.method)
-    tag = new_tag(command.version_tag, plan.version_tag, InvalidPlanVersionTagError)
-    STATUS.require(plan.status, PlanVersioned)
+def version_plan(
+    plan: Plan, command: VersionPlan, given: PlanReferences, call: Call
+) -> list[PlanVersioned]:
+    """Replace every field of a plan except its practice."""
+    content = _content(command, given)
+    tag = STATUS.new_tag(plan, command.version_tag)
     _require_bindable(given)
-    return [PlanVersioned(call.now, plan.id, tag, *declaration, given.method_version)]
+    return [PlanVersioned(call.now, plan.id, *content, version_tag=tag)]
 
 
 def update_plan_default_parameters(
-    plan: Plan, command: UpdatePlanDefaultParameters, given: Followed, call: Call
+    plan: Plan, command: UpdatePlanDefaultParameters, given: PlanMethod, call: Call
 ) -> list[PlanDefaultParametersUpdated]:
-    """Change some of a plan's default parameters; the whole must follow the method's schema."""
+    """Change some default parameters of a plan; the result must fit the method's schema."""
     patch = command.default_parameters_patch
     merged = merge_patch(plan.default_parameters, patch)
     parameters = carried_parameters(merged, given.method, InvalidPlanDefaultParametersError)
@@ -346,12 +313,14 @@ def update_plan_default_parameters(
         raise PlanCannotUpdateDefaultParametersError
     # A number that the patch does not name would silently be taken for one in the new unit.
     if unnamed := units_changed(untouched(plan.default_parameters, patch), given):
-        raise PlanParameterUnitsChangedError(told_units(unnamed), parameters=unnamed)
-    return [PlanDefaultParametersUpdated(call.now, plan.id, parameters, given.version)]
+        told = f"{told_units(unnamed)} Name these parameters in the patch, in the new units."
+        raise PlanParameterUnitsChangedError(told, parameters=unnamed)
+    version = given.version
+    return [PlanDefaultParametersUpdated(call.now, plan.id, parameters, method_version=version)]
 
 
 def deprecate_plan(plan: Plan, command: DeprecatePlan, call: Call) -> list[PlanDeprecated]:
-    """Let nothing new run by a plan."""
+    """Deprecate a plan, so that no run can start from it."""
     STATUS.require(plan.status, PlanDeprecated)
     return [PlanDeprecated(call.now, plan.id)]
 
@@ -359,98 +328,92 @@ def deprecate_plan(plan: Plan, command: DeprecatePlan, call: Call) -> list[PlanD
 def carried_parameters(
     parameters: JsonObject, method: Method, refusal: type[Refusal]
 ) -> JsonObject:
-    """The parameters, unchanged, once the method's schema takes them."""
+    """Return the parameters unchanged; raise the refusal when the method's schema refuses them."""
     return carry(parameters, method.parameters_schema, refusal, f"method {method.name}")
 
 
-def units_changed(parameters: JsonObject, given: Followed) -> list[UnitChange]:
-    """The first parameters that the method now declares in another unit than when written."""
+def units_changed(parameters: JsonObject, given: PlanMethod) -> list[UnitChange]:
+    """Return the first parameters whose unit the method has changed since they were written."""
     before, now = given.before.parameters_schema, given.method.parameters_schema
     return changed_units(parameters, before, now)[:MOST_TOLD]
 
 
 def told_units(changes: Iterable[UnitChange]) -> str:
-    """Changes of units in a sentence."""
+    """Return changes of units as a sentence."""
     return "; ".join(f"{each.path}: {each}" for each in changes) + "."
 
 
 def family_ids_of(assets: Iterable[Asset]) -> set[UUID]:
-    """The families that some of these assets belong to."""
+    """Return the families of some assets."""
     return {id for asset in assets for id in asset.family_ids}
 
 
 def missing_family_ids(assets: Iterable[Asset], method: Method, practice: Practice) -> list[UUID]:
-    """The families that a method or its practice needs and none of these assets belongs to."""
+    """Return the families that a method or its practice needs and that no asset belongs to."""
     return sorted((method.needed_family_ids | practice.family_ids) - family_ids_of(assets))
 
 
-def missing_affordances(families: Iterable[Family], capability: Capability) -> list[Affordance]:
-    """What a capability requires and no device of these families can do."""
-    offered = {each for family in families for each in family.affordances}
-    return sorted(capability.required_affordances - offered)
-
-
-def _declaration(
-    command: DeclarePlan, method: Method
-) -> tuple[str, tuple[UUID, ...], Window, JsonObject]:
-    """What the plan says, once it makes sense."""
+def _content(
+    command: DeclarePlan, given: PlanReferences
+) -> tuple[str, tuple[UUID, ...], Window, JsonObject, int]:
+    """Return the checked fields of PlanContent."""
     name, window = trimmed(command.name, InvalidPlanNameError), command.window
     if not command.asset_ids:
         raise InvalidPlanAssetIdsError
     if window.starts_at and window.ends_at and window.starts_at >= window.ends_at:
-        raise InvalidPlanWindowError
+        times = f"starts_at is {window.starts_at}, ends_at is {window.ends_at}."
+        raise InvalidPlanWindowError(times)
     refusal = InvalidPlanDefaultParametersError
-    parameters = carried_parameters(command.default_parameters, method, refusal)
-    return name, tuple(sorted(command.asset_ids)), window, parameters
+    parameters = carried_parameters(command.default_parameters, given.method, refusal)
+    return name, tuple(sorted(command.asset_ids)), window, parameters, given.method_version
 
 
-def _require_bindable(given: Bound) -> None:
-    """Refuse a plan that its practice, its method, its capability or an asset does not bear."""
+def _require_bindable(given: PlanReferences) -> None:
+    """Refuse what a plan cannot follow, and assets that cannot perform it."""
     require_current([given.practice], PlanBoundPracticeDeprecatedError)
     require_current([given.method], PlanBoundMethodDeprecatedError)
     require_current([given.capability], PlanBoundCapabilityDeprecatedError)
-    wired = given.assets.values()
-    _refuse_any(
-        [each for each in wired if each.lifecycle is AssetLifecycle.DECOMMISSIONED],
-        PlanAssetDecommissionedError,
-    )
+    bound = given.assets.values()
+    retired = [each for each in bound if each.lifecycle is AssetLifecycle.DECOMMISSIONED]
+    _require_none(retired, PlanAssetDecommissionedError)
     if site := given.site:
         inside = {id for id, it in given.facilities.items() if site.id in (it.id, it.parent_id)}
-        _refuse_any([each for each in wired if each.id not in inside], PlanAssetOutsideSiteError)
-    if lacking := missing_family_ids(wired, given.method, given.practice):
-        told = f"Lacking are {', '.join(map(str, lacking))}."
+        _require_none([each for each in bound if each.id not in inside], PlanAssetOutsideSiteError)
+    if lacking := missing_family_ids(bound, given.method, given.practice):
+        told = f"Missing families: {', '.join(map(str, lacking))}."
         raise PlanFamiliesNotSatisfiedError(told, family_ids=lacking)
-    if unable := missing_affordances(given.families.values(), given.capability):
-        told = f"Lacking are {', '.join(unable)}."
+    offered = {each for family in given.families.values() for each in family.affordances}
+    if unable := sorted(given.capability.required_affordances - offered):
+        told = f"Missing affordances: {', '.join(unable)}."
         raise PlanAffordancesNotSatisfiedError(told, affordances=unable)
 
 
-def _refuse_any(assets: Iterable[Asset], refusal: type[Cannot]) -> None:
+def _require_none(assets: Iterable[Asset], refusal: type[Cannot]) -> None:
     if refused := {each.id: each.name for each in assets}:
         named = ", ".join(f"{name} ({id})" for id, name in refused.items())
-        raise refusal(f"Refused: {named}.", asset_ids=[*refused])
+        raise refusal(f"Choose other assets than {named}.", asset_ids=[*refused])
 
 
-plans = Aggregate("Plan", begin, evolve, PlanNotFoundError)
+plans = Aggregate("Plan", begin, evolve, absent=PlanNotFoundError)
 
 # fmt: off
+NOT_BINDABLE = (PlanBoundPracticeDeprecatedError, PlanBoundMethodDeprecatedError,
+    PlanBoundCapabilityDeprecatedError, PlanAssetDecommissionedError, PlanAssetOutsideSiteError,
+    PlanFamiliesNotSatisfiedError, PlanAffordancesNotSatisfiedError)
 OPERATIONS = (
     plans.creates("POST /plans", DefinePlan, define_plan, PracticeNotFoundError,
         AssetNotFoundError, InvalidPlanNameError, InvalidPlanAssetIdsError, InvalidPlanWindowError,
-        InvalidPlanDefaultParametersError, PlanBoundPracticeDeprecatedError,
-        PlanBoundMethodDeprecatedError, PlanBoundCapabilityDeprecatedError,
-        PlanAssetDecommissionedError, PlanAssetOutsideSiteError, PlanFamiliesNotSatisfiedError,
-        PlanAffordancesNotSatisfiedError, given=bound),
+        InvalidPlanDefaultParametersError, *NOT_BINDABLE,
+        given=lambda command, read: references(command.practice_id, command.asset_ids, read)),
     plans.changes("POST /plans/{plan_id}/version", VersionPlan, version_plan, AssetNotFoundError,
         InvalidPlanNameError, InvalidPlanAssetIdsError, InvalidPlanWindowError,
         InvalidPlanDefaultParametersError, InvalidPlanVersionTagError, PlanCannotVersionError,
-        PlanBoundPracticeDeprecatedError, PlanBoundMethodDeprecatedError,
-        PlanBoundCapabilityDeprecatedError, PlanAssetDecommissionedError,
-        PlanAssetOutsideSiteError, PlanFamiliesNotSatisfiedError,
-        PlanAffordancesNotSatisfiedError, given=bound_anew),
+        *NOT_BINDABLE,
+        given=lambda plan, command, read: references(plan.practice_id, command.asset_ids, read)),
     plans.changes("POST /plans/{plan_id}/update-default-parameters", UpdatePlanDefaultParameters,
         update_plan_default_parameters, InvalidPlanDefaultParametersError,
-        PlanCannotUpdateDefaultParametersError, PlanParameterUnitsChangedError, given=own_method),
+        PlanCannotUpdateDefaultParametersError, PlanParameterUnitsChangedError,
+        given=lambda plan, _, read: plan_method(plan, read)),
     plans.changes("POST /plans/{plan_id}/deprecate", DeprecatePlan, deprecate_plan,
         PlanCannotDeprecateError),
 )
@@ -458,7 +421,7 @@ OPERATIONS = (
 
 
 class ListPlans(Listing):
-    """List plans, by age."""
+    """List plans, oldest first."""
 
     status: DeclarationStatus | None = None
     practice_id: UUID | None = None
@@ -466,11 +429,6 @@ class ListPlans(Listing):
     asset_id: UUID | None = None
 
 
-QUESTIONS = reads(
-    "/plans",
-    plans,
-    ListPlans,
-    milestones=milestones(STATUS),
-    facets={"asset_id": lambda plan: plan.asset_ids},
-    version=2,
-)
+# fmt: off
+QUESTIONS = reads("/plans", plans, ListPlans, version=2, milestones=STATUS.milestones,
+    facets={"asset_id": lambda plan: plan.asset_ids})

@@ -1,15 +1,16 @@
-"""Practice: a method as one site does it, or as it is done with devices of some families."""
+"""Practice: a method as one site performs it, or as devices of some families perform it."""
 
 from collections.abc import Mapping
 from uuid import UUID
 
-from beamkeep.contexts.equipment.family import (
-    Family,
-    FamilyNotFoundError,
+from beamkeep.contexts.equipment.declaration import (
+    Declaration,
+    DeclarationStatus,
+    Lifecycle,
     VersionTag,
-    families,
-    new_tag,
+    require_current,
 )
+from beamkeep.contexts.equipment.family import Family, FamilyNotFoundError, families
 from beamkeep.contexts.federation.facility import (
     FacilityCode,
     FacilityNotFoundError,
@@ -27,11 +28,9 @@ from beamkeep.kernel import (
     Reader,
     Record,
     reads,
-    replace,
 )
 from beamkeep.kernel.values import Name, trimmed
 
-from .declaration import DeclarationStatus, lifecycle, milestones, require_current
 from .method import FamilyIds, Method, MethodNotFoundError, methods
 
 
@@ -40,18 +39,18 @@ class PracticeEvent(Event):
     practice_id: UUID
 
 
-class PracticeDefined(PracticeEvent):
+class PracticeContent(PracticeEvent):
     name: str
+    facility_code: str | None
+    family_ids: tuple[UUID, ...]
+
+
+class PracticeDefined(PracticeContent):
     method_id: UUID
-    facility_code: str | None
-    family_ids: tuple[UUID, ...]
 
 
-class PracticeVersioned(PracticeEvent):
+class PracticeVersioned(PracticeContent):
     version_tag: str
-    name: str
-    facility_code: str | None
-    family_ids: tuple[UUID, ...]
 
 
 class PracticeDeprecated(PracticeEvent): ...
@@ -62,80 +61,60 @@ class PracticeNotFoundError(NotFound):
 
 
 class InvalidPracticeNameError(Invalid):
-    """The practice's name is not usable."""
+    """Practice name must not be blank."""
 
 
 class InvalidPracticeScopeError(Invalid):
-    """A practice is of a site, of some families of devices, or of both; name at least one."""
+    """A practice must name a facility, at least one family, or both."""
 
 
 class InvalidPracticeVersionTagError(Invalid):
-    """The version tag is not usable: a new version has a tag of its own."""
+    """Version tag must not be blank and must differ from the practice's current tag."""
 
 
 class PracticeCannotVersionError(Cannot):
-    """The practice cannot be versioned."""
+    """A deprecated practice cannot be versioned."""
 
 
 class PracticeCannotDeprecateError(Cannot):
-    """The practice cannot be deprecated."""
+    """A deprecated practice cannot be deprecated again."""
 
 
 class PracticeBoundMethodDeprecatedError(Cannot):
-    """A deprecated method is not practised anew."""
+    """A practice cannot use a deprecated method."""
 
 
 class PracticeFamilyDeprecatedError(Cannot):
-    """No practice may be for a deprecated family of devices."""
+    """A practice cannot name a deprecated family."""
 
 
-STATUS = lifecycle(
+STATUS = Lifecycle(
     (PracticeVersioned, PracticeCannotVersionError),
     (PracticeDeprecated, PracticeCannotDeprecateError),
+    InvalidPracticeVersionTagError,
 )
 
 
-class Practice(Record):
-    id: UUID
-    name: str
+class Practice(Declaration, kw_only=True):
     method_id: UUID
     facility_code: str | None
     family_ids: frozenset[UUID]
-    status: DeclarationStatus = DeclarationStatus.DEFINED
-    version_tag: str | None = None
 
 
 def begin(event: PracticeDefined) -> Practice:
-    return Practice(
-        event.practice_id,
-        event.name,
-        event.method_id,
-        event.facility_code,
-        frozenset(event.family_ids),
-    )
+    return STATUS.begin(Practice, event.practice_id, event)
 
 
 def evolve(practice: Practice, event: PracticeVersioned | PracticeDeprecated) -> Practice:
-    practice = replace(practice, status=STATUS.after(event))
-    match event:
-        case PracticeVersioned():
-            return replace(
-                practice,
-                version_tag=event.version_tag,
-                name=event.name,
-                facility_code=event.facility_code,
-                family_ids=frozenset(event.family_ids),
-            )
-        case PracticeDeprecated():
-            return practice
+    return STATUS.evolve(practice, event)
 
 
 class DeclarePractice(Command):
     name: Name
     facility_code: FacilityCode | None
-    """The site: plans bind only assets of it or of an area in it; null for every site."""
+    """The site: plans can bind only assets at this site or in its areas; null for every site."""
     family_ids: FamilyIds
-    """Families that plans must cover besides those the method needs."""
+    """Families that the assets of a plan must cover in addition to those of the method."""
 
 
 class DefinePractice(DeclarePractice):
@@ -149,7 +128,7 @@ class PracticeCommand(Command):
 
 
 class VersionPractice(PracticeCommand, DeclarePractice):
-    """Every field replaces the old one."""
+    """Every field replaces its previous value."""
 
     version_tag: VersionTag
 
@@ -157,81 +136,74 @@ class VersionPractice(PracticeCommand, DeclarePractice):
 class DeprecatePractice(PracticeCommand): ...
 
 
-class Practised(Record):
-    """What a practice does, and with devices of which families."""
+class PracticeReferences(Record):
+    """The method that a practice uses, and the families that it names."""
 
     method: Method
     families: Mapping[UUID, Family]
 
 
-async def practised(command: DefinePractice, read: Reader) -> Practised:
-    return await _practised(command.method_id, command, read)
-
-
-async def practised_anew(practice: Practice, command: VersionPractice, read: Reader) -> Practised:
-    return await _practised(practice.method_id, command, read)
-
-
-async def _practised(method_id: UUID, command: DeclarePractice, read: Reader) -> Practised:
+async def references(method_id: UUID, command: DeclarePractice, read: Reader) -> PracticeReferences:
     method = await read.one(methods, method_id)
     if command.facility_code is not None:
         await facility_by_code(command.facility_code, read)
-    return Practised(method, await read.many(families, sorted(command.family_ids)))
+    return PracticeReferences(method, await read.many(families, sorted(command.family_ids)))
 
 
-def define_practice(command: DefinePractice, given: Practised, call: Call) -> list[PracticeDefined]:
-    """Define how a site, or devices of some families, practise a method."""
-    name, facility_code, family_ids = _declaration(command)
-    _require_practicable(given)
-    method_id = command.method_id
-    return [PracticeDefined(call.now, call.new_id, name, method_id, facility_code, family_ids)]
+def define_practice(
+    command: DefinePractice, given: PracticeReferences, call: Call
+) -> list[PracticeDefined]:
+    """Define how a site, or devices of some families, perform a method."""
+    content = _content(command)
+    _require_references_current(given)
+    return [PracticeDefined(call.now, call.new_id, *content, method_id=command.method_id)]
 
 
 def version_practice(
-    practice: Practice, command: VersionPractice, given: Practised, call: Call
+    practice: Practice, command: VersionPractice, given: PracticeReferences, call: Call
 ) -> list[PracticeVersioned]:
-    """Replace everything a practice says, but for its method."""
-    declaration = _declaration(command)
-    tag = new_tag(command.version_tag, practice.version_tag, InvalidPracticeVersionTagError)
-    STATUS.require(practice.status, PracticeVersioned)
-    _require_practicable(given)
-    return [PracticeVersioned(call.now, practice.id, tag, *declaration)]
+    """Replace every field of a practice except its method."""
+    content = _content(command)
+    tag = STATUS.new_tag(practice, command.version_tag)
+    _require_references_current(given)
+    return [PracticeVersioned(call.now, practice.id, *content, version_tag=tag)]
 
 
 def deprecate_practice(
     practice: Practice, command: DeprecatePractice, call: Call
 ) -> list[PracticeDeprecated]:
-    """Let no new plan follow a practice."""
+    """Deprecate a practice, so that no plan can newly follow it."""
     STATUS.require(practice.status, PracticeDeprecated)
     return [PracticeDeprecated(call.now, practice.id)]
 
 
-def _declaration(command: DeclarePractice) -> tuple[str, str | None, tuple[UUID, ...]]:
-    """What the practice says, once it makes sense."""
+def _content(command: DeclarePractice) -> tuple[str, str | None, tuple[UUID, ...]]:
+    """Return the checked fields of PracticeContent."""
     name = trimmed(command.name, InvalidPracticeNameError)
     if command.facility_code is None and not command.family_ids:
         raise InvalidPracticeScopeError
     return name, command.facility_code, tuple(sorted(command.family_ids))
 
 
-def _require_practicable(given: Practised) -> None:
-    """Refuse a practice of what takes no new one."""
+def _require_references_current(given: PracticeReferences) -> None:
     require_current([given.method], PracticeBoundMethodDeprecatedError)
     require_current(given.families.values(), PracticeFamilyDeprecatedError)
 
 
-practices = Aggregate("Practice", begin, evolve, PracticeNotFoundError)
+practices = Aggregate("Practice", begin, evolve, absent=PracticeNotFoundError)
 
 # fmt: off
 OPERATIONS = (
     practices.creates("POST /practices", DefinePractice, define_practice, MethodNotFoundError,
         FacilityNotFoundError, FamilyNotFoundError, InvalidPracticeNameError,
         InvalidPracticeScopeError, PracticeBoundMethodDeprecatedError,
-        PracticeFamilyDeprecatedError, given=practised),
+        PracticeFamilyDeprecatedError,
+        given=lambda command, read: references(command.method_id, command, read)),
     practices.changes("POST /practices/{practice_id}/version", VersionPractice, version_practice,
         FacilityNotFoundError, FamilyNotFoundError, InvalidPracticeNameError,
         InvalidPracticeScopeError, InvalidPracticeVersionTagError, PracticeCannotVersionError,
-        PracticeBoundMethodDeprecatedError, PracticeFamilyDeprecatedError, given=practised_anew),
+        PracticeBoundMethodDeprecatedError, PracticeFamilyDeprecatedError,
+        given=lambda practice, command, read: references(practice.method_id, command, read)),
     practices.changes("POST /practices/{practice_id}/deprecate", DeprecatePractice,
         deprecate_practice, PracticeCannotDeprecateError),
 )
@@ -239,11 +211,11 @@ OPERATIONS = (
 
 
 class ListPractices(Listing):
-    """List practices, by age."""
+    """List practices, oldest first."""
 
     status: DeclarationStatus | None = None
     method_id: UUID | None = None
     facility_code: FacilityCode | None = None
 
 
-QUESTIONS = reads("/practices", practices, ListPractices, milestones=milestones(STATUS))
+QUESTIONS = reads("/practices", practices, ListPractices, milestones=STATUS.milestones)

@@ -1,4 +1,4 @@
-"""Recipe: the ordered steps that a procedure is conducted from, version by version."""
+"""Recipe: the ordered steps from which procedures are conducted, in versions."""
 
 from datetime import datetime
 from typing import Annotated
@@ -6,7 +6,13 @@ from uuid import UUID
 
 from annotated_types import Ge
 
-from beamkeep.contexts.equipment.family import VersionTag
+from beamkeep.contexts.equipment.declaration import (
+    Declaration,
+    DeclarationStatus,
+    Lifecycle,
+    VersionTag,
+    require_current,
+)
 from beamkeep.kernel import (
     Aggregate,
     Call,
@@ -28,29 +34,7 @@ from beamkeep.kernel import (
 from beamkeep.kernel.values import Name, trimmed
 
 from .capability import Capability, CapabilityNotFoundError, ExecutorShape, capabilities
-from .declaration import DeclarationStatus, lifecycle, milestones, require_current
-from .steps import (
-    DuplicateRecipeCaptureError,
-    DuplicateRecipeOutputError,
-    InvalidRecipeStepsError,
-    RecipeBindingReferencesUnknownParameterError,
-    RecipeRequiresCapabilityParametersSchemaError,
-    RecipeStep,
-    UnboundRecipeCaptureError,
-    UnboundRecipeOutputError,
-    faults,
-    tidied,
-)
-
-STEP_RULES = (
-    InvalidRecipeStepsError,
-    RecipeBindingReferencesUnknownParameterError,
-    RecipeRequiresCapabilityParametersSchemaError,
-    UnboundRecipeCaptureError,
-    DuplicateRecipeCaptureError,
-    UnboundRecipeOutputError,
-    DuplicateRecipeOutputError,
-)
+from .steps import STEP_RULES, RecipeStep, faults, trimmed_steps
 
 type Steps = tuple[RecipeStep, ...]
 
@@ -60,19 +44,19 @@ class RecipeEvent(Event):
     recipe_id: UUID
 
 
-class RecipeDefined(RecipeEvent):
+class RecipeContent(RecipeEvent):
+    steps: Steps
+    closing_steps: Steps
+    version_number: int
+
+
+class RecipeDefined(RecipeContent):
     name: str
     capability_id: UUID
-    steps: Steps
-    closing_steps: Steps
-    version_number: int
 
 
-class RecipeVersioned(RecipeEvent):
+class RecipeVersioned(RecipeContent):
     version_tag: str
-    version_number: int
-    steps: Steps
-    closing_steps: Steps
 
 
 class RecipeDeprecated(RecipeEvent):
@@ -84,44 +68,46 @@ class RecipeNotFoundError(NotFound):
 
 
 class RecipeVersionNotFoundError(NotFound):
-    """The recipe has no version of this number; list its versions to see which it has."""
+    """The recipe has no version of this number."""
 
 
 class InvalidRecipeNameError(Invalid):
-    """The recipe's name is not usable."""
+    """Recipe name must not be blank."""
 
 
 class InvalidRecipeVersionTagError(Invalid):
-    """The version tag is not usable: no two versions of a recipe ever have the same."""
+    """Version tag must not be blank and must differ from the tags of all versions of the recipe."""
 
 
 class InvalidRecipeReplacedByRecipeIdError(Invalid):
-    """A recipe does not replace itself; name another, or none."""
+    """A recipe cannot be replaced by itself; name another recipe or none."""
 
 
 class RecipeCannotVersionError(Cannot):
-    """The recipe cannot be versioned."""
+    """A deprecated recipe cannot be versioned."""
 
 
 class RecipeCannotDeprecateError(Cannot):
-    """The recipe cannot be deprecated."""
+    """A deprecated recipe cannot be deprecated again."""
 
 
 class RecipeBoundCapabilityDeprecatedError(Cannot):
-    """No recipe may realize a deprecated capability."""
+    """A recipe cannot realize a deprecated capability."""
 
 
 class RecipeCapabilityExecutorMismatchError(Cannot):
-    """The capability is for methods only; no recipe realizes it."""
+    """A recipe can only realize a capability that has the executor shape PROCEDURE."""
 
 
-STATUS = lifecycle(
-    (RecipeVersioned, RecipeCannotVersionError), (RecipeDeprecated, RecipeCannotDeprecateError)
+STATUS = Lifecycle(
+    (RecipeVersioned, RecipeCannotVersionError),
+    (RecipeDeprecated, RecipeCannotDeprecateError),
+    InvalidRecipeVersionTagError,
 )
 
 
 class RecipeVersionEntry(Record):
-    """What is remembered of every version without looking it up."""
+    """One version of a recipe without its steps."""
 
     version_number: int
     version_tag: str | None
@@ -130,18 +116,14 @@ class RecipeVersionEntry(Record):
     defined_at: datetime
 
 
-class Recipe(Record):
-    id: UUID
-    name: str
+class Recipe(Declaration, kw_only=True):
     capability_id: UUID
     steps: Steps
     closing_steps: Steps
     step_count: int
     version_number: int
     versions: tuple[RecipeVersionEntry, ...]
-    """All there were, the current one last."""
-    version_tag: str | None = None
-    status: DeclarationStatus = DeclarationStatus.DEFINED
+    """All versions, the current one last."""
     replaced_by_recipe_id: UUID | None = None
 
 
@@ -149,42 +131,37 @@ def begin(event: RecipeDefined) -> Recipe:
     return Recipe(
         event.recipe_id,
         event.name,
-        event.capability_id,
-        event.steps,
-        event.closing_steps,
-        len(event.steps),
-        event.version_number,
-        (_entry(event, None),),
+        capability_id=event.capability_id,
+        steps=event.steps,
+        closing_steps=event.closing_steps,
+        step_count=len(event.steps),
+        version_number=event.version_number,
+        versions=(_entry(event, None),),
     )
 
 
 def evolve(recipe: Recipe, event: RecipeVersioned | RecipeDeprecated) -> Recipe:
-    recipe = replace(recipe, status=STATUS.after(event))
-    match event:
-        case RecipeVersioned():
-            return replace(
-                recipe,
-                version_tag=event.version_tag,
-                version_number=event.version_number,
-                steps=event.steps,
-                closing_steps=event.closing_steps,
-                step_count=len(event.steps),
-                versions=(*recipe.versions, _entry(event, event.version_tag)),
-            )
-        case RecipeDeprecated():
-            return replace(recipe, replaced_by_recipe_id=event.replaced_by_recipe_id)
+    if isinstance(event, RecipeVersioned):
+        versions = (*recipe.versions, _entry(event, event.version_tag))
+        recipe = replace(recipe, step_count=len(event.steps), versions=versions)
+    return STATUS.evolve(recipe, event)
 
 
-def _entry(event: RecipeDefined | RecipeVersioned, tag: str | None) -> RecipeVersionEntry:
-    counts = len(event.steps), len(event.closing_steps)
-    return RecipeVersionEntry(event.version_number, tag, *counts, event.occurred_at)
+def _entry(event: RecipeContent, tag: str | None) -> RecipeVersionEntry:
+    return RecipeVersionEntry(
+        event.version_number,
+        tag,
+        step_count=len(event.steps),
+        closing_step_count=len(event.closing_steps),
+        defined_at=event.occurred_at,
+    )
 
 
 class DeclareRecipe(Command):
     steps: Steps
-    """In the order in which they are done, 1 to 500."""
+    """The steps in the order in which they are done; 1 to 500."""
     closing_steps: Steps
-    """Done after the steps, however they ended; at most 100."""
+    """The steps that are done after the others, even if one of those failed; at most 100."""
 
 
 class DefineRecipe(DeclareRecipe):
@@ -198,22 +175,14 @@ class RecipeCommand(Command):
 
 
 class VersionRecipe(RecipeCommand, DeclareRecipe):
-    """Every field replaces the old one."""
+    """Every field replaces its previous value."""
 
     version_tag: VersionTag
 
 
 class DeprecateRecipe(RecipeCommand):
     replaced_by_recipe_id: UUID | None = None
-    """What to use instead."""
-
-
-async def capability(command: DefineRecipe, read: Reader) -> Capability:
-    return await read.one(capabilities, command.capability_id)
-
-
-async def own_capability(recipe: Recipe, command: VersionRecipe, read: Reader) -> Capability:
-    return await read.one(capabilities, recipe.capability_id)
+    """The recipe to use instead."""
 
 
 async def replacement(recipe: Recipe, command: DeprecateRecipe, read: Reader) -> Recipe | None:
@@ -222,62 +191,66 @@ async def replacement(recipe: Recipe, command: DeprecateRecipe, read: Reader) ->
 
 
 def define_recipe(command: DefineRecipe, given: Capability, call: Call) -> list[RecipeDefined]:
-    """Define the steps that procedures of a capability are conducted from."""
+    """Define the steps from which procedures of a capability are conducted."""
     name = trimmed(command.name, InvalidRecipeNameError)
-    steps = _declaration(command, given)
-    _require_conductible(given)
-    return [RecipeDefined(call.now, call.new_id, name, given.id, *steps, version_number=1)]
+    steps = _checked_steps(command, given)
+    _require_realizable(given)
+    event = RecipeDefined(
+        call.now, call.new_id, *steps, version_number=1, name=name, capability_id=given.id
+    )
+    return [event]
 
 
 def version_recipe(
     recipe: Recipe, command: VersionRecipe, given: Capability, call: Call
 ) -> list[RecipeVersioned]:
-    """Replace all the steps of a recipe; what they were stays readable."""
-    steps = _declaration(command, given)
-    tag = trimmed(command.version_tag, InvalidRecipeVersionTagError)
-    if tag in {each.version_tag for each in recipe.versions}:
-        raise InvalidRecipeVersionTagError(f"A version has the tag {tag}.")
-    STATUS.require(recipe.status, RecipeVersioned)
-    _require_conductible(given)
-    return [RecipeVersioned(call.now, recipe.id, tag, recipe.version_number + 1, *steps)]
+    """Replace all steps of a recipe; earlier versions can still be read."""
+    steps = _checked_steps(command, given)
+    tag = STATUS.new_tag(
+        recipe, command.version_tag, {each.version_tag for each in recipe.versions}
+    )
+    _require_realizable(given)
+    number = recipe.version_number + 1
+    return [RecipeVersioned(call.now, recipe.id, *steps, version_number=number, version_tag=tag)]
 
 
 def deprecate_recipe(
     recipe: Recipe, command: DeprecateRecipe, given: Recipe | None, call: Call
 ) -> list[RecipeDeprecated]:
-    """Let no new procedure follow a recipe, and say what to use instead."""
+    """Deprecate a recipe, so that no procedure can newly follow it."""
     if given and given.id == recipe.id:
         raise InvalidRecipeReplacedByRecipeIdError
     STATUS.require(recipe.status, RecipeDeprecated)
     return [RecipeDeprecated(call.now, recipe.id, command.replaced_by_recipe_id)]
 
 
-def _declaration(command: DeclareRecipe, capability: Capability) -> tuple[Steps, Steps]:
-    """The steps and the closing steps, once they make sense."""
-    steps, closing_steps = tidied(command.steps), tidied(command.closing_steps)
+def _checked_steps(command: DeclareRecipe, capability: Capability) -> tuple[Steps, Steps]:
+    """Return the steps and the closing steps; raise the refusal of their first fault."""
+    steps, closing_steps = trimmed_steps(command.steps), trimmed_steps(command.closing_steps)
     for fault in faults(steps, closing_steps, capability.parameters_schema):
         raise fault.refusal(f"At {fault.place}: {fault.why}.", path=fault.place)
     return steps, closing_steps
 
 
-def _require_conductible(capability: Capability) -> None:
-    """Refuse a recipe that its capability does not bear."""
+def _require_realizable(capability: Capability) -> None:
+    """Refuse a capability that no recipe can realize."""
     require_current([capability], RecipeBoundCapabilityDeprecatedError)
     if ExecutorShape.PROCEDURE not in capability.executor_shapes:
-        raise RecipeCapabilityExecutorMismatchError(f"It is {capability.code}.")
+        raise RecipeCapabilityExecutorMismatchError(f"{capability.code} has only METHOD.")
 
 
-recipes = Aggregate("Recipe", begin, evolve, RecipeNotFoundError)
+recipes = Aggregate("Recipe", begin, evolve, absent=RecipeNotFoundError)
 
 # fmt: off
 OPERATIONS = (
     recipes.creates("POST /recipes", DefineRecipe, define_recipe, CapabilityNotFoundError,
         InvalidRecipeNameError, *STEP_RULES, RecipeBoundCapabilityDeprecatedError,
-        RecipeCapabilityExecutorMismatchError, given=capability),
+        RecipeCapabilityExecutorMismatchError,
+        given=lambda command, read: read.one(capabilities, command.capability_id)),
     recipes.changes("POST /recipes/{recipe_id}/version", VersionRecipe, version_recipe,
         *STEP_RULES, InvalidRecipeVersionTagError, RecipeCannotVersionError,
         RecipeBoundCapabilityDeprecatedError, RecipeCapabilityExecutorMismatchError,
-        given=own_capability),
+        given=lambda recipe, _, read: read.one(capabilities, recipe.capability_id)),
     recipes.changes("POST /recipes/{recipe_id}/deprecate", DeprecateRecipe, deprecate_recipe,
         InvalidRecipeReplacedByRecipeIdError, RecipeCannotDeprecateError, given=replacement),
 )
@@ -285,14 +258,14 @@ OPERATIONS = (
 
 
 class ListRecipes(Listing):
-    """List recipes, by age."""
+    """List recipes, oldest first."""
 
     status: DeclarationStatus | None = None
     capability_id: UUID | None = None
 
 
 class GetRecipeVersion(Query):
-    """Show the steps of one version of a recipe, the current one or any before it."""
+    """Show the steps of one version of a recipe."""
 
     recipe_id: UUID
     version_number: Annotated[int, Ge(1)]
@@ -316,21 +289,21 @@ class RecipeVersion(Record):
 
 
 async def recipe_version(query: GetRecipeVersion, read: Reader) -> RecipeVersion:
-    """One version as it was; every event but the last, deprecation, makes the next version."""
     id, number = query.recipe_id, query.version_number
     newest = (await read.one(recipes, id)).version_number
     if number > newest:
-        raise RecipeVersionNotFoundError(f"There are versions 1 to {newest}.")
+        raise RecipeVersionNotFoundError(f"The recipe has versions 1 to {newest}.")
+    # Each event of a recipe makes a version, except its deprecation, which is the last one.
     then = await read.as_of(recipes, id, number)
     return RecipeVersion(
         id,
         then.capability_id,
-        number,
-        then.version_tag,
-        then.steps,
-        then.closing_steps,
-        then.versions[-1].defined_at,
-        number == newest,
+        version_number=number,
+        version_tag=then.version_tag,
+        steps=then.steps,
+        closing_steps=then.closing_steps,
+        defined_at=then.versions[-1].defined_at,
+        current=number == newest,
     )
 
 
@@ -340,23 +313,11 @@ async def recipe_versions(
     return (await read.one(recipes, query.recipe_id)).versions[::-1]
 
 
+# fmt: off
 QUESTIONS = (
-    *reads("/recipes", recipes, ListRecipes, milestones=milestones(STATUS)),
-    answers(
-        "GET /recipes/{recipe_id}/versions/{version_number}",
-        GetRecipeVersion,
-        recipe_version,
-        RecipeVersion,
-        RecipeVersionNotFoundError,
-        of=recipes,
-        about="recipe_id",
-    ),
-    listed(
-        "GET /recipes/{recipe_id}/versions",
-        ListRecipeVersions,
-        recipe_versions,
-        RecipeVersionEntry,
-        of=recipes,
-        about="recipe_id",
-    ),
+    *reads("/recipes", recipes, ListRecipes, milestones=STATUS.milestones),
+    answers("GET /recipes/{recipe_id}/versions/{version_number}", GetRecipeVersion, recipe_version,
+        RecipeVersion, RecipeVersionNotFoundError, of=recipes, about="recipe_id"),
+    listed("GET /recipes/{recipe_id}/versions", ListRecipeVersions, recipe_versions,
+        RecipeVersionEntry, of=recipes, about="recipe_id"),
 )

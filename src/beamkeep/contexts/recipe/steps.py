@@ -1,6 +1,7 @@
-"""Steps: what a procedure is conducted from, one after another, and what must hold of them."""
+"""Steps: the steps of a recipe and the rules that they must follow."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Annotated, cast
 
 import msgspec
@@ -18,55 +19,62 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from beamkeep.kernel import Invalid, Record, replace
-from beamkeep.schemas import Json, Schema
+from beamkeep.schemas import Json, JsonSchema
 from beamkeep.schemas.nodes import closed, properties
 
 MOST_STEPS = 500
 MOST_CLOSING_STEPS = 100
+BLANK = "the text is blank; enter at least one visible character"
 SLOT = r"^[a-z][a-z0-9_]{0,49}$"
 
 
 class InvalidRecipeStepsError(Invalid):
-    """The steps do not make sense."""
+    """The steps are not valid."""
 
 
 class RecipeBindingReferencesUnknownParameterError(Invalid):
-    """A step binds a parameter that the capability does not declare."""
+    """A step can bind only a parameter that the capability declares."""
 
 
 class RecipeRequiresCapabilityParametersSchemaError(Invalid):
-    """A step binds a parameter of a capability that declares none; give it a schema first."""
+    """A step can bind a parameter only if the capability has a parameters schema."""
 
 
 class UnboundRecipeCaptureError(Invalid):
-    """A step uses what no step before it captures."""
+    """A step can use only a capture that an earlier step declares."""
 
 
 class DuplicateRecipeCaptureError(Invalid):
-    """Two steps capture under one name; choose another for the second."""
+    """Every capture of a recipe needs a name of its own."""
 
 
 class UnboundRecipeOutputError(Invalid):
-    """A step reads what no step before it puts out."""
+    """A step can use only an output that an earlier step declares."""
 
 
 class DuplicateRecipeOutputError(Invalid):
-    """Two steps put out under one name; choose another for the second."""
+    """Every output of a recipe needs a name of its own."""
 
+
+# fmt: off
+STEP_RULES = (InvalidRecipeStepsError, RecipeBindingReferencesUnknownParameterError,
+    RecipeRequiresCapabilityParametersSchemaError, UnboundRecipeCaptureError,
+    DuplicateRecipeCaptureError, UnboundRecipeOutputError, DuplicateRecipeOutputError)
+# fmt: on
 
 type SlotName = Annotated[str, StringConstraints(pattern=SLOT)]
 type ParameterName = Annotated[str, MinLen(1), MaxLen(100)]
 
 
-# A reference is an object of exactly one key; it is replaced by a value, never put into a text.
+# A reference is an object of exactly one key. A value replaces it; it is never put into a text.
 class BindingRef(Record, rename={"name": "$binding"}):
-    """What the operator gives for a parameter; known when the recipe is expanded."""
+    """A parameter that the operator sets; its value is known when the recipe is expanded."""
 
     name: ParameterName
 
 
 class CaptureRef(Record, rename={"name": "$capture"}):
-    """What an earlier step of the same pass read or computed."""
+    """A value that an earlier step of the same pass read or computed."""
 
     name: SlotName
 
@@ -78,7 +86,7 @@ class SteeringRef(Record, rename={"name": "$steering"}):
 
 
 class OutputRef(Record, rename={"name": "$output"}):
-    """Where an earlier step of the same pass put its artifact."""
+    """The address of the artifact of an earlier step of the same pass."""
 
     name: SlotName
 
@@ -93,7 +101,7 @@ SENTINELS: Mapping[str, type[Reference]] = {
 
 
 def reference(value: Json) -> Reference | None:
-    """The reference that a value is; none if it is a literal."""
+    """Return the value as a reference; None if the value is a literal."""
     match value:
         case {**members} if len(members) == 1:
             ((key, name),) = members.items()
@@ -103,7 +111,7 @@ def reference(value: Json) -> Reference | None:
 
 
 class _ReadAs:
-    """Checks a value as one of several shapes, and keeps it as it is on the wire."""
+    """Validates a value as one of several shapes, and keeps its JSON form."""
 
     def __init__(self, shape: object) -> None:
         self._shape = shape
@@ -117,13 +125,13 @@ class _ReadAs:
     def __get_pydantic_json_schema__(
         self, shape: CoreSchema, schemas: GetJsonSchemaHandler
     ) -> dict[str, object]:
-        # A reference is also some JSON value: one of the shapes fits, or more than one.
+        # A reference is a JSON value too, so that more than one shape can fit.
         described = schemas(shape)
         return {"anyOf": described["oneOf"]} if "oneOf" in described else described
 
 
 def _form(value: object) -> str:
-    """What a value is meant as."""
+    """Return the tag of the shape that the author of a value meant."""
     if isinstance(value, dict):
         named = cast("dict[object, object]", value)
         return next((str(key) for key in named if key in SENTINELS), "object")
@@ -161,7 +169,7 @@ type StepTarget = Annotated[Json, _ReadAs(_Target)]
 type StepArgument = Annotated[Json, _ReadAs(_Argument)]
 """Any JSON value, or a reference."""
 type StepInput = Annotated[Json, _ReadAs(_Input)]
-"""The address of a file, or a reference to what a step puts out."""
+"""The address of a file, or a reference to the output of a step."""
 type StepArguments = Annotated[
     dict[Annotated[str, StringConstraints(pattern=r"^[^$]")], StepArgument], MaxLen(100)
 ]
@@ -175,13 +183,13 @@ type Wait = Annotated[float, Strict(), Ge(0), Le(3600), _Second]
 
 
 class Equals(Record, tag_field="kind", tag="equals"):
-    """The reading is exactly this, in type and value."""
+    """The reading equals this value, in type and value."""
 
     expected: StepValue
 
 
 class WithinTolerance(Record, tag_field="kind", tag="within_tolerance"):
-    """The reading is a finite number no further away than this."""
+    """The reading is a finite number within a tolerance of the expected one."""
 
     expected: StepTarget
     tolerance: Annotated[float, Strict(), Ge(0), AllowInfNan(False)]
@@ -190,7 +198,7 @@ class WithinTolerance(Record, tag_field="kind", tag="within_tolerance"):
 type Criterion = Annotated[Equals | WithinTolerance, Field(discriminator="kind")]
 
 
-# Steps are stored with every default written out: a stored version never changes its meaning.
+# Steps are stored with all defaults, so that a new default does not change a stored version.
 class RecipeSetpointStep(Record, tag_field="kind", tag="setpoint"):
     """Write a value to the control system."""
 
@@ -202,7 +210,7 @@ class RecipeSetpointStep(Record, tag_field="kind", tag="setpoint"):
 
 
 class RecipeActionStep(Record, tag_field="kind", tag="action"):
-    """Have an action done that the deployment has registered."""
+    """Run an action that the deployment has registered."""
 
     name: RegisteredName
     params: StepArguments = msgspec.field(default_factory=dict[str, Json])
@@ -211,7 +219,7 @@ class RecipeActionStep(Record, tag_field="kind", tag="action"):
 
 
 class RecipeCheckStep(Record, tag_field="kind", tag="check"):
-    """Go on only if a reading meets a criterion, now or within a while."""
+    """Continue only if a reading meets a criterion, at once or within a time."""
 
     address: ControlAddress
     criterion: Criterion
@@ -220,7 +228,7 @@ class RecipeCheckStep(Record, tag_field="kind", tag="check"):
 
 
 class RecipeCaptureStep(Record, tag_field="kind", tag="capture"):
-    """Read a value and keep it under a name."""
+    """Read a value and store it under a name."""
 
     address: ControlAddress
     capture_name: SlotName
@@ -228,7 +236,7 @@ class RecipeCaptureStep(Record, tag_field="kind", tag="capture"):
 
 
 class RecipeComputeStep(Record, tag_field="kind", tag="compute"):
-    """Have a job of the compute catalogue done, for values or for one artifact."""
+    """Run a job of the compute catalogue that yields values or one artifact."""
 
     job: RegisteredName
     parameters: StepArguments = msgspec.field(default_factory=dict[str, Json])
@@ -246,21 +254,21 @@ type RecipeStep = Annotated[
 ]
 
 
-class Fault(Record):
-    """One thing that is wrong with some steps: what refuses it, where it is, and why."""
+class StepFault(Record):
+    """A fault in some steps: the refusal, the place and the reason."""
 
     refusal: type[Invalid]
     place: str
     why: str
 
 
-def tidied(steps: Sequence[RecipeStep]) -> tuple[RecipeStep, ...]:
-    """The steps with their own texts trimmed; values are left as they are."""
+def trimmed_steps(steps: Sequence[RecipeStep]) -> tuple[RecipeStep, ...]:
+    """Return the steps with trimmed texts; values are not changed."""
     return tuple(map(_tidied, steps))
 
 
 def expand(steps: Sequence[RecipeStep], bindings: Mapping[str, Json]) -> tuple[RecipeStep, ...]:
-    """The steps with every binding replaced by the value bound; one in, one out."""
+    """Return the steps with every binding replaced by its value."""
 
     def bound(value: Json) -> Json:
         found = reference(value)
@@ -270,81 +278,79 @@ def expand(steps: Sequence[RecipeStep], bindings: Mapping[str, Json]) -> tuple[R
 
 
 def references(step: RecipeStep) -> Iterator[tuple[str, Reference]]:
-    """Every reference in a step, and where it is."""
+    """Yield every reference in a step with its place."""
     for place, value in _values(step):
         if found := reference(value):
             yield place, found
 
 
 def faults(
-    steps: Sequence[RecipeStep], closing_steps: Sequence[RecipeStep], parameters: Schema | None
-) -> Iterator[Fault]:
-    """What is wrong with these steps, the first of it first."""
-    if not 1 <= len(steps) <= MOST_STEPS:
-        why = f"there are {len(steps)}, and a recipe has 1 to {MOST_STEPS}"
-        yield Fault(InvalidRecipeStepsError, "steps", why)
-    if len(closing_steps) > MOST_CLOSING_STEPS:
-        why = f"there are {len(closing_steps)}, and a recipe has at most {MOST_CLOSING_STEPS}"
-        yield Fault(InvalidRecipeStepsError, "closing_steps", why)
+    steps: Sequence[RecipeStep], closing_steps: Sequence[RecipeStep], parameters: JsonSchema | None
+) -> Iterator[StepFault]:
+    """Yield every fault of the steps in their order."""
+    for field, count, least, most in (
+        ("steps", len(steps), 1, MOST_STEPS),
+        ("closing_steps", len(closing_steps), 0, MOST_CLOSING_STEPS),
+    ):
+        if not least <= count <= most:
+            why = f"a recipe has {least} to {most} of them, not {count}"
+            yield StepFault(InvalidRecipeStepsError, field, why)
     captures, outputs = set[str](), set[str]()
-    for closing, several in ((False, steps), (True, closing_steps)):
+    for field, several in (("steps", steps), ("closing_steps", closing_steps)):
         for number, step in enumerate(several):
-            place = f"{'closing_steps' if closing else 'steps'}[{number}]"
             for fault in (
-                *_senseless(step, closing),
+                *_senseless(step, field == "closing_steps"),
                 *_unknown_parameters(step, parameters),
                 *_misnamed(step, CaptureRef, captures),
                 *_misnamed(step, OutputRef, outputs),
             ):
-                yield replace(fault, place=f"{place}.{fault.place}")
+                yield replace(fault, place=f"{field}[{number}].{fault.place}")
 
 
-def _senseless(step: RecipeStep, closing: bool) -> Iterator[Fault]:
-    """What is wrong with a step whatever stands before it."""
-    refusal = InvalidRecipeStepsError
-    for place in ("address", "name", "job", "output_uri"):
-        if getattr(step, place, None) == "":
-            yield Fault(refusal, place, "it is blank; write at least one visible character")
+def _senseless(step: RecipeStep, closing: bool) -> Iterator[StepFault]:
+    """Yield the faults of a step that do not depend on other steps."""
+    invalid = partial(StepFault, InvalidRecipeStepsError)
+    for field in ("address", "name", "job", "output_uri"):
+        if getattr(step, field, None) == "":
+            yield invalid(field, BLANK)
     if isinstance(step, RecipeComputeStep):
         if "" in step.input_uris:
-            yield Fault(refusal, "input_uris", "one is blank")
+            yield invalid("input_uris", BLANK)
         if step.output_uri is not None and step.capture_name is not None:
-            yield Fault(refusal, "capture_name", "with an `output_uri` there is no value")
+            yield invalid("capture_name", "a step with `output_uri` yields no value to capture")
         if step.output_uri is None and step.output_name is not None:
-            yield Fault(refusal, "output_name", "without an `output_uri` there is no artifact")
+            yield invalid("output_name", "a step without `output_uri` yields no artifact")
     for place, value in _values(step):
         found = reference(value)
         if found is None and (key := _reserved_key(value)):
-            why = f"{key[:100]!r} is a name in a literal, where none starts with $"
-            yield Fault(refusal, place, why)
+            yield invalid(place, f"the key {key[:100]!r} of a literal must not start with $")
         if closing and isinstance(found, SteeringRef):
-            yield Fault(refusal, place, "closing steps are not steered")
+            yield invalid(place, "a closing step cannot use $steering")
 
 
-def _unknown_parameters(step: RecipeStep, parameters: Schema | None) -> Iterator[Fault]:
+def _unknown_parameters(step: RecipeStep, parameters: JsonSchema | None) -> Iterator[StepFault]:
     for place, found in references(step):
         if not isinstance(found, BindingRef):
             continue
+        why = f"the parameter is {found.name!r}"
         if parameters is None:
-            refusal = RecipeRequiresCapabilityParametersSchemaError
-            yield Fault(refusal, place, f"it binds {found.name!r}")
+            yield StepFault(RecipeRequiresCapabilityParametersSchemaError, place, why)
         elif closed(parameters) and found.name not in properties(parameters):
-            refusal = RecipeBindingReferencesUnknownParameterError
-            yield Fault(refusal, place, f"it binds {found.name!r}")
+            yield StepFault(RecipeBindingReferencesUnknownParameterError, place, why)
 
 
 def _misnamed(
     step: RecipeStep, kind: type[CaptureRef | OutputRef], declared: set[str]
-) -> Iterator[Fault]:
-    """Names that no step before declares, and one that a step before declares already."""
+) -> Iterator[StepFault]:
+    """Yield uses of names that no earlier step declares, and a name that one declares already."""
     field, unbound, duplicate = NAMED[kind]
     for place, found in references(step):
         if isinstance(found, kind) and found.name not in declared:
-            yield Fault(unbound, place, f"no step before declares {found.name!r}")
+            yield StepFault(unbound, place, f"no earlier step declares {found.name!r}")
     name: str | None = getattr(step, field, None)
-    if name is not None and name in declared:
-        yield Fault(duplicate, field, f"a step before declares {name!r}")
-    declared |= {name} if name is not None else set()
+    if name in declared:
+        yield StepFault(duplicate, field, f"an earlier step declares {name!r}; choose another name")
+    declared |= {name} if name else set()
 
 
 NAMED: Mapping[type[CaptureRef | OutputRef], tuple[str, type[Invalid], type[Invalid]]] = {
@@ -354,7 +360,7 @@ NAMED: Mapping[type[CaptureRef | OutputRef], tuple[str, type[Invalid], type[Inva
 
 
 def _values(step: RecipeStep) -> Iterator[tuple[str, Json]]:
-    """Whatever a step holds that may be a reference, and where."""
+    """Yield every value of a step that can be a reference, with its place."""
     match step:
         case RecipeSetpointStep():
             yield "value", step.value
@@ -370,7 +376,7 @@ def _values(step: RecipeStep) -> Iterator[tuple[str, Json]]:
 
 
 def _with_values(step: RecipeStep, change: Callable[[Json], Json]) -> RecipeStep:
-    """The step with its values changed; addresses of files are left as they are."""
+    """Return the step with changed values; addresses of files are not changed."""
     match step:
         case RecipeSetpointStep():
             return replace(step, value=change(step.value))
@@ -400,7 +406,7 @@ def _tidied(step: RecipeStep) -> RecipeStep:
 
 
 def _reserved_key(literal: Json) -> str | None:
-    """A name that only a reference may have, somewhere in a literal."""
+    """Return a key in a literal that only a reference may have; None if there is none."""
     pending = [literal]
     while pending:
         match pending.pop():

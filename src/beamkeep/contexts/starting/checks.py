@@ -4,15 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
+from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.recipe.capability import capabilities
-from beamkeep.contexts.recipe.declaration import DeclarationStatus
 from beamkeep.contexts.recipe.method import Method
 from beamkeep.contexts.recipe.plan import (
-    Followed,
     Plan,
+    PlanMethod,
     carried_parameters,
-    followed,
     missing_family_ids,
+    plan_method,
     plans,
     told_units,
     units_changed,
@@ -85,7 +85,7 @@ class RunPreconditions(Record):
 
     plan: Plan
     practice: Practice
-    followed: Followed
+    followed: PlanMethod
     """The method, now and as it was when the plan's default parameters were written."""
     versions: DeclarationVersions
     work: Preconditions
@@ -121,7 +121,7 @@ async def run_preconditions(
     """
     plan = await read.one(plans, plan_id)
     practice = await read.one(practices, plan.practice_id)
-    method = await followed(plan, read)
+    method = await plan_method(plan, read)
     work = await gates.preconditions(plan.asset_ids, method.method.needed_supplies, read)
     subject = await read.one(subjects, subject_id, to_show) if subject_id else None
     if subject and not await read.visible(subjects, [subject.id]):
