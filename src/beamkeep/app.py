@@ -41,7 +41,7 @@ from beamkeep.runtime.cursors import Cursors
 from beamkeep.runtime.dispatch import Dispatcher, OutsideStep
 from beamkeep.runtime.entry_points import EntryPoints
 from beamkeep.runtime.queries import QueryRunner
-from beamkeep.runtime.sending import Sender
+from beamkeep.runtime.sending import CommandSender
 from beamkeep.runtime.session import SNAPSHOT_EVERY, Session
 from beamkeep.runtime.store import EventStore, ReadModel, StoreUnavailableError
 from beamkeep.seeding import ANY_INSTALLATION, now, prepare
@@ -102,7 +102,7 @@ def compose(
         sessions=sessions,
         dispatcher=dispatcher,
         queries=QueryRunner(admission, store, lists, codec, sessions, Cursors(cursor_key)),
-        sender=Sender(catalogue, dispatcher, new_id),
+        sender=CommandSender(catalogue, dispatcher, new_id),
     )
 
 

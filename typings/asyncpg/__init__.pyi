@@ -6,6 +6,7 @@ from typing import Any
 class PostgresError(Exception):
     sqlstate: str
     table_name: str | None
+    constraint_name: str | None
 
 class PostgresConnectionError(PostgresError): ...
 class AdminShutdownError(PostgresError): ...

@@ -7,7 +7,7 @@ from beamkeep.kernel import Catalogue, Record
 from .admission import Admission
 from .dispatch import Dispatcher
 from .queries import QueryRunner
-from .sending import Sender
+from .sending import CommandSender
 from .session import Session
 
 
@@ -19,4 +19,4 @@ class Service(Record):
     sessions: Callable[[], Session]
     dispatcher: Dispatcher
     queries: QueryRunner
-    sender: Sender
+    sender: CommandSender

@@ -17,7 +17,7 @@ class Creation(Record):
     new_id: UUID
 
 
-class Sender:
+class CommandSender:
     """Sends commands along the path of every call, as a principal on the Internal conduit."""
 
     def __init__(
