@@ -22,7 +22,7 @@ OWN_CACHE = -o cache_dir=.pytest_cache/postgres
 export UV_PYTHON_DOWNLOADS := never
 export VIRTUAL_ENV := $(abspath $(VENV))
 
-.PHONY: help setup lock audit reference check test test-postgres faults faults-untimed faults-night soak bench docs demo
+.PHONY: help setup lock audit reference check test test-postgres faults faults-untimed faults-night soak bench mutation docs demo
 
 help: ## show this
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 14
@@ -86,6 +86,9 @@ soak: ## ten minutes of mixed load with restarts; writes build/soak.json and bui
 
 bench: ## ratios against the bare engine; writes build/bench.json
 	$(RUN) -m benchmarks
+
+mutation: ## change 200 lines one by one, list what no fast test notices; build/mutation.json
+	nice $(RUN) -m tests.mutation --json build/mutation.json
 
 docs: ## build docs/_build with warnings as errors
 	$(VENV)/bin/sphinx-build -W --keep-going -q -b html docs docs/_build
