@@ -64,10 +64,10 @@ DO $$ BEGIN
 END $$
 """
 ANOTHER = "written by another cluster: it was restored from a dump. Follow the restore procedure"
-UNREACHED = "not reached; new events would sort before old ones. Follow the restore procedure"
-STANDBY = "This is a standby; the service decides only on the primary"
-AHEAD = "beyond the end of the log; new events would be skipped. Remove the lists as the restore"
-UNFOLLOWED = "has no bookmark and would never be followed: visit. Remove the lists as the restore"
+UNREACHED = "not reached: new events would sort before old ones. Follow the restore procedure"
+STANDBY = "This server is a standby. Connect to the primary"
+AHEAD = "beyond the end of the log: new events would be skipped. Drop the lists as the restore"
+UNFOLLOWED = "visit has no bookmark and would never be updated. Drop the lists as the restore"
 WRONG = (
     "bad_states_served",
     "lost",

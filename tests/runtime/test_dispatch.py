@@ -87,7 +87,7 @@ class CuedStore(MemoryStore):
         await super().deny(denial)
 
     def snapshot(self) -> object:
-        return deepcopy((self.streams, self.tables, self.stored_answer, self.position))
+        return deepcopy((self.streams, self.tables, self.answers, self.position))
 
 
 @pytest.fixture
@@ -420,9 +420,9 @@ async def test_an_answer_that_an_earlier_release_kept_is_given_again(
     service: Service, store: CuedStore
 ):
     first = await zone(service, idempotency_key="k")
-    ((key, kept),) = store.stored_answer.items()
+    ((key, kept),) = store.answers.items()
     sent = sha256(b'["define_zone",{"name":"Hutch"}]').digest()
-    store.stored_answer[key] = StoredAnswer(sent, kept.status, kept.result)
+    store.answers[key] = StoredAnswer(sent, kept.status, kept.result)
     again = await zone(service, idempotency_key="k")
     assert (again.body, again.replayed, again.version, again.token) == (
         first.body,
@@ -490,7 +490,7 @@ async def test_a_refusal_is_not_remembered(service: Service, store: CuedStore):
     register = {"name": "Otto", "identities": [{"issuer": ISSUER, "subject": "otto"}]}
     with pytest.raises(ActorIdentityAlreadyBoundError):
         await call(service, "register_actor", register, idempotency_key="k")
-    assert store.stored_answer == {}
+    assert store.answers == {}
     unbind = {"actor_id": str(otto), "issuer": ISSUER, "subject": "otto"}
     await call(service, "unbind_actor_identity", unbind)
     again = await call(service, "register_actor", register, idempotency_key="k")

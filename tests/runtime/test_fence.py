@@ -53,7 +53,7 @@ async def test_a_migrated_database_is_fit(fit: Database):
 
 
 async def test_nothing_is_served_from_an_unfit_database(empty: Database):
-    with pytest.raises(UnfitDatabaseError, match="The database is empty; run `beamkeep migrate`"):
+    with pytest.raises(UnfitDatabaseError, match="Run `beamkeep migrate`"):
         await require_fit(empty.url())
 
 
@@ -61,24 +61,28 @@ async def test_nothing_is_served_from_an_unfit_database(empty: Database):
 async def test_a_database_that_lets_nobody_in_is_named(fit: Database, url: str):
     url = url.format(nobody=fit.url("nobody"), none=fit.cluster.url("none", "bk_app"))
     (found,) = await faults(url)
-    assert found.startswith("The database does not let us in: ")
+    assert found.startswith("Cannot connect to the database. Check its address and credentials: ")
 
 
 async def test_missing_migrations_are_named(fit: Database):
     fit.ask("DELETE FROM public.beamkeep_migrations")
     assert await fault(fit) == (
-        f"Migrations are missing: {', '.join(EVERY_MIGRATION)}; run `beamkeep migrate`."
+        f"Migrations are missing: {', '.join(EVERY_MIGRATION)}. Run `beamkeep migrate`."
     )
 
 
 @pytest.mark.parametrize(
     ("setting", "value", "named"),
     [
-        ("synchronous_commit", "off", "synchronous_commit is off; what we acknowledge"),
+        (
+            "synchronous_commit",
+            "off",
+            "synchronous_commit is off: acknowledged writes could be lost. Set it to on.",
+        ),
         (
             "default_transaction_isolation",
             "serializable",
-            "isolation is serializable; it must be read committed.",
+            "isolation is serializable. Set it to read committed.",
         ),
     ],
 )
@@ -104,16 +108,20 @@ async def test_a_server_that_could_lose_writes_is_refused(reconfigured: Database
     async with connected(reconfigured) as watch:
         await until(partial(watch.fetchval, f"SELECT current_setting('{setting}') = 'off'"))
     await until(partial(faults, reconfigured.url()))
-    assert await fault(reconfigured) == f"PostgreSQL's {setting} is off; it must be on."
+    assert await fault(reconfigured) == f"PostgreSQL setting {setting} is off. Set it to on."
 
 
 @pytest.mark.parametrize(
     ("column", "value", "named"),
     [
         ("current_setting('max_prepared_transactions')", "'4'", "max_prepared_transactions is 4"),
-        ("current_setting('data_checksums')", "'off'", "data_checksums is off; it must be on."),
-        ("current_setting('server_version_num')::int", "140017", "PostgreSQL is older than 15."),
-        ("pg_is_in_recovery()", "true", "This is a standby"),
+        ("current_setting('data_checksums')", "'off'", "data_checksums is off. Set it to on."),
+        (
+            "current_setting('server_version_num')::int",
+            "140017",
+            "PostgreSQL is older than version 15.",
+        ),
+        ("pg_is_in_recovery()", "true", "This server is a standby"),
     ],
 )
 async def test_what_only_another_server_would_say_is_understood(
@@ -137,7 +145,7 @@ async def test_events_of_transactions_still_to_come_are_refused(fit: Database):
            VALUES ('99000000000', 1, %(id)s, %(id)s, %(id)s, %(id)s, now(), 1, 'Zone',
                    'ZoneDefined', 'define_zone', '{}')""".replace("%(id)s", f"'{UUID(int=1)}'")
     )
-    assert "transactions this cluster has not reached" in await fault(fit)
+    assert "transactions that this cluster has not reached" in await fault(fit)
 
 
 async def test_a_bookmark_beyond_the_end_of_the_log_is_refused(fit: Database):
@@ -146,8 +154,8 @@ async def test_a_bookmark_beyond_the_end_of_the_log_is_refused(fit: Database):
     assert await faults(fit.url()) == []
     fit.ask(f"{bookmark} ('actor', 1, -1, '99000000000')")
     assert await fault(fit) == (
-        "A bookmark stands beyond the end of the log; new events would be skipped."
-        " Remove the lists as the restore procedure says; they are built anew."
+        "A bookmark is beyond the end of the log: new events would be skipped."
+        " Drop the lists as the restore procedure describes; a worker rebuilds them."
     )
 
 
@@ -157,21 +165,24 @@ async def test_a_list_without_a_bookmark_is_refused(fit: Database):
     assert await faults(fit.url()) == []
     fit.ask(f"{listed} ('zone', 2, 1, true)")
     assert await fault(fit) == (
-        "A list has no bookmark and would never be followed: zone."
-        " Remove the lists as the restore procedure says; they are built anew."
+        "The list zone has no bookmark and would never be updated."
+        " Drop the lists as the restore procedure describes; a worker rebuilds them."
     )
     fit.ask("INSERT INTO bk.bookmarks (projection, generation, shard) VALUES ('zone', 2, 7)")
     assert await faults(fit.url()) == []
 
 
 async def test_nobody_serves_as_a_superuser(fit: Database):
-    assert await fault(fit, "postgres") == ("The role postgres is a superuser; log in as bk_app.")
+    assert await fault(fit, "postgres") == "The role postgres is a superuser. Log in as bk_app."
 
 
 @pytest.mark.parametrize("privilege", ["UPDATE", "DELETE", "TRUNCATE"])
 async def test_nobody_serves_who_may_change_events(fit: Database, privilege: str):
     fit.ask(f"GRANT {privilege} ON bk.events TO bk_app")
-    assert await fault(fit) == "The role bk_app may change events; log in as bk_app."
+    assert await fault(fit) == (
+        "The role bk_app may change events. Revoke UPDATE, DELETE and TRUNCATE on bk.events from"
+        " it, or log in as bk_app."
+    )
 
 
 async def test_every_fault_is_named_at_once(fit: Database):
@@ -195,7 +206,7 @@ async def test_two_hosts_that_migrate_at_once_take_turns(empty: Database):
 
 async def test_a_migration_changed_after_it_was_applied_is_refused(fit: Database):
     fit.ask("UPDATE public.beamkeep_migrations SET digest = 'other'")
-    with pytest.raises(MigrationChangedError, match="0001_event_log"):
+    with pytest.raises(MigrationChangedError, match="Migration 0001_event_log was changed"):
         await migrate(fit.url("postgres"))
 
 

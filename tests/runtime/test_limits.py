@@ -86,8 +86,8 @@ async def test_a_restored_database_gets_its_limits_back_from_migrate(migrated: D
     migrated.ask(f'ALTER ROLE bk_app IN DATABASE "{migrated.name}" RESET ALL')
     assert await faults(migrated.url()) == [
         (
-            "The role bk_app may make temporary tables: privileges and time limits of the database"
-            " are missing. Run `beamkeep migrate`."
+            "The role bk_app may create temporary tables: privileges and time limits of the"
+            " database are missing. Run `beamkeep migrate`."
         )
     ]
     assert await migrate(migrated.url("postgres")) == []
@@ -162,7 +162,7 @@ def test_what_the_environment_adds_to_an_address_counts(monkeypatch: pytest.Monk
     with pytest.raises(ValueError, match="sslmode is require"):
         private_route("postgresql:///beamkeep?sslmode=require")
     monkeypatch.setenv("PGSERVICE", "beamkeep")
-    with pytest.raises(ValueError, match="A connection service may name any host"):
+    with pytest.raises(ValueError, match="The address names a connection service"):
         private_route("postgresql://127.0.0.1/beamkeep")
 
 

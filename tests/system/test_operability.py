@@ -251,7 +251,7 @@ def test_check_says_in_words_what_is_wrong_until_nothing_is(made: Deployment):
         return ran.returncode, ran.stdout
 
     superuser = made.database.url("postgres")
-    empty = "The database is empty; run `beamkeep migrate`."
+    empty = "The database is empty. Run `beamkeep migrate`."
     assert check(database_url=superuser, projector_database_url=None) == (
         1,
         f"DATABASE_URL: {empty}\n",
@@ -259,7 +259,7 @@ def test_check_says_in_words_what_is_wrong_until_nothing_is(made: Deployment):
     assert made.run("migrate").returncode == 0
     assert check(database_url=superuser) == (
         1,
-        "DATABASE_URL: The role postgres is a superuser; log in as bk_app.\n",
+        "DATABASE_URL: The role postgres is a superuser. Log in as bk_app.\n",
     )
     assert check() == (0, "nothing is wrong\n")
     made.database.ask(GRANTED_BY_SQL)
@@ -271,7 +271,9 @@ def test_check_says_in_words_what_is_wrong_until_nothing_is(made: Deployment):
     assert check() == (0, "nothing is wrong\n")
     code, told = check(database_url=made.database.url().replace(made.database.name, "nowhere"))
     assert code == 1
-    assert told.startswith("DATABASE_URL: The database does not let us in: ")
+    assert told.startswith(
+        "DATABASE_URL: Cannot connect to the database. Check its address and credentials: "
+    )
 
 
 def test_check_names_a_provider_whose_keys_are_missing(cluster: Cluster):
@@ -349,7 +351,7 @@ def test_a_service_that_would_let_nobody_in_does_not_start(made: Deployment):
 def test_a_service_does_not_start_on_a_database_that_is_not_fit(made: Deployment):
     ran = made.run("serve", database_url=made.database.url("postgres"))
     assert ran.returncode == REFUSED_TO_START
-    assert "The role postgres is a superuser; log in as bk_app." in ran.stderr
+    assert "The role postgres is a superuser. Log in as bk_app." in ran.stderr
     assert "Traceback" not in ran.stderr
 
 

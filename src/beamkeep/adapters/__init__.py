@@ -1,1 +1,1 @@
-"""One module for each outside thing the service uses."""
+"""One module or package for each external system that the service uses."""

@@ -1,4 +1,4 @@
-"""Process variables of EPICS control systems, followed over Channel Access."""
+"""Process variables of EPICS control systems, monitored over Channel Access."""
 
 import asyncio
 import math
@@ -12,7 +12,7 @@ from aioca.types import AugmentedValue
 from beamkeep.workers.signals import Reading
 
 ECHO_SECONDS = 5.0
-"""How long libca waits for a silent server to answer its echo; nothing configures it."""
+"""The time that libca waits for the reply to an echo; it cannot be configured."""
 
 INSPECTION_SECONDS = 1.0
 INVALID = 3
@@ -27,27 +27,30 @@ DISCONNECTED = 192
 
 
 class EpicsSignals:
-    """Follows process variables over Channel Access.
+    """Monitors process variables over Channel Access.
 
-    Where to look for them is the site's environment, `EPICS_CA_ADDR_LIST` and its companions.
-    libca reads it once, when the first signal is followed, and so does it read how long a server
-    may be silent: one process has one silence, that of the source made last before then.
+    The environment of the site, such as `EPICS_CA_ADDR_LIST`, says where the servers are. libca
+    reads it only once, when the first signal is monitored. This includes the connection timeout:
+    all instances in a process use the timeout of the instance that was created last before then.
     """
 
     def __init__(self, connect_timeout: float = 5.0, silence_seconds: float = 15.0) -> None:
         if silence_seconds <= ECHO_SECONDS:
-            raise ValueError(f"silence is noticed after more than {ECHO_SECONDS:g} seconds")
+            raise ValueError(
+                f"silence_seconds is {silence_seconds:g}."
+                f" Set it to more than {ECHO_SECONDS:g} seconds."
+            )
         self._connect_timeout = connect_timeout
-        # After this long without a word libca sends an echo, and only then waits for the answer.
+        # After this time without a message libca sends an echo, and then waits for the reply.
         os.environ["EPICS_CA_CONN_TMO"] = str(silence_seconds - ECHO_SECONDS)
 
     async def readings(self, signals: Collection[str]) -> AsyncGenerator[Reading]:
-        """One reading for every signal at first, then one for every change, until closed."""
+        """Yield one reading for every signal first, and then one for every change."""
         clock = asyncio.get_running_loop().time
         arrived = asyncio.Queue[Reading]()
-        followed = [_Followed(signal, arrived.put_nowait) for signal in dict.fromkeys(signals)]
+        monitors = [_SignalMonitor(signal, arrived.put_nowait) for signal in dict.fromkeys(signals)]
         try:
-            for each in followed:
+            for each in monitors:
                 each.subscribe(self._connect_timeout)
             inspection = clock() + INSPECTION_SECONDS
             while True:
@@ -55,26 +58,26 @@ class EpicsSignals:
                     async with asyncio.timeout_at(inspection):
                         reading = await arrived.get()
                 except TimeoutError:
-                    for each in followed:
+                    for each in monitors:
                         each.restore()
                     inspection = clock() + INSPECTION_SECONDS
                 else:
                     yield reading
         finally:
-            for each in followed:
+            for each in monitors:
                 each.close()
 
 
-class _Followed:
-    """One signal, and the subscription that follows it now."""
+class _SignalMonitor:
+    """One signal and its current subscription."""
 
-    def __init__(self, signal: str, tell: Callable[[Reading], None]) -> None:
+    def __init__(self, signal: str, on_reading: Callable[[Reading], None]) -> None:
         self._signal = signal
-        self._tell = tell
+        self._on_reading = on_reading
         self._subscription: aioca.Subscription | None = None
 
     def subscribe(self, connect_timeout: float | None = None) -> None:
-        """Follow the signal anew: first as it is now, or as missing once the timeout is over."""
+        """Subscribe again; the first reading is the current value, or the timeout."""
         self.close()
         self._subscription = aioca.camonitor(
             self._signal,
@@ -88,27 +91,27 @@ class _Followed:
         )
 
     def restore(self) -> None:
-        """Follow again if aioca gave up, as it does without a word to us when reading is denied."""
+        """Subscribe again if aioca closed the subscription, as it does when reading is denied."""
         if self._subscription and self._subscription.state == aioca.Subscription.CLOSED:
-            self._tell(Reading(self._signal, None, "not readable"))
+            self._on_reading(Reading(self._signal, None, "not readable"))
             self.subscribe()
 
     def close(self) -> None:
-        """Follow the signal no longer."""
+        """Close the subscription."""
         if self._subscription:
             self._subscription.close()
             self._subscription = None
 
     def _take(self, update: AugmentedValue | aioca.CANothing) -> None:
-        self._tell(_reading(self._signal, update))
+        self._on_reading(_reading(self._signal, update))
         lost = isinstance(update, aioca.CANothing) and update.errorcode == DISCONNECTED
         if lost and self._subscription:
-            # Later: aioca is on its way through the subscriptions of this channel.
+            # Not now: aioca is iterating over the subscriptions of this channel.
             asyncio.get_running_loop().call_soon(self._renew, self._subscription)
 
     def _renew(self, lost: aioca.Subscription) -> None:
-        # A lost subscription comes back by itself, but with the type the signal had before, and
-        # its first value may even overtake the word that it was lost.
+        # aioca restores a lost subscription itself, but with the old type of the signal, and its
+        # first value may arrive before the notice of the loss.
         if self._subscription is lost:
             self.subscribe()
 
@@ -120,14 +123,16 @@ def _reading(signal: str, update: AugmentedValue | aioca.CANothing) -> Reading:
         return Reading(signal, None, _alarm(update))
     value = _text(update)
     if value is None:
-        return Reading(signal, None, "not one value: an array, no number, or no label")
+        return Reading(
+            signal, None, "not a single value: an array, not a number, or a state without a label"
+        )
     return Reading(signal, value, _alarm(update) if update.severity else value)
 
 
 def _text(value: object) -> str | None:
     match value:
         case str():
-            # A state without a label reads as nothing, and so do all the others without one.
+            # States without a label are all empty texts and cannot be told apart.
             return str(value) or None
         case int():
             return str(int(value))

@@ -1,4 +1,4 @@
-"""The connections of the HTTP server, with the bounds it does not keep by itself."""
+"""The HTTP server, with limits for connections that uvicorn does not have."""
 
 import asyncio
 from asyncio import TimerHandle, Transport
@@ -22,10 +22,10 @@ TOO_LARGE = (
 
 
 class BoundedConnection(HttpToolsProtocol):
-    """Waits for the head of a request, and for an answer to be fetched, no longer than for a call.
+    """A connection with time limits for receiving a request head and for sending a response.
 
-    How long that is, the server knows as the time it gives calls when it stops. While a call is
-    under way, its own deadline holds.
+    Both limits are the graceful shutdown timeout of the server, which is the deadline of calls.
+    While a call runs, its own deadline applies.
     """
 
     _head_due: TimerHandle | None = None
@@ -35,12 +35,12 @@ class BoundedConnection(HttpToolsProtocol):
     _answering: RequestResponseCycle | None = None
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Say nothing: nobody is to install what would make web sockets work."""
+        """Log nothing: uvicorn would recommend installing a library for web sockets."""
 
     def connection_made(self, transport: Transport) -> None:
-        """Begin to wait for the first request, unless there are too many connections."""
+        """Start the time limit for the first request, or refuse one connection too many."""
         super().connection_made(transport)
-        # The server itself would wait for the head, and then refuse those that were here before.
+        # uvicorn would wait for the head, and then refuse requests on older connections too.
         most, self.limit_concurrency = self.limit_concurrency, None
         if most is not None and len(self.connections) > most:
             transport.write(TOO_MANY)
@@ -49,16 +49,16 @@ class BoundedConnection(HttpToolsProtocol):
         self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing more."""
+        """Cancel the time limits."""
         _cancel(self._head_due)
         _cancel(self._fetch_due)
         if self._answering:
-            # The server tells only the newest of the requests that were sent in one go.
+            # uvicorn notifies only the newest of several pipelined requests.
             self._answering.disconnected = True
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on, unless a head has no end."""
+        """Parse the data, or refuse a head that is too large."""
         was_in_head = self._in_head
         super().data_received(data)
         if was_in_head and self._in_head:
@@ -68,33 +68,33 @@ class BoundedConnection(HttpToolsProtocol):
                 self.transport.close()
 
     def on_message_begin(self) -> None:
-        """A head begins."""
+        """Note the beginning of a head."""
         super().on_message_begin()
         self._in_head, self._head_bytes = True, 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep what stands in the head; the trailer of a chunked body would be taken for it."""
+        """Accept headers only in the head: uvicorn would add trailers of a chunked body."""
         if self._in_head:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """A head is complete, and its call begins."""
+        """Cancel the time limit for the head, and start the call."""
         self._in_head = False
         _cancel(self._head_due)
         super().on_headers_complete()
 
     def on_response_complete(self) -> None:
-        """Begin to wait for the next request."""
+        """Start the time limit for the next request."""
         super().on_response_complete()
         self._expect_head()
 
     def pause_writing(self) -> None:
-        """Begin to wait for what was answered to be fetched."""
+        """Start the time limit for the client to read the response."""
         super().pause_writing()
         self._fetch_due = self._later(self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Enough of it was fetched."""
+        """Cancel the time limit for the response."""
         _cancel(self._fetch_due)
         super().resume_writing()
 
@@ -104,15 +104,15 @@ class BoundedConnection(HttpToolsProtocol):
 
     def _expect_head(self) -> None:
         _cancel(self._head_due)
-        self._head_due = self._later(self._give_up)
+        self._head_due = self._later(self._close_idle)
 
-    def _give_up(self) -> None:
-        # A request that came while the one before was answered may be under way.
+    def _close_idle(self) -> None:
+        # A pipelined request may be running.
         if self.cycle is None or self.cycle.response_complete:  # pyright: ignore[reportUnnecessaryComparison]
             self.transport.abort()
 
-    def _later(self, what: Callable[[], None]) -> TimerHandle:
-        return self.loop.call_later(self.config.timeout_graceful_shutdown or 0, what)
+    def _later(self, action: Callable[[], None]) -> TimerHandle:
+        return self.loop.call_later(self.config.timeout_graceful_shutdown or 0, action)
 
 
 def configured(
@@ -124,7 +124,7 @@ def configured(
     limit_concurrency: int,
     trusted_proxies: Sequence[str] = (),
 ) -> uvicorn.Config:
-    """How the HTTP server is run; what it would take from its own environment is said here."""
+    """Return the configuration of the HTTP server; nothing is left to uvicorn's environment."""
     return uvicorn.Config(
         application,
         host=host,
@@ -135,7 +135,7 @@ def configured(
         access_log=False,
         server_header=False,
         date_header=False,
-        # Left out, whoever calls from loopback could say where a call comes from.
+        # By default uvicorn would trust the forwarded address of any client on loopback.
         proxy_headers=bool(trusted_proxies),
         forwarded_allow_ips=list(trusted_proxies),
         limit_concurrency=limit_concurrency,
@@ -143,12 +143,12 @@ def configured(
     )
 
 
-async def serve_both(main: uvicorn.Config, beside: uvicorn.Config | None) -> None:
-    """Serve until a signal says to stop, and a second application beside as long as the first."""
-    if beside is None:
+async def serve_both(main: uvicorn.Config, secondary: uvicorn.Config | None) -> None:
+    """Serve until a signal stops the main application, and the secondary one as long."""
+    if secondary is None:
         await uvicorn.Server(main).serve()
         return
-    second = _WithoutSignals(beside)
+    second = _SecondaryServer(secondary)
     serving = asyncio.create_task(second.serve())
     try:
         await uvicorn.Server(main).serve()
@@ -157,8 +157,8 @@ async def serve_both(main: uvicorn.Config, beside: uvicorn.Config | None) -> Non
         await serving
 
 
-class _WithoutSignals(uvicorn.Server):
-    """A server that leaves the signals of the process to the first one."""
+class _SecondaryServer(uvicorn.Server):
+    """A server that leaves the signals of the process to the main server."""
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:

@@ -1,4 +1,4 @@
-"""The event store and its lists in memory: the twin for fast tests."""
+"""The event store and its lists in memory, for fast tests."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
@@ -61,19 +61,20 @@ from beamkeep.runtime.work import MOST_IDLE_CLAIMS, ClaimedWork
 
 from .stream_queues import StreamQueues
 
-type Kept = dict[tuple[object, ...], Any]
+type TableRows = dict[tuple[object, ...], Any]
+"""Rows by their key."""
 
 
 class MemoryStore:
-    """Keeps events and the rows beside them in dictionaries, and lists them with no delay."""
+    """Keeps events and the rows beside them in dictionaries; its lists are always current."""
 
     def __init__(
         self, codec: Codec, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
         self._codec, self.clock = codec, clock
         self.streams: dict[Stream, list[Envelope]] = {}
-        self.tables: dict[str, Kept] = {}
-        self.stored_answer: dict[tuple[UUID, UUID | None, str], StoredAnswer] = {}
+        self.tables: dict[str, TableRows] = {}
+        self.answers: dict[tuple[UUID, UUID | None, str], StoredAnswer] = {}
         self.snapshots: dict[tuple[UUID, Stream], Snapshot] = {}
         self.claims: dict[UUID, tuple[ClaimedWork, datetime]] = {}
         """The claims on durable work, and when their leases end."""
@@ -82,14 +83,14 @@ class MemoryStore:
         self._turns = StreamQueues()
 
     async def open(self, opening: CallLookup) -> CallContext:
-        """Find who calls, what they may do, what was answered before, and the target's events."""
+        """Return the caller, its grants, the stored answer and the events of the target."""
         principal_id = opening.principal_id
         if principal_id is None and opening.identity is not None:
             bound = self._table("actor_identity").get(opening.identity)
             principal_id = bound.actor_id if bound else None
         standing: Standing | None = self._table("principal_standing").get((principal_id,))
         grants: list[Grant] = [
-            # A grant found for one command permits that command, however many more it names.
+            # A grant that was found for one command permits that command, whatever else it names.
             replace(grant, permitted_commands=(opening.command_name,))
             if opening.command_name
             else grant
@@ -106,19 +107,25 @@ class MemoryStore:
         stored_answer = None
         if standing and opening.idempotency_key:
             key = standing.principal_id, opening.surface_id, opening.idempotency_key
-            stored_answer = self.stored_answer.get(key)
+            stored_answer = self.answers.get(key)
         if not grants or not standing or standing.barred:
             return CallContext(standing, tuple(grants))
         stream = opening.stream
         if stream is None or stream not in self.streams:
             return CallContext(standing, tuple(grants), stored_answer)
         owner_id, loaded = self.streams[stream][0].principal_id, self._loaded(stream, opening.fold)
-        return CallContext(standing, tuple(grants), stored_answer, owner_id, loaded)
+        return CallContext(
+            standing=standing,
+            grants=tuple(grants),
+            stored_answer=stored_answer,
+            owner_id=owner_id,
+            loaded=loaded,
+        )
 
     async def load(
         self, streams: Sequence[Stream], folds: Mapping[str, UUID] | None = None
     ) -> Mapping[Stream, LoadedStream]:
-        """Read these streams, with the snapshots of these folds by aggregate name."""
+        """Return these streams, with the snapshots of these folds by aggregate name."""
         return {
             stream: self._loaded(stream, folds[stream[0]] if folds else None)
             for stream in streams
@@ -126,35 +133,39 @@ class MemoryStore:
         }
 
     def _loaded(self, stream: Stream, fold: UUID | None) -> LoadedStream:
-        kept = self.snapshots.get((fold, stream)) if fold else None
-        after = kept.version if kept else 0
+        snapshot = self.snapshots.get((fold, stream)) if fold else None
+        after = snapshot.version if snapshot else 0
         events = self.streams[stream][after : after + READ_AT_ONCE]
-        return LoadedStream([envelope.recorded for envelope in events], kept)
+        return LoadedStream([envelope.recorded for envelope in events], snapshot)
 
     async def owners(self, streams: Sequence[Stream]) -> Mapping[Stream, UUID]:
-        """Who wrote the first event of each of these streams."""
+        """Return the principal that wrote the first event of each of these streams."""
         return {s: self.streams[s][0].principal_id for s in streams if s in self.streams}
 
     async def append(self, append: Append) -> Position:
-        """Write all of it at once, unless something it rests on has moved."""
+        """Write an append completely, or raise an error if something that it rests on has moved."""
         if append.answer:
             key = append.principal_id, append.surface_id, append.answer.key
-            if key in self.stored_answer:
+            if key in self.answers:
                 raise AlreadyAnsweredError
         if append.fence and not self._holds(append.fence):
             raise WorkLostError
-        # Rows alone are held to what was read where a lock keeps it as it is.
+        # Without events, the versions that were read are checked only under a lock.
         if append.events or any(isinstance(part, Lock) for part in append.side_writes):
             self._require_unmoved(append)
-        self._write_beside(append.side_writes)
+        self._write_rows(append.side_writes)
         if append.events:
             self._write_events(append)
             await self.keep_snapshots(append.snapshots)
         position = self.position if append.events else BEGINNING
         if append.answer:
-            kept = append.answer
-            self.stored_answer[append.principal_id, append.surface_id, kept.key] = StoredAnswer(
-                kept.fingerprint, kept.status, kept.result, kept.version, position
+            answer = append.answer
+            self.answers[append.principal_id, append.surface_id, answer.key] = StoredAnswer(
+                fingerprint=answer.fingerprint,
+                status=answer.status,
+                result=answer.result,
+                version=answer.version,
+                position=position,
             )
         return position
 
@@ -182,25 +193,26 @@ class MemoryStore:
             self.position = Position(self.position.tx, self.position.position + 1)
             self.streams.setdefault(event.stream, []).append(
                 Envelope(
-                    event.event_id,
-                    *event.stream,
-                    event.version,
-                    self.position.position,
-                    event.event_type,
-                    event.schema_version,
-                    append.principal_id,
-                    event.command_name or append.command_name,
-                    append.surface_id,
-                    append.correlation_id,
-                    append.causation_id,
-                    datetime.now(UTC),
-                    append.occurred_at,
-                    Raw(event.payload),
+                    event_id=event.event_id,
+                    stream_type=event.stream[0],
+                    stream_id=event.stream[1],
+                    version=event.version,
+                    position=self.position.position,
+                    event_type=event.event_type,
+                    schema_version=event.schema_version,
+                    principal_id=append.principal_id,
+                    command_name=event.command_name or append.command_name,
+                    surface_id=append.surface_id,
+                    correlation_id=append.correlation_id,
+                    causation_id=append.causation_id,
+                    recorded_at=datetime.now(UTC),
+                    occurred_at=append.occurred_at,
+                    payload=Raw(event.payload),
                 )
             )
 
     async def history(self, stream: Stream, after: int, limit: int) -> Sequence[Envelope]:
-        """The events of one stream after a version."""
+        """Return the events of one stream after a version, with their envelopes."""
         return self.streams.get(stream, [])[after : after + limit]
 
     async def happened(
@@ -211,7 +223,7 @@ class MemoryStore:
         owner_id: UUID | None,
         limit: int,
     ) -> Sequence[tuple[str, StoredEvent]]:
-        """Events of these types between two times, oldest first, each with its aggregate's name."""
+        """Return events of these types between two times, oldest first, with aggregate names."""
         found = [
             each
             for stored in self.streams.values()
@@ -225,7 +237,7 @@ class MemoryStore:
     async def latest(
         self, streams: Sequence[Stream], types: Sequence[str], before: datetime
     ) -> Mapping[Stream, StoredEvent]:
-        """The last event of these types that each of the streams had before a time."""
+        """Return the last event of these types before a time, for each of the streams."""
         return {
             stream: each.recorded
             for stream in streams
@@ -234,11 +246,11 @@ class MemoryStore:
         }
 
     async def rows[R](self, table: Table[R], where: Mapping[str, object]) -> tuple[R, ...]:
-        """The rows whose columns equal these values, or are among them where a set is given."""
+        """Return the rows whose columns equal these values, or are among several of them."""
         return tuple(row for row in self._read(table) if _matches(row, where))
 
     async def entries[R](self, table: Table[R], row_query: RowQuery, limit: int) -> tuple[R, ...]:
-        """Rows beside one aggregate, in the order asked for."""
+        """Return one page of rows, in the order of the query."""
         found = [row for row in self._read(table) if _matches(row, row_query.where)]
         for column, how, wanted in row_query.compared:
             found = [row for row in found if COMPARISONS[how](getattr(row, column), wanted)]
@@ -253,26 +265,26 @@ class MemoryStore:
         return tuple(found[:limit])
 
     async def above[R](self, table: Table[R], ids: Sequence[UUID]) -> tuple[R, ...]:
-        """The rows of a tree with these ids and all those above them."""
+        """Return the rows of a tree that have these ids, and all rows above them."""
         rows = self._table(table.name)
         return tuple(rows[id,] for id in {over for id in ids for over in self._chain(table, id)})
 
     @asynccontextmanager
     async def alone(self, name: str) -> AsyncGenerator[None]:
-        """Keep every other task out of a piece of work while this one does it."""
+        """Hold a lock that excludes every other task."""
         async with self._locks.setdefault(name, asyncio.Lock()):
             yield
 
     def is_contended(self, stream: Stream | None) -> bool:
-        """Whether a command on this stream has to wait for its turn."""
+        """Whether a command on this stream may have to wait for its turn."""
         return self._turns.is_contended(stream)
 
     def wait_turn(self, stream: Stream | None) -> AbstractAsyncContextManager[None]:
-        """Let commands on a stream that is fought over come one after the other."""
+        """Let the commands on a contended stream run one after another."""
         return self._turns.take(stream)
 
     async def keep_snapshots(self, snapshots: Sequence[NewSnapshot]) -> None:
-        """Keep snapshots apart from any append; a newer one of the same fold stays."""
+        """Store snapshots without an append, unless a newer snapshot of the same fold is stored."""
         for stream, fold, snapshot in snapshots:
             before = self.snapshots.get((fold, stream))
             if before is None or before.version < snapshot.version:
@@ -281,13 +293,13 @@ class MemoryStore:
     async def outdated_snapshots(
         self, folds: Sequence[UUID], after: Stream, limit: int
     ) -> Sequence[Stream]:
-        """Streams after this one that have a snapshot of another fold and none of these."""
+        """Return the streams after this one that have snapshots, but none of these folds."""
         current = {stream for fold, stream in self.snapshots if fold in folds}
         others = {stream for _, stream in self.snapshots} - current
         return sorted(stream for stream in others if stream > after)[:limit]
 
     async def drop_snapshots(self, folds: Sequence[UUID], days: int) -> int:
-        """Drop snapshots of other folds than these, whose age is not known here, unless days."""
+        """Delete snapshots of other folds than these if days is 0; their age is not known here."""
         gone = [key for key in self.snapshots if key[0] not in folds and days == 0]
         for key in gone:
             del self.snapshots[key]
@@ -298,7 +310,7 @@ class MemoryStore:
         self._table(DENIALS.name)[(denial.denial_id,)] = denial
 
     async def record_refusal(self, insert: Insert) -> None:
-        """Write the row a refusal leaves, unless its key is taken."""
+        """Write the row of a refusal, unless its key is taken."""
         self._table(insert.table.name).setdefault(_key(insert.table, insert.row), insert.row)
 
     async def listing(
@@ -309,7 +321,7 @@ class MemoryStore:
         after: UUID | None,
         limit: int,
     ) -> Sequence[tuple[UUID, bytes]]:
-        """Rows by id, as JSON, each with its id; only the owner's where one is named."""
+        """Return rows in the order of their ids; only those of the owner if one is given."""
         fold, standing = RowFold(view, self._codec), self._along(view.tree, list_filter.along)
         found: list[tuple[UUID, bytes]] = []
         for (name, id), stored in sorted(self.streams.items()):
@@ -326,14 +338,14 @@ class MemoryStore:
         return found[:limit]
 
     async def follows(self, view: View[Any], position: Position) -> bool:
-        """Whether the view shows everything up to a position: always, of what there is."""
+        """Whether the view shows all events up to a position, which it does if they exist."""
         return position <= self.position
 
-    def _table(self, name: str) -> Kept:
+    def _table(self, name: str) -> TableRows:
         return self.tables.setdefault(name, {})
 
     def _chain(self, table: Table[Any], id: UUID | None) -> list[UUID]:
-        """A row's id and the ids above it, as far up as they are known."""
+        """Return the id of a row and the ids of all rows above it."""
         found: list[UUID] = []
         rows = self._table(table.name)
         while id is not None and (id,) in rows and id not in found:
@@ -342,7 +354,7 @@ class MemoryStore:
         return found
 
     def _along(self, tree: Table[Any] | None, along: Mapping[str, UUID]) -> set[UUID] | None:
-        """What stands below and above the ids given; none when nothing is asked of the tree."""
+        """Return the ids below and above the given rows, or None without a filter by the tree."""
         if tree is None or not along:
             return None
         ids: set[UUID] = {getattr(row, tree.key[0]) for row in self._table(tree.name).values()}
@@ -351,19 +363,19 @@ class MemoryStore:
             ids = {id for id in ids if below in self._chain(tree, id)[1:]}
         return ids & {*self._chain(tree, above)[1:]} if above else ids
 
-    def _write_beside(self, beside: Sequence[SideWrite | Rows]) -> None:
-        beside = [part for part in beside if not isinstance(part, Lock)]
-        for part in beside:
+    def _write_rows(self, side_writes: Sequence[SideWrite | Rows]) -> None:
+        writes = [part for part in side_writes if not isinstance(part, Lock)]
+        for part in writes:
             rows = self._table(part.table.name)
             if isinstance(part, Insert) and _key(part.table, part.row) in rows:
                 raise KeyTakenError(part)
-        for part in beside:
+        for part in writes:
             if isinstance(part, Rows):
                 rows = self._table(part.table.name)
                 keys = [_key(part.table, row) for row in part.rows]
                 if stored := {k[0]: getattr(rows[k], part.under) for k in keys if k in rows}:
                     raise RowsStoredError(stored)
-        for part in beside:
+        for part in writes:
             rows = self._table(part.table.name)
             match part:
                 case Insert(table, row) | Upsert(table, row):
@@ -378,7 +390,7 @@ class MemoryStore:
                         del rows[taken]
 
     def _read(self, table: Table[Any]) -> list[Any]:
-        """All rows of a table, with their age where it is read with them."""
+        """Return all rows of a table, with their age if the table has one."""
         rows = [*self._table(table.name).values()]
         if table.stamped is None:
             return rows
@@ -387,7 +399,7 @@ class MemoryStore:
         return [replace(row, **{age: now - at(row) if at(row) else None}) for row in rows]
 
     def _stamped(self, table: Table[Any], row: Any) -> Any:
-        """The row with the time by this store's clock, where it has one."""
+        """Return the row with the time of this store's clock, if the table has a time column."""
         stamp = table.stamped[0] if table.stamped else None
         if stamp is None or getattr(row, stamp) is None:
             return row
@@ -395,30 +407,30 @@ class MemoryStore:
 
 
 class MemoryLedger:
-    """The streams and the rows of a store in memory, in order."""
+    """The streams and rows of a store in memory, in the order of the ledger."""
 
     def __init__(self, store: MemoryStore, login_key: bytes) -> None:
         self._store, self._login_key = store, login_key
 
     async def login_key(self) -> bytes:
-        """The secret that logins are digested with."""
+        """Return the secret for the digests of logins."""
         return self._login_key
 
     async def events(self, stream_type: str) -> AsyncIterator[tuple[UUID, StoredEvent]]:
-        """The events of all streams of a type, by stream and version."""
+        """Return the events of all streams of a type, by stream and version."""
         for (name, id), stored in sorted(self._store.streams.items()):
             if name == stream_type:
                 for envelope in stored:
                     yield id, envelope.recorded
 
     async def rows(self, of: Table[Any], owner: str, scopes: Sequence[str]) -> AsyncIterator[Any]:
-        """The rows of a table, or its claims of these scopes, by owner; those without one last."""
+        """Return the rows of a table, or claims of these scopes, by owner; without one last."""
         found = [row for row in self._rows(of) if not scopes or row.scope in scopes]
         for row in sorted(found, key=lambda row: str(getattr(row, owner) or "none")):
             yield row
 
     async def claims_beyond(self, scopes: Sequence[str]) -> AsyncIterator[Any]:
-        """The claims in none of these scopes."""
+        """Return the claims of other scopes than these."""
         for row in self._rows(CLAIMS):
             if row.scope not in scopes:
                 yield row

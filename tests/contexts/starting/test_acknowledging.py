@@ -94,7 +94,7 @@ async def test_the_answer_that_is_kept_for_a_repetition_says_nothing_of_cautions
 ):
     service, store = world
     answered = await started(service, idempotency_key="once")
-    (kept,) = store.stored_answer.values()
+    (kept,) = store.answers.values()
     assert json.loads(kept.result) == {"run_id": str(answered.id)}
 
 

@@ -135,7 +135,7 @@ async def test_a_run_keeps_what_was_told_without_names(world: tuple[Service, Mem
     run = await asked(service, "get_run", {"run_id": answer["run_id"]})
     unnamed = [{key: each[key] for key in each if key != "name"} for each in ADVISED]
     assert run["advisories"] == unnamed
-    (kept,) = store.stored_answer.values()
+    (kept,) = store.answers.values()
     assert json.loads(kept.result) == {"run_id": answer["run_id"]}
 
 

@@ -1,1 +1,1 @@
-"""PostgreSQL: the event log, the rows beside it, and the lists projected from it."""
+"""PostgreSQL: the event log, the tables beside it, and the lists projected from it."""

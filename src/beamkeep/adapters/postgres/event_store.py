@@ -38,14 +38,14 @@ from .tables import insert_if_absent, read_ancestors, read_page, read_rows, row_
 # One stream: its snapshot, which has no event type, and the events after it. The first four
 # columns are those of a stored event.
 LOAD_ONE = Statement("""
-WITH kept AS MATERIALIZED (
+WITH snapshot AS MATERIALIZED (
   SELECT version, state FROM bk.snapshots
    WHERE fold = :fold::uuid AND stream_type = :stream_type AND stream_id = :stream_id)
-SELECT version, NULL AS event_type, NULL::smallint AS schema_version, state AS payload FROM kept
+SELECT version, NULL AS event_type, NULL::smallint AS schema_version, state AS payload FROM snapshot
 UNION ALL
 (SELECT e.version, e.event_type, e.schema_version, e.payload::text FROM bk.events e
   WHERE e.stream_type = :stream_type AND e.stream_id = :stream_id
-    AND e.version > COALESCE((SELECT k.version FROM kept k), 0)
+    AND e.version > COALESCE((SELECT k.version FROM snapshot k), 0)
   ORDER BY e.version LIMIT :limit)
 """)
 
@@ -55,15 +55,15 @@ SELECT e.version, e.event_type, e.schema_version, e.payload, s.stream_type, s.st
   FROM unnest(:stream_types::text[], :stream_ids::uuid[], :folds::uuid[])
     AS s (stream_type, stream_id, fold)
  CROSS JOIN LATERAL (
-   WITH kept AS MATERIALIZED (
+   WITH snapshot AS MATERIALIZED (
      SELECT k.version, k.state FROM bk.snapshots k
       WHERE k.fold = s.fold AND k.stream_type = s.stream_type AND k.stream_id = s.stream_id)
    SELECT k.version, NULL AS event_type, NULL::smallint AS schema_version, k.state AS payload
-     FROM kept k
+     FROM snapshot k
    UNION ALL
    (SELECT e.version, e.event_type, e.schema_version, e.payload::text FROM bk.events e
      WHERE e.stream_type = s.stream_type AND e.stream_id = s.stream_id
-       AND e.version > COALESCE((SELECT k.version FROM kept k), 0)
+       AND e.version > COALESCE((SELECT k.version FROM snapshot k), 0)
      ORDER BY e.version LIMIT :limit)) AS e
 """)
 

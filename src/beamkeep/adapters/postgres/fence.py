@@ -1,4 +1,4 @@
-"""The start-up fence: what must hold of a database before anything is served from it."""
+"""The start-up checks of a database: the service starts only if all of them pass."""
 
 import asyncpg
 
@@ -6,7 +6,7 @@ from .migrate import migrations
 
 OLDEST_SERVER = 150000
 
-# What the server is set to, and what it may do to us.
+# The settings of the server that durability and order depend on.
 SETTINGS = """
 SELECT current_setting('server_version_num')::int AS version,
        current_setting('max_prepared_transactions') AS max_prepared_transactions,
@@ -14,11 +14,11 @@ SELECT current_setting('server_version_num')::int AS version,
        current_setting('full_page_writes') AS full_page_writes,
        current_setting('synchronous_commit') AS synchronous_commit,
        current_setting('data_checksums') AS data_checksums,
-       current_setting('default_transaction_isolation') AS isolation,
+       current_setting('default_transaction_isolation') AS default_transaction_isolation,
        pg_is_in_recovery() AS standby
 """
 
-# Where the log ends, where the bookmarks stand, and where the server's transactions are.
+# The end of the log, the bookmarks, and the transaction counter of the server.
 ORDER = """
 SELECT (SELECT system_identifier FROM bk.deployment) AS recorded_system,
        (SELECT system_identifier FROM pg_control_system()) AS system,
@@ -31,7 +31,7 @@ SELECT (SELECT system_identifier FROM bk.deployment) AS recorded_system,
            WHERE b.projection = p.name AND b.generation = p.generation)) AS unfollowed
 """
 
-# What the role we log in as could do to the log, and to those who follow it.
+# The privileges of our role that could damage the log or hold back its readers.
 POWERS = """
 SELECT rolname, rolsuper,
        has_database_privilege(current_database(), 'TEMPORARY') AS makes_temporary_tables,
@@ -42,18 +42,18 @@ SELECT rolname, rolsuper,
 
 
 class UnfitDatabaseError(Exception):
-    """The service does not start on this database."""
+    """The service cannot start on this database."""
 
     def __init__(self, faults: list[str]) -> None:
         super().__init__("\n".join([self.__doc__ or "", *faults]))
 
 
 async def faults(url: str) -> list[str]:
-    """Everything that is wrong with a database, in plain words; nothing when it is fit."""
+    """Return everything that is wrong with a database; an empty list if the service can start."""
     try:
         connection = await asyncpg.connect(url, timeout=5)
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        return [f"The database does not let us in: {error}"]
+        return [f"Cannot connect to the database. Check its address and credentials: {error}"]
     try:
         return [
             *_faulty_settings(await connection.fetchrow(SETTINGS)),
@@ -67,77 +67,82 @@ async def faults(url: str) -> list[str]:
 
 
 async def require_fit(url: str) -> None:
-    """Refuse to go on when anything is wrong with the database."""
+    """Raise `UnfitDatabaseError` when anything is wrong with the database."""
     if found := await faults(url):
         raise UnfitDatabaseError(found)
 
 
 def _faulty_settings(row: asyncpg.Record | None) -> list[str]:
-    assert row is not None, "the statement answers one row"  # noqa: S101
+    assert row is not None, "the statement returns one row"  # noqa: S101
     wanted = {
         "max_prepared_transactions": "0",
         "fsync": "on",
         "full_page_writes": "on",
         "data_checksums": "on",
-        "isolation": "read committed",
+        "default_transaction_isolation": "read committed",
     }
     found = [
-        f"PostgreSQL's {name} is {row[name]}; it must be {value}."
+        f"PostgreSQL setting {name} is {row[name]}. Set it to {value}."
         for name, value in wanted.items()
         if row[name] != value
     ]
     if row["synchronous_commit"] == "off":
-        found.append("PostgreSQL's synchronous_commit is off; what we acknowledge could be lost.")
+        found.append(
+            "PostgreSQL setting synchronous_commit is off: acknowledged writes could be lost."
+            " Set it to on."
+        )
     if row["version"] < OLDEST_SERVER:
-        found.append("PostgreSQL is older than 15.")
+        found.append("PostgreSQL is older than version 15. Upgrade the server.")
     if row["standby"]:
-        found.append("This is a standby; the service decides only on the primary.")
+        found.append("This server is a standby. Connect to the primary, or promote this server.")
     return found
 
 
 async def _missing_migrations(connection: asyncpg.Connection) -> list[str]:
     if await connection.fetchval("SELECT to_regclass('public.beamkeep_migrations')") is None:
-        return ["The database is empty; run `beamkeep migrate`."]
+        return ["The database is empty. Run `beamkeep migrate`."]
     rows = await connection.fetch("SELECT name FROM public.beamkeep_migrations")
     missing = migrations().keys() - {row["name"] for row in rows}
     return [
-        f"Migrations are missing: {', '.join(sorted(missing))}; run `beamkeep migrate`."
+        f"Migrations are missing: {', '.join(sorted(missing))}. Run `beamkeep migrate`."
     ] * bool(missing)
 
 
 def _faulty_order(row: asyncpg.Record | None) -> list[str]:
-    assert row is not None, "the statement answers one row"  # noqa: S101
+    assert row is not None, "the statement returns one row"  # noqa: S101
     found: list[str] = []
     if row["system"] != row["recorded_system"]:
         found.append(
             "The log was written by another cluster: it was restored from a dump."
-            " Follow the restore procedure before serving it."
+            " Follow the restore procedure before you start the service."
         )
     if row["newest"] >= row["xmax"]:
         found.append(
-            "The log holds transactions this cluster has not reached; new events would sort"
-            " before old ones. Follow the restore procedure."
+            "The log contains transactions that this cluster has not reached: new events would"
+            " sort before old ones. Follow the restore procedure."
         )
     if row["furthest"] > row["xmax"]:
         found.append(
-            "A bookmark stands beyond the end of the log; new events would be skipped."
-            " Remove the lists as the restore procedure says; they are built anew."
+            "A bookmark is beyond the end of the log: new events would be skipped."
+            " Drop the lists as the restore procedure describes; a worker rebuilds them."
         )
     if row["unfollowed"]:
         found.append(
-            f"A list has no bookmark and would never be followed: {row['unfollowed']}."
-            " Remove the lists as the restore procedure says; they are built anew."
+            f"The list {row['unfollowed']} has no bookmark and would never be updated."
+            " Drop the lists as the restore procedure describes; a worker rebuilds them."
         )
     return found
 
 
 def _faulty_powers(row: asyncpg.Record | None) -> list[str]:
-    assert row is not None, "the statement answers one row"  # noqa: S101
+    assert row is not None, "the statement returns one row"  # noqa: S101
+    role = row["rolname"]
     if row["rolsuper"]:
-        return [f"The role {row['rolname']} is a superuser; log in as bk_app."]
+        return [f"The role {role} is a superuser. Log in as bk_app."]
     if row["changes_events"]:
-        return [f"The role {row['rolname']} may change events; log in as bk_app."]
+        remedy = "Revoke UPDATE, DELETE and TRUNCATE on bk.events from it, or log in as bk_app."
+        return [f"The role {role} may change events. {remedy}"]
     if row["makes_temporary_tables"]:
-        found = f"The role {row['rolname']} may make temporary tables: privileges and time limits"
-        return [f"{found} of the database are missing. Run `beamkeep migrate`."]
+        cause = "privileges and time limits of the database are missing. Run `beamkeep migrate`."
+        return [f"The role {role} may create temporary tables: {cause}"]
     return []

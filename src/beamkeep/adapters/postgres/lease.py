@@ -1,13 +1,13 @@
-"""Leases: work that one worker does while the others stand by."""
+"""Leases: numbered parts of work, each done by one worker at a time."""
 
 from collections.abc import Sequence
 from contextlib import suppress
 
 import asyncpg
 
-PATIENCE = 10.0
-# The server must notice that a worker cannot be reached any more: until then nobody gets its parts.
-KEPT_ALIVE = {
+TIMEOUT = 10.0
+# The server releases the parts of an unreachable worker only when it notices the dead connection.
+KEEPALIVE = {
     "tcp_keepalives_idle": "5",
     "tcp_keepalives_interval": "2",
     "tcp_keepalives_count": "3",
@@ -16,7 +16,7 @@ KEPT_ALIVE = {
 
 
 class Lease:
-    """Numbered parts of a piece of work, each kept to one worker for as long as it lives."""
+    """The parts that one worker holds, until its connection ends."""
 
     def __init__(self, url: str, name: str, wanted: Sequence[int]) -> None:
         self._url, self._name, self._wanted = url, name, wanted
@@ -24,9 +24,9 @@ class Lease:
         self._held: list[int] = []
 
     async def __call__(self) -> Sequence[int]:
-        """The parts this worker holds, having tried for those it lacks."""
+        """Try to acquire the parts that this worker lacks, and return all parts that it holds."""
         if self._connection is None or self._connection.is_closed():
-            # A session's lock outside any transaction: it ends with the session, however that ends.
+            # Session locks without a transaction: they end with the session, even if it crashes.
             self._connection, self._held = await _connected(self._url), []
         try:
             await self._connection.execute("SELECT 1")
@@ -36,13 +36,13 @@ class Lease:
                 ):
                     self._held.append(part)
         except TimeoutError:
-            # It may be lost unseen, and would then never answer again.
+            # The connection may be dead without notice.
             self._connection.terminate()
             raise
         return tuple(self._held)
 
     async def close(self) -> None:
-        """Leave the parts to others."""
+        """Release all parts."""
         if self._connection:
             with suppress(TimeoutError):
                 await self._connection.close()
@@ -51,5 +51,5 @@ class Lease:
 
 async def _connected(url: str) -> asyncpg.Connection:
     return await asyncpg.connect(
-        url, timeout=PATIENCE, command_timeout=PATIENCE, server_settings=KEPT_ALIVE
+        url, timeout=TIMEOUT, command_timeout=TIMEOUT, server_settings=KEEPALIVE
     )

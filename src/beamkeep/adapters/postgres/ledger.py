@@ -1,4 +1,4 @@
-"""The streams and the rows beside them as they were at one moment, read page by page."""
+"""All streams and the rows beside them in one snapshot, read page by page."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -13,43 +13,43 @@ from beamkeep.runtime.store import StoredEvent
 
 PAGE = 500
 
-# Every event of one type of stream, stream by stream.
+# The events of all streams of one type, by stream and version.
 EVENTS = """
 SELECT version, event_type, schema_version, payload::text, stream_id FROM bk.events
  WHERE stream_type = $1 ORDER BY stream_id, version
 """
 
-# It reads everything there is: no time limit that is made for calls fits it.
-PATIENCE = """
+# Reading everything takes longer than the timeouts for calls allow.
+NO_TIMEOUTS = """
 SET LOCAL statement_timeout = 0;
 SET LOCAL idle_in_transaction_session_timeout = 0;
 """
 
 
 class PostgresLedger:
-    """Reads within one transaction, so that nothing moves between a stream and its rows."""
+    """Reads in one transaction, so that streams and rows are consistent."""
 
     def __init__(self, connection: asyncpg.Connection) -> None:
         self._connection = connection
 
     async def login_key(self) -> bytes:
-        """The secret that logins are digested with."""
+        """Return the secret for the digests of logins."""
         return await self._connection.fetchval("SELECT cursor_key FROM bk.deployment")
 
     async def events(self, stream_type: str) -> AsyncIterator[tuple[UUID, StoredEvent]]:
-        """The events of all streams of a type, by stream and version."""
+        """Return the events of all streams of a type, by stream and version."""
         async for *recorded, id in self._connection.cursor(EVENTS, stream_type, prefetch=PAGE):
             yield id, StoredEvent(*recorded)
 
     async def rows(self, of: Table[Any], owner: str, scopes: Sequence[str]) -> AsyncIterator[Any]:
-        """The rows of a table, or its claims of these scopes, by owner; those without one last."""
+        """Return the rows of a table, or claims of these scopes, by owner; without one last."""
         where, arguments = (" WHERE scope = ANY($1)", [list(scopes)]) if scopes else ("", [])
         select = f"SELECT {_columns(of)} FROM bk.{of.name}{where} ORDER BY {owner}"  # noqa: S608
         async for row in self._connection.cursor(select, *arguments, prefetch=PAGE):
             yield msgspec.convert(dict(row), of.row)
 
     async def claims_beyond(self, scopes: Sequence[str]) -> AsyncIterator[Any]:
-        """The claims in none of these scopes."""
+        """Return the claims of other scopes than these."""
         select = f"SELECT {_columns(CLAIMS)} FROM bk.claims WHERE scope <> ALL($1)"  # noqa: S608
         async for row in self._connection.cursor(select, list(scopes), prefetch=PAGE):
             yield msgspec.convert(dict(row), CLAIMS.row)
@@ -57,11 +57,11 @@ class PostgresLedger:
 
 @asynccontextmanager
 async def ledger(url: str) -> AsyncGenerator[PostgresLedger]:
-    """Everything as it is now, for as long as it is read."""
+    """Provide a snapshot of the database as it is now."""
     connection = await asyncpg.connect(url, timeout=5)
     try:
         async with connection.transaction(isolation="repeatable_read", readonly=True):
-            await connection.execute(PATIENCE)
+            await connection.execute(NO_TIMEOUTS)
             yield PostgresLedger(connection)
     finally:
         await connection.close()

@@ -1,4 +1,4 @@
-"""Bringing a database to the form this version of the service needs: SQL files, forward only."""
+"""Migrations of the database: SQL files that are applied in order, forward only."""
 
 from hashlib import sha256
 from importlib.resources import files
@@ -7,25 +7,31 @@ import asyncpg
 
 MIGRATIONS = files(__package__) / "migrations"
 STANDING = files(__package__) / "standing.sql"
-"""Privileges and time limits of the whole database, which no dump and no copy carries over."""
+"""Privileges and time limits of the database, which no dump contains."""
 
 
 class MigrationChangedError(Exception):
-    """A migration that was applied earlier no longer reads as it did then."""
+    """A migration was changed after it was applied."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"Migration {name} was changed after it was applied."
+            " Install the release that applied it."
+        )
 
 
 def migrations() -> dict[str, str]:
-    """Every migration by name, in order."""
+    """Return the text of every migration by name, in order."""
     found = (file for file in MIGRATIONS.iterdir() if file.name.endswith(".sql"))
     return {file.name.removesuffix(".sql"): file.read_text() for file in sorted(found, key=str)}
 
 
 async def migrate(url: str) -> list[str]:
-    """Apply every missing migration, each in a transaction, and the standing limits; say which."""
+    """Apply missing migrations, privileges and time limits; return the names of the migrations."""
     connection = await asyncpg.connect(url)
     applied: list[str] = []
     try:
-        # Two hosts that migrate at once take turns.
+        # Only one host at a time migrates.
         await connection.execute("SELECT pg_advisory_lock(hashtextextended('migrate', 0))")
         await connection.execute(
             """CREATE TABLE IF NOT EXISTS public.beamkeep_migrations (

@@ -1,19 +1,19 @@
--- What a dump of the database does not bring back: who may do what in it as a whole, and how long.
--- Run at the end of every `beamkeep migrate`; it may be run any number of times.
+-- Privileges and time limits of the database, which a dump does not contain.
+-- Every `beamkeep migrate` ends with this script; it can be repeated.
 
 DO $$
 DECLARE
   here text := current_database();
   wanted record;
 BEGIN
-  -- A temporary table takes a transaction id, and with it holds all lists back until the end.
+  -- A temporary table takes a transaction id, which holds back all lists until the transaction ends.
   EXECUTE format(
     'REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC, bk_app, bk_projector, bk_reader, bk_monitor', here);
   REVOKE CREATE ON SCHEMA public FROM PUBLIC, bk_app, bk_projector, bk_reader, bk_monitor;
 
-  -- The service asks for less where it can. These hold where nothing was asked for: a forgotten
-  -- terminal, a report, a program that went away. The longest statement of the projector reads a
-  -- whole list, and whoever makes tables waits a minute for others who do.
+  -- The service sets shorter timeouts where it can. These apply to all other sessions: a forgotten
+  -- terminal, a report, a program that crashed. The longest statement of the projector reads a whole
+  -- list, and a worker that creates tables waits up to a minute for other workers.
   FOR wanted IN
     SELECT * FROM (VALUES
       ('bk_app',       'statement_timeout',                   '60s'),
