@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Coroutine
+from math import inf
 from random import Random
 from typing import Any
 
@@ -16,7 +17,7 @@ class SeededLoop(asyncio.BaseEventLoop):
 
     def __init__(self, dice: Random, longest: float) -> None:
         super().__init__()
-        self._now, self._longest = 0.0, longest
+        self._now, self.longest = 0.0, longest
         # The loop takes what is ready from the left, and asks its selector how long to wait.
         self._ready: deque[asyncio.Handle] = _Shuffled(dice)
         self._selector = self
@@ -27,7 +28,7 @@ class SeededLoop(asyncio.BaseEventLoop):
 
     def select(self, timeout: float | None) -> list[object]:
         """Let the time pass at once."""
-        if timeout is None or self._now > self._longest:
+        if timeout is None or self._now > self.longest:
             raise StuckError(f"at {self._now:.3f} s")
         self._now += timeout
         return []
@@ -56,11 +57,15 @@ def run_seeded[T](main: Coroutine[Any, Any, T], dice: Random, longest: float) ->
     try:
         return loop.run_until_complete(main)
     finally:
-        main.close()
+        # What is left behind ends in the loop, however late it has become there.
+        loop.longest = inf
         left = asyncio.all_tasks(loop)
         for task in left:
             task.cancel()
-        if left:
-            loop.run_until_complete(asyncio.wait(left))
-        loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.close()
+        try:
+            if left:
+                loop.run_until_complete(asyncio.wait(left))
+            loop.run_until_complete(loop.shutdown_asyncgens())
+        finally:
+            main.close()
+            loop.close()
