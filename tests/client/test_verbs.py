@@ -24,9 +24,9 @@ from beamkeep.client.terminal import show
 from beamkeep.client.verbs import Verb, verbs
 from beamkeep.kernel import Operation, Question
 from beamkeep.runtime.tokens import Asking, VerifiedPrincipal
-from beamkeep.surfaces.edge import Edge
-from beamkeep.surfaces.limits import Limits
-from beamkeep.surfaces.rest import application
+from beamkeep.surfaces.http.application import application
+from beamkeep.surfaces.http.edge import Edge
+from beamkeep.surfaces.http.limits import Limits
 
 ZONE = str(uuid4())
 

@@ -44,8 +44,8 @@ from beamkeep.runtime.tokens import (
     MissingTokenError,
 )
 
-from . import limits
-from .hosts import MisdirectedRequestError
+from .http import limits
+from .http.origins import MisdirectedRequestError
 from .shapes import (
     FIXED_SCHEMAS,
     ID,

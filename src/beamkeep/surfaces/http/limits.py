@@ -1,0 +1,136 @@
+"""The limits on one caller, and the refusals beyond them."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Hashable
+from contextlib import contextmanager
+
+from beamkeep.kernel import Record, Refusal
+
+MOST_BUCKETS = 10_000
+
+
+class BodyIncompleteError(Refusal, status=408):
+    """The request body did not arrive in time. Send the request again."""
+
+
+class BodyTooLargeError(Refusal, status=413):
+    """The request body is too large."""
+
+
+class UrlTooLongError(Refusal, status=414):
+    """The URL is too long."""
+
+
+class UnsupportedMediaTypeError(Refusal, status=415):
+    """The request body is not uncompressed application/json. Send JSON in UTF-8."""
+
+
+class TooManyRequestsError(Refusal, status=429, retry_after=1):
+    """Too many requests in a short time, or too many at once. Wait, then repeat the request."""
+
+
+class HeadersTooLargeError(Refusal, status=431):
+    """The request headers are too large."""
+
+
+class InternalError(Refusal, status=500):
+    """The service failed. Its log contains the cause, under the correlation id of the response."""
+
+
+class DeadlineExceededError(Refusal, status=503, retry_after=1):
+    """The request took too long, and it is not known whether it changed anything.
+
+    Repeat the request with the same idempotency key, or read the object before trying again.
+    """
+
+
+class Limits(Record):
+    """The limits on one caller."""
+
+    body_bytes: int = 1024 * 1024
+    """For JSON; a stream has a limit of its own or none."""
+    url_bytes: int = 4 * 1024
+    header_bytes: int = 16 * 1024
+    deadline_seconds: float = 30
+    per_principal_rate: float = 50
+    per_principal_burst: float = 100
+    per_address_rate: float = 5
+    """For requests without a valid token."""
+    per_address_burst: float = 20
+    concurrent_per_principal: int = 8
+    streams_per_principal: int = 8
+    """Requests whose body or answer is a stream; they do not count as concurrent requests."""
+    questions_per_address: int = 8
+    """Concurrent questions to identity providers."""
+
+
+class TokenBuckets:
+    """One token bucket per key. The least recently used is dropped first, which fills it."""
+
+    def __init__(self, rate: float, burst: float, clock: Callable[[], float]) -> None:
+        self._rate, self._burst, self._clock = rate, burst, clock
+        self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
+
+    def take(self, key: Hashable) -> None:
+        """Take one token. Raise TooManyRequestsError when none is left."""
+        now = self._clock()
+        left, since = self._left.pop(key, (self._burst, now))
+        left = min(self._burst, left + (now - since) * self._rate)
+        self._left[key] = (left - 1 if left >= 1 else left), now
+        if len(self._left) > MOST_BUCKETS:
+            self._left.popitem(last=False)
+        if left < 1:
+            raise TooManyRequestsError
+
+    def refund(self, key: Hashable) -> None:
+        """Put one token back."""
+        if known := self._left.get(key):
+            self._left[key] = min(self._burst, known[0] + 1), known[1]
+
+
+class ConcurrencyLimit:
+    """A number of slots per key."""
+
+    def __init__(self, slots: int) -> None:
+        self._slots = slots
+        self._taken: dict[Hashable, int] = {}
+
+    @contextmanager
+    def held(self, key: Hashable) -> Generator[None]:
+        """Hold one slot. Raise TooManyRequestsError when none is free."""
+        taken = self._taken.get(key, 0)
+        if taken >= self._slots:
+            raise TooManyRequestsError
+        self._taken[key] = taken + 1
+        try:
+            yield
+        finally:
+            self._taken[key] -= 1
+            if not self._taken[key]:
+                del self._taken[key]
+
+
+class AddressCharge:
+    """The token that a request costs its address until its credentials prove valid."""
+
+    def __init__(self, address: str, buckets: TokenBuckets, questions: ConcurrencyLimit) -> None:
+        self._address, self._buckets, self._questions = address, buckets, questions
+        self._paid = False
+
+    @contextmanager
+    def asking(self) -> Generator[None]:
+        """Charge the address before an identity provider is asked, and hold one of its slots."""
+        self.charge()
+        with self._questions.held(self._address):
+            yield
+
+    def charge(self) -> None:
+        """Charge the address, once."""
+        if not self._paid:
+            self._buckets.take(self._address)
+            self._paid = True
+
+    def refund(self) -> None:
+        """Give back what was charged."""
+        if self._paid:
+            self._buckets.refund(self._address)

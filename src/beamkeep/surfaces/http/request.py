@@ -1,0 +1,117 @@
+"""One HTTP request, read from its ASGI scope."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from ipaddress import IPv6Address, IPv6Network, ip_address
+from uuid import UUID
+
+from starlette.types import Receive, Scope
+from uuid_utils.compat import uuid7
+
+from beamkeep.kernel import Refusal
+from beamkeep.runtime.admission import Admitted, Caller
+
+from .limits import BodyIncompleteError, BodyTooLargeError, Limits, UnsupportedMediaTypeError
+
+type Headers = Mapping[bytes, bytes]
+
+
+class HttpRequest:
+    """One request, with everything the edge has found out about it."""
+
+    values: Mapping[str, str]
+    """The values of the path's placeholders."""
+    caller: Caller
+    admitted: Admitted
+    """The grant under which a stream is answered."""
+
+    def __init__(self, scope: Scope, receive: Receive, limits: Limits) -> None:
+        self.scope, self.receive, self._limits = scope, receive, limits
+        self.method: str = scope["method"]
+        # As sent, not as decoded: an escaped slash stays within its segment, and a proxy's rule
+        # for /mcp does not miss /%6dcp.
+        self.path: bytes = scope.get("raw_path") or scope["path"].encode()
+        self.headers = combined(scope["headers"])
+        sent = self.headers.get(b"x-correlation-id")
+        self.correlation_id: UUID = (sent and _uuid(sent)) or uuid7()
+        self.deadline: asyncio.Timeout | None = None
+        self.reading = False
+        self.late_refusal: Refusal | None = None
+        """A refusal found after an MCP message was accepted, to be answered by its status."""
+
+    def text(self, name: bytes) -> str | None:
+        """Return a header as text."""
+        value = self.headers.get(name)
+        return None if value is None else value.decode("latin-1")
+
+    async def json(self) -> bytes:
+        """Return the whole JSON body. Raise a refusal when it is too large, late or not JSON."""
+        if self.headers.get(b"content-encoding", b"identity").lower() != b"identity":
+            raise UnsupportedMediaTypeError
+        body = b"".join([part async for part in self._parts(self._limits.body_bytes)])
+        media_type = self.headers.get(b"content-type", b"").partition(b";")[0]
+        if body and media_type.strip().lower() != b"application/json":
+            raise UnsupportedMediaTypeError
+        return body
+
+    async def stream(self, limit: int | None = None) -> AsyncGenerator[bytes]:
+        """Yield the body as it arrives, up to `limit` bytes; read it before answering.
+
+        The deadline starts again with every part.
+        """
+        async for part in self._parts(limit):
+            if self.deadline:
+                now = asyncio.get_running_loop().time()
+                self.deadline.reschedule(now + self._limits.deadline_seconds)
+            yield part
+
+    async def _parts(self, limit: int | None) -> AsyncGenerator[bytes]:
+        announced = self.headers.get(b"content-length", b"")
+        size = int(announced) if announced.isdigit() else 0
+        if limit is not None and size > limit:
+            raise BodyTooLargeError(f"The limit is {limit} bytes.")
+        size, self.reading = 0, True
+        while self.reading:
+            message = await self.receive()
+            if message["type"] == "http.disconnect":
+                raise BodyIncompleteError
+            part: bytes = message.get("body", b"")
+            size, self.reading = size + len(part), message.get("more_body", False)
+            if limit is not None and size > limit:
+                raise BodyTooLargeError(f"The limit is {limit} bytes.")
+            yield part
+
+    async def disconnected(self) -> None:
+        """Return when the client has closed the connection."""
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
+
+
+def combined(headers: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """Return headers by name; the values of a repeated header are joined by commas."""
+    found = dict(headers)
+    if len(found) < len(headers):
+        values: dict[bytes, list[bytes]] = {name: [] for name in found}
+        for name, value in headers:
+            values[name].append(value)
+        found = {name: b", ".join(several) for name, several in values.items()}
+    return found
+
+
+def address_of(scope: Scope) -> str:
+    """Return the client's address; for IPv6 its /64 network, in which a host can use any."""
+    host: str = (scope.get("client") or ("",))[0]
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if isinstance(address, IPv6Address):
+        return str(address.ipv4_mapped or IPv6Network((address.packed[:8] + bytes(8), 64)))
+    return host
+
+
+def _uuid(text: bytes) -> UUID | None:
+    try:
+        return UUID(text.decode("latin-1"))
+    except ValueError:
+        return None
