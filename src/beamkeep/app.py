@@ -45,9 +45,9 @@ from beamkeep.runtime.session import SNAPSHOT_EVERY, Session
 from beamkeep.runtime.store import EventStore, ReadModel, StoreUnavailableError
 from beamkeep.seeding import ANY_INSTALLATION, now, prepare
 from beamkeep.settings import Settings
-from beamkeep.surfaces.http.application import HttpApplication, application, metrics_application
-from beamkeep.surfaces.http.edge import Edge
+from beamkeep.surfaces.http.edge import Edge, EdgeOptions
 from beamkeep.surfaces.http.limits import Limits
+from beamkeep.surfaces.http.pages import application, metrics_application
 from beamkeep.surfaces.http.routes import HttpRoute
 from beamkeep.telemetry import Telemetry
 from beamkeep.workers.observing import Observer
@@ -340,8 +340,8 @@ def tracer(endpoint: str | None) -> Tracer | None:
 class Web(NamedTuple):
     """The HTTP application, and that of the metrics where they have a port of their own."""
 
-    application: HttpApplication
-    metrics: HttpApplication | None
+    application: Edge
+    metrics: Edge | None
 
 
 @asynccontextmanager
@@ -353,7 +353,7 @@ async def web(settings: Settings, routes: Sequence[HttpRoute] = ()) -> AsyncGene
         providers = verifier(settings, http)
         for outage in await providers.outages():
             log.warning("identity provider not usable", because=outage)
-        edge = _edge(settings, providers)
+        options = edge_options(settings, providers)
 
         async def ready() -> str | None:
             # Anyone can read this, so it names neither the provider nor the address of its keys.
@@ -368,14 +368,14 @@ async def web(settings: Settings, routes: Sequence[HttpRoute] = ()) -> AsyncGene
         metrics, apart = deployment.telemetry.exposition, settings.metrics_port is not None
         served = application(
             service,
-            edge,
+            options,
             ready=ready,
             metrics=None if apart else metrics,
             mcp_origins=settings.mcp_allowed_origins,
             telemetry=deployment.telemetry,
             routes=routes,
         )
-        yield Web(served, metrics_application(edge, metrics) if apart else None)
+        yield Web(served, metrics_application(options, metrics) if apart else None)
         deployment.stop.set()
     await deployment.close()
 
@@ -391,7 +391,8 @@ def verifier(settings: Settings, http: httpx2.AsyncClient) -> IdentityProviders:
     )
 
 
-def _edge(settings: Settings, providers: IdentityProviders) -> Edge:
+def edge_options(settings: Settings, providers: IdentityProviders) -> EdgeOptions:
+    """Return whom the settings let in."""
     limits = Limits(
         body_bytes=settings.body_bytes,
         deadline_seconds=settings.deadline_seconds,
@@ -400,12 +401,12 @@ def _edge(settings: Settings, providers: IdentityProviders) -> Edge:
         concurrent_per_principal=settings.concurrent_per_principal,
     )
     required = settings.require_authenticated_principal
-    return Edge(
+    return EdgeOptions(
         verifier=providers,
         developer_id=None if required else DEVELOPER,
         limits=limits,
-        resource_url=settings.base_url,
-        authorization_servers=[provider.issuer for provider in settings.identity_providers],
+        resource_url=settings.base_url.rstrip("/"),
+        authorization_servers=tuple(p.issuer for p in settings.identity_providers),
         allowed_hosts=settings.allowed_hosts,
         cors_origins=settings.cors_allowed_origins,
     )

@@ -9,9 +9,9 @@ import httpx2
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.kernel import Catalogue, Event, Operation
 from beamkeep.runtime import Service
-from beamkeep.surfaces.http.application import HttpApplication, application
-from beamkeep.surfaces.http.edge import Edge
+from beamkeep.surfaces.http.edge import Edge, EdgeOptions
 from beamkeep.surfaces.http.limits import Limits
+from beamkeep.surfaces.http.pages import application
 from beamkeep.surfaces.http.routes import HttpRoute
 from beamkeep.telemetry import Telemetry
 from tests.support.appends import append, at
@@ -82,20 +82,19 @@ def rest_application(
     limits: Limits = GENEROUS,
     routes: Sequence[HttpRoute] = (),
     cors_origins: Sequence[str] = (),
-) -> HttpApplication:
+) -> Edge:
     """The service over HTTP, for the tokens `ada`, `bob`, `stranger` and of whoever must call."""
     telemetry = Telemetry()
-    edge = Edge(
-        StaticVerifier("ada", "bob", "stranger", *CALLERS.values()),
-        None,
-        limits,
+    options = EdgeOptions(
         RESOURCE,
-        allowed_hosts=["127.0.0.1:*"],
-        cors_origins=cors_origins,
+        StaticVerifier("ada", "bob", "stranger", *CALLERS.values()),
+        limits=limits,
+        allowed_hosts=("127.0.0.1:*",),
+        cors_origins=tuple(cors_origins),
     )
     return application(
         service,
-        edge,
+        options,
         ready=always_ready,
         metrics=telemetry.exposition,
         telemetry=telemetry,

@@ -1,7 +1,7 @@
 """Who is let in, how much of it, and how fast."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from typing import Any
 from urllib.parse import unquote
@@ -25,8 +25,7 @@ from beamkeep.runtime.tokens import (
     MissingTokenError,
     VerifiedPrincipal,
 )
-from beamkeep.surfaces.http.application import application, metrics_application
-from beamkeep.surfaces.http.edge import Edge
+from beamkeep.surfaces.http.edge import Edge, EdgeOptions
 from beamkeep.surfaces.http.limits import (
     MOST_BUCKETS,
     BodyIncompleteError,
@@ -38,8 +37,9 @@ from beamkeep.surfaces.http.limits import (
     UnsupportedMediaTypeError,
     UrlTooLongError,
 )
-from beamkeep.surfaces.http.request import HttpRequest, address_of
-from beamkeep.surfaces.http.routes import CallRoute, HttpResponse, StreamRoute
+from beamkeep.surfaces.http.messages import HttpRequest, address_of
+from beamkeep.surfaces.http.pages import application, metrics_application
+from beamkeep.surfaces.http.routes import HttpResponse, HttpRoute
 
 pytestmark = pytest.mark.anyio
 
@@ -47,14 +47,23 @@ DEVELOPER = UUID("00000000-0000-7000-8000-000000000003")
 HTTP = SurfaceKind.HTTP
 JSON = ("content-type", "application/json")
 ADA = ("authorization", "Bearer ada")
+BOB = ("authorization", "Bearer bob")
 
 
-def edge(
+def options(
     limits: Limits | None = None, developer_id: UUID | None = None, clock: Clock | None = None
-) -> Edge:
-    return Edge(
-        StaticVerifier("ada", "bob"), developer_id, limits or Limits(), RESOURCE, clock or Clock()
+) -> EdgeOptions:
+    return EdgeOptions(
+        RESOURCE,
+        StaticVerifier("ada", "bob"),
+        developer_id,
+        limits=limits or Limits(),
+        clock=clock or Clock(),
     )
+
+
+def edge(limits: Limits | None = None, **more: Any) -> Edge:
+    return Edge(options(limits, **more))
 
 
 def scope(*headers: tuple[str, str], path: str = "/zones", address: str = "192.0.2.1") -> Scope:
@@ -98,16 +107,15 @@ async def nothing(request: HttpRequest) -> HttpResponse:
     raise AssertionError
 
 
-CALL = CallRoute("define_zone", Route("POST", "/zones"), nothing)
-STREAM = StreamRoute("follow_zones", Route("GET", "/zones/stream"), nothing)
+CALL = HttpRoute("define_zone", Route("POST", "/zones"), nothing)
 
 
 async def identify(one: Edge, sent: Scope) -> Caller:
-    return await one.identify(HttpRequest(sent, whole(b""), one.limits), CALL)
+    return await one.identify(HttpRequest(sent, whole(b""), one.options.limits), CALL)
 
 
-async def read_json(one: Edge, sent: Scope, receive: Receive) -> bytes:
-    return await HttpRequest(sent, receive, one.limits).json()
+async def read_json(sent: Scope, receive: Receive, limits: Limits | None = None) -> bytes:
+    return await HttpRequest(sent, receive, limits or Limits()).json()
 
 
 async def test_a_good_token_says_who_calls_and_a_header_says_from_where():
@@ -166,7 +174,7 @@ async def test_without_token_only_a_service_open_for_development_answers():
 async def test_a_bad_token_is_refused_even_when_none_is_needed():
     with pytest.raises(InvalidTokenError):
         await identify(edge(developer_id=DEVELOPER), scope(("authorization", "Bearer x")))
-    nobody_to_ask = Edge(None, DEVELOPER, Limits(), RESOURCE)
+    nobody_to_ask = Edge(EdgeOptions(RESOURCE, None, DEVELOPER))
     with pytest.raises(InvalidTokenError):
         await identify(nobody_to_ask, scope(ADA))
 
@@ -233,7 +241,8 @@ class Provider:
 
 
 def asking(provider: Provider, **limits: Any) -> Edge:
-    return Edge(provider, None, Limits(**{"per_address_burst": 2, **limits}), RESOURCE, Clock())
+    most = Limits(**{"per_address_burst": 2, **limits})
+    return Edge(EdgeOptions(RESOURCE, provider, limits=most, clock=Clock()))
 
 
 def with_token(name: str, address: str = "192.0.2.1") -> Scope:
@@ -328,21 +337,24 @@ def test_the_bucket_unused_longest_is_forgotten_first():
 
 
 async def test_a_principal_has_only_so_many_calls_at_once():
-    one = edge(Limits(concurrent_per_principal=2))
-    ada = await identify(one, scope(ADA))
-    bob = await identify(one, scope(("authorization", "Bearer bob")))
-    with (
-        one.slot(ada, CALL),
-        one.slot(ada, CALL),
-        one.slot(bob, CALL),
-        pytest.raises(TooManyRequestsError),
-        one.slot(ada, CALL),
-    ):
-        pass
-    with pytest.raises(RuntimeError), one.slot(ada, CALL):
-        raise RuntimeError
-    with one.slot(ada, CALL), one.slot(ada, CALL):
-        pass
+    reached, leave = asyncio.Semaphore(0), asyncio.Event()
+
+    async def waiting(request: HttpRequest) -> HttpResponse:
+        reached.release()
+        await leave.wait()
+        return HttpResponse(200, {}, b"")
+
+    route = HttpRoute("wait", Route("GET", "/wait"), waiting)
+    async with await calling(Limits(concurrent_per_principal=2), [route]) as http:
+        under_way = [asyncio.create_task(http.get("/wait")) for _ in range(2)]
+        under_way.append(asyncio.create_task(http.get("/wait", headers=dict([BOB]))))
+        for _ in under_way:
+            await reached.acquire()
+        refused = await http.get("/wait")
+        assert (refused.status_code, refused.json()["code"]) == (429, "TooManyRequestsError")
+        leave.set()
+        assert [answer.status_code for answer in await asyncio.gather(*under_way)] == [200] * 3
+        assert (await http.get("/wait")).status_code == 200
 
 
 async def test_an_address_or_head_that_is_too_long_is_refused_before_the_token_is_read():
@@ -356,7 +368,6 @@ async def test_an_address_or_head_that_is_too_long_is_refused_before_the_token_i
 
 
 async def test_a_body_is_read_in_parts_up_to_its_limit():
-    one = edge(Limits(body_bytes=8))
     parts: list[Message] = [
         {"type": "http.request", "body": b'{"a"', "more_body": True},
         {"type": "http.request", "body": b":1 }"},
@@ -365,18 +376,18 @@ async def test_a_body_is_read_in_parts_up_to_its_limit():
     async def receive() -> Message:
         return parts.pop(0)
 
-    assert await read_json(one, scope(JSON), receive) == b'{"a":1 }'
+    assert await read_json(scope(JSON), receive, Limits(body_bytes=8)) == b'{"a":1 }'
 
 
 async def test_a_body_beyond_the_limit_is_refused_while_it_arrives():
     with pytest.raises(BodyTooLargeError):
-        await read_json(edge(Limits(body_bytes=8)), scope(JSON), arriving([b"12345", b"6789"]))
+        await read_json(scope(JSON), arriving([b"12345", b"6789"]), Limits(body_bytes=8))
 
 
 async def test_a_body_announced_beyond_the_limit_is_not_read_at_all():
     announced = scope(JSON, ("content-length", "9"))
     with pytest.raises(BodyTooLargeError):
-        await read_json(edge(Limits(body_bytes=8)), announced, arriving([]))
+        await read_json(announced, arriving([]), Limits(body_bytes=8))
 
 
 async def test_a_body_that_stops_coming_is_given_up():
@@ -398,7 +409,7 @@ async def test_a_caller_that_hangs_up_is_not_waited_for():
         return {"type": "http.disconnect"}
 
     with pytest.raises(BodyIncompleteError):
-        await read_json(edge(), scope(JSON), receive)
+        await read_json(scope(JSON), receive)
 
 
 @pytest.mark.parametrize(
@@ -412,7 +423,7 @@ async def test_a_caller_that_hangs_up_is_not_waited_for():
 )
 async def test_a_body_that_is_not_plain_json_is_refused(headers: list[tuple[str, str]]):
     with pytest.raises(UnsupportedMediaTypeError):
-        await read_json(edge(), scope(*headers), whole(b"{}"))
+        await read_json(scope(*headers), whole(b"{}"))
 
 
 @pytest.mark.parametrize(
@@ -424,17 +435,17 @@ async def test_a_body_that_is_not_plain_json_is_refused(headers: list[tuple[str,
     ],
 )
 async def test_plain_json_is_read(headers: list[tuple[str, str]]):
-    assert await read_json(edge(), scope(*headers), whole(b"{}")) == b"{}"
+    assert await read_json(scope(*headers), whole(b"{}")) == b"{}"
 
 
 async def test_no_body_needs_no_media_type():
-    assert await read_json(edge(), scope(), whole(b"")) == b""
-    assert await read_json(edge(), scope(("content-type", "text/plain")), whole(b"")) == b""
+    assert await read_json(scope(), whole(b"")) == b""
+    assert await read_json(scope(("content-type", "text/plain")), whole(b"")) == b""
 
 
-async def calling(limits: Limits) -> httpx2.AsyncClient:
+async def calling(limits: Limits, routes: Sequence[HttpRoute] = ()) -> httpx2.AsyncClient:
     service, _ = await memory_service()
-    transport = httpx2.ASGITransport(rest_application(service, limits))
+    transport = httpx2.ASGITransport(rest_application(service, limits, routes))
     return httpx2.AsyncClient(transport=transport, base_url=RESOURCE, headers=[ADA])
 
 
@@ -471,11 +482,14 @@ async def test_every_answer_has_the_same_protective_headers(path: str):
     assert answer.headers["x-correlation-id"] == correlation_id
 
 
-def test_transport_security_is_not_promised_where_there_is_none():
-    plain = Edge(None, None, Limits(), "http://localhost:8000/")
-    sent = HttpRequest(scope(), whole(b""), plain.limits)
-    assert b"strict-transport-security" not in plain.headers(sent)
-    assert plain.metadata("/mcp")["resource"] == "http://localhost:8000/mcp"
+async def test_transport_security_is_not_promised_where_there_is_none():
+    service, _ = await memory_service()
+    plain = EdgeOptions("http://localhost:8000")
+    transport = httpx2.ASGITransport(application(service, plain, ready=always_ready, metrics=bytes))
+    async with httpx2.AsyncClient(transport=transport, base_url=plain.resource_url) as http:
+        answer = await http.get("/.well-known/oauth-protected-resource/mcp")
+    assert answer.json()["resource"] == "http://localhost:8000/mcp"
+    assert "strict-transport-security" not in answer.headers
 
 
 HOSTILE_PATHS = [
@@ -518,7 +532,7 @@ async def test_an_id_spelt_otherwise_stays_an_id(id: str):
 async def raw_answer(path: str, **more: Any) -> dict[str, Any]:
     """What is answered to a path that is sent exactly so, as the server decodes it."""
     service, _ = await memory_service()
-    app = application(service, edge(), ready=always_ready, metrics=bytes)
+    app = application(service, options(), ready=always_ready, metrics=bytes)
     sent: list[Message] = []
 
     async def send(message: Message) -> None:
@@ -553,9 +567,9 @@ HOSTS = [
 @asynccontextmanager
 async def known_by_name() -> AsyncGenerator[httpx2.AsyncClient]:
     service, _ = await memory_service()
-    allowed = ["127.0.0.1:*", "lab.test:8443"]
-    guard = Edge(StaticVerifier("ada"), None, Limits(), RESOURCE, allowed_hosts=allowed)
-    app = application(service, guard, ready=always_ready, metrics=bytes)
+    allowed = ("127.0.0.1:*", "lab.test:8443")
+    named = EdgeOptions(RESOURCE, StaticVerifier("ada"), allowed_hosts=allowed)
+    app = application(service, named, ready=always_ready, metrics=bytes)
     async with httpx2.AsyncClient(
         transport=httpx2.ASGITransport(app), base_url=RESOURCE, headers=[ADA]
     ) as http:
@@ -595,8 +609,8 @@ async def test_a_probe_is_answered_by_any_name(path: str):
 
 async def test_metrics_with_an_address_of_their_own_are_nowhere_else():
     service, _ = await memory_service()
-    served = application(service, edge(), ready=always_ready, metrics=None)
-    apart = metrics_application(edge(), lambda: b"up 1")
+    served = application(service, options(), ready=always_ready, metrics=None)
+    apart = metrics_application(options(), lambda: b"up 1")
     for app, path, status in (
         (served, "/metrics", 404),
         (served, "/health", 200),
@@ -615,7 +629,7 @@ async def test_a_service_that_is_not_ready_says_what_is_missing():
     async def migrating() -> str | None:
         return "The schema is two migrations behind."
 
-    app = application(service, edge(), ready=migrating, metrics=bytes)
+    app = application(service, options(), ready=migrating, metrics=bytes)
     transport = httpx2.ASGITransport(app)
     async with httpx2.AsyncClient(transport=transport, base_url=RESOURCE) as http:
         answer = await http.get("/ready")

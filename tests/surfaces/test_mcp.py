@@ -40,14 +40,14 @@ from beamkeep.runtime.tokens import (
     MissingTokenError,
     VerifiedPrincipal,
 )
-from beamkeep.surfaces.http.application import HttpApplication, application
-from beamkeep.surfaces.http.edge import Edge
+from beamkeep.surfaces.http.edge import Edge, EdgeOptions
 from beamkeep.surfaces.http.limits import (
     DeadlineExceededError,
     InternalError,
     Limits,
     TooManyRequestsError,
 )
+from beamkeep.surfaces.http.pages import application
 from beamkeep.surfaces.mcp import UnknownToolError, server
 from beamkeep.surfaces.problem import problem
 from beamkeep.surfaces.tools import INSTRUCTIONS, ChangeOptions, tool
@@ -73,14 +73,13 @@ class Verifier:
 METADATA = 'resource_metadata="https://beamkeep.test/.well-known/oauth-protected-resource/mcp"'
 
 
-def app(
-    service: Service, limits: Limits = GENEROUS, telemetry: Telemetry | None = None
-) -> HttpApplication:
+def app(service: Service, limits: Limits = GENEROUS, telemetry: Telemetry | None = None) -> Edge:
     """Everything that is served over HTTP, as a deployment puts it together."""
-    edge = Edge(Verifier(), None, limits, RESOURCE, allowed_hosts=["127.0.0.1:*"])
+    hosts = ("127.0.0.1:*",)
+    options = EdgeOptions(RESOURCE, Verifier(), limits=limits, allowed_hosts=hosts)
     return application(
         service,
-        edge,
+        options,
         ready=always_ready,
         metrics=bytes,
         mcp_origins=["https://console.test", "https://bench.test:*"],

@@ -39,7 +39,7 @@ from beamkeep.contexts.trust.zone import DefineZone
 from beamkeep.kernel import SurfaceKind
 from beamkeep.runtime.parsing import MalformedRequestError, parse
 from beamkeep.surfaces.http.limits import Limits
-from beamkeep.surfaces.http.request import combined
+from beamkeep.surfaces.http.messages import combined
 
 pytestmark = [pytest.mark.faults, pytest.mark.timed, pytest.mark.anyio]
 

@@ -16,8 +16,8 @@ from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import ActorKind, Standing
 from beamkeep.runtime import Service
-from beamkeep.surfaces.http.application import application
-from beamkeep.surfaces.http.edge import Edge
+from beamkeep.surfaces.http.edge import EdgeOptions
+from beamkeep.surfaces.http.pages import application
 
 pytestmark = pytest.mark.anyio
 
@@ -50,8 +50,9 @@ async def http() -> AsyncGenerator[httpx2.AsyncClient]:
     service, store = await memory_service()
     await admitted(service, store, "eve", ActorKind.HUMAN)
     await admitted(service, store, "hal", ActorKind.AGENT)
-    edge = Edge(StaticVerifier("ada", "eve", "hal", *MONITORS.values()), None, GENEROUS, RESOURCE)
-    served = application(service, edge, ready=always_ready, metrics=lambda: b"")
+    known = StaticVerifier("ada", "eve", "hal", *MONITORS.values())
+    options = EdgeOptions(RESOURCE, known, limits=GENEROUS)
+    served = application(service, options, ready=always_ready, metrics=lambda: b"")
     transport = httpx2.ASGITransport(served)
     async with httpx2.AsyncClient(transport=transport, base_url=RESOURCE) as http:
         yield http

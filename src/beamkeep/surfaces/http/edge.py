@@ -1,104 +1,203 @@
-"""Which requests are let in, and what every response has in common."""
+"""The edge: every request takes the same steps, whatever answers it."""
 
+import asyncio
 import re
 import time
-from collections.abc import Callable, Hashable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import AsyncGenerator, Callable, Generator, Hashable, Iterable
+from contextlib import ExitStack, contextmanager
 from uuid import UUID
 
-from beamkeep.kernel import Refusal, SurfaceKind
+import structlog
+from starlette.routing import Router as LifespanOnly
+from starlette.types import Receive, Scope, Send
+
+from beamkeep.kernel import Record, Refusal, SurfaceKind
 from beamkeep.runtime import tokens
-from beamkeep.runtime.admission import Caller
+from beamkeep.runtime.admission import Admission, Caller
 from beamkeep.runtime.codec import encode
 from beamkeep.surfaces.problem import problem
+from beamkeep.telemetry import CallRecord, Telemetry
 
 from .limits import (
-    AddressCharge,
     BodyIncompleteError,
     BodyTooLargeError,
     ConcurrencyLimit,
-    HeadersTooLargeError,
+    DeadlineExceededError,
+    InternalError,
     Limits,
     TokenBuckets,
-    UrlTooLongError,
 )
+from .messages import HttpRequest, HttpResponse, StreamResponse, address_of
 from .origins import AllowedNames, Cors, ForeignOriginError, MisdirectedRequestError, hosts_of
-from .request import Headers, HttpRequest, address_of
-from .routes import CallRoute, HttpResponse, MethodNotAllowedError, StreamRoute
+from .routes import HttpRoute, MethodNotAllowedError, PublicRoute, Router, StreamRoute
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 METADATA = "/.well-known/oauth-protected-resource"
+PROBES = frozenset({b"/health", b"/ready"})
 CREDENTIALS = re.compile(rb"(?i:bearer) +([A-Za-z0-9._~+/-]+=*)")
 
 
+class EdgeOptions(Record):
+    """Whom a deployment lets in."""
+
+    resource_url: str
+    """The base URL of the service, without a slash at its end."""
+    verifier: tokens.TokenVerifier | None = None
+    developer_id: UUID | None = None
+    """The principal of calls without a token, where none is required."""
+    limits: Limits = Limits()
+    authorization_servers: tuple[str, ...] = ()
+    allowed_hosts: tuple[str, ...] = ()
+    cors_origins: tuple[str, ...] = ()
+    clock: Callable[[], float] = time.monotonic
+
+
 class Edge:
-    """Lets a request in, or refuses it before anything costly happens."""
+    """The ASGI application. Plain ASGI: the objects of a framework cost more than a command."""
 
     def __init__(
         self,
-        verifier: tokens.TokenVerifier | None,
-        developer_id: UUID | None,
-        limits: Limits,
-        resource_url: str,
-        clock: Callable[[], float] = time.monotonic,
-        *,
-        authorization_servers: Sequence[str] = (),
-        allowed_hosts: Sequence[str] = (),
-        cors_origins: Sequence[str] = (),
+        options: EdgeOptions,
+        routes: Iterable[HttpRoute] = (),
+        admission: Admission | None = None,
+        telemetry: Telemetry | None = None,
     ) -> None:
-        self._verifier, self._developer_id = verifier, developer_id
-        self.limits, self.resource_url = limits, resource_url.rstrip("/")
-        self._authorization_servers = tuple(authorization_servers)
-        self._hosts = AllowedNames([*hosts_of(self.resource_url), *allowed_hosts])
-        self._cors = Cors(cors_origins)
-        self._principals = TokenBuckets(
-            limits.per_principal_rate, limits.per_principal_burst, clock
-        )
-        self._addresses = TokenBuckets(limits.per_address_rate, limits.per_address_burst, clock)
-        self._calls = ConcurrencyLimit(limits.concurrent_per_principal)
-        self._streams = ConcurrencyLimit(limits.streams_per_principal)
-        self._questions = ConcurrencyLimit(limits.questions_per_address)
+        most, clock = options.limits, options.clock
+        self.options, self._router, self._admission = options, Router(routes), admission
+        self._telemetry, self._stopping = telemetry or Telemetry(), asyncio.Event()
+        self._principals = TokenBuckets(most.per_principal_rate, most.per_principal_burst, clock)
+        self._addresses = TokenBuckets(most.per_address_rate, most.per_address_burst, clock)
+        self._calls = ConcurrencyLimit(most.concurrent_per_principal)
+        self._streams = ConcurrencyLimit(most.streams_per_principal)
+        self._questions = ConcurrencyLimit(most.questions_per_address)
+        self._hosts = AllowedNames([*hosts_of(options.resource_url), *options.allowed_hosts])
+        self._cors = Cors(options.cors_origins)
         self._headers = {b"cache-control": b"no-store", b"x-content-type-options": b"nosniff"}
-        if self.resource_url.startswith("https://"):
+        if options.resource_url.startswith("https://"):
             self._headers[b"strict-transport-security"] = b"max-age=31536000"
 
-    def require_host(self, request: HttpRequest) -> None:
-        """Raise MisdirectedRequestError when the request was meant for another host."""
-        if request.headers.get(b"host", b"") not in self._hosts:
-            raise MisdirectedRequestError
+    def stop_streams(self) -> None:
+        """End every stream, because the service stops."""
+        self._stopping.set()
 
-    async def identify(self, request: HttpRequest, route: CallRoute) -> Caller:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        match scope["type"]:
+            case "http":
+                await self._serve(HttpRequest(scope, receive, self.options.limits), send)
+            case "lifespan":
+                await LifespanOnly()(scope, receive, send)
+            case _:
+                await send({"type": "websocket.close"})
+
+    async def _serve(self, request: HttpRequest, send: Send) -> None:
+        try:
+            # 1. The host, except for probes, which often know only an IP address.
+            if request.path not in PROBES and request.headers.get(b"host", b"") not in self._hosts:
+                raise MisdirectedRequestError
+            # 2. The route. A browser asks for its methods before it calls from another origin.
+            route, request.values = self._router.find(request.method, request.path)
+        except Refusal as refusal:
+            response = self.refused(refusal)
+            if isinstance(refusal, MethodNotAllowedError):
+                response = self._cors.preflight(request, refusal.allow) or response
+            await self._send(response, request, send)
+            return
+        id, surface = request.correlation_id, route.surface
+        with self._telemetry.call(route.name, surface, id) as record, ExitStack() as slot:
+            try:
+                response = await self._answer(route, request, slot, record)
+                status, code = response.status, None
+            except Exception as error:
+                refusal = _refusal(error, request, route.name)
+                status, code = refusal.status, type(refusal).__name__
+                response = self.refused(refusal, surface)
+            # 7. The response. A stream that fails after its headers is cut off.
+            await self._send(response, request, send)
+            record.answered(status, code)
+
+    async def _answer(
+        self, route: HttpRoute, request: HttpRequest, slot: ExitStack, record: CallRecord
+    ) -> HttpResponse | StreamResponse:
+        async with asyncio.timeout(self.options.limits.deadline_seconds) as request.deadline:
+            if not isinstance(route, PublicRoute):
+                # 3. The caller.
+                caller = request.caller = await self.identify(request, route)
+                # 4. A free slot.
+                slots = self._streams if isinstance(route, StreamRoute) else self._calls
+                slot.enter_context(slots.held(_key(caller)))
+                # 5. The grant. Operations, questions and tools look for it themselves.
+                if isinstance(route, StreamRoute):
+                    assert self._admission is not None, "streams are authorized"  # noqa: S101
+                    request.admitted = await self._admission.admit(route.name, caller)
+            # 6. The answer.
+            if not route.recorded:
+                record.discard()
+            return await route.answer(request)
+
+    async def identify(self, request: HttpRequest, route: HttpRoute) -> Caller:
         """Return who calls, after checking origin, sizes, credentials and rate, in this order."""
         origin = request.headers.get(b"origin")
         if origin and route.origins is not None and origin not in route.origins:
             raise ForeignOriginError
-        self._require_short(request)
-        address = AddressCharge(address_of(request.scope), self._addresses, self._questions)
-        try:
-            verified = await self._verify(request.headers.get(b"authorization"), address.asking)
-        except (tokens.TokenRefusal, tokens.IdentityProviderUnavailableError):
-            address.charge()
-            raise
-        address.refund()
+        request.require_short()
+        with self._charging(address_of(request.scope)) as asking:
+            verified = await self._verify(request.headers.get(b"authorization"), asking)
         caller = Caller(
             request.correlation_id,
             identity=verified and (verified.issuer, verified.subject),
-            principal_id=None if verified else self._developer_id,
+            principal_id=None if verified else self.options.developer_id,
             transport=route.surface,
             selected_surface=request.text(b"x-surface-id"),
         )
         self._principals.take(_key(caller))
         return caller
 
-    def slot(self, caller: Caller, route: CallRoute) -> AbstractContextManager[None]:
-        """Hold one of the caller's slots while its call, or its stream, is answered."""
-        slots = self._streams if isinstance(route, StreamRoute) else self._calls
-        return slots.held(_key(caller))
+    @contextmanager
+    def _charging(self, address: str) -> Generator[tokens.Asking]:
+        """Charge an address before an identity provider is asked; a valid token is free."""
+        charged = False
+
+        @contextmanager
+        def asking() -> Generator[None]:
+            nonlocal charged
+            if not charged:
+                self._addresses.take(address)
+                charged = True
+            with self._questions.held(address):
+                yield
+
+        try:
+            yield asking
+        except (tokens.TokenRefusal, tokens.IdentityProviderUnavailableError):
+            if not charged:
+                self._addresses.take(address)
+            raise
+        if charged:
+            self._addresses.refund(address)
+
+    async def _verify(
+        self, credentials: bytes | None, asking: tokens.Asking
+    ) -> tokens.VerifiedPrincipal | None:
+        if credentials is None:
+            if self.options.developer_id is None:
+                raise tokens.MissingTokenError
+            return None
+        if not (found := CREDENTIALS.fullmatch(credentials)):
+            raise tokens.MalformedCredentialsError
+        if self.options.verifier is None:
+            raise tokens.InvalidTokenError
+        return await self.options.verifier.verify(found[1].decode(), asking)
 
     def refused(self, refusal: Refusal, surface: SurfaceKind = SurfaceKind.HTTP) -> HttpResponse:
         """Return the response to a refused request."""
         headers = {b"content-type": b"application/problem+json"}
         if isinstance(refusal, tokens.TokenRefusal):
-            headers[b"www-authenticate"] = self._challenge(refusal, surface)
+            where = self.options.resource_url + METADATA
+            where += "/mcp" if surface is SurfaceKind.MCP_STREAMABLE_HTTP else ""
+            error = f'error="{refusal.challenge}", ' if refusal.challenge else ""
+            headers[b"www-authenticate"] = f'Bearer {error}resource_metadata="{where}"'.encode()
         if refusal.retry_after is not None:
             headers[b"retry-after"] = b"%d" % refusal.retry_after
         if isinstance(refusal, BodyIncompleteError | BodyTooLargeError):
@@ -107,54 +206,54 @@ class Edge:
             headers[b"allow"] = refusal.allow
         return HttpResponse(refusal.status, headers, encode(problem(refusal)))
 
-    def preflight(self, request: HttpRequest, refusal: Refusal) -> HttpResponse | None:
-        """Return the response to a CORS preflight request, where the request is one."""
-        if not isinstance(refusal, MethodNotAllowedError):
-            return None
-        headers = self._cors.preflight(request, refusal.allow)
-        return HttpResponse(204, headers, b"") if headers else None
+    async def _send(
+        self, response: HttpResponse | StreamResponse, request: HttpRequest, send: Send
+    ) -> None:
+        headers = {**self._headers, **self._cors.headers(request), **response.headers}
+        headers[b"x-correlation-id"] = str(request.correlation_id).encode()
+        if isinstance(response, HttpResponse) and response.status != 204:
+            headers[b"content-length"] = b"%d" % len(response.body)
+        start = {"type": "http.response.start", "status": response.status}
+        await send({**start, "headers": list(headers.items())})
+        if isinstance(response, HttpResponse):
+            await send({"type": "http.response.body", "body": response.body})
+        else:
+            await self._stream(response, request, send)
 
-    def headers(self, request: HttpRequest) -> Headers:
-        """Return the headers that every response to this request has."""
-        correlation_id = str(request.correlation_id).encode()
-        return {
-            **self._headers,
-            **self._cors.headers(request),
-            b"x-correlation-id": correlation_id,
-        }
+    async def _stream(self, response: StreamResponse, request: HttpRequest, send: Send) -> None:
+        sending = asyncio.create_task(_send_parts(response.parts, send))
+        gone = asyncio.create_task(request.disconnected())
+        tasks = [sending, gone, asyncio.create_task(self._stopping.wait())]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            connected, complete = not gone.done(), sending.done()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            await response.parts.aclose()
+        if complete:
+            sending.result()
+        if connected:
+            last = b"" if complete else response.at_shutdown
+            await send({"type": "http.response.body", "body": last})
 
-    def metadata(self, path: str = "") -> dict[str, object]:
-        """Return the protected resource metadata (RFC 9728)."""
-        return {
-            "resource": self.resource_url + path,
-            "authorization_servers": self._authorization_servers,
-            "bearer_methods_supported": ["header"],
-        }
 
-    async def _verify(
-        self, credentials: bytes | None, asking: tokens.Asking
-    ) -> tokens.VerifiedPrincipal | None:
-        if credentials is None:
-            if self._developer_id is None:
-                raise tokens.MissingTokenError
-            return None
-        if not (found := CREDENTIALS.fullmatch(credentials)):
-            raise tokens.MalformedCredentialsError
-        if self._verifier is None:
-            raise tokens.InvalidTokenError
-        return await self._verifier.verify(found[1].decode(), asking)
+async def _send_parts(parts: AsyncGenerator[bytes], send: Send) -> None:
+    # Sending waits while the client does not read, so nothing piles up here.
+    async for part in parts:
+        await send({"type": "http.response.body", "body": part, "more_body": True})
 
-    def _require_short(self, request: HttpRequest) -> None:
-        if len(request.path) + len(request.scope["query_string"]) > self.limits.url_bytes:
-            raise UrlTooLongError(f"The limit is {self.limits.url_bytes} bytes.")
-        size = sum([len(name) + len(value) for name, value in request.scope["headers"]])
-        if size > self.limits.header_bytes:
-            raise HeadersTooLargeError(f"The limit is {self.limits.header_bytes} bytes.")
 
-    def _challenge(self, refusal: tokens.TokenRefusal, surface: SurfaceKind) -> bytes:
-        path = "/mcp" if surface is SurfaceKind.MCP_STREAMABLE_HTTP else ""
-        error = f'error="{refusal.challenge}", ' if refusal.challenge else ""
-        return f'Bearer {error}resource_metadata="{self.resource_url}{METADATA}{path}"'.encode()
+def _refusal(error: Exception, request: HttpRequest, name: str) -> Refusal:
+    """Return what the caller is told about an error. Log it unless it is a refusal."""
+    if isinstance(error, Refusal):
+        return error
+    expired = request.deadline and request.deadline.expired()
+    if expired and request.reading:
+        return BodyIncompleteError()
+    log.error("call failed", name=name, correlation_id=request.correlation_id, exc_info=error)
+    return DeadlineExceededError() if expired else InternalError()
 
 
 def _key(caller: Caller) -> Hashable:

@@ -108,29 +108,3 @@ class ConcurrencyLimit:
             self._taken[key] -= 1
             if not self._taken[key]:
                 del self._taken[key]
-
-
-class AddressCharge:
-    """The token that a request costs its address until its credentials prove valid."""
-
-    def __init__(self, address: str, buckets: TokenBuckets, questions: ConcurrencyLimit) -> None:
-        self._address, self._buckets, self._questions = address, buckets, questions
-        self._paid = False
-
-    @contextmanager
-    def asking(self) -> Generator[None]:
-        """Charge the address before an identity provider is asked, and hold one of its slots."""
-        self.charge()
-        with self._questions.held(self._address):
-            yield
-
-    def charge(self) -> None:
-        """Charge the address, once."""
-        if not self._paid:
-            self._buckets.take(self._address)
-            self._paid = True
-
-    def refund(self) -> None:
-        """Give back what was charged."""
-        if self._paid:
-            self._buckets.refund(self._address)

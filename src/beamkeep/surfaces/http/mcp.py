@@ -14,9 +14,9 @@ from beamkeep.runtime.parsing import repeats_a_name
 from beamkeep.surfaces.mcp import HTTP_REQUEST, McpContext, server
 from beamkeep.telemetry import Telemetry
 
+from .messages import JSON, HttpRequest, HttpResponse
 from .origins import AllowedNames
-from .request import HttpRequest
-from .routes import JSON, CallRoute, HttpResponse
+from .routes import HttpRoute
 
 AMBIGUOUS = {
     "code": types.INVALID_REQUEST,
@@ -24,7 +24,7 @@ AMBIGUOUS = {
 }
 
 
-def mcp_route(service: Service, telemetry: Telemetry, origins: Sequence[str]) -> CallRoute:
+def mcp_route(service: Service, telemetry: Telemetry, origins: Sequence[str]) -> HttpRoute:
     """Return the route of every tool; `origins` are those of web pages that may call it."""
 
     async def identified(context: McpContext) -> Caller:
@@ -60,7 +60,7 @@ def mcp_route(service: Service, telemetry: Telemetry, origins: Sequence[str]) ->
         headers = {n: v for n, v in start["headers"] if n != b"content-length"}
         return HttpResponse(start["status"], headers, b"".join(part["body"] for part in parts))
 
-    return CallRoute(
+    return HttpRoute(
         "mcp",
         Route("POST", "/mcp"),
         answer,

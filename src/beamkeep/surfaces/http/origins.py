@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from beamkeep.kernel import Refusal
 
-from .request import Headers, HttpRequest
+from .messages import Headers, HttpRequest, HttpResponse
 
 REQUEST_HEADERS = (
     b"Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID, X-Correlation-Id,"
@@ -72,13 +72,14 @@ class Cors:
             b"access-control-expose-headers": RESPONSE_HEADERS,
         }
 
-    def preflight(self, request: HttpRequest, methods: bytes) -> Headers | None:
-        """Return the headers that answer a preflight request of an allowed origin."""
+    def preflight(self, request: HttpRequest, methods: bytes) -> HttpResponse | None:
+        """Return the answer to a preflight request of an allowed origin, or None to any other."""
         asked = request.method, b"access-control-request-method" in request.headers
         if asked != ("OPTIONS", True) or request.headers.get(b"origin") not in self._origins:
             return None
-        return {
+        headers = {
             b"access-control-allow-methods": methods,
             b"access-control-allow-headers": REQUEST_HEADERS,
             b"access-control-max-age": PREFLIGHT_SECONDS,
         }
+        return HttpResponse(204, headers, b"")

@@ -6,14 +6,14 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from beamkeep.kernel import One, Operation, Question
+from beamkeep.kernel import Operation, Question
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Request
 from beamkeep.runtime.dispatch import CommandResult
 from beamkeep.runtime.parsing import Arguments, MalformedRequestError, parse_body
 
-from .request import HttpRequest
-from .routes import JSON, CallRoute, HttpResponse
+from .messages import JSON, HttpRequest, HttpResponse
+from .routes import HttpRoute
 
 DRY_RUN: dict[tuple[tuple[str, str], ...], bool] = {
     (): False,
@@ -22,20 +22,17 @@ DRY_RUN: dict[tuple[tuple[str, str], ...], bool] = {
 }
 
 
-def rest_routes(service: Service) -> Iterator[CallRoute]:
+def rest_routes(service: Service) -> Iterator[HttpRoute]:
     """Yield the route of every operation and question."""
-    collections = {
-        question.aggregate.name: question.route.path.partition("{")[0]
-        for question in service.catalogue.questions
-        if isinstance(question.source, One)
-    }
     for operation in service.catalogue.operations:
-        yield _command_route(service, operation, collections[operation.aggregate.name])
+        yield _command_route(service, operation)
     for question in service.catalogue.questions:
         yield _question_route(service, question)
 
 
-def _command_route(service: Service, operation: Operation, collection: str) -> CallRoute:
+def _command_route(service: Service, operation: Operation) -> HttpRoute:
+    object_path = service.catalogue.gets[operation.aggregate.name].route.path
+
     async def answer(request: HttpRequest) -> HttpResponse:
         body = await request.json()
         arguments, dry_run = _command_arguments(request, body)
@@ -51,7 +48,9 @@ def _command_route(service: Service, operation: Operation, collection: str) -> C
         )
         headers = dict(JSON) if result.body else {}
         if result.status == 201 and (id := _new_id(operation, result)):
-            headers[b"location"] = f"{collection}{id}".encode()
+            headers[b"location"] = object_path.format_map(
+                {operation.aggregate.id_field: id}
+            ).encode()
         if result.version is not None:
             headers[b"etag"] = b'"%d"' % result.version
         if result.token is not None:
@@ -60,10 +59,10 @@ def _command_route(service: Service, operation: Operation, collection: str) -> C
             headers[b"idempotency-replayed"] = b"true"
         return HttpResponse(result.status, headers, result.body)
 
-    return CallRoute(operation.name, operation.route, answer)
+    return HttpRoute(operation.name, operation.route, answer)
 
 
-def _question_route(service: Service, question: Question) -> CallRoute:
+def _question_route(service: Service, question: Question) -> HttpRoute:
     fields = question.query.model_fields.items()
     repeatable = frozenset(name for name, field in fields if _holds_several(field.annotation))
 
@@ -73,7 +72,7 @@ def _question_route(service: Service, question: Question) -> CallRoute:
         version = {} if found.version is None else {b"etag": b'"%d"' % found.version}
         return HttpResponse(200, {**JSON, **version}, found.body)
 
-    return CallRoute(question.name, question.route, answer)
+    return HttpRoute(question.name, question.route, answer)
 
 
 def _new_id(operation: Operation, result: CommandResult) -> object:
@@ -88,7 +87,7 @@ def _holds_several(annotation: object) -> bool:
 
 
 def _command_arguments(request: HttpRequest, body: bytes) -> tuple[Arguments, bool]:
-    """Return the arguments of a command, or what is wrong with them, and whether it is a dry run."""
+    """Return a command's arguments, or what is wrong with them, and whether it is a dry run."""
     query: bytes = request.scope["query_string"]
     try:
         arguments = parse_body(body)

@@ -1,8 +1,10 @@
-"""One HTTP request, read from its ASGI scope."""
+"""HTTP requests and responses."""
 
 import asyncio
+import math
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from ipaddress import IPv6Address, IPv6Network, ip_address
+from typing import NamedTuple
 from uuid import UUID
 
 from starlette.types import Receive, Scope
@@ -11,19 +13,28 @@ from uuid_utils.compat import uuid7
 from beamkeep.kernel import Refusal
 from beamkeep.runtime.admission import Admitted, Caller
 
-from .limits import BodyIncompleteError, BodyTooLargeError, Limits, UnsupportedMediaTypeError
+from .limits import (
+    BodyIncompleteError,
+    BodyTooLargeError,
+    HeadersTooLargeError,
+    Limits,
+    UnsupportedMediaTypeError,
+    UrlTooLongError,
+)
 
 type Headers = Mapping[bytes, bytes]
+
+JSON: Headers = {b"content-type": b"application/json"}
 
 
 class HttpRequest:
     """One request, with everything the edge has found out about it."""
 
     values: Mapping[str, str]
-    """The values of the path's placeholders."""
+    """The values of the placeholders in the path."""
     caller: Caller
     admitted: Admitted
-    """The grant under which a stream is answered."""
+    """The grant of a caller of a stream."""
 
     def __init__(self, scope: Scope, receive: Receive, limits: Limits) -> None:
         self.scope, self.receive, self._limits = scope, receive, limits
@@ -37,54 +48,79 @@ class HttpRequest:
         self.deadline: asyncio.Timeout | None = None
         self.reading = False
         self.late_refusal: Refusal | None = None
-        """A refusal found after an MCP message was accepted, to be answered by its status."""
+        """The refusal of a token that is found after the MCP server took the message."""
 
     def text(self, name: bytes) -> str | None:
         """Return a header as text."""
         value = self.headers.get(name)
         return None if value is None else value.decode("latin-1")
 
+    def require_short(self) -> None:
+        """Raise a refusal when the URL or the headers are too large."""
+        most = self._limits
+        if len(self.path) + len(self.scope["query_string"]) > most.url_bytes:
+            raise UrlTooLongError(f"The limit is {most.url_bytes} bytes.")
+        if sum([len(n) + len(value) for n, value in self.scope["headers"]]) > most.header_bytes:
+            raise HeadersTooLargeError(f"The limit is {most.header_bytes} bytes.")
+
     async def json(self) -> bytes:
         """Return the whole JSON body. Raise a refusal when it is too large, late or not JSON."""
         if self.headers.get(b"content-encoding", b"identity").lower() != b"identity":
             raise UnsupportedMediaTypeError
-        body = b"".join([part async for part in self._parts(self._limits.body_bytes)])
+        parts = self.stream(self._limits.body_bytes, restart_deadline=False)
+        body = b"".join([part async for part in parts])
         media_type = self.headers.get(b"content-type", b"").partition(b";")[0]
         if body and media_type.strip().lower() != b"application/json":
             raise UnsupportedMediaTypeError
         return body
 
-    async def stream(self, limit: int | None = None) -> AsyncGenerator[bytes]:
-        """Yield the body as it arrives, up to `limit` bytes; read it before answering.
-
-        The deadline starts again with every part.
-        """
-        async for part in self._parts(limit):
-            if self.deadline:
-                now = asyncio.get_running_loop().time()
-                self.deadline.reschedule(now + self._limits.deadline_seconds)
-            yield part
-
-    async def _parts(self, limit: int | None) -> AsyncGenerator[bytes]:
+    async def stream(
+        self, limit: int | None = None, restart_deadline: bool = True
+    ) -> AsyncGenerator[bytes]:
+        """Yield the body as it arrives, up to `limit` bytes. Read it all before answering."""
+        left = math.inf if limit is None else limit
         announced = self.headers.get(b"content-length", b"")
-        size = int(announced) if announced.isdigit() else 0
-        if limit is not None and size > limit:
+        if announced.isdigit() and int(announced) > left:
             raise BodyTooLargeError(f"The limit is {limit} bytes.")
-        size, self.reading = 0, True
+        self.reading = True
         while self.reading:
             message = await self.receive()
             if message["type"] == "http.disconnect":
                 raise BodyIncompleteError
             part: bytes = message.get("body", b"")
-            size, self.reading = size + len(part), message.get("more_body", False)
-            if limit is not None and size > limit:
+            left, self.reading = left - len(part), message.get("more_body", False)
+            if left < 0:
                 raise BodyTooLargeError(f"The limit is {limit} bytes.")
+            if restart_deadline and self.deadline:
+                now = asyncio.get_running_loop().time()
+                self.deadline.reschedule(now + self._limits.deadline_seconds)
             yield part
 
     async def disconnected(self) -> None:
         """Return when the client has closed the connection."""
         while (await self.receive())["type"] != "http.disconnect":
             pass
+
+
+class HttpResponse(NamedTuple):
+    """A response whose body is known; the edge adds the headers that every response has."""
+
+    status: int
+    headers: Headers
+    body: bytes
+
+
+class StreamResponse(NamedTuple):
+    """A response whose body is sent part by part, as fast as the client reads it.
+
+    The generator is closed when the client disconnects and when the service stops.
+    """
+
+    status: int
+    headers: Headers
+    parts: AsyncGenerator[bytes]
+    at_shutdown: bytes = b""
+    """The last part when the service stops."""
 
 
 def combined(headers: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
