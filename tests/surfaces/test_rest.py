@@ -14,7 +14,7 @@ from tests.support.rest_client import GENEROUS, RESOURCE, RestClient, rest_clien
 
 from beamkeep.app import CATALOGUE
 from beamkeep.contexts.trust.seeded import SURFACES
-from beamkeep.kernel import Operation, Question, SurfaceKind, replace
+from beamkeep.kernel import Operation, Question, Route, SurfaceKind, replace
 from beamkeep.runtime.store import CallContext, CallLookup
 from beamkeep.surfaces.http.messages import HttpRequest
 from beamkeep.surfaces.http.routes import (

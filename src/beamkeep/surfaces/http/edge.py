@@ -243,6 +243,8 @@ async def _send_parts(parts: AsyncGenerator[bytes], send: Send) -> None:
     # Sending waits while the client does not read, so nothing piles up here.
     async for part in parts:
         await send({"type": "http.response.body", "body": part, "more_body": True})
+        # It does not wait for a client that is gone; the task that notices that must get its turn.
+        await asyncio.sleep(0)
 
 
 def _refusal(error: Exception, request: HttpRequest, name: str) -> Refusal:
