@@ -26,19 +26,17 @@ from beamkeep.runtime.tokens import (
     VerifiedPrincipal,
 )
 from beamkeep.surfaces.http.edge import Edge, EdgeOptions
-from beamkeep.surfaces.http.limits import (
-    MOST_BUCKETS,
+from beamkeep.surfaces.http.limits import MOST_BUCKETS, Limits, TokenBuckets
+from beamkeep.surfaces.http.messages import HttpRequest, address_of
+from beamkeep.surfaces.http.pages import application, metrics_application
+from beamkeep.surfaces.http.refusals import (
     BodyIncompleteError,
     BodyTooLargeError,
     HeadersTooLargeError,
-    Limits,
-    TokenBuckets,
     TooManyRequestsError,
     UnsupportedMediaTypeError,
     UrlTooLongError,
 )
-from beamkeep.surfaces.http.messages import HttpRequest, address_of
-from beamkeep.surfaces.http.pages import application, metrics_application
 from beamkeep.surfaces.http.routes import HttpResponse, HttpRoute
 
 pytestmark = pytest.mark.anyio

@@ -41,13 +41,13 @@ from beamkeep.runtime.tokens import (
     VerifiedPrincipal,
 )
 from beamkeep.surfaces.http.edge import Edge, EdgeOptions
-from beamkeep.surfaces.http.limits import (
+from beamkeep.surfaces.http.limits import Limits
+from beamkeep.surfaces.http.pages import application
+from beamkeep.surfaces.http.refusals import (
     DeadlineExceededError,
     InternalError,
-    Limits,
     TooManyRequestsError,
 )
-from beamkeep.surfaces.http.pages import application
 from beamkeep.surfaces.mcp import UnknownToolError, server
 from beamkeep.surfaces.problem import problem
 from beamkeep.surfaces.tools import INSTRUCTIONS, ChangeOptions, tool

@@ -17,13 +17,8 @@ from beamkeep.contexts.trust.seeded import SURFACES
 from beamkeep.kernel import Operation, Question, Route, SurfaceKind, replace
 from beamkeep.runtime.store import CallContext, CallLookup
 from beamkeep.surfaces.http.messages import HttpRequest
-from beamkeep.surfaces.http.routes import (
-    HttpResponse,
-    HttpRoute,
-    MethodNotAllowedError,
-    RouteNotFoundError,
-    Router,
-)
+from beamkeep.surfaces.http.refusals import MethodNotAllowedError, RouteNotFoundError
+from beamkeep.surfaces.http.routes import HttpResponse, HttpRoute, Router
 from beamkeep.surfaces.schema import input_schema
 
 pytestmark = pytest.mark.anyio

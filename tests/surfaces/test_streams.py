@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from starlette.types import Scope
 from structlog.testing import capture_logs
 from tests.support.rest_client import GENEROUS, rest_application
 from tests.support.service import ISSUER, call, memory_service
@@ -309,7 +310,7 @@ async def test_a_file_may_take_its_time_as_long_as_it_keeps_coming():
     async def receive() -> Any:
         return messages.pop(0)
 
-    scope = {"method": "PUT", "path": "/files/a", "headers": []}
+    scope: Scope = {"method": "PUT", "path": "/files/a", "headers": []}
     request = HttpRequest(scope, receive, Limits(deadline_seconds=100))
     async with asyncio.timeout(50) as request.deadline:
         before = request.deadline.when()

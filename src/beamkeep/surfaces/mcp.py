@@ -22,7 +22,7 @@ from beamkeep.runtime.parsing import MalformedRequestError, parse
 from beamkeep.runtime.tokens import TokenRefusal
 from beamkeep.telemetry import CallRecord, Telemetry, attributed
 
-from .http.limits import InternalError
+from .http.refusals import InternalError
 from .problem import problem
 from .schema import Endpoint
 from .tools import INSTRUCTIONS, ChangeOptions, options_of, tool
@@ -45,7 +45,6 @@ class Tools:
 
     def __init__(self, service: Service, caller: CallerOf, telemetry: Telemetry) -> None:
         self._service, self._caller, self._telemetry = service, caller, telemetry
-        self._tools = _tools(service.catalogue)
 
     async def show(
         self, context: McpContext, params: types.PaginatedRequestParams | None
@@ -59,7 +58,8 @@ class Tools:
             refusal = _refusal(error, context)
             code = types.INTERNAL_ERROR if refusal.status >= 500 else types.INVALID_REQUEST
             raise MCPError(code, str(refusal), problem(refusal)) from None
-        return types.ListToolsResult(tools=[t for name, t in self._tools.items() if name in names])
+        shown = _tools(self._service.catalogue).items()
+        return types.ListToolsResult(tools=[each for name, each in shown if name in names])
 
     async def call(
         self, context: McpContext, params: types.CallToolRequestParams

@@ -21,8 +21,7 @@ from beamkeep.kernel import (
 )
 from beamkeep.runtime import admission, dispatch, entry_points, parsing, queries, store, tokens
 
-from .http import limits
-from .http.origins import MisdirectedRequestError
+from .http import refusals
 from .schema import Endpoint
 from .shapes import ID, TEXT, WARNINGS, ApiSchemas, SchemaObject, exactly, ref
 
@@ -32,27 +31,31 @@ ALWAYS: tuple[type[Refusal], ...] = (
     tokens.MissingTokenError,
     tokens.InvalidTokenError,
     admission.UnauthorizedError,
-    limits.UrlTooLongError,
-    MisdirectedRequestError,
+    refusals.UrlTooLongError,
+    refusals.MisdirectedRequestError,
     parsing.MalformedRequestError,
-    limits.TooManyRequestsError,
-    limits.HeadersTooLargeError,
-    limits.InternalError,
+    refusals.TooManyRequestsError,
+    refusals.HeadersTooLargeError,
+    refusals.InternalError,
     tokens.IdentityProviderUnavailableError,
     store.StoreUnavailableError,
-    limits.DeadlineExceededError,
+    refusals.DeadlineExceededError,
 )
 OF_COMMANDS: tuple[type[Refusal], ...] = (
-    limits.BodyIncompleteError,
+    refusals.BodyIncompleteError,
     dispatch.ConcurrencyError,
     store.IdempotencyInFlightError,
     dispatch.PreconditionFailedError,
-    limits.BodyTooLargeError,
-    limits.UnsupportedMediaTypeError,
+    refusals.BodyTooLargeError,
+    refusals.UnsupportedMediaTypeError,
     dispatch.IdempotencyConflictError,
     store.OutcomeUnknownError,
 )
 COMMON = frozenset({*ALWAYS, *OF_COMMANDS, queries.NotFreshYetError})
+
+
+KEY: SchemaObject = {"type": "string", "pattern": "^[!-~]{1,255}$"}
+FLAG: SchemaObject = {"type": "boolean", "default": False}
 
 
 def _parameter(name: str, where: str, schema: SchemaObject, description: str) -> SchemaObject:
@@ -71,18 +74,10 @@ PARAMETERS: SchemaObject = {
         "X-Correlation-Id", "header", TEXT, "A UUID that marks the call in the log (default: new)."
     ),
     "IdempotencyKey": _parameter(
-        "Idempotency-Key",
-        "header",
-        {"type": "string", "pattern": "^[!-~]{1,255}$"},
-        "A call repeated with the same key changes nothing and gets the first answer again.",
+        "Idempotency-Key", "header", KEY, "A repeated call with this key gets the first answer."
     ),
     "IfMatch": _parameter("If-Match", "header", TEXT, "The ETag that the object must still have."),
-    "DryRun": _parameter(
-        "dry_run",
-        "query",
-        {"type": "boolean", "default": False},
-        "Check the call and write nothing.",
-    ),
+    "DryRun": _parameter("dry_run", "query", FLAG, "Check the call and write nothing."),
 }
 HEADERS: SchemaObject = {
     "ETag": _header("The version of the object, in quotation marks."),
@@ -156,10 +151,10 @@ def _described(
     by_status: dict[int, list[type[Refusal]]] = defaultdict(list)
     for refusal in dict.fromkeys(_refusals(endpoint)):
         by_status[refusal.status].append(refusal)
-    for status, refusals in by_status.items():
-        answers[str(status)] = _refused(refusals)
-        if COMMON.issuperset(refusals):
-            name = "-".join(refusal.__name__.removesuffix("Error") for refusal in refusals)
+    for status, several in by_status.items():
+        answers[str(status)] = _refused(several)
+        if COMMON.issuperset(several):
+            name = "-".join(refusal.__name__.removesuffix("Error") for refusal in several)
             shared[name] = answers[str(status)]
             answers[str(status)] = ref("responses", name)
     return {
@@ -209,13 +204,13 @@ def _answer(description: str, schema: SchemaObject | None, *headers: str) -> Sch
     return {"description": description, "headers": _headers(*headers), **content}
 
 
-def _refused(refusals: Sequence[type[Refusal]]) -> SchemaObject:
-    codes = {"properties": {"code": {"enum": [refusal.__name__ for refusal in refusals]}}}
-    texts = [f"`{r.__name__}`: {_sentences(r.__doc__ or '')}" for r in refusals]
+def _refused(several: Sequence[type[Refusal]]) -> SchemaObject:
+    codes = {"properties": {"code": {"enum": [refusal.__name__ for refusal in several]}}}
+    texts = [f"`{r.__name__}`: {_sentences(r.__doc__ or '')}" for r in several]
     headers: list[str] = []
-    if any(refusal.retry_after for refusal in refusals):
+    if any(refusal.retry_after for refusal in several):
         headers.append("Retry-After")
-    if any(issubclass(refusal, tokens.TokenRefusal) for refusal in refusals):
+    if any(issubclass(refusal, tokens.TokenRefusal) for refusal in several):
         headers.append("WWW-Authenticate")
     schema = {"allOf": [ref("schemas", "Problem"), codes]}
     return {

@@ -17,6 +17,7 @@ from .schema import Endpoint
 
 type SchemaObject = dict[str, Any]
 
+SCHEMAS = "#/components/schemas/"
 ID: SchemaObject = {"type": "string", "format": "uuid"}
 TIME: SchemaObject = {"type": "string", "format": "date-time"}
 TEXT: SchemaObject = {"type": "string"}
@@ -51,19 +52,16 @@ PLANNED = exactly({"event_type": TEXT, "payload": or_null({"type": "object"})})
 EVENTS: SchemaObject = {"events": {"type": "array", "items": PLANNED}}
 ADVICE = exactly({"path": TEXT, "rule": TEXT})
 WARNINGS: SchemaObject = {"warnings": {"type": "array", "items": ADVICE}}
+PROBLEM: SchemaObject = {
+    "type": {"type": "string", "format": "uri"},
+    "title": TEXT,
+    "status": {"type": "integer"},
+    "detail": TEXT,
+    "code": TEXT | {"description": "The name of the refusal."},
+}
+PROBLEM_TEXT = "Why a request was refused (RFC 9457)."
 FIXED_SCHEMAS: SchemaObject = {
-    "Problem": {
-        "type": "object",
-        "description": "Why a request was refused (RFC 9457).",
-        "properties": {
-            "type": {"type": "string", "format": "uri"},
-            "title": TEXT,
-            "status": {"type": "integer"},
-            "detail": TEXT,
-            "code": {"type": "string", "description": "The name of the refusal."},
-        },
-        "required": ["type", "title", "status", "detail", "code"],
-    },
+    "Problem": exactly(PROBLEM) | {"description": PROBLEM_TEXT, "additionalProperties": True},
     "DryRun": exactly(EVENTS),
     "Warned": {"anyOf": [exactly(WARNINGS), exactly(EVENTS, **WARNINGS)]},
     "RecordedEvent": exactly(
@@ -90,9 +88,7 @@ class ApiSchemas:
 
     def __init__(self, catalogue: Catalogue) -> None:
         found, rest = TypeAdapter.json_schemas(
-            list(_types(catalogue)),
-            ref_template="#/components/schemas/{model}",
-            schema_generator=_Schemas,
+            list(_types(catalogue)), ref_template=SCHEMAS + "{model}", schema_generator=_Schemas
         )
         self._of = {str(key): schema for (key, _), schema in found.items()}
         self._named: SchemaObject = FIXED_SCHEMAS | rest.get("$defs", {})
@@ -126,7 +122,7 @@ class ApiSchemas:
         unread: list[object] = [*documents]
         while unread:
             text = json.dumps(unread.pop())
-            for name in re.findall(r'"\$ref": "#/components/schemas/([^"]+)"', text):
+            for name in re.findall(rf'"\$ref": "{SCHEMAS}([^"]+)"', text):
                 if name not in found:
                     found[name] = self._named[name]
                     unread.append(found[name])

@@ -18,18 +18,11 @@ from beamkeep.runtime.codec import encode
 from beamkeep.surfaces.problem import problem
 from beamkeep.telemetry import CallRecord, Telemetry
 
-from .limits import (
-    BodyIncompleteError,
-    BodyTooLargeError,
-    ConcurrencyLimit,
-    DeadlineExceededError,
-    InternalError,
-    Limits,
-    TokenBuckets,
-)
+from . import refusals
+from .limits import ConcurrencyLimit, Limits, TokenBuckets
 from .messages import HttpRequest, HttpResponse, StreamResponse, address_of
-from .origins import AllowedNames, Cors, ForeignOriginError, MisdirectedRequestError, hosts_of
-from .routes import HttpRoute, MethodNotAllowedError, PublicRoute, Router, StreamRoute
+from .origins import AllowedNames, Cors, hosts_of
+from .routes import HttpRoute, PublicRoute, Router, StreamRoute
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -95,12 +88,12 @@ class Edge:
         try:
             # 1. The host, except for probes, which often know only an IP address.
             if request.path not in PROBES and request.headers.get(b"host", b"") not in self._hosts:
-                raise MisdirectedRequestError
+                raise refusals.MisdirectedRequestError
             # 2. The route. A browser asks for its methods before it calls from another origin.
             route, request.values = self._router.find(request.method, request.path)
         except Refusal as refusal:
             response = self.refused(refusal)
-            if isinstance(refusal, MethodNotAllowedError):
+            if isinstance(refusal, refusals.MethodNotAllowedError):
                 response = self._cors.preflight(request, refusal.allow) or response
             await self._send(response, request, send)
             return
@@ -140,7 +133,7 @@ class Edge:
         """Return who calls, after checking origin, sizes, credentials and rate, in this order."""
         origin = request.headers.get(b"origin")
         if origin and route.origins is not None and origin not in route.origins:
-            raise ForeignOriginError
+            raise refusals.ForeignOriginError
         request.require_short()
         with self._charging(address_of(request.scope)) as asking:
             verified = await self._verify(request.headers.get(b"authorization"), asking)
@@ -200,9 +193,9 @@ class Edge:
             headers[b"www-authenticate"] = f'Bearer {error}resource_metadata="{where}"'.encode()
         if refusal.retry_after is not None:
             headers[b"retry-after"] = b"%d" % refusal.retry_after
-        if isinstance(refusal, BodyIncompleteError | BodyTooLargeError):
+        if isinstance(refusal, refusals.BodyIncompleteError | refusals.BodyTooLargeError):
             headers[b"connection"] = b"close"
-        if isinstance(refusal, MethodNotAllowedError):
+        if isinstance(refusal, refusals.MethodNotAllowedError):
             headers[b"allow"] = refusal.allow
         return HttpResponse(refusal.status, headers, encode(problem(refusal)))
 
@@ -253,9 +246,9 @@ def _refusal(error: Exception, request: HttpRequest, name: str) -> Refusal:
         return error
     expired = request.deadline and request.deadline.expired()
     if expired and request.reading:
-        return BodyIncompleteError()
+        return refusals.BodyIncompleteError()
     log.error("call failed", name=name, correlation_id=request.correlation_id, exc_info=error)
-    return DeadlineExceededError() if expired else InternalError()
+    return refusals.DeadlineExceededError() if expired else refusals.InternalError()
 
 
 def _key(caller: Caller) -> Hashable:

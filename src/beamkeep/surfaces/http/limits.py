@@ -1,47 +1,14 @@
-"""The limits on one caller, and the refusals beyond them."""
+"""The limits on one caller."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 
-from beamkeep.kernel import Record, Refusal
+from beamkeep.kernel import Record
+
+from .refusals import TooManyRequestsError
 
 MOST_BUCKETS = 10_000
-
-
-class BodyIncompleteError(Refusal, status=408):
-    """The request body did not arrive in time. Send the request again."""
-
-
-class BodyTooLargeError(Refusal, status=413):
-    """The request body is too large."""
-
-
-class UrlTooLongError(Refusal, status=414):
-    """The URL is too long."""
-
-
-class UnsupportedMediaTypeError(Refusal, status=415):
-    """The request body is not uncompressed application/json. Send JSON in UTF-8."""
-
-
-class TooManyRequestsError(Refusal, status=429, retry_after=1):
-    """Too many requests in a short time, or too many at once. Wait, then repeat the request."""
-
-
-class HeadersTooLargeError(Refusal, status=431):
-    """The request headers are too large."""
-
-
-class InternalError(Refusal, status=500):
-    """The service failed. Its log contains the cause, under the correlation id of the response."""
-
-
-class DeadlineExceededError(Refusal, status=503, retry_after=1):
-    """The request took too long, and it is not known whether it changed anything.
-
-    Repeat the request with the same idempotency key, or read the object before trying again.
-    """
 
 
 class Limits(Record):

@@ -13,14 +13,8 @@ from uuid_utils.compat import uuid7
 from beamkeep.kernel import Refusal
 from beamkeep.runtime.admission import Admitted, Caller
 
-from .limits import (
-    BodyIncompleteError,
-    BodyTooLargeError,
-    HeadersTooLargeError,
-    Limits,
-    UnsupportedMediaTypeError,
-    UrlTooLongError,
-)
+from . import refusals
+from .limits import Limits
 
 type Headers = Mapping[bytes, bytes]
 
@@ -59,19 +53,19 @@ class HttpRequest:
         """Raise a refusal when the URL or the headers are too large."""
         most = self._limits
         if len(self.path) + len(self.scope["query_string"]) > most.url_bytes:
-            raise UrlTooLongError(f"The limit is {most.url_bytes} bytes.")
+            raise refusals.UrlTooLongError(f"The limit is {most.url_bytes} bytes.")
         if sum([len(n) + len(value) for n, value in self.scope["headers"]]) > most.header_bytes:
-            raise HeadersTooLargeError(f"The limit is {most.header_bytes} bytes.")
+            raise refusals.HeadersTooLargeError(f"The limit is {most.header_bytes} bytes.")
 
     async def json(self) -> bytes:
         """Return the whole JSON body. Raise a refusal when it is too large, late or not JSON."""
         if self.headers.get(b"content-encoding", b"identity").lower() != b"identity":
-            raise UnsupportedMediaTypeError
+            raise refusals.UnsupportedMediaTypeError
         parts = self.stream(self._limits.body_bytes, restart_deadline=False)
         body = b"".join([part async for part in parts])
         media_type = self.headers.get(b"content-type", b"").partition(b";")[0]
         if body and media_type.strip().lower() != b"application/json":
-            raise UnsupportedMediaTypeError
+            raise refusals.UnsupportedMediaTypeError
         return body
 
     async def stream(
@@ -81,16 +75,16 @@ class HttpRequest:
         left = math.inf if limit is None else limit
         announced = self.headers.get(b"content-length", b"")
         if announced.isdigit() and int(announced) > left:
-            raise BodyTooLargeError(f"The limit is {limit} bytes.")
+            raise refusals.BodyTooLargeError(f"The limit is {limit} bytes.")
         self.reading = True
         while self.reading:
             message = await self.receive()
             if message["type"] == "http.disconnect":
-                raise BodyIncompleteError
+                raise refusals.BodyIncompleteError
             part: bytes = message.get("body", b"")
             left, self.reading = left - len(part), message.get("more_body", False)
             if left < 0:
-                raise BodyTooLargeError(f"The limit is {limit} bytes.")
+                raise refusals.BodyTooLargeError(f"The limit is {limit} bytes.")
             if restart_deadline and self.deadline:
                 now = asyncio.get_running_loop().time()
                 self.deadline.reschedule(now + self._limits.deadline_seconds)

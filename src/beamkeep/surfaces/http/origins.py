@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from beamkeep.kernel import Refusal
-
 from .messages import Headers, HttpRequest, HttpResponse
 
 REQUEST_HEADERS = (
@@ -16,17 +14,6 @@ RESPONSE_HEADERS = (
     b" X-Correlation-Id"
 )
 PREFLIGHT_SECONDS = b"600"
-
-
-class MisdirectedRequestError(Refusal, status=421):
-    """The Host header does not name this service.
-
-    Call the service by its BASE_URL, or add the host to ALLOWED_HOSTS.
-    """
-
-
-class ForeignOriginError(Refusal, status=403):
-    """A web page of this origin must not call MCP. Add the origin to MCP_ALLOWED_ORIGINS."""
 
 
 class AllowedNames:

@@ -14,7 +14,7 @@ from .edge import METADATA, Edge, EdgeOptions
 from .mcp import mcp_route
 from .messages import JSON, Headers, HttpRequest, HttpResponse
 from .rest import rest_routes
-from .routes import HttpRoute, PublicRoute
+from .routes import HttpRoute, PublicRoute, Responder
 
 TEXT: Headers = {b"content-type": b"text/plain; charset=utf-8"}
 METRICS: Headers = {b"content-type": b"text/plain; version=0.0.4; charset=utf-8"}
@@ -82,15 +82,13 @@ def _metadata(options: EdgeOptions, path: str) -> Iterator[PublicRoute]:
     return _page(METADATA + path, _fixed(JSON, encode(metadata)))
 
 
-def _fixed(headers: Headers, body: bytes) -> Callable[[HttpRequest], Awaitable[HttpResponse]]:
+def _fixed(headers: Headers, body: bytes) -> Responder:
     async def answer(_: HttpRequest) -> HttpResponse:
         return HttpResponse(200, headers, body)
 
     return answer
 
 
-def _page(
-    path: str, answer: Callable[[HttpRequest], Awaitable[HttpResponse]]
-) -> Iterator[PublicRoute]:
+def _page(path: str, answer: Responder) -> Iterator[PublicRoute]:
     for method in ("GET", "HEAD"):
         yield PublicRoute(path, Route(method, path), answer)

@@ -1,24 +1,15 @@
 """The kinds of routes that the edge serves, and which of them answers a method and a path."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from urllib.parse import unquote
 
-from beamkeep.kernel import Record, Refusal, Route, SurfaceKind
+from beamkeep.kernel import Record, Route, SurfaceKind
 
 from .messages import HttpRequest, HttpResponse, StreamResponse
 from .origins import AllowedNames
+from .refusals import MethodNotAllowedError, RouteNotFoundError
 
-
-class RouteNotFoundError(Refusal, status=404):
-    """There is nothing at this address. /openapi.json lists every address."""
-
-
-class MethodNotAllowedError(Refusal, status=405):
-    """This address does not accept this method."""
-
-    def __init__(self, allow: Sequence[str]) -> None:
-        super().__init__(f"It accepts {' and '.join(allow)}.", allow=allow)
-        self.allow = ", ".join(allow).encode()
+type Responder = Callable[[HttpRequest], Awaitable[HttpResponse | StreamResponse]]
 
 
 class HttpRoute(Record):
@@ -27,7 +18,7 @@ class HttpRoute(Record):
     name: str
     """The metric label, and the name in the log."""
     route: Route
-    answer: Callable[[HttpRequest], Awaitable[HttpResponse | StreamResponse]]
+    answer: Responder
     surface: SurfaceKind = SurfaceKind.HTTP
     origins: AllowedNames | None = None
     """The origins whose pages may call it, where that is restricted."""
@@ -45,12 +36,11 @@ class PublicRoute(HttpRoute):
     recorded: bool = False
 
 
-class _Node:
-    __slots__ = ("literals", "placeholder", "routes")
+class _Node(dict[str | None, "_Node"]):
+    """The segments that may follow, with None for a placeholder, and the routes that end here."""
 
     def __init__(self) -> None:
-        self.literals: dict[str, _Node] = {}
-        self.placeholder: _Node | None = None
+        super().__init__()
         self.routes: dict[str, HttpRoute] = {}
 
 
@@ -62,27 +52,21 @@ class Router:
         for route in routes:
             node = self._root
             for segment in route.route.path.split("/")[1:]:
-                if segment.startswith("{"):
-                    node.placeholder = node = node.placeholder or _Node()
-                else:
-                    node = node.literals.setdefault(segment, _Node())
-            if route.route.method in node.routes:
+                node = node.setdefault(None if segment.startswith("{") else segment, _Node())
+            if node.routes.setdefault(route.route.method, route) is not route:
                 raise ValueError(f"two routes for {route.route}")
-            node.routes[route.route.method] = route
 
     def find(self, method: str, path: bytes) -> tuple[HttpRoute, dict[str, str]]:
         """Return the route and the values in the path. Raise a refusal when there is none."""
-        node: _Node | None = self._root
-        values: list[str] = []
+        node, values = self._root, list[str]()
         for segment in path.decode("latin-1").split("/")[1:]:
-            literal = node.literals.get(segment)
-            if literal is None:
-                node = node.placeholder if segment else None
+            following = node.get(segment)
+            if following is None:
                 values.append(unquote(segment))
-            else:
-                node = literal
-            if node is None:
+                following = node.get(None) if segment else None
+            if following is None:
                 raise RouteNotFoundError
+            node = following
         if not node.routes:
             raise RouteNotFoundError
         if method not in node.routes:
