@@ -135,8 +135,13 @@ class Edge:
         if origin and route.origins is not None and origin not in route.origins:
             raise refusals.ForeignOriginError
         request.require_short()
-        with self._charging(address_of(request.scope)) as asking:
-            verified = await self._verify(request.headers.get(b"authorization"), asking)
+        charge = _AddressCharge(request.scope, self._addresses, self._questions)
+        try:
+            verified = await self._verify(request.headers.get(b"authorization"), charge.asking)
+        except (tokens.TokenRefusal, tokens.IdentityProviderUnavailableError):
+            charge.pay()
+            raise
+        charge.refund()
         caller = Caller(
             request.correlation_id,
             identity=verified and (verified.issuer, verified.subject),
@@ -146,29 +151,6 @@ class Edge:
         )
         self._principals.take(_key(caller))
         return caller
-
-    @contextmanager
-    def _charging(self, address: str) -> Generator[tokens.Asking]:
-        """Charge an address before an identity provider is asked; a valid token is free."""
-        charged = False
-
-        @contextmanager
-        def asking() -> Generator[None]:
-            nonlocal charged
-            if not charged:
-                self._addresses.take(address)
-                charged = True
-            with self._questions.held(address):
-                yield
-
-        try:
-            yield asking
-        except (tokens.TokenRefusal, tokens.IdentityProviderUnavailableError):
-            if not charged:
-                self._addresses.take(address)
-            raise
-        if charged:
-            self._addresses.refund(address)
 
     async def _verify(
         self, credentials: bytes | None, asking: tokens.Asking
@@ -230,6 +212,32 @@ class Edge:
         if connected:
             last = b"" if complete else response.at_shutdown
             await send({"type": "http.response.body", "body": last})
+
+
+class _AddressCharge:
+    """The token that a request costs its address until its credentials prove valid."""
+
+    def __init__(self, scope: Scope, buckets: TokenBuckets, questions: ConcurrencyLimit) -> None:
+        self._scope, self._buckets, self._questions = scope, buckets, questions
+        self._paid_by: str | None = None
+
+    @contextmanager
+    def asking(self) -> Generator[None]:
+        """Pay before an identity provider is asked, and hold one of the address's slots."""
+        with self._questions.held(self.pay()):
+            yield
+
+    def pay(self) -> str:
+        """Pay once, and return the address."""
+        if self._paid_by is None:
+            address = address_of(self._scope)
+            self._buckets.take(address)
+            self._paid_by = address
+        return self._paid_by
+
+    def refund(self) -> None:
+        if self._paid_by is not None:
+            self._buckets.refund(self._paid_by)
 
 
 async def _send_parts(parts: AsyncGenerator[bytes], send: Send) -> None:
