@@ -8,6 +8,7 @@ from importlib.metadata import version
 from inspect import cleandoc
 
 from beamkeep.kernel import (
+    Accepted,
     Catalogue,
     Created,
     Many,
@@ -182,13 +183,15 @@ def _outcomes(operation: Operation, reply: SchemaObject) -> SchemaObject:
     """Return the answers of an operation that was not refused, by status."""
     headers, dry_run = ("ETag", "Position-Token", "Idempotency-Replayed"), ref("schemas", "DryRun")
     answers = {"200": _answer("Dry run: the events that would be written.", dry_run)}
-    warnings = WARNINGS if warns(operation) else {}
+    kind, warnings = reply_of(operation) or Reply, WARNINGS if warns(operation) else {}
     if warnings:
-        answers["200"] = _answer(
-            "Done with warnings, or a dry run.", ref("schemas", "Warned"), *headers
-        )
-    if operation.genesis or issubclass(reply_of(operation) or Reply, Created):
-        own = {operation.aggregate.id_field: ID} if operation.genesis else {}
+        warned = ref("schemas", "Warned")
+        answers["200"] = _answer("Done with warnings, or a dry run.", warned, *headers)
+    own = {operation.aggregate.id_field: ID} if operation.genesis else {}
+    if issubclass(kind, Accepted):
+        accepted = exactly(own | reply, **warnings)
+        answers["202"] = _answer("Accepted: a worker does the work later.", accepted, *headers)
+    elif operation.genesis or issubclass(kind, Created):
         created = exactly(own | reply, **warnings)
         answers["201"] = _answer("Created.", created, "Location", *headers)
     elif reply:
