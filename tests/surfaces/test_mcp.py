@@ -473,6 +473,18 @@ async def test_calls_are_counted_by_name_surface_and_outcome(service: Service):
     assert 'outcome="ZoneNotFoundError",surface="MCP_STREAMABLE_HTTP"' in told
 
 
+async def test_a_tool_and_a_refused_message_are_each_logged_once(service: Service):
+    async with listening(app(service)) as url, client(url) as connected:
+        with structlog.testing.capture_logs() as lines:
+            await zone(connected)
+            await connected.list_tools()
+            await post(url, authorization=None)
+    assert [(line["name"], line["outcome"]) for line in lines] == [
+        ("define_zone", "2xx"),
+        ("mcp", "MissingTokenError"),
+    ]
+
+
 # The transport
 
 

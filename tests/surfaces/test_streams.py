@@ -173,8 +173,11 @@ async def test_a_client_that_does_not_read_holds_no_memory_and_is_let_go():
         finally:
             closed.set()
 
+    # Kept, so that nothing but the edge closes it.
+    parts = endless()
+
     async def follow(request: HttpRequest) -> StreamResponse:
-        return StreamResponse(200, {}, endless())
+        return StreamResponse(200, {}, parts)
 
     service, _ = await memory_service()
     app = rest_application(service, routes=[StreamRoute("all", Route("GET", "/all"), follow)])

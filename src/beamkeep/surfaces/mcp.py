@@ -114,7 +114,7 @@ def _request(operation: Operation, arguments: dict[str, Any], caller: Caller) ->
     try:
         options = parse(kind, {n: v for n, v in arguments.items() if n in kind.model_fields})
     except MalformedRequestError as refusal:
-        # Passed on: a caller without a grant is told that first.
+        # Passed on, because a missing grant is reported first.
         return Request(caller, refusal)
     if_match = options.if_match if isinstance(options, ChangeOptions) else None
     return Request(
@@ -127,7 +127,7 @@ def _request(operation: Operation, arguments: dict[str, Any], caller: Caller) ->
 
 
 def _refusal(error: Exception, context: McpContext, **known: object) -> Refusal:
-    """Return what the caller is told about an error. Log it unless it is a refusal."""
+    """Return the refusal that answers an error. Log the error unless it is a refusal."""
     if not isinstance(error, Refusal):
         log.error("call failed", method=context.method, exc_info=error, **known)
         return InternalError()

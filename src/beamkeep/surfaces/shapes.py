@@ -173,5 +173,5 @@ def _answer_types(endpoint: Endpoint) -> dict[str, type[object] | None]:
 
 
 def _joined_row(enricher: kernel.Enricher | None) -> type[object] | None:
-    """Return the type of what an enricher finds for each id, by its signature."""
+    """Return the type of the row that an enricher finds for each id, from its signature."""
     return get_args(get_type_hints(enricher)["return"])[1] if enricher else None

@@ -249,7 +249,7 @@ async def _send_parts(parts: AsyncGenerator[bytes], send: Send) -> None:
 
 
 def _refusal(error: Exception, request: HttpRequest, name: str) -> Refusal:
-    """Return what the caller is told about an error. Log it unless it is a refusal."""
+    """Return the refusal that answers an error. Log the error unless it is a refusal."""
     if isinstance(error, Refusal):
         return error
     expired = request.deadline and request.deadline.expired()

@@ -25,7 +25,7 @@ class MisdirectedRequestError(Refusal, status=421):
 
 
 class ForeignOriginError(Refusal, status=403):
-    """A web page of this origin must not call MCP. Add the origin to MCP_ALLOWED_ORIGINS."""
+    """Web pages of this origin may not call /mcp. Add the origin to MCP_ALLOWED_ORIGINS."""
 
 
 class BodyIncompleteError(Refusal, status=408):
@@ -41,7 +41,7 @@ class UrlTooLongError(Refusal, status=414):
 
 
 class UnsupportedMediaTypeError(Refusal, status=415):
-    """The request body is not uncompressed application/json. Send JSON in UTF-8."""
+    """The request body is not JSON. Send application/json in UTF-8, without compression."""
 
 
 class TooManyRequestsError(Refusal, status=429, retry_after=1):
