@@ -106,9 +106,12 @@ class Edge:
                 refusal = _refusal(error, request, route.name)
                 status, code = refusal.status, type(refusal).__name__
                 response = self.refused(refusal, surface)
-            # 7. The response. A stream that fails after its headers is cut off.
-            await self._send(response, request, send)
+            # 7. The response. A stream is part of its call, and cut off if it fails.
+            if isinstance(response, StreamResponse):
+                await self._send(response, request, send)
             record.answered(status, code)
+        if isinstance(response, HttpResponse):
+            await self._send(response, request, send)
 
     async def _answer(
         self, route: HttpRoute, request: HttpRequest, slot: ExitStack, record: CallRecord
