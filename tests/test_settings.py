@@ -4,14 +4,18 @@ from typing import Any
 from urllib.parse import quote
 from uuid import UUID
 
+import httpx2
 import pytest
 from pydantic import ValidationError
 
-from beamkeep.app import installation
+from beamkeep.app import edge_options, installation, verifier
 from beamkeep.kernel import Installation
 from beamkeep.settings import Settings
 
 OPEN: dict[str, Any] = {"require_authenticated_principal": False, "development": True}
+
+
+VERIFIER = verifier(Settings.model_validate(OPEN), httpx2.AsyncClient())
 
 
 def set_to(**values: Any) -> Settings:
@@ -136,3 +140,40 @@ def test_a_proxy_is_an_address_or_a_network(proxy: str):
 def test_not_everybody_is_a_proxy(proxy: str):
     with pytest.raises(ValidationError, match="trusted_proxies"):
         set_to(trusted_proxies=[proxy])
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://console.test", "http://127.0.0.1:5173", "https://[::1]:8443"]
+)
+def test_a_page_of_a_named_origin_may_call(origin: str):
+    told = set_to(cors_allowed_origins=[origin])
+    assert edge_options(told, VERIFIER).cors_origins == (origin,)
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "*",
+        "null",
+        "",
+        "console.test",
+        "https://*.test",
+        "https://console.test/",
+        "https://console.test/app",
+        "https://console.test?a",
+        "https://CONSOLE.test",
+        "HTTPS://console.test",
+        "https://ada@console.test",
+        "https://",
+        "file:///etc/passwd",
+        "ftp://console.test",
+    ],
+)
+def test_what_is_not_exactly_one_origin_is_refused_at_the_start(origin: str):
+    with pytest.raises(ValidationError, match="cors_allowed_origins"):
+        set_to(cors_allowed_origins=[origin])
+
+
+def test_the_resource_has_no_slash_at_its_end():
+    told = set_to(base_url="http://localhost:8000/")
+    assert edge_options(told, VERIFIER).resource_url == "http://localhost:8000"

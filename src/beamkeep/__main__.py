@@ -45,7 +45,7 @@ def serve() -> None:
                 deadline_seconds=settings.deadline_seconds,
                 limit_concurrency=settings.limit_concurrency,
             )
-            await serve_both(main, metrics)
+            await serve_both(main, metrics, on_stop=served.application.stop_streams)
 
     _run(run())
 

@@ -18,7 +18,6 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Tracer
-from starlette.types import ASGIApp
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres.connections import CONNECTION_ERRORS, Connections
@@ -33,7 +32,7 @@ from beamkeep.contexts.access.profile import DEVELOPER
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.contexts.trust.surface import surfaces
-from beamkeep.kernel import Catalogue, Installation, Record, Refusal, SurfaceKind, replace
+from beamkeep.kernel import Catalogue, Installation, Record, Refusal, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admission
 from beamkeep.runtime.codec import Codec
@@ -46,10 +45,10 @@ from beamkeep.runtime.session import SNAPSHOT_EVERY, Session
 from beamkeep.runtime.store import EventStore, ReadModel, StoreUnavailableError
 from beamkeep.seeding import ANY_INSTALLATION, now, prepare
 from beamkeep.settings import Settings
-from beamkeep.surfaces.edge import Edge
-from beamkeep.surfaces.limits import Limits
-from beamkeep.surfaces.mcp import http_app
-from beamkeep.surfaces.rest import application, metrics_application
+from beamkeep.surfaces.http.edge import Edge, EdgeOptions
+from beamkeep.surfaces.http.limits import Limits
+from beamkeep.surfaces.http.pages import application, metrics_application
+from beamkeep.surfaces.http.routes import HttpRoute
 from beamkeep.telemetry import Telemetry
 from beamkeep.workers.observing import Observer
 from beamkeep.workers.projector import Projector
@@ -339,39 +338,29 @@ def tracer(endpoint: str | None) -> Tracer | None:
 
 
 class Web(NamedTuple):
-    """What a service answers over HTTP, and its metrics where they have an address of their own."""
+    """The HTTP application, and that of the metrics where they have a port of their own."""
 
-    application: ASGIApp
-    metrics: ASGIApp | None
+    application: Edge
+    metrics: Edge | None
 
 
 @asynccontextmanager
-async def web(settings: Settings) -> AsyncGenerator[Web]:
-    """Everything the service answers over HTTP, with its workers if it has any."""
+async def web(settings: Settings, routes: Sequence[HttpRoute] = ()) -> AsyncGenerator[Web]:
+    """Run the service and yield its HTTP applications; `routes` are served besides its own."""
     deployment = Deployment(settings)
     async with httpx2.AsyncClient() as http, asyncio.TaskGroup() as tasks:
         service = await deployment.service()
         providers = verifier(settings, http)
         for outage in await providers.outages():
             log.warning("identity provider not usable", because=outage)
-        edge = _edge(settings, providers)
+        options = edge_options(settings, providers)
 
         async def ready() -> str | None:
-            # Which provider, and where its keys were looked for, is not for everybody.
-            nobody = "No identity provider can vouch for a token. Run `beamkeep check`."
+            # Anyone can read this, so it names neither the provider nor the address of its keys.
+            nobody = "No identity provider can verify a token. Run `beamkeep check`."
             missing = await deployment.ready()
             return missing or (None if await providers.any_available() else nobody)
 
-        mcp = http_app(
-            service,
-            edge.identify,
-            allowed_hosts=list(edge.hosts.allowed),
-            allowed_origins=list(settings.mcp_allowed_origins),
-            on_refusal=lambda refusal, _: edge.refused(refusal, SurfaceKind.MCP_STREAMABLE_HTTP),
-            in_flight=edge.in_flight,
-            limits=edge.limits,
-            telemetry=deployment.telemetry,
-        )
         tasks.create_task(deployment.follow_watch())
         if settings.project_in_serve:
             for work in deployment.work(service):
@@ -379,13 +368,14 @@ async def web(settings: Settings) -> AsyncGenerator[Web]:
         metrics, apart = deployment.telemetry.exposition, settings.metrics_port is not None
         served = application(
             service,
-            edge,
+            options,
             ready=ready,
             metrics=None if apart else metrics,
-            mcp=mcp,
+            mcp_origins=settings.mcp_allowed_origins,
             telemetry=deployment.telemetry,
+            routes=routes,
         )
-        yield Web(served, metrics_application(edge, metrics) if apart else None)
+        yield Web(served, metrics_application(options, metrics) if apart else None)
         deployment.stop.set()
     await deployment.close()
 
@@ -401,7 +391,8 @@ def verifier(settings: Settings, http: httpx2.AsyncClient) -> IdentityProviders:
     )
 
 
-def _edge(settings: Settings, providers: IdentityProviders) -> Edge:
+def edge_options(settings: Settings, providers: IdentityProviders) -> EdgeOptions:
+    """Return whom the settings let in."""
     limits = Limits(
         body_bytes=settings.body_bytes,
         deadline_seconds=settings.deadline_seconds,
@@ -410,11 +401,12 @@ def _edge(settings: Settings, providers: IdentityProviders) -> Edge:
         concurrent_per_principal=settings.concurrent_per_principal,
     )
     required = settings.require_authenticated_principal
-    return Edge(
-        providers,
-        None if required else DEVELOPER,
-        limits,
-        settings.base_url,
-        authorization_servers=[provider.issuer for provider in settings.identity_providers],
+    return EdgeOptions(
+        verifier=providers,
+        developer_id=None if required else DEVELOPER,
+        limits=limits,
+        resource_url=settings.base_url.rstrip("/"),
+        authorization_servers=tuple(p.issuer for p in settings.identity_providers),
         allowed_hosts=settings.allowed_hosts,
+        cors_origins=settings.cors_allowed_origins,
     )

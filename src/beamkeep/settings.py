@@ -42,6 +42,15 @@ def _bounded_network(text: str) -> str:
     return text
 
 
+def _exact_origin(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or f"{parts.scheme}://{parts.netloc}" != text:
+        raise ValueError("must be scheme, host and port only, like https://console.example.org")
+    if not parts.hostname or "*" in text or "@" in text or text != text.lower():
+        raise ValueError("must name one host in lower case, without * or a user name")
+    return text
+
+
 MUST_BE_ESCAPED = (
     "The password contains one of # / ? [ ]. Write # as %23, / as %2F, ? as %3F, [ as %5B,"
     " ] as %5D."
@@ -49,6 +58,7 @@ MUST_BE_ESCAPED = (
 type DatabaseAddress = Annotated[SecretStr, AfterValidator(_private_database)]
 """The address of a database; one on another host requires TLS with a verified certificate."""
 type ProxyAddress = Annotated[str, AfterValidator(_bounded_network)]
+type Origin = Annotated[str, AfterValidator(_exact_origin)]
 
 
 class DatabaseSettings(BaseSettings):
@@ -126,6 +136,9 @@ class Settings(DatabaseSettings):
     bootstrap_admin_name: str | None = None
     """Name of the first administrator."""
 
+    cors_allowed_origins: tuple[Origin, ...] = ()
+    """Web origins that may call the service from a browser (CORS), as a JSON list of exact origins
+    such as `["https://console.example.org"]`. Default: none."""
     mcp_allowed_origins: tuple[str, ...] = ()
     """Web origins that may call `/mcp` from a browser, as a JSON list."""
     mcp_stdio_access_token: SecretStr | None = None

@@ -1,4 +1,4 @@
-"""What can be seen of a running service from outside: metrics, spans and one log line per call."""
+"""Metrics, spans, and one log line per call."""
 
 import logging
 import sys
@@ -19,12 +19,12 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from structlog.contextvars import bind_contextvars, merge_contextvars, reset_contextvars
 
 EXPOSED_FOR = 1.0
-"""Seconds for which the metrics are given out as they were, however often they are asked for."""
+"""Seconds for which one exposition of the metrics is reused."""
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
 class Telemetry:
-    """The collectors of one service. It sees names, outcomes and times, never what was said."""
+    """The collectors of one service. They see names, outcomes and times, never an argument."""
 
     def __init__(
         self, tracer: Tracer | None = None, clock: Callable[[], float] = time.monotonic
@@ -34,66 +34,67 @@ class Telemetry:
         self._tracer = tracer
         self._calls = Counter(
             "beamkeep_calls",
-            "Calls answered, by their outcome: the class of a success, the code of a refusal.",
+            "Calls answered, by outcome: the status class of a success, the code of a refusal.",
             ("name", "surface", "outcome"),
             registry=self.registry,
         )
         self._seconds = Histogram(
             "beamkeep_call_seconds",
-            "How long calls took.",
+            "Duration of calls.",
             ("name",),
             registry=self.registry,
             buckets=BUCKETS,
         )
         self.projection_lag = Gauge(
             "beamkeep_projection_lag_seconds",
-            "How far a projection is behind.",
+            "Lag of a projection behind the event log.",
             ("projection",),
             registry=self.registry,
         )
         self.projection_blocked_by = Gauge(
             "beamkeep_projection_blocked_by_seconds",
-            "Age of the oldest transaction that projections wait for, by its process.",
+            "Age of the oldest transaction that projections wait for, by process.",
             ("pid", "database"),
             registry=self.registry,
         )
         self._staleness_watch_age = Gauge(
             "beamkeep_staleness_watch_age_seconds",
-            "Seconds since the staleness watch last looked at every enclosure; +Inf if it never"
-            " did, NaN while that is not known.",
+            "Seconds since the staleness watch last checked every enclosure; +Inf if it never did,"
+            " NaN while that is unknown.",
             registry=self.registry,
         )
         self._staleness_watch_age.set(nan)
-        self._watched: dict[tuple[str, str], _Watched] = {}
+        self._metrics: dict[tuple[str, str], _CallMetrics] = {}
 
-    def call(self, name: str, surface: str, correlation_id: UUID) -> "Seen":
-        """Watch one call; whoever answers it says how it came out."""
-        if (watched := self._watched.get((name, surface))) is None:
-            watched = _Watched(name, surface, self._calls, self._seconds.labels(name))
-            self._watched[name, surface] = watched
+    def call(self, name: str, surface: str, correlation_id: UUID) -> "CallRecord":
+        """Return a context manager that records one call; set its outcome with `answered`."""
+        if (metrics := self._metrics.get((name, surface))) is None:
+            seconds = self._seconds.labels(name)
+            metrics = _CallMetrics(name, surface, calls=self._calls, seconds=seconds)
+            self._metrics[name, surface] = metrics
         span = self._tracer and self._tracer.start_as_current_span(
             name,
             attributes={"surface": surface, "correlation_id": str(correlation_id)},
-            # The text of an exception may hold what the caller said.
+            # The text of an exception may contain arguments of the caller.
             record_exception=False,
             set_status_on_exception=False,
         )
-        return Seen(watched, correlation_id, span)
+        return CallRecord(metrics, correlation_id, span)
 
     def watched(self, age: float) -> None:
-        """Show how long ago the staleness watch last looked, growing until it is told anew."""
+        """Set the age of the staleness watch's last check, which grows until it is set again."""
         since = time.monotonic() - age
         self._staleness_watch_age.set_function(lambda: time.monotonic() - since)
 
     def exposition(self) -> bytes:
-        """Every metric, in the Prometheus text format, at most a second old."""
+        """Return every metric in the Prometheus text format, at most a second old."""
         if self._clock() - self._exposed_at >= EXPOSED_FOR:
             self._exposed, self._exposed_at = generate_latest(self.registry), self._clock()
         return self._exposed
 
 
-class _Watched:
-    """The collectors of one name on one surface, found once."""
+class _CallMetrics:
+    """The collectors of one name on one surface, looked up once."""
 
     def __init__(self, name: str, surface: str, calls: Counter, seconds: Histogram) -> None:
         self._name, self._surface, self._calls, self.seconds = name, surface, calls, seconds
@@ -108,21 +109,25 @@ class _Watched:
         counter.inc()
 
 
-class Seen:
-    """One call under way."""
+class CallRecord:
+    """The outcome and duration of one call."""
 
     def __init__(
         self,
-        watched: _Watched,
+        metrics: _CallMetrics,
         correlation_id: UUID,
         spanning: AbstractContextManager[Span] | None,
     ) -> None:
-        self._watched, self._correlation_id, self._spanning = watched, correlation_id, spanning
-        self.outcome, self.status = "cut off", 0
+        self._metrics, self._correlation_id, self._spanning = metrics, correlation_id, spanning
+        self.outcome, self.status, self._discarded = "cut off", 0, False
 
     def answered(self, status: int, refusal_code: str | None = None) -> None:
-        """Say how it came out."""
+        """Set the outcome."""
         self.status, self.outcome = status, refusal_code or f"{status // 100}xx"
+
+    def discard(self) -> None:
+        """Neither count nor log this call, because a call within it is recorded."""
+        self._discarded = True
 
     def __enter__(self) -> Self:
         self._since = time.perf_counter()
@@ -137,23 +142,20 @@ class Seen:
         trace: TracebackType | None,
     ) -> None:
         seconds = time.perf_counter() - self._since
-        self._watched.count(self.outcome)
-        self._watched.seconds.observe(seconds)
         if self._spanning and self._span:
             self._span.set_attribute("outcome", self.outcome)
             self._spanning.__exit__(kind, error, trace)
-        self._watched.log.info(
-            "call",
-            status=self.status,
-            outcome=self.outcome,
-            ms=round(seconds * 1000, 2),
-        )
+        if not self._discarded:
+            self._metrics.count(self.outcome)
+            self._metrics.seconds.observe(seconds)
+            ms = round(seconds * 1000, 2)
+            self._metrics.log.info("call", status=self.status, outcome=self.outcome, ms=ms)
         reset_contextvars(**self._outer)
 
 
 @contextmanager
 def attributed(correlation_id: UUID) -> Generator[None]:
-    """Put the call's id on every line that is logged meanwhile, and whose call it is once known."""
+    """Add the correlation id, and the principal once it is known, to every line logged within."""
     outer = _attribute(correlation_id)
     try:
         yield
@@ -162,14 +164,14 @@ def attributed(correlation_id: UUID) -> Generator[None]:
 
 
 def _attribute(correlation_id: UUID) -> Mapping[str, Token[Any]]:
-    # The ellipsis stands for nothing: whoever called before in this task is not this caller.
+    # The ellipsis removes the principal of the call before in the same task.
     return bind_contextvars(correlation_id=correlation_id, principal_id=...)
 
 
 def configure_logging(json: bool, level: str) -> None:
-    """Send every log line to standard error, as JSON or for people to read."""
+    """Send every log line to standard error, as JSON or as text for a terminal."""
     to_json = msgspec.json.Encoder(enc_hook=repr).encode
-    # Its own way of showing an exception prints local variables, and with them what callers said.
+    # The default formatter prints local variables, and with them arguments of callers.
     render = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
     lines: list[structlog.typing.Processor] = [render]
     if json:
@@ -178,7 +180,7 @@ def configure_logging(json: bool, level: str) -> None:
         processors=[
             merge_contextvars,
             structlog.processors.add_log_level,
-            _stamped,
+            _add_timestamp,
             *lines,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(
@@ -189,13 +191,13 @@ def configure_logging(json: bool, level: str) -> None:
         else structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
-    # Of what libraries say, only what someone must look into.
+    # Libraries log a lot; only warnings and errors are kept.
     least = max(logging.WARNING, logging.getLevelNamesMapping()[level.upper()])
-    logging.basicConfig(handlers=[_Handed()], level=least, force=True)
+    logging.basicConfig(handlers=[_LibraryLogs()], level=least, force=True)
 
 
-class _Handed(logging.Handler):
-    """Hands on what libraries log, so that every line has one form."""
+class _LibraryLogs(logging.Handler):
+    """Passes the log lines of libraries on, so that every line has one format."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -204,13 +206,13 @@ class _Handed(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         text, error = record.getMessage(), record.exc_info
         if record.name.startswith("mcp."):
-            text = text.partition(": ")[0]  # it goes on with what the caller said
+            text = text.partition(": ")[0]  # arguments of the caller follow
         self._log.log(
             record.levelno, text, logger=record.name, **({"exc_info": error} if error else {})
         )
 
 
-def _stamped(
+def _add_timestamp(
     _: object, method: str, line: structlog.typing.EventDict
 ) -> structlog.typing.EventDict:
     line["timestamp"] = datetime.now(UTC)

@@ -24,9 +24,8 @@ from beamkeep.client.terminal import show
 from beamkeep.client.verbs import Verb, verbs
 from beamkeep.kernel import Operation, Question
 from beamkeep.runtime.tokens import Asking, VerifiedPrincipal
-from beamkeep.surfaces.edge import Edge
-from beamkeep.surfaces.limits import Limits
-from beamkeep.surfaces.rest import application
+from beamkeep.surfaces.http.edge import EdgeOptions
+from beamkeep.surfaces.http.pages import application
 
 ZONE = str(uuid4())
 
@@ -352,7 +351,7 @@ def url() -> Generator[str]:
 
     async def serve() -> None:
         service, _ = await memory_service()
-        edge = Edge(Verifier(), None, Limits(), "http://127.0.0.1")
+        edge = EdgeOptions("http://127.0.0.1", Verifier())
 
         async def ready() -> None:
             return None

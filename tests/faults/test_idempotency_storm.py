@@ -23,7 +23,7 @@ from beamkeep.runtime.store import (
     OutcomeUnknownError,
     StoreUnavailableError,
 )
-from beamkeep.surfaces.limits import DeadlineExceededError
+from beamkeep.surfaces.http.refusals import DeadlineExceededError
 from tests.faults.auditor import Logged, audit_history, read_log
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, connected, fresh_ground

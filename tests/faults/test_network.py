@@ -22,7 +22,7 @@ from beamkeep.runtime.dispatch import CommandResult
 from beamkeep.runtime.queries import parse_position
 from beamkeep.runtime.store import StoreUnavailableError
 from beamkeep.settings import Settings
-from beamkeep.surfaces.limits import DeadlineExceededError
+from beamkeep.surfaces.http.refusals import DeadlineExceededError
 from tests.faults.auditor import audit_history, differing_grants, differing_rows, read_log
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, fresh_ground

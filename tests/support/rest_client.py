@@ -1,18 +1,18 @@
 """The service in memory, reached over HTTP without a network."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
-from starlette.types import ASGIApp
 
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.kernel import Catalogue, Event, Operation
 from beamkeep.runtime import Service
-from beamkeep.surfaces.edge import Edge
-from beamkeep.surfaces.limits import Limits
-from beamkeep.surfaces.rest import application
+from beamkeep.surfaces.http.edge import Edge, EdgeOptions
+from beamkeep.surfaces.http.limits import Limits
+from beamkeep.surfaces.http.pages import application
+from beamkeep.surfaces.http.routes import HttpRoute
 from beamkeep.telemetry import Telemetry
 from tests.support.appends import append, at
 from tests.support.examples import CALLERS
@@ -77,18 +77,28 @@ class RestClient:
         await self.store.append(append(at(1, event)))
 
 
-def rest_application(service: Service, limits: Limits = GENEROUS) -> ASGIApp:
+def rest_application(
+    service: Service,
+    limits: Limits = GENEROUS,
+    routes: Sequence[HttpRoute] = (),
+    cors_origins: Sequence[str] = (),
+) -> Edge:
     """The service over HTTP, for the tokens `ada`, `bob`, `stranger` and of whoever must call."""
     telemetry = Telemetry()
-    edge = Edge(
-        StaticVerifier("ada", "bob", "stranger", *CALLERS.values()),
-        None,
-        limits,
+    options = EdgeOptions(
         RESOURCE,
-        allowed_hosts=["127.0.0.1:*"],
+        StaticVerifier("ada", "bob", "stranger", *CALLERS.values()),
+        limits=limits,
+        allowed_hosts=("127.0.0.1:*",),
+        cors_origins=tuple(cors_origins),
     )
     return application(
-        service, edge, ready=always_ready, metrics=telemetry.exposition, telemetry=telemetry
+        service,
+        options,
+        ready=always_ready,
+        metrics=telemetry.exposition,
+        telemetry=telemetry,
+        routes=routes,
     )
 
 

@@ -1,7 +1,7 @@
 """Who is let in, how much of it, and how fast."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from typing import Any
 from urllib.parse import unquote
@@ -15,7 +15,8 @@ from tests.support.service import ISSUER, memory_service
 from tests.support.static_verifier import StaticVerifier
 from tests.support.tokens import Clock
 
-from beamkeep.kernel import Refusal, SurfaceKind
+from beamkeep.kernel import Refusal, Route, SurfaceKind
+from beamkeep.runtime.admission import Caller
 from beamkeep.runtime.tokens import (
     Asking,
     IdentityProviderUnavailableError,
@@ -24,21 +25,19 @@ from beamkeep.runtime.tokens import (
     MissingTokenError,
     VerifiedPrincipal,
 )
-from beamkeep.surfaces.edge import Edge
-from beamkeep.surfaces.head import correlation_id_of
-from beamkeep.surfaces.limits import (
-    MOST_BUCKETS,
+from beamkeep.surfaces.http.edge import Edge, EdgeOptions
+from beamkeep.surfaces.http.limits import MOST_BUCKETS, Limits, TokenBuckets
+from beamkeep.surfaces.http.messages import HttpRequest, address_of
+from beamkeep.surfaces.http.pages import application, metrics_application
+from beamkeep.surfaces.http.refusals import (
     BodyIncompleteError,
     BodyTooLargeError,
-    Buckets,
     HeadersTooLargeError,
-    Limits,
     TooManyRequestsError,
     UnsupportedMediaTypeError,
     UrlTooLongError,
-    address_of,
 )
-from beamkeep.surfaces.rest import application, metrics_application
+from beamkeep.surfaces.http.routes import HttpResponse, HttpRoute
 
 pytestmark = pytest.mark.anyio
 
@@ -46,14 +45,23 @@ DEVELOPER = UUID("00000000-0000-7000-8000-000000000003")
 HTTP = SurfaceKind.HTTP
 JSON = ("content-type", "application/json")
 ADA = ("authorization", "Bearer ada")
+BOB = ("authorization", "Bearer bob")
 
 
-def edge(
+def options(
     limits: Limits | None = None, developer_id: UUID | None = None, clock: Clock | None = None
-) -> Edge:
-    return Edge(
-        StaticVerifier("ada", "bob"), developer_id, limits or Limits(), RESOURCE, clock or Clock()
+) -> EdgeOptions:
+    return EdgeOptions(
+        RESOURCE,
+        StaticVerifier("ada", "bob"),
+        developer_id,
+        limits=limits or Limits(),
+        clock=clock or Clock(),
     )
+
+
+def edge(limits: Limits | None = None, **more: Any) -> Edge:
+    return Edge(options(limits, **more))
 
 
 def scope(*headers: tuple[str, str], path: str = "/zones", address: str = "192.0.2.1") -> Scope:
@@ -93,10 +101,25 @@ def whole(body: bytes) -> Receive:
     return receive
 
 
+async def nothing(request: HttpRequest) -> HttpResponse:
+    raise AssertionError
+
+
+CALL = HttpRoute("define_zone", Route("POST", "/zones"), nothing)
+
+
+async def identify(one: Edge, sent: Scope) -> Caller:
+    return await one.identify(HttpRequest(sent, whole(b""), one.options.limits), CALL)
+
+
+async def read_json(sent: Scope, receive: Receive, limits: Limits | None = None) -> bytes:
+    return await HttpRequest(sent, receive, limits or Limits()).json()
+
+
 async def test_a_good_token_says_who_calls_and_a_header_says_from_where():
     surface, correlation = str(uuid4()), uuid4()
     sent = scope(ADA, ("x-surface-id", surface), ("x-correlation-id", str(correlation)))
-    caller = await edge().identify(sent, HTTP)
+    caller = await identify(edge(), sent)
     assert (caller.identity, caller.principal_id) == ((ISSUER, "ada"), None)
     assert (caller.transport, caller.selected_surface) == (HTTP, surface)
     assert caller.correlation_id == correlation
@@ -104,10 +127,9 @@ async def test_a_good_token_says_who_calls_and_a_header_says_from_where():
 
 async def test_a_correlation_id_that_is_no_uuid_is_replaced_by_a_fresh_one():
     sent = scope(ADA, ("x-correlation-id", "<script>"))
-    caller = await edge().identify(sent, HTTP)
+    caller = await identify(edge(), sent)
     assert caller.correlation_id.version == 7
-    assert correlation_id_of(sent) == caller.correlation_id
-    assert (await edge().identify(scope(ADA), HTTP)).correlation_id != caller.correlation_id
+    assert (await identify(edge(), scope(ADA))).correlation_id != caller.correlation_id
 
 
 @pytest.mark.parametrize(
@@ -125,34 +147,34 @@ async def test_a_correlation_id_that_is_no_uuid_is_replaced_by_a_fresh_one():
 )
 async def test_credentials_that_are_not_one_bearer_token_are_malformed(credentials: str):
     with pytest.raises(MalformedCredentialsError):
-        await edge().identify(scope(("authorization", credentials)), HTTP)
+        await identify(edge(), scope(("authorization", credentials)))
 
 
 async def test_two_tokens_are_one_too_many():
     with pytest.raises(MalformedCredentialsError):
-        await edge().identify(scope(ADA, ADA), HTTP)
+        await identify(edge(), scope(ADA, ADA))
 
 
 async def test_the_scheme_is_read_in_any_case():
-    caller = await edge().identify(scope(("authorization", "BEARER ada")), HTTP)
+    caller = await identify(edge(), scope(("authorization", "BEARER ada")))
     assert caller.identity == (ISSUER, "ada")
 
 
 async def test_without_token_only_a_service_open_for_development_answers():
     with pytest.raises(MissingTokenError):
-        await edge().identify(scope(), HTTP)
-    caller = await edge(developer_id=DEVELOPER).identify(scope(), HTTP)
+        await identify(edge(), scope())
+    caller = await identify(edge(developer_id=DEVELOPER), scope())
     assert (caller.identity, caller.principal_id) == (None, DEVELOPER)
-    known = await edge(developer_id=DEVELOPER).identify(scope(ADA), HTTP)
+    known = await identify(edge(developer_id=DEVELOPER), scope(ADA))
     assert (known.identity, known.principal_id) == ((ISSUER, "ada"), None)
 
 
 async def test_a_bad_token_is_refused_even_when_none_is_needed():
     with pytest.raises(InvalidTokenError):
-        await edge(developer_id=DEVELOPER).identify(scope(("authorization", "Bearer x")), HTTP)
-    nobody_to_ask = Edge(None, DEVELOPER, Limits(), RESOURCE)
+        await identify(edge(developer_id=DEVELOPER), scope(("authorization", "Bearer x")))
+    nobody_to_ask = Edge(EdgeOptions(RESOURCE, None, DEVELOPER))
     with pytest.raises(InvalidTokenError):
-        await nobody_to_ask.identify(scope(ADA), HTTP)
+        await identify(nobody_to_ask, scope(ADA))
 
 
 @pytest.mark.parametrize(
@@ -177,14 +199,14 @@ async def test_a_principal_has_a_burst_and_then_its_pace():
     clock = Clock()
     one = edge(Limits(per_principal_rate=2, per_principal_burst=3), clock=clock)
     for _ in range(3):
-        await one.identify(scope(ADA), HTTP)
+        await identify(one, scope(ADA))
     with pytest.raises(TooManyRequestsError):
-        await one.identify(scope(ADA, path="/actors"), HTTP)
-    await one.identify(scope(("authorization", "Bearer bob")), HTTP)
+        await identify(one, scope(ADA, path="/actors"))
+    await identify(one, scope(("authorization", "Bearer bob")))
     clock.now += 0.5
-    await one.identify(scope(ADA), HTTP)
+    await identify(one, scope(ADA))
     with pytest.raises(TooManyRequestsError):
-        await one.identify(scope(ADA), HTTP)
+        await identify(one, scope(ADA))
     assert dict(one.refused(TooManyRequestsError()).headers)[b"retry-after"] == b"1"
 
 
@@ -192,12 +214,12 @@ async def test_an_address_without_a_good_token_is_slowed_down_and_nobody_else():
     one = edge(Limits(per_address_rate=1, per_address_burst=2))
     for sent in (scope(), scope(("authorization", "Bearer x"))):
         with pytest.raises((MissingTokenError, InvalidTokenError)):
-            await one.identify(sent, HTTP)
+            await identify(one, sent)
     with pytest.raises(TooManyRequestsError):
-        await one.identify(scope(), HTTP)
-    await one.identify(scope(ADA), HTTP)
+        await identify(one, scope())
+    await identify(one, scope(ADA))
     with pytest.raises(MissingTokenError):
-        await one.identify(scope(address="192.0.2.2"), HTTP)
+        await identify(one, scope(address="192.0.2.2"))
 
 
 class Provider:
@@ -217,7 +239,8 @@ class Provider:
 
 
 def asking(provider: Provider, **limits: Any) -> Edge:
-    return Edge(provider, None, Limits(**{"per_address_burst": 2, **limits}), RESOURCE, Clock())
+    most = Limits(**{"per_address_burst": 2, **limits})
+    return Edge(EdgeOptions(RESOURCE, provider, limits=most, clock=Clock()))
 
 
 def with_token(name: str, address: str = "192.0.2.1") -> Scope:
@@ -230,29 +253,29 @@ async def test_an_address_pays_before_a_provider_is_asked_whatever_it_answers(an
     one = asking(provider)
     for number in range(2):
         with pytest.raises(type(answer)):
-            await one.identify(with_token(f"fresh{number}"), HTTP)
+            await identify(one, with_token(f"fresh{number}"))
     for number in range(100):
         with pytest.raises(TooManyRequestsError):
-            await one.identify(with_token(f"more{number}"), HTTP)
+            await identify(one, with_token(f"more{number}"))
     assert provider.asked == 2
     with pytest.raises(type(answer)):
-        await one.identify(with_token("elsewhere", address="192.0.2.2"), HTTP)
+        await identify(one, with_token("elsewhere", address="192.0.2.2"))
 
 
 async def test_an_address_pays_for_a_provider_that_is_away_also_where_nobody_was_asked():
     one = asking(Provider(IdentityProviderUnavailableError(), asks=False))
     for _ in range(2):
         with pytest.raises(IdentityProviderUnavailableError):
-            await one.identify(with_token("fresh"), HTTP)
+            await identify(one, with_token("fresh"))
     with pytest.raises(TooManyRequestsError):
-        await one.identify(with_token("fresh"), HTTP)
+        await identify(one, with_token("fresh"))
 
 
 async def test_an_address_gets_back_what_it_paid_for_a_good_token():
     provider = Provider()
     one = asking(provider)
     for number in range(50):
-        await one.identify(with_token(f"good{number}"), HTTP)
+        await identify(one, with_token(f"good{number}"))
     assert provider.asked == 50
 
 
@@ -261,15 +284,15 @@ async def test_an_address_has_only_so_many_questions_under_way():
     one = asking(provider, questions_per_address=2, per_address_burst=100)
     provider.gate.clear()
     waiting = [
-        asyncio.create_task(one.identify(with_token("t1", address), HTTP))
+        asyncio.create_task(identify(one, with_token("t1", address)))
         for address in ("192.0.2.1", "192.0.2.1", "192.0.2.2")
     ]
     await asyncio.sleep(0)
     with pytest.raises(TooManyRequestsError):
-        await asyncio.wait_for(one.identify(with_token("t3"), HTTP), 30)
+        await asyncio.wait_for(identify(one, with_token("t3")), 30)
     provider.gate.set()
     await asyncio.gather(*waiting)
-    await one.identify(with_token("t4"), HTTP)
+    await identify(one, with_token("t4"))
     assert provider.asked == 4
 
 
@@ -290,7 +313,7 @@ def test_a_host_with_a_network_of_addresses_is_one_caller(first: str, second: st
 
 def test_a_bucket_holds_no_more_than_its_burst_however_long_it_rests():
     clock = Clock()
-    buckets = Buckets(1, 2, clock)
+    buckets = TokenBuckets(1, 2, clock)
     buckets.take("a")
     clock.now += 1000
     buckets.take("a")
@@ -300,7 +323,7 @@ def test_a_bucket_holds_no_more_than_its_burst_however_long_it_rests():
 
 
 def test_the_bucket_unused_longest_is_forgotten_first():
-    buckets = Buckets(1, 1, Clock())
+    buckets = TokenBuckets(1, 1, Clock())
     for key in range(MOST_BUCKETS):
         buckets.take(key)
     with pytest.raises(TooManyRequestsError):
@@ -312,35 +335,37 @@ def test_the_bucket_unused_longest_is_forgotten_first():
 
 
 async def test_a_principal_has_only_so_many_calls_at_once():
-    one = edge(Limits(concurrent_per_principal=2))
-    ada = await one.identify(scope(ADA), HTTP)
-    bob = await one.identify(scope(("authorization", "Bearer bob")), HTTP)
-    with (
-        one.in_flight(ada),
-        one.in_flight(ada),
-        one.in_flight(bob),
-        pytest.raises(TooManyRequestsError),
-        one.in_flight(ada),
-    ):
-        pass
-    with pytest.raises(RuntimeError), one.in_flight(ada):
-        raise RuntimeError
-    with one.in_flight(ada), one.in_flight(ada):
-        pass
+    reached, leave = asyncio.Semaphore(0), asyncio.Event()
+
+    async def waiting(request: HttpRequest) -> HttpResponse:
+        reached.release()
+        await leave.wait()
+        return HttpResponse(200, {}, b"")
+
+    route = HttpRoute("wait", Route("GET", "/wait"), waiting)
+    async with await calling(Limits(concurrent_per_principal=2), [route]) as http:
+        under_way = [asyncio.create_task(http.get("/wait")) for _ in range(2)]
+        under_way.append(asyncio.create_task(http.get("/wait", headers=dict([BOB]))))
+        for _ in under_way:
+            await reached.acquire()
+        refused = await http.get("/wait")
+        assert (refused.status_code, refused.json()["code"]) == (429, "TooManyRequestsError")
+        leave.set()
+        assert [answer.status_code for answer in await asyncio.gather(*under_way)] == [200] * 3
+        assert (await http.get("/wait")).status_code == 200
 
 
 async def test_an_address_or_head_that_is_too_long_is_refused_before_the_token_is_read():
     one = edge(Limits(url_bytes=20, header_bytes=57))
     with pytest.raises(UrlTooLongError):
-        await one.identify(scope(path="/" + "z" * 20), HTTP)
+        await identify(one, scope(path="/" + "z" * 20))
     with pytest.raises(UrlTooLongError):
-        await one.identify({**scope(), "query_string": b"a=" + b"z" * 20}, HTTP)
+        await identify(one, {**scope(), "query_string": b"a=" + b"z" * 20})
     with pytest.raises(HeadersTooLargeError):
-        await one.identify(scope(("x-odd", "z" * 40)), HTTP)
+        await identify(one, scope(("x-odd", "z" * 40)))
 
 
 async def test_a_body_is_read_in_parts_up_to_its_limit():
-    one = edge(Limits(body_bytes=8))
     parts: list[Message] = [
         {"type": "http.request", "body": b'{"a"', "more_body": True},
         {"type": "http.request", "body": b":1 }"},
@@ -349,18 +374,18 @@ async def test_a_body_is_read_in_parts_up_to_its_limit():
     async def receive() -> Message:
         return parts.pop(0)
 
-    assert await one.read_body(scope(JSON), receive) == b'{"a":1 }'
+    assert await read_json(scope(JSON), receive, Limits(body_bytes=8)) == b'{"a":1 }'
 
 
 async def test_a_body_beyond_the_limit_is_refused_while_it_arrives():
     with pytest.raises(BodyTooLargeError):
-        await edge(Limits(body_bytes=8)).read_body(scope(JSON), arriving([b"12345", b"6789"]))
+        await read_json(scope(JSON), arriving([b"12345", b"6789"]), Limits(body_bytes=8))
 
 
 async def test_a_body_announced_beyond_the_limit_is_not_read_at_all():
     announced = scope(JSON, ("content-length", "9"))
     with pytest.raises(BodyTooLargeError):
-        await edge(Limits(body_bytes=8)).read_body(announced, arriving([]))
+        await read_json(announced, arriving([]), Limits(body_bytes=8))
 
 
 async def test_a_body_that_stops_coming_is_given_up():
@@ -382,7 +407,7 @@ async def test_a_caller_that_hangs_up_is_not_waited_for():
         return {"type": "http.disconnect"}
 
     with pytest.raises(BodyIncompleteError):
-        await edge().read_body(scope(JSON), receive)
+        await read_json(scope(JSON), receive)
 
 
 @pytest.mark.parametrize(
@@ -396,7 +421,7 @@ async def test_a_caller_that_hangs_up_is_not_waited_for():
 )
 async def test_a_body_that_is_not_plain_json_is_refused(headers: list[tuple[str, str]]):
     with pytest.raises(UnsupportedMediaTypeError):
-        await edge().read_body(scope(*headers), whole(b"{}"))
+        await read_json(scope(*headers), whole(b"{}"))
 
 
 @pytest.mark.parametrize(
@@ -408,17 +433,17 @@ async def test_a_body_that_is_not_plain_json_is_refused(headers: list[tuple[str,
     ],
 )
 async def test_plain_json_is_read(headers: list[tuple[str, str]]):
-    assert await edge().read_body(scope(*headers), whole(b"{}")) == b"{}"
+    assert await read_json(scope(*headers), whole(b"{}")) == b"{}"
 
 
 async def test_no_body_needs_no_media_type():
-    assert await edge().read_body(scope(), whole(b"")) == b""
-    assert await edge().read_body(scope(("content-type", "text/plain")), whole(b"")) == b""
+    assert await read_json(scope(), whole(b"")) == b""
+    assert await read_json(scope(("content-type", "text/plain")), whole(b"")) == b""
 
 
-async def calling(limits: Limits) -> httpx2.AsyncClient:
+async def calling(limits: Limits, routes: Sequence[HttpRoute] = ()) -> httpx2.AsyncClient:
     service, _ = await memory_service()
-    transport = httpx2.ASGITransport(rest_application(service, limits))
+    transport = httpx2.ASGITransport(rest_application(service, limits, routes))
     return httpx2.AsyncClient(transport=transport, base_url=RESOURCE, headers=[ADA])
 
 
@@ -444,7 +469,7 @@ async def test_what_is_too_much_is_told_as_a_problem(
     assert (answer.headers.get("connection") == "close") == (status == 413)
 
 
-@pytest.mark.parametrize("path", ["/zones", "/nowhere", "/health", "/docs"])
+@pytest.mark.parametrize("path", ["/zones", "/nowhere", "/health", "/docs", "/mcp"])
 async def test_every_answer_has_the_same_protective_headers(path: str):
     correlation_id = str(uuid4())
     async with await calling(Limits()) as http:
@@ -455,27 +480,14 @@ async def test_every_answer_has_the_same_protective_headers(path: str):
     assert answer.headers["x-correlation-id"] == correlation_id
 
 
-def test_transport_security_is_not_promised_where_there_is_none():
-    plain = Edge(None, None, Limits(), "http://localhost:8000/")
-    assert b"strict-transport-security" not in dict(plain.headers_for(scope()))
-    assert plain.metadata("/mcp")["resource"] == "http://localhost:8000/mcp"
-
-
-async def test_what_is_mounted_gets_the_same_headers_and_its_own_path():
+async def test_transport_security_is_not_promised_where_there_is_none():
     service, _ = await memory_service()
-    seen: list[str] = []
-
-    async def mcp(scope: Scope, receive: Receive, send: Any) -> None:
-        seen.append(scope["path"])
-        await send({"type": "http.response.start", "status": 202, "headers": []})
-        await send({"type": "http.response.body", "body": b""})
-
-    app = application(service, edge(), ready=always_ready, metrics=bytes, mcp=mcp)
-    transport = httpx2.ASGITransport(app)
-    async with httpx2.AsyncClient(transport=transport, base_url=RESOURCE) as http:
-        answer = await http.post("/mcp")
-    assert (answer.status_code, answer.headers["cache-control"]) == (202, "no-store")
-    assert seen == ["/mcp"]
+    plain = EdgeOptions("http://localhost:8000")
+    transport = httpx2.ASGITransport(application(service, plain, ready=always_ready, metrics=bytes))
+    async with httpx2.AsyncClient(transport=transport, base_url=plain.resource_url) as http:
+        answer = await http.get("/.well-known/oauth-protected-resource/mcp")
+    assert answer.json()["resource"] == "http://localhost:8000/mcp"
+    assert "strict-transport-security" not in answer.headers
 
 
 HOSTILE_PATHS = [
@@ -518,12 +530,7 @@ async def test_an_id_spelt_otherwise_stays_an_id(id: str):
 async def raw_answer(path: str, **more: Any) -> dict[str, Any]:
     """What is answered to a path that is sent exactly so, as the server decodes it."""
     service, _ = await memory_service()
-
-    async def reached(scope: Scope, receive: Receive, send: Any) -> None:
-        await send({"type": "http.response.start", "status": 202, "headers": []})
-        await send({"type": "http.response.body", "body": b"mcp"})
-
-    app = application(service, edge(), ready=always_ready, metrics=bytes, mcp=reached)
+    app = application(service, options(), ready=always_ready, metrics=bytes)
     sent: list[Message] = []
 
     async def send(message: Message) -> None:
@@ -558,14 +565,9 @@ HOSTS = [
 @asynccontextmanager
 async def known_by_name() -> AsyncGenerator[httpx2.AsyncClient]:
     service, _ = await memory_service()
-    allowed = ["127.0.0.1:*", "lab.test:8443"]
-    guard = Edge(StaticVerifier("ada"), None, Limits(), RESOURCE, allowed_hosts=allowed)
-
-    async def mcp(scope: Scope, receive: Receive, send: Any) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b""})
-
-    app = application(service, guard, ready=always_ready, metrics=bytes, mcp=mcp)
+    allowed = ("127.0.0.1:*", "lab.test:8443")
+    named = EdgeOptions(RESOURCE, StaticVerifier("ada"), allowed_hosts=allowed)
+    app = application(service, named, ready=always_ready, metrics=bytes)
     async with httpx2.AsyncClient(
         transport=httpx2.ASGITransport(app), base_url=RESOURCE, headers=[ADA]
     ) as http:
@@ -585,7 +587,7 @@ async def test_a_call_for_another_host_is_refused_everywhere(
             asked.headers["host"] = host
         answer = await http.send(asked)
     if answered:
-        assert answer.status_code == 200
+        assert answer.status_code == (405 if path == "/mcp" else 200)
     else:
         assert (answer.status_code, answer.json()["code"]) == (421, "MisdirectedRequestError")
         assert answer.headers["content-type"] == "application/problem+json"
@@ -605,8 +607,8 @@ async def test_a_probe_is_answered_by_any_name(path: str):
 
 async def test_metrics_with_an_address_of_their_own_are_nowhere_else():
     service, _ = await memory_service()
-    served = application(service, edge(), ready=always_ready, metrics=None)
-    apart = metrics_application(edge(), lambda: b"up 1")
+    served = application(service, options(), ready=always_ready, metrics=None)
+    apart = metrics_application(options(), lambda: b"up 1")
     for app, path, status in (
         (served, "/metrics", 404),
         (served, "/health", 200),
@@ -625,7 +627,7 @@ async def test_a_service_that_is_not_ready_says_what_is_missing():
     async def migrating() -> str | None:
         return "The schema is two migrations behind."
 
-    app = application(service, edge(), ready=migrating, metrics=bytes)
+    app = application(service, options(), ready=migrating, metrics=bytes)
     transport = httpx2.ASGITransport(app)
     async with httpx2.AsyncClient(transport=transport, base_url=RESOURCE) as http:
         answer = await http.get("/ready")

@@ -20,9 +20,9 @@ import structlog.testing
 import uvicorn
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message
 from tests.support.examples.equipment import LINEAR_STAGE, MOTOR_SETTINGS
+from tests.support.rest_client import GENEROUS, RESOURCE, always_ready
 from tests.support.service import ISSUER, by, call, memory_service
 
 from beamkeep.adapters.memory_store import MemoryStore
@@ -40,17 +40,17 @@ from beamkeep.runtime.tokens import (
     MissingTokenError,
     VerifiedPrincipal,
 )
-from beamkeep.surfaces.edge import Edge, Reply
-from beamkeep.surfaces.limits import (
+from beamkeep.surfaces.http.edge import Edge, EdgeOptions
+from beamkeep.surfaces.http.limits import Limits
+from beamkeep.surfaces.http.pages import application
+from beamkeep.surfaces.http.refusals import (
     DeadlineExceededError,
     InternalError,
-    Limits,
     TooManyRequestsError,
 )
-from beamkeep.surfaces.mcp import UnknownToolError, http_app, server
+from beamkeep.surfaces.mcp import UnknownToolError, server
 from beamkeep.surfaces.problem import problem
-from beamkeep.surfaces.rest import application
-from beamkeep.surfaces.tools import INSTRUCTIONS, ChangeEnvelope, tool
+from beamkeep.surfaces.tools import INSTRUCTIONS, ChangeOptions, tool
 from beamkeep.telemetry import Telemetry
 
 pytestmark = pytest.mark.anyio
@@ -61,30 +61,30 @@ NOW, BEFORE = "2026-07-28", "2025-11-25"
 MCP = SurfaceKind.MCP_STREAMABLE_HTTP
 
 
-async def identify(scope: Scope, transport: SurfaceKind) -> Caller:
-    """Whoever the token says: its text is the subject."""
-    credentials = dict(scope["headers"]).get(b"authorization")
-    if credentials is None:
-        raise MissingTokenError
-    subject = credentials.decode().removeprefix("Bearer ")
-    if subject == "expired":
-        raise InvalidTokenError
-    surface = dict(scope["headers"]).get(b"x-surface-id")
-    return by(subject, transport, selected_surface=surface and surface.decode())
+class Verifier:
+    """Takes the token's text for the subject."""
+
+    async def verify(self, token: str, asking: Asking = nullcontext) -> VerifiedPrincipal:
+        if token == "expired":
+            raise InvalidTokenError
+        return VerifiedPrincipal(ISSUER, token, 2e9)
 
 
 METADATA = 'resource_metadata="https://beamkeep.test/.well-known/oauth-protected-resource/mcp"'
-EDGE = Edge(None, None, Limits(), "https://beamkeep.test")
 
 
-def refused(refusal: Refusal, _: Scope) -> Reply:
-    return EDGE.refused(refusal, MCP)
-
-
-def app(service: Service, **more: Any) -> ASGIApp:
-    hosts, origins = ["127.0.0.1:*"], ["https://console.test"]
-    more = {"on_refusal": refused} | more
-    return http_app(service, identify, allowed_hosts=hosts, allowed_origins=origins, **more)
+def app(service: Service, limits: Limits = GENEROUS, telemetry: Telemetry | None = None) -> Edge:
+    """Everything that is served over HTTP, as a deployment puts it together."""
+    hosts = ("127.0.0.1:*",)
+    options = EdgeOptions(RESOURCE, Verifier(), limits=limits, allowed_hosts=hosts)
+    return application(
+        service,
+        options,
+        ready=always_ready,
+        metrics=bytes,
+        mcp_origins=["https://console.test", "https://bench.test:*"],
+        telemetry=telemetry,
+    )
 
 
 @asynccontextmanager
@@ -247,25 +247,36 @@ def test_a_schema_stands_by_itself_and_takes_nothing_unknown(row: Operation | Qu
 
 @pytest.mark.parametrize("row", CATALOGUE.operations, ids=lambda row: row.name)
 def test_no_command_has_a_field_of_the_name_every_operation_takes(row: Operation):
-    assert row.command.model_fields.keys().isdisjoint(ChangeEnvelope.model_fields)
+    assert row.command.model_fields.keys().isdisjoint(ChangeOptions.model_fields)
 
 
-@pytest.mark.parametrize(
-    ("name", "read_only", "destructive"),
-    [
-        ("list_zones", True, False),
-        ("define_zone", False, False),
-        ("start_visit", False, False),
-        ("abort_visit", False, True),
-        ("forget_actor", False, True),
-        ("revoke_grant", False, True),
-    ],
-)
-def test_hints_are_honest(name: str, read_only: bool, destructive: bool):
-    hints = tool(CATALOGUE.named[name]).annotations
+DESTRUCTIVE = """
+    deactivate_actor forget_actor unbind_actor_identity revoke_grant
+    complete_visit cancel_visit abort_visit void_visit
+    decommission_facility decommission_enclosure
+    decommission_asset decommission_mount decommission_frame
+    deprecate_family deprecate_model deregister_supply
+    remove_subject return_subject store_subject discard_subject
+    deprecate_capability deprecate_method deprecate_practice deprecate_plan deprecate_recipe
+    complete_run stop_run abort_run truncate_run
+    close_campaign abandon_campaign
+    reject_clearance expire_clearance
+    supersede_caution retire_caution
+"""
+
+
+def test_the_operations_that_end_something_for_good_are_called_destructive():
+    hints = {row.name: tool(row).annotations for row in CATALOGUE.named.values()}
+    assert {n for n, h in hints.items() if h and h.destructive_hint} == set(DESTRUCTIVE.split())
+
+
+@pytest.mark.parametrize("row", CATALOGUE.named.values(), ids=lambda row: row.name)
+def test_hints_are_honest(row: Operation | Question):
+    hints = tool(row).annotations
     assert hints is not None
-    assert (hints.read_only_hint, hints.destructive_hint) == (read_only, destructive)
-    assert hints.idempotent_hint is read_only
+    assert hints.read_only_hint is isinstance(row, Question)
+    # A call without a key may do the same twice.
+    assert hints.idempotent_hint is isinstance(row, Question)
 
 
 # Calls
@@ -462,6 +473,18 @@ async def test_calls_are_counted_by_name_surface_and_outcome(service: Service):
     assert 'outcome="ZoneNotFoundError",surface="MCP_STREAMABLE_HTTP"' in told
 
 
+async def test_a_tool_and_a_refused_message_are_each_logged_once(service: Service):
+    async with listening(app(service)) as url, client(url) as connected:
+        with structlog.testing.capture_logs() as lines:
+            await zone(connected)
+            await connected.list_tools()
+            await post(url, authorization=None)
+    assert [(line["name"], line["outcome"]) for line in lines] == [
+        ("define_zone", "2xx"),
+        ("mcp", "MissingTokenError"),
+    ]
+
+
 # The transport
 
 
@@ -558,57 +581,8 @@ async def test_a_bad_token_and_one_of_nobody_we_know_are_challenged_alike(
     assert response.json() == problem(InvalidTokenError())
 
 
-async def test_a_refusal_is_sent_the_way_the_edge_sends_it(service: Service):
-    def sent(refusal: Refusal, scope: Scope) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
-        return refusal.status, [(b"www-authenticate", b"as the edge")], b""
-
-    async with listening(app(service, on_refusal=sent)) as url:
-        response = await post(url, authorization=None)
-    assert response.headers["www-authenticate"] == "as the edge"
-
-
-class Verifier:
-    """Takes the token's text for the subject."""
-
-    async def verify(self, token: str, asking: Asking = nullcontext) -> VerifiedPrincipal:
-        return VerifiedPrincipal(ISSUER, token, 2e9)
-
-
-@asynccontextmanager
-async def beside_rest(service: Service, limits: Limits) -> AsyncGenerator[str]:
-    """The whole of what is served over HTTP, put together as a deployment does."""
-    edge = Edge(Verifier(), None, limits, "https://beamkeep.test", allowed_hosts=["127.0.0.1:*"])
-
-    async def ready() -> None:
-        return None
-
-    tools = http_app(
-        service,
-        edge.identify,
-        allowed_hosts=["127.0.0.1:*"],
-        allowed_origins=[],
-        on_refusal=lambda refusal, _: edge.refused(refusal, MCP),
-        in_flight=edge.in_flight,
-        limits=limits,
-    )
-    whole = application(service, edge, ready=ready, metrics=lambda: b"", mcp=tools)
-    async with listening(whole) as url:
-        yield url
-
-
-async def test_beside_rest_it_is_guarded_by_the_same_edge(service: Service):
-    async with beside_rest(service, Limits()) as url:
-        refused = await post(url, authorization=None)
-        assert refused.headers["www-authenticate"] == (
-            'Bearer resource_metadata="https://beamkeep.test'
-            '/.well-known/oauth-protected-resource/mcp"'
-        )
-        async with client(url) as connected:
-            await zone(connected)
-
-
 async def test_no_principal_calls_more_at_once_than_the_edge_lets_it(service: Service):
-    async with beside_rest(service, Limits(concurrent_per_principal=0)) as url:
+    async with listening(app(service, Limits(concurrent_per_principal=0))) as url:
         response = await post(url)
     assert response.status_code == 429
     assert response.json() == problem(TooManyRequestsError())
@@ -620,6 +594,9 @@ async def test_a_foreign_origin_is_refused(url: str, version: str):
         ("https://evil.test", 403),
         ("null", 403),
         ("https://console.test", 200),
+        ("https://console.test:444", 403),
+        ("https://bench.test:8443", 200),
+        ("https://bench.test:8443.evil.test", 403),
     ):
         response = await post(
             url, message("tools/list", version), origin=origin, mcp_protocol_version=version
@@ -649,7 +626,7 @@ async def test_who_and_from_where_are_settled_before_a_byte_of_the_body_is_read(
         name: value or "" for name, value in change.items()
     }
     raw = [(name.encode(), value.encode()) for name, value in headers.items() if value]
-    scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": raw}
+    scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": raw, "query_string": b""}
     await app(service)(scope, receive, send)
     assert sent[0]["status"] in {401, 403, 421}
 
@@ -688,18 +665,8 @@ async def test_what_contradicts_itself_or_is_not_spoken_here_is_refused(
     assert (response.status_code, response.json()["error"]["code"]) == (status, code)
 
 
-@pytest.mark.parametrize("version", [BEFORE, None])
-async def test_older_revisions_can_be_turned_off(service: Service, version: str | None):
-    async with listening(app(service, legacy=False)) as url:
-        response = await post(url, mcp_protocol_version=version)
-        assert response.status_code == 400
-        error = response.json()["error"]
-        assert (error["code"], error["data"]["supported"]) == (-32022, [NOW])
-        assert (await post(url)).status_code == 200
-
-
 async def test_a_body_beyond_the_limit_is_not_read(service: Service):
-    async with listening(app(service, limits=Limits(body_bytes=500))) as url:
+    async with listening(app(service, Limits(body_bytes=500))) as url:
         response = await post(url, message("tools/list", padding="x" * 1000))
     assert response.status_code == 413
 
@@ -714,29 +681,10 @@ async def test_a_call_that_takes_too_long_is_given_up(
 
     monkeypatch.setattr(store, "open", stall)
     for version in (NOW, BEFORE):
-        async with listening(app(service, limits=Limits(deadline_seconds=0.2))) as url:
+        async with listening(app(service, Limits(deadline_seconds=0.2))) as url:
             body = message("tools/list", version)
             response = await post(url, body, mcp_protocol_version=version)
         assert response.json() == problem(DeadlineExceededError())
-
-
-async def test_an_answer_under_way_when_the_time_is_up_is_not_followed_by_another(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-):
-    async def answer_and_stay(_: object, scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b"{}"})
-        await asyncio.sleep(60)
-
-    monkeypatch.setattr(StreamableHTTPSessionManager, "handle_request", answer_and_stay)
-    web = httpx2.ASGITransport(app(service, limits=Limits(deadline_seconds=0.2)))
-    async with httpx2.AsyncClient(transport=web) as http:
-        response = await http.post(
-            "http://127.0.0.1:8000/mcp",
-            headers={"authorization": "Bearer ada", "mcp-protocol-version": NOW},
-            json=message("tools/list"),
-        )
-    assert response.json() == {}
 
 
 async def test_stdio_asks_who_calls_anew_for_every_call(tmp_path: Path):

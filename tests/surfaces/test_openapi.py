@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Any, cast
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx2
 import jsonschema_rs
@@ -16,7 +16,8 @@ from tests.support.rest_client import RestClient, rest_client
 
 from beamkeep import surfaces
 from beamkeep.app import CATALOGUE
-from beamkeep.kernel import Many, Operation, Question
+from beamkeep.contexts.run.run import HoldRun, Run, RunHeld
+from beamkeep.kernel import Accepted, Call, Catalogue, Many, Operation, Question, replace
 from beamkeep.surfaces.openapi import describe, document_text
 
 pytestmark = pytest.mark.anyio
@@ -116,6 +117,25 @@ def test_every_refusal_of_a_call_is_told_under_its_status(row: Row):
     if row.aggregate.id_field in row.route.fields:
         expected.add("404")
     assert expected <= responses.keys()
+
+
+class Queued(Accepted):
+    work_id: UUID
+
+
+def test_an_operation_whose_work_is_done_later_answers_202():
+    def hold_run(run: Run, command: HoldRun, call: Call) -> list[RunHeld | Queued]:
+        """Hold a run later."""
+        raise NotImplementedError
+
+    row = next(row for row in CATALOGUE.operations if row.name == "hold_run")
+    others = [other for other in CATALOGUE.operations if other is not row]
+    catalogue = Catalogue([*others, replace(row, rule=hold_run)], CATALOGUE.questions)
+    responses = describe(catalogue)["paths"][row.route.path]["post"]["responses"]
+    assert {"200", "202"} == {status for status in responses if status < "300"}
+    accepted = responses["202"]["content"]["application/json"]["schema"]
+    assert accepted["required"] == ["work_id"]
+    assert "ETag" in responses["202"]["headers"]
 
 
 def schemas_in(value: object) -> Iterator[dict[str, Any]]:

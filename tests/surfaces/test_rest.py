@@ -14,9 +14,11 @@ from tests.support.rest_client import GENEROUS, RESOURCE, RestClient, rest_clien
 
 from beamkeep.app import CATALOGUE
 from beamkeep.contexts.trust.seeded import SURFACES
-from beamkeep.kernel import Catalogue, Operation, Question, Route, SurfaceKind, replace
+from beamkeep.kernel import Operation, Question, Route, SurfaceKind, replace
 from beamkeep.runtime.store import CallContext, CallLookup
-from beamkeep.surfaces.routes import MethodNotAllowedError, RouteNotFoundError, Routes
+from beamkeep.surfaces.http.messages import HttpRequest
+from beamkeep.surfaces.http.refusals import MethodNotAllowedError, RouteNotFoundError
+from beamkeep.surfaces.http.routes import HttpResponse, HttpRoute, Router
 from beamkeep.surfaces.schema import input_schema
 
 pytestmark = pytest.mark.anyio
@@ -317,7 +319,7 @@ async def test_an_address_names_the_methods_it_takes(path: str, rest: RestClient
     assert answer.headers["allow"] == ", ".join(sorted(methods))
 
 
-@pytest.mark.parametrize("path", ["/", "/nowhere", "/zones/", "//zones", "/zones/1/2/3", "/mcp"])
+@pytest.mark.parametrize("path", ["/", "/nowhere", "/zones/", "//zones", "/zones/1/2/3"])
 async def test_an_unknown_address_is_not_found_and_never_redirected(path: str, rest: RestClient):
     refused(await rest.http.get(RESOURCE + path), 404, "RouteNotFoundError")
 
@@ -415,23 +417,28 @@ async def test_the_metadata_names_the_resource(rest: RestClient):
         assert answer.json()["resource"] == RESOURCE + path
 
 
-def routes(*paths: str) -> Routes:
-    questions = CATALOGUE.questions[: len(paths)]
-    named = [
-        replace(q, route=Route("GET", p), about=None) for q, p in zip(questions, paths, strict=True)
-    ]
-    return Routes(Catalogue((), named))
+async def nothing(request: HttpRequest) -> HttpResponse:
+    raise AssertionError
+
+
+def getting(path: str) -> HttpRoute:
+    return HttpRoute(path, Route("GET", path), nothing)
 
 
 def test_a_literal_wins_over_a_placeholder():
-    found = routes("/zones/{zone_id}", "/zones/recent")
-    names = [question.name for question in CATALOGUE.questions]
-    assert found.find("GET", "/zones/recent")[0].name == names[1]
-    assert found.find("GET", "/zones/7") == (found.find("GET", "/zones/8")[0], {"zone_id": "7"})
+    one, recent = getting("/zones/{zone_id}"), getting("/zones/recent")
+    router = Router([one, recent])
+    assert router.find("GET", b"/zones/recent") == (recent, {})
+    assert router.find("GET", b"/zones/7") == (one, {"zone_id": "7"})
     with pytest.raises(RouteNotFoundError):
-        found.find("GET", "/zones")
+        router.find("GET", b"/zones")
     with pytest.raises(MethodNotAllowedError):
-        found.find("HEAD", "/zones/recent")
+        router.find("POST", b"/zones/recent")
+
+
+def test_one_method_and_path_has_one_route():
+    with pytest.raises(ValueError, match="two routes"):
+        Router([getting("/zones/{zone_id}"), getting("/zones/{id}")])
 
 
 def anything(row: Operation | Question) -> dict[str, Any]:

@@ -14,11 +14,10 @@ from tests.system.calling import As, Calling, Mcp, Rest
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.contexts.trust import seeded
-from beamkeep.kernel import ActorKind, Standing, SurfaceKind
+from beamkeep.kernel import ActorKind, Standing
 from beamkeep.runtime import Service
-from beamkeep.surfaces.edge import Edge
-from beamkeep.surfaces.mcp import http_app
-from beamkeep.surfaces.rest import application
+from beamkeep.surfaces.http.edge import EdgeOptions
+from beamkeep.surfaces.http.pages import application
 
 pytestmark = pytest.mark.anyio
 
@@ -51,15 +50,9 @@ async def http() -> AsyncGenerator[httpx2.AsyncClient]:
     service, store = await memory_service()
     await admitted(service, store, "eve", ActorKind.HUMAN)
     await admitted(service, store, "hal", ActorKind.AGENT)
-    edge = Edge(StaticVerifier("ada", "eve", "hal", *MONITORS.values()), None, GENEROUS, RESOURCE)
-    mcp = http_app(
-        service,
-        edge.identify,
-        allowed_hosts=["beamkeep.test"],
-        allowed_origins=[],
-        on_refusal=lambda refusal, _: edge.refused(refusal, SurfaceKind.MCP_STREAMABLE_HTTP),
-    )
-    served = application(service, edge, ready=always_ready, metrics=lambda: b"", mcp=mcp)
+    known = StaticVerifier("ada", "eve", "hal", *MONITORS.values())
+    options = EdgeOptions(RESOURCE, known, limits=GENEROUS)
+    served = application(service, options, ready=always_ready, metrics=lambda: b"")
     transport = httpx2.ASGITransport(served)
     async with httpx2.AsyncClient(transport=transport, base_url=RESOURCE) as http:
         yield http

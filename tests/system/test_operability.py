@@ -295,7 +295,7 @@ async def test_a_service_is_ready_once_somebody_can_vouch_for_tokens(cluster: Cl
         keys = made.folder / "jwks.json"
         kept = keys.read_bytes()
         keys.unlink()
-        with serving(made, "No identity provider can vouch for a token.") as server:
+        with serving(made, "No identity provider can verify a token.") as server:
             async with client(server) as http:
 
                 async def ready() -> httpx2.Response:

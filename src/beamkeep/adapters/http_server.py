@@ -1,6 +1,7 @@
 """The HTTP server, with limits for connections that uvicorn does not have."""
 
 import asyncio
+import socket
 from asyncio import TimerHandle, Transport
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -143,18 +144,40 @@ def configured(
     )
 
 
-async def serve_both(main: uvicorn.Config, secondary: uvicorn.Config | None) -> None:
-    """Serve until a signal stops the main application, and the secondary one as long."""
+async def serve_both(
+    main: uvicorn.Config,
+    secondary: uvicorn.Config | None,
+    *,
+    on_stop: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve until a signal stops the main application, and the secondary one as long.
+
+    `on_stop` is called before the main server waits for the answers under way.
+    """
+    first = Server(main, on_stop)
     if secondary is None:
-        await uvicorn.Server(main).serve()
+        await first.serve()
         return
     second = _SecondaryServer(secondary)
     serving = asyncio.create_task(second.serve())
     try:
-        await uvicorn.Server(main).serve()
+        await first.serve()
     finally:
         second.should_exit = True
         await serving
+
+
+class Server(uvicorn.Server):
+    """A server that calls a function when it begins to stop, so that streams can end."""
+
+    def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_stop = on_stop
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Call the function, then wait for the answers under way, then stop."""
+        self._on_stop()
+        await super().shutdown(sockets)
 
 
 class _SecondaryServer(uvicorn.Server):

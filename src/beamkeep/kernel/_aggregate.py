@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Never, Protocol, overload
 from uuid import UUID
 
+from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict
 
 from ._authorization import ActorKind
@@ -96,6 +97,11 @@ class Operation(Record):
     genesis: bool
     answered_with: "Enricher | None" = None
     """Reads what an answer shows beside, each time it is given: none of it is kept with a key."""
+    destructive: bool = False
+    """Whether it ends or discards something for good, or takes away somebody's access.
+
+    Nothing declares idempotence: every operation is idempotent by its key.
+    """
 
 
 class Advice(Record):
@@ -209,6 +215,7 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         command: type[C],
         rule: Callable[[S, C, Call], Outcome | Outside[Any]],
         *refusals: type[Refusal],
+        destructive: bool = False,
     ) -> Operation: ...
     @overload
     def changes[C: Command, X](
@@ -218,6 +225,7 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         rule: Callable[[S, C, X, Call], Outcome | Outside[Any]],
         *refusals: type[Refusal],
         given: "Callable[[S, C, Reader], Awaitable[X]]",
+        destructive: bool = False,
     ) -> Operation: ...
     def changes(
         self,
@@ -226,9 +234,11 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         rule: Callable[..., Outcome | Outside[Any]],
         *refusals: type[Refusal],
         given: Callable[..., Awaitable[object]] | None = None,
+        destructive: bool = False,
     ) -> Operation:
         """Declare a rule that adds to a stream. An absent stream is refused before it runs."""
-        return self._declares(route, command, rule, refusals, given, False)
+        declared = self._declares(route, command, rule, refusals, given, False)
+        return replace(declared, destructive=destructive)
 
     def _declares(
         self,

@@ -2,18 +2,15 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.metadata import version
 from inspect import cleandoc
 
 from beamkeep.kernel import (
-    Answer,
+    Accepted,
     Catalogue,
     Created,
-    Entries,
-    History,
-    Listed,
     Many,
     One,
     Operation,
@@ -23,279 +20,222 @@ from beamkeep.kernel import (
     reply_of,
     warns,
 )
-from beamkeep.runtime.admission import UnauthorizedError
-from beamkeep.runtime.dispatch import (
-    ConcurrencyError,
-    IdempotencyConflictError,
-    PreconditionFailedError,
-)
-from beamkeep.runtime.entry_points import InvalidSurfaceIdError
-from beamkeep.runtime.parsing import MalformedRequestError
-from beamkeep.runtime.queries import NotFreshYetError
-from beamkeep.runtime.store import (
-    IdempotencyInFlightError,
-    OutcomeUnknownError,
-    StoreUnavailableError,
-)
-from beamkeep.runtime.tokens import (
-    IdentityProviderUnavailableError,
-    InvalidTokenError,
-    MalformedCredentialsError,
-    MissingTokenError,
-)
+from beamkeep.runtime import admission, dispatch, entry_points, parsing, queries, store, tokens
 
-from . import limits
-from .hosts import MisdirectedRequestError
-from .shapes import (
-    FIXED_SCHEMAS,
-    ID,
-    TEXT,
-    TIME,
-    WARNINGS,
-    Schema,
-    Shapes,
-    exactly,
-    or_null,
-    page_of,
-    reachable,
-)
-
-type Row = Operation | Question
-type Shared = dict[str, Schema]
+from .http import refusals
+from .schema import Endpoint
+from .shapes import ID, TEXT, WARNINGS, ApiSchemas, SchemaObject, exactly, ref
 
 ALWAYS: tuple[type[Refusal], ...] = (
-    InvalidSurfaceIdError,
-    MalformedCredentialsError,
-    MissingTokenError,
-    InvalidTokenError,
-    UnauthorizedError,
-    limits.UrlTooLongError,
-    MisdirectedRequestError,
-    MalformedRequestError,
-    limits.TooManyRequestsError,
-    limits.HeadersTooLargeError,
-    limits.InternalError,
-    IdentityProviderUnavailableError,
-    StoreUnavailableError,
-    limits.DeadlineExceededError,
+    entry_points.InvalidSurfaceIdError,
+    tokens.MalformedCredentialsError,
+    tokens.MissingTokenError,
+    tokens.InvalidTokenError,
+    admission.UnauthorizedError,
+    refusals.UrlTooLongError,
+    refusals.MisdirectedRequestError,
+    parsing.MalformedRequestError,
+    refusals.TooManyRequestsError,
+    refusals.HeadersTooLargeError,
+    refusals.InternalError,
+    tokens.IdentityProviderUnavailableError,
+    store.StoreUnavailableError,
+    refusals.DeadlineExceededError,
 )
 OF_COMMANDS: tuple[type[Refusal], ...] = (
-    limits.BodyIncompleteError,
-    ConcurrencyError,
-    IdempotencyInFlightError,
-    PreconditionFailedError,
-    limits.BodyTooLargeError,
-    limits.UnsupportedMediaTypeError,
-    IdempotencyConflictError,
-    OutcomeUnknownError,
+    refusals.BodyIncompleteError,
+    dispatch.ConcurrencyError,
+    store.IdempotencyInFlightError,
+    dispatch.PreconditionFailedError,
+    refusals.BodyTooLargeError,
+    refusals.UnsupportedMediaTypeError,
+    dispatch.IdempotencyConflictError,
+    store.OutcomeUnknownError,
 )
+COMMON = frozenset({*ALWAYS, *OF_COMMANDS, queries.NotFreshYetError})
 
 
-def _parameter(name: str, where: str, schema: Schema, description: str) -> Schema:
+KEY: SchemaObject = {"type": "string", "pattern": "^[!-~]{1,255}$"}
+FLAG: SchemaObject = {"type": "boolean", "default": False}
+
+
+def _parameter(name: str, where: str, schema: SchemaObject, description: str) -> SchemaObject:
     return {"name": name, "in": where, "schema": schema, "description": description}
 
 
-PARAMETERS = {
+def _header(description: str, schema: SchemaObject = TEXT) -> SchemaObject:
+    return {"schema": schema, "description": description}
+
+
+PARAMETERS: SchemaObject = {
     "Surface": _parameter(
-        "X-Surface-Id", "header", ID, "The surface the call arrives at; else the seeded one."
+        "X-Surface-Id", "header", ID, "The surface that is called (default: the seeded one)."
     ),
     "Correlation": _parameter(
-        "X-Correlation-Id", "header", TEXT, "A UUID to follow this call by; else a fresh one."
+        "X-Correlation-Id", "header", TEXT, "A UUID that marks the call in the log (default: new)."
     ),
     "IdempotencyKey": _parameter(
-        "Idempotency-Key",
-        "header",
-        {"type": "string", "pattern": "^[!-~]{1,255}$"},
-        "The same key again answers what was answered first, and does nothing more.",
+        "Idempotency-Key", "header", KEY, "A repeated call with this key gets the first answer."
     ),
-    "IfMatch": _parameter(
-        "If-Match", "header", TEXT, "The ETag of the version this decision rests on."
-    ),
-    "DryRun": _parameter(
-        "dry_run",
-        "query",
-        {"type": "boolean", "default": False},
-        "Check everything, write nothing.",
-    ),
+    "IfMatch": _parameter("If-Match", "header", TEXT, "The ETag that the object must still have."),
+    "DryRun": _parameter("dry_run", "query", FLAG, "Check the call and write nothing."),
 }
-HEADERS = {
-    "ETag": {"schema": TEXT, "description": "The version, in quotation marks."},
-    "Location": {"schema": TEXT, "description": "Where the new object is read."},
-    "Position-Token": {"schema": TEXT, "description": "What a later list takes as min_token."},
-    "Idempotency-Replayed": {"schema": TEXT, "description": "true when answered before."},
-    "X-Correlation-Id": {"schema": ID, "description": "What the log calls this call."},
-    "Retry-After": {"schema": {"type": "integer"}, "description": "Seconds to wait."},
-    "WWW-Authenticate": {"schema": TEXT, "description": "How to come back (RFC 6750)."},
+HEADERS: SchemaObject = {
+    "ETag": _header("The version of the object, in quotation marks."),
+    "Location": _header("The address of the new object."),
+    "Position-Token": _header("A list that is given this as min_token includes the change."),
+    "Idempotency-Replayed": _header("true when the first answer is given again."),
+    "X-Correlation-Id": _header("Marks the call in the log.", ID),
+    "Retry-After": _header("Seconds to wait before the next request.", {"type": "integer"}),
+    "WWW-Authenticate": _header("How to authenticate (RFC 6750)."),
 }
 
 
-def describe(catalogue: Catalogue) -> Schema:
-    """Everything the service answers, for programs."""
-    shapes = Shapes(catalogue)
-    shared: Shared = {}
-    paths: dict[str, Schema] = defaultdict(dict)
-    for row in (*catalogue.operations, *catalogue.questions):
-        paths[row.route.path][row.route.method.lower()] = (
-            _command(row, shapes, shared)
-            if isinstance(row, Operation)
-            else _question(row, shapes, shared)
-        )
-    document: Schema = {
+def describe(catalogue: Catalogue) -> SchemaObject:
+    """Return the document that describes every operation and question."""
+    schemas, shared = ApiSchemas(catalogue), dict[str, SchemaObject]()
+    paths: dict[str, SchemaObject] = defaultdict(dict)
+    for endpoint in catalogue.named.values():
+        route = endpoint.route
+        paths[route.path][route.method.lower()] = _described(endpoint, schemas, shared)
+    document: SchemaObject = {
         "openapi": "3.1.0",
         "info": {"title": "Beamkeep", "version": version("beamkeep")},
         "security": [{"bearer": []}],
         "tags": [{"name": name} for name in sorted(catalogue.aggregates)],
-        "paths": {path: paths[path] for path in sorted(paths)},
+        "paths": dict(sorted(paths.items())),
     }
-    components: Schema = {
+    components: SchemaObject = {
         "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
         "parameters": PARAMETERS,
         "headers": HEADERS,
         "responses": dict(sorted(shared.items())),
     }
-    schemas = reachable([document, components], FIXED_SCHEMAS | shapes.named)
-    return document | {"components": components | {"schemas": schemas}}
+    components["schemas"] = schemas.named_in(document, components)
+    return document | {"components": components}
 
 
 @cache
 def document_text(catalogue: Catalogue) -> str:
-    """The document as it is served and kept."""
+    """Return the document as the service sends it and the reference contains it."""
     return json.dumps(describe(catalogue), indent=1, ensure_ascii=False) + "\n"
 
 
-def _command(operation: Operation, shapes: Shapes, shared: Shared) -> Schema:
-    asked = shapes.whole(f"{operation.name} asks")
-    properties: Schema = asked.get("properties", {})
-    body = {n: schema for n, schema in properties.items() if n not in operation.route.fields}
-    required = [n for n in asked.get("required", ()) if n in body]
-    refusals = [*ALWAYS, *OF_COMMANDS, *operation.refusals]
-    replied, warned = shapes.replied(operation), WARNINGS if warns(operation) else {}
-    done = "ETag", "Position-Token", "Idempotency-Replayed"
-    answer = {"200": _answer("What would be written, of a dry run.", _ref("schemas", "DryRun"))}
-    if warned:
-        answer["200"] = _answer("Warned, or a dry run.", _ref("schemas", "Warned"), *done)
-    if operation.genesis or issubclass(reply_of(operation) or Reply, Created):
-        own = {operation.aggregate.id_field: ID} if operation.genesis else {}
-        answer["201"] = _answer("Created.", exactly(own | replied, **warned), "Location", *done)
-    elif replied:
-        either = {"anyOf": [exactly(replied), _ref("schemas", "DryRun")]}
-        answer["200"] = _answer("Done, or a dry run.", either, *done)
-    else:
-        answer["204"] = _answer("Done.", None, *done)
-    if not operation.genesis:
-        refusals.append(operation.aggregate.absent)
-    described = _described(operation, properties, shared, refusals, answer)
-    described["parameters"] += [
-        _ref("parameters", name) for name in ("DryRun", "IdempotencyKey", "IfMatch")
-    ]
-    if body:
-        schema = asked | {"properties": body, "required": required}
-        described["requestBody"] = {
-            "required": bool(required),
-            "content": {"application/json": {"schema": schema}},
-        }
-    return described
-
-
-def _question(question: Question, shapes: Shapes, shared: Shared) -> Schema:
-    asked = shapes.whole(f"{question.name} asks")
-    properties: Schema = asked.get("properties", {})
-    refusals = [*ALWAYS, *question.refusals]
-    if question.about:
-        refusals.append(question.aggregate.absent)
-    headers: tuple[str, ...] = ()
-    match question.source:
-        case One():
-            shape, headers = shapes.shown(question, {}), ("ETag",)
-        case Many(view):
-            times = {"created_at": TIME} | dict.fromkeys(view.milestones, or_null(TIME))
-            shape = page_of(shapes.shown(question, times))
-            refusals.append(NotFreshYetError)
-        case History():
-            shape = page_of(_ref("schemas", "RecordedEvent"))
-        case Entries() | Listed():
-            shape = page_of(shapes[f"{question.name} row"])
-        case Answer():
-            shape = shapes[f"{question.name} row"]
-    answer = {"200": _answer("Found.", shape, *headers)}
-    described = _described(question, properties, shared, refusals, answer)
-    described["parameters"] += [
-        _query_parameter(name, schema, name in asked.get("required", ()))
-        for name, schema in properties.items()
-        if name not in question.route.fields
-    ]
-    return described
-
-
 def _described(
-    row: Row, properties: Schema, shared: Shared, refusals: Iterable[type[Refusal]], answer: Schema
-) -> Schema:
-    by_status: dict[int, list[type[Refusal]]] = defaultdict(list)
-    for refusal in dict.fromkeys(refusals):
-        by_status[refusal.status].append(refusal)
-    common = {*ALWAYS, *OF_COMMANDS, NotFreshYetError}
-    for status, several in sorted(by_status.items()):
-        if common.issuperset(several):
-            name = "-".join(refusal.__name__.removesuffix("Error") for refusal in several)
-            shared[name] = _refused(several)
-            answer[str(status)] = _ref("responses", name)
-        else:
-            answer[str(status)] = _refused(several)
-    path = [
-        {"name": field, "in": "path", "required": True, "schema": properties.get(field, ID)}
-        for field in row.route.fields
+    endpoint: Endpoint, schemas: ApiSchemas, shared: dict[str, SchemaObject]
+) -> SchemaObject:
+    asked = schemas.arguments(endpoint)
+    properties, required = asked.get("properties", {}), asked.get("required", ())
+    in_path = endpoint.route.fields
+    own = {name: schema for name, schema in properties.items() if name not in in_path}
+    parameters = [
+        *(
+            {"name": name, "in": "path", "required": True, "schema": properties.get(name, ID)}
+            for name in in_path
+        ),
+        ref("parameters", "Surface"),
+        ref("parameters", "Correlation"),
     ]
+    body: SchemaObject = {}
+    if isinstance(endpoint, Operation):
+        answers = _outcomes(endpoint, schemas.reply(endpoint))
+        parameters += [ref("parameters", name) for name in ("DryRun", "IdempotencyKey", "IfMatch")]
+        if own:
+            needed = [name for name in required if name in own]
+            schema = asked | {"properties": own, "required": needed}
+            content = {"application/json": {"schema": schema}}
+            body = {"requestBody": {"required": bool(needed), "content": content}}
+    else:
+        version = ("ETag",) if isinstance(endpoint.source, One) else ()
+        answers = {"200": _answer("Found.", schemas.answer(endpoint), *version)}
+        parameters += [_query_parameter(n, schema, n in required) for n, schema in own.items()]
+    by_status: dict[int, list[type[Refusal]]] = defaultdict(list)
+    for refusal in dict.fromkeys(_refusals(endpoint)):
+        by_status[refusal.status].append(refusal)
+    for status, several in by_status.items():
+        answers[str(status)] = _refused(several)
+        if COMMON.issuperset(several):
+            name = "-".join(refusal.__name__.removesuffix("Error") for refusal in several)
+            shared[name] = answers[str(status)]
+            answers[str(status)] = ref("responses", name)
     return {
-        "operationId": row.name,
-        "tags": [row.aggregate.name],
-        "summary": _sentences(row.doc),
-        "parameters": [*path, _ref("parameters", "Surface"), _ref("parameters", "Correlation")],
-        "responses": dict(sorted(answer.items())),
+        "operationId": endpoint.name,
+        "tags": [endpoint.aggregate.name],
+        "summary": _sentences(endpoint.doc),
+        "parameters": parameters,
+        "responses": dict(sorted(answers.items())),
+        **body,
     }
 
 
-def _answer(description: str, shape: Schema | None, *headers: str) -> Schema:
-    answer: Schema = {
-        "description": description,
-        "headers": _headers("X-Correlation-Id", *headers),
-    }
-    return answer | ({"content": {"application/json": {"schema": shape}}} if shape else {})
+def _refusals(endpoint: Endpoint) -> Iterator[type[Refusal]]:
+    yield from ALWAYS
+    if isinstance(endpoint, Operation):
+        yield from OF_COMMANDS
+    yield from endpoint.refusals
+    if not endpoint.genesis if isinstance(endpoint, Operation) else endpoint.about:
+        yield endpoint.aggregate.absent
+    if isinstance(endpoint, Question) and isinstance(endpoint.source, Many):
+        yield queries.NotFreshYetError
 
 
-def _refused(refusals: Sequence[type[Refusal]]) -> Schema:
-    codes = [refusal.__name__ for refusal in refusals]
-    headers = ["X-Correlation-Id"]
-    if any(refusal.retry_after for refusal in refusals):
+def _outcomes(operation: Operation, reply: SchemaObject) -> SchemaObject:
+    """Return the answers of an operation that was not refused, by status."""
+    headers, dry_run = ("ETag", "Position-Token", "Idempotency-Replayed"), ref("schemas", "DryRun")
+    answers = {"200": _answer("Dry run: the events that would be written.", dry_run)}
+    kind, warnings = reply_of(operation) or Reply, WARNINGS if warns(operation) else {}
+    if warnings:
+        warned = ref("schemas", "Warned")
+        answers["200"] = _answer("Done with warnings, or a dry run.", warned, *headers)
+    own = {operation.aggregate.id_field: ID} if operation.genesis else {}
+    if issubclass(kind, Accepted):
+        accepted = exactly(own | reply, **warnings)
+        answers["202"] = _answer("Accepted: a worker does the work later.", accepted, *headers)
+    elif operation.genesis or issubclass(kind, Created):
+        created = exactly(own | reply, **warnings)
+        answers["201"] = _answer("Created.", created, "Location", *headers)
+    elif reply:
+        either = {"anyOf": [exactly(reply), dry_run]}
+        answers["200"] = _answer("Done, or a dry run.", either, *headers)
+    else:
+        answers["204"] = _answer("Done.", None, *headers)
+    return answers
+
+
+def _answer(description: str, schema: SchemaObject | None, *headers: str) -> SchemaObject:
+    content = {"content": {"application/json": {"schema": schema}}} if schema else {}
+    return {"description": description, "headers": _headers(*headers), **content}
+
+
+def _refused(several: Sequence[type[Refusal]]) -> SchemaObject:
+    codes = {"properties": {"code": {"enum": [refusal.__name__ for refusal in several]}}}
+    texts = [f"`{r.__name__}`: {_sentences(r.__doc__ or '')}" for r in several]
+    headers: list[str] = []
+    if any(refusal.retry_after for refusal in several):
         headers.append("Retry-After")
-    if not {MissingTokenError, MalformedCredentialsError}.isdisjoint(refusals):
+    if any(issubclass(refusal, tokens.TokenRefusal) for refusal in several):
         headers.append("WWW-Authenticate")
-    schema = {"allOf": [_ref("schemas", "Problem"), {"properties": {"code": {"enum": codes}}}]}
-    told = [f"`{r.__name__}`: {_sentences(r.__doc__ or '')}" for r in refusals]
+    schema = {"allOf": [ref("schemas", "Problem"), codes]}
     return {
-        "description": "\n\n".join(told),
+        "description": "\n\n".join(texts),
         "headers": _headers(*headers),
         "content": {"application/problem+json": {"schema": schema}},
     }
 
 
-def _query_parameter(name: str, schema: Schema, required: bool) -> Schema:
-    """A parameter that is left out where JSON would say null."""
+def _query_parameter(name: str, schema: SchemaObject, required: bool) -> SchemaObject:
+    """Return a parameter that is left out where JSON would have null."""
     plain = {key: value for key, value in schema.items() if value is not None}
-    description = plain.pop("description", None)
+    text = {"description": plain.pop("description")} if "description" in plain else {}
     if "anyOf" in plain:
         choices = [choice for choice in plain.pop("anyOf") if choice != {"type": "null"}]
         plain |= choices[0] if len(choices) == 1 else {"anyOf": choices}
-    told = {"description": description} if description else {}
-    return {"name": name, "in": "query", "required": required, "schema": plain} | told
+    return {"name": name, "in": "query", "required": required, "schema": plain, **text}
 
 
 def _sentences(text: str) -> str:
     return " ".join(cleandoc(text).split())
 
 
-def _ref(kind: str, name: str) -> Schema:
-    return {"$ref": f"#/components/{kind}/{name}"}
-
-
-def _headers(*names: str) -> Schema:
-    return {name: _ref("headers", name) for name in names}
+def _headers(*names: str) -> SchemaObject:
+    return {name: ref("headers", name) for name in ("X-Correlation-Id", *names)}

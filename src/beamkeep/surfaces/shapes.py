@@ -1,73 +1,67 @@
-"""The JSON Schema of everything that is sent to the service or answered by it."""
+"""The JSON Schemas of everything that is sent to the service or answered by it."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast, get_args, get_type_hints
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args, get_type_hints
 
 from msgspec import Raw
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from beamkeep.kernel import (
-    Answer,
-    Catalogue,
-    Enricher,
-    Entries,
-    History,
-    Listed,
-    Many,
-    One,
-    Operation,
-    Period,
-    Question,
-    reply_of,
-)
+from beamkeep import kernel
+from beamkeep.kernel import Catalogue, Operation, Period, Question
 from beamkeep.runtime.store import Envelope
 
-type Schema = dict[str, Any]
+from .schema import Endpoint
 
-WHEREVER = "#/components/schemas/{model}"
-ID: Schema = {"type": "string", "format": "uuid"}
-TIME: Schema = {"type": "string", "format": "date-time"}
-TEXT: Schema = {"type": "string"}
+type SchemaObject = dict[str, Any]
+
+SCHEMAS = "#/components/schemas/"
+ID: SchemaObject = {"type": "string", "format": "uuid"}
+TIME: SchemaObject = {"type": "string", "format": "date-time"}
+TEXT: SchemaObject = {"type": "string"}
 
 
-def or_null(schema: Schema) -> Schema:
-    """This, or nothing."""
+def ref(kind: str, name: str) -> SchemaObject:
+    """Return a reference to a component of the document."""
+    return {"$ref": f"#/components/{kind}/{name}"}
+
+
+def or_null(schema: SchemaObject) -> SchemaObject:
+    """Return the schema of a value that may be null."""
     return {"anyOf": [schema, {"type": "null"}]}
 
 
-def exactly(properties: Mapping[str, Schema], **perhaps: Schema) -> Schema:
-    """An object with all of these members, perhaps some of those, and no other."""
+def exactly(properties: Mapping[str, SchemaObject], **optional: SchemaObject) -> SchemaObject:
+    """Return an object with all of these properties and no others but the optional ones."""
     return {
         "type": "object",
-        "properties": {**properties, **perhaps},
+        "properties": {**properties, **optional},
         "required": list(properties),
         "additionalProperties": False,
     }
 
 
-def page_of(item: Schema) -> Schema:
-    """One page of a list."""
+def page_of(item: SchemaObject) -> SchemaObject:
+    """Return one page of a list."""
     return exactly({"items": {"type": "array", "items": item}, "next_cursor": or_null(TEXT)})
 
 
 PLANNED = exactly({"event_type": TEXT, "payload": or_null({"type": "object"})})
-EVENTS: dict[str, Schema] = {"events": {"type": "array", "items": PLANNED}}
+EVENTS: SchemaObject = {"events": {"type": "array", "items": PLANNED}}
 ADVICE = exactly({"path": TEXT, "rule": TEXT})
-WARNINGS: dict[str, Schema] = {"warnings": {"type": "array", "items": ADVICE}}
-FIXED_SCHEMAS: dict[str, Schema] = {
-    "Problem": {
-        "type": "object",
-        "description": "Why a request was refused (RFC 9457).",
-        "properties": {
-            "type": {"type": "string", "format": "uri"},
-            "title": TEXT,
-            "status": {"type": "integer"},
-            "detail": TEXT,
-            "code": {"type": "string", "description": "The name of the refusal."},
-        },
-        "required": ["type", "title", "status", "detail", "code"],
-    },
+WARNINGS: SchemaObject = {"warnings": {"type": "array", "items": ADVICE}}
+PROBLEM: SchemaObject = {
+    "type": {"type": "string", "format": "uri"},
+    "title": TEXT,
+    "status": {"type": "integer"},
+    "detail": TEXT,
+    "code": TEXT | {"description": "The name of the refusal."},
+}
+PROBLEM_TEXT = "Why a request was refused (RFC 9457)."
+FIXED_SCHEMAS: SchemaObject = {
+    "Problem": exactly(PROBLEM) | {"description": PROBLEM_TEXT, "additionalProperties": True},
     "DryRun": exactly(EVENTS),
     "Warned": {"anyOf": [exactly(WARNINGS), exactly(EVENTS, **WARNINGS)]},
     "RecordedEvent": exactly(
@@ -80,7 +74,7 @@ FIXED_SCHEMAS: dict[str, Schema] = {
 
 
 class _Schemas(GenerateJsonSchema):
-    """An answer always holds every field; and a title that repeats the name says nothing."""
+    """An answer always holds every field, and a title that repeats a name is left out."""
 
     def field_is_required(self, field: Any, total: bool) -> bool:
         return self.mode == "serialization" or super().field_is_required(field, total)
@@ -89,101 +83,95 @@ class _Schemas(GenerateJsonSchema):
         return False
 
 
-class Shapes:
-    """The schema of everything that is sent or answered."""
+class ApiSchemas:
+    """The schemas of the arguments and the answers of a catalogue."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         found, rest = TypeAdapter.json_schemas(
-            list(_shaped(catalogue)), ref_template=WHEREVER, schema_generator=_Schemas
+            list(_types(catalogue)), ref_template=SCHEMAS + "{model}", schema_generator=_Schemas
         )
-        self._of = {cast("str", key): schema for (key, _), schema in found.items()}
-        self.named: dict[str, Schema] = rest.get("$defs", {})
+        self._of = {str(key): schema for (key, _), schema in found.items()}
+        self._named: SchemaObject = FIXED_SCHEMAS | rest.get("$defs", {})
 
-    def __getitem__(self, key: str) -> Schema:
-        return self._of[key]
+    def arguments(self, endpoint: Endpoint) -> SchemaObject:
+        """Return what a call accepts, in its path and beside it."""
+        return self._whole(f"{endpoint.name} arguments")
 
-    def whole(self, key: str) -> Schema:
-        """The schema itself where another would name it."""
-        schema = self._of[key]
-        return self.named[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    def reply(self, operation: Operation) -> SchemaObject:
+        """Return the properties that an operation answers beside the id of a new object."""
+        return self._properties(operation, "reply") | self._properties(operation, "joined")
 
-    def shown(self, question: Question, times: Mapping[str, Schema]) -> Schema:
-        """An object as reads show it."""
-        of = question.aggregate
-        state = dict(self.whole(f"{question.name} state")["properties"])
+    def answer(self, question: Question) -> SchemaObject:
+        """Return what a question answers."""
+        match question.source:
+            case kernel.One(_, period):
+                return self._object(question, {}, period)
+            case kernel.Many(view):
+                times = {"created_at": TIME} | dict.fromkeys(view.milestones, or_null(TIME))
+                return page_of(self._object(question, times, view.period))
+            case kernel.History():
+                return page_of(ref("schemas", "RecordedEvent"))
+            case kernel.Entries() | kernel.Listed():
+                return page_of(self._of[f"{question.name} row"])
+            case kernel.Answer():
+                return self._of[f"{question.name} row"]
+
+    def named_in(self, *documents: SchemaObject) -> SchemaObject:
+        """Return the schemas that documents refer to, directly or not, by name."""
+        found: SchemaObject = {}
+        unread: list[object] = [*documents]
+        while unread:
+            text = json.dumps(unread.pop())
+            for name in re.findall(rf'"\$ref": "{SCHEMAS}([^"]+)"', text):
+                if name not in found:
+                    found[name] = self._named[name]
+                    unread.append(found[name])
+        return dict(sorted(found.items()))
+
+    def _object(
+        self, question: Question, times: SchemaObject, period: Period | None
+    ) -> SchemaObject:
+        """Return an object as reads show it."""
+        state = self._properties(question, "state")
         del state["id"]
-        beside = self._of.get(f"{question.name} joined") and self.whole(f"{question.name} joined")
-        joined: Schema = beside["properties"] if beside else {}
-        period = _period(question)
-        now: Schema = {period.name: {"type": "boolean"}} if period else {}
-        return exactly({of.id_field: ID, **state, "owner_id": ID, **times, **joined, **now})
+        current: SchemaObject = {period.name: {"type": "boolean"}} if period else {}
+        own = {question.aggregate.id_field: ID, **state, "owner_id": ID, **times}
+        return exactly(own | self._properties(question, "joined") | current)
 
-    def replied(self, operation: Operation) -> dict[str, Schema]:
-        """What an operation answers beside the usual."""
-        parts = (f"{operation.name} replies", f"{operation.name} joined")
-        return {
-            name: schema
-            for part in parts
-            if part in self._of
-            for name, schema in self.whole(part)["properties"].items()
-        }
+    def _properties(self, endpoint: Endpoint, part: str) -> SchemaObject:
+        key = f"{endpoint.name} {part}"
+        return dict(self._whole(key)["properties"]) if key in self._of else {}
+
+    def _whole(self, key: str) -> SchemaObject:
+        schema = self._of[key]
+        return self._named[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
 
 
-def _shaped(catalogue: Catalogue) -> Iterator[tuple[Any, Any, TypeAdapter[Any]]]:
-    for operation in catalogue.operations:
-        yield f"{operation.name} asks", "validation", TypeAdapter(operation.command)
-        if reply := reply_of(operation):
-            yield f"{operation.name} replies", "serialization", TypeAdapter(reply)
-        if joined := operation.answered_with:
-            yield f"{operation.name} joined", "serialization", TypeAdapter(_joined_row(joined))
-    for question in catalogue.questions:
-        yield f"{question.name} asks", "validation", TypeAdapter(question.query)
-        for part, shape in _answered(question):
-            yield f"{question.name} {part}", "serialization", TypeAdapter(shape)
+def _types(catalogue: Catalogue) -> Iterator[tuple[Any, Any, TypeAdapter[Any]]]:
+    for endpoint in catalogue.named.values():
+        asked = endpoint.command if isinstance(endpoint, Operation) else endpoint.query
+        yield f"{endpoint.name} arguments", "validation", TypeAdapter(asked)
+        for part, kind in _answer_types(endpoint).items():
+            if kind is not None:
+                yield f"{endpoint.name} {part}", "serialization", TypeAdapter(kind)
 
 
-def _answered(question: Question) -> Iterator[tuple[str, type[object]]]:
-    match question.source:
-        case One(joined) | Many(_, joined):
-            yield "state", get_type_hints(question.aggregate.begin)["return"]
-            if joined:
-                yield "joined", _joined_row(joined)
-        case Entries(table):
-            yield "row", table.row
-        case Answer(_, shape) | Listed(_, shape):
-            yield "row", shape
-        case History():
-            pass
+def _answer_types(endpoint: Endpoint) -> dict[str, type[object] | None]:
+    if isinstance(endpoint, Operation):
+        joined = _joined_row(endpoint.answered_with)
+        return {"reply": kernel.reply_of(endpoint), "joined": joined}
+    match endpoint.source:
+        case kernel.One(enricher) | kernel.Many(_, enricher):
+            state = get_type_hints(endpoint.aggregate.begin)["return"]
+            return {"state": state, "joined": _joined_row(enricher)}
+        case kernel.Entries(table):
+            return {"row": table.row}
+        case kernel.Answer(_, shape) | kernel.Listed(_, shape):
+            return {"row": shape}
+        case kernel.History():
+            return {}
 
 
-def _period(question: Question) -> Period | None:
-    match question.source:
-        case One(_, period):
-            return period
-        case Many(view):
-            return view.period
-        case _:
-            return None
-
-
-def _joined_row(joined: Enricher) -> type[object]:
-    """What a function of type `Joined` finds for each id, by its signature."""
-    return get_args(get_type_hints(joined)["return"])[1]
-
-
-def reachable(roots: Sequence[object], schemas: Mapping[str, Schema]) -> Schema:
-    """The schemas something refers to, by name."""
-    found: dict[str, Schema] = {}
-    ahead: list[Any] = list(roots)
-    while ahead:
-        value: Any = ahead.pop()
-        if isinstance(value, list):
-            ahead += cast("list[Any]", value)
-        elif isinstance(value, dict):
-            members = cast("dict[str, Any]", value)
-            ahead += members.values()
-            where, _, name = str(members.get("$ref", "")).rpartition("/")
-            if where == "#/components/schemas" and name not in found:
-                found[name] = schemas[name]
-                ahead.append(schemas[name])
-    return dict(sorted(found.items()))
+def _joined_row(enricher: kernel.Enricher | None) -> type[object] | None:
+    """Return the type of the row that an enricher finds for each id, from its signature."""
+    return get_args(get_type_hints(enricher)["return"])[1] if enricher else None

@@ -321,9 +321,9 @@ OPERATIONS = (
     cautions.creates("POST /cautions", RegisterCaution, register_caution, AssetNotFoundError,
         ProcedureNotFoundError, *INVALID_CONTENT, given=target_found),
     cautions.changes("POST /cautions/{caution_id}/supersede", SupersedeCaution, supersede_caution,
-        *INVALID_CONTENT, CautionCannotSupersedeError),
+        *INVALID_CONTENT, CautionCannotSupersedeError, destructive=True),
     cautions.changes("POST /cautions/{caution_id}/retire", RetireCaution, retire_caution,
-        CautionCannotRetireError),
+        CautionCannotRetireError, destructive=True),
 )
 # fmt: on
 

@@ -257,7 +257,8 @@ OPERATIONS = (
         observe_enclosure_status, MonitorTriggerRequiredError, InvalidEnclosureReasonError,
         InvalidEnclosureMonitorRefError, EnclosureCannotObserveStatusError),
     enclosures.changes("POST /enclosures/{enclosure_id}/decommission", DecommissionEnclosure,
-        decommission_enclosure, InvalidEnclosureReasonError, EnclosureCannotDecommissionError),
+        decommission_enclosure, InvalidEnclosureReasonError, EnclosureCannotDecommissionError,
+        destructive=True),
 )
 # fmt: on
 

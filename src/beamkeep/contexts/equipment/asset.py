@@ -792,7 +792,7 @@ OPERATIONS = (
     assets.changes("POST /assets/{asset_id}/exit-maintenance", ExitAssetMaintenance,
         exit_asset_maintenance, AssetCannotExitMaintenanceError),
     assets.changes("POST /assets/{asset_id}/decommission", DecommissionAsset, decommission_asset,
-        AssetCannotDecommissionError, AssetIsInstalledError),
+        AssetCannotDecommissionError, AssetIsInstalledError, destructive=True),
     assets.changes("POST /assets/{asset_id}/degrade", DegradeAsset, degrade_asset,
         InvalidAssetReasonError, AssetCannotDegradeError),
     assets.changes("POST /assets/{asset_id}/fault", FaultAsset, fault_asset,

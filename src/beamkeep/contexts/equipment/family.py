@@ -194,7 +194,7 @@ OPERATIONS = (
     families.changes("POST /families/{family_id}/version", VersionFamily, version_family,
         InvalidFamilyVersionTagError, InvalidFamilySettingsSchemaError, FamilyCannotVersionError),
     families.changes("POST /families/{family_id}/deprecate", DeprecateFamily, deprecate_family,
-        FamilyCannotDeprecateError),
+        FamilyCannotDeprecateError, destructive=True),
 )
 # fmt: on
 

@@ -212,7 +212,7 @@ OPERATIONS = (
         InvalidModelVersionTagError, ModelCannotVersionError,
         given=lambda _, command, read: declared_families(command, read)),
     models.changes("POST /models/{model_id}/deprecate", DeprecateModel, deprecate_model,
-        InvalidModelReasonError, ModelCannotDeprecateError),
+        InvalidModelReasonError, ModelCannotDeprecateError, destructive=True),
 )
 # fmt: on
 

@@ -348,10 +348,10 @@ OPERATIONS = (
         given=lambda _, command, read: read.one(frames, command.placement.frame_id)),
     mounts.changes("POST /mounts/{mount_id}/decommission", DecommissionMount, decommission_mount,
         InvalidMountReasonError, MountCannotDecommissionError, MountHasAssetInstalledError,
-        MountHasActiveChildrenError, given=active_children),
+        MountHasActiveChildrenError, given=active_children, destructive=True),
     frames.changes("POST /frames/{frame_id}/decommission", DecommissionFrame, decommission_frame,
         InvalidFrameReasonError, FrameCannotDecommissionError, FrameInUseError,
-        given=frame_contents),
+        given=frame_contents, destructive=True),
 )
 # fmt: on
 

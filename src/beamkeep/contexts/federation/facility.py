@@ -223,7 +223,7 @@ OPERATIONS = (
         given=parent),
     facilities.changes("POST /federation/facilities/{facility_id}/decommission",
         DecommissionFacility, decommission_facility, InvalidFacilityReasonError,
-        FacilityCannotDecommissionError, given=facility_dependents),
+        FacilityCannotDecommissionError, given=facility_dependents, destructive=True),
 )
 # fmt: on
 

@@ -243,7 +243,7 @@ OPERATIONS = (
         CapabilityCannotVersionError),
     capabilities.changes("POST /capabilities/{capability_id}/deprecate", DeprecateCapability,
         deprecate_capability, InvalidCapabilityReplacedByCapabilityIdError,
-        CapabilityCannotDeprecateError, given=replacement),
+        CapabilityCannotDeprecateError, given=replacement, destructive=True),
 )
 # fmt: on
 

@@ -242,7 +242,7 @@ OPERATIONS = (
         *NOT_REALIZABLE,
         given=lambda method, command, read: references(method.capability_id, command, read)),
     methods.changes("POST /methods/{method_id}/deprecate", DeprecateMethod, deprecate_method,
-        MethodCannotDeprecateError),
+        MethodCannotDeprecateError, destructive=True),
 )
 # fmt: on
 

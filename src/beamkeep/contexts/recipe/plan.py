@@ -415,7 +415,7 @@ OPERATIONS = (
         PlanCannotUpdateDefaultParametersError, PlanParameterUnitsChangedError,
         given=lambda plan, _, read: plan_method(plan, read)),
     plans.changes("POST /plans/{plan_id}/deprecate", DeprecatePlan, deprecate_plan,
-        PlanCannotDeprecateError),
+        PlanCannotDeprecateError, destructive=True),
 )
 # fmt: on
 

@@ -205,7 +205,7 @@ OPERATIONS = (
         PracticeBoundMethodDeprecatedError, PracticeFamilyDeprecatedError,
         given=lambda practice, command, read: references(practice.method_id, command, read)),
     practices.changes("POST /practices/{practice_id}/deprecate", DeprecatePractice,
-        deprecate_practice, PracticeCannotDeprecateError),
+        deprecate_practice, PracticeCannotDeprecateError, destructive=True),
 )
 # fmt: on
 

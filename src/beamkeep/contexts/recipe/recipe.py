@@ -252,7 +252,8 @@ OPERATIONS = (
         RecipeBoundCapabilityDeprecatedError, RecipeCapabilityExecutorMismatchError,
         given=lambda recipe, _, read: read.one(capabilities, recipe.capability_id)),
     recipes.changes("POST /recipes/{recipe_id}/deprecate", DeprecateRecipe, deprecate_recipe,
-        InvalidRecipeReplacedByRecipeIdError, RecipeCannotDeprecateError, given=replacement),
+        InvalidRecipeReplacedByRecipeIdError, RecipeCannotDeprecateError,
+        given=replacement, destructive=True),
 )
 # fmt: on
 

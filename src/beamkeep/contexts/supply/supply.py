@@ -446,7 +446,7 @@ OPERATIONS = (
         observe_supply_status, MonitorTriggerRequiredError, InvalidSupplyReasonError,
         InvalidSupplyMonitorRefError, SupplyCannotObserveStatusError),
     supplies.changes("POST /supplies/{supply_id}/deregister", DeregisterSupply, deregister_supply,
-        InvalidSupplyReasonError, SupplyCannotDeregisterError),
+        InvalidSupplyReasonError, SupplyCannotDeregisterError, destructive=True),
 )
 # fmt: on
 

@@ -131,17 +131,17 @@ async def login_target(actor: Actor, command: BindActorIdentity, read: Reader) -
 # fmt: off
 OPERATIONS = (
     actors.changes("POST /actors/{actor_id}/deactivate", DeactivateActor, deactivate_actor,
-        ActorCannotDeactivateError, LastAdministratorError, given=actor_removal),
+        ActorCannotDeactivateError, LastAdministratorError, given=actor_removal, destructive=True),
     actors.changes("POST /actors/{actor_id}/forget", ForgetActor, forget_actor,
-        ActorCannotForgetError, LastAdministratorError, given=actor_removal),
+        ActorCannotForgetError, LastAdministratorError, given=actor_removal, destructive=True),
     actors.changes("POST /actors/{actor_id}/identities/bind", BindActorIdentity,
         bind_actor_identity, InvalidActorIdentityError, ActorCannotBindIdentityError,
         ActorIdentityAlreadyBoundError, GrantExceedsOwnError, given=login_target),
     actors.changes("POST /actors/{actor_id}/identities/unbind", UnbindActorIdentity,
         unbind_actor_identity, InvalidActorIdentityError, ActorCannotUnbindIdentityError,
-        LastAdministratorError, given=actor_removal),
+        LastAdministratorError, given=actor_removal, destructive=True),
     policies.changes("POST /policies/{policy_id}/revoke-grant", RevokePolicyGrant, revoke_grant,
         InvalidPolicyReasonError, PolicyCannotRevokeGrantError, LastAdministratorError,
-        given=last_administrator_revoked),
+        given=last_administrator_revoked, destructive=True),
 )
 # fmt: on

@@ -1,0 +1,1 @@
+"""HTTP: one edge for REST, MCP, streams, files and pages."""

@@ -1,0 +1,70 @@
+"""MCP over streamable HTTP. Nothing is kept from one request to the next."""
+
+from collections.abc import Sequence
+
+import mcp_types as types
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.types import Message
+
+from beamkeep.kernel import Route, SurfaceKind
+from beamkeep.runtime import Service
+from beamkeep.runtime.admission import Caller
+from beamkeep.runtime.codec import encode
+from beamkeep.runtime.parsing import repeats_a_name
+from beamkeep.surfaces.mcp import HTTP_REQUEST, McpContext, server
+from beamkeep.telemetry import Telemetry
+
+from .messages import JSON, HttpRequest, HttpResponse
+from .origins import AllowedNames
+from .routes import HttpRoute
+
+AMBIGUOUS = {
+    "code": types.INVALID_REQUEST,
+    "message": "A name occurs twice in one object. Give each name once.",
+}
+
+
+def mcp_route(service: Service, telemetry: Telemetry, origins: Sequence[str]) -> HttpRoute:
+    """Return the route of every tool; `origins` are those of web pages that may call it."""
+
+    async def identified(context: McpContext) -> Caller:
+        assert context.request is not None, "it came by HTTP"  # noqa: S101
+        return context.request.scope[HTTP_REQUEST].caller
+
+    tools = server(service, identified, telemetry)
+
+    async def answer(request: HttpRequest) -> HttpResponse:
+        body = await request.json()
+        if repeats_a_name(body):
+            failure = {"jsonrpc": "2.0", "id": None, "error": AMBIGUOUS}
+            return HttpResponse(400, JSON, encode(failure))
+        read: list[Message] = [{"type": "http.request", "body": body}]
+        written: list[Message] = []
+
+        async def receive() -> Message:
+            return read.pop() if read else await request.receive()
+
+        async def send(message: Message) -> None:
+            written.append(message)
+
+        # A manager per request needs no lifespan.
+        manager = StreamableHTTPSessionManager(
+            tools, json_response=True, stateless=True, max_request_body_size=len(body) or 1
+        )
+        async with manager.run():
+            await manager.handle_request({**request.scope, HTTP_REQUEST: request}, receive, send)
+        # That a valid token belongs to no actor is found late; the answer is 401 all the same.
+        if request.late_refusal:
+            raise request.late_refusal
+        start, *parts = written
+        headers = {n: v for n, v in start["headers"] if n != b"content-length"}
+        return HttpResponse(start["status"], headers, b"".join(part["body"] for part in parts))
+
+    return HttpRoute(
+        "mcp",
+        Route("POST", "/mcp"),
+        answer,
+        surface=SurfaceKind.MCP_STREAMABLE_HTTP,
+        origins=AllowedNames(origins),
+        recorded=False,
+    )

@@ -1,0 +1,147 @@
+"""HTTP requests and responses."""
+
+import asyncio
+import math
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from ipaddress import IPv6Address, IPv6Network, ip_address
+from typing import NamedTuple
+from uuid import UUID
+
+from starlette.types import Receive, Scope
+from uuid_utils.compat import uuid7
+
+from beamkeep.kernel import Refusal
+from beamkeep.runtime.admission import Admitted, Caller
+
+from . import refusals
+from .limits import Limits
+
+type Headers = Mapping[bytes, bytes]
+
+JSON: Headers = {b"content-type": b"application/json"}
+
+
+class HttpRequest:
+    """One request, with everything the edge has found out about it."""
+
+    values: Mapping[str, str]
+    """The values of the placeholders in the path."""
+    caller: Caller
+    admitted: Admitted
+    """The grant of a caller of a stream."""
+
+    def __init__(self, scope: Scope, receive: Receive, limits: Limits) -> None:
+        self.scope, self.receive, self._limits = scope, receive, limits
+        self.method: str = scope["method"]
+        # As sent, not as decoded: an escaped slash stays within its segment, and a proxy's rule
+        # for /mcp does not miss /%6dcp.
+        self.path: bytes = scope.get("raw_path") or scope["path"].encode()
+        self.headers = combined(scope["headers"])
+        sent = self.headers.get(b"x-correlation-id")
+        self.correlation_id: UUID = (sent and _uuid(sent)) or uuid7()
+        self.deadline: asyncio.Timeout | None = None
+        self.reading = False
+        self.late_refusal: Refusal | None = None
+        """The refusal of a token that is found after the MCP server took the message."""
+
+    def text(self, name: bytes) -> str | None:
+        """Return a header as text."""
+        value = self.headers.get(name)
+        return None if value is None else value.decode("latin-1")
+
+    def require_short(self) -> None:
+        """Raise a refusal when the URL or the headers are too large."""
+        most = self._limits
+        if len(self.path) + len(self.scope["query_string"]) > most.url_bytes:
+            raise refusals.UrlTooLongError(f"The limit is {most.url_bytes} bytes.")
+        if sum([len(n) + len(value) for n, value in self.scope["headers"]]) > most.header_bytes:
+            raise refusals.HeadersTooLargeError(f"The limit is {most.header_bytes} bytes.")
+
+    async def json(self) -> bytes:
+        """Return the whole JSON body. Raise a refusal when it is too large, late or not JSON."""
+        if self.headers.get(b"content-encoding", b"identity").lower() != b"identity":
+            raise refusals.UnsupportedMediaTypeError
+        parts = self.stream(self._limits.body_bytes, restart_deadline=False)
+        body = b"".join([part async for part in parts])
+        media_type = self.headers.get(b"content-type", b"").partition(b";")[0]
+        if body and media_type.strip().lower() != b"application/json":
+            raise refusals.UnsupportedMediaTypeError
+        return body
+
+    async def stream(
+        self, limit: int | None = None, restart_deadline: bool = True
+    ) -> AsyncGenerator[bytes]:
+        """Yield the body as it arrives, up to `limit` bytes. Read it all before answering."""
+        left = math.inf if limit is None else limit
+        announced = self.headers.get(b"content-length", b"")
+        if announced.isdigit() and int(announced) > left:
+            raise refusals.BodyTooLargeError(f"The limit is {limit} bytes.")
+        self.reading = True
+        while self.reading:
+            message = await self.receive()
+            if message["type"] == "http.disconnect":
+                raise refusals.BodyIncompleteError
+            part: bytes = message.get("body", b"")
+            left, self.reading = left - len(part), message.get("more_body", False)
+            if left < 0:
+                raise refusals.BodyTooLargeError(f"The limit is {limit} bytes.")
+            if restart_deadline and self.deadline:
+                now = asyncio.get_running_loop().time()
+                self.deadline.reschedule(now + self._limits.deadline_seconds)
+            yield part
+
+    async def disconnected(self) -> None:
+        """Return when the client has closed the connection."""
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
+
+
+class HttpResponse(NamedTuple):
+    """A response whose body is known; the edge adds the headers that every response has."""
+
+    status: int
+    headers: Headers
+    body: bytes
+
+
+class StreamResponse(NamedTuple):
+    """A response whose body is sent part by part, as fast as the client reads it.
+
+    The generator is closed when the client disconnects and when the service stops.
+    """
+
+    status: int
+    headers: Headers
+    parts: AsyncGenerator[bytes]
+    at_shutdown: bytes = b""
+    """The last part when the service stops."""
+
+
+def combined(headers: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """Return headers by name; the values of a repeated header are joined by commas."""
+    found = dict(headers)
+    if len(found) < len(headers):
+        values: dict[bytes, list[bytes]] = {name: [] for name in found}
+        for name, value in headers:
+            values[name].append(value)
+        found = {name: b", ".join(several) for name, several in values.items()}
+    return found
+
+
+def address_of(scope: Scope) -> str:
+    """Return the client's address; for IPv6 its /64 network, in which a host can use any."""
+    host: str = (scope.get("client") or ("",))[0]
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if isinstance(address, IPv6Address):
+        return str(address.ipv4_mapped or IPv6Network((address.packed[:8] + bytes(8), 64)))
+    return host
+
+
+def _uuid(text: bytes) -> UUID | None:
+    try:
+        return UUID(text.decode("latin-1"))
+    except ValueError:
+        return None

@@ -1,0 +1,94 @@
+"""Everything that is served over HTTP, and the pages of it that anyone may read."""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from importlib.resources import files
+
+from beamkeep import surfaces
+from beamkeep.kernel import Route
+from beamkeep.runtime import Service
+from beamkeep.runtime.codec import encode
+from beamkeep.surfaces.openapi import document_text
+from beamkeep.telemetry import Telemetry
+
+from .edge import METADATA, Edge, EdgeOptions
+from .mcp import mcp_route
+from .messages import JSON, Headers, HttpRequest, HttpResponse
+from .rest import rest_routes
+from .routes import HttpRoute, PublicRoute, Responder
+
+TEXT: Headers = {b"content-type": b"text/plain; charset=utf-8"}
+METRICS: Headers = {b"content-type": b"text/plain; version=0.0.4; charset=utf-8"}
+DOCS: Headers = {
+    b"content-type": b"text/html; charset=utf-8",
+    b"content-security-policy": b"default-src 'self' 'unsafe-inline'",
+}
+
+
+def application(
+    service: Service,
+    options: EdgeOptions,
+    *,
+    ready: Callable[[], Awaitable[str | None]],
+    metrics: Callable[[], bytes] | None,
+    mcp_origins: Sequence[str] = (),
+    telemetry: Telemetry | None = None,
+    routes: Sequence[HttpRoute] = (),
+) -> Edge:
+    """Return everything the service answers over HTTP.
+
+    `ready` says what the service lacks, if anything. Without `metrics` there is no /metrics here.
+    """
+    telemetry = telemetry or Telemetry()
+
+    async def readiness(_: HttpRequest) -> HttpResponse:
+        missing = await ready()
+        return HttpResponse(503 if missing else 200, TEXT, (missing or "ready").encode())
+
+    docs = files(surfaces).joinpath("docs.html").read_bytes()
+    all_routes = [
+        *_page("/health", _fixed(TEXT, b"alive")),
+        *_page("/ready", readiness),
+        *(_metrics(metrics) if metrics else ()),
+        *_page("/docs", _fixed(DOCS, docs)),
+        *_page("/openapi.json", _fixed(JSON, document_text(service.catalogue).encode())),
+        *_metadata(options, ""),
+        *_metadata(options, "/mcp"),
+        *rest_routes(service),
+        mcp_route(service, telemetry, mcp_origins),
+        *routes,
+    ]
+    return Edge(options, all_routes, service.admission, telemetry=telemetry)
+
+
+def metrics_application(options: EdgeOptions, metrics: Callable[[], bytes]) -> Edge:
+    """Return an application that serves the metrics and nothing else."""
+    return Edge(options, _metrics(metrics))
+
+
+def _metrics(metrics: Callable[[], bytes]) -> Iterator[PublicRoute]:
+    async def exposition(_: HttpRequest) -> HttpResponse:
+        return HttpResponse(200, METRICS, metrics())
+
+    return _page("/metrics", exposition)
+
+
+def _metadata(options: EdgeOptions, path: str) -> Iterator[PublicRoute]:
+    """Yield the metadata of a protected resource (RFC 9728)."""
+    metadata = {
+        "resource": options.resource_url + path,
+        "authorization_servers": options.authorization_servers,
+        "bearer_methods_supported": ["header"],
+    }
+    return _page(METADATA + path, _fixed(JSON, encode(metadata)))
+
+
+def _fixed(headers: Headers, body: bytes) -> Responder:
+    async def answer(_: HttpRequest) -> HttpResponse:
+        return HttpResponse(200, headers, body)
+
+    return answer
+
+
+def _page(path: str, answer: Responder) -> Iterator[PublicRoute]:
+    for method in ("GET", "HEAD"):
+        yield PublicRoute(path, Route(method, path), answer)

@@ -1,0 +1,126 @@
+"""REST: every operation and every question of the catalogue at its own method and path."""
+
+from collections.abc import Iterator
+from typing import Any, get_args, get_origin
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from beamkeep.kernel import Operation, Question
+from beamkeep.runtime import Service
+from beamkeep.runtime.admission import Request
+from beamkeep.runtime.dispatch import CommandResult
+from beamkeep.runtime.parsing import Arguments, MalformedRequestError, parse_body
+
+from .messages import JSON, HttpRequest, HttpResponse
+from .routes import HttpRoute
+
+DRY_RUN: dict[tuple[tuple[str, str], ...], bool] = {
+    (): False,
+    (("dry_run", "true"),): True,
+    (("dry_run", "false"),): False,
+}
+
+
+def rest_routes(service: Service) -> Iterator[HttpRoute]:
+    """Yield the route of every operation and question."""
+    for operation in service.catalogue.operations:
+        yield _command_route(service, operation)
+    for question in service.catalogue.questions:
+        yield _question_route(service, question)
+
+
+def _command_route(service: Service, operation: Operation) -> HttpRoute:
+    object_path = service.catalogue.gets[operation.aggregate.name].route.path
+
+    async def answer(request: HttpRequest) -> HttpResponse:
+        body = await request.json()
+        arguments, dry_run = _command_arguments(request, body)
+        result = await service.dispatcher.execute(
+            operation,
+            Request(
+                request.caller,
+                arguments,
+                idempotency_key=request.text(b"idempotency-key"),
+                if_match=request.text(b"if-match"),
+                dry_run=dry_run,
+            ),
+        )
+        headers = dict(JSON) if result.body else {}
+        if result.status == 201 and (id := _new_id(operation, result)):
+            headers[b"location"] = object_path.format_map(
+                {operation.aggregate.id_field: id}
+            ).encode()
+        if result.version is not None:
+            headers[b"etag"] = b'"%d"' % result.version
+        if result.token is not None:
+            headers[b"position-token"] = str(result.token).encode()
+        if result.replayed:
+            headers[b"idempotency-replayed"] = b"true"
+        return HttpResponse(result.status, headers, result.body)
+
+    return HttpRoute(operation.name, operation.route, answer)
+
+
+def _question_route(service: Service, question: Question) -> HttpRoute:
+    fields = question.query.model_fields.items()
+    repeatable = frozenset(name for name, field in fields if _holds_several(field.annotation))
+
+    async def answer(request: HttpRequest) -> HttpResponse:
+        arguments = _question_arguments(request, repeatable)
+        found = await service.queries.ask(question, Request(request.caller, arguments))
+        version = {} if found.version is None else {b"etag": b'"%d"' % found.version}
+        return HttpResponse(200, {**JSON, **version}, found.body)
+
+    return HttpRoute(question.name, question.route, answer)
+
+
+def _new_id(operation: Operation, result: CommandResult) -> object:
+    """Return the id of the new object; a change and a replayed answer have it in the body only."""
+    if operation.genesis and result.id:
+        return result.id
+    return msgspec.json.decode(result.body).get(operation.aggregate.id_field)
+
+
+def _holds_several(annotation: object) -> bool:
+    return any(get_origin(choice) is frozenset for choice in (annotation, *get_args(annotation)))
+
+
+def _command_arguments(request: HttpRequest, body: bytes) -> tuple[Arguments, bool]:
+    """Return a command's arguments, or what is wrong with them, and whether it is a dry run."""
+    query: bytes = request.scope["query_string"]
+    try:
+        arguments = parse_body(body)
+        if not request.values.keys().isdisjoint(arguments):
+            raise MalformedRequestError("The body repeats a value of the path. Leave it out.")
+        dry_run = DRY_RUN.get(tuple(_pairs(query))) if query else False
+        if dry_run is None:
+            raise MalformedRequestError("The only query parameter is dry_run: true or false.")
+    except MalformedRequestError as refusal:
+        return refusal, False
+    return {**request.values, **arguments}, dry_run
+
+
+def _question_arguments(request: HttpRequest, repeatable: frozenset[str]) -> Arguments:
+    query: bytes = request.scope["query_string"]
+    if not query:
+        return request.values
+    arguments: dict[str, Any] = dict(request.values)
+    try:
+        for name, value in _pairs(query):
+            if name in repeatable:
+                arguments.setdefault(name, []).append(value)
+            elif name in arguments:
+                raise MalformedRequestError(f"{name} is given twice. Give it once.")
+            else:
+                arguments[name] = value
+    except MalformedRequestError as refusal:
+        return refusal
+    return arguments
+
+
+def _pairs(query: bytes) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="strict")
+    except ValueError:
+        raise MalformedRequestError("The query string is not well-formed.") from None

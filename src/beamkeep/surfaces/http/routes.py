@@ -1,0 +1,75 @@
+"""The kinds of routes that the edge serves, and which of them answers a method and a path."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from urllib.parse import unquote
+
+from beamkeep.kernel import Record, Route, SurfaceKind
+
+from .messages import HttpRequest, HttpResponse, StreamResponse
+from .origins import AllowedNames
+from .refusals import MethodNotAllowedError, RouteNotFoundError
+
+type Responder = Callable[[HttpRequest], Awaitable[HttpResponse | StreamResponse]]
+
+
+class HttpRoute(Record):
+    """A call with a JSON body and a JSON answer; the service behind it authorizes the caller."""
+
+    name: str
+    """The metric label, and the name in the log."""
+    route: Route
+    answer: Responder
+    surface: SurfaceKind = SurfaceKind.HTTP
+    origins: AllowedNames | None = None
+    """The origins whose pages may call it, where that is restricted."""
+    recorded: bool = True
+    """Whether the edge records the answer; each tool of MCP records its own calls."""
+
+
+class StreamRoute(HttpRoute):
+    """A call whose body or answer is a stream of any length; the edge authorizes it by its name."""
+
+
+class PublicRoute(HttpRoute):
+    """A page that anyone may read, without a token."""
+
+    recorded: bool = False
+
+
+class _Node(dict[str | None, "_Node"]):
+    """The segments that may follow, with None for a placeholder, and the routes that end here."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.routes: dict[str, HttpRoute] = {}
+
+
+class Router:
+    """A tree of path segments; a literal segment wins over a placeholder."""
+
+    def __init__(self, routes: Iterable[HttpRoute]) -> None:
+        self._root = _Node()
+        for route in routes:
+            node = self._root
+            for segment in route.route.path.split("/")[1:]:
+                node = node.setdefault(None if segment.startswith("{") else segment, _Node())
+            if node.routes.setdefault(route.route.method, route) is not route:
+                raise ValueError(f"two routes for {route.route}")
+
+    def find(self, method: str, path: bytes) -> tuple[HttpRoute, dict[str, str]]:
+        """Return the route and the values in the path. Raise a refusal when there is none."""
+        node, values = self._root, list[str]()
+        for segment in path.decode("latin-1").split("/")[1:]:
+            following = node.get(segment)
+            if following is None:
+                values.append(unquote(segment))
+                following = node.get(None) if segment else None
+            if following is None:
+                raise RouteNotFoundError
+            node = following
+        if not node.routes:
+            raise RouteNotFoundError
+        if method not in node.routes:
+            raise MethodNotAllowedError(sorted(node.routes))
+        route = node.routes[method]
+        return route, dict(zip(route.route.fields, values, strict=True))
