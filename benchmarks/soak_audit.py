@@ -12,10 +12,10 @@ import psycopg
 from tests.faults.auditor import LOG, Logged, folded_rows
 from tests.support.postgres import Database
 
-from beamkeep.adapters.postgres.projections import PARTITIONS
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import View
 from beamkeep.runtime.store import Position, StoredEvent
+from beamkeep.runtime.tail import PARTITIONS
 
 ATTEMPTS = """
 CREATE SCHEMA soak;

@@ -26,7 +26,8 @@ from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.fence import require_fit
 from beamkeep.adapters.postgres.lease import Lease
 from beamkeep.adapters.postgres.listing import LISTING, PostgresLists
-from beamkeep.adapters.postgres.projections import PostgresProjections, shards
+from beamkeep.adapters.postgres.projections import PostgresProjections
+from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.adapters.tokens.providers import IdentityProviders
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
@@ -44,6 +45,7 @@ from beamkeep.runtime.queries import QueryRunner
 from beamkeep.runtime.sending import CommandSender
 from beamkeep.runtime.session import SNAPSHOT_EVERY, Session
 from beamkeep.runtime.store import EventStore, ReadModel, StoreUnavailableError
+from beamkeep.runtime.tail import shards
 from beamkeep.seeding import ANY_INSTALLATION, now, prepare
 from beamkeep.settings import Settings
 from beamkeep.surfaces.edge import Edge
@@ -125,6 +127,7 @@ class Deployment:
         self._projector_url = projector_url.get_secret_value()
         self._projecting = Connections(self._projector_url, 4, **IDLE)
         self.projections = PostgresProjections(self._projecting)
+        self.tail = PostgresTail(self._projecting)
         self.shards = shards(settings.projection_shards)
         self._holders: set[int] = set()
 
@@ -159,7 +162,7 @@ class Deployment:
             if self.stop.is_set():
                 return
         codec = Codec(CATALOGUE.aggregates.values())
-        projector = Projector(CATALOGUE.views, codec, self.projections)
+        projector = Projector(CATALOGUE.views, codec, self.tail, projections=self.projections)
         lease = Lease(self._projector_url, "shard", wanted or self.shards)
         try:
             await projector.run(lease, self.wake, self.stop)
@@ -201,7 +204,7 @@ class Deployment:
 
     async def watch_tail(self) -> None:
         """Show which processes hold the lists back, and name each in the log when it begins to."""
-        found = await self.projections.blocked_by(BLOCKED_AFTER)
+        found = await self.tail.blocked_by(BLOCKED_AFTER)
         # Only now: whoever reads the metrics while the database is asked must not find it empty.
         self.telemetry.projection_blocked_by.clear()
         for pid, database, age in found:

@@ -10,7 +10,8 @@ from beamkeep.contexts.trust.policy import grant_to, policies
 from beamkeep.contexts.trust.visit import visits
 from beamkeep.kernel import Record, View
 from beamkeep.runtime.rows import Row, RowFold
-from beamkeep.runtime.store import Position, StoredEvent, Stream, TailEvent
+from beamkeep.runtime.store import Position, StoredEvent, Stream
+from beamkeep.runtime.tail import TailEvent
 from tests.faults.ground import connected
 from tests.faults.workload import CODEC, Attempt, End
 

@@ -20,7 +20,8 @@ from beamkeep.adapters.postgres import event_store
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.listing import PostgresLists
-from beamkeep.adapters.postgres.projections import WHOLE_LOG, PostgresProjections
+from beamkeep.adapters.postgres.projections import PostgresProjections
+from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.app import IDLE, compose
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust import seeded
@@ -36,6 +37,7 @@ from beamkeep.runtime.store import (
     StoreUnavailableError,
     Stream,
 )
+from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.seeding import prepare
 from beamkeep.workers.projector import Projector
 from tests.faults.report import dice
@@ -330,7 +332,7 @@ class Simulation:
         store = self._variant.store(commands, "memory")
         self._wake, self._stop = asyncio.Event(), asyncio.Event()
         lists = PostgresLists(commands)
-        self._projections = PostgresProjections(projecting)
+        self._tail, self._projections = PostgresTail(projecting), PostgresProjections(projecting)
         self._service = compose(
             store,
             lists,
@@ -358,7 +360,9 @@ class Simulation:
     # --- workers and faults ---
 
     def _projector(self) -> WatchedProjector:
-        projector = WatchedProjector(CATALOGUE.views, CODEC, self._projections, PAGE)
+        projector = WatchedProjector(
+            CATALOGUE.views, CODEC, self._tail, projections=self._projections, page=PAGE
+        )
         projector.broken = self._broken
         return projector
 

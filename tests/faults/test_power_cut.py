@@ -219,7 +219,9 @@ async def after_reboot(here: Scene, cut: Cut, history: Sequence[Attempt]) -> Cou
         wrong["grants_differing"] = await differing_grants(ground.admin_url, log)
         deployment = ground.deployment()
         await deployment.service()
-        await Projector(CATALOGUE.views, CODEC, deployment.projections).catch_up(deployment.shards)
+        tail, projections = deployment.tail, deployment.projections
+        projector = Projector(CATALOGUE.views, CODEC, tail, projections=projections)
+        await projector.catch_up(deployment.shards)
         await deployment.close()
         wrong["rows_differing"] = await differing_rows(ground.admin_url, log)
         wrong["events_changed_since"] = (await read_log(ground.admin_url)) != log

@@ -472,7 +472,9 @@ async def served(operator: Operator) -> AsyncGenerator[httpx2.AsyncClient]:
 
 async def caught_up(deployment: Deployment) -> None:
     """Have every list follow to the end of the log."""
-    await Projector(CATALOGUE.views, CODEC, deployment.projections).catch_up(deployment.shards)
+    tail, projections = deployment.tail, deployment.projections
+    projector = Projector(CATALOGUE.views, CODEC, tail, projections=projections)
+    await projector.catch_up(deployment.shards)
 
 
 async def until_shown(deployment: Deployment, position: Position) -> None:

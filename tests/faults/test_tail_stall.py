@@ -17,7 +17,7 @@ from msgspec.structs import asdict
 from structlog.testing import capture_logs
 
 from beamkeep.adapters.postgres.connections import Connections
-from beamkeep.adapters.postgres.projections import BLOCKED_BY, PostgresProjections
+from beamkeep.adapters.postgres.tail import BLOCKED_BY, PostgresTail
 from beamkeep.app import Deployment
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
@@ -189,9 +189,9 @@ async def test_the_stall_test_catches_a_careless_tail_and_a_short_sighted_watch(
         await world.furnish(client)
         careful = Recorder(Connections(ground.projector_url, 1))
         careless = Recorder(CarelessConnections(ground.projector_url, 1))
-        seeing = deployment.projections
+        seeing = deployment.tail
         blind = ShortSightedConnections(ground.projector_url, 2)
-        deployment.projections = PostgresProjections(blind)
+        deployment.tail = PostgresTail(blind)
         stop = asyncio.Event()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(careful.run(stop))

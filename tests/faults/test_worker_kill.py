@@ -204,7 +204,9 @@ async def rebuild(ground: Ground, deployment: Deployment) -> tuple[int, int]:
     before = [await stored_rows(ground.admin_url, view) for view in CATALOGUE.views]
     for view in CATALOGUE.views:
         await deployment.projections.rebuild(view, deployment.shards)
-    await Projector(CATALOGUE.views, CODEC, deployment.projections).catch_up(deployment.shards)
+    tail, projections = deployment.tail, deployment.projections
+    projector = Projector(CATALOGUE.views, CODEC, tail, projections=projections)
+    await projector.catch_up(deployment.shards)
     switched = await deployment.projections.switch()
     after = [await stored_rows(ground.admin_url, view) for view in CATALOGUE.views]
     different = sum(

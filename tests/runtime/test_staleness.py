@@ -16,12 +16,12 @@ from tests.support.postgres import Database, Deployed
 from tests.support.service import INSTALLATION, Doing
 from uuid_utils.compat import uuid7
 
-from beamkeep.adapters.postgres.projections import WHOLE_LOG
 from beamkeep.app import Deployment, compose
 from beamkeep.contexts.starting.checks import (
     RunRequiresAvailableSupplyError,
     RunRequiresPermittedEnclosureError,
 )
+from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.settings import Settings
 from beamkeep.workers.reporting import Monitor
 from beamkeep.workers.staleness import REF, StalenessWatch

@@ -25,7 +25,6 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.adapters import stream_queues
 from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.adapters.postgres.projections import WHOLE_LOG
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import (
     ActorDeactivated,
@@ -85,6 +84,7 @@ from beamkeep.runtime.store import (
     StoreUnavailableError,
     Stream,
 )
+from beamkeep.runtime.tail import WHOLE_LOG
 
 pytestmark = pytest.mark.anyio
 

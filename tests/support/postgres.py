@@ -16,11 +16,13 @@ from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.adapters.postgres.migrate import migrate
-from beamkeep.adapters.postgres.projections import WHOLE_LOG, PostgresProjections
+from beamkeep.adapters.postgres.projections import PostgresProjections
+from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.app import IDLE, compose
 from beamkeep.contexts import CATALOGUE
 from beamkeep.runtime import Service
 from beamkeep.runtime.codec import Codec
+from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.workers.projector import Projector
 from tests.support.cluster import Cluster
 from tests.support.service import INSTALLATION, prepared_service
@@ -86,6 +88,7 @@ class Deployed(NamedTuple):
     service: Service
     store: PostgresEventStore
     lists: PostgresLists
+    tail: PostgresTail
     projections: PostgresProjections
     projector: Projector
 
@@ -135,9 +138,12 @@ async def postgres_service(
         if seeds
         else compose(store, lists, cursor_key, installation=INSTALLATION)
     )
-    projector = Projector(CATALOGUE.views, Codec(CATALOGUE.aggregates.values()), projections)
+    codec, tail = Codec(CATALOGUE.aggregates.values()), PostgresTail(projecting)
+    projector = Projector(CATALOGUE.views, codec, tail, projections=projections)
     try:
-        yield Deployed(service, store, lists, projections, projector)
+        yield Deployed(
+            service, store, lists, tail=tail, projections=projections, projector=projector
+        )
     finally:
         await commands.close()
         await projecting.close()

@@ -12,7 +12,8 @@ import structlog
 from beamkeep.kernel import Record, View, replace
 from beamkeep.runtime.codec import BrokenStreamError, Codec
 from beamkeep.runtime.rows import Row, RowFold
-from beamkeep.runtime.store import Position, TailEvent
+from beamkeep.runtime.store import Position
+from beamkeep.runtime.tail import Bookmark, Tail, TailEvent
 
 PAGE = 1000
 BUSY_PAUSE, LONGEST_PAUSE, FAILURE_PAUSE, GATHERING = 0.025, 0.25, 1.0, 0.01
@@ -21,29 +22,36 @@ REVIEW_EVERY = 2.0
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-class Follower(Record):
-    """One generation of one view's rows, and how far it has come in one shard."""
+class Generation(Record):
+    """One generation of one list's rows."""
 
     name: str
-    generation: int
+    number: int
     live: bool
-    reached: Position
     declared: int
     """What it was made for: the version of its view, and of the layout of all lists."""
 
     @property
     def key(self) -> tuple[str, int]:
-        return self.name, self.generation
+        return self.name, self.number
 
 
-class TailPage(Record):
-    """Events in order, and the transaction id below which nothing more can appear."""
+class Follower(NamedTuple):
+    """A generation of a list, and how far it has come in one shard."""
 
-    watermark: int
-    events: Sequence[TailEvent]
+    generation: Generation
+    bookmark: Bookmark
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.generation.key
+
+    @property
+    def reached(self) -> Position:
+        return self.bookmark.reached
 
 
-class Change(NamedTuple):
+class RowChange(NamedTuple):
     """A row to be put in place of an older one."""
 
     id: UUID
@@ -71,41 +79,29 @@ BOUNDS = Bounds(rows=20_000, bytes=64_000_000, events=100_000)
 
 
 class Projections(Protocol):
-    """Where the events are tailed and the rows kept."""
+    """Where the rows of the lists are kept."""
 
-    async def followers(self, shard: int) -> Sequence[Follower]:
-        """Every generation of every view, with its bookmark in this shard."""
-        ...
-
-    async def page(
-        self,
-        shard: int,
-        after: Position,
-        limit: int,
-        names: Sequence[str] | None,
-        until: int | None,
-    ) -> TailPage:
-        """The next events after a position, of these streams or of all, and the watermark."""
+    async def generations(self) -> Sequence[Generation]:
+        """Return every generation of every list."""
         ...
 
     async def stored(
-        self, follower: Follower, ids: Sequence[UUID]
+        self, generation: Generation, ids: Sequence[UUID]
     ) -> Mapping[UUID, tuple[int, bytes]]:
-        """The rows a follower has for these ids, with their versions."""
+        """Return the rows a generation has for these ids, with their versions."""
         ...
 
     async def apply(
         self,
-        shard: int,
         followers: Sequence[Follower],
         reached: Position,
-        changes: Mapping[tuple[str, int], Sequence[Change]],
+        changes: Mapping[tuple[str, int], Sequence[RowChange]],
     ) -> bool:
         """Move the bookmarks and write the rows, unless another worker has moved them."""
         ...
 
     async def switch(self) -> Sequence[str]:
-        """Make each generation that has caught up the one that is read, and say which."""
+        """Make each generation that has caught up the one that is read, and return its names."""
         ...
 
 
@@ -116,13 +112,15 @@ class Projector:
         self,
         views: Sequence[View[Any]],
         codec: Codec,
+        tail: Tail,
         projections: Projections,
         page: int = PAGE,
         bounds: Bounds = BOUNDS,
     ) -> None:
         self._folds = {view.name: RowFold(view, codec) for view in views}
         self._types = {view.name: view.aggregate.name for view in views}
-        self._projections, self._page, self._bounds = projections, page, bounds
+        self._tail, self._projections = tail, projections
+        self._page, self._bounds = page, bounds
         self._batches: dict[int, list[_Batch]] = {}
         self._kept = _KeptRows(bounds)
 
@@ -160,7 +158,7 @@ class Projector:
         """Notice new generations and other workers, and switch what has caught up."""
         for shard, batches in list(self._batches.items()):
             known = {follower for batch in batches for follower in batch.followers}
-            if set(await self._projections.followers(shard)) != known:
+            if set(await self._followers(shard)) != known:
                 # The rows kept in memory are as old as the bookmarks.
                 self._forget()
         if switched := await self._projections.switch():
@@ -178,12 +176,12 @@ class Projector:
         What was folded is written once there is enough of it, or no more to come.
         """
         if shard not in self._batches:
-            self._batches[shard] = _batches(await self._projections.followers(shard))
+            self._batches[shard] = _batches(await self._followers(shard))
         batches = self._batches[shard]
         alone, behind, until, most = len(batches) == 1, False, None, 0
         for batch in batches:
-            names = None if alone else [self._types[f.name] for f in batch.followers]
-            page = await self._projections.page(shard, batch.folded, self._page, names, until)
+            types = None if alone else [self._types[f.generation.name] for f in batch.followers]
+            page = await self._tail.page(shard, batch.folded, self._page, types, until)
             # Followers that reach the end in one step reach the same end, and go on together.
             until = until or page.watermark
             most = max(most, len(page.events))
@@ -195,12 +193,22 @@ class Projector:
                 continue
             # Those that have nothing to write wait where they are until the others come up.
             waits = not batch.events and (alone or behind)
-            if not waits and not await self._apply(shard, batch):
+            if not waits and not await self._apply(batch):
                 return self._page
         self._batches[shard] = _batches([f for batch in batches for f in batch.followers], batches)
         return most
 
-    async def _apply(self, shard: int, batch: "_Batch") -> bool:
+    async def _followers(self, shard: int) -> list[Follower]:
+        """Return every generation that has a bookmark in this shard."""
+        bookmarks = await self._tail.bookmarks(shard)
+        generations = {each.key: each for each in await self._projections.generations()}
+        return [
+            Follower(generations[bookmark.key], bookmark)
+            for bookmark in bookmarks
+            if bookmark.key in generations
+        ]
+
+    async def _apply(self, batch: "_Batch") -> bool:
         """Write each changed row once, and move the bookmarks past everything folded."""
         before, end = batch.followers[0].reached, batch.folded
         if end <= before:
@@ -210,7 +218,13 @@ class Projector:
             key: [self._change(key[0], id, row) for id, row in rows.items()]
             for key, rows in batch.changed.items()
         }
-        if not await self._projections.apply(shard, batch.followers, end, changes):
+        bookmarks = [follower.bookmark for follower in batch.followers]
+        moved = (
+            await self._projections.apply(batch.followers, end, changes)
+            if any(changes.values())
+            else await self._tail.move(bookmarks, end)
+        )
+        if not moved:
             self._forget()
             return False
         for key, written in changes.items():
@@ -219,11 +233,13 @@ class Projector:
         batch.move(end)
         return True
 
-    def _change(self, name: str, id: UUID, row: Row) -> Change:
+    def _change(self, name: str, id: UUID, row: Row) -> RowChange:
         fold = self._folds[name]
         facets = fold.facets(row)
         marks = fold.marks(id, row, facets)
-        return Change(id, row.version, row.owner_id, facets, marks, fold.dump(row))
+        return RowChange(
+            id, row.version, row.owner_id, facets=facets, marks=marks, row=fold.dump(row)
+        )
 
     async def _fold(self, batch: "_Batch", events: Sequence[TailEvent]) -> None:
         """Fold a page into the rows that each follower of a batch has changed."""
@@ -231,7 +247,7 @@ class Projector:
         for event in events:
             by_type[event.stream_type][event.stream_id].append(event)
         for follower in batch.followers:
-            if own := by_type.get(self._types[follower.name]):
+            if own := by_type.get(self._types[follower.generation.name]):
                 await self._fold_own(batch, follower, own)
         batch.events += len(events)
         batch.bytes += sum(len(event.payload) for event in events)
@@ -240,11 +256,12 @@ class Projector:
         self, batch: "_Batch", follower: Follower, own: Mapping[UUID, Sequence[TailEvent]]
     ) -> None:
         """Fold the events of one follower's streams."""
-        fold, mine, key = self._folds[follower.name], self._types[follower.name], follower.key
+        name, key = follower.generation.name, follower.key
+        fold, mine = self._folds[name], self._types[name]
         changed = batch.changed.setdefault(key, {})
         rows = {id: changed.get(id) or self._kept.take((key, id)) for id in own}
         if unknown := [id for id, run in own.items() if rows[id] is None and run[0].version > 1]:
-            stored = await self._projections.stored(follower, unknown)
+            stored = await self._projections.stored(follower.generation, unknown)
             rows.update({id: fold.load(*found) for id, found in stored.items()})
             batch.bytes += sum(len(row) for _, row in stored.values())
         for id, run in own.items():
@@ -278,7 +295,10 @@ class _Batch:
 
     def move(self, reached: Position) -> None:
         """Begin anew where the bookmarks are now."""
-        self.followers = [replace(f, reached=reached) for f in self.followers]
+        self.followers = [
+            Follower(generation, replace(bookmark, reached=reached))
+            for generation, bookmark in self.followers
+        ]
         self.folded, self.changed = reached, {}
         self.events = self.bytes = 0
 

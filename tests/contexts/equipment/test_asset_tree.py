@@ -25,7 +25,6 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.listing import PostgresLists
-from beamkeep.adapters.postgres.projections import WHOLE_LOG
 from beamkeep.app import compose
 from beamkeep.contexts.equipment.asset import (
     OPERATIONS,
@@ -42,6 +41,7 @@ from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Request
 from beamkeep.runtime.dispatch import ConcurrencyError
 from beamkeep.runtime.store import EventStore
+from beamkeep.runtime.tail import WHOLE_LOG
 
 pytestmark = pytest.mark.anyio
 
