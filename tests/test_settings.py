@@ -7,9 +7,8 @@ from uuid import UUID
 import pytest
 from pydantic import ValidationError
 
-from beamkeep.app import installation
 from beamkeep.kernel import Installation
-from beamkeep.settings import Settings
+from beamkeep.settings import Settings, installation
 
 OPEN: dict[str, Any] = {"require_authenticated_principal": False, "development": True}
 

@@ -1,5 +1,6 @@
 """The settings of a deployment, read from the environment."""
 
+from datetime import timedelta
 from ipaddress import ip_network
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
@@ -13,6 +14,8 @@ from beamkeep.adapters.postgres.address import private_route
 from beamkeep.adapters.tokens.providers import IdentityProvider
 from beamkeep.addresses import is_loopback
 from beamkeep.contexts.federation.facility import CODE
+from beamkeep.contexts.trust.bootstrap import Administrator
+from beamkeep.kernel import Installation
 from beamkeep.workers.observing import EnclosureSignal, SupplySignal
 
 
@@ -223,3 +226,27 @@ class Settings(DatabaseSettings):
                 " name the issuer of another."
             )
         return self
+
+
+def installation(settings: Settings) -> Installation:
+    """Return what rules and reads may know of the deployment."""
+    page = settings.asset_landing_page_template or "{base_url}/assets/{asset_id}"
+    return Installation(
+        facility_code=settings.self_facility_code,
+        asset_page=page.replace("{base_url}", settings.base_url),
+        require_run_clearance=settings.require_run_clearance,
+        store_inference_messages=settings.store_inference_messages,
+        stale_after=timedelta(seconds=settings.enclosure_stale_after_seconds),
+        issuers=frozenset(provider.issuer for provider in settings.identity_providers),
+        open_for_development=not settings.require_authenticated_principal,
+    )
+
+
+def first_administrator(settings: Settings) -> Administrator | None:
+    """Return the administrator the settings name, if they name one."""
+    issuer, subject, name = (
+        settings.bootstrap_admin_issuer,
+        settings.bootstrap_admin_subject,
+        settings.bootstrap_admin_name,
+    )
+    return Administrator(issuer, subject, name) if issuer and subject and name else None

@@ -140,12 +140,12 @@ async def write_with_a_jumping_clock(careless: bool) -> dict[str, Any]:
 
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(recorder.run(over))
-            tasks.create_task(deployment.project())
+            tasks.create_task(deployment.supervisor.run([deployment.projector()]))
             await write_during(nemesis, ground, client, world, chosen)
             log = await read_log(ground.admin_url)
             await until_shown(deployment, log[-1].position)
             over.set()
-            deployment.stop.set()
+            deployment.supervisor.stop()
         clock.shift = max(SHIFTS)
         async with connected(ground.admin_url) as connection:
             dated = [Dated(*row) for row in await connection.fetch(DATED)][before:]

@@ -50,7 +50,7 @@ async def test_nothing_acknowledged_is_lost_when_the_database_is_killed(
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(recorder.run(over))
-                tasks.create_task(deployment.project())
+                tasks.create_task(deployment.supervisor.run([deployment.projector()]))
 
                 async def nemesis() -> None:
                     await kill_often(
@@ -61,7 +61,7 @@ async def test_nothing_acknowledged_is_lost_when_the_database_is_killed(
                 log = await read_log(ground.admin_url)
                 await until_shown(deployment, log[-1].position)
                 over.set()
-                deployment.stop.set()
+                deployment.supervisor.stop()
         finally:
             worker.close()
         history = audit_history(log, client.history, before)

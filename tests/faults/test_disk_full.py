@@ -172,11 +172,11 @@ async def scene(
             before = len(await read_log(ground.admin_url))
             await world.furnish(client)
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(deployment.project())
+                tasks.create_task(deployment.supervisor.run([deployment.projector()]))
                 try:
                     yield Scene(ground, deployment, client, world, data, wal, before)
                 finally:
-                    deployment.stop.set()
+                    deployment.supervisor.stop()
             await connections.close()
             await deployment.close()
 

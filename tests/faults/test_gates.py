@@ -226,7 +226,7 @@ async def race(ground: Ground, appends: Appends, numbers: Iterator[int]) -> dict
         bootstrap_admin_name="Ada",
     )
     service = await deployment.service()
-    projecting = asyncio.create_task(deployment.project())
+    projecting = asyncio.create_task(deployment.supervisor.run([deployment.projector()]))
     do, client = Doing(service, deployment.store), Client(service)
     flips, stations = Counter[str](), list[Station]()
     await let_in(do)
@@ -240,7 +240,7 @@ async def race(ground: Ground, appends: Appends, numbers: Iterator[int]) -> dict
         stop.set()
         await flipping
         flips += flipper.flips
-    deployment.stop.set()
+    deployment.supervisor.stop()
     await projecting
     await deployment.close()
     log = await read_log(ground.admin_url)

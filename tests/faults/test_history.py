@@ -328,9 +328,9 @@ async def test_a_reader_that_takes_a_list_for_the_truth_is_found_out(
             return ListReader(connections)
 
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(deployment.project())
+            tasks.create_task(deployment.supervisor.run([deployment.projector()]))
             outcome = await run(nemesis, ground, service, reader, chosen)
-            deployment.stop.set()
+            deployment.supervisor.stop()
         await connections.close()
     figures = outcome.figures
     spent = round(time.monotonic() - began, 1)

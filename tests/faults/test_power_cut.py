@@ -187,11 +187,11 @@ async def scene(*options: str) -> AsyncGenerator[tuple[Scene, Path]]:
         here = Scene(ground, Client(await deployment.service()), medium)
         await here.furnish()
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(deployment.project())
+            tasks.create_task(deployment.supervisor.run([deployment.projector()]))
             try:
                 yield here, folder
             finally:
-                deployment.stop.set()
+                deployment.supervisor.stop()
         await deployment.close()
 
 

@@ -94,8 +94,7 @@ async def test_a_transaction_elsewhere_holds_back_the_lists_and_nothing_else(rep
         last, released, spent = BEGINNING, 0.0, 0.0
         with capture_logs() as lines:
             async with asyncio.TaskGroup() as tasks:
-                for piece in deployment.work(service):
-                    tasks.create_task(piece)
+                tasks.create_task(deployment.supervisor.run(deployment.loops(service)))
                 recording = tasks.create_task(recorder.run(stop))
                 writing = [
                     tasks.create_task(
@@ -126,7 +125,7 @@ async def test_a_transaction_elsewhere_holds_back_the_lists_and_nothing_else(rep
                 caught_up = await until_caught_up(ground.admin_url, last) - released
                 spent = time.process_time() - spent
                 await until_unblocked(deployment)
-                deployment.stop.set()
+                deployment.supervisor.stop()
         # What the recorder could not see when it was stopped, it sees now.
         await recorder.run(stop)
         log = await read_log(ground.admin_url)
@@ -196,8 +195,7 @@ async def test_the_stall_test_catches_a_careless_tail_and_a_short_sighted_watch(
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(careful.run(stop))
             tasks.create_task(careless.run(stop))
-            for piece in deployment.work(service):
-                tasks.create_task(piece)
+            tasks.create_task(deployment.supervisor.run(deployment.loops(service)))
             async with an_open_transaction(elsewhere) as holder:
                 slow = tasks.create_task(write_zone(ground.app_url, client, "slow", 2.0, True))
 
@@ -220,7 +218,7 @@ async def test_the_stall_test_catches_a_careless_tail_and_a_short_sighted_watch(
                     for recorder in (careful, careless)
                 ]
             stop.set()
-            deployment.stop.set()
+            deployment.supervisor.stop()
         log = await read_log(ground.admin_url)
         await deployment.close()
         await blind.close()

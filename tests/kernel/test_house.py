@@ -78,7 +78,7 @@ EVERYTHING = modules(".")
 TYPES = Counter(name for path in EVERYTHING for name in types(parsed(path)))
 VARIADIC = {"Axis"}
 """Constructors that take a table row per argument."""
-DOUBLE = {"Envelope", "Page", "Reading", "Reply", "Row"}
+DOUBLE = {"Envelope", "Page", "Reply", "Row"}
 """Type names that still stand for two things; none may be added."""
 
 

@@ -12,6 +12,7 @@ import pytest
 from tests.support.appends import CODEC, ME, NOW, append, at, registered, updated
 from tests.support.cluster import Cluster
 from tests.support.examples import EXAMPLES
+from tests.support.leases import GrantedLease
 from tests.support.postgres import (
     Database,
     Deployed,
@@ -26,7 +27,7 @@ from uuid_utils.compat import uuid7
 from beamkeep.adapters.postgres import listing
 from beamkeep.adapters.postgres import tail as adapter
 from beamkeep.adapters.postgres.connections import Connections
-from beamkeep.adapters.postgres.lease import Lease
+from beamkeep.adapters.postgres.lease import PostgresLease
 from beamkeep.adapters.postgres.listing import number
 from beamkeep.adapters.postgres.projections import PostgresProjections, RebuiltDifferentlyError
 from beamkeep.adapters.postgres.statements import Statement
@@ -39,8 +40,10 @@ from beamkeep.runtime.codec import BrokenStreamError
 from beamkeep.runtime.rows import Row, RowFold
 from beamkeep.runtime.store import BEGINNING, Position, StoredEvent
 from beamkeep.runtime.tail import WHOLE_LOG, TailPage, shards
-from beamkeep.workers import projector as following
+from beamkeep.telemetry import Telemetry
+from beamkeep.workers import supervision
 from beamkeep.workers.projector import Follower, Projector, RowChange
+from beamkeep.workers.supervision import Loop, Supervisor
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
@@ -191,18 +194,15 @@ async def test_a_list_follows_a_position_once_its_events_are_applied(deployed: D
 
 
 async def test_a_running_projector_follows_when_woken_and_stops_when_told(deployed: Deployed):
-    wake, stop = asyncio.Event(), asyncio.Event()
-
-    async def lease() -> Sequence[int]:
-        return (WHOLE_LOG,)
-
-    running = asyncio.create_task(deployed.projector.run(lease, wake, stop))
+    wake, supervisor = asyncio.Event(), Supervisor(Telemetry())
+    loop = Loop("projector", partial(deployed.projector.turn, GrantedLease()), wake=wake)
+    running = asyncio.create_task(supervisor.run([loop]))
     for _ in range(3):
         (id,) = await actors(deployed, 1)
         position = await deployed.store.append(append(at(2, updated(id))))
         wake.set()
         await until(partial(deployed.lists.follows, VIEWS["actor"], position))
-    stop.set()
+    supervisor.stop()
     async with asyncio.timeout(5):
         await running
 
@@ -287,7 +287,9 @@ async def test_an_overtaken_worker_goes_on_from_where_the_other_is(
 
 async def test_a_shard_is_leased_to_one_worker_and_handed_over(database: Database):
     url = database.url("bk_projector")
-    one, two, three = (Lease(url, "shard", wanted) for wanted in [(0, 1), (1, 2), (0, 1, 2)])
+    one, two, three = (
+        PostgresLease(url, "shard", wanted) for wanted in [(0, 1), (1, 2), (0, 1, 2)]
+    )
     assert await one() == (0, 1)
     assert await two() == (2,)
     assert await three() == ()
@@ -308,7 +310,7 @@ async def test_a_shard_is_leased_to_one_worker_and_handed_over(database: Databas
     await three.close()
 
 
-async def leases(lease: Lease, wanted: Sequence[int]) -> bool:
+async def leases(lease: PostgresLease, wanted: Sequence[int]) -> bool:
     return sorted(await lease()) == sorted(wanted)
 
 
@@ -482,20 +484,17 @@ async def test_a_list_built_differently_is_not_switched_to(database: Database, d
 async def test_the_other_lists_go_on_while_one_cannot_be_switched(
     database: Database, deployed: Deployed, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(following, "FAILURE_PAUSE", 0.01)
+    monkeypatch.setattr(supervision, "FIRST_RETRY", 0.01)
     await rebuilt_but_corrupt(database, deployed)
-    wake, stop = asyncio.Event(), asyncio.Event()
-
-    async def lease() -> Sequence[int]:
-        return (WHOLE_LOG,)
-
-    running = asyncio.create_task(deployed.projector.run(lease, wake, stop))
+    supervisor = Supervisor(Telemetry())
+    loop = Loop("projector", partial(deployed.projector.turn, GrantedLease()))
+    running = asyncio.create_task(supervisor.run([loop]))
     try:
         zone = await call(deployed.service, "define_zone", {"name": "Hutch"})
         assert zone.token is not None
         await until(partial(deployed.lists.follows, VIEWS["zone"], zone.token))
     finally:
-        stop.set()
+        supervisor.stop()
         await running
     assert live(database, "actor") == 1
 

@@ -179,11 +179,11 @@ async def test_the_age_of_the_last_look_is_a_metric(world: World, deployment: De
             "beamkeep_staleness_watch_age_seconds"
         )
 
-    await deployment.measure_watch()
+    await deployment.watch_age.measure()
     assert age() == inf
     await deployment.store.beat(REF)
     world.database.ask("UPDATE bk.heartbeat SET beat_at = now() - interval '10 minutes'")
-    await deployment.measure_watch()
+    await deployment.watch_age.measure()
     first = age()
     assert first is not None
     assert 600 <= first < inf

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections import OrderedDict, defaultdict
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
+from math import inf
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
@@ -15,8 +16,10 @@ from beamkeep.runtime.rows import Row, RowFold
 from beamkeep.runtime.store import Position
 from beamkeep.runtime.tail import Bookmark, Tail, TailEvent
 
+from .supervision import Lease
+
 PAGE = 1000
-BUSY_PAUSE, LONGEST_PAUSE, FAILURE_PAUSE, GATHERING = 0.025, 0.25, 1.0, 0.01
+BUSY_PAUSE, LONGEST_PAUSE, GATHERING = 0.025, 0.25, 0.01
 REVIEW_EVERY = 2.0
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -123,36 +126,27 @@ class Projector:
         self._page, self._bounds = page, bounds
         self._batches: dict[int, list[_Batch]] = {}
         self._kept = _KeptRows(bounds)
+        self._leased: Sequence[int] = ()
+        self._reviewed, self._pause = -inf, BUSY_PAUSE
 
-    async def run(
-        self,
-        lease: Callable[[], Awaitable[Sequence[int]]],
-        wake: asyncio.Event,
-        stop: asyncio.Event,
-    ) -> None:
-        """Follow the shards leased until told to stop; sleep longer the less there is to do."""
-        pause, reviewed = BUSY_PAUSE, -REVIEW_EVERY
-        shards: Sequence[int] = ()
-        clock = asyncio.get_running_loop().time
-        while not stop.is_set():
-            try:
-                if reviewed + REVIEW_EVERY < clock():
-                    # A review that fails is repeated later; the lists that are read go on.
-                    reviewed = clock()
-                    shards = await lease()
-                    await self.review()
-                moved = max([await self.step(shard) for shard in shards], default=0)
-                pause = 0.0 if moved else min(max(pause * 1.5, BUSY_PAUSE), LONGEST_PAUSE)
-                if 0 < moved < self._page:
-                    # What is written at about the same time is followed together.
-                    await asyncio.sleep(GATHERING)
-            except Exception:
-                log.exception("projection step failed")
-                self._forget()
-                pause = FAILURE_PAUSE
-            wake.clear()
-            if pause:
-                await _first(wake, stop, pause)
+    async def turn(self, lease: Lease) -> float:
+        """Fold a page of each leased shard, and return the seconds until the next turn."""
+        now = asyncio.get_running_loop().time()
+        try:
+            if self._reviewed + REVIEW_EVERY < now:
+                # A review that fails is repeated later; the lists that are read go on.
+                self._reviewed = now
+                self._leased = await lease()
+                await self.review()
+            moved = max([await self.step(shard) for shard in self._leased], default=0)
+        except Exception:
+            self._forget()
+            raise
+        if 0 < moved < self._page:
+            # What is written at about the same time is followed together.
+            await asyncio.sleep(GATHERING)
+        self._pause = 0.0 if moved else min(max(self._pause * 1.5, BUSY_PAUSE), LONGEST_PAUSE)
+        return self._pause
 
     async def review(self) -> None:
         """Notice new generations and other workers, and switch what has caught up."""
@@ -336,11 +330,3 @@ class _KeptRows:
         """Drop everything."""
         self._rows.clear()
         self._bytes = 0
-
-
-async def _first(wake: asyncio.Event, stop: asyncio.Event, pause: float) -> None:
-    """Sleep until woken, stopped, or the pause is over."""
-    waits = [asyncio.ensure_future(event.wait()) for event in (wake, stop)]
-    await asyncio.wait(waits, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
-    for waiting in waits:
-        waiting.cancel()
