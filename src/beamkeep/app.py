@@ -26,9 +26,10 @@ from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.adapters.tokens.providers import IdentityProviders
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
+from beamkeep.contexts.installation import Installation
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.surface import surfaces
-from beamkeep.kernel import Catalogue, Installation, Record, Refusal, SurfaceKind, replace
+from beamkeep.kernel import Catalogue, Record, Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admission
 from beamkeep.runtime.codec import Codec
@@ -41,7 +42,7 @@ from beamkeep.runtime.session import SNAPSHOT_EVERY, Session
 from beamkeep.runtime.store import EventStore, ReadModel
 from beamkeep.runtime.tail import shards
 from beamkeep.seeding import ANY_INSTALLATION, now, prepare
-from beamkeep.settings import Settings, first_administrator, installation
+from beamkeep.settings import Settings
 from beamkeep.surfaces.edge import Edge
 from beamkeep.surfaces.limits import Limits
 from beamkeep.surfaces.mcp import http_app
@@ -134,11 +135,11 @@ class Deployment:
             await require_fit(self._projector_url)
             await self.projections.arrange(CATALOGUE.views, self.shards)
         key = await self.store.cursor_key()
-        here = replace(installation(settings), login_key=key)
+        here = settings.installation(key)
         sown = await prepare(
             self.store,
             self.lists,
-            first_administrator(settings),
+            settings.first_administrator(),
             not settings.require_authenticated_principal,
             installation=here,
         )

@@ -9,6 +9,7 @@ from uuid_utils.compat import uuid7
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import SYSTEM
 from beamkeep.contexts.federation.facility import own_site
+from beamkeep.contexts.installation import Installation
 from beamkeep.contexts.trust import bootstrap
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.kernel import (
@@ -18,7 +19,6 @@ from beamkeep.kernel import (
     Catalogue,
     Claim,
     Event,
-    Installation,
     Outcome,
     Record,
     claim_key,

@@ -14,8 +14,8 @@ from beamkeep.adapters.postgres.address import private_route
 from beamkeep.adapters.tokens.providers import IdentityProvider
 from beamkeep.addresses import is_loopback
 from beamkeep.contexts.federation.facility import CODE
+from beamkeep.contexts.installation import Installation
 from beamkeep.contexts.trust.bootstrap import Administrator
-from beamkeep.kernel import Installation
 from beamkeep.workers.observing import EnclosureSignal, SupplySignal
 
 
@@ -227,26 +227,25 @@ class Settings(DatabaseSettings):
             )
         return self
 
+    def installation(self, login_key: bytes = b"") -> Installation:
+        """Return what rules and reads may know of the deployment."""
+        page = self.asset_landing_page_template or "{base_url}/assets/{asset_id}"
+        return Installation(
+            facility_code=self.self_facility_code,
+            asset_page=page.replace("{base_url}", self.base_url),
+            require_run_clearance=self.require_run_clearance,
+            store_inference_messages=self.store_inference_messages,
+            stale_after=timedelta(seconds=self.enclosure_stale_after_seconds),
+            issuers=frozenset(provider.issuer for provider in self.identity_providers),
+            open_for_development=not self.require_authenticated_principal,
+            login_key=login_key,
+        )
 
-def installation(settings: Settings) -> Installation:
-    """Return what rules and reads may know of the deployment."""
-    page = settings.asset_landing_page_template or "{base_url}/assets/{asset_id}"
-    return Installation(
-        facility_code=settings.self_facility_code,
-        asset_page=page.replace("{base_url}", settings.base_url),
-        require_run_clearance=settings.require_run_clearance,
-        store_inference_messages=settings.store_inference_messages,
-        stale_after=timedelta(seconds=settings.enclosure_stale_after_seconds),
-        issuers=frozenset(provider.issuer for provider in settings.identity_providers),
-        open_for_development=not settings.require_authenticated_principal,
-    )
-
-
-def first_administrator(settings: Settings) -> Administrator | None:
-    """Return the administrator the settings name, if they name one."""
-    issuer, subject, name = (
-        settings.bootstrap_admin_issuer,
-        settings.bootstrap_admin_subject,
-        settings.bootstrap_admin_name,
-    )
-    return Administrator(issuer, subject, name) if issuer and subject and name else None
+    def first_administrator(self) -> Administrator | None:
+        """Return the administrator the settings name, if they name one."""
+        issuer, subject, name = (
+            self.bootstrap_admin_issuer,
+            self.bootstrap_admin_subject,
+            self.bootstrap_admin_name,
+        )
+        return Administrator(issuer, subject, name) if issuer and subject and name else None

@@ -6,6 +6,7 @@ from math import inf
 from uuid import UUID
 
 from beamkeep.contexts.enclosure.enclosure import FRESHNESS, PermitStatus
+from beamkeep.contexts.installation import installation
 from beamkeep.contexts.trust.freshness import is_stale
 from beamkeep.runtime.session import Session
 from beamkeep.telemetry import Telemetry
@@ -33,9 +34,9 @@ class StalenessWatch:
     async def look(self) -> None:
         """Look once at all of them; what cannot be reported now is seen again the next time."""
         session = self._sessions()
-        left = 0
+        stale_after, left = installation(session).stale_after, 0
         for row in await session.rows(FRESHNESS):
-            if row.age is None or not is_stale(row.age, session.installation.stale_after):
+            if row.age is None or not is_stale(row.age, stale_after):
                 continue
             if self._settled.get(row.enclosure_id) == row.last_reported_at:
                 continue
