@@ -23,6 +23,12 @@ from beamkeep.contexts.access.profile import DEVELOPER
 from beamkeep.kernel import Question, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
+from beamkeep.testing.calling import Rest
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.seeds import dice, seed
+from beamkeep.testing.server import ADMINISTRATOR, ISSUER, Server, deployment, serving
+from beamkeep.testing.tokens import claims, header, mint
+from beamkeep.testing.waiting import until
 from tests.faults.auditor import (
     audit_history,
     audit_tail,
@@ -41,15 +47,10 @@ from tests.faults.clocks import (
 )
 from tests.faults.conftest import Report
 from tests.faults.ground import connected, fresh_ground
-from tests.faults.report import asked, dice, seed
+from tests.faults.report import asked
 from tests.faults.tail import Recorder
 from tests.faults.test_database_kill import until_shown, write_during
-from tests.faults.waiting import until
 from tests.faults.workload import Client, World
-from tests.support.cluster import Cluster
-from tests.support.server import ADMINISTRATOR, ISSUER, Server, deployment, serving
-from tests.support.tokens import claims, header, mint
-from tests.system.calling import Rest
 
 pytestmark = [pytest.mark.faults, pytest.mark.anyio]
 

@@ -14,6 +14,8 @@ from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.app import Deployment
 from beamkeep.contexts import CATALOGUE
 from beamkeep.runtime.store import Position
+from beamkeep.testing.seeds import dice, seed
+from beamkeep.testing.waiting import until
 from tests.faults.auditor import (
     audit_history,
     audit_tail,
@@ -23,9 +25,8 @@ from tests.faults.auditor import (
 )
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, fresh_ground
-from tests.faults.report import dice, rounds, seed
+from tests.faults.report import rounds
 from tests.faults.tail import CarelessConnections, Recorder
-from tests.faults.waiting import until
 from tests.faults.workers import Worker
 from tests.faults.workload import Attempt, Client, End, World, Writer
 

@@ -29,10 +29,11 @@ from beamkeep.contexts.safety.clearance import ClearanceStatus, clearances
 from beamkeep.contexts.supply.supply import SupplyStatus, supplies
 from beamkeep.kernel import Aggregate, Record, Refusal, replace
 from beamkeep.runtime.store import Append, MovedError, Position, StoredEvent, Stream
+from beamkeep.testing.seeds import dice, seed
 from tests.faults.auditor import audit_history, read_log
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, connected, fresh_ground
-from tests.faults.report import dice, rounds, seed
+from tests.faults.report import rounds
 from tests.faults.workload import CODEC, Client, End, Step
 from tests.support.examples import let_callers_in
 from tests.support.examples.enclosure import a_permitted_enclosure

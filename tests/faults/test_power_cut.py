@@ -18,13 +18,14 @@ from beamkeep.adapters.postgres.fence import faults
 from beamkeep.adapters.postgres.migrate import migrate
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import replace
+from beamkeep.testing.cluster import Cluster, ClusterError
+from beamkeep.testing.seeds import dice, seed
 from beamkeep.workers.projector import Projector
 from tests.faults.auditor import audit_history, differing_grants, differing_rows, read_log
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, connected
-from tests.faults.report import dice, rounds, seed
+from tests.faults.report import rounds
 from tests.faults.workload import CODEC, Attempt, Client, End, World, Writer
-from tests.support.cluster import Cluster, ClusterError
 from tests.support.disk import IMAGE, USABLE, Disk, workshop
 
 pytestmark = [

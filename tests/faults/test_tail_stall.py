@@ -26,13 +26,14 @@ from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.queries import NotFreshYetError
 from beamkeep.runtime.store import BEGINNING, Position, StoreUnavailableError
+from beamkeep.testing.seeds import dice, seed
+from beamkeep.testing.waiting import until
 from tests.faults.auditor import audit_history, audit_tail, differing_rows, read_log
 from tests.faults.backlog import LOADED_BY, are_shown, last_position, load_backlog
 from tests.faults.conftest import Report
 from tests.faults.ground import connected, fresh_ground
-from tests.faults.report import asked, dice, seed
+from tests.faults.report import asked
 from tests.faults.tail import CarelessConnections, Recorder
-from tests.faults.waiting import until
 from tests.faults.workload import Attempt, Client, Step, World, Writer, write_zone
 
 pytestmark = [pytest.mark.faults, pytest.mark.timed, pytest.mark.anyio]

@@ -12,12 +12,13 @@ import pytest
 from beamkeep.app import Deployment
 from beamkeep.contexts import CATALOGUE
 from beamkeep.runtime.store import Position
+from beamkeep.testing.seeds import dice, seed
+from beamkeep.testing.waiting import until
 from beamkeep.workers.projector import Projector
 from tests.faults.auditor import audit_history, differing_rows, read_log, stored_rows
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, connected, fresh_ground
-from tests.faults.report import dice, rounds, seed
-from tests.faults.waiting import until
+from tests.faults.report import rounds
 from tests.faults.workers import Worker
 from tests.faults.workload import CODEC, Client, World, Writer
 

@@ -10,7 +10,7 @@ import pytest
 
 import beamkeep
 
-HOUSE = Path(beamkeep.__file__).parent
+HOUSE, ROOT = Path(beamkeep.__file__).parent, Path(__file__).parents[2]
 FORBIDDEN = {"manager", "handler", "helper", "util", "utils", "common", "base", "misc"}
 
 
@@ -96,6 +96,16 @@ def test_a_constructor_call_with_more_than_three_arguments_names_them(path: Path
         and len(node.args) > 3
     ]
     assert found == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for folder in ("benchmarks", "demo", "docs") for path in (ROOT / folder).rglob("*.py")],
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
+def test_what_is_run_beside_the_tests_imports_nothing_of_them(path: Path):
+    imported = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.ImportFrom)]
+    assert [node.module for node in imported if (node.module or "").startswith("tests")] == []
 
 
 def test_the_kernel_stays_small():

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from tests.support.appends import append, at
 from tests.support.examples import EXAMPLES
-from tests.support.postgres import Database, postgres_service
+from tests.support.postgres import postgres_service
 from tests.support.service import ISSUER, Doing, call, memory_service
 from tests.support.spec import NOW, enrol, permit
 
@@ -32,6 +32,7 @@ from beamkeep.kernel import (
 )
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import EventStore
+from beamkeep.testing.database import Database
 
 pytestmark = pytest.mark.anyio
 

@@ -12,8 +12,7 @@ import psycopg
 import pytest
 from psycopg import sql
 from tests.support.appends import ANSWER, HTTP, ME, NOW, append, at, registered, updated
-from tests.support.cluster import Cluster
-from tests.support.postgres import ARRANGED, Database, fresh_database
+from tests.support.postgres import ARRANGED, fresh_database
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres.append_statement import GUARD, AppendShape, append_statement
@@ -58,6 +57,8 @@ from beamkeep.runtime.store import (
     Snapshot,
 )
 from beamkeep.runtime.tail import WHOLE_LOG
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.database import Database
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 

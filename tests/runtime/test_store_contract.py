@@ -20,7 +20,7 @@ from tests.support.appends import (
     registered,
     updated,
 )
-from tests.support.postgres import Database, postgres_service
+from tests.support.postgres import postgres_service
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters import stream_queues
@@ -85,6 +85,7 @@ from beamkeep.runtime.store import (
     Stream,
 )
 from beamkeep.runtime.tail import WHOLE_LOG
+from beamkeep.testing.database import Database
 
 pytestmark = pytest.mark.anyio
 

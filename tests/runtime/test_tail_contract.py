@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from tests.support.appends import CODEC, ME, NOW, append, at, registered, updated
-from tests.support.postgres import Database, connected, postgres_service
+from tests.support.postgres import connected, postgres_service
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory_store import MemoryStore
@@ -17,6 +17,7 @@ from beamkeep.contexts.trust.zone import ZoneDefined
 from beamkeep.kernel import replace
 from beamkeep.runtime.store import BEGINNING, EventStore, NewEvent, Position
 from beamkeep.runtime.tail import WHOLE_LOG, Bookmark, Tail, TailEvent, shards
+from beamkeep.testing.database import Database
 
 pytestmark = pytest.mark.anyio
 

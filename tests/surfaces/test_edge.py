@@ -13,7 +13,6 @@ from starlette.types import Message, Receive, Scope
 from tests.support.rest_client import RESOURCE, always_ready, rest_application
 from tests.support.service import ISSUER, memory_service
 from tests.support.static_verifier import StaticVerifier
-from tests.support.tokens import Clock
 
 from beamkeep.kernel import Refusal, SurfaceKind
 from beamkeep.runtime.tokens import (
@@ -39,6 +38,7 @@ from beamkeep.surfaces.limits import (
     address_of,
 )
 from beamkeep.surfaces.rest import application, metrics_application
+from beamkeep.testing.tokens import Clock
 
 pytestmark = pytest.mark.anyio
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
-from tests.faults.report import dice
 from tests.faults.seeded_loop import run_seeded
 from tests.support.leases import GrantedLease
 
 from beamkeep.runtime.store import StoreUnavailableError
 from beamkeep.telemetry import Telemetry
+from beamkeep.testing.seeds import dice
 from beamkeep.workers.supervision import RENEW_EVERY, Loop, Supervisor, every, while_held
 
 LONGEST = 3600.0

@@ -11,14 +11,8 @@ from uuid import UUID
 
 import pytest
 from tests.support.appends import CODEC, append, at
-from tests.support.cluster import Cluster
 from tests.support.examples.federation import OWN_SITE
-from tests.support.postgres import (
-    Database,
-    connected,
-    postgres_service,
-    until,
-)
+from tests.support.postgres import connected, postgres_service, until
 from tests.support.service import INSTALLATION, by, call, memory_service
 from tests.support.spec import NOW
 from uuid_utils.compat import uuid7
@@ -42,6 +36,8 @@ from beamkeep.runtime.admission import Request
 from beamkeep.runtime.dispatch import ConcurrencyError
 from beamkeep.runtime.store import EventStore
 from beamkeep.runtime.tail import WHOLE_LOG
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.database import Database
 
 pytestmark = pytest.mark.anyio
 

@@ -18,12 +18,13 @@ from uuid import uuid4
 import httpx2
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
-from tests.support.cluster import Cluster
-from tests.support.examples.federation import OWN_SITE
-from tests.support.postgres import Database
-from tests.support.tokens import claims, header, jwk, mint
+from .cluster import Cluster
+from .database import Database
+from .tokens import claims, header, jwk, mint
 
 ISSUER, ADMINISTRATOR = "https://idp.test", "ada"
+FACILITY_CODE = "synchrotron"
+"""The code of the Site that every deployment here is at."""
 DEADLINE = 120.0
 NUMBERS = count(1)
 GENEROUS = {
@@ -38,7 +39,7 @@ class ServerError(Exception):
 
 
 @dataclass(frozen=True)
-class Deployment:
+class LocalDeployment:
     """What a service needs to start: a database, an address, and somebody who vouches for tokens.
 
     A setting is an environment variable, and nothing else is read: the folder holds no `.env`.
@@ -101,7 +102,7 @@ class Deployment:
 
 
 @dataclass(frozen=True)
-class Server(Deployment):
+class Server(LocalDeployment):
     """A service that runs."""
 
     process: subprocess.Popen[bytes]
@@ -119,7 +120,7 @@ class Server(Deployment):
 
 
 @contextmanager
-def deployment(cluster: Cluster, migrated: bool, **settings: str) -> Generator[Deployment]:
+def deployment(cluster: Cluster, migrated: bool, **settings: str) -> Generator[LocalDeployment]:
     """A fresh database and everything a service needs beside it; nothing runs yet."""
     database = Database(cluster, f"served_{next(NUMBERS)}")
     cluster.create_database(database.name)
@@ -139,11 +140,11 @@ def deployment(cluster: Cluster, migrated: bool, **settings: str) -> Generator[D
             "BOOTSTRAP_ADMIN_ISSUER": ISSUER,
             "BOOTSTRAP_ADMIN_SUBJECT": ADMINISTRATOR,
             "BOOTSTRAP_ADMIN_NAME": "Ada",
-            "SELF_FACILITY_CODE": OWN_SITE,
+            "SELF_FACILITY_CODE": FACILITY_CODE,
             **GENEROUS,
         }
         chosen = defaults | {name.upper(): value for name, value in settings.items()}
-        made = Deployment(database, folder, url, key, chosen)
+        made = LocalDeployment(database, folder, url, key, chosen)
         if migrated and (ran := made.run("migrate")).returncode:
             raise ServerError(ran.stdout + ran.stderr)
         yield made
@@ -161,7 +162,7 @@ DATABASES: dict[str, Database] = {}
 
 
 @contextmanager
-def serving(made: Deployment, missing: str = "") -> Generator[Server]:
+def serving(made: LocalDeployment, missing: str = "") -> Generator[Server]:
     """A deployment that answers until it is told to stop; it may say that something is missing."""
     process, DATABASES[made.url] = made.start(), made.database
     server = Server(made.database, made.folder, made.url, made.key, made.settings, process)
