@@ -72,12 +72,26 @@ def compose(
     snapshot_every: int = SNAPSHOT_EVERY,
     outside: Mapping[type[Record], OutsideStep] | None = None,
 ) -> Service:
-    """Put the parts together on whatever keeps the events."""
+    """Put the parts of a service together on a store."""
     codec = Codec(catalogue.aggregates.values())
-    about = catalogue, installation, clock, snapshot_every
-    sessions = partial(Session, store, lists, codec, *about)
-    places = EntryPoints(store, codec, surfaces, seeded.SURFACES, seeded.INTERNAL)
-    admission = Admission(store, places, clock, new_id)
+    sessions = partial(
+        Session,
+        store=store,
+        lists=lists,
+        codec=codec,
+        catalogue=catalogue,
+        deployment=installation,
+        clock=clock,
+        snapshot_every=snapshot_every,
+    )
+    entry_points = EntryPoints(
+        store=store,
+        codec=codec,
+        surfaces=surfaces,
+        seeded=seeded.SURFACES,
+        internal_conduit_id=seeded.INTERNAL,
+    )
+    admission = Admission(store=store, places=entry_points, clock=clock, new_id=new_id)
     dispatcher = Dispatcher(
         admission=admission,
         store=store,
@@ -125,9 +139,9 @@ class Deployment:
         self.watch_age = WatchAge(partial(self.store.last_beat, REF), self.telemetry, remedy)
 
     async def service(self, works: bool = False) -> Service:
-        """The service, on a database found fit and with everything a fresh one begins with.
+        """Return the service, after checking the database and writing what is missing in it.
 
-        Whoever works has lists to look at from the start.
+        With `works`, or if this process keeps the lists, create the tables of the lists too.
         """
         settings = self.settings
         await require_fit(settings.database_url.get_secret_value())
@@ -136,15 +150,15 @@ class Deployment:
             await self.projections.arrange(CATALOGUE.views, self.shards)
         key = await self.store.cursor_key()
         here = settings.installation(key)
-        sown = await prepare(
+        written = await prepare(
             self.store,
             self.lists,
             settings.first_administrator(),
             not settings.require_authenticated_principal,
             installation=here,
         )
-        if sown:
-            log.info("deployment prepared", sown=sown)
+        if written:
+            log.info("deployment prepared", written=written)
         return compose(self.store, self.lists, key, installation=here)
 
     def projector(self, wanted: Sequence[int] | None = None) -> Loop:
@@ -157,7 +171,7 @@ class Deployment:
     def loops(self, service: Service, wanted: Sequence[int] | None = None) -> list[Loop]:
         """Return all loops that work beside the surfaces."""
         settings, telemetry, sessions = self.settings, self.telemetry, service.sessions
-        monitor = Monitor(service, uuid7)
+        monitor = Monitor(service.sender, uuid7)
         house = Housekeeping(
             self.projections.lag,
             self.store,
@@ -186,7 +200,7 @@ class Deployment:
         observer = Observer(
             monitor,
             control_system(settings.observer_silence_seconds),
-            [signal.mapping() for signal in signals],
+            signals,
             repeat_seconds=settings.observer_repeat_seconds,
         )
         lease = PostgresLease(settings.database_url.get_secret_value(), "observer", [0])

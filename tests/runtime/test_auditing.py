@@ -14,7 +14,7 @@ from tests.support.spec import NOW, enrol, permit
 
 from beamkeep.adapters.memory_store import MemoryLedger
 from beamkeep.adapters.postgres.ledger import ledger
-from beamkeep.auditing import KEPT, Ledger, differences
+from beamkeep.auditing import DERIVED, Ledger, differences
 from beamkeep.contexts.access.actor import ActorIdentityBound, ActorRegistered
 from beamkeep.contexts.access.profile import IDENTITIES, STANDINGS, Identity
 from beamkeep.contexts.trust import seeded
@@ -84,8 +84,10 @@ async def test_whatever_is_done_the_rows_are_those_the_streams_call_for():
     do = Doing(service, store)
     for name, example in EXAMPLES.items():
         await do(name, await example(do))
-    for kept in KEPT:
-        assert [row async for row in MemoryLedger(store, b"").rows(kept.table, kept.owner, ())]
+    for derived in DERIVED:
+        assert [
+            row async for row in MemoryLedger(store, b"").rows(derived.table, derived.owner, ())
+        ]
     found = [each async for each in differences(MemoryLedger(store, b"k" * 32))]
     assert found == []
 

@@ -144,7 +144,7 @@ async def test_once_an_enclosure_was_reported_of_somebody_must_watch(
 ):
     await a_permitted_enclosure(world.do)
     assert await deployment.ready() == NEVER_LOOKED
-    monitor, sessions = Monitor(world.service, uuid7), world.service.sessions
+    monitor, sessions = Monitor(world.service.sender, uuid7), world.service.sessions
     watch = StalenessWatch(monitor, sessions, partial(deployment.store.beat, REF))
     await watch.look()
     assert await deployment.ready() is None
@@ -195,7 +195,7 @@ async def test_the_watch_finds_a_silent_enclosure_by_the_database_s_clock_and_wi
     world: World, deployment: Deployment
 ):
     about = {"enclosure_id": await a_permitted_enclosure(world.do)}
-    monitor, sessions = Monitor(world.service, uuid7), world.service.sessions
+    monitor, sessions = Monitor(world.service.sender, uuid7), world.service.sessions
     watch = StalenessWatch(monitor, sessions, partial(deployment.store.beat, REF))
     for world.shift in SHIFTS:
         await watch.look()

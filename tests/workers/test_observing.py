@@ -13,13 +13,13 @@ from tests.support.service import call, memory_service
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.contexts.enclosure.enclosure import FRESHNESS
+from beamkeep.contexts.enclosure.enclosure import FRESHNESS, PermitStatus
 from beamkeep.contexts.supply.supply import SUPPLY_FRESHNESS
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import StoreUnavailableError
 from beamkeep.telemetry import Telemetry
 from beamkeep.workers import observing, supervision
-from beamkeep.workers.observing import EnclosureSignal, Observer, SignalMapping, SupplySignal
+from beamkeep.workers.observing import EnclosureSignal, Observer, SupplySignal
 from beamkeep.workers.reporting import Monitor
 from beamkeep.workers.signals import SignalReading
 from beamkeep.workers.staleness import StalenessWatch
@@ -60,7 +60,7 @@ class World:
 
     def __init__(self, service: Service, store: MemoryStore) -> None:
         self.service, self.store, self.source = service, store, Script()
-        self.monitor = Monitor(service, uuid7)
+        self.monitor = Monitor(service.sender, uuid7)
         self.lease, self.looks = GrantedLease(), 0
 
     async def prepare(self) -> "World":
@@ -70,7 +70,7 @@ class World:
         self.supply_id: UUID = (await call(self.service, "register_supply", beam)).id
         return self
 
-    def mappings(self) -> list[SignalMapping]:
+    def signals(self) -> list[EnclosureSignal | SupplySignal]:
         ones = frozenset({"1"})
         hutch = EnclosureSignal(
             signal=PERMIT,
@@ -79,7 +79,7 @@ class World:
             not_permitted=frozenset({"0"}),
         )
         beam = SupplySignal(signal=BEAM, supply_id=self.supply_id, recovering=ones)
-        return [hutch.mapping(), beam.mapping()]
+        return [hutch, beam]
 
     def permits(self) -> list[str]:
         return self._told("Enclosure", self.enclosure_id, "to_permit_status")
@@ -133,7 +133,7 @@ class World:
     @asynccontextmanager
     async def observing(self, repeat_seconds: float = 3600) -> AsyncGenerator[None]:
         observer = Observer(
-            self.monitor, self.source, self.mappings(), repeat_seconds=repeat_seconds
+            self.monitor, self.source, self.signals(), repeat_seconds=repeat_seconds
         )
         supervisor, loop = (
             Supervisor(Telemetry()),
@@ -201,6 +201,14 @@ async def test_what_is_lost_or_not_understood_is_unknown(world: World, value: st
     assert world.reasons() == [f"{PERMIT}: 1", f"{PERMIT}: {told}"]
 
 
+async def test_a_value_with_characters_that_no_event_can_hold_is_unknown(world: World):
+    async with world.observing():
+        world.source.say(PERMIT, "1", "\0 \udc80")
+        await until(lambda: len(world.permits()) == 2)
+    assert world.permits() == ["Permitted", "Unknown"]
+    assert world.reasons()[-1] == f"{PERMIT}: unexpected value ? ?"
+
+
 async def test_a_value_that_would_mean_both_does_not_open_a_hutch(world: World):
     both = EnclosureSignal(
         signal=PERMIT,
@@ -208,7 +216,8 @@ async def test_a_value_that_would_mean_both_does_not_open_a_hutch(world: World):
         permitted=frozenset({"1"}),
         not_permitted=frozenset({"1"}),
     )
-    assert both.mapping().statuses == {"1": "NotPermitted"}
+    told = both.report(SignalReading(PERMIT, "1", "1"), repeated=False)
+    assert told.permit_status is PermitStatus.NOT_PERMITTED
 
 
 async def test_a_supply_is_lost_and_comes_back_but_is_never_declared_available(world: World):

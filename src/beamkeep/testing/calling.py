@@ -17,11 +17,11 @@ MCP_REVISION = "2026-07-28"
 
 
 class SurfaceAnswer(NamedTuple):
-    """What was answered, as far as both surfaces say it."""
+    """An answer, with the parts that both surfaces have."""
 
     status: int
     body: Any
-    """Nothing where REST has no body."""
+    """None where REST has no body."""
     version: int | None = None
     position_token: str | None = None
     replayed: bool = False
@@ -44,7 +44,7 @@ class Calling(ABC):
 
     @property
     def surface_id(self) -> str:
-        """The surface that calls arrive at when they name none."""
+        """Return the id of the surface of calls that name none."""
         return str(seeded.SURFACES[self.kind])
 
     @abstractmethod
@@ -59,11 +59,11 @@ class Calling(ABC):
         dry_run: bool = False,
         surface_id: str | None = None,
     ) -> SurfaceAnswer:
-        """Make one call, whatever comes of it."""
+        """Make one call and return its answer, which may be a refusal."""
 
 
 class Rest(Calling):
-    """The service as REST clients see it."""
+    """The REST surface."""
 
     kind = SurfaceKind.HTTP
 
@@ -93,16 +93,16 @@ class Rest(Calling):
             answer = await self.http.get(path, params=rest, headers=headers)
         etag = answer.headers.get("etag")
         return SurfaceAnswer(
-            answer.status_code,
-            answer.json() if answer.content else None,
-            int(etag.strip('"')) if etag else None,
-            answer.headers.get("position-token"),
-            "idempotency-replayed" in answer.headers,
+            status=answer.status_code,
+            body=answer.json() if answer.content else None,
+            version=int(etag.strip('"')) if etag else None,
+            position_token=answer.headers.get("position-token"),
+            replayed="idempotency-replayed" in answer.headers,
         )
 
 
 class Mcp(Calling):
-    """The service as MCP clients see it, by the answers of its tools."""
+    """The MCP surface, called by its tools."""
 
     kind = SurfaceKind.MCP_STREAMABLE_HTTP
 
@@ -134,20 +134,20 @@ class Mcp(Calling):
         )
         if not answer.is_success:
             return SurfaceAnswer(answer.status_code, answer.json())
-        return _told(answer.json()["result"])
+        return _tool_answer(answer.json()["result"])
 
 
-def _told(result: Mapping[str, Any]) -> SurfaceAnswer:
+def _tool_answer(result: Mapping[str, Any]) -> SurfaceAnswer:
     body = result["structuredContent"]
     if result.get("isError"):
         return SurfaceAnswer(body["status"], body)
     meta: Mapping[str, Any] = result.get("_meta") or {}
     return SurfaceAnswer(
-        200,
-        body or None,
-        meta.get("version"),
-        meta.get("position_token"),
-        meta.get("replayed", False),
+        status=200,
+        body=body or None,
+        version=meta.get("version"),
+        position_token=meta.get("position_token"),
+        replayed=meta.get("replayed", False),
     )
 
 

@@ -1,7 +1,7 @@
 """Observing: signals of a control system become observations of enclosures and supplies."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import aclosing
 from typing import Annotated, Never
 from uuid import UUID
@@ -10,7 +10,8 @@ import structlog
 from annotated_types import MaxLen, MinLen
 from pydantic import BaseModel, ConfigDict
 
-from beamkeep.kernel import Record
+from beamkeep.contexts.enclosure.enclosure import ObserveEnclosureStatus, PermitStatus
+from beamkeep.contexts.supply.supply import ObserveSupplyStatus, SupplyStatus
 
 from .reporting import Monitor
 from .signals import SignalReading, SignalSource
@@ -19,23 +20,6 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 RETRY_SECONDS = 0.5
 LONGEST_REASON = 500
-
-
-class SignalMapping(Record):
-    """Which status of one object the values of one signal mean, and how it is reported."""
-
-    signal: str
-    operation: str
-    target: Mapping[str, str]
-    """The argument that names the object."""
-    status_field: str
-    """The argument that takes the status."""
-    statuses: Mapping[str, str]
-    """The status each value of the signal means."""
-    lost: str
-    """The status when the signal has no value, or an unexpected one."""
-    when_repeated: Mapping[str, object] = {}
-    """Arguments that are added when an unchanged value is reported again."""
 
 
 class NamedSignal(BaseModel):
@@ -56,17 +40,19 @@ class EnclosureSignal(NamedSignal):
     not_permitted: frozenset[str]
     """The values that mean `NotPermitted`; every other one means `Unknown`."""
 
-    def mapping(self) -> SignalMapping:
-        """Return what is reported for each value."""
-        statuses = dict.fromkeys(self.not_permitted, "NotPermitted")
-        return SignalMapping(
-            signal=self.signal,
-            operation="observe_enclosure_status",
-            target={"enclosure_id": str(self.enclosure_id)},
-            status_field="permit_status",
-            # A value listed as both would be a mistake; it must not open a hutch.
-            statuses=dict.fromkeys(self.permitted, "Permitted") | statuses,
-            lost="Unknown",
+    def report(self, reading: SignalReading, repeated: bool) -> ObserveEnclosureStatus:
+        """Return the command that reports a reading."""
+        status = None
+        # A value listed as both would be a mistake; it must not open a hutch.
+        if reading.value in self.not_permitted:
+            status = PermitStatus.NOT_PERMITTED
+        elif reading.value in self.permitted:
+            status = PermitStatus.PERMITTED
+        return ObserveEnclosureStatus(
+            enclosure_id=self.enclosure_id,
+            permit_status=status or PermitStatus.UNKNOWN,
+            reason=_reason(reading, is_expected=status is not None),
+            monitor_ref=self.signal,
         )
 
 
@@ -77,18 +63,25 @@ class SupplySignal(NamedSignal):
     recovering: frozenset[str]
     """The values that mean it is there or coming back; every other one means `Unavailable`."""
 
-    def mapping(self) -> SignalMapping:
-        """Return what is reported for each value."""
-        return SignalMapping(
-            signal=self.signal,
-            operation="observe_supply_status",
-            target={"supply_id": str(self.supply_id)},
-            status_field="status",
-            statuses=dict.fromkeys(self.recovering, "Recovering"),
-            lost="Unavailable",
+    def report(self, reading: SignalReading, repeated: bool) -> ObserveSupplyStatus:
+        """Return the command that reports a reading."""
+        is_recovering = reading.value in self.recovering
+        return ObserveSupplyStatus(
+            supply_id=self.supply_id,
+            status=SupplyStatus.RECOVERING if is_recovering else SupplyStatus.UNAVAILABLE,
+            reason=_reason(reading, is_expected=is_recovering),
+            monitor_ref=self.signal,
             # An operator may have marked the supply since; only a change of the signal moves it.
-            when_repeated={"unchanged": True},
+            unchanged=repeated,
         )
+
+
+def _reason(reading: SignalReading, is_expected: bool) -> str:
+    has_reason = is_expected or reading.value is None
+    reason = reading.reason if has_reason else f"unexpected value {reading.value}"
+    # A command must not fail because of a character that no event can hold.
+    printable = "".join(each if each.isprintable() else "?" for each in reason)
+    return f"{reading.signal}: {printable}"[:LONGEST_REASON]
 
 
 class Observer:
@@ -98,14 +91,14 @@ class Observer:
         self,
         monitor: Monitor,
         source: SignalSource,
-        mappings: Iterable[SignalMapping],
+        signals: Iterable[EnclosureSignal | SupplySignal],
         *,
         repeat_seconds: float,
     ) -> None:
         self._monitor, self._source, self._repeat_seconds = monitor, source, repeat_seconds
-        self._mappings: dict[str, list[SignalMapping]] = {}
-        for mapping in mappings:
-            self._mappings.setdefault(mapping.signal, []).append(mapping)
+        self._signals: dict[str, list[EnclosureSignal | SupplySignal]] = {}
+        for signal in signals:
+            self._signals.setdefault(signal.signal, []).append(signal)
         self._last: dict[str, SignalReading] = {}
         self._turn = asyncio.Lock()
 
@@ -118,7 +111,7 @@ class Observer:
                 tasks.create_task(self._follow())
                 tasks.create_task(self._repeat())
         except Exception:
-            for signal in self._mappings:
+            for signal in self._signals:
                 try:
                     await self._take(SignalReading(signal, None, "the observer failed"))
                 except Exception:
@@ -126,7 +119,7 @@ class Observer:
             raise
 
     async def _follow(self) -> None:
-        async with aclosing(self._source.readings(self._mappings.keys())) as readings:
+        async with aclosing(self._source.readings(self._signals.keys())) as readings:
             async for reading in readings:
                 await self._take(reading)
         raise RuntimeError("the readings ended")
@@ -134,7 +127,7 @@ class Observer:
     async def _repeat(self) -> Never:
         while True:
             await asyncio.sleep(self._repeat_seconds)
-            for signal in self._mappings:
+            for signal in self._signals:
                 async with self._turn:
                     if reading := self._last.get(signal):
                         await self._report(reading, repeated=True)
@@ -146,16 +139,7 @@ class Observer:
             await self._report(reading)
 
     async def _report(self, reading: SignalReading, repeated: bool = False) -> None:
-        for mapping in self._mappings[reading.signal]:
-            value = reading.value
-            status = mapping.lost if value is None else mapping.statuses.get(value)
-            reason = reading.reason if status else f"unexpected value {value}"
-            arguments = {
-                **mapping.target,
-                mapping.status_field: status or mapping.lost,
-                "reason": f"{reading.signal}: {reason}"[:LONGEST_REASON],
-                "monitor_ref": reading.signal,
-                **(mapping.when_repeated if repeated else {}),
-            }
-            while not await self._monitor.report(mapping.operation, arguments):
+        for signal in self._signals[reading.signal]:
+            command = signal.report(reading, repeated)
+            while not await self._monitor.report(command):
                 await asyncio.sleep(RETRY_SECONDS)

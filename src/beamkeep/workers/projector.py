@@ -1,4 +1,4 @@
-"""The projector: follows the events in order and keeps every list's rows in step."""
+"""The projector: follows the tail of the log and updates the rows of every list."""
 
 import asyncio
 from collections import OrderedDict, defaultdict
@@ -32,7 +32,7 @@ class Generation(Record):
     number: int
     live: bool
     declared: int
-    """What it was made for: the version of its view, and of the layout of all lists."""
+    """The version of its view and of the layout of all lists, when it was created."""
 
     @property
     def key(self) -> tuple[str, int]:
@@ -40,7 +40,7 @@ class Generation(Record):
 
 
 class Follower(NamedTuple):
-    """A generation of a list, and how far it has come in one shard."""
+    """A generation of a list, and its bookmark in one shard."""
 
     generation: Generation
     bookmark: Bookmark
@@ -55,26 +55,26 @@ class Follower(NamedTuple):
 
 
 class RowChange(NamedTuple):
-    """A row to be put in place of an older one."""
+    """A row that replaces an older version of itself."""
 
     id: UUID
     version: int
     owner_id: UUID
     facets: Sequence[str]
     marks: Collection[str]
-    """All that the row is found by: its facets, its owner and its times."""
+    """The marks that filters find the row by: facets, owner and times."""
     row: bytes
 
 
 class Bounds(NamedTuple):
-    """How much is folded before it is written, and how much of what was written is kept.
+    """How much is folded before it is written, and how much is cached after it was written.
 
     Each is exceeded by one page at most.
     """
 
     rows: int
     bytes: int
-    """Of the payloads folded, and of the rows read or kept, as JSON."""
+    """The size of folded payloads, and of rows that were read or cached, as JSON."""
     events: int
 
 
@@ -82,7 +82,7 @@ BOUNDS = Bounds(rows=20_000, bytes=64_000_000, events=100_000)
 
 
 class Projections(Protocol):
-    """Where the rows of the lists are kept."""
+    """The stored rows of the lists."""
 
     async def generations(self) -> Sequence[Generation]:
         """Return every generation of every list."""
@@ -104,12 +104,12 @@ class Projections(Protocol):
         ...
 
     async def switch(self) -> Sequence[str]:
-        """Make each generation that has caught up the one that is read, and return its names."""
+        """Make each generation that has caught up the live one, and return the names of lists."""
         ...
 
 
 class Projector:
-    """Follows one or more shards of the log. Any number may run: each page is applied once."""
+    """Follows shards of the log. Several projectors may run: each page is applied once."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class Projector:
         self._tail, self._projections = tail, projections
         self._page, self._bounds = page, bounds
         self._batches: dict[int, list[_Batch]] = {}
-        self._kept = _KeptRows(bounds)
+        self._cache = _RowCache(bounds)
         self._leased: Sequence[int] = ()
         self._reviewed, self._pause = -inf, BUSY_PAUSE
 
@@ -134,7 +134,7 @@ class Projector:
         now = asyncio.get_running_loop().time()
         try:
             if self._reviewed + REVIEW_EVERY < now:
-                # A review that fails is repeated later; the lists that are read go on.
+                # A review that fails is repeated later; meanwhile the lists are followed.
                 self._reviewed = now
                 self._leased = await lease()
                 await self.review()
@@ -143,29 +143,29 @@ class Projector:
             self._forget()
             raise
         if 0 < moved < self._page:
-            # What is written at about the same time is followed together.
+            # Events that are written at about the same time are applied together.
             await asyncio.sleep(GATHERING)
         self._pause = 0.0 if moved else min(max(self._pause * 1.5, BUSY_PAUSE), LONGEST_PAUSE)
         return self._pause
 
     async def review(self) -> None:
-        """Notice new generations and other workers, and switch what has caught up."""
+        """Read the bookmarks again if others changed them, and switch what has caught up."""
         for shard, batches in list(self._batches.items()):
             known = {follower for batch in batches for follower in batch.followers}
             if set(await self._followers(shard)) != known:
-                # The rows kept in memory are as old as the bookmarks.
+                # The cached rows are as old as the bookmarks.
                 self._forget()
         if switched := await self._projections.switch():
             self._forget()
             log.info("projections switched", names=switched)
 
     async def catch_up(self, shards: Sequence[int]) -> None:
-        """Follow these shards to their present end."""
+        """Follow these shards to their current end."""
         while any([await self.step(shard) for shard in shards]):
             pass
 
     async def step(self, shard: int) -> int:
-        """Fold the next page of one shard, and say how many events were in it.
+        """Fold the next page of one shard, and return the number of its events.
 
         What was folded is written once there is enough of it, or no more to come.
         """
@@ -176,7 +176,7 @@ class Projector:
         for batch in batches:
             types = None if alone else [self._types[f.generation.name] for f in batch.followers]
             page = await self._tail.page(shard, batch.folded, self._page, types, until)
-            # Followers that reach the end in one step reach the same end, and go on together.
+            # Followers that reach the end in the same step get the same position.
             until = until or page.watermark
             most = max(most, len(page.events))
             await self._fold(batch, page.events)
@@ -185,7 +185,7 @@ class Projector:
             behind |= full
             if full and not batch.is_full(self._bounds):
                 continue
-            # Those that have nothing to write wait where they are until the others come up.
+            # Followers with nothing to write keep their position until the others reach it.
             waits = not batch.events and (alone or behind)
             if not waits and not await self._apply(batch):
                 return self._page
@@ -203,7 +203,7 @@ class Projector:
         ]
 
     async def _apply(self, batch: "_Batch") -> bool:
-        """Write each changed row once, and move the bookmarks past everything folded."""
+        """Write each changed row once, and move the bookmarks behind the folded events."""
         before, end = batch.followers[0].reached, batch.folded
         if end <= before:
             batch.folded = before
@@ -223,7 +223,7 @@ class Projector:
             return False
         for key, written in changes.items():
             for change in written:
-                self._kept.keep((key, change.id), batch.changed[key][change.id], len(change.row))
+                self._cache.keep((key, change.id), batch.changed[key][change.id], len(change.row))
         batch.move(end)
         return True
 
@@ -253,7 +253,7 @@ class Projector:
         name, key = follower.generation.name, follower.key
         fold, mine = self._folds[name], self._types[name]
         changed = batch.changed.setdefault(key, {})
-        rows = {id: changed.get(id) or self._kept.take((key, id)) for id in own}
+        rows = {id: changed.get(id) or self._cache.take((key, id)) for id in own}
         if unknown := [id for id, run in own.items() if rows[id] is None and run[0].version > 1]:
             stored = await self._projections.stored(follower.generation, unknown)
             rows.update({id: fold.load(*found) for id, found in stored.items()})
@@ -261,7 +261,7 @@ class Projector:
         for id, run in own.items():
             row = rows[id]
             before = row.version if row else 0
-            # Some were seen already: a bookmark starts furthest behind when the shards change.
+            # When the shards change, a new bookmark starts at the lowest of the old ones.
             ahead = run if run[0].version > before else [e for e in run if e.version > before]
             versions = [event.version for event in ahead]
             if versions != [*range(before + 1, before + 1 + len(ahead))]:
@@ -271,11 +271,11 @@ class Projector:
 
     def _forget(self) -> None:
         self._batches.clear()
-        self._kept.clear()
+        self._cache.clear()
 
 
 class _Batch:
-    """Followers at one place, and the rows they have changed since their bookmarks moved."""
+    """Followers at one position, and the rows changed since their bookmarks moved."""
 
     def __init__(self, followers: Sequence[Follower]) -> None:
         self.followers, self.folded = followers, followers[0].reached
@@ -288,7 +288,7 @@ class _Batch:
         return rows >= bounds.rows or self.bytes >= bounds.bytes or self.events >= bounds.events
 
     def move(self, reached: Position) -> None:
-        """Begin anew where the bookmarks are now."""
+        """Start an empty batch at the new position of the bookmarks."""
         self.followers = [
             Follower(generation, replace(bookmark, reached=reached))
             for generation, bookmark in self.followers
@@ -298,7 +298,7 @@ class _Batch:
 
 
 def _batches(followers: Sequence[Follower], before: Sequence[_Batch] = ()) -> list[_Batch]:
-    """The followers at each place together, furthest behind first; what is under way goes on."""
+    """Group followers by position, the lowest first; batches with folded events stay."""
     under_way = [batch for batch in before if batch.events]
     busy = {follower.key for batch in under_way for follower in batch.followers}
     idle = sorted((f for f in followers if f.key not in busy), key=lambda f: f.reached)
@@ -306,22 +306,22 @@ def _batches(followers: Sequence[Follower], before: Sequence[_Batch] = ()) -> li
     return sorted([*under_way, *together], key=lambda batch: batch.folded)
 
 
-class _KeptRows:
-    """Rows as they were last written, the least recently used dropped first."""
+class _RowCache:
+    """A cache of written rows; the least recently used rows are dropped first."""
 
     def __init__(self, bounds: Bounds) -> None:
         self._bounds, self._bytes = bounds, 0
         self._rows: OrderedDict[tuple[tuple[str, int], UUID], tuple[Row, int]] = OrderedDict()
 
     def keep(self, key: tuple[tuple[str, int], UUID], row: Row, size: int) -> None:
-        """Keep a row of this size, and drop what exceeds the bounds."""
+        """Add a row of this size, and drop rows beyond the bounds."""
         self._rows[key] = row, size
         self._bytes += size
         while len(self._rows) > self._bounds.rows or self._bytes > self._bounds.bytes:
             self._bytes -= self._rows.popitem(last=False)[1][1]
 
     def take(self, key: tuple[tuple[str, int], UUID]) -> Row | None:
-        """Hand a row over, if it is there."""
+        """Remove and return a row, if it is cached."""
         row, size = self._rows.pop(key, (None, 0))
         self._bytes -= size
         return row

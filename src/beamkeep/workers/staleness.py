@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from math import inf
 from uuid import UUID
 
-from beamkeep.contexts.enclosure.enclosure import FRESHNESS, PermitStatus
+from beamkeep.contexts.enclosure.enclosure import FRESHNESS, ObserveEnclosureStatus, PermitStatus
 from beamkeep.contexts.installation import installation
 from beamkeep.contexts.trust.freshness import is_stale
 from beamkeep.runtime.session import Session
@@ -19,7 +19,7 @@ LATE_AFTER = 60.0
 
 
 class StalenessWatch:
-    """Reports `Unknown` for every enclosure that was not reported of for too long."""
+    """Reports `Unknown` for every enclosure whose monitor has been silent for too long."""
 
     def __init__(
         self,
@@ -29,10 +29,10 @@ class StalenessWatch:
     ) -> None:
         self._monitor, self._sessions, self._looked = monitor, sessions, looked
         self._settled: dict[UUID, datetime | None] = {}
-        """Which report each enclosure was last found silent after."""
+        """For each enclosure found silent, the time of its last report."""
 
     async def look(self) -> None:
-        """Look once at all of them; what cannot be reported now is seen again the next time."""
+        """Check every enclosure; one that cannot be reported now is checked again next time."""
         session = self._sessions()
         stale_after, left = installation(session).stale_after, 0
         for row in await session.rows(FRESHNESS):
@@ -40,13 +40,13 @@ class StalenessWatch:
                 continue
             if self._settled.get(row.enclosure_id) == row.last_reported_at:
                 continue
-            arguments = {
-                "enclosure_id": str(row.enclosure_id),
-                "permit_status": PermitStatus.UNKNOWN.value,
-                "reason": f"no observation for {row.age.total_seconds():.0f} seconds",
-                "monitor_ref": REF,
-            }
-            if await self._monitor.report("observe_enclosure_status", arguments):
+            unknown = ObserveEnclosureStatus(
+                enclosure_id=row.enclosure_id,
+                permit_status=PermitStatus.UNKNOWN,
+                reason=f"no observation for {row.age.total_seconds():.0f} seconds",
+                monitor_ref=REF,
+            )
+            if await self._monitor.report(unknown):
                 self._settled[row.enclosure_id] = row.last_reported_at
             else:
                 left += 1
