@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import uvloop
-from tests.support.cluster import Cluster
+
+from beamkeep.testing.cluster import Cluster
 
 from . import (
     append,

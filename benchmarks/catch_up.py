@@ -6,9 +6,11 @@ from typing import Any
 
 import asyncpg
 
-from beamkeep.adapters.postgres.projections import PostgresProjections, shards
+from beamkeep.adapters.postgres.projections import PostgresProjections
+from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.contexts import CATALOGUE
 from beamkeep.runtime.codec import Codec
+from beamkeep.runtime.tail import shards
 from beamkeep.workers.projector import Projector
 
 from .loading import load_visits
@@ -106,7 +108,8 @@ class Following:
 
     def __init__(self, database: Database) -> None:
         self._owner, self.pid = database.owner, os.getpid()
-        self._projections = PostgresProjections(database.pool(4, "bk_projector", **PATIENT))
+        pool = database.pool(4, "bk_projector", **PATIENT)
+        self._tail, self._projections = PostgresTail(pool), PostgresProjections(pool)
         self._shards, self.log_bytes = shards(1), 0
 
     async def prepare(self) -> None:
@@ -118,7 +121,9 @@ class Following:
         await self._owner.execute("VACUUM (FREEZE, ANALYZE) bk.bookmarks")
         await self._owner.execute("CHECKPOINT")
         codec = Codec(CATALOGUE.aggregates.values())
-        self._projector = Projector(CATALOGUE.views, codec, self._projections)
+        self._projector = Projector(
+            CATALOGUE.views, codec, self._tail, projections=self._projections
+        )
         self._since = await self._owner.fetchval(WRITTEN, "0/0")
 
     async def run(self, seconds: float) -> int:

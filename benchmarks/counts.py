@@ -7,11 +7,13 @@ from typing import Any
 
 from uuid_utils.compat import uuid7
 
-from beamkeep.adapters.postgres.projections import PostgresProjections, shards
+from beamkeep.adapters.postgres.projections import PostgresProjections
+from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import Cannot
 from beamkeep.runtime.admission import Request
 from beamkeep.runtime.codec import Codec
+from beamkeep.runtime.tail import shards
 from beamkeep.workers.projector import BOUNDS, PAGE, Projector
 
 from .append import Fresh, bare_steps, made, ours_step
@@ -59,7 +61,8 @@ async def measure(rig: Rig) -> dict[str, Any]:
         await load_visits(database.owner, me, 0, STREAMS, 1)
         await load_visits(database.owner, me, 0, STREAMS, 1, "bare")
         await load_visits(database.owner, me, STREAMS, 4 * PAGE * PAGES // 20, 20)
-        projections = PostgresProjections(database.pool(1, "bk_projector", **PATIENT))
+        pool = database.pool(1, "bk_projector", **PATIENT)
+        tail, projections = PostgresTail(pool), PostgresProjections(pool)
         await projections.arrange(CATALOGUE.views, shards(1))
         await database.settle()
         ids, more = await visit_ids(database.owner, 0, STREAMS), ("bk", "bare")
@@ -68,7 +71,7 @@ async def measure(rig: Rig) -> dict[str, Any]:
         codec = Codec(CATALOGUE.aggregates.values())
         # Each page is applied by itself, as it is near the end of the log.
         each = BOUNDS._replace(events=1)
-        projector = Projector(CATALOGUE.views, codec, projections, bounds=each)
+        projector = Projector(CATALOGUE.views, codec, tail, projections=projections, bounds=each)
         found = {
             "accepted_command": await count(database, ours_step(seam, fresh), CALLS),
             "refused_command": await count(database, await _refused(database, False), CALLS),

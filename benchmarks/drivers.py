@@ -19,7 +19,8 @@ from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from psycopg.types.string import ByteaBinaryLoader
 from psycopg_pool import AsyncConnectionPool
-from tests.support.cluster import Cluster
+
+from beamkeep.testing.cluster import Cluster
 
 asyncpg: Any = import_module("asyncpg")  # it carries no types
 

@@ -11,12 +11,13 @@ import asyncpg
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres.listing import LISTING, PostgresLists, number
-from beamkeep.adapters.postgres.projections import PostgresProjections, shards
+from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.safety.clearance import ClearanceStatus
 from beamkeep.kernel import ListFilter, Record, View
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.marks import marks_of
+from beamkeep.runtime.tail import shards
 
 from .loading import VISIT_ID
 from .measure import Step, Steps, against_itself, gated, throughput

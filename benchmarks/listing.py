@@ -9,13 +9,15 @@ import asyncpg
 
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.listing import LISTING, PostgresLists
-from beamkeep.adapters.postgres.projections import PostgresProjections, shards
+from beamkeep.adapters.postgres.projections import PostgresProjections
+from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust.visit import ListVisits, VisitType
 from beamkeep.kernel import Many, View
 from beamkeep.runtime.admission import Request
 from beamkeep.runtime.codec import Codec, encode
 from beamkeep.runtime.cursors import Cursors
+from beamkeep.runtime.tail import shards
 from beamkeep.workers.projector import Projector
 
 from .loading import load_visits, visit_ids
@@ -92,12 +94,13 @@ def _view() -> View[Any]:
 
 async def _load(database: Database) -> list[Asked]:
     """Fill the list, and say which pages are asked for: random places, with and without filters."""
-    projections = PostgresProjections(database.pool(1, "bk_projector", **PATIENT))
+    pool, codec = database.pool(1, "bk_projector", **PATIENT), Codec(CATALOGUE.aggregates.values())
+    projections = PostgresProjections(pool)
     await projections.arrange(CATALOGUE.views, shards(1))
     await load_visits(database.owner, await principal(database), 0, ROWS, 1)
-    await Projector(CATALOGUE.views, Codec(CATALOGUE.aggregates.values()), projections).catch_up(
-        shards(1)
-    )
+    tail = PostgresTail(pool)
+    projector = Projector(CATALOGUE.views, codec, tail, projections=projections)
+    await projector.catch_up(shards(1))
     await database.settle()
     ids = await visit_ids(database.owner, 0, ROWS)
     draw = random.Random(1)  # noqa: S311

@@ -6,7 +6,6 @@ from typing import NamedTuple, Self
 from uuid import UUID
 
 import asyncpg
-from tests.support.cluster import Cluster
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres.connections import PLANNING, Connections
@@ -20,6 +19,7 @@ from beamkeep.kernel import Operation, Question, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller
 from beamkeep.runtime.codec import Codec
+from beamkeep.testing.cluster import Cluster
 
 from .measure import Meter, Plan
 

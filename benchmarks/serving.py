@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import cast
 
 from cryptography.hazmat.primitives.asymmetric import rsa
-from tests.support.tokens import claims, jwk, mint
+
+from beamkeep.testing.tokens import claims, jwk, mint
 
 from .rig import ISSUER, SUBJECT, Database
 

@@ -19,17 +19,16 @@ from typing import Any, NamedTuple
 
 import httpx2
 import uvloop
-from tests.faults.report import dice, seed
-from tests.faults.waiting import until
-from tests.support.cluster import Cluster
-from tests.support.examples.federation import OWN_SITE
-from tests.support.server import ADMINISTRATOR, Deployment, deployment
 
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import Refusal
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.seeds import dice, seed
+from beamkeep.testing.server import ADMINISTRATOR, FACILITY_CODE, LocalDeployment, deployment
+from beamkeep.testing.waiting import until
 
 from .lanes import AsFast, AtRate, Lanes, Tally
 from .mix import EntryPoint, Mix
@@ -69,7 +68,7 @@ class Restart(NamedTuple):
 class Process:
     """One verb of the service as a process of its own, which must not end by itself."""
 
-    def __init__(self, made: Deployment, verb: str) -> None:
+    def __init__(self, made: LocalDeployment, verb: str) -> None:
         self._made, self._verb, self.log = made, verb, made.folder / f"{verb}.log"
         self.start()
 
@@ -124,7 +123,7 @@ class Process:
 class Ground:
     """A cluster, a database in it, and the two processes of the service on it."""
 
-    def __init__(self, cluster: Cluster, made: Deployment) -> None:
+    def __init__(self, cluster: Cluster, made: LocalDeployment) -> None:
         self.cluster, self.made = cluster, made
         self.work, self.serve = Process(made, "work"), Process(made, "serve")
         self.restarts: list[Restart] = []
@@ -295,7 +294,7 @@ async def _furnish(whole: Ground) -> EntryPoint:
             permitted_commands=["get_visit"],
             object_scope="Own",
         )
-        asset = await made("/assets", name="Beamline", tier="Unit", facility_code=OWN_SITE)
+        asset = await made("/assets", name="Beamline", tier="Unit", facility_code=FACILITY_CODE)
     return EntryPoint(surface, policy, asset)
 
 

@@ -9,13 +9,13 @@ from uuid import UUID
 
 import asyncpg
 import psycopg
-from tests.faults.auditor import LOG, Logged, folded_rows
-from tests.support.postgres import Database
 
-from beamkeep.adapters.postgres.projections import PARTITIONS
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import View
 from beamkeep.runtime.store import Position, StoredEvent
+from beamkeep.runtime.tail import PARTITIONS
+from beamkeep.testing.database import Database
+from beamkeep.testing.log import LOG, LoggedEvent, folded_rows
 
 ATTEMPTS = """
 CREATE SCHEMA soak;
@@ -136,10 +136,10 @@ async def differing_rows(connection: asyncpg.Connection) -> int:
     return different
 
 
-async def _log(connection: asyncpg.Connection, partition: int) -> list[Logged]:
+async def _log(connection: asyncpg.Connection, partition: int) -> list[LoggedEvent]:
     statement = LOG.replace("bk.events", f"bk.events_p{partition}")
     return [
-        Logged(Position(tx, pos), (kind, id), principal, correlation, StoredEvent(*recorded))
+        LoggedEvent(Position(tx, pos), (kind, id), principal, correlation, StoredEvent(*recorded))
         for tx, pos, kind, id, principal, correlation, *recorded in await connection.fetch(
             statement
         )

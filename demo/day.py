@@ -12,11 +12,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import httpx2
-from tests.system.calling import Answer, Calling, Mcp, Rest
 from uuid_utils.compat import uuid7
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust import seeded
+from beamkeep.testing.calling import Calling, Mcp, Rest, SurfaceAnswer
 
 ADMINISTRATOR, OPERATOR, OFFICER, AUTHOR = "ada", "olga", "sam", "alan"
 VISITOR, NEXT_VISITOR = "grace", "lise"
@@ -106,7 +106,7 @@ class Day:
         as_: str = OPERATOR,
         over: Calling | None = None,
         **options: Any,
-    ) -> Answer:
+    ) -> SurfaceAnswer:
         """Make one call, whatever comes of it."""
         if as_ in {VISITOR, NEXT_VISITOR}:
             options["surface_id"] = self.ids["console"]

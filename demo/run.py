@@ -23,8 +23,8 @@ import httpx2
 import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 from jwt.algorithms import RSAAlgorithm
-from tests.support.cluster import Cluster
 
+from beamkeep.testing.cluster import Cluster
 from demo.day import ADMINISTRATOR, UNTIL_RUN_1, Day, yesterday
 
 ROOT = Path(__file__).parents[1]

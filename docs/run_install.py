@@ -22,7 +22,8 @@ import httpx2
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from docs.run_readme import ReadmeError, Shell, clean_copy
 from jwt.algorithms import RSAAlgorithm
-from tests.support.cluster import Cluster
+
+from beamkeep.testing.cluster import Cluster
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "how-to" / "install-offline.md"

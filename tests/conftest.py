@@ -6,8 +6,9 @@ import pytest
 import structlog
 from structlog.processors import KeyValueRenderer, add_log_level, format_exc_info
 
-from tests.support.cluster import Cluster
-from tests.support.postgres import PREPARED, Database, fresh_database, postgres_cluster
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.database import Database
+from tests.support.postgres import PREPARED, fresh_database, postgres_cluster
 
 pytest_plugins = ["tests.support.verdicts"]
 

@@ -8,8 +8,8 @@ import httpx2
 import pytest
 from pydantic import ValidationError
 
-from beamkeep.app import edge_options, installation, verifier
-from beamkeep.kernel import Installation
+from beamkeep.app import edge_options, verifier
+from beamkeep.contexts.installation import Installation
 from beamkeep.settings import Settings
 
 OPEN: dict[str, Any] = {"require_authenticated_principal": False, "development": True}
@@ -24,7 +24,7 @@ def set_to(**values: Any) -> Settings:
 
 def test_a_deployment_is_local_and_shows_its_assets_itself_unless_told():
     here = Installation("local", "https://lab.test/assets/{asset_id}", open_for_development=True)
-    assert installation(set_to()) == here
+    assert set_to().installation() == here
 
 
 def test_the_own_site_and_the_page_of_an_asset_are_set():
@@ -34,7 +34,7 @@ def test_the_own_site_and_the_page_of_an_asset_are_set():
     ):
         told = set_to(self_facility_code="synchrotron-2", asset_landing_page_template=template)
         here = Installation("synchrotron-2", page, open_for_development=True)
-        assert installation(told) == here
+        assert told.installation() == here
 
 
 PROVIDER = {
@@ -46,7 +46,8 @@ PROVIDER = {
 
 
 def test_rules_know_whose_logins_the_deployment_accepts():
-    here = installation(set_to(identity_providers=[PROVIDER], require_authenticated_principal=True))
+    settings = set_to(identity_providers=[PROVIDER], require_authenticated_principal=True)
+    here = settings.installation()
     assert here.issuers == {"https://idp.test"}
     assert not here.open_for_development
 

@@ -16,7 +16,7 @@ from opentelemetry.trace import get_current_span
 from structlog.contextvars import bind_contextvars
 
 from beamkeep.telemetry import Telemetry, configure_logging
-from tests.support.tokens import Clock
+from beamkeep.testing.tokens import Clock
 
 CORRELATION_ID = uuid4()
 

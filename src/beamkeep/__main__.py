@@ -70,10 +70,8 @@ def work(shards: str | None) -> None:
         deployment = Deployment(settings)
         service = await deployment.service(works=True)
         for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, deployment.stop.set)
-        async with asyncio.TaskGroup() as tasks:
-            for piece in deployment.work(service, wanted):
-                tasks.create_task(piece)
+            asyncio.get_running_loop().add_signal_handler(number, deployment.supervisor.stop)
+        await deployment.supervisor.run(deployment.loops(service, wanted))
         await deployment.close()
 
     _run(run())
@@ -244,8 +242,8 @@ def _read[S: DatabaseSettings](kind: type[S]) -> S:
 def _run[T](work: Coroutine[Any, Any, T]) -> T:
     import uvloop
 
+    from beamkeep.adapters.control import MissingExtraError
     from beamkeep.adapters.postgres.fence import UnfitDatabaseError
-    from beamkeep.app import MissingExtraError
     from beamkeep.contexts.trust.bootstrap import AdministratorUnusableError
 
     try:

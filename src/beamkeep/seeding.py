@@ -1,4 +1,4 @@
-"""Writing what a fresh deployment begins with, once."""
+"""The initial content of a new deployment, written once."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -9,6 +9,7 @@ from uuid_utils.compat import uuid7
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import SYSTEM
 from beamkeep.contexts.federation.facility import own_site
+from beamkeep.contexts.installation import Installation
 from beamkeep.contexts.trust import bootstrap
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.kernel import (
@@ -18,7 +19,6 @@ from beamkeep.kernel import (
     Catalogue,
     Claim,
     Event,
-    Installation,
     Outcome,
     Record,
     claim_key,
@@ -29,28 +29,28 @@ from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import Append, EventStore, ReadModel
 
 ANY_INSTALLATION = Installation()
-"""A deployment whose settings say nothing of itself."""
+"""A deployment with default settings."""
 COMMAND_NAME = "bootstrap_deployment"
 
 
 class Seed(Record):
-    """Something that is written once in a deployment's life."""
+    """Events and rows that are written once in the life of a deployment."""
 
     key: str | None
-    """What it is remembered by; none when whoever made it knows that it is missing."""
+    """The key of the claim that remembers the seed; none if its absence was checked already."""
     outcome: Outcome
 
 
-async def sow(
+async def write_seeds(
     seeds: Sequence[Seed],
     store: EventStore,
     codec: Codec,
     principal_id: UUID,
     new_id: Callable[[], UUID],
 ) -> list[str]:
-    """Write the seeds that were never written, and say which."""
+    """Write the seeds that were never written, and return their names."""
     known = {claim.key for claim in await store.rows(CLAIMS, {"scope": "seed"})}
-    sown: list[str] = []
+    written: list[str] = []
     correlation_id = new_id()
     for seed in seeds:
         key = claim_key(seed.key)
@@ -72,12 +72,12 @@ async def sow(
                 occurred_at=events[0].occurred_at,
             )
         )
-        sown.append(seed.key or type(events[0]).__name__)
-    return sown
+        written.append(seed.key or type(events[0]).__name__)
+    return written
 
 
 def now() -> datetime:
-    """The time, as the clock seam tells it."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
@@ -91,21 +91,33 @@ async def prepare(
     clock: Callable[[], datetime] = now,
     new_id: Callable[[], UUID] = uuid7,
 ) -> list[str]:
-    """Write what a fresh deployment begins with, and say what was written."""
+    """Write the initial content that is missing, and return the names of what was written."""
     codec = Codec(catalogue.aggregates.values())
 
     def call(id: UUID | None) -> Call:
-        return Call(SYSTEM, ActorKind.SERVICE_ACCOUNT, clock(), id or new_id())
+        return Call(
+            principal_id=SYSTEM,
+            principal_kind=ActorKind.SERVICE_ACCOUNT,
+            now=clock(),
+            new_id=id or new_id(),
+        )
 
     async with store.alone("bootstrap"):
         seeds = [Seed(key, outcome) for key, outcome in bootstrap.foundations(call)]
         if open_for_development:
             seeds += [Seed(key, outcome) for key, outcome in bootstrap.developer(call)]
-        session = Session(store, lists, codec, catalogue, installation, clock)
+        session = Session(
+            store=store,
+            lists=lists,
+            codec=codec,
+            catalogue=catalogue,
+            deployment=installation,
+            clock=clock,
+        )
         seeds += [Seed(None, outcome) for outcome in await own_site(call(None), session)]
-        sown = await sow(seeds, store, codec, SYSTEM, new_id)
+        written = await write_seeds(seeds, store, codec, SYSTEM, new_id)
         if first_administrator:
             outcomes = await bootstrap.administrator(first_administrator, call, session)
             seeds = [Seed(None, outcome) for outcome in outcomes]
-            sown += await sow(seeds, store, codec, SYSTEM, new_id)
-    return sown
+            written += await write_seeds(seeds, store, codec, SYSTEM, new_id)
+    return written

@@ -1,5 +1,6 @@
 """The settings of a deployment, read from the environment."""
 
+from datetime import timedelta
 from ipaddress import ip_network
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
@@ -13,6 +14,8 @@ from beamkeep.adapters.postgres.address import private_route
 from beamkeep.adapters.tokens.providers import IdentityProvider
 from beamkeep.addresses import is_loopback
 from beamkeep.contexts.federation.facility import CODE
+from beamkeep.contexts.installation import Installation
+from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.workers.observing import EnclosureSignal, SupplySignal
 
 
@@ -236,3 +239,26 @@ class Settings(DatabaseSettings):
                 " name the issuer of another."
             )
         return self
+
+    def installation(self, login_key: bytes = b"") -> Installation:
+        """Return what rules and reads may know of the deployment."""
+        page = self.asset_landing_page_template or "{base_url}/assets/{asset_id}"
+        return Installation(
+            facility_code=self.self_facility_code,
+            asset_page=page.replace("{base_url}", self.base_url),
+            require_run_clearance=self.require_run_clearance,
+            store_inference_messages=self.store_inference_messages,
+            stale_after=timedelta(seconds=self.enclosure_stale_after_seconds),
+            issuers=frozenset(provider.issuer for provider in self.identity_providers),
+            open_for_development=not self.require_authenticated_principal,
+            login_key=login_key,
+        )
+
+    def first_administrator(self) -> Administrator | None:
+        """Return the administrator the settings name, if they name one."""
+        issuer, subject, name = (
+            self.bootstrap_admin_issuer,
+            self.bootstrap_admin_subject,
+            self.bootstrap_admin_name,
+        )
+        return Administrator(issuer, subject, name) if issuer and subject and name else None

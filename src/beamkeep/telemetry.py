@@ -14,6 +14,10 @@ from uuid import UUID
 
 import msgspec
 import structlog
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, Tracer
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from structlog.contextvars import bind_contextvars, merge_contextvars, reset_contextvars
@@ -64,6 +68,12 @@ class Telemetry:
             registry=self.registry,
         )
         self._staleness_watch_age.set(nan)
+        self._loop_age = Gauge(
+            "beamkeep_loop_age_seconds",
+            "Seconds since a loop of this process last succeeded; +Inf if it never did.",
+            ("loop",),
+            registry=self.registry,
+        )
         self._metrics: dict[tuple[str, str], _CallMetrics] = {}
 
     def call(self, name: str, surface: str, correlation_id: UUID) -> "CallRecord":
@@ -86,11 +96,24 @@ class Telemetry:
         since = time.monotonic() - age
         self._staleness_watch_age.set_function(lambda: time.monotonic() - since)
 
+    def show_loop(self, name: str, age: Callable[[], float]) -> None:
+        """Show how long ago a loop last succeeded, asking each time the metrics are read."""
+        self._loop_age.labels(name).set_function(age)
+
     def exposition(self) -> bytes:
         """Return every metric in the Prometheus text format, at most a second old."""
         if self._clock() - self._exposed_at >= EXPOSED_FOR:
             self._exposed, self._exposed_at = generate_latest(self.registry), self._clock()
         return self._exposed
+
+
+def tracer(endpoint: str | None) -> Tracer | None:
+    """Return a tracer that exports to the endpoint, if there is one."""
+    if endpoint is None:
+        return None
+    provider = TracerProvider(resource=Resource.create({"service.name": "beamkeep"}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint)))
+    return provider.get_tracer("beamkeep")
 
 
 class _CallMetrics:

@@ -12,7 +12,7 @@ import pytest
 from tests.support.ioc import Ioc, IocRecord, Network, loopback_network
 
 from beamkeep.adapters.epics import EpicsSignals
-from beamkeep.workers.signals import Reading
+from beamkeep.workers.signals import SignalReading
 
 pytestmark = pytest.mark.anyio
 
@@ -25,7 +25,10 @@ RECORDS = (
     IocRecord(TURNS, "longOut", 7),
     IocRecord("SR:UNLABELLED", "boolOut", 0),
 )
-DENIED, GRANTED = Reading(PERMIT, "Denied", "Denied"), Reading(PERMIT, "Granted", "Granted")
+DENIED, GRANTED = (
+    SignalReading(PERMIT, "Denied", "Denied"),
+    SignalReading(PERMIT, "Granted", "Granted"),
+)
 
 
 @pytest.fixture(scope="session")
@@ -68,14 +71,14 @@ async def no_channel_outlives_the_loop() -> AsyncIterator[None]:
 class Listener:
     """Takes readings one by one, and does not wait for ever."""
 
-    def __init__(self, readings: AsyncGenerator[Reading]) -> None:
+    def __init__(self, readings: AsyncGenerator[SignalReading]) -> None:
         self._readings = readings
 
-    async def next(self, seconds: float = 30) -> Reading:
+    async def next(self, seconds: float = 30) -> SignalReading:
         async with asyncio.timeout(seconds):
             return await anext(self._readings)
 
-    async def several(self, count: int) -> list[Reading]:
+    async def several(self, count: int) -> list[SignalReading]:
         return [await self.next() for _ in range(count)]
 
 
@@ -113,18 +116,18 @@ async def test_fifty_flips_are_fifty_readings_in_order(ioc: Ioc) -> None:
         ioc.put(PERMIT, *islice(cycle([1, 0]), 50))
         assert await listener.several(50) == [GRANTED, DENIED] * 25
         ioc.alarm(PERMIT, "MINOR", "SOFT")
-        assert await listener.next() == Reading(PERMIT, "Denied", "alarm MINOR (SOFT)")
+        assert await listener.next() == SignalReading(PERMIT, "Denied", "alarm MINOR (SOFT)")
 
 
 async def test_an_invalid_alarm_takes_the_value_away_and_its_end_gives_it_back(ioc: Ioc) -> None:
     async with listening([PERMIT]) as listener:
         assert await listener.next() == DENIED
         ioc.alarm(PERMIT, "INVALID", "LINK")
-        assert await listener.next() == Reading(PERMIT, None, "alarm INVALID (LINK)")
+        assert await listener.next() == SignalReading(PERMIT, None, "alarm INVALID (LINK)")
         ioc.put(PERMIT, 1)
-        assert await listener.next() == Reading(PERMIT, None, "alarm INVALID (LINK)")
+        assert await listener.next() == SignalReading(PERMIT, None, "alarm INVALID (LINK)")
         ioc.alarm(PERMIT, "MAJOR", "STATE")
-        assert await listener.next() == Reading(PERMIT, "Granted", "alarm MAJOR (STATE)")
+        assert await listener.next() == SignalReading(PERMIT, "Granted", "alarm MAJOR (STATE)")
         ioc.alarm(PERMIT, "NO")
         assert await listener.next() == GRANTED
 
@@ -132,14 +135,14 @@ async def test_an_invalid_alarm_takes_the_value_away_and_its_end_gives_it_back(i
 async def test_a_signal_in_invalid_alarm_has_no_value_from_the_start(ioc: Ioc) -> None:
     ioc.alarm(PERMIT, "INVALID", "COMM")
     async with listening([PERMIT]) as listener:
-        assert await listener.next() == Reading(PERMIT, None, "alarm INVALID (COMM)")
+        assert await listener.next() == SignalReading(PERMIT, None, "alarm INVALID (COMM)")
 
 
 async def test_a_state_is_read_as_its_label(ioc: Ioc) -> None:
     async with listening([HUTCH]) as listener:
-        assert await listener.next() == Reading(HUTCH, "Searched", "Searched")
+        assert await listener.next() == SignalReading(HUTCH, "Searched", "Searched")
         ioc.put(HUTCH, 2)
-        assert await listener.next() == Reading(HUTCH, "Locked", "Locked")
+        assert await listener.next() == SignalReading(HUTCH, "Locked", "Locked")
 
 
 async def test_a_state_without_a_label_is_no_value(ioc: Ioc) -> None:
@@ -161,15 +164,15 @@ async def test_every_signal_is_read_at_first_and_once_however_often_it_is_named(
     async with listening([PERMIT, TURNS, PERMIT]) as listener:
         assert {each.signal for each in await listener.several(2)} == {PERMIT, TURNS}
         ioc.put(TURNS, 8)
-        assert await listener.next() == Reading(TURNS, "8", "8")
+        assert await listener.next() == SignalReading(TURNS, "8", "8")
 
 
 async def test_a_signal_nobody_serves_is_not_connected(ioc: Ioc) -> None:
     async with listening(["PSS:NOBODY", PERMIT], connect_timeout=0.5) as listener:
-        read: list[Reading] = []
+        read: list[SignalReading] = []
         while DENIED not in read:
             read.append(await listener.next())
-        if (nobody := Reading("PSS:NOBODY", None, "not connected")) not in read:
+        if (nobody := SignalReading("PSS:NOBODY", None, "not connected")) not in read:
             assert await listener.next() == nobody
 
 
@@ -177,7 +180,7 @@ async def test_a_signal_that_may_no_longer_be_read_has_no_value_until_it_may(ioc
     async with listening([PERMIT]) as listener:
         assert await listener.next() == DENIED
         ioc.access(PERMIT, "HIDDEN")
-        assert await listener.next() == Reading(PERMIT, None, "not readable")
+        assert await listener.next() == SignalReading(PERMIT, None, "not readable")
         ioc.access(PERMIT, "DEFAULT")
         while (reading := await listener.next()).value is None:
             pass
@@ -218,7 +221,7 @@ async def test_a_killed_ioc_is_noticed_at_once_and_only_its_own_signals_are_lost
         async with listening([PERMIT, other.name]) as listener:
             assert {each.value for each in await listener.several(2)} == {"Denied", "Granted"}
             doomed.kill()
-            assert await listener.next(5) == Reading(other.name, None, "not connected")
+            assert await listener.next(5) == SignalReading(other.name, None, "not connected")
             ioc.put(PERMIT, 1)
             assert await listener.next() == GRANTED
 
@@ -229,14 +232,14 @@ async def test_a_signal_that_appears_late_or_again_is_read_without_asking_anew(
 ) -> None:
     late = IocRecord("LATE:PERMIT", "boolOut", 1, ("Denied", "Granted"))
     async with listening([late.name], connect_timeout=0.2) as listener:
-        assert await listener.next() == Reading(late.name, None, "not connected")
+        assert await listener.next() == SignalReading(late.name, None, "not connected")
         with Ioc(network.ports[1], late) as ioc:
-            assert await listener.next() == Reading(late.name, "Granted", "Granted")
+            assert await listener.next() == SignalReading(late.name, "Granted", "Granted")
             ioc.kill()
-            assert await listener.next(5) == Reading(late.name, None, "not connected")
+            assert await listener.next(5) == SignalReading(late.name, None, "not connected")
             ioc.start()
             # libca begins to search for what it lost only every ten seconds.
-            assert await listener.next(30) == Reading(late.name, "Granted", "Granted")
+            assert await listener.next(30) == SignalReading(late.name, "Granted", "Granted")
             ioc.put(late.name, 0, 1)
             read = [each.value for each in await listener.several(2)]
             assert read == ["Denied", "Granted"]
@@ -259,7 +262,7 @@ async def test_a_signal_lost_and_found_while_we_were_busy_is_read_as_it_is_now(
                 time.sleep(0.2)
             while (reading := await listener.next(10)).value != "Granted":
                 pass
-            assert reading == Reading(before.name, "Granted", "Granted")
+            assert reading == SignalReading(before.name, "Granted", "Granted")
             with pytest.raises(TimeoutError):
                 await listener.next(0.5)
 
@@ -271,12 +274,12 @@ async def test_a_frozen_ioc_is_noticed_within_the_silence_and_read_again_once_it
     record = IocRecord("FROZEN:PERMIT", "boolOut", 1, ("Denied", "Granted"))
     with Ioc(network.ports[1], record) as ioc:
         async with listening([record.name]) as listener:
-            granted = Reading(record.name, "Granted", "Granted")
+            granted = SignalReading(record.name, "Granted", "Granted")
             assert await listener.next() == granted
             ioc.freeze()
             # A few seconds more for the machine that runs the tests.
             lost = await listener.next(SILENCE + 4)
-            assert lost == Reading(record.name, None, "not connected")
+            assert lost == SignalReading(record.name, None, "not connected")
             ioc.thaw()
             assert await listener.next() == granted
             ioc.put(record.name, 0)

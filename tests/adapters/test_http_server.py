@@ -11,9 +11,9 @@ import httpx2
 import pytest
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
-from tests.support.server import free_port
 
 from beamkeep.adapters.http_server import configured, serve_both
+from beamkeep.testing.server import free_port
 
 pytestmark = pytest.mark.anyio
 

@@ -2,35 +2,18 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust.policy import grant_to, policies
 from beamkeep.contexts.trust.visit import visits
 from beamkeep.kernel import Record, View
-from beamkeep.runtime.rows import Row, RowFold
-from beamkeep.runtime.store import Position, StoredEvent, Stream, TailEvent
+from beamkeep.runtime.store import Position, StoredEvent, Stream
+from beamkeep.runtime.tail import TailEvent
+from beamkeep.testing.log import CODEC, LOG, FoldedRows, LoggedEvent, folded_rows
 from tests.faults.ground import connected
-from tests.faults.workload import CODEC, Attempt, End
-
-LOG = """
-SELECT transaction_id::text::bigint, position, stream_type, stream_id, principal_id,
-       correlation_id, version, event_type, schema_version, payload::text
-  FROM bk.events ORDER BY transaction_id, position
-"""
-
-type Rows = dict[UUID, tuple[int, UUID, tuple[str, ...], bytes]]
-
-
-class Logged(NamedTuple):
-    """An event as it stands in the log."""
-
-    position: Position
-    stream: Stream
-    principal_id: UUID
-    correlation_id: UUID
-    recorded: StoredEvent
+from tests.faults.workload import Attempt, End
 
 
 class HistoryFigures(Record):
@@ -65,20 +48,22 @@ class TailFigures(Record):
     misordered: int
 
 
-async def read_log(url: str) -> list[Logged]:
+async def read_log(url: str) -> list[LoggedEvent]:
     """Every event there is, in the order of the tail."""
     async with connected(url) as connection:
         return [
-            Logged(Position(tx, pos), (kind, id), principal, correlation, StoredEvent(*recorded))
+            LoggedEvent(
+                Position(tx, pos), (kind, id), principal, correlation, StoredEvent(*recorded)
+            )
             for tx, pos, kind, id, principal, correlation, *recorded in await connection.fetch(LOG)
         ]
 
 
 def audit_history(
-    log: Sequence[Logged], history: Sequence[Attempt], before: int = 0
+    log: Sequence[LoggedEvent], history: Sequence[Attempt], before: int = 0
 ) -> HistoryFigures:
     """Compare what clients were told with what is in the log after its first `before` events."""
-    written: dict[UUID, list[Logged]] = defaultdict(list)
+    written: dict[UUID, list[LoggedEvent]] = defaultdict(list)
     for event in log:
         written[event.correlation_id].append(event)
     ends = Counter(attempt.end for attempt in history)
@@ -102,19 +87,21 @@ def audit_history(
     )
 
 
-def _written(history: Iterable[Attempt], end: End, written: Mapping[UUID, Sequence[Logged]]) -> int:
+def _written(
+    history: Iterable[Attempt], end: End, written: Mapping[UUID, Sequence[LoggedEvent]]
+) -> int:
     return sum(a.end is end and bool(written.get(a.correlation_id)) for a in history)
 
 
 def _there(
-    attempt: Attempt, effects: Mapping[str, int], written: Mapping[UUID, Sequence[Logged]]
+    attempt: Attempt, effects: Mapping[str, int], written: Mapping[UUID, Sequence[LoggedEvent]]
 ) -> bool:
     """Whether the effect of an attempt, or the one its answer was kept from, is in the log."""
     replayed = attempt.answered is not None and attempt.answered.replayed
     return bool(effects[attempt.key] if replayed else written.get(attempt.correlation_id))
 
 
-def _misnumbered(attempt: Attempt, events: Sequence[Logged]) -> bool:
+def _misnumbered(attempt: Attempt, events: Sequence[LoggedEvent]) -> bool:
     """Whether a first answer names another version or place than its events have."""
     answered = attempt.answered
     if answered is None or answered.replayed or not events:
@@ -123,7 +110,7 @@ def _misnumbered(attempt: Attempt, events: Sequence[Logged]) -> bool:
     return (answered.version, answered.token) != (max(of_target), events[-1].position)
 
 
-def holes(log: Sequence[Logged]) -> list[Stream]:
+def holes(log: Sequence[LoggedEvent]) -> list[Stream]:
     """The streams whose versions are not 1, 2, 3, … in the order of the tail."""
     streams: dict[Stream, list[int]] = defaultdict(list)
     for event in log:
@@ -131,7 +118,7 @@ def holes(log: Sequence[Logged]) -> list[Stream]:
     return [s for s, versions in streams.items() if versions != list(range(1, len(versions) + 1))]
 
 
-def audit_tail(log: Sequence[Logged], seen: Sequence[TailEvent]) -> TailFigures:
+def audit_tail(log: Sequence[LoggedEvent], seen: Sequence[TailEvent]) -> TailFigures:
     """Compare what a reader of the tail saw with what is in the log."""
     times = Counter(Position(event.tx, event.position) for event in seen)
     reached: dict[Stream, int] = {}
@@ -148,7 +135,7 @@ def audit_tail(log: Sequence[Logged], seen: Sequence[TailEvent]) -> TailFigures:
     )
 
 
-async def stored_rows(url: str, view: View[Any]) -> Rows:
+async def stored_rows(url: str, view: View[Any]) -> FoldedRows:
     """The rows a list has."""
     async with connected(url) as connection:
         rows = await connection.fetch(
@@ -160,20 +147,7 @@ async def stored_rows(url: str, view: View[Any]) -> Rows:
     }
 
 
-def folded_rows(log: Sequence[Logged], view: View[Any]) -> Rows:
-    """The rows a list must have."""
-    fold, rows = RowFold(view, CODEC), dict[UUID, Row]()
-    for event in log:
-        kind, id = event.stream
-        if kind == view.aggregate.name:
-            rows[id] = fold.after(rows.get(id), [event.recorded], event.principal_id)
-    return {
-        id: (row.version, row.owner_id, tuple(sorted(view.facets_of(row.state))), fold.dump(row))
-        for id, row in rows.items()
-    }
-
-
-async def differing_rows(url: str, log: Sequence[Logged]) -> int:
+async def differing_rows(url: str, log: Sequence[LoggedEvent]) -> int:
     """How many rows of all lists differ from a fresh fold of the log, byte for byte."""
     different = 0
     for view in CATALOGUE.views:
@@ -182,7 +156,7 @@ async def differing_rows(url: str, log: Sequence[Logged]) -> int:
     return different
 
 
-async def differing_grants(url: str, log: Sequence[Logged]) -> int:
+async def differing_grants(url: str, log: Sequence[LoggedEvent]) -> int:
     """How many grants and controls beside the log differ from what its policies and visits say."""
     streams: dict[Stream, list[StoredEvent]] = defaultdict(list)
     for event in log:

@@ -11,7 +11,7 @@ import asyncpg
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres.connections import Connections
-from beamkeep.adapters.postgres.projections import PAGE
+from beamkeep.adapters.postgres.tail import PAGE
 
 HOUR = 3600
 SHIFTS = (2 * HOUR, -2 * HOUR, 24 * HOUR, -24 * HOUR)

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from beamkeep.adapters.postgres.migrate import migrate
 from beamkeep.app import Deployment
 from beamkeep.settings import Settings
-from tests.support.cluster import Cluster
+from beamkeep.testing.cluster import Cluster
 
 
 class Ground:

@@ -13,7 +13,7 @@ from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import Record
 from beamkeep.runtime.codec import shown
 from beamkeep.runtime.store import StoredEvent, Stream
-from tests.faults.auditor import Logged
+from beamkeep.testing.log import LoggedEvent
 from tests.faults.workload import CODEC, Attempt, End
 
 type Fact = tuple[int, str, Any]
@@ -58,11 +58,11 @@ class ReadFigures(Record):
 
 
 def audit_reads(
-    log: Sequence[Logged], reads: Sequence[Read], writes: Mapping[UUID, Write]
+    log: Sequence[LoggedEvent], reads: Sequence[Read], writes: Mapping[UUID, Write]
 ) -> ReadFigures:
     """Compare what readers saw with the log, given in the order of the tail."""
-    streams: dict[Stream, list[Logged]] = defaultdict(list)
-    at_once: dict[int, list[Logged]] = defaultdict(list)
+    streams: dict[Stream, list[LoggedEvent]] = defaultdict(list)
+    at_once: dict[int, list[LoggedEvent]] = defaultdict(list)
     for event in log:
         streams[event.stream].append(event)
         at_once[event.position.tx].append(event)
@@ -121,7 +121,7 @@ class Knowledge:
         return since[version] if version < len(since) else math.inf
 
 
-def matcher(streams: Mapping[Stream, Sequence[Logged]]) -> Callable[[Read], bool]:
+def matcher(streams: Mapping[Stream, Sequence[LoggedEvent]]) -> Callable[[Read], bool]:
     """Whether a read shows the beginning of its stream, in its final form."""
 
     @cache
@@ -156,13 +156,13 @@ def fact(recorded: StoredEvent) -> Fact:
     return version, name, msgspec.json.decode(payload)
 
 
-def torn_snapshots(reads: Iterable[Read], several: Iterable[Sequence[Logged]]) -> int:
+def torn_snapshots(reads: Iterable[Read], several: Iterable[Sequence[LoggedEvent]]) -> int:
     """How often one statement showed a part of what was written at once."""
     together: dict[object, dict[Stream, int]] = defaultdict(dict)
     for read in reads:
         if read.snapshot is not None:
             together[read.snapshot][read.stream] = read.version
-    of_stream: dict[Stream, list[Sequence[Logged]]] = defaultdict(list)
+    of_stream: dict[Stream, list[Sequence[LoggedEvent]]] = defaultdict(list)
     for events in several:
         for stream in {event.stream for event in events}:
             of_stream[stream].append(events)
@@ -174,7 +174,7 @@ def torn_snapshots(reads: Iterable[Read], several: Iterable[Sequence[Logged]]) -
     return torn
 
 
-def overtaken(events: Sequence[Logged], writes: Mapping[UUID, Write]) -> int:
+def overtaken(events: Sequence[LoggedEvent], writes: Mapping[UUID, Write]) -> int:
     """The writes of one stream that began when one of a later version or place was known."""
     found = 0
     for order in (events, sorted(events, key=lambda event: event.recorded.version)):

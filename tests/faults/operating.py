@@ -13,10 +13,10 @@ from textwrap import dedent
 from typing import NamedTuple
 
 from beamkeep.adapters.postgres.fence import faults
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.waiting import until
 from tests.faults.ground import Ground
 from tests.faults.report import ROOT
-from tests.faults.waiting import until
-from tests.support.cluster import Cluster
 
 PAGE = ROOT / "docs/how-to/restore.md"
 SECTION = re.compile(r"^## (.+)\n((?:(?!## ).*\n)*)", re.MULTILINE)

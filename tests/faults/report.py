@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import random
 import re
 import time
 from collections.abc import Iterator, Mapping
@@ -109,16 +108,6 @@ def size(name: str, usual: int, seconds: float) -> tuple[int, float]:
     together = asked("FAULT_SECONDS", TOGETHER)
     left = max(0.0, together - (time.monotonic() - BEGAN))
     return (count, math.inf) if count else (usual, min(left, seconds * together / TOGETHER))
-
-
-def seed() -> int:
-    """The seed of this run: the one asked for by BEAMKEEP_SEED, or a new one."""
-    return asked("SEED", random.SystemRandom().getrandbits(32))
-
-
-def dice(seed: int, *names: object) -> random.Random:
-    """A generator of its own for each part of a run, so that parts do not disturb each other."""
-    return random.Random(repr((seed, *names)))  # noqa: S311
 
 
 def merge(key: str, figures: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from random import Random
 from typing import Any
@@ -20,7 +20,8 @@ from beamkeep.adapters.postgres import event_store
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.listing import PostgresLists
-from beamkeep.adapters.postgres.projections import WHOLE_LOG, PostgresProjections
+from beamkeep.adapters.postgres.projections import PostgresProjections
+from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.app import IDLE, compose
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust import seeded
@@ -36,12 +37,16 @@ from beamkeep.runtime.store import (
     StoreUnavailableError,
     Stream,
 )
+from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.seeding import prepare
+from beamkeep.telemetry import Telemetry
+from beamkeep.testing.database import TIMEOUTS
+from beamkeep.testing.seeds import dice
 from beamkeep.workers.projector import Projector
-from tests.faults.report import dice
+from beamkeep.workers.supervision import Loop, Supervisor
 from tests.faults.seeded_loop import run_seeded
+from tests.support.leases import GrantedLease
 from tests.support.memory_postgres import MemoryPostgres, Weather
-from tests.support.postgres import TIMEOUTS
 from tests.support.service import ADMIN, ISSUER
 
 CODEC = Codec(CATALOGUE.aggregates.values())
@@ -283,7 +288,7 @@ class Simulation:
         self._actors = list(made.guests)
         self._visits: dict[str, str] = {}
         self._calls: list[Call] = []
-        self._calm = False
+        self._calm = self._stopping = False
         self._snapshot_every = self._dice.choice((1, 2, 3))
         # Each run is mostly about one thing, so that its clients get in each other's way.
         drawn = {
@@ -328,9 +333,9 @@ class Simulation:
         commands = self._variant.pool("memory", 3, **IDLE, **TIMEOUTS)
         projecting = self._variant.pool("memory", 2, **IDLE)
         store = self._variant.store(commands, "memory")
-        self._wake, self._stop = asyncio.Event(), asyncio.Event()
+        self._wake, self._supervisor = asyncio.Event(), Supervisor(Telemetry())
         lists = PostgresLists(commands)
-        self._projections = PostgresProjections(projecting)
+        self._tail, self._projections = PostgresTail(projecting), PostgresProjections(projecting)
         self._service = compose(
             store,
             lists,
@@ -350,7 +355,8 @@ class Simulation:
         await self._settle()
         while self._database.working:
             await asyncio.wait(list(self._database.working))
-        self._stop.set()
+        self._stopping = True
+        self._supervisor.stop()
         await workers
         with suppress(BrokenStreamError):
             await self._projector().catch_up([WHOLE_LOG])
@@ -358,7 +364,9 @@ class Simulation:
     # --- workers and faults ---
 
     def _projector(self) -> WatchedProjector:
-        projector = WatchedProjector(CATALOGUE.views, CODEC, self._projections, PAGE)
+        projector = WatchedProjector(
+            CATALOGUE.views, CODEC, self._tail, projections=self._projections, page=PAGE
+        )
         projector.broken = self._broken
         return projector
 
@@ -369,14 +377,12 @@ class Simulation:
                 group.create_task(self._keep_projecting())
 
     async def _keep_projecting(self) -> None:
-        async def lease() -> tuple[int, ...]:
-            return (WHOLE_LOG,)
-
-        while not self._stop.is_set():
+        while not self._stopping:
             life = None if self._calm or not self._stormy else self._dice.uniform(0, 2.0)
             with suppress(TimeoutError):
                 async with asyncio.timeout(life):
-                    await self._projector().run(lease, self._wake, self._stop)
+                    turn = partial(self._projector().turn, GrantedLease())
+                    await self._supervisor.run([Loop("projector", turn, wake=self._wake)])
 
     async def _harass(self) -> None:
         """The server goes down once in a while."""

@@ -6,21 +6,20 @@ from collections.abc import Mapping, Sequence
 from beamkeep.__main__ import main
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.runtime.store import Position
-from beamkeep.workers.projector import Change, Follower
+from beamkeep.workers.projector import Follower, RowChange
 
 applied = PostgresProjections.apply
 
 
 async def apply_later(
     self: PostgresProjections,
-    shard: int,
     followers: Sequence[Follower],
     reached: Position,
-    changes: Mapping[tuple[str, int], Sequence[Change]],
+    changes: Mapping[tuple[str, int], Sequence[RowChange]],
 ) -> bool:
     """Apply a page a little after it was read."""
     await asyncio.sleep(0.03)
-    return await applied(self, shard, followers, reached, changes)
+    return await applied(self, followers, reached, changes)
 
 
 def run() -> None:

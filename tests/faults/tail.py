@@ -6,9 +6,10 @@ from typing import Any
 import asyncpg
 
 from beamkeep.adapters.postgres.connections import Connections
-from beamkeep.adapters.postgres.projections import PAGE, WHOLE_LOG, PostgresProjections
+from beamkeep.adapters.postgres.tail import PAGE, PostgresTail
 from beamkeep.kernel import Refusal
-from beamkeep.runtime.store import BEGINNING, TailEvent
+from beamkeep.runtime.store import BEGINNING
+from beamkeep.runtime.tail import WHOLE_LOG, TailEvent
 
 XMIN_RULE = "AND e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())"
 
@@ -17,7 +18,7 @@ class Recorder:
     """Follows the whole log through the adapter's own page."""
 
     def __init__(self, connections: Connections) -> None:
-        self._connections, self._projections = connections, PostgresProjections(connections)
+        self._connections, self._tail = connections, PostgresTail(connections)
         self.seen: list[TailEvent] = []
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -28,7 +29,7 @@ class Recorder:
             after = self.seen[-1].at if self.seen else BEGINNING
             last = stop.is_set()
             try:
-                page = await self._projections.page(WHOLE_LOG, after, 200, None, None)
+                page = await self._tail.page(WHOLE_LOG, after, 200)
             except Refusal:
                 continue
             self.seen += page.events

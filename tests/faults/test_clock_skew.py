@@ -23,6 +23,12 @@ from beamkeep.contexts.access.profile import DEVELOPER
 from beamkeep.kernel import Question, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
+from beamkeep.testing.calling import Rest
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.seeds import dice, seed
+from beamkeep.testing.server import ADMINISTRATOR, ISSUER, Server, deployment, serving
+from beamkeep.testing.tokens import claims, header, mint
+from beamkeep.testing.waiting import until
 from tests.faults.auditor import (
     audit_history,
     audit_tail,
@@ -41,15 +47,10 @@ from tests.faults.clocks import (
 )
 from tests.faults.conftest import Report
 from tests.faults.ground import connected, fresh_ground
-from tests.faults.report import asked, dice, seed
+from tests.faults.report import asked
 from tests.faults.tail import Recorder
 from tests.faults.test_database_kill import until_shown, write_during
-from tests.faults.waiting import until
 from tests.faults.workload import Client, World
-from tests.support.cluster import Cluster
-from tests.support.server import ADMINISTRATOR, ISSUER, Server, deployment, serving
-from tests.support.tokens import claims, header, mint
-from tests.system.calling import Rest
 
 pytestmark = [pytest.mark.faults, pytest.mark.anyio]
 
@@ -140,12 +141,12 @@ async def write_with_a_jumping_clock(careless: bool) -> dict[str, Any]:
 
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(recorder.run(over))
-            tasks.create_task(deployment.project())
+            tasks.create_task(deployment.supervisor.run([deployment.projector()]))
             await write_during(nemesis, ground, client, world, chosen)
             log = await read_log(ground.admin_url)
             await until_shown(deployment, log[-1].position)
             over.set()
-            deployment.stop.set()
+            deployment.supervisor.stop()
         clock.shift = max(SHIFTS)
         async with connected(ground.admin_url) as connection:
             dated = [Dated(*row) for row in await connection.fetch(DATED)][before:]

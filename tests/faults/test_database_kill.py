@@ -14,6 +14,8 @@ from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.app import Deployment
 from beamkeep.contexts import CATALOGUE
 from beamkeep.runtime.store import Position
+from beamkeep.testing.seeds import dice, seed
+from beamkeep.testing.waiting import until
 from tests.faults.auditor import (
     audit_history,
     audit_tail,
@@ -23,9 +25,8 @@ from tests.faults.auditor import (
 )
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, fresh_ground
-from tests.faults.report import dice, rounds, seed
+from tests.faults.report import rounds
 from tests.faults.tail import CarelessConnections, Recorder
-from tests.faults.waiting import until
 from tests.faults.workers import Worker
 from tests.faults.workload import Attempt, Client, End, World, Writer
 
@@ -50,7 +51,7 @@ async def test_nothing_acknowledged_is_lost_when_the_database_is_killed(
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(recorder.run(over))
-                tasks.create_task(deployment.project())
+                tasks.create_task(deployment.supervisor.run([deployment.projector()]))
 
                 async def nemesis() -> None:
                     await kill_often(
@@ -61,7 +62,7 @@ async def test_nothing_acknowledged_is_lost_when_the_database_is_killed(
                 log = await read_log(ground.admin_url)
                 await until_shown(deployment, log[-1].position)
                 over.set()
-                deployment.stop.set()
+                deployment.supervisor.stop()
         finally:
             worker.close()
         history = audit_history(log, client.history, before)

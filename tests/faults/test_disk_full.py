@@ -24,14 +24,15 @@ from beamkeep.runtime.store import (
     Position,
     StoreUnavailableError,
 )
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.seeds import dice, seed
+from beamkeep.testing.waiting import until
 from tests.faults.auditor import audit_history, differing_grants, differing_rows, read_log
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground
-from tests.faults.report import asked, dice, seed
+from tests.faults.report import asked
 from tests.faults.test_database_kill import until_shown, write_during
-from tests.faults.waiting import until
 from tests.faults.workload import Attempt, Client, End, World
-from tests.support.cluster import Cluster
 from tests.support.disk import USABLE, Disk, workshop
 
 pytestmark = [
@@ -172,11 +173,11 @@ async def scene(
             before = len(await read_log(ground.admin_url))
             await world.furnish(client)
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(deployment.project())
+                tasks.create_task(deployment.supervisor.run([deployment.projector()]))
                 try:
                     yield Scene(ground, deployment, client, world, data, wal, before)
                 finally:
-                    deployment.stop.set()
+                    deployment.supervisor.stop()
             await connections.close()
             await deployment.close()
 

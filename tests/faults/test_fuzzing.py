@@ -34,9 +34,10 @@ from beamkeep.schemas import (
     units,
     validating,
 )
+from beamkeep.testing.seeds import dice, seed
 from tests.faults.conftest import Report
 from tests.faults.fuzzing import Fuzzed, Target, TooSlowError, fuzz, outcome
-from tests.faults.report import asked, dice, seed
+from tests.faults.report import asked
 from tests.support.examples import EXAMPLES
 from tests.support.schemas import of
 from tests.support.service import Doing, memory_service

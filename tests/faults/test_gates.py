@@ -29,10 +29,11 @@ from beamkeep.contexts.safety.clearance import ClearanceStatus, clearances
 from beamkeep.contexts.supply.supply import SupplyStatus, supplies
 from beamkeep.kernel import Aggregate, Record, Refusal, replace
 from beamkeep.runtime.store import Append, MovedError, Position, StoredEvent, Stream
+from beamkeep.testing.seeds import dice, seed
 from tests.faults.auditor import audit_history, read_log
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, connected, fresh_ground
-from tests.faults.report import dice, rounds, seed
+from tests.faults.report import rounds
 from tests.faults.workload import CODEC, Client, End, Step
 from tests.support.examples import let_callers_in
 from tests.support.examples.enclosure import a_permitted_enclosure
@@ -226,7 +227,7 @@ async def race(ground: Ground, appends: Appends, numbers: Iterator[int]) -> dict
         bootstrap_admin_name="Ada",
     )
     service = await deployment.service()
-    projecting = asyncio.create_task(deployment.project())
+    projecting = asyncio.create_task(deployment.supervisor.run([deployment.projector()]))
     do, client = Doing(service, deployment.store), Client(service)
     flips, stations = Counter[str](), list[Station]()
     await let_in(do)
@@ -240,7 +241,7 @@ async def race(ground: Ground, appends: Appends, numbers: Iterator[int]) -> dict
         stop.set()
         await flipping
         flips += flipper.flips
-    deployment.stop.set()
+    deployment.supervisor.stop()
     await projecting
     await deployment.close()
     log = await read_log(ground.admin_url)

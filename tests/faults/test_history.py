@@ -31,11 +31,13 @@ from beamkeep.runtime.store import (
     StoreUnavailableError,
     Stream,
 )
-from tests.faults.auditor import Logged, audit_history, read_log
+from beamkeep.testing.log import LoggedEvent
+from beamkeep.testing.seeds import dice, seed
+from tests.faults.auditor import audit_history, read_log
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, fresh_ground
 from tests.faults.history import Fact, Read, Write, audit_reads, fact, writes_of
-from tests.faults.report import asked, dice, seed
+from tests.faults.report import asked
 from tests.faults.workload import Attempt, Client, End, Step, made
 
 pytestmark = [pytest.mark.faults, pytest.mark.anyio]
@@ -273,7 +275,7 @@ class Outcome(NamedTuple):
 
     client: Timed
     reads: Sequence[Read]
-    log: Sequence[Logged]
+    log: Sequence[LoggedEvent]
     figures: dict[str, Any]
 
 
@@ -328,9 +330,9 @@ async def test_a_reader_that_takes_a_list_for_the_truth_is_found_out(
             return ListReader(connections)
 
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(deployment.project())
+            tasks.create_task(deployment.supervisor.run([deployment.projector()]))
             outcome = await run(nemesis, ground, service, reader, chosen)
-            deployment.stop.set()
+            deployment.supervisor.stop()
         await connections.close()
     figures = outcome.figures
     spent = round(time.monotonic() - began, 1)
@@ -345,9 +347,9 @@ IN_TIME = {FIRST: Write(0, 1), BOTH: Write(2, 3), LAST: Write(4, 5)}
 """Of four events: the first of A, a second one written at once with the first of B, a third."""
 
 
-def event(tx: int, stream: Stream, version: int, correlation_id: UUID) -> Logged:
+def event(tx: int, stream: Stream, version: int, correlation_id: UUID) -> LoggedEvent:
     said = StoredEvent(version, "Happened", 1, f'{{"tx":{tx}}}')
-    return Logged(Position(tx, version), stream, DEVELOPER, correlation_id, said)
+    return LoggedEvent(Position(tx, version), stream, DEVELOPER, correlation_id, said)
 
 
 SMALL_LOG = [

@@ -11,10 +11,11 @@ import pytest
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.runtime.store import Stream
+from beamkeep.testing.seeds import seed
 from tests.faults.auditor import audit_history, read_log
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, fresh_ground
-from tests.faults.report import asked, seed
+from tests.faults.report import asked
 from tests.faults.workload import Client, End, Step
 
 pytestmark = [pytest.mark.faults, pytest.mark.timed, pytest.mark.anyio]

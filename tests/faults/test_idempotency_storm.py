@@ -24,13 +24,15 @@ from beamkeep.runtime.store import (
     StoreUnavailableError,
 )
 from beamkeep.surfaces.http.refusals import DeadlineExceededError
-from tests.faults.auditor import Logged, audit_history, read_log
+from beamkeep.testing.calling import Calling, Mcp, Rest, SurfaceAnswer
+from beamkeep.testing.log import LoggedEvent
+from beamkeep.testing.seeds import dice, seed
+from tests.faults.auditor import audit_history, read_log
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, connected, fresh_ground
 from tests.faults.mutants import ForgetfulStore
-from tests.faults.report import asked, dice, seed
+from tests.faults.report import asked
 from tests.faults.workload import Attempt, Client, End, Step, a_place, a_visit
-from tests.system.calling import Answer, Calling, Mcp, Rest
 
 pytestmark = [pytest.mark.faults, pytest.mark.anyio]
 
@@ -165,7 +167,7 @@ class SurfaceClient:
         self.told_others: dict[str, Told] = defaultdict(set)
         """Those that were given to another request with a key that was used."""
 
-    async def attempt(self, key: str, step: Step) -> tuple[Attempt, Answer]:
+    async def attempt(self, key: str, step: Step) -> tuple[Attempt, SurfaceAnswer]:
         """Try one request once."""
         correlation_id = uuid4()
         CORRELATION.set(correlation_id)
@@ -188,7 +190,7 @@ class SurfaceClient:
         return f"{key} by {self._calling}"
 
 
-def end_of(answer: Answer, refusal: str | None) -> End:
+def end_of(answer: SurfaceAnswer, refusal: str | None) -> End:
     """How an attempt ended, as far as its client knows."""
     if refusal is None:
         return End.ACKNOWLEDGED
@@ -197,7 +199,7 @@ def end_of(answer: Answer, refusal: str | None) -> End:
     return End.LEAKED if answer.status == 500 else End.REFUSED
 
 
-def answered(answer: Answer, step: Step) -> CommandResult:
+def answered(answer: SurfaceAnswer, step: Step) -> CommandResult:
     """The answer as the dispatcher gave it."""
     field = CATALOGUE.named[step.name].aggregate.id_field
     known: dict[str, Any] = {**step.arguments, **(answer.body or {})}
@@ -296,7 +298,7 @@ def refused_as_used(told: Told) -> bool:
     return [answer[:2] for answer in told] == [(422, IdempotencyConflictError.__name__)]
 
 
-def effects_by_key(log: list[Logged], history: list[Attempt]) -> Counter[str]:
+def effects_by_key(log: list[LoggedEvent], history: list[Attempt]) -> Counter[str]:
     """How many attempts of each key wrote something."""
     written = {event.correlation_id for event in log}
     return Counter(a.key for a in history if a.correlation_id in written)

@@ -15,13 +15,15 @@ from uuid_utils.compat import uuid7
 from beamkeep.adapters.postgres.append_statement import NOT_STALE, bound_statement
 from beamkeep.adapters.postgres.connections import PLANNING, Connections
 from beamkeep.adapters.postgres.event_store import LOAD_ONE, PostgresEventStore
-from beamkeep.adapters.postgres.projections import WHOLE_LOG, PostgresProjections
+from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.runtime.store import BEGINNING
+from beamkeep.runtime.tail import WHOLE_LOG
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.database import Database
 from tests.faults.conftest import Report
 from tests.faults.report import asked
 from tests.support.appends import append, at, registered, updated
-from tests.support.cluster import Cluster
-from tests.support.postgres import Database, connected, fresh_database
+from tests.support.postgres import connected, fresh_database
 
 pytestmark = [pytest.mark.faults, pytest.mark.anyio]
 
@@ -112,7 +114,7 @@ class Explorer:
         self._commands = database.connections(1)
         self._projecting = Connections(database.url("bk_projector"), 1)
         self._store = PostgresEventStore(self._commands, database.url())
-        self._tail, self._after = PostgresProjections(self._projecting), BEGINNING
+        self._tail, self._after = PostgresTail(self._projecting), BEGINNING
         self.figures: Counter[str] = Counter()
 
     async def explore(self, plans: Sequence[Plan], order: Sequence[int]) -> None:
@@ -174,7 +176,7 @@ class Explorer:
 
     async def _versions(self, stream_id: UUID) -> list[int]:
         """The versions of a stream in the order of the tail."""
-        page = await self._tail.page(WHOLE_LOG, self._after, 1000, None, None)
+        page = await self._tail.page(WHOLE_LOG, self._after, 1000)
         self._after = page.events[-1].at
         return [event.version for event in page.events if event.stream_id == stream_id]
 

@@ -23,13 +23,14 @@ from beamkeep.runtime.queries import parse_position
 from beamkeep.runtime.store import StoreUnavailableError
 from beamkeep.settings import Settings
 from beamkeep.surfaces.http.refusals import DeadlineExceededError
+from beamkeep.testing.seeds import seed
+from beamkeep.testing.waiting import until
 from tests.faults.auditor import audit_history, differing_grants, differing_rows, read_log
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, fresh_ground
-from tests.faults.report import asked, seed
+from tests.faults.report import asked
 from tests.faults.test_database_kill import until_shown, write_during
 from tests.faults.test_simulation import BlindStore
-from tests.faults.waiting import until
 from tests.faults.workload import UNDECIDED, Attempt, Client, End, Step, World
 from tests.support.proxy import Proxy
 

@@ -18,13 +18,14 @@ from beamkeep.adapters.postgres.fence import faults
 from beamkeep.adapters.postgres.migrate import migrate
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import replace
+from beamkeep.testing.cluster import Cluster, ClusterError
+from beamkeep.testing.seeds import dice, seed
 from beamkeep.workers.projector import Projector
 from tests.faults.auditor import audit_history, differing_grants, differing_rows, read_log
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, connected
-from tests.faults.report import dice, rounds, seed
+from tests.faults.report import rounds
 from tests.faults.workload import CODEC, Attempt, Client, End, World, Writer
-from tests.support.cluster import Cluster, ClusterError
 from tests.support.disk import IMAGE, USABLE, Disk, workshop
 
 pytestmark = [
@@ -187,11 +188,11 @@ async def scene(*options: str) -> AsyncGenerator[tuple[Scene, Path]]:
         here = Scene(ground, Client(await deployment.service()), medium)
         await here.furnish()
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(deployment.project())
+            tasks.create_task(deployment.supervisor.run([deployment.projector()]))
             try:
                 yield here, folder
             finally:
-                deployment.stop.set()
+                deployment.supervisor.stop()
         await deployment.close()
 
 
@@ -219,7 +220,9 @@ async def after_reboot(here: Scene, cut: Cut, history: Sequence[Attempt]) -> Cou
         wrong["grants_differing"] = await differing_grants(ground.admin_url, log)
         deployment = ground.deployment()
         await deployment.service()
-        await Projector(CATALOGUE.views, CODEC, deployment.projections).catch_up(deployment.shards)
+        tail, projections = deployment.tail, deployment.projections
+        projector = Projector(CATALOGUE.views, CODEC, tail, projections=projections)
+        await projector.catch_up(deployment.shards)
         await deployment.close()
         wrong["rows_differing"] = await differing_rows(ground.admin_url, log)
         wrong["events_changed_since"] = (await read_log(ground.admin_url)) != log

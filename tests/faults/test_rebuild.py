@@ -21,11 +21,12 @@ from beamkeep.kernel import Question, Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.store import StoreUnavailableError
+from beamkeep.testing.seeds import dice, seed
 from tests.faults.auditor import audit_history, differing_rows, read_log
 from tests.faults.backlog import LOADED_BY, are_shown, last_position, load_backlog
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, connected, fresh_ground
-from tests.faults.report import asked, dice, seed
+from tests.faults.report import asked
 from tests.faults.workers import Worker
 from tests.faults.workload import Client, World
 

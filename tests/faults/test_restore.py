@@ -29,9 +29,12 @@ from beamkeep.contexts.access.profile import DELETED_USER, DEVELOPER
 from beamkeep.contexts.trust.zone import ZoneDefined
 from beamkeep.kernel import replace
 from beamkeep.runtime.store import Position
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.log import LoggedEvent
+from beamkeep.testing.seeds import dice, seed
+from beamkeep.testing.waiting import until
 from beamkeep.workers.projector import Projector
 from tests.faults.auditor import (
-    Logged,
     TailFigures,
     audit_history,
     audit_tail,
@@ -42,11 +45,9 @@ from tests.faults.auditor import (
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, connected, fresh_ground
 from tests.faults.operating import Operator, Step, sections
-from tests.faults.report import ROOT, dice, rounds, seed
+from tests.faults.report import ROOT, rounds
 from tests.faults.tail import Recorder
-from tests.faults.waiting import until
 from tests.faults.workload import CODEC, RAW_ZONE, Attempt, Client, End, World
-from tests.support.cluster import Cluster
 
 pytestmark = [pytest.mark.faults, pytest.mark.anyio]
 
@@ -93,7 +94,7 @@ type Bookmarks = dict[str, Position]
 class Gone(NamedTuple):
     """What a database held that is no more."""
 
-    log: list[Logged]
+    log: list[LoggedEvent]
     bookmarks: Bookmarks
 
 
@@ -472,7 +473,9 @@ async def served(operator: Operator) -> AsyncGenerator[httpx2.AsyncClient]:
 
 async def caught_up(deployment: Deployment) -> None:
     """Have every list follow to the end of the log."""
-    await Projector(CATALOGUE.views, CODEC, deployment.projections).catch_up(deployment.shards)
+    tail, projections = deployment.tail, deployment.projections
+    projector = Projector(CATALOGUE.views, CODEC, tail, projections=projections)
+    await projector.catch_up(deployment.shards)
 
 
 async def until_shown(deployment: Deployment, position: Position) -> None:
@@ -485,7 +488,7 @@ async def until_shown(deployment: Deployment, position: Position) -> None:
     await until(shown, "the lists show everything")
 
 
-async def tail_of(ground: Ground, log: list[Logged]) -> TailFigures:
+async def tail_of(ground: Ground, log: list[LoggedEvent]) -> TailFigures:
     """What a follower that begins at the beginning misses of the log."""
     recorder, over = Recorder(Connections(ground.projector_url, 1)), asyncio.Event()
     over.set()

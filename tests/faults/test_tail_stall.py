@@ -17,7 +17,7 @@ from msgspec.structs import asdict
 from structlog.testing import capture_logs
 
 from beamkeep.adapters.postgres.connections import Connections
-from beamkeep.adapters.postgres.projections import BLOCKED_BY, PostgresProjections
+from beamkeep.adapters.postgres.tail import BLOCKED_BY, PostgresTail
 from beamkeep.app import Deployment
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
@@ -26,13 +26,14 @@ from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.queries import NotFreshYetError
 from beamkeep.runtime.store import BEGINNING, Position, StoreUnavailableError
+from beamkeep.testing.seeds import dice, seed
+from beamkeep.testing.waiting import until
 from tests.faults.auditor import audit_history, audit_tail, differing_rows, read_log
 from tests.faults.backlog import LOADED_BY, are_shown, last_position, load_backlog
 from tests.faults.conftest import Report
 from tests.faults.ground import connected, fresh_ground
-from tests.faults.report import asked, dice, seed
+from tests.faults.report import asked
 from tests.faults.tail import CarelessConnections, Recorder
-from tests.faults.waiting import until
 from tests.faults.workload import Attempt, Client, Step, World, Writer, write_zone
 
 pytestmark = [pytest.mark.faults, pytest.mark.timed, pytest.mark.anyio]
@@ -94,8 +95,7 @@ async def test_a_transaction_elsewhere_holds_back_the_lists_and_nothing_else(rep
         last, released, spent = BEGINNING, 0.0, 0.0
         with capture_logs() as lines:
             async with asyncio.TaskGroup() as tasks:
-                for piece in deployment.work(service):
-                    tasks.create_task(piece)
+                tasks.create_task(deployment.supervisor.run(deployment.loops(service)))
                 recording = tasks.create_task(recorder.run(stop))
                 writing = [
                     tasks.create_task(
@@ -126,7 +126,7 @@ async def test_a_transaction_elsewhere_holds_back_the_lists_and_nothing_else(rep
                 caught_up = await until_caught_up(ground.admin_url, last) - released
                 spent = time.process_time() - spent
                 await until_unblocked(deployment)
-                deployment.stop.set()
+                deployment.supervisor.stop()
         # What the recorder could not see when it was stopped, it sees now.
         await recorder.run(stop)
         log = await read_log(ground.admin_url)
@@ -189,15 +189,14 @@ async def test_the_stall_test_catches_a_careless_tail_and_a_short_sighted_watch(
         await world.furnish(client)
         careful = Recorder(Connections(ground.projector_url, 1))
         careless = Recorder(CarelessConnections(ground.projector_url, 1))
-        seeing = deployment.projections
+        seeing = deployment.tail
         blind = ShortSightedConnections(ground.projector_url, 2)
-        deployment.projections = PostgresProjections(blind)
+        deployment.tail = PostgresTail(blind)
         stop = asyncio.Event()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(careful.run(stop))
             tasks.create_task(careless.run(stop))
-            for piece in deployment.work(service):
-                tasks.create_task(piece)
+            tasks.create_task(deployment.supervisor.run(deployment.loops(service)))
             async with an_open_transaction(elsewhere) as holder:
                 slow = tasks.create_task(write_zone(ground.app_url, client, "slow", 2.0, True))
 
@@ -220,7 +219,7 @@ async def test_the_stall_test_catches_a_careless_tail_and_a_short_sighted_watch(
                     for recorder in (careful, careless)
                 ]
             stop.set()
-            deployment.stop.set()
+            deployment.supervisor.stop()
         log = await read_log(ground.admin_url)
         await deployment.close()
         await blind.close()

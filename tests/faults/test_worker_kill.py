@@ -12,12 +12,13 @@ import pytest
 from beamkeep.app import Deployment
 from beamkeep.contexts import CATALOGUE
 from beamkeep.runtime.store import Position
+from beamkeep.testing.seeds import dice, seed
+from beamkeep.testing.waiting import until
 from beamkeep.workers.projector import Projector
 from tests.faults.auditor import audit_history, differing_rows, read_log, stored_rows
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, connected, fresh_ground
-from tests.faults.report import dice, rounds, seed
-from tests.faults.waiting import until
+from tests.faults.report import rounds
 from tests.faults.workers import Worker
 from tests.faults.workload import CODEC, Client, World, Writer
 
@@ -204,7 +205,9 @@ async def rebuild(ground: Ground, deployment: Deployment) -> tuple[int, int]:
     before = [await stored_rows(ground.admin_url, view) for view in CATALOGUE.views]
     for view in CATALOGUE.views:
         await deployment.projections.rebuild(view, deployment.shards)
-    await Projector(CATALOGUE.views, CODEC, deployment.projections).catch_up(deployment.shards)
+    tail, projections = deployment.tail, deployment.projections
+    projector = Projector(CATALOGUE.views, CODEC, tail, projections=projections)
+    await projector.catch_up(deployment.shards)
     switched = await deployment.projections.switch()
     after = [await stored_rows(ground.admin_url, view) for view in CATALOGUE.views]
     different = sum(

@@ -3,15 +3,10 @@
 from collections.abc import AsyncGenerator
 
 import pytest
-from tests.support.cluster import Cluster
-from tests.support.postgres import (
-    ARRANGED,
-    Database,
-    Deployed,
-    emptied,
-    fresh_database,
-    postgres_service,
-)
+from tests.support.postgres import ARRANGED, Deployed, emptied, fresh_database, postgres_service
+
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.database import Database
 
 
 @pytest.fixture(scope="session")

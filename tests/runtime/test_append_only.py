@@ -6,8 +6,10 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 from psycopg import errors, sql
-from tests.support.cluster import Cluster
-from tests.support.postgres import Database, fresh_database
+from tests.support.postgres import fresh_database
+
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.database import Database
 
 pytestmark = pytest.mark.postgres
 

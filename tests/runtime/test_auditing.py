@@ -8,13 +8,13 @@ from uuid import UUID
 import pytest
 from tests.support.appends import append, at
 from tests.support.examples import EXAMPLES
-from tests.support.postgres import Database, postgres_service
+from tests.support.postgres import postgres_service
 from tests.support.service import ISSUER, Doing, call, memory_service
 from tests.support.spec import NOW, enrol, permit
 
 from beamkeep.adapters.memory_store import MemoryLedger
 from beamkeep.adapters.postgres.ledger import ledger
-from beamkeep.auditing import KEPT, Ledger, differences
+from beamkeep.auditing import DERIVED, Ledger, differences
 from beamkeep.contexts.access.actor import ActorIdentityBound, ActorRegistered
 from beamkeep.contexts.access.profile import IDENTITIES, STANDINGS, Identity
 from beamkeep.contexts.trust import seeded
@@ -32,6 +32,7 @@ from beamkeep.kernel import (
 )
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import EventStore
+from beamkeep.testing.database import Database
 
 pytestmark = pytest.mark.anyio
 
@@ -83,8 +84,10 @@ async def test_whatever_is_done_the_rows_are_those_the_streams_call_for():
     do = Doing(service, store)
     for name, example in EXAMPLES.items():
         await do(name, await example(do))
-    for kept in KEPT:
-        assert [row async for row in MemoryLedger(store, b"").rows(kept.table, kept.owner, ())]
+    for derived in DERIVED:
+        assert [
+            row async for row in MemoryLedger(store, b"").rows(derived.table, derived.owner, ())
+        ]
     found = [each async for each in differences(MemoryLedger(store, b"k" * 32))]
     assert found == []
 

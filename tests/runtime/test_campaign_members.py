@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from tests.support.appends import NOW, append, at
 from tests.support.examples.campaign import an_active_campaign
-from tests.support.postgres import Database, postgres_service
+from tests.support.postgres import postgres_service
 from tests.support.service import Doing, memory_service
 from uuid_utils.compat import uuid7
 
@@ -18,6 +18,7 @@ from beamkeep.runtime import Service
 from beamkeep.runtime.dispatch import ConcurrencyError
 from beamkeep.runtime.store import EventStore
 from beamkeep.schemas import JsonObject
+from beamkeep.testing.database import Database
 
 pytestmark = pytest.mark.anyio
 

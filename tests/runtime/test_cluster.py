@@ -2,7 +2,8 @@
 
 import psycopg
 import pytest
-from tests.support.cluster import Cluster
+
+from beamkeep.testing.cluster import Cluster
 
 pytestmark = pytest.mark.postgres
 

@@ -12,8 +12,7 @@ import psycopg
 import pytest
 from psycopg import sql
 from tests.support.appends import ANSWER, HTTP, ME, NOW, append, at, registered, updated
-from tests.support.cluster import Cluster
-from tests.support.postgres import ARRANGED, Database, fresh_database
+from tests.support.postgres import ARRANGED, fresh_database
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres.append_statement import GUARD, AppendShape, append_statement
@@ -22,8 +21,9 @@ from beamkeep.adapters.postgres.call_lookup import OPEN
 from beamkeep.adapters.postgres.connections import PLANNING, Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.listing import LISTING, PostgresLists, number
-from beamkeep.adapters.postgres.projections import WHOLE_LOG, PostgresProjections
+from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.statements import Statement
+from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import IDENTITIES, PROFILES, STANDINGS, Identity
 from beamkeep.contexts.decision.inference import INFERENCES
@@ -56,6 +56,9 @@ from beamkeep.runtime.store import (
     RowQuery,
     Snapshot,
 )
+from beamkeep.runtime.tail import WHOLE_LOG
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.database import Database
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
@@ -92,7 +95,7 @@ async def every_statement(database: Database) -> Asked:
     await served.fetch(FIND_ANSWER, uuid7(), uuid7(), "k")
     await listed(PostgresLists(served))
     tailing = Recorder(database.url("bk_projector"))
-    await tailed(PostgresProjections(tailing))
+    await tailed(PostgresTail(tailing), PostgresProjections(tailing))
     await served.close()
     await tailing.close()
     return served.asked | tailing.asked
@@ -245,12 +248,15 @@ def every_way(view: View[Any]) -> list[ListFilter]:
     return [ListFilter(NOW, **kind) for kind in kinds]
 
 
-async def tailed(projections: PostgresProjections) -> None:
+async def tailed(tail: PostgresTail, projections: PostgresProjections) -> None:
     for shard in (WHOLE_LOG, 7):
-        await projections.page(shard, BEGINNING, 100, None, None)
-        await projections.page(shard, BEGINNING, 100, ["Zone"], 10)
-    (follower, *_) = await projections.followers(WHOLE_LOG)
-    await projections.stored(follower, [uuid7()])
+        await tail.page(shard, BEGINNING, 100)
+        await tail.page(shard, BEGINNING, 100, ["Zone"])
+        await tail.page(shard, BEGINNING, 100, ["Zone"], 10)
+        await tail.page(shard, BEGINNING, 100, until=10)
+    await tail.bookmarks(WHOLE_LOG)
+    (generation, *_) = await projections.generations()
+    await projections.stored(generation, [uuid7()])
     await projections.lag()
 
 

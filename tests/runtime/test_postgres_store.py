@@ -15,14 +15,7 @@ import asyncpg
 import psycopg
 import pytest
 from tests.support.appends import ANSWER, HTTP, ME, NOW, append, at, registered, updated
-from tests.support.cluster import Cluster
-from tests.support.postgres import (
-    Database,
-    Deployed,
-    connected,
-    until,
-    waiting_for_a_table,
-)
+from tests.support.postgres import Deployed, connected, until, waiting_for_a_table
 from tests.support.proxy import Proxy, Step
 from tests.support.service import call
 from tests.support.spec import enrol
@@ -76,6 +69,8 @@ from beamkeep.runtime.store import (
     StoredAnswer,
     StoreUnavailableError,
 )
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.database import Database
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 

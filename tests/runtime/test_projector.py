@@ -5,36 +5,25 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import pytest
 from tests.support.appends import CODEC, ME, NOW, append, at, registered, updated
-from tests.support.cluster import Cluster
 from tests.support.examples import EXAMPLES
-from tests.support.postgres import (
-    Database,
-    Deployed,
-    connected,
-    fresh_database,
-    postgres_service,
-    until,
-)
+from tests.support.leases import GrantedLease
+from tests.support.postgres import Deployed, connected, fresh_database, postgres_service, until
 from tests.support.service import Doing, call
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres import listing
-from beamkeep.adapters.postgres import projections as adapter
+from beamkeep.adapters.postgres import tail as adapter
 from beamkeep.adapters.postgres.connections import Connections
-from beamkeep.adapters.postgres.lease import Lease
+from beamkeep.adapters.postgres.lease import PostgresLease
 from beamkeep.adapters.postgres.listing import number
-from beamkeep.adapters.postgres.projections import (
-    WHOLE_LOG,
-    PostgresProjections,
-    RebuiltDifferentlyError,
-    shards,
-)
+from beamkeep.adapters.postgres.projections import PostgresProjections, RebuiltDifferentlyError
 from beamkeep.adapters.postgres.statements import Statement
+from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.app import IDLE
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import ActorDeactivated
@@ -42,8 +31,13 @@ from beamkeep.kernel import ListFilter, View
 from beamkeep.runtime.codec import BrokenStreamError
 from beamkeep.runtime.rows import Row, RowFold
 from beamkeep.runtime.store import BEGINNING, Position, StoredEvent
-from beamkeep.workers import projector as following
-from beamkeep.workers.projector import Change, Follower, Projector, TailPage
+from beamkeep.runtime.tail import WHOLE_LOG, TailPage, shards
+from beamkeep.telemetry import Telemetry
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.database import Database
+from beamkeep.workers import supervision
+from beamkeep.workers.projector import Follower, Projector, RowChange
+from beamkeep.workers.supervision import Loop, Supervisor
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
@@ -53,50 +47,65 @@ PARTITIONS = shards(16)
 type Rows = list[tuple[object, ...]]
 
 
-class Watched(PostgresProjections):
-    """Projections that record each page applied or lost, and can be held before they apply."""
+class WatchedTail(PostgresTail):
+    """A tail that records which stream types each page was read of."""
 
     def __init__(self, connections: Connections) -> None:
         super().__init__(connections)
-        self.applied: list[Position] = []
-        self.lost = 0
         self.pages: list[Sequence[str] | None] = []
-        self.before_apply: Callable[[], Awaitable[None]] | None = None
 
     async def page(
         self,
         shard: int,
         after: Position,
         limit: int,
-        names: Sequence[str] | None,
-        until: int | None,
+        stream_types: Sequence[str] | None = None,
+        until: int | None = None,
     ) -> TailPage:
-        self.pages.append(names)
-        return await super().page(shard, after, limit, names, until)
+        self.pages.append(stream_types)
+        return await super().page(shard, after, limit, stream_types, until)
+
+
+class WatchedProjections(PostgresProjections):
+    """Projections that record each page applied or lost, and can be held before they apply."""
+
+    def __init__(self, connections: Connections) -> None:
+        super().__init__(connections)
+        self.applied: list[Position] = []
+        self.lost = 0
+        self.before_apply: Callable[[], Awaitable[None]] | None = None
 
     async def apply(
         self,
-        shard: int,
         followers: Sequence[Follower],
         reached: Position,
-        changes: Mapping[tuple[str, int], Sequence[Change]],
+        changes: Mapping[tuple[str, int], Sequence[RowChange]],
     ) -> bool:
         if hold := self.before_apply:
             self.before_apply = None
             await hold()
-        if await super().apply(shard, followers, reached, changes):
+        if await super().apply(followers, reached, changes):
             self.applied.append(reached)
             return True
         self.lost += 1
         return False
 
 
+class Worker(NamedTuple):
+    """A projector of its own, as another process would run it, and what it was seen to do."""
+
+    projector: Projector
+    projections: WatchedProjections
+    tail: WatchedTail
+
+
 @asynccontextmanager
-async def worker(database: Database, page: int = 1000) -> AsyncGenerator[tuple[Projector, Watched]]:
+async def worker(database: Database, page: int = 1000) -> AsyncGenerator[Worker]:
     """A projector of its own, as another process would run it."""
     connections = Connections(database.url("bk_projector"), 2, **IDLE)
-    projections = Watched(connections)
-    yield Projector(CATALOGUE.views, CODEC, projections, page), projections
+    tail, projections = WatchedTail(connections), WatchedProjections(connections)
+    projector = Projector(CATALOGUE.views, CODEC, tail, projections=projections, page=page)
+    yield Worker(projector, projections, tail)
     await connections.close()
 
 
@@ -161,7 +170,7 @@ async def test_every_list_is_the_fold_of_its_streams(database: Database, deploye
         await do(name, await EXAMPLES[name](do))
     await actors(deployed, 5, versions=3)
     # Small pages, so that rows are folded further from what was stored.
-    async with worker(database, page=7) as (projector, _):
+    async with worker(database, page=7) as (projector, _, _):
         await projector.catch_up([WHOLE_LOG])
     for view in VIEWS.values():
         assert folded(database, view)
@@ -179,18 +188,15 @@ async def test_a_list_follows_a_position_once_its_events_are_applied(deployed: D
 
 
 async def test_a_running_projector_follows_when_woken_and_stops_when_told(deployed: Deployed):
-    wake, stop = asyncio.Event(), asyncio.Event()
-
-    async def lease() -> Sequence[int]:
-        return (WHOLE_LOG,)
-
-    running = asyncio.create_task(deployed.projector.run(lease, wake, stop))
+    wake, supervisor = asyncio.Event(), Supervisor(Telemetry())
+    loop = Loop("projector", partial(deployed.projector.turn, GrantedLease()), wake=wake)
+    running = asyncio.create_task(supervisor.run([loop]))
     for _ in range(3):
         (id,) = await actors(deployed, 1)
         position = await deployed.store.append(append(at(2, updated(id))))
         wake.set()
         await until(partial(deployed.lists.follows, VIEWS["actor"], position))
-    stop.set()
+    supervisor.stop()
     async with asyncio.timeout(5):
         await running
 
@@ -218,7 +224,7 @@ async def test_a_stream_that_comes_out_of_order_raises_an_alarm(
 
 async def test_two_workers_that_race_apply_each_page_once(database: Database, deployed: Deployed):
     await actors(deployed, 30, versions=3)
-    async with worker(database, 10) as (one, first), worker(database, 10) as (two, second):
+    async with worker(database, 10) as (one, first, _), worker(database, 10) as (two, second, _):
         await asyncio.gather(one.catch_up([WHOLE_LOG]), two.catch_up([WHOLE_LOG]))
         applied = first.applied + second.applied
         assert len(set(applied)) == len(applied)
@@ -229,7 +235,7 @@ async def test_two_workers_that_race_apply_each_page_once(database: Database, de
 async def overtaken(database: Database, deployed: Deployed) -> bool:
     """Whether a worker that slept while another went on has written anything."""
     ids = await actors(deployed, 3)
-    async with worker(database) as (stale, held), worker(database) as (other, _):
+    async with worker(database) as (stale, held, _), worker(database) as (other, _, _):
         after: list[object] = []
 
         async def meanwhile() -> None:
@@ -251,10 +257,9 @@ async def test_a_worker_that_was_overtaken_writes_nothing(database: Database, de
 async def test_a_worker_that_did_not_compare_would_turn_the_bookmark_back(
     database: Database, deployed: Deployed, monkeypatch: pytest.MonkeyPatch
 ):
-    compare = "AND (b.tx, b.pos) = (:from_tx::text::xid8, :from_position::bigint)"
+    compare = "AND (b.tx, b.pos) = (f.tx::xid8, f.pos)"
     assert compare in adapter.MOVE.named
-    given = "AND (:from_tx::text, :from_position::bigint) IS NOT NULL"
-    careless = adapter.MOVE.named.replace(compare, given)
+    careless = adapter.MOVE.named.replace(compare, "")
     monkeypatch.setattr(adapter, "MOVE", Statement(careless))
     assert await overtaken(database, deployed)
 
@@ -263,7 +268,7 @@ async def test_an_overtaken_worker_goes_on_from_where_the_other_is(
     database: Database, deployed: Deployed
 ):
     ids = await actors(deployed, 3)
-    async with worker(database) as (one, _), worker(database) as (two, _):
+    async with worker(database) as (one, _, _), worker(database) as (two, _, _):
         await one.catch_up([WHOLE_LOG])
         for id in ids:
             await deployed.store.append(append(at(2, updated(id))))
@@ -276,7 +281,9 @@ async def test_an_overtaken_worker_goes_on_from_where_the_other_is(
 
 async def test_a_shard_is_leased_to_one_worker_and_handed_over(database: Database):
     url = database.url("bk_projector")
-    one, two, three = (Lease(url, "shard", wanted) for wanted in [(0, 1), (1, 2), (0, 1, 2)])
+    one, two, three = (
+        PostgresLease(url, "shard", wanted) for wanted in [(0, 1), (1, 2), (0, 1, 2)]
+    )
     assert await one() == (0, 1)
     assert await two() == (2,)
     assert await three() == ()
@@ -297,7 +304,7 @@ async def test_a_shard_is_leased_to_one_worker_and_handed_over(database: Databas
     await three.close()
 
 
-async def leases(lease: Lease, wanted: Sequence[int]) -> bool:
+async def leases(lease: PostgresLease, wanted: Sequence[int]) -> bool:
     return sorted(await lease()) == sorted(wanted)
 
 
@@ -314,8 +321,8 @@ async def test_an_open_older_transaction_holds_the_tail_back_and_nothing_else(
         await other.fetchval("SELECT pg_current_xact_id()::text")
         ids = await actors(deployed, 3, versions=2)
         assert not await deployed.projector.step(WHOLE_LOG)
-        assert await deployed.projections.blocked_by(60.0) == []
-        ((pid, name, seconds),) = await deployed.projections.blocked_by(0.0)
+        assert await deployed.tail.blocked_by(60.0) == []
+        ((pid, name, seconds),) = await deployed.tail.blocked_by(0.0)
         assert (pid, name) == (other.get_server_pid(), elsewhere.name)
         assert 0 < seconds < 60
         assert (await deployed.projections.lag())["actor"] > 0
@@ -365,7 +372,7 @@ async def test_the_log_is_followed_whole_by_partitions_and_whole_again(
     for version in (3, 4):
         for id in ids:
             await deployed.store.append(append(at(version, updated(id))))
-    async with worker(database) as (projector, _):
+    async with worker(database) as (projector, _, _):
         await projector.catch_up(PARTITIONS)
         assert_in_step(database)
         for version in (5, 6):
@@ -376,7 +383,7 @@ async def test_the_log_is_followed_whole_by_partitions_and_whole_again(
 
     await deployed.projections.arrange(CATALOGUE.views, (WHOLE_LOG,))
     assert [row[1] for row in bookmarks(database)] == [WHOLE_LOG]
-    async with worker(database, page=30) as (projector, _):
+    async with worker(database, page=30) as (projector, _, _):
         await projector.catch_up([WHOLE_LOG])
     assert_in_step(database)
 
@@ -396,6 +403,16 @@ async def test_a_list_kept_by_partitions_follows_once_each_of_them_does(database
         assert await follows()
 
 
+async def test_followers_that_keep_no_list_keep_their_shards_when_those_of_the_lists_change(
+    deployed: Deployed,
+):
+    await deployed.tail.begin("relay", 1, [WHOLE_LOG])
+    (own,) = [each for each in await deployed.tail.bookmarks(WHOLE_LOG) if each.follower == "relay"]
+    await deployed.projections.arrange(CATALOGUE.views, PARTITIONS)
+    assert await deployed.tail.bookmarks(WHOLE_LOG) == [own]
+    assert "relay" not in {each.follower for each in await deployed.tail.bookmarks(0)}
+
+
 # Building anew
 
 
@@ -403,7 +420,7 @@ async def test_a_list_is_built_anew_while_it_is_read_and_written(
     database: Database, deployed: Deployed
 ):
     ids = await actors(deployed, 100, versions=2)
-    async with worker(database, page=100) as (projector, projections):
+    async with worker(database, page=100) as (projector, projections, _):
         await projector.catch_up([WHOLE_LOG])
         seen: list[int] = []
         stop = asyncio.Event()
@@ -461,20 +478,17 @@ async def test_a_list_built_differently_is_not_switched_to(database: Database, d
 async def test_the_other_lists_go_on_while_one_cannot_be_switched(
     database: Database, deployed: Deployed, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(following, "FAILURE_PAUSE", 0.01)
+    monkeypatch.setattr(supervision, "FIRST_RETRY", 0.01)
     await rebuilt_but_corrupt(database, deployed)
-    wake, stop = asyncio.Event(), asyncio.Event()
-
-    async def lease() -> Sequence[int]:
-        return (WHOLE_LOG,)
-
-    running = asyncio.create_task(deployed.projector.run(lease, wake, stop))
+    supervisor = Supervisor(Telemetry())
+    loop = Loop("projector", partial(deployed.projector.turn, GrantedLease()))
+    running = asyncio.create_task(supervisor.run([loop]))
     try:
         zone = await call(deployed.service, "define_zone", {"name": "Hutch"})
         assert zone.token is not None
         await until(partial(deployed.lists.follows, VIEWS["zone"], zone.token))
     finally:
-        stop.set()
+        supervisor.stop()
         await running
     assert live(database, "actor") == 1
 
@@ -483,22 +497,22 @@ async def test_a_rare_list_built_anew_reads_no_more_than_its_own_events_and_join
     database: Database, deployed: Deployed
 ):
     await actors(deployed, 60, versions=2)
-    async with worker(database, page=10) as (projector, projections):
+    async with worker(database, page=10) as (projector, projections, tail):
         await projector.catch_up([WHOLE_LOG])
         await projections.rebuild(VIEWS["surface"], [WHOLE_LOG])
         await projector.review()
-        projections.pages.clear()
+        tail.pages.clear()
         await projector.catch_up([WHOLE_LOG])
-        own = [names for names in projections.pages if names == ["Surface"]]
+        own = [names for names in tail.pages if names == ["Surface"]]
         assert 1 <= len(own) <= 2, "not one page for every ten events of others"
         reached = {row[2:] for name in VIEWS for row in bookmarks(database, name)}
         assert len(reached) == 1, "all stand at one place again"
         await projector.review()
         assert live(database, "surface") == 2
         await actors(deployed, 1)
-        projections.pages.clear()
+        tail.pages.clear()
         await projector.step(WHOLE_LOG)
-        assert projections.pages == [None]
+        assert tail.pages == [None]
     assert_in_step(database)
 
 
@@ -511,7 +525,7 @@ async def test_a_list_whose_rows_are_declared_anew_is_built_anew(
     await deployed.projections.arrange([changed], [WHOLE_LOG])
     await deployed.projections.arrange([changed], [WHOLE_LOG])
     assert [row[0] for row in bookmarks(database, "zone")] == [1, 2]
-    async with worker(database) as (projector, _):
+    async with worker(database) as (projector, _, _):
         await projector.catch_up([WHOLE_LOG])
         await projector.review()
     assert live(database, "zone") == 2
@@ -547,7 +561,7 @@ async def test_a_list_of_the_first_layout_is_read_until_its_successor_is_level(
         rows = await deployed.lists.listing(VIEWS["actor"], list_filter, ME, None, 100)
         return {id for id, _ in rows}
 
-    async with worker(database) as (projector, _):
+    async with worker(database) as (projector, _, _):
         await projector.catch_up([WHOLE_LOG])
         assert await found() == {*ids}
         await deployed.projections.arrange(CATALOGUE.views, [WHOLE_LOG])

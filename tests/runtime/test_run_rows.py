@@ -13,7 +13,7 @@ from tests.support.examples.run import (
     some_readings,
     started_run,
 )
-from tests.support.postgres import Database, postgres_service
+from tests.support.postgres import postgres_service
 from tests.support.service import Doing, memory_service
 
 from beamkeep.contexts.run.logbook import (
@@ -24,6 +24,7 @@ from beamkeep.contexts.run.observation import (
     RunCannotAppendObservationsError,
     RunObservationIdTakenError,
 )
+from beamkeep.testing.database import Database
 
 pytestmark = pytest.mark.anyio
 

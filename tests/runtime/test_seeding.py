@@ -10,8 +10,9 @@ from tests.support.service import ADMIN, ISSUER, call
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.installation import Installation
 from beamkeep.contexts.trust.bootstrap import Administrator, AdministratorUnusableError
-from beamkeep.kernel import CLAIMS, Installation
+from beamkeep.kernel import CLAIMS
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.runtime.codec import Codec

@@ -8,7 +8,6 @@ from uuid import UUID, uuid4, uuid5
 
 import pytest
 from tests.support.appends import append
-from tests.support.postgres import Database
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory_store import MemoryStore, MemoryWorkQueue
@@ -56,6 +55,7 @@ from beamkeep.runtime.store import (
     WorkLostError,
 )
 from beamkeep.runtime.work import WorkQueue
+from beamkeep.testing.database import Database
 
 pytestmark = pytest.mark.anyio
 

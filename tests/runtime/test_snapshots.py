@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 import pytest
 from tests.corpus import FOLDER, read
 from tests.support.appends import append, at, updated
-from tests.support.postgres import Database, postgres_service
+from tests.support.postgres import postgres_service
 from tests.support.service import by, call, memory_service
 from tests.support.spec import enrol
 
@@ -35,6 +35,7 @@ from beamkeep.runtime.store import (
     Snapshot,
     Stream,
 )
+from beamkeep.testing.database import Database
 from beamkeep.workers.refolding import SnapshotKeeper
 
 pytestmark = pytest.mark.anyio

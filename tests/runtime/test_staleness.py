@@ -12,17 +12,18 @@ from tests.support.examples.enclosure import a_permitted_enclosure
 from tests.support.examples.federation import OWN_SITE
 from tests.support.examples.recipe import define_plan
 from tests.support.examples.starting import start_run
-from tests.support.postgres import Database, Deployed
+from tests.support.postgres import Deployed
 from tests.support.service import INSTALLATION, Doing
 from uuid_utils.compat import uuid7
 
-from beamkeep.adapters.postgres.projections import WHOLE_LOG
 from beamkeep.app import Deployment, compose
 from beamkeep.contexts.starting.checks import (
     RunRequiresAvailableSupplyError,
     RunRequiresPermittedEnclosureError,
 )
+from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.settings import Settings
+from beamkeep.testing.database import Database
 from beamkeep.workers.reporting import Monitor
 from beamkeep.workers.staleness import REF, StalenessWatch
 
@@ -143,7 +144,7 @@ async def test_once_an_enclosure_was_reported_of_somebody_must_watch(
 ):
     await a_permitted_enclosure(world.do)
     assert await deployment.ready() == NEVER_LOOKED
-    monitor, sessions = Monitor(world.service, uuid7), world.service.sessions
+    monitor, sessions = Monitor(world.service.sender, uuid7), world.service.sessions
     watch = StalenessWatch(monitor, sessions, partial(deployment.store.beat, REF))
     await watch.look()
     assert await deployment.ready() is None
@@ -179,11 +180,11 @@ async def test_the_age_of_the_last_look_is_a_metric(world: World, deployment: De
             "beamkeep_staleness_watch_age_seconds"
         )
 
-    await deployment.measure_watch()
+    await deployment.watch_age.measure()
     assert age() == inf
     await deployment.store.beat(REF)
     world.database.ask("UPDATE bk.heartbeat SET beat_at = now() - interval '10 minutes'")
-    await deployment.measure_watch()
+    await deployment.watch_age.measure()
     first = age()
     assert first is not None
     assert 600 <= first < inf
@@ -194,7 +195,7 @@ async def test_the_watch_finds_a_silent_enclosure_by_the_database_s_clock_and_wi
     world: World, deployment: Deployment
 ):
     about = {"enclosure_id": await a_permitted_enclosure(world.do)}
-    monitor, sessions = Monitor(world.service, uuid7), world.service.sessions
+    monitor, sessions = Monitor(world.service.sender, uuid7), world.service.sessions
     watch = StalenessWatch(monitor, sessions, partial(deployment.store.beat, REF))
     for world.shift in SHIFTS:
         await watch.look()

@@ -20,12 +20,11 @@ from tests.support.appends import (
     registered,
     updated,
 )
-from tests.support.postgres import Database, postgres_service
+from tests.support.postgres import postgres_service
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters import stream_queues
 from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.adapters.postgres.projections import WHOLE_LOG
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import (
     ActorDeactivated,
@@ -85,6 +84,8 @@ from beamkeep.runtime.store import (
     StoreUnavailableError,
     Stream,
 )
+from beamkeep.runtime.tail import WHOLE_LOG
+from beamkeep.testing.database import Database
 
 pytestmark = pytest.mark.anyio
 

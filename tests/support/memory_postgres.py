@@ -25,20 +25,22 @@ from beamkeep.adapters.postgres import (
     event_store,
     listing,
     projections,
+    tail,
 )
 from beamkeep.adapters.postgres.append_statement import NOT_MOVED, NOT_STALE
 from beamkeep.contexts.access.profile import IDENTITIES, PROFILES, STANDINGS
 from beamkeep.contexts.trust.policy import POLICY_GRANTS
 from beamkeep.contexts.trust.surface import SURFACE_CONTROL
 from beamkeep.kernel import CLAIMS, DENIALS
-from beamkeep.runtime.store import Stream, TailEvent
+from beamkeep.runtime.store import Stream
+from beamkeep.runtime.tail import TailEvent
 
 KEYS = {
     table.name: table.key
     for table in (IDENTITIES, PROFILES, STANDINGS, POLICY_GRANTS, SURFACE_CONTROL, CLAIMS, DENIALS)
 }
 XMIN_RULE = "e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())"
-COMPARED = re.compile(r"\(b\.tx, b\.pos\) = \(\$\d+::text::xid8, \$\d+::bigint\)")
+COMPARED = "(b.tx, b.pos) = (f.tx::xid8, f.pos)"
 ROW_WRITE = re.compile(r"write_\d+ AS \((INSERT INTO|UPDATE|DELETE FROM) bk\.(\w+)")
 SELECTED = re.compile(r"SELECT [\w, ]+ FROM bk\.(\w+) WHERE ((?:\w+ = ANY\(\$\d+\)(?: AND )?)+)$")
 OF_LIST = re.compile(r" FROM proj\.(\w+?)(?:_v\d+)?(?:_mark)? ")
@@ -549,16 +551,17 @@ class MemoryPostgres:
     async def _move(
         self, tx: Transaction, statement: str, arguments: Sequence[Any], patience: float | None
     ) -> list[Any]:
-        after, position, names, generations, _, before, at = arguments
-        stood, reached, moved = (int(before), at), (int(after), position), list[tuple[int]]()
-        for name, generation in zip(names, generations, strict=True):
+        after, position, names, generations, _, *before = arguments
+        reached, moved = (int(after), position), list[tuple[int]]()
+        for name, generation, at, place in zip(names, generations, *before, strict=True):
+            stood = int(at), place
             if await self._change(
                 tx,
                 "bookmarks",
                 (name, str(generation)),
                 lambda row: row | {"reached": reached},
                 patience,
-                lambda row: COMPARED.search(statement) is not None and row["reached"] != stood,
+                lambda row, stood=stood: COMPARED in statement and row["reached"] != stood,
             ):
                 moved.append((1,))
         return moved
@@ -613,12 +616,13 @@ class MemoryPostgres:
             case connections.ACQUIRE_LOCK | connections.RELEASE_LOCK:
                 # There is one process, which asks for a name only when nobody in it has it.
                 return [(False, "")]
-            case projections.FOLLOWERS:
+            case tail.BOOKMARKS:
+                found = self.rows("bookmarks")
+                return [(r["name"], r["generation"], arguments[0], *r["reached"]) for r in found]
+            case projections.ALL_GENERATIONS:
                 found = self.rows("bookmarks")
                 declared = projections.LAYOUT * 1000 + 1
-                return [
-                    (r["name"], r["generation"], r["live"], declared, *r["reached"]) for r in found
-                ]
+                return [(r["name"], r["generation"], r["live"], declared) for r in found]
             case listing.FOLLOWS:
                 return self._follows(*arguments)
             case _:
@@ -725,7 +729,9 @@ class MemoryPostgres:
         *narrow: Any,
     ) -> list[Any]:
         *narrowed, limit = narrow
-        until, names = narrowed or (None, None)
+        until, names = None, None
+        for each in narrowed:
+            until, names = (each, names) if isinstance(each, str) else (until, each)
         after, xmin = (int(tx), position), self.xmin()
         found = [
             e

@@ -16,17 +16,19 @@ from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.adapters.postgres.migrate import migrate
-from beamkeep.adapters.postgres.projections import WHOLE_LOG, PostgresProjections
+from beamkeep.adapters.postgres.projections import PostgresProjections
+from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.app import IDLE, compose
 from beamkeep.contexts import CATALOGUE
 from beamkeep.runtime import Service
 from beamkeep.runtime.codec import Codec
+from beamkeep.runtime.tail import WHOLE_LOG
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.database import Database
 from beamkeep.workers.projector import Projector
-from tests.support.cluster import Cluster
 from tests.support.service import INSTALLATION, prepared_service
 
 MIGRATED, ARRANGED, PREPARED = "migrated", "arranged", "prepared"
-TIMEOUTS = {"statement_timeout": "2000", "lock_timeout": "500"}
 DEADLINE = 10.0
 # Nothing but the tests takes transaction ids, so that they can be counted.
 QUIET = {
@@ -59,33 +61,13 @@ END $$
 """
 
 
-class Database(NamedTuple):
-    """One migrated database."""
-
-    cluster: Cluster
-    name: str
-
-    def url(self, user: str = "bk_app", tcp: bool = False) -> str:
-        """The address of the database for a role, which is the service's unless told."""
-        return self.cluster.url(self.name, user, tcp)
-
-    def connections(self, most: int = 8, **settings: str) -> Connections:
-        """Connections as the service has them."""
-        return Connections(self.url(), most, **(IDLE | TIMEOUTS | settings))
-
-    def ask(self, statement: str, *arguments: object) -> list[tuple[object, ...]]:
-        """The rows of one statement, as superuser."""
-        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            cursor = connection.execute(statement.encode(), arguments or None)
-            return cursor.fetchall() if cursor.description else []
-
-
 class Deployed(NamedTuple):
     """The service on a database, prepared as a fresh deployment is."""
 
     service: Service
     store: PostgresEventStore
     lists: PostgresLists
+    tail: PostgresTail
     projections: PostgresProjections
     projector: Projector
 
@@ -135,9 +117,12 @@ async def postgres_service(
         if seeds
         else compose(store, lists, cursor_key, installation=INSTALLATION)
     )
-    projector = Projector(CATALOGUE.views, Codec(CATALOGUE.aggregates.values()), projections)
+    codec, tail = Codec(CATALOGUE.aggregates.values()), PostgresTail(projecting)
+    projector = Projector(CATALOGUE.views, codec, tail, projections=projections)
     try:
-        yield Deployed(service, store, lists, projections, projector)
+        yield Deployed(
+            service, store, lists, tail=tail, projections=projections, projector=projector
+        )
     finally:
         await commands.close()
         await projecting.close()

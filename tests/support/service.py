@@ -8,8 +8,9 @@ from uuid import uuid4
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.installation import Installation
 from beamkeep.contexts.trust.bootstrap import Administrator
-from beamkeep.kernel import Event, Installation, Operation, Question, SurfaceKind, replace
+from beamkeep.kernel import Event, Operation, Question, SurfaceKind, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.codec import Codec

@@ -12,6 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.installation import Installation
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import (
     ActorKind,
@@ -22,7 +23,6 @@ from beamkeep.kernel import (
     Delete,
     Event,
     Insert,
-    Installation,
     Listing,
     Lock,
     Operation,
@@ -61,7 +61,7 @@ class Past:
         hidden: Set[UUID] = frozenset(),
     ) -> None:
         self._hidden = hidden
-        self.operation_names, self.installation = CATALOGUE.named.keys(), installation
+        self.operation_names, self.deployment = CATALOGUE.named.keys(), installation
         self.now, self.principal_id, self.shows_past = NOW, ME, False
         self._streams: dict[tuple[str, UUID], list[Event]] = defaultdict(list)
         self._tables: dict[str, dict[tuple[object, ...], Any]] = defaultdict(dict)

@@ -14,6 +14,7 @@ from tests.support.rest_client import RestClient, rest_client
 from tests.support.service import ISSUER, by, memory_service
 
 from beamkeep.contexts.access.profile import IDENTITIES, MONITOR
+from beamkeep.contexts.enclosure.enclosure import ObserveEnclosureStatus, PermitStatus
 from beamkeep.kernel import SurfaceKind
 from beamkeep.runtime.admission import Caller
 from beamkeep.surfaces.mcp import Tools
@@ -149,13 +150,10 @@ async def test_a_tool_is_called_by_somebody_too(lines: Lines):
 async def test_what_a_worker_reports_is_the_monitors(lines: Lines):
     service, _ = await memory_service()
     lines()
-    absent = {
-        "enclosure_id": str(uuid4()),
-        "permit_status": "Permitted",
-        "reason": "PV",
-        "monitor_ref": "PV",
-    }
-    await Monitor(service, uuid4).report("observe_enclosure_status", absent)
+    absent = ObserveEnclosureStatus(
+        enclosure_id=uuid4(), permit_status=PermitStatus.PERMITTED, reason="PV", monitor_ref="PV"
+    )
+    await Monitor(service.sender, uuid4).report(absent)
     structlog.get_logger().info("beside any call")
     found = lines()
     assert [line.get("principal_id") for line in found] == [MONITOR, None]

@@ -13,7 +13,6 @@ from starlette.types import Message, Receive, Scope
 from tests.support.rest_client import RESOURCE, always_ready, rest_application
 from tests.support.service import ISSUER, memory_service
 from tests.support.static_verifier import StaticVerifier
-from tests.support.tokens import Clock
 
 from beamkeep.kernel import Refusal, Route, SurfaceKind
 from beamkeep.runtime.admission import Caller
@@ -38,6 +37,7 @@ from beamkeep.surfaces.http.refusals import (
     UrlTooLongError,
 )
 from beamkeep.surfaces.http.routes import HttpResponse, HttpRoute
+from beamkeep.testing.tokens import Clock
 
 pytestmark = pytest.mark.anyio
 

@@ -3,8 +3,9 @@
 from collections.abc import Generator
 
 import pytest
-from tests.support.cluster import Cluster
-from tests.support.server import Server, running_server
+
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.server import Server, running_server
 
 pytest.register_assert_rewrite("demo.day")
 

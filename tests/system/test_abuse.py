@@ -23,14 +23,11 @@ from structlog.testing import capture_logs
 from tests.faults import conftest as faults
 from tests.faults.conftest import Report
 from tests.faults.fuzzing import changed
-from tests.faults.report import dice, rounds, seed
-from tests.faults.waiting import until
-from tests.support.cluster import Cluster
+from tests.faults.report import rounds
 from tests.support.rest_client import rest_application
-from tests.support.server import Deployment, Server, deployment, serving
 from tests.support.service import memory_service
 from tests.system.abusing import CUT, Abuser, Case, failures, get, hits, post
-from tests.system.calling import As, Rest, permit, registered
+from tests.system.calling import As, permit, registered
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from beamkeep.adapters.http_server import BoundedConnection
@@ -40,6 +37,11 @@ from beamkeep.kernel import SurfaceKind
 from beamkeep.runtime.parsing import MalformedRequestError, parse
 from beamkeep.surfaces.http.limits import Limits
 from beamkeep.surfaces.http.messages import combined
+from beamkeep.testing.calling import Rest
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.seeds import dice, seed
+from beamkeep.testing.server import LocalDeployment, Server, deployment, serving
+from beamkeep.testing.waiting import until
 
 pytestmark = [pytest.mark.faults, pytest.mark.timed, pytest.mark.anyio]
 
@@ -864,7 +866,7 @@ def secretive(cluster: Cluster, **settings: str) -> Generator[Server]:
         yield server
 
 
-def with_secrets(made: Deployment, more: Mapping[str, str]) -> Deployment:
+def with_secrets(made: LocalDeployment, more: Mapping[str, str]) -> LocalDeployment:
     """The same deployment with passwords the database never asks for, and the like."""
     url, projector_url = made.settings["DATABASE_URL"], made.settings["PROJECTOR_DATABASE_URL"]
     introspecting = {

@@ -14,12 +14,13 @@ from bluesky import plans as bp
 from bluesky import preprocessors as bpp
 from ophyd import sim
 from tests.support.bluesky_documents import Witness
-from tests.support.cluster import Cluster
 from tests.support.examples import EXAMPLES
-from tests.support.server import Deployment, Server, ServerError, deployment, serving
-from tests.system.calling import As, Rest, callers
+from tests.system.calling import As, callers
 
 from beamkeep.bluesky import Recorder
+from beamkeep.testing.calling import Rest
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.server import LocalDeployment, Server, ServerError, deployment, serving
 
 pytestmark = [
     pytest.mark.postgres,
@@ -68,7 +69,7 @@ def facts(server: Server, run_id: str) -> list[tuple[str, str, float]]:
 
 
 @contextmanager
-def killed(made: Deployment) -> Generator[None]:
+def killed(made: LocalDeployment) -> Generator[None]:
     """A service that runs and is killed in the end."""
     with suppress(ServerError), serving(made) as server:
         yield

@@ -13,21 +13,9 @@ from uuid import uuid4
 import httpx2
 import msgspec
 import pytest
-from tests.support.cluster import Cluster
 from tests.support.examples import CALLERS, EXAMPLES
 from tests.support.examples.trust import an_actor
-from tests.support.server import Deployment, Server, deployment, serving
-from tests.system.calling import (
-    Answer,
-    As,
-    Calling,
-    Mcp,
-    Principal,
-    Rest,
-    callers,
-    permit,
-    registered,
-)
+from tests.system.calling import As, Principal, callers, permit, registered
 from tests.system.canaries import FREE, OPEN, PERSONAL, Canaries
 
 from beamkeep.contexts import CATALOGUE
@@ -45,6 +33,9 @@ from beamkeep.kernel import (
 )
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.surfaces.problem import problem
+from beamkeep.testing.calling import Calling, Mcp, Rest, SurfaceAnswer
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.server import LocalDeployment, Server, deployment, serving
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
@@ -392,7 +383,7 @@ async def test_a_dry_run_tells_nothing_of_what_is_anothers(
         assert all(event["payload"] for event in own.body.get("events", ()))
 
 
-def require_unmarked(answer: Answer) -> None:
+def require_unmarked(answer: SurfaceAnswer) -> None:
     """Nothing in it was said by another."""
     told = json.dumps(answer.body)
     assert FREE not in told
@@ -433,7 +424,7 @@ CHECKS: dict[str, Callable[[People], Awaitable[None]]] = {
 }
 
 
-class Leaky(Deployment):
+class Leaky(LocalDeployment):
     """A service that shows everything to everybody who may ask at all."""
 
     def start(self) -> subprocess.Popen[bytes]:
@@ -528,14 +519,14 @@ async def two_denials_on(owner: As, conduit_id: str, denied: As) -> None:
         require_denied(await denied.send("list_visits", {}, surface_id=surface_id))
 
 
-async def asked_for(by: As, question: Question, arguments: dict[str, Any]) -> Answer:
+async def asked_for(by: As, question: Question, arguments: dict[str, Any]) -> SurfaceAnswer:
     """The answer about one object, without the object's id."""
     answer = await by.send(question.name, arguments)
     told = json.dumps(answer.body).replace(arguments[question.about or ""], "ID")
     return answer._replace(body=json.loads(told))
 
 
-def require_denied(answer: Answer) -> None:
+def require_denied(answer: SurfaceAnswer) -> None:
     """It is told that it may not, and nothing else."""
     assert (answer.status, answer.body) == (403, problem(UnauthorizedError()))
 

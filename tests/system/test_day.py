@@ -14,12 +14,12 @@ import httpx2
 import pytest
 from demo.day import ADMINISTRATOR, STEPS, Day, yesterday
 from tests.faults.auditor import differing_grants, differing_rows, holes, read_log
-from tests.support.cluster import Cluster
-from tests.support.server import ISSUER, Server, running_server
-from tests.system.calling import Answer
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import History, One
+from beamkeep.testing.calling import SurfaceAnswer
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.server import ISSUER, Server, running_server
 
 pytestmark = pytest.mark.postgres
 
@@ -48,7 +48,9 @@ class Lived:
     stored: list[int] = field(default_factory=list[int])
     """How many events each step added to the log."""
     ended: list[datetime] = field(default_factory=list[datetime])
-    shown: list[Mapping[Stream, Answer]] = field(default_factory=list[Mapping[Stream, Answer]])
+    shown: list[Mapping[Stream, SurfaceAnswer]] = field(
+        default_factory=list[Mapping[Stream, SurfaceAnswer]]
+    )
     """Everything the day has touched, as it was shown after each step."""
     moved: set[Stream] = field(default_factory=set[Stream])
     """What some step has changed."""
@@ -75,7 +77,7 @@ async def live(server: Server) -> Lived:
     lived, since = Lived(server), time.monotonic()
     async with beginning(server) as day:
         await yesterday(day)
-        shown: dict[Stream, Answer] = {}
+        shown: dict[Stream, SurfaceAnswer] = {}
         await look(day, shown, 0)
         for step in STEPS:
             before, earlier, day.touched = log_of(server), {**shown}, {}
@@ -116,7 +118,7 @@ def log_of(server: Server) -> Log:
     return Log(events, position)
 
 
-async def look(day: Day, shown: dict[Stream, Answer], since: int) -> list[str]:
+async def look(day: Day, shown: dict[Stream, SurfaceAnswer], since: int) -> list[str]:
     """Read what was touched, and give back what its histories have after a position, in order."""
     new: list[Mapping[str, Any]] = []
     for kind, id in day.touched:
@@ -174,6 +176,6 @@ async def differing(lived: Lived, list_filter: Iterable[tuple[int, Stream]]) -> 
     return [each for each in found if each]
 
 
-def lasting(answer: Answer) -> tuple[int | None, Mapping[str, Any]]:
+def lasting(answer: SurfaceAnswer) -> tuple[int | None, Mapping[str, Any]]:
     """The version, and what is shown of the state."""
     return answer.version, {n: v for n, v in answer.body.items() if n not in NOW_ONLY}

@@ -11,12 +11,9 @@ from uuid import uuid4
 
 import httpx2
 import pytest
-from tests.support.cluster import Cluster
 from tests.support.examples import EXAMPLES
-from tests.support.postgres import Database
-from tests.support.server import Server, deployment, running_server
 from tests.support.service import call, prepared_service
-from tests.system.calling import As, Calling, Mcp, Rest, callers, registered
+from tests.system.calling import As, callers, registered
 from tests.system.canaries import FREE, PERSONAL, Canaries, texts
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
@@ -26,6 +23,10 @@ from beamkeep.contexts.access.profile import DELETED_USER
 from beamkeep.kernel import Insert, replace
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.store import Append, Position
+from beamkeep.testing.calling import Calling, Mcp, Rest
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.database import Database
+from beamkeep.testing.server import Server, deployment, running_server
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.support.cluster import Cluster
 from tests.support.examples.federation import OWN_SITE
-from tests.support.server import Server, running_server
+
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.server import Server, running_server
 
 pytestmark = pytest.mark.postgres
 

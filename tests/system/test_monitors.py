@@ -9,7 +9,7 @@ from tests.support.examples import CALLERS, EXAMPLES
 from tests.support.rest_client import GENEROUS, RESOURCE, always_ready
 from tests.support.service import ISSUER, call, memory_service
 from tests.support.static_verifier import StaticVerifier
-from tests.system.calling import As, Calling, Mcp, Rest
+from tests.system.calling import As
 
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.contexts.access.profile import STANDINGS
@@ -18,6 +18,7 @@ from beamkeep.kernel import ActorKind, Standing
 from beamkeep.runtime import Service
 from beamkeep.surfaces.http.edge import EdgeOptions
 from beamkeep.surfaces.http.pages import application
+from beamkeep.testing.calling import Calling, Mcp, Rest
 
 pytestmark = pytest.mark.anyio
 

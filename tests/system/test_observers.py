@@ -11,10 +11,11 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.support.cluster import Cluster
 from tests.support.examples.federation import OWN_SITE
 from tests.support.ioc import Ioc, IocRecord, loopback_network
-from tests.support.server import Server, running_server
+
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.server import Server, running_server
 
 pytestmark = pytest.mark.postgres
 

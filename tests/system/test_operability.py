@@ -15,19 +15,20 @@ from uuid import uuid4
 import httpx2
 import psycopg
 import pytest
-from tests.support.cluster import Cluster
-from tests.support.server import (
+from tests.system.calling import As
+
+from beamkeep.contexts import CATALOGUE
+from beamkeep.testing.calling import Rest, SurfaceAnswer
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.server import (
     ISSUER,
-    Deployment,
+    LocalDeployment,
     Server,
     deployment,
     free_port,
     running_server,
     serving,
 )
-from tests.system.calling import Answer, As, Rest
-
-from beamkeep.contexts import CATALOGUE
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
@@ -123,7 +124,7 @@ async def test_while_the_database_is_down_the_service_says_so_and_it_comes_back_
 async def caught_up(by: As, name: str) -> list[dict[str, Any]]:
     """The list, once it shows what was written last."""
 
-    async def ask() -> Answer:
+    async def ask() -> SurfaceAnswer:
         return await by.send(name, {"min_token": by.position_token, "limit": 100})
 
     answer = await until(ask, lambda answer: answer.status != 503)
@@ -196,9 +197,9 @@ async def test_every_command_accepted_before_the_end_is_answered(cluster: Cluste
             ended = await asyncio.gather(*sent, return_exceptions=True)
         assert server.process.wait(DEADLINE) == 0
         calls = [line for line in logged(server) if line["event"] == "call"]
-    answers = [each for each in ended if isinstance(each, Answer)]
+    answers = [each for each in ended if isinstance(each, SurfaceAnswer)]
     # Who came too late was never let in.
-    assert all(isinstance(each, Answer | httpx2.TransportError) for each in ended)
+    assert all(isinstance(each, SurfaceAnswer | httpx2.TransportError) for each in ended)
     assert Counter(each.status for each in answers) == Counter(line["status"] for line in calls)
     assert {each.status for each in answers} <= {201, 503}
     assert counted(server, ZONES) == len([each for each in answers if each.status == 201])
@@ -240,12 +241,12 @@ SELECT policy_id FROM granted
 
 
 @pytest.fixture(scope="module")
-def made(cluster: Cluster) -> Generator[Deployment]:
+def made(cluster: Cluster) -> Generator[LocalDeployment]:
     with deployment(cluster, False) as made:
         yield made
 
 
-def test_check_says_in_words_what_is_wrong_until_nothing_is(made: Deployment):
+def test_check_says_in_words_what_is_wrong_until_nothing_is(made: LocalDeployment):
     def check(**settings: str | None) -> tuple[int, str]:
         ran = made.run("check", **settings)
         return ran.returncode, ran.stdout
@@ -329,7 +330,7 @@ def test_the_first_work_finds_everything_it_looks_for(cluster: Cluster):
     ]
 
 
-def test_a_service_that_would_let_anybody_in_does_not_start(made: Deployment):
+def test_a_service_that_would_let_anybody_in_does_not_start(made: LocalDeployment):
     ran = made.run("serve", require_authenticated_principal="false")
     assert ran.returncode == REFUSED_TO_START
     assert "anybody could do anything" in ran.stderr
@@ -341,26 +342,26 @@ def test_a_service_that_would_let_anybody_in_does_not_start(made: Deployment):
     assert "Traceback" not in ran.stderr
 
 
-def test_a_service_that_would_let_nobody_in_does_not_start(made: Deployment):
+def test_a_service_that_would_let_nobody_in_does_not_start(made: LocalDeployment):
     ran = made.run("serve", identity_providers="[]")
     assert ran.returncode == REFUSED_TO_START
     assert "nobody could log in" in ran.stderr
     assert "Traceback" not in ran.stderr
 
 
-def test_a_service_does_not_start_on_a_database_that_is_not_fit(made: Deployment):
+def test_a_service_does_not_start_on_a_database_that_is_not_fit(made: LocalDeployment):
     ran = made.run("serve", database_url=made.database.url("postgres"))
     assert ran.returncode == REFUSED_TO_START
     assert "The role postgres is a superuser. Log in as bk_app." in ran.stderr
     assert "Traceback" not in ran.stderr
 
 
-def test_the_database_is_migrated_before_anything_else_is_decided(made: Deployment):
+def test_the_database_is_migrated_before_anything_else_is_decided(made: LocalDeployment):
     ran = made.run("migrate", identity_providers=None, base_url=None, development=None)
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
-def test_a_database_that_cannot_be_migrated_is_named_in_words(made: Deployment):
+def test_a_database_that_cannot_be_migrated_is_named_in_words(made: LocalDeployment):
     ran = made.run("migrate", migration_database_url="postgresql://postgres@127.0.0.1:1/beamkeep")
     assert ran.returncode == REFUSED_TO_START
     assert ran.stderr.startswith("The database was not migrated: ")

@@ -12,12 +12,13 @@ from tests.support.examples.campaign import a_closed_campaign
 from tests.support.examples.decision import a_decision, one_inference_twice
 from tests.support.examples.making import Do, Make
 from tests.support.examples.run import one_reading_twice
-from tests.support.server import Server
-from tests.system.calling import Answer, As, Mcp, Rest, callers, registered
+from tests.system.calling import As, callers, registered
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.equipment.mount import InvalidMountPlacementError
 from beamkeep.kernel import Operation, Question, Refusal
+from beamkeep.testing.calling import Mcp, Rest, SurfaceAnswer
+from beamkeep.testing.server import Server
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
@@ -170,7 +171,7 @@ class Both:
     ) -> None:
         self.rest, self.mcp = As(Rest(http), token, others), As(Mcp(http), token, others)
 
-    async def refused(self, name: str, arguments: dict[str, Any], **options: Any) -> Answer:
+    async def refused(self, name: str, arguments: dict[str, Any], **options: Any) -> SurfaceAnswer:
         """The refusal, which is the same on both."""
         rest = await self.rest.send(name, arguments, **options)
         mcp = await self.mcp.send(name, arguments, **options)

@@ -18,12 +18,13 @@ from schemathesis import checks as general
 from schemathesis.specs.openapi import checks as openapi
 from tests.faults.report import asked, size
 from tests.support.examples import CALLERS, EXAMPLES
-from tests.support.server import ADMINISTRATOR, Server
-from tests.system.calling import As, Rest, callers
+from tests.system.calling import As, callers
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import SurfaceKind
+from beamkeep.testing.calling import Rest
+from beamkeep.testing.server import ADMINISTRATOR, Server
 
 pytestmark = pytest.mark.faults
 

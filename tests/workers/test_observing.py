@@ -8,19 +8,22 @@ from uuid import UUID, uuid4
 
 import msgspec
 import pytest
+from tests.support.leases import GrantedLease
 from tests.support.service import call, memory_service
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.contexts.enclosure.enclosure import FRESHNESS
+from beamkeep.contexts.enclosure.enclosure import FRESHNESS, PermitStatus
 from beamkeep.contexts.supply.supply import SUPPLY_FRESHNESS
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import StoreUnavailableError
-from beamkeep.workers import observing
-from beamkeep.workers.observing import EnclosureSignal, Observed, Observer, SupplySignal
+from beamkeep.telemetry import Telemetry
+from beamkeep.workers import observing, supervision
+from beamkeep.workers.observing import EnclosureSignal, Observer, SupplySignal
 from beamkeep.workers.reporting import Monitor
-from beamkeep.workers.signals import Reading
+from beamkeep.workers.signals import SignalReading
 from beamkeep.workers.staleness import StalenessWatch
+from beamkeep.workers.supervision import Supervisor, while_held
 
 pytestmark = pytest.mark.anyio
 
@@ -31,21 +34,25 @@ class Script:
     """A control system that says what it is told to say."""
 
     def __init__(self) -> None:
-        self.said: asyncio.Queue[Reading | Exception] = asyncio.Queue()
+        self.said: asyncio.Queue[SignalReading | Exception] = asyncio.Queue()
         self.followed: Collection[str] = ()
+        self.is_open = False
 
-    async def readings(self, signals: Collection[str]) -> AsyncGenerator[Reading]:
-        self.followed = list(signals)
-        while True:
-            said = await self.said.get()
-            if isinstance(said, Exception):
-                raise said
-            yield said
+    async def readings(self, signals: Collection[str]) -> AsyncGenerator[SignalReading]:
+        self.followed, self.is_open = list(signals), True
+        try:
+            while True:
+                said = await self.said.get()
+                if isinstance(said, Exception):
+                    raise said
+                yield said
+        finally:
+            self.is_open = False
 
     def say(self, signal: str, *values: str | None) -> None:
         for value in values:
             reason = "not connected" if value is None else value
-            self.said.put_nowait(Reading(signal, value, reason))
+            self.said.put_nowait(SignalReading(signal, value, reason))
 
 
 class World:
@@ -53,8 +60,8 @@ class World:
 
     def __init__(self, service: Service, store: MemoryStore) -> None:
         self.service, self.store, self.source = service, store, Script()
-        self.monitor = Monitor(service, uuid7)
-        self.looks = 0
+        self.monitor = Monitor(service.sender, uuid7)
+        self.lease, self.looks = GrantedLease(), 0
 
     async def prepare(self) -> "World":
         hutch = {"name": "Hutch A", "facility_code": "synchrotron"}
@@ -63,7 +70,7 @@ class World:
         self.supply_id: UUID = (await call(self.service, "register_supply", beam)).id
         return self
 
-    def observed(self) -> list[Observed]:
+    def signals(self) -> list[EnclosureSignal | SupplySignal]:
         ones = frozenset({"1"})
         hutch = EnclosureSignal(
             signal=PERMIT,
@@ -72,7 +79,7 @@ class World:
             not_permitted=frozenset({"0"}),
         )
         beam = SupplySignal(signal=BEAM, supply_id=self.supply_id, recovering=ones)
-        return [hutch.observed(), beam.observed()]
+        return [hutch, beam]
 
     def permits(self) -> list[str]:
         return self._told("Enclosure", self.enclosure_id, "to_permit_status")
@@ -125,13 +132,19 @@ class World:
 
     @asynccontextmanager
     async def observing(self, repeat_seconds: float = 3600) -> AsyncGenerator[None]:
-        observer = Observer(self.monitor, self.source, self.observed(), repeat_seconds)
-        task = asyncio.create_task(observer.run())
+        observer = Observer(
+            self.monitor, self.source, self.signals(), repeat_seconds=repeat_seconds
+        )
+        supervisor, loop = (
+            Supervisor(Telemetry()),
+            while_held(self.lease, "observers", observer.run),
+        )
+        running = asyncio.create_task(supervisor.run([loop]))
         try:
             yield
         finally:
-            task.cancel()
-            await asyncio.wait([task])
+            supervisor.stop()
+            await running
 
 
 @pytest.fixture
@@ -188,6 +201,14 @@ async def test_what_is_lost_or_not_understood_is_unknown(world: World, value: st
     assert world.reasons() == [f"{PERMIT}: 1", f"{PERMIT}: {told}"]
 
 
+async def test_a_value_with_characters_that_no_event_can_hold_is_unknown(world: World):
+    async with world.observing():
+        world.source.say(PERMIT, "1", "\0 \udc80")
+        await until(lambda: len(world.permits()) == 2)
+    assert world.permits() == ["Permitted", "Unknown"]
+    assert world.reasons()[-1] == f"{PERMIT}: unexpected value ? ?"
+
+
 async def test_a_value_that_would_mean_both_does_not_open_a_hutch(world: World):
     both = EnclosureSignal(
         signal=PERMIT,
@@ -195,7 +216,8 @@ async def test_a_value_that_would_mean_both_does_not_open_a_hutch(world: World):
         permitted=frozenset({"1"}),
         not_permitted=frozenset({"1"}),
     )
-    assert both.observed().statuses == {"1": "NotPermitted"}
+    told = both.report(SignalReading(PERMIT, "1", "1"), repeated=False)
+    assert told.permit_status is PermitStatus.NOT_PERMITTED
 
 
 async def test_a_supply_is_lost_and_comes_back_but_is_never_declared_available(world: World):
@@ -228,7 +250,8 @@ async def test_an_unchanged_supply_is_reported_again_by_itself(world: World):
 async def test_a_source_that_fails_is_unknown_and_is_followed_again(
     world: World, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(observing, "RESTART_SECONDS", 0.001)
+    monkeypatch.setattr(supervision, "RENEW_EVERY", 0.001)
+    monkeypatch.setattr(supervision, "FIRST_RETRY", 0.001)
     async with world.observing():
         world.source.say(PERMIT, "1")
         world.source.said.put_nowait(OSError("cut"))
@@ -236,6 +259,25 @@ async def test_a_source_that_fails_is_unknown_and_is_followed_again(
         world.source.say(PERMIT, "1")
         await until(lambda: len(world.permits()) == 3)
     assert world.supplies() == ["SupplyMarkedUnavailable"]
+
+
+async def test_a_value_read_before_the_lease_was_lost_is_not_repeated_once_it_is_held_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(supervision, "RENEW_EVERY", 0.001)
+    async with world.observing(repeat_seconds=0.005):
+        world.source.say(PERMIT, "1")
+        await until(lambda: len(world.permits()) == 1)
+        world.lease.parts = ()
+        await until(lambda: not world.source.is_open)
+        before, world.lease.parts = await world.reported_at(), (0,)
+        world.source.say(BEAM, "0")
+        reports = {await world.supplied_at()}
+        async with asyncio.timeout(5):
+            while len(reports) < 4:
+                reports.add(await world.supplied_at())
+                await asyncio.sleep(0.001)
+    assert await world.reported_at() == before
 
 
 async def test_a_report_is_repeated_until_the_store_takes_it(
@@ -314,7 +356,8 @@ async def test_an_enclosure_nobody_ever_reported_of_is_left_alone(world: World):
 async def test_an_observer_that_cannot_even_tell_of_its_failure_goes_on(
     world: World, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("beamkeep.workers.observing.RESTART_SECONDS", 0.01)
+    monkeypatch.setattr(supervision, "RENEW_EVERY", 0.01)
+    monkeypatch.setattr(supervision, "FIRST_RETRY", 0.01)
     world.store_fails(monkeypatch, 5, RuntimeError)
 
     def followed() -> bool:

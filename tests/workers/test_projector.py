@@ -1,6 +1,6 @@
 """How the projector batches: many pages far behind, one page near the end, and never too much."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -8,17 +8,19 @@ import pytest
 from tests.support.appends import CODEC, ME, registered, updated
 from uuid_utils.compat import uuid7
 
+from beamkeep.adapters.memory_tail import MemoryTail
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import View
 from beamkeep.runtime.codec import BrokenStreamError
 from beamkeep.runtime.rows import Row, RowFold
-from beamkeep.runtime.store import BEGINNING, Position, TailEvent
-from beamkeep.workers.projector import BOUNDS, Bounds, Change, Follower, Projector, TailPage
+from beamkeep.runtime.store import BEGINNING, Position
+from beamkeep.runtime.tail import WHOLE_LOG, TailEvent
+from beamkeep.workers.projector import BOUNDS, Bounds, Follower, Generation, Projector, RowChange
 
 pytestmark = pytest.mark.anyio
 
 ACTOR: View[Any] = next(view for view in CATALOGUE.views if view.name == "actor")
-SHARD, PAGE = -1, 10
+SHARD, PAGE = WHOLE_LOG, 10
 
 type Key = tuple[str, int]
 
@@ -26,63 +28,58 @@ type Key = tuple[str, int]
 class MemoryProjections:
     """A log and the rows of its followers in memory, and what was asked of them."""
 
-    def __init__(self, *generations: int) -> None:
+    def __init__(self) -> None:
         self.log: list[TailEvent] = []
-        self.reached = {("actor", each): BEGINNING for each in generations or (1,)}
-        self.rows: dict[Key, dict[UUID, Change]] = {key: {} for key in self.reached}
-        self.applied: list[list[Change]] = []
-        self.before_apply: Callable[[], None] | None = None
+        self.tail = MemoryTail(self.log)
+        self.rows: dict[Key, dict[UUID, RowChange]] = {}
+        self.applied: list[list[RowChange]] = []
+        self.before_apply: Callable[[], Awaitable[None]] | None = None
+
+    async def begin(self, generation: int) -> None:
+        self.rows["actor", generation] = {}
+        await self.tail.begin("actor", generation, [SHARD])
 
     def happens(self, id: UUID, version: int) -> None:
         event = CODEC.encode(registered(id) if version == 1 else updated(id), version, uuid7())
         stored = event.version, event.event_type, event.schema_version, event.payload
-        place = len(self.log) + 1, 1
-        self.log.append(TailEvent(*stored, *place, "Actor", id, ME, 0))
+        self.log.append(
+            TailEvent(
+                *stored,
+                tx=len(self.log) + 1,
+                position=1,
+                stream_type="Actor",
+                stream_id=id,
+                principal_id=ME,
+                watermark=0,
+            )
+        )
 
-    @property
-    def watermark(self) -> int:
-        return len(self.log) + 1
+    async def reached(self) -> list[Position]:
+        return [bookmark.reached for bookmark in await self.tail.bookmarks(SHARD)]
 
-    async def followers(self, shard: int) -> Sequence[Follower]:
-        return [
-            Follower(name, generation, generation == 1, reached, 1)
-            for (name, generation), reached in self.reached.items()
-        ]
-
-    async def page(
-        self,
-        shard: int,
-        after: Position,
-        limit: int,
-        names: Sequence[str] | None,
-        until: int | None,
-    ) -> TailPage:
-        below = (until or self.watermark) if names else self.watermark
-        found = [event for event in self.log if event.at > after and event.tx < below]
-        return TailPage(self.watermark, found[:limit])
+    async def generations(self) -> Sequence[Generation]:
+        return [Generation(*key, live=key[1] == 1, declared=1) for key in self.rows]
 
     async def stored(
-        self, follower: Follower, ids: Sequence[UUID]
+        self, generation: Generation, ids: Sequence[UUID]
     ) -> Mapping[UUID, tuple[int, bytes]]:
-        rows = self.rows[follower.key]
+        rows = self.rows[generation.key]
         return {id: (rows[id].version, rows[id].row) for id in ids if id in rows}
 
     async def apply(
         self,
-        shard: int,
         followers: Sequence[Follower],
         reached: Position,
-        changes: Mapping[Key, Sequence[Change]],
+        changes: Mapping[Key, Sequence[RowChange]],
     ) -> bool:
         if meanwhile := self.before_apply:
             self.before_apply = None
-            meanwhile()
-        if any(self.reached[each.key] != each.reached for each in followers):
+            await meanwhile()
+        if not await self.tail.move([follower.bookmark for follower in followers], reached):
             return False
         for follower in followers:
             written = changes.get(follower.key, ())
             self.rows[follower.key].update({change.id: change for change in written})
-            self.reached[follower.key] = reached
             self.applied.append([*written])
         return True
 
@@ -107,12 +104,22 @@ def by_turns(projections: MemoryProjections, streams: int, versions: int) -> Non
             projections.happens(id, version)
 
 
-def projector(projections: MemoryProjections, bounds: Bounds = BOUNDS) -> Projector:
-    return Projector([ACTOR], CODEC, projections, PAGE, bounds)
-
-
-async def test_far_behind_each_row_is_written_once_however_its_events_are_interleaved():
+@pytest.fixture
+async def projections() -> MemoryProjections:
     projections = MemoryProjections()
+    await projections.begin(1)
+    return projections
+
+
+def projector(projections: MemoryProjections, bounds: Bounds = BOUNDS) -> Projector:
+    return Projector(
+        [ACTOR], CODEC, projections.tail, projections=projections, page=PAGE, bounds=bounds
+    )
+
+
+async def test_far_behind_each_row_is_written_once_however_its_events_are_interleaved(
+    projections: MemoryProjections,
+):
     by_turns(projections, streams=PAGE, versions=12)
     await projector(projections).catch_up([SHARD])
     (written,) = projections.applied
@@ -120,8 +127,7 @@ async def test_far_behind_each_row_is_written_once_however_its_events_are_interl
     projections.require_in_step()
 
 
-async def test_near_the_end_a_page_is_written_at_once():
-    projections = MemoryProjections()
+async def test_near_the_end_a_page_is_written_at_once(projections: MemoryProjections):
     following, id = projector(projections), uuid7()
     for version in (1, 2, 3):
         projections.happens(id, version)
@@ -132,8 +138,9 @@ async def test_near_the_end_a_page_is_written_at_once():
     assert len(projections.applied) == 3, "nothing is written where nothing happened"
 
 
-async def test_a_page_that_ends_where_the_log_does_is_written_in_the_next_step():
-    projections = MemoryProjections()
+async def test_a_page_that_ends_where_the_log_does_is_written_in_the_next_step(
+    projections: MemoryProjections,
+):
     by_turns(projections, streams=PAGE, versions=1)
     following = projector(projections)
     assert await following.step(SHARD) == PAGE
@@ -151,8 +158,9 @@ async def test_a_page_that_ends_where_the_log_does_is_written_in_the_next_step()
     ],
     ids=["rows", "events", "bytes"],
 )
-async def test_no_more_is_held_than_is_allowed_and_one_page(bounds: Bounds):
-    projections = MemoryProjections()
+async def test_no_more_is_held_than_is_allowed_and_one_page(
+    projections: MemoryProjections, bounds: Bounds
+):
     by_turns(projections, streams=100, versions=4)
     await projector(projections, bounds).catch_up([SHARD])
     assert len(projections.applied) > 10
@@ -163,32 +171,33 @@ async def test_no_more_is_held_than_is_allowed_and_one_page(bounds: Bounds):
     projections.require_in_step()
 
 
-async def test_rows_that_are_no_longer_kept_are_read_again():
-    projections = MemoryProjections()
+async def test_rows_that_are_no_longer_kept_are_read_again(projections: MemoryProjections):
     by_turns(projections, streams=50, versions=3)
     await projector(projections, Bounds(rows=1, bytes=1, events=1)).catch_up([SHARD])
     assert len(projections.applied) == 15
     projections.require_in_step()
 
 
-async def test_a_worker_that_ends_between_pages_leaves_nothing_half_done():
-    projections = MemoryProjections()
+async def test_a_worker_that_ends_between_pages_leaves_nothing_half_done(
+    projections: MemoryProjections,
+):
     by_turns(projections, streams=PAGE, versions=5)
     ended = projector(projections)
     for _ in range(3):
         await ended.step(SHARD)
     assert projections.applied == []
-    assert projections.reached["actor", 1] == BEGINNING
+    assert await projections.reached() == [BEGINNING]
     await projector(projections).catch_up([SHARD])
     projections.require_in_step()
 
 
-async def test_a_worker_whose_write_failed_begins_again_at_the_bookmark():
-    projections = MemoryProjections()
+async def test_a_worker_whose_write_failed_begins_again_at_the_bookmark(
+    projections: MemoryProjections,
+):
     by_turns(projections, streams=PAGE, versions=3)
     following = projector(projections)
 
-    def lost() -> None:
+    async def lost() -> None:
         raise ConnectionError("lost")
 
     projections.before_apply = lost
@@ -198,30 +207,32 @@ async def test_a_worker_whose_write_failed_begins_again_at_the_bookmark():
     projections.require_in_step()
 
 
-async def test_a_worker_that_was_overtaken_writes_nothing_of_its_batch():
-    projections = MemoryProjections()
+async def test_a_worker_that_was_overtaken_writes_nothing_of_its_batch(
+    projections: MemoryProjections,
+):
     by_turns(projections, streams=PAGE, versions=5)
     following, moved = projector(projections), Position(PAGE, 1)
 
-    def another_moves() -> None:
+    async def another_moves() -> None:
         for event in projections.log[:PAGE]:
             row = RowFold(ACTOR, CODEC).after(None, [event], ME)
             dumped = RowFold(ACTOR, CODEC).dump(row)
-            made = Change(event.stream_id, 1, ME, (), (), dumped)
+            made = RowChange(event.stream_id, 1, ME, facets=(), marks=(), row=dumped)
             projections.rows["actor", 1][event.stream_id] = made
-        projections.reached["actor", 1] = moved
+        assert await projections.tail.move(await projections.tail.bookmarks(SHARD), moved)
 
     projections.before_apply = another_moves
     for _ in range(6):
         await following.step(SHARD)
-    assert projections.reached["actor", 1] == moved
+    assert await projections.reached() == [moved]
     assert projections.applied == []
     await following.catch_up([SHARD])
     projections.require_in_step()
 
 
-async def test_a_hole_between_two_pages_of_a_batch_is_noticed_and_nothing_is_written():
-    projections = MemoryProjections()
+async def test_a_hole_between_two_pages_of_a_batch_is_noticed_and_nothing_is_written(
+    projections: MemoryProjections,
+):
     by_turns(projections, streams=PAGE, versions=2)
     projections.happens(projections.log[0].stream_id, 4)
     with pytest.raises(BrokenStreamError, match=r"came to versions \[4\] after 2"):
@@ -229,12 +240,13 @@ async def test_a_hole_between_two_pages_of_a_batch_is_noticed_and_nothing_is_wri
     assert projections.applied == []
 
 
-async def test_a_list_that_is_read_is_fresh_while_its_successor_is_still_being_built():
-    projections = MemoryProjections()
+async def test_a_list_that_is_read_is_fresh_while_its_successor_is_still_being_built(
+    projections: MemoryProjections,
+):
     by_turns(projections, streams=PAGE, versions=8)
     following = projector(projections)
     await following.catch_up([SHARD])
-    projections.reached["actor", 2], projections.rows["actor", 2] = BEGINNING, {}
+    await projections.begin(2)
     await following.review()
     new = uuid7()
     for version in range(1, 4):
@@ -243,5 +255,5 @@ async def test_a_list_that_is_read_is_fresh_while_its_successor_is_still_being_b
         assert projections.rows["actor", 1][new].version == version
         assert projections.rows["actor", 2] == {}
     await following.catch_up([SHARD])
-    assert len({*projections.reached.values()}) == 1, "all stand at one place again"
+    assert len({*await projections.reached()}) == 1, "all stand at one place again"
     projections.require_in_step()

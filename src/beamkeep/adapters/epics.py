@@ -9,7 +9,7 @@ from decimal import Decimal
 import aioca
 from aioca.types import AugmentedValue
 
-from beamkeep.workers.signals import Reading
+from beamkeep.workers.signals import SignalReading
 
 ECHO_SECONDS = 5.0
 """The time that libca waits for the reply to an echo; it cannot be configured."""
@@ -44,10 +44,10 @@ class EpicsSignals:
         # After this time without a message libca sends an echo, and then waits for the reply.
         os.environ["EPICS_CA_CONN_TMO"] = str(silence_seconds - ECHO_SECONDS)
 
-    async def readings(self, signals: Collection[str]) -> AsyncGenerator[Reading]:
+    async def readings(self, signals: Collection[str]) -> AsyncGenerator[SignalReading]:
         """Yield one reading for every signal first, and then one for every change."""
         clock = asyncio.get_running_loop().time
-        arrived = asyncio.Queue[Reading]()
+        arrived = asyncio.Queue[SignalReading]()
         monitors = [_SignalMonitor(signal, arrived.put_nowait) for signal in dict.fromkeys(signals)]
         try:
             for each in monitors:
@@ -71,7 +71,7 @@ class EpicsSignals:
 class _SignalMonitor:
     """One signal and its current subscription."""
 
-    def __init__(self, signal: str, on_reading: Callable[[Reading], None]) -> None:
+    def __init__(self, signal: str, on_reading: Callable[[SignalReading], None]) -> None:
         self._signal = signal
         self._on_reading = on_reading
         self._subscription: aioca.Subscription | None = None
@@ -93,7 +93,7 @@ class _SignalMonitor:
     def restore(self) -> None:
         """Subscribe again if aioca closed the subscription, as it does when reading is denied."""
         if self._subscription and self._subscription.state == aioca.Subscription.CLOSED:
-            self._on_reading(Reading(self._signal, None, "not readable"))
+            self._on_reading(SignalReading(self._signal, None, "not readable"))
             self.subscribe()
 
     def close(self) -> None:
@@ -116,17 +116,17 @@ class _SignalMonitor:
             self.subscribe()
 
 
-def _reading(signal: str, update: AugmentedValue | aioca.CANothing) -> Reading:
+def _reading(signal: str, update: AugmentedValue | aioca.CANothing) -> SignalReading:
     if isinstance(update, aioca.CANothing):
-        return Reading(signal, None, "not connected")
+        return SignalReading(signal, None, "not connected")
     if update.severity >= INVALID:
-        return Reading(signal, None, _alarm(update))
+        return SignalReading(signal, None, _alarm(update))
     value = _text(update)
     if value is None:
-        return Reading(
+        return SignalReading(
             signal, None, "not a single value: an array, not a number, or a state without a label"
         )
-    return Reading(signal, value, _alarm(update) if update.severity else value)
+    return SignalReading(signal, value, _alarm(update) if update.severity else value)
 
 
 def _text(value: object) -> str | None:

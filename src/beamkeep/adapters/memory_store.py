@@ -57,6 +57,7 @@ from beamkeep.runtime.store import (
     Stream,
     WorkLostError,
 )
+from beamkeep.runtime.tail import TailEvent
 from beamkeep.runtime.work import MOST_IDLE_CLAIMS, ClaimedWork
 
 from .stream_queues import StreamQueues
@@ -73,6 +74,8 @@ class MemoryStore:
     ) -> None:
         self._codec, self.clock = codec, clock
         self.streams: dict[Stream, list[Envelope]] = {}
+        self.log: list[TailEvent] = []
+        """All events in the order they were written, for `MemoryTail`."""
         self.tables: dict[str, TableRows] = {}
         self.answers: dict[tuple[UUID, UUID | None, str], StoredAnswer] = {}
         self.snapshots: dict[tuple[UUID, Stream], Snapshot] = {}
@@ -208,6 +211,18 @@ class MemoryStore:
                     recorded_at=datetime.now(UTC),
                     occurred_at=append.occurred_at,
                     payload=Raw(event.payload),
+                )
+            )
+            stored = event.version, event.event_type, event.schema_version, event.payload
+            self.log.append(
+                TailEvent(
+                    *stored,
+                    tx=self.position.tx,
+                    position=self.position.position,
+                    stream_type=event.stream[0],
+                    stream_id=event.stream[1],
+                    principal_id=append.principal_id,
+                    watermark=0,
                 )
             )
 

@@ -14,7 +14,6 @@ from ._aggregate import (
     Command,
     Created,
     Identified,
-    Installation,
     Operation,
     Outcome,
     Outside,

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Never, Protocol, overload
 from uuid import UUID
@@ -36,27 +36,6 @@ class Call(Record):
     new_id: UUID
     surface_id: UUID | None = None
     correlation_id: UUID | None = None
-
-
-class Installation(Record):
-    """What a rule or a read may need to know of the deployment it runs in."""
-
-    facility_code: str = "local"
-    """The code of the deployment's own Site."""
-    asset_page: str = "urn:uuid:{asset_id}"
-    """The address of an asset's page, as it is published."""
-    require_run_clearance: bool = False
-    """Whether a run starts only under a clearance that is in force."""
-    store_inference_messages: bool = False
-    """Whether prompts and answers of language models are kept."""
-    stale_after: timedelta = timedelta(seconds=60)
-    """How old the last report of a monitor may be before it counts no more."""
-    issuers: frozenset[str] = frozenset()
-    """The identity providers whose logins the deployment accepts."""
-    open_for_development: bool = False
-    """Whether a call without a token is made as Developer."""
-    login_key: bytes = b""
-    """The secret that logins are digested with before an event names them."""
 
 
 INTERNAL = "INTERNAL"
@@ -267,7 +246,9 @@ class Reader(Protocol):
         ...
 
     @property
-    def installation(self) -> Installation: ...
+    def deployment(self) -> object:
+        """What is known of the deployment; only the contexts know its type."""
+        ...
 
     @property
     def now(self) -> datetime: ...

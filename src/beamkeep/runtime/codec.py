@@ -11,7 +11,8 @@ import msgspec
 from beamkeep.kernel import Aggregate, Event, Upcast, event_types
 
 from .folds import fingerprint
-from .store import NewEvent, Snapshot, StoredEvent, TailEvent
+from .store import NewEvent, Snapshot, StoredEvent
+from .tail import TailEvent
 
 type Decode = Callable[[bytes | str], Event]
 

@@ -12,7 +12,8 @@ from beamkeep.kernel import Event, View
 
 from .codec import Codec, encode, shown
 from .marks import marks_of, times_of
-from .store import StoredEvent, TailEvent
+from .store import StoredEvent
+from .tail import TailEvent
 
 
 class Row(NamedTuple):

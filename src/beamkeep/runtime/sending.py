@@ -26,17 +26,26 @@ class CommandSender:
         self._operations, self._dispatcher, self._new_id = catalogue.by_command, dispatcher, new_id
 
     async def send(
-        self, command: Command, as_: UUID, caused_by: Envelope | None = None
+        self,
+        command: Command,
+        as_: UUID,
+        caused_by: Envelope | None = None,
+        correlation_id: UUID | None = None,
     ) -> CommandResult:
         """Carry out one command as this principal; an event may be named as its cause."""
-        return (await self.send_together([command], as_, caused_by))[0]
+        return (await self.send_together([command], as_, caused_by, correlation_id))[0]
 
     async def send_together(
-        self, commands: Sequence[Command | Creation], as_: UUID, caused_by: Envelope | None = None
+        self,
+        commands: Sequence[Command | Creation],
+        as_: UUID,
+        caused_by: Envelope | None = None,
+        correlation_id: UUID | None = None,
     ) -> Sequence[CommandResult]:
         """Decide several commands in turn, each authorized, and write all of them by one append."""
+        correlated = caused_by.correlation_id if caused_by else correlation_id
         caller = Caller(
-            correlation_id=caused_by.correlation_id if caused_by else self._new_id(),
+            correlation_id=correlated or self._new_id(),
             principal_id=as_,
             causation_id=caused_by.event_id if caused_by else None,
         )

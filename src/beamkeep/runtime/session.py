@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, Self
 from uuid import UUID
 
-from beamkeep.kernel import Aggregate, Catalogue, Event, Installation, Listing, ObjectScope, Table
+from beamkeep.kernel import Aggregate, Catalogue, Event, Listing, ObjectScope, Table
 
 from .codec import Codec
 from .store import (
@@ -48,12 +48,12 @@ class Session:
         lists: ReadModel,
         codec: Codec,
         catalogue: Catalogue,
-        installation: Installation,
+        deployment: object,
         clock: Callable[[], datetime],
         snapshot_every: int = SNAPSHOT_EVERY,
     ) -> None:
         self._store, self._lists, self._codec = store, lists, codec
-        self._catalogue, self.installation, self.now = catalogue, installation, clock()
+        self._catalogue, self.deployment, self.now = catalogue, deployment, clock()
         self._snapshot_every = snapshot_every
         self.operation_names = catalogue.permissions
         self.principal_id: UUID | None = None

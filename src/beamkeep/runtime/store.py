@@ -43,25 +43,6 @@ class StoredEvent(NamedTuple):
     payload: bytes | str
 
 
-class TailEvent(NamedTuple):
-    """An event as the tail delivers it; it begins as a recorded one does."""
-
-    version: int
-    event_type: str
-    schema_version: int
-    payload: bytes | str
-    tx: int
-    position: int
-    stream_type: str
-    stream_id: UUID
-    principal_id: UUID
-    watermark: int
-
-    @property
-    def at(self) -> "Position":
-        return Position(self.tx, self.position)
-
-
 class CallLookup(Record):
     """What one statement finds out before anything is decided."""
 

@@ -1,1 +1,1 @@
-"""What works by itself beside the surfaces, and calls the service from inside."""
+"""Background work of the service."""

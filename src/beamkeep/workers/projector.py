@@ -1,9 +1,10 @@
-"""The projector: follows the events in order and keeps every list's rows in step."""
+"""The projector: follows the tail of the log and updates the rows of every list."""
 
 import asyncio
 from collections import OrderedDict, defaultdict
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
+from math import inf
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
@@ -12,58 +13,68 @@ import structlog
 from beamkeep.kernel import Record, View, replace
 from beamkeep.runtime.codec import BrokenStreamError, Codec
 from beamkeep.runtime.rows import Row, RowFold
-from beamkeep.runtime.store import Position, TailEvent
+from beamkeep.runtime.store import Position
+from beamkeep.runtime.tail import Bookmark, Tail, TailEvent
+
+from .supervision import Lease
 
 PAGE = 1000
-BUSY_PAUSE, LONGEST_PAUSE, FAILURE_PAUSE, GATHERING = 0.025, 0.25, 1.0, 0.01
+BUSY_PAUSE, LONGEST_PAUSE, GATHERING = 0.025, 0.25, 0.01
 REVIEW_EVERY = 2.0
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
-class Follower(Record):
-    """One generation of one view's rows, and how far it has come in one shard."""
+class Generation(Record):
+    """One generation of one list's rows."""
 
     name: str
-    generation: int
+    number: int
     live: bool
-    reached: Position
     declared: int
-    """What it was made for: the version of its view, and of the layout of all lists."""
+    """The version of its view and of the layout of all lists, when it was created."""
 
     @property
     def key(self) -> tuple[str, int]:
-        return self.name, self.generation
+        return self.name, self.number
 
 
-class TailPage(Record):
-    """Events in order, and the transaction id below which nothing more can appear."""
+class Follower(NamedTuple):
+    """A generation of a list, and its bookmark in one shard."""
 
-    watermark: int
-    events: Sequence[TailEvent]
+    generation: Generation
+    bookmark: Bookmark
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.generation.key
+
+    @property
+    def reached(self) -> Position:
+        return self.bookmark.reached
 
 
-class Change(NamedTuple):
-    """A row to be put in place of an older one."""
+class RowChange(NamedTuple):
+    """A row that replaces an older version of itself."""
 
     id: UUID
     version: int
     owner_id: UUID
     facets: Sequence[str]
     marks: Collection[str]
-    """All that the row is found by: its facets, its owner and its times."""
+    """The marks that filters find the row by: facets, owner and times."""
     row: bytes
 
 
 class Bounds(NamedTuple):
-    """How much is folded before it is written, and how much of what was written is kept.
+    """How much is folded before it is written, and how much is cached after it was written.
 
     Each is exceeded by one page at most.
     """
 
     rows: int
     bytes: int
-    """Of the payloads folded, and of the rows read or kept, as JSON."""
+    """The size of folded payloads, and of rows that were read or cached, as JSON."""
     events: int
 
 
@@ -71,120 +82,101 @@ BOUNDS = Bounds(rows=20_000, bytes=64_000_000, events=100_000)
 
 
 class Projections(Protocol):
-    """Where the events are tailed and the rows kept."""
+    """The stored rows of the lists."""
 
-    async def followers(self, shard: int) -> Sequence[Follower]:
-        """Every generation of every view, with its bookmark in this shard."""
-        ...
-
-    async def page(
-        self,
-        shard: int,
-        after: Position,
-        limit: int,
-        names: Sequence[str] | None,
-        until: int | None,
-    ) -> TailPage:
-        """The next events after a position, of these streams or of all, and the watermark."""
+    async def generations(self) -> Sequence[Generation]:
+        """Return every generation of every list."""
         ...
 
     async def stored(
-        self, follower: Follower, ids: Sequence[UUID]
+        self, generation: Generation, ids: Sequence[UUID]
     ) -> Mapping[UUID, tuple[int, bytes]]:
-        """The rows a follower has for these ids, with their versions."""
+        """Return the rows a generation has for these ids, with their versions."""
         ...
 
     async def apply(
         self,
-        shard: int,
         followers: Sequence[Follower],
         reached: Position,
-        changes: Mapping[tuple[str, int], Sequence[Change]],
+        changes: Mapping[tuple[str, int], Sequence[RowChange]],
     ) -> bool:
         """Move the bookmarks and write the rows, unless another worker has moved them."""
         ...
 
     async def switch(self) -> Sequence[str]:
-        """Make each generation that has caught up the one that is read, and say which."""
+        """Make each generation that has caught up the live one, and return the names of lists."""
         ...
 
 
 class Projector:
-    """Follows one or more shards of the log. Any number may run: each page is applied once."""
+    """Follows shards of the log. Several projectors may run: each page is applied once."""
 
     def __init__(
         self,
         views: Sequence[View[Any]],
         codec: Codec,
+        tail: Tail,
         projections: Projections,
         page: int = PAGE,
         bounds: Bounds = BOUNDS,
     ) -> None:
         self._folds = {view.name: RowFold(view, codec) for view in views}
         self._types = {view.name: view.aggregate.name for view in views}
-        self._projections, self._page, self._bounds = projections, page, bounds
+        self._tail, self._projections = tail, projections
+        self._page, self._bounds = page, bounds
         self._batches: dict[int, list[_Batch]] = {}
-        self._kept = _KeptRows(bounds)
+        self._cache = _RowCache(bounds)
+        self._leased: Sequence[int] = ()
+        self._reviewed, self._pause = -inf, BUSY_PAUSE
 
-    async def run(
-        self,
-        lease: Callable[[], Awaitable[Sequence[int]]],
-        wake: asyncio.Event,
-        stop: asyncio.Event,
-    ) -> None:
-        """Follow the shards leased until told to stop; sleep longer the less there is to do."""
-        pause, reviewed = BUSY_PAUSE, -REVIEW_EVERY
-        shards: Sequence[int] = ()
-        clock = asyncio.get_running_loop().time
-        while not stop.is_set():
-            try:
-                if reviewed + REVIEW_EVERY < clock():
-                    # A review that fails is repeated later; the lists that are read go on.
-                    reviewed = clock()
-                    shards = await lease()
-                    await self.review()
-                moved = max([await self.step(shard) for shard in shards], default=0)
-                pause = 0.0 if moved else min(max(pause * 1.5, BUSY_PAUSE), LONGEST_PAUSE)
-                if 0 < moved < self._page:
-                    # What is written at about the same time is followed together.
-                    await asyncio.sleep(GATHERING)
-            except Exception:
-                log.exception("projection step failed")
-                self._forget()
-                pause = FAILURE_PAUSE
-            wake.clear()
-            if pause:
-                await _first(wake, stop, pause)
+    async def turn(self, lease: Lease) -> float:
+        """Fold a page of each leased shard, and return the seconds until the next turn."""
+        now = asyncio.get_running_loop().time()
+        try:
+            if self._reviewed + REVIEW_EVERY < now:
+                # A review that fails is repeated later; meanwhile the lists are followed.
+                self._reviewed = now
+                self._leased = await lease()
+                await self.review()
+            moved = max([await self.step(shard) for shard in self._leased], default=0)
+        except Exception:
+            self._forget()
+            raise
+        if 0 < moved < self._page:
+            # Events that are written at about the same time are applied together.
+            await asyncio.sleep(GATHERING)
+        self._pause = 0.0 if moved else min(max(self._pause * 1.5, BUSY_PAUSE), LONGEST_PAUSE)
+        return self._pause
 
     async def review(self) -> None:
-        """Notice new generations and other workers, and switch what has caught up."""
+        """Read the bookmarks again if others changed them, and switch what has caught up."""
         for shard, batches in list(self._batches.items()):
             known = {follower for batch in batches for follower in batch.followers}
-            if set(await self._projections.followers(shard)) != known:
-                # The rows kept in memory are as old as the bookmarks.
+            if set(await self._followers(shard)) != known:
+                # The cached rows are as old as the bookmarks.
                 self._forget()
         if switched := await self._projections.switch():
             self._forget()
             log.info("projections switched", names=switched)
 
     async def catch_up(self, shards: Sequence[int]) -> None:
-        """Follow these shards to their present end."""
+        """Follow these shards to their current end."""
         while any([await self.step(shard) for shard in shards]):
             pass
 
     async def step(self, shard: int) -> int:
-        """Fold the next page of one shard, and say how many events were in it.
+        """Fold the next page of one shard, and return the number of its events.
 
         What was folded is written once there is enough of it, or no more to come.
         """
         if shard not in self._batches:
-            self._batches[shard] = _batches(await self._projections.followers(shard))
+            self._batches[shard] = _batches(await self._followers(shard))
         batches = self._batches[shard]
         alone, behind, until, most = len(batches) == 1, False, None, 0
         for batch in batches:
-            names = None if alone else [self._types[f.name] for f in batch.followers]
-            page = await self._projections.page(shard, batch.folded, self._page, names, until)
-            # Followers that reach the end in one step reach the same end, and go on together.
+            types = None if alone else [self._types[f.generation.name] for f in batch.followers]
+            page = await self._tail.page(shard, batch.folded, self._page, types, until)
+            # Followers that reach the end in the same step get the same position.
             until = until or page.watermark
             most = max(most, len(page.events))
             await self._fold(batch, page.events)
@@ -193,15 +185,25 @@ class Projector:
             behind |= full
             if full and not batch.is_full(self._bounds):
                 continue
-            # Those that have nothing to write wait where they are until the others come up.
+            # Followers with nothing to write keep their position until the others reach it.
             waits = not batch.events and (alone or behind)
-            if not waits and not await self._apply(shard, batch):
+            if not waits and not await self._apply(batch):
                 return self._page
         self._batches[shard] = _batches([f for batch in batches for f in batch.followers], batches)
         return most
 
-    async def _apply(self, shard: int, batch: "_Batch") -> bool:
-        """Write each changed row once, and move the bookmarks past everything folded."""
+    async def _followers(self, shard: int) -> list[Follower]:
+        """Return every generation that has a bookmark in this shard."""
+        bookmarks = await self._tail.bookmarks(shard)
+        generations = {each.key: each for each in await self._projections.generations()}
+        return [
+            Follower(generations[bookmark.key], bookmark)
+            for bookmark in bookmarks
+            if bookmark.key in generations
+        ]
+
+    async def _apply(self, batch: "_Batch") -> bool:
+        """Write each changed row once, and move the bookmarks behind the folded events."""
         before, end = batch.followers[0].reached, batch.folded
         if end <= before:
             batch.folded = before
@@ -210,20 +212,28 @@ class Projector:
             key: [self._change(key[0], id, row) for id, row in rows.items()]
             for key, rows in batch.changed.items()
         }
-        if not await self._projections.apply(shard, batch.followers, end, changes):
+        bookmarks = [follower.bookmark for follower in batch.followers]
+        moved = (
+            await self._projections.apply(batch.followers, end, changes)
+            if any(changes.values())
+            else await self._tail.move(bookmarks, end)
+        )
+        if not moved:
             self._forget()
             return False
         for key, written in changes.items():
             for change in written:
-                self._kept.keep((key, change.id), batch.changed[key][change.id], len(change.row))
+                self._cache.keep((key, change.id), batch.changed[key][change.id], len(change.row))
         batch.move(end)
         return True
 
-    def _change(self, name: str, id: UUID, row: Row) -> Change:
+    def _change(self, name: str, id: UUID, row: Row) -> RowChange:
         fold = self._folds[name]
         facets = fold.facets(row)
         marks = fold.marks(id, row, facets)
-        return Change(id, row.version, row.owner_id, facets, marks, fold.dump(row))
+        return RowChange(
+            id, row.version, row.owner_id, facets=facets, marks=marks, row=fold.dump(row)
+        )
 
     async def _fold(self, batch: "_Batch", events: Sequence[TailEvent]) -> None:
         """Fold a page into the rows that each follower of a batch has changed."""
@@ -231,7 +241,7 @@ class Projector:
         for event in events:
             by_type[event.stream_type][event.stream_id].append(event)
         for follower in batch.followers:
-            if own := by_type.get(self._types[follower.name]):
+            if own := by_type.get(self._types[follower.generation.name]):
                 await self._fold_own(batch, follower, own)
         batch.events += len(events)
         batch.bytes += sum(len(event.payload) for event in events)
@@ -240,17 +250,18 @@ class Projector:
         self, batch: "_Batch", follower: Follower, own: Mapping[UUID, Sequence[TailEvent]]
     ) -> None:
         """Fold the events of one follower's streams."""
-        fold, mine, key = self._folds[follower.name], self._types[follower.name], follower.key
+        name, key = follower.generation.name, follower.key
+        fold, mine = self._folds[name], self._types[name]
         changed = batch.changed.setdefault(key, {})
-        rows = {id: changed.get(id) or self._kept.take((key, id)) for id in own}
+        rows = {id: changed.get(id) or self._cache.take((key, id)) for id in own}
         if unknown := [id for id, run in own.items() if rows[id] is None and run[0].version > 1]:
-            stored = await self._projections.stored(follower, unknown)
+            stored = await self._projections.stored(follower.generation, unknown)
             rows.update({id: fold.load(*found) for id, found in stored.items()})
             batch.bytes += sum(len(row) for _, row in stored.values())
         for id, run in own.items():
             row = rows[id]
             before = row.version if row else 0
-            # Some were seen already: a bookmark starts furthest behind when the shards change.
+            # When the shards change, a new bookmark starts at the lowest of the old ones.
             ahead = run if run[0].version > before else [e for e in run if e.version > before]
             versions = [event.version for event in ahead]
             if versions != [*range(before + 1, before + 1 + len(ahead))]:
@@ -260,11 +271,11 @@ class Projector:
 
     def _forget(self) -> None:
         self._batches.clear()
-        self._kept.clear()
+        self._cache.clear()
 
 
 class _Batch:
-    """Followers at one place, and the rows they have changed since their bookmarks moved."""
+    """Followers at one position, and the rows changed since their bookmarks moved."""
 
     def __init__(self, followers: Sequence[Follower]) -> None:
         self.followers, self.folded = followers, followers[0].reached
@@ -277,14 +288,17 @@ class _Batch:
         return rows >= bounds.rows or self.bytes >= bounds.bytes or self.events >= bounds.events
 
     def move(self, reached: Position) -> None:
-        """Begin anew where the bookmarks are now."""
-        self.followers = [replace(f, reached=reached) for f in self.followers]
+        """Start an empty batch at the new position of the bookmarks."""
+        self.followers = [
+            Follower(generation, replace(bookmark, reached=reached))
+            for generation, bookmark in self.followers
+        ]
         self.folded, self.changed = reached, {}
         self.events = self.bytes = 0
 
 
 def _batches(followers: Sequence[Follower], before: Sequence[_Batch] = ()) -> list[_Batch]:
-    """The followers at each place together, furthest behind first; what is under way goes on."""
+    """Group followers by position, the lowest first; batches with folded events stay."""
     under_way = [batch for batch in before if batch.events]
     busy = {follower.key for batch in under_way for follower in batch.followers}
     idle = sorted((f for f in followers if f.key not in busy), key=lambda f: f.reached)
@@ -292,22 +306,22 @@ def _batches(followers: Sequence[Follower], before: Sequence[_Batch] = ()) -> li
     return sorted([*under_way, *together], key=lambda batch: batch.folded)
 
 
-class _KeptRows:
-    """Rows as they were last written, the least recently used dropped first."""
+class _RowCache:
+    """A cache of written rows; the least recently used rows are dropped first."""
 
     def __init__(self, bounds: Bounds) -> None:
         self._bounds, self._bytes = bounds, 0
         self._rows: OrderedDict[tuple[tuple[str, int], UUID], tuple[Row, int]] = OrderedDict()
 
     def keep(self, key: tuple[tuple[str, int], UUID], row: Row, size: int) -> None:
-        """Keep a row of this size, and drop what exceeds the bounds."""
+        """Add a row of this size, and drop rows beyond the bounds."""
         self._rows[key] = row, size
         self._bytes += size
         while len(self._rows) > self._bounds.rows or self._bytes > self._bounds.bytes:
             self._bytes -= self._rows.popitem(last=False)[1][1]
 
     def take(self, key: tuple[tuple[str, int], UUID]) -> Row | None:
-        """Hand a row over, if it is there."""
+        """Remove and return a row, if it is cached."""
         row, size = self._rows.pop(key, (None, 0))
         self._bytes -= size
         return row
@@ -316,11 +330,3 @@ class _KeptRows:
         """Drop everything."""
         self._rows.clear()
         self._bytes = 0
-
-
-async def _first(wake: asyncio.Event, stop: asyncio.Event, pause: float) -> None:
-    """Sleep until woken, stopped, or the pause is over."""
-    waits = [asyncio.ensure_future(event.wait()) for event in (wake, stop)]
-    await asyncio.wait(waits, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
-    for waiting in waits:
-        waiting.cancel()

@@ -1,4 +1,4 @@
-"""Refolding: when the code of a fold has changed, long streams get a snapshot of the new fold."""
+"""Refolding: new snapshots of long streams after the code of their fold has changed."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -12,13 +12,13 @@ from beamkeep.runtime.store import EventStore, Stream
 
 AT_ONCE = 100
 KEPT_DAYS = 7
-"""A process of the version before may still use its own snapshots, but not for longer."""
+"""Processes of an older version may use their own snapshots for so many days."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class SnapshotKeeper:
-    """Makes the snapshots that a new version of the service lacks, before they are missed."""
+    """Creates the snapshots that a new version of the service lacks."""
 
     def __init__(
         self, store: EventStore, sessions: Callable[[], Session], catalogue: Catalogue, codec: Codec
@@ -41,7 +41,7 @@ class SnapshotKeeper:
         try:
             await session.one(self._aggregates[name], id)
         except BrokenStreamError:
-            # Whoever reads this stream is told; the others still get their snapshots.
+            # One broken stream must not keep the others from their snapshots.
             log.exception("a stream could not be folded", stream_type=name, stream_id=str(id))
         else:
             await self._store.keep_snapshots([session.snapshot((name, id))])

@@ -1,4 +1,4 @@
-"""The seam to control systems: what control systems say of their signals."""
+"""The seam to control systems: the values of their signals."""
 
 from collections.abc import AsyncGenerator, Collection
 from typing import Protocol
@@ -6,22 +6,22 @@ from typing import Protocol
 from beamkeep.kernel import Record
 
 
-class Reading(Record):
-    """What a control system says of one signal, or that it says nothing."""
+class SignalReading(Record):
+    """The value of one signal, or the reason why it has none."""
 
     signal: str
     value: str | None
-    """The value as text; none when it cannot be trusted or cannot be had."""
+    """The value as text; none when it is invalid or the signal is not connected."""
     reason: str
-    """Why, in words for the record: the alarm, the lost connection, or the value itself."""
+    """The reason that is recorded: the alarm, the lost connection, or the value itself."""
 
 
 class SignalSource(Protocol):
     """Follows the signals of one control system."""
 
-    def readings(self, signals: Collection[str]) -> AsyncGenerator[Reading]:
-        """One reading for every signal at first, then one for every change, in order.
+    def readings(self, signals: Collection[str]) -> AsyncGenerator[SignalReading]:
+        """Yield one reading of every signal at first, then one for every change, in order.
 
-        They end only when they are closed.
+        The readings end only when they are closed.
         """
         ...

@@ -14,7 +14,15 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import RSAAlgorithm
 from jwt.utils import raw_to_der_signature
-from tests.support.tokens import (
+
+from beamkeep.adapters.tokens.jwt import JwtVerifier, parse_jwt
+from beamkeep.adapters.tokens.providers import (
+    IdentityProviders,
+    IntrospectionProvider,
+    JwtProvider,
+)
+from beamkeep.runtime.tokens import InvalidTokenError, MalformedCredentialsError
+from beamkeep.testing.tokens import (
     ABSENT,
     AUDIENCE,
     ISSUER,
@@ -27,14 +35,6 @@ from tests.support.tokens import (
     mint,
     segment,
 )
-
-from beamkeep.adapters.tokens.jwt import JwtVerifier, parse_jwt
-from beamkeep.adapters.tokens.providers import (
-    IdentityProviders,
-    IntrospectionProvider,
-    JwtProvider,
-)
-from beamkeep.runtime.tokens import InvalidTokenError, MalformedCredentialsError
 
 pytestmark = pytest.mark.anyio
 

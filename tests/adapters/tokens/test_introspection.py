@@ -13,7 +13,6 @@ import httpx2
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from structlog.testing import capture_logs
-from tests.support.tokens import ABSENT, AUDIENCE, NOW, Clock, claims, mint
 
 from beamkeep.adapters.tokens.introspection import CONCURRENT_REQUESTS
 from beamkeep.adapters.tokens.providers import IdentityProviders, IntrospectionProvider
@@ -22,6 +21,7 @@ from beamkeep.runtime.tokens import (
     InvalidTokenError,
     MalformedCredentialsError,
 )
+from beamkeep.testing.tokens import ABSENT, AUDIENCE, NOW, Clock, claims, mint
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,14 @@ import anyio
 import httpx2
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
-from tests.support.tokens import (
+
+from beamkeep.adapters.tokens.providers import IdentityProviders, JwtProvider
+from beamkeep.runtime.tokens import (
+    IdentityProviderUnavailableError,
+    InvalidTokenError,
+    VerifiedPrincipal,
+)
+from beamkeep.testing.tokens import (
     ABSENT,
     AUDIENCE,
     ISSUER,
@@ -20,13 +27,6 @@ from tests.support.tokens import (
     header,
     jwk,
     mint,
-)
-
-from beamkeep.adapters.tokens.providers import IdentityProviders, JwtProvider
-from beamkeep.runtime.tokens import (
-    IdentityProviderUnavailableError,
-    InvalidTokenError,
-    VerifiedPrincipal,
 )
 
 pytestmark = pytest.mark.anyio

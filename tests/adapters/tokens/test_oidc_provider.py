@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Iterator
 import httpx2
 import pytest
 from tests.support.oidc import AUDIENCE, OPAQUE_AUDIENCE, SECRETS, OidcProvider, oidc_provider
-from tests.support.tokens import Clock
 
 from beamkeep.adapters.tokens.providers import (
     IdentityProviders,
@@ -14,6 +13,7 @@ from beamkeep.adapters.tokens.providers import (
     JwtProvider,
 )
 from beamkeep.runtime.tokens import IdentityProviderUnavailableError, InvalidTokenError
+from beamkeep.testing.tokens import Clock
 
 pytestmark = pytest.mark.anyio
 

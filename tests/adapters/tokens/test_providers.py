@@ -8,7 +8,6 @@ import httpx2
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from pydantic import TypeAdapter, ValidationError
-from tests.support.tokens import AUDIENCE, ISSUER, NOW, Clock, claims, header, jwk, mint
 
 from beamkeep.adapters.tokens import cache
 from beamkeep.adapters.tokens.providers import (
@@ -18,6 +17,7 @@ from beamkeep.adapters.tokens.providers import (
     JwtProvider,
 )
 from beamkeep.runtime.tokens import InvalidTokenError
+from beamkeep.testing.tokens import AUDIENCE, ISSUER, NOW, Clock, claims, header, jwk, mint
 
 KEY = rsa.generate_private_key(65537, 2048)
 JWT: dict[str, object] = {

@@ -11,21 +11,14 @@ from uuid import UUID
 
 import pytest
 from tests.support.appends import CODEC, append, at
-from tests.support.cluster import Cluster
 from tests.support.examples.federation import OWN_SITE
-from tests.support.postgres import (
-    Database,
-    connected,
-    postgres_service,
-    until,
-)
+from tests.support.postgres import connected, postgres_service, until
 from tests.support.service import INSTALLATION, by, call, memory_service
 from tests.support.spec import NOW
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.listing import PostgresLists
-from beamkeep.adapters.postgres.projections import WHOLE_LOG
 from beamkeep.app import compose
 from beamkeep.contexts.equipment.asset import (
     OPERATIONS,
@@ -42,6 +35,9 @@ from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Request
 from beamkeep.runtime.dispatch import ConcurrencyError
 from beamkeep.runtime.store import EventStore
+from beamkeep.runtime.tail import WHOLE_LOG
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.database import Database
 
 pytestmark = pytest.mark.anyio
 

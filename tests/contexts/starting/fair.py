@@ -39,6 +39,7 @@ from beamkeep.contexts.enclosure.enclosure import (
 from beamkeep.contexts.equipment.asset import AssetRegistered, AssetTier
 from beamkeep.contexts.equipment.place import PLACES, AssetPlace
 from beamkeep.contexts.federation.facility import FacilityRegistered
+from beamkeep.contexts.installation import Installation
 from beamkeep.contexts.recipe.capability import CapabilityDefined, ExecutorShape
 from beamkeep.contexts.recipe.method import MethodDefined
 from beamkeep.contexts.recipe.plan import PlanDefined, Window
@@ -61,16 +62,7 @@ from beamkeep.contexts.supply.supply import (
     SupplyStatus,
 )
 from beamkeep.contexts.trust.trigger import TriggerSource
-from beamkeep.kernel import (
-    CLAIMS,
-    Claim,
-    Event,
-    Insert,
-    Installation,
-    SideWrite,
-    claim_key,
-    replace,
-)
+from beamkeep.kernel import CLAIMS, Claim, Event, Insert, SideWrite, claim_key, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import NewEvent
 from beamkeep.schemas import JsonObject

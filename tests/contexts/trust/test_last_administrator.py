@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
-from tests.support.postgres import Database, connected, until
+from tests.support.postgres import connected, until
 from tests.support.service import INSTALLATION, ISSUER, call, memory_service
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
@@ -24,6 +24,7 @@ from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.administrators import actor_removal
 from beamkeep.kernel import Refusal, SurfaceKind
 from beamkeep.runtime import Service
+from beamkeep.testing.database import Database
 
 pytestmark = pytest.mark.anyio
 

@@ -2,9 +2,10 @@
 
 from uuid import uuid4
 
+from beamkeep.testing.server import FACILITY_CODE
 from tests.support.examples.making import Do, Example, given
 
-OWN_SITE = "synchrotron"
+OWN_SITE = FACILITY_CODE
 """The code of the site that every test deployment is at."""
 
 

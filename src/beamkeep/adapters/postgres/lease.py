@@ -15,7 +15,7 @@ KEEPALIVE = {
 }
 
 
-class Lease:
+class PostgresLease:
     """The parts that one worker holds, until its connection ends."""
 
     def __init__(self, url: str, name: str, wanted: Sequence[int]) -> None:

@@ -10,48 +10,19 @@ from uuid import UUID
 import asyncpg
 
 from beamkeep.kernel import View
-from beamkeep.runtime.store import Position, TailEvent
-from beamkeep.workers.projector import Change, Follower, TailPage
+from beamkeep.runtime.store import Position
+from beamkeep.workers.projector import Follower, Generation, RowChange
 
 from .connections import Connections
 from .listing import number
 from .statements import Statement
+from .tail import BookmarkMovedError, move
 
-WHOLE_LOG = -1
-PARTITIONS = 16
 LAYOUT = 2
 """Increase it when the tables of all lists change; the lists are then rebuilt."""
 BATCH_SIZE = 500
 CREATE_TIMEOUT, COMPARE_TIMEOUT = 60.0, 3600.0
 """For creating a table, which may wait for other workers, and for reading a whole table."""
-
-# One page of the tail and its watermark, from one snapshot: no event below the watermark can
-# appear later.
-PAGE = """
-WITH b AS (
-  SELECT e.transaction_id, e.position, e.stream_type, e.stream_id, e.principal_id, e.version,
-         e.event_type, e.schema_version, e.payload
-    FROM {events} e
-   WHERE (e.transaction_id, e.position) > (:after_tx::text::xid8, :after_position::bigint)
-     AND e.transaction_id < pg_snapshot_xmin(pg_current_snapshot()){narrowed}
-   ORDER BY e.transaction_id, e.position LIMIT :limit)
-SELECT b.version, b.event_type, b.schema_version, b.payload::text,
-       b.transaction_id::text::bigint AS tx, b.position, b.stream_type, b.stream_id,
-       b.principal_id, pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS watermark
-  FROM (SELECT 1) AS one LEFT JOIN b ON true
- ORDER BY b.transaction_id, b.position
-"""
-NARROWED = """
-     AND e.transaction_id < :until::text::xid8 AND e.stream_type = ANY(:stream_types::text[])"""
-
-# The compare-and-set of the bookmarks: a worker that was overtaken updates none.
-MOVE = Statement("""
-UPDATE bk.bookmarks AS b SET tx = :to_tx::text::xid8, pos = :to_position, updated_at = now()
-  FROM unnest(:projections::text[], :generations::int[]) AS f (projection, generation)
- WHERE b.projection = f.projection AND b.generation = f.generation AND b.shard = :shard
-   AND (b.tx, b.pos) = (:from_tx::text::xid8, :from_position::bigint)
-RETURNING 1
-""")
 
 # Each row that is newer than the stored row, with the marks of the stored row.
 UPSERT = """
@@ -105,12 +76,11 @@ INSERT INTO bk.projections (name, generation, declared, live)
 VALUES (:name, :generation, :declared, :live)
 """)
 
-FOLLOWERS = """
-SELECT p.name, p.generation, p.live, p.declared, b.tx::text::bigint AS tx, b.pos
-  FROM bk.projections p
-  JOIN bk.bookmarks b ON b.projection = p.name AND b.generation = p.generation
- WHERE b.shard = $1
-"""
+ALL_GENERATIONS = "SELECT name, generation, live, declared FROM bk.projections"
+
+# The bookmarks of lists in other shards than these; those of other followers are left alone.
+ELSEWHERE = """b.shard <> ALL($1::smallint[]) AND EXISTS (
+  SELECT 1 FROM bk.projections p WHERE (p.name, p.generation) = (b.projection, b.generation))"""
 
 # The age of the oldest event that is not yet projected, for each live projection.
 LAG = """
@@ -125,17 +95,9 @@ SELECT b.projection, max(EXTRACT(epoch FROM clock_timestamp() - e.recorded_at)):
  GROUP BY b.projection
 """
 
-# The transactions that hold back the tail, in any database of the cluster.
-BLOCKED_BY = """
-SELECT pid, datname, EXTRACT(epoch FROM clock_timestamp() - xact_start)::float8 AS seconds
-  FROM pg_stat_activity
- WHERE backend_xid IS NOT NULL AND xact_start < clock_timestamp() - make_interval(secs => $1)
- ORDER BY age(backend_xid) DESC
-"""
-
 
 class PostgresProjections:
-    """Reads the tail and writes the rows of lists, as the projector role."""
+    """Writes the rows of lists, as the projector role."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
@@ -157,79 +119,37 @@ class PostgresProjections:
             found = await connection.fetch(GENERATIONS, view.name)
             return await _create_generation(connection, view, found, shards)
 
-    async def followers(self, shard: int) -> Sequence[Follower]:
-        """Return every generation of every view, with its bookmark in this shard."""
-        rows = await self._connections.read(FOLLOWERS, shard)
-        return [
-            Follower(
-                name=name,
-                generation=generation,
-                live=live,
-                reached=Position(tx, pos),
-                declared=declared,
-            )
-            for name, generation, live, declared, tx, pos in rows
-        ]
-
-    async def page(
-        self,
-        shard: int,
-        after: Position,
-        limit: int,
-        names: Sequence[str] | None,
-        until: int | None,
-    ) -> TailPage:
-        """Return the next events after a position, of these types or of all, and the watermark."""
-        values = {
-            "after_tx": str(after.tx),
-            "after_position": after.position,
-            "limit": limit,
-            "until": str(until or 2**63 - 1),
-            "stream_types": list(names or ()),
-        }
-        rows = await self._connections.read(*_page(shard, names is not None).bind(values))
-        events = [] if rows[0]["tx"] is None else [TailEvent._make(row) for row in rows]
-        return TailPage(rows[0]["watermark"], events)
+    async def generations(self) -> Sequence[Generation]:
+        """Return every generation of every list."""
+        return [Generation(*row) for row in await self._connections.read(ALL_GENERATIONS)]
 
     async def stored(
-        self, follower: Follower, ids: Sequence[UUID]
+        self, generation: Generation, ids: Sequence[UUID]
     ) -> Mapping[UUID, tuple[int, bytes]]:
         """Return the stored rows with these ids, and their versions."""
         rows = await self._connections.read(
-            f"SELECT id, version, row::text FROM proj.{_table(follower.key)} WHERE id = ANY($1)",  # noqa: S608
+            f"SELECT id, version, row::text FROM proj.{_table(generation.key)} WHERE id = ANY($1)",  # noqa: S608
             list(ids),
         )
         return {id: (version, row.encode()) for id, version, row in rows}
 
     async def apply(
         self,
-        shard: int,
         followers: Sequence[Follower],
         reached: Position,
-        changes: Mapping[tuple[str, int], Sequence[Change]],
+        changes: Mapping[tuple[str, int], Sequence[RowChange]],
     ) -> bool:
         """Move the bookmarks and write the rows; return False if another worker has moved them."""
-        before = followers[0].reached
+        bookmarks = [follower.bookmark for follower in followers]
         async with self._connections.connection() as connection:
             try:
                 async with connection.transaction():
-                    values = {
-                        "projections": [follower.name for follower in followers],
-                        "generations": [follower.generation for follower in followers],
-                        "shard": shard,
-                        "from_tx": str(before.tx),
-                        "from_position": before.position,
-                        "to_tx": str(reached.tx),
-                        "to_position": reached.position,
-                    }
-                    moved = await connection.fetch(*MOVE.bind(values))
-                    if len(moved) != len(followers):
-                        raise _MovedByAnotherError
-                    for follower in followers:
-                        upsert = _upsert(_table(follower.key), _has_marks(follower))
-                        for rows in batched(changes.get(follower.key, ()), BATCH_SIZE):
+                    await move(connection, bookmarks, reached)
+                    for generation, _ in followers:
+                        upsert = _upsert(_table(generation.key), _has_marks(generation))
+                        for rows in batched(changes.get(generation.key, ()), BATCH_SIZE):
                             await connection.execute(*upsert.bind(_columns(rows)))
-            except _MovedByAnotherError:
+            except BookmarkMovedError:
                 return False
         return True
 
@@ -251,19 +171,6 @@ class PostgresProjections:
     async def lag(self) -> dict[str, float]:
         """Return by how many seconds each list is behind."""
         return {name: seconds or 0.0 for name, seconds in await self._connections.read(LAG)}
-
-    async def blocked_by(self, seconds: float) -> list[tuple[int, str, float]]:
-        """Return pid, database and age of older transactions that hold back the tail."""
-        return [tuple(row) for row in await self._connections.read(BLOCKED_BY, seconds)]
-
-
-class _MovedByAnotherError(Exception):
-    """Another worker has moved the bookmarks."""
-
-
-def shards(number: int) -> tuple[int, ...]:
-    """Return the shards of the log: the whole log, or one for each partition."""
-    return (WHOLE_LOG,) if number == 1 else tuple(range(PARTITIONS))
 
 
 async def _create_generation(
@@ -293,6 +200,7 @@ async def _create_generation(
         "live": not found,
     }
     await connection.execute(*ADD_GENERATION.bind(values))
+    # Fails on a bookmark that an earlier list of this name has left behind.
     await connection.executemany(
         "INSERT INTO bk.bookmarks (projection, generation, shard) VALUES ($1, $2, $3)",
         [(view.name, generation, shard) for shard in shards],
@@ -301,20 +209,18 @@ async def _create_generation(
 
 
 async def _replace_bookmarks(connection: asyncpg.Connection, shards: Sequence[int]) -> None:
-    """Replace the bookmarks of other shards by new ones at the lowest of the old positions."""
+    """Replace lists' bookmarks of other shards by new ones at the lowest of the old positions."""
     await connection.execute(
-        """INSERT INTO bk.bookmarks (projection, generation, shard, tx, pos)
+        f"""INSERT INTO bk.bookmarks (projection, generation, shard, tx, pos)
            SELECT DISTINCT ON (b.projection, b.generation, s.shard)
                   b.projection, b.generation, s.shard, b.tx, b.pos
              FROM bk.bookmarks b CROSS JOIN unnest($1::smallint[]) AS s (shard)
-            WHERE b.shard <> ALL($1::smallint[])
+            WHERE {ELSEWHERE}
             ORDER BY b.projection, b.generation, s.shard, b.tx, b.pos
-               ON CONFLICT DO NOTHING""",
+               ON CONFLICT DO NOTHING""",  # noqa: S608
         list(shards),
     )
-    await connection.execute(
-        "DELETE FROM bk.bookmarks WHERE shard <> ALL($1::smallint[])", list(shards)
-    )
+    await connection.execute(f"DELETE FROM bk.bookmarks b WHERE {ELSEWHERE}", list(shards))  # noqa: S608
 
 
 async def _switch(connection: asyncpg.Connection, name: str, generation: int) -> bool:
@@ -392,21 +298,15 @@ def _table(key: tuple[str, int]) -> str:
 
 
 @cache
-def _page(shard: int, narrowed: bool) -> Statement:
-    events = "bk.events" if shard == WHOLE_LOG else f"bk.events_p{shard}"
-    return Statement(PAGE.format(events=events, narrowed=NARROWED if narrowed else ""))
-
-
-@cache
 def _upsert(table: str, has_marks: bool) -> Statement:
     return Statement((UPSERT if has_marks else UPSERT_WITHOUT_MARKS).format(table=table))
 
 
-def _has_marks(follower: Follower) -> bool:
-    return follower.declared >= LAYOUT * 1000
+def _has_marks(generation: Generation) -> bool:
+    return generation.declared >= LAYOUT * 1000
 
 
-def _columns(rows: Sequence[Change]) -> dict[str, list[Any]]:
+def _columns(rows: Sequence[RowChange]) -> dict[str, list[Any]]:
     return {
         "ids": [row.id for row in rows],
         "versions": [row.version for row in rows],

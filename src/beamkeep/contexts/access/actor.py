@@ -8,6 +8,7 @@ from uuid import UUID
 from annotated_types import MaxLen, MinLen
 from pydantic import BaseModel, ConfigDict
 
+from beamkeep.contexts.installation import installation
 from beamkeep.kernel import (
     ActorKind,
     Aggregate,
@@ -264,7 +265,7 @@ class ActorDetails(Record):
 
 
 async def login_key(command: RegisterActor, read: Reader) -> bytes:
-    return read.installation.login_key
+    return installation(read).login_key
 
 
 async def actor_details(actor: Actor, command: ActorCommand, read: Reader) -> ActorDetails:
@@ -273,7 +274,7 @@ async def actor_details(actor: Actor, command: ActorCommand, read: Reader) -> Ac
     return ActorDetails(
         profile[0] if profile else None,
         frozenset((login.issuer, login.subject) for login in logins),
-        login_key=read.installation.login_key,
+        login_key=installation(read).login_key,
     )
 
 

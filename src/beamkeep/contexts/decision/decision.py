@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 from pydantic import Field, Strict
 
 from beamkeep.contexts.access.actor import Actor, ActorNotFoundError, actors
+from beamkeep.contexts.installation import installation
 from beamkeep.contexts.trust.policy import PolicyNotFoundError, policies
 from beamkeep.kernel import (
     ActorKind,
@@ -266,7 +267,7 @@ async def deciding_actor(command: RegisterDecision, read: Reader) -> Actor | Non
 
 
 async def messages_kept(decision: Decision, command: AppendInferences, read: Reader) -> bool:
-    return read.installation.store_inference_messages
+    return installation(read).store_inference_messages
 
 
 def register_decision(

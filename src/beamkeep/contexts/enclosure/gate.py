@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from uuid import UUID
 
+from beamkeep.contexts.installation import installation
 from beamkeep.contexts.trust.freshness import as_stale, is_stale
 from beamkeep.kernel import Reader, Record
 
@@ -44,4 +45,4 @@ async def permits(ids: Iterable[UUID], read: Reader) -> Mapping[UUID, Permit]:
 
 def _is_stale(enclosure: Enclosure, age: timedelta | None, read: Reader) -> bool:
     known = enclosure.permit_status is not PermitStatus.UNKNOWN
-    return is_stale(age, read.installation.stale_after) or (known and age is None)
+    return is_stale(age, installation(read).stale_after) or (known and age is None)

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from annotated_types import MaxLen, MinLen
 
+from beamkeep.contexts.installation import installation
 from beamkeep.kernel import (
     CLAIMS,
     Aggregate,
@@ -158,7 +159,7 @@ async def facility_by_code(code: str, read: Reader) -> Facility:
 
 async def own_site(call: Call, read: Reader) -> list[Outcome]:
     """Return the registration of the deployment's own site, unless a facility has its code."""
-    code = read.installation.facility_code
+    code = installation(read).facility_code
     site = RegisterFacility(code=code, name=code, kind=FacilityKind.SITE)
     return [] if await _ids_of(code, read) else [register_facility(site, None, call)]
 
@@ -177,7 +178,7 @@ async def facility_dependents(
 ) -> FacilityDependents:
     active = ListFacilities(parent_id=facility.id, status=FacilityStatus.ACTIVE)
     areas = await read.many(facilities, await read.matching(active))
-    return FacilityDependents(read.installation.facility_code, areas.values())
+    return FacilityDependents(installation(read).facility_code, areas.values())
 
 
 def register_facility(

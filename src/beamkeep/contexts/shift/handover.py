@@ -26,6 +26,7 @@ from beamkeep.contexts.federation.facility import (
     facilities,
     facility_by_code,
 )
+from beamkeep.contexts.installation import installation
 from beamkeep.contexts.recipe.plan import Plan, plans
 from beamkeep.contexts.run.logbook import RUN_LOGBOOK
 from beamkeep.contexts.run.refused import REFUSED_STARTS
@@ -210,7 +211,7 @@ class ShiftLog(Record):
         used = sorted({id for each in found.values() for id in _asset_ids(each)})
         scopes = await facility_scopes(used, self.read)
         standing = {id: scope.facility_scope for id, scope in scopes.items()}
-        own = self.read.installation.facility_code
+        own = installation(self.read).facility_code
         return {
             id: each
             for id, each in found.items()

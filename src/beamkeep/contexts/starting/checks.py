@@ -5,6 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from beamkeep.contexts.equipment.declaration import DeclarationStatus
+from beamkeep.contexts.installation import installation
 from beamkeep.contexts.recipe.capability import capabilities
 from beamkeep.contexts.recipe.method import Method
 from beamkeep.contexts.recipe.plan import (
@@ -127,7 +128,7 @@ async def run_preconditions(
     if subject and not await read.visible(subjects, [subject.id]):
         subject = replace(subject, name=NOT_SHOWN)
     clearances = None
-    if read.installation.require_run_clearance:
+    if installation(read).require_run_clearance:
         clearances = await gates.covering_clearances(subject_id, work.ancestry, read)
     capability = await read.one(capabilities, method.method.capability_id)
     return RunPreconditions(

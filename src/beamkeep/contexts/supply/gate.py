@@ -6,6 +6,7 @@ from uuid import UUID
 
 from beamkeep.contexts.equipment.asset import Asset
 from beamkeep.contexts.federation.facility import facilities, facility_by_code
+from beamkeep.contexts.installation import installation
 from beamkeep.contexts.trust.freshness import as_stale, is_stale
 from beamkeep.kernel import Reader, Record
 
@@ -78,7 +79,7 @@ async def coverage(kinds: Iterable[str], assets: Mapping[UUID, Asset], read: Rea
         for id in await read.matching(ListSupplies(kind=kind, facility_code=code))
     ]
     serving = [each for each in (await read.many(supplies, candidates)).values() if scope.has(each)]
-    ids, stale_after = {each.id for each in serving}, read.installation.stale_after
+    ids, stale_after = {each.id for each in serving}, installation(read).stale_after
     rows = await read.rows(SUPPLY_FRESHNESS, supply_id=ids) if ids else ()
     silent_for = {row.supply_id: row.age for row in rows if is_stale(row.age, stale_after)}
     in_scope = [SupplyInScope(each, silent_for.get(each.id)) for each in serving]
@@ -93,5 +94,5 @@ async def scope_of(assets: Mapping[UUID, Asset], read: Reader) -> SupplyScope:
     for facility in [await facility_by_code(code, read) for code in sorted(codes)]:
         if facility.parent_id is not None:
             codes.add((await read.one(facilities, facility.parent_id)).code)
-    own = {read.installation.facility_code}
+    own = {installation(read).facility_code}
     return SupplyScope(frozenset(codes if assets else own), frozenset(assets))

@@ -17,6 +17,7 @@ from beamkeep.contexts.federation.facility import (
     FacilityStatus,
     facility_by_code,
 )
+from beamkeep.contexts.installation import installation
 from beamkeep.contexts.trust.freshness import Reported, is_stale, reports
 from beamkeep.contexts.trust.trigger import (
     MonitorTriggerNotPermittedError,
@@ -323,7 +324,7 @@ def register_supply(
 async def silent(supply: Supply, command: MarkSupplyAvailable, read: Reader) -> bool:
     """Return whether the last report of the supply's observer is stale."""
     rows = await read.rows(SUPPLY_FRESHNESS, supply_id=supply.id)
-    return any(is_stale(row.age, read.installation.stale_after) for row in rows)
+    return any(is_stale(row.age, installation(read).stale_after) for row in rows)
 
 
 def mark_supply_available(

@@ -26,6 +26,7 @@ from beamkeep.contexts.access.actor import (
     unbind_actor_identity,
 )
 from beamkeep.contexts.access.profile import DEVELOPER, IDENTITIES, STANDINGS
+from beamkeep.contexts.installation import installation
 from beamkeep.kernel import ActorKind, Reader, Record, replace
 
 from .grants import POLICY_GRANTS, GrantExceedsOwnError, own_grants, require_held
@@ -52,7 +53,7 @@ class AdministratorAccess(Record):
 
 async def administrators(read: Reader) -> list[AdministratorAccess]:
     """Return every administrator who can log in, once for each policy and each login."""
-    surface_ids, here = {*SURFACES.values()}, read.installation
+    surface_ids, here = {*SURFACES.values()}, installation(read)
     grants = await read.rows(POLICY_GRANTS, surface_id=surface_ids, unrestricted=True)
     ids = {grant.principal_id for grant in grants}
     standings = await read.rows(STANDINGS, principal_id=ids)

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from beamkeep.contexts.access.actor import Login, RegisterActor, register_actor, trimmed_login
 from beamkeep.contexts.access.profile import DEVELOPER, IDENTITIES, MONITOR, STANDINGS, SYSTEM
+from beamkeep.contexts.installation import installation
 from beamkeep.kernel import (
     EVERY_COMMAND,
     ActorKind,
@@ -87,7 +88,7 @@ async def administrator(person: Administrator, call: CallFor, read: Reader) -> l
             raise AdministratorUnusableError(AdministratorUnusableError.__doc__)
     else:
         command, new = RegisterActor(name=person.name, identities=(login,)), call(None)
-        registration = [register_actor(command, read.installation.login_key, new)]
+        registration = [register_actor(command, installation(read).login_key, new)]
         actor_id = new.new_id
     return [*registration, *(o for _, o in _everything("Administrators", actor_id, call))]
 

@@ -396,7 +396,7 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 def main() -> None:
     """Start a cluster, print its address, and keep it until standard input closes."""
-    parser = argparse.ArgumentParser(prog="python -m tests.support.cluster", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m beamkeep.testing.cluster", description=__doc__)
     parser.add_argument("--hold", action="store_true", required=True, help=main.__doc__)
     parser.parse_args()
     signal.signal(signal.SIGTERM, _leave)

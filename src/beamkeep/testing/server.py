@@ -1,4 +1,4 @@
-"""A real service: a process of its own, on a database of its own, with tokens made to order."""
+"""A running service in a process of its own, on a database of its own, with its own tokens."""
 
 import json
 import os
@@ -18,12 +18,13 @@ from uuid import uuid4
 import httpx2
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
-from tests.support.cluster import Cluster
-from tests.support.examples.federation import OWN_SITE
-from tests.support.postgres import Database
-from tests.support.tokens import claims, header, jwk, mint
+from .cluster import Cluster
+from .database import Database
+from .tokens import claims, header, jwk, mint
 
 ISSUER, ADMINISTRATOR = "https://idp.test", "ada"
+FACILITY_CODE = "synchrotron"
+"""The code of the Site that every deployment here is at."""
 DEADLINE = 120.0
 NUMBERS = count(1)
 GENEROUS = {
@@ -34,14 +35,14 @@ GENEROUS = {
 
 
 class ServerError(Exception):
-    """The service did not do what was asked of it."""
+    """The service did not start, or did not end well."""
 
 
 @dataclass(frozen=True)
-class Deployment:
-    """What a service needs to start: a database, an address, and somebody who vouches for tokens.
+class LocalDeployment:
+    """What a service needs to start: a database, an address, keys for tokens, and settings.
 
-    A setting is an environment variable, and nothing else is read: the folder holds no `.env`.
+    Settings are environment variables only: the folder has no `.env`.
     """
 
     database: Database
@@ -51,23 +52,23 @@ class Deployment:
     settings: Mapping[str, str]
 
     def token(self, subject: str, ttl: int = 3600) -> str:
-        """An access token for a subject, good for so many seconds."""
+        """Return an access token for a subject, valid for so many seconds."""
         now = int(time.time())
         body = claims(iss=ISSUER, sub=subject, aud=self.url, jti=str(uuid4()), iat=now)
         return mint(self.key, header(kid="k"), {**body, "exp": now + ttl})
 
     @property
     def admin(self) -> str:
-        """A token of the administrator."""
+        """Return a token of the administrator."""
         return self.token(ADMINISTRATOR)
 
     @property
     def log(self) -> Path:
-        """What the service writes to standard error."""
+        """Return the file that standard error is written to."""
         return self.folder / "log"
 
     def run(self, *arguments: str, **settings: str | None) -> subprocess.CompletedProcess[str]:
-        """Run one verb to its end, with some settings changed or, as None, left out."""
+        """Run one command to its end; a setting of None is left out."""
         return subprocess.run(
             [sys.executable, "-m", "beamkeep", *arguments],
             cwd=self.folder,
@@ -79,11 +80,11 @@ class Deployment:
         )
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Start serving; it may not answer yet."""
+        """Start `serve`, which may not answer yet."""
         return self.begin("serve")
 
     def begin(self, verb: str) -> subprocess.Popen[bytes]:
-        """Start a verb that goes on until it is told to stop."""
+        """Start a command that runs until it is stopped."""
         with self.log.open("ab") as lines:
             return subprocess.Popen(
                 [sys.executable, "-m", "beamkeep", verb],
@@ -94,33 +95,33 @@ class Deployment:
             )
 
     def environment(self, **changes: str | None) -> dict[str, str]:
-        """What it runs in, with some settings changed or, as None, left out."""
+        """Return the environment of the process; a setting of None is left out."""
         changed = {name.upper(): value for name, value in changes.items()}
         all_settings = {**_plain_environment(), **self.settings, **changed}
         return {name: value for name, value in all_settings.items() if value is not None}
 
 
 @dataclass(frozen=True)
-class Server(Deployment):
-    """A service that runs."""
+class Server(LocalDeployment):
+    """A running service."""
 
     process: subprocess.Popen[bytes]
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """Return the process id."""
         return self.process.pid
 
     def stop(self) -> int:
-        """End it as an operator would, and give back its exit code."""
+        """Stop the service with SIGTERM and return its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         return self.process.wait(DEADLINE)
 
 
 @contextmanager
-def deployment(cluster: Cluster, migrated: bool, **settings: str) -> Generator[Deployment]:
-    """A fresh database and everything a service needs beside it; nothing runs yet."""
+def deployment(cluster: Cluster, migrated: bool, **settings: str) -> Generator[LocalDeployment]:
+    """Provide a fresh database and everything else a service needs; nothing runs yet."""
     database = Database(cluster, f"served_{next(NUMBERS)}")
     cluster.create_database(database.name)
     key = generate_private_key(public_exponent=65537, key_size=2048)
@@ -139,11 +140,11 @@ def deployment(cluster: Cluster, migrated: bool, **settings: str) -> Generator[D
             "BOOTSTRAP_ADMIN_ISSUER": ISSUER,
             "BOOTSTRAP_ADMIN_SUBJECT": ADMINISTRATOR,
             "BOOTSTRAP_ADMIN_NAME": "Ada",
-            "SELF_FACILITY_CODE": OWN_SITE,
+            "SELF_FACILITY_CODE": FACILITY_CODE,
             **GENEROUS,
         }
         chosen = defaults | {name.upper(): value for name, value in settings.items()}
-        made = Deployment(database, folder, url, key, chosen)
+        made = LocalDeployment(database=database, folder=folder, url=url, key=key, settings=chosen)
         if migrated and (ran := made.run("migrate")).returncode:
             raise ServerError(ran.stdout + ran.stderr)
         yield made
@@ -151,27 +152,34 @@ def deployment(cluster: Cluster, migrated: bool, **settings: str) -> Generator[D
 
 @contextmanager
 def running_server(cluster: Cluster, **settings: str) -> Generator[Server]:
-    """A service that answers on a fresh database, and that must end well when it is told to."""
+    """Provide a service that answers on a fresh database; raise if it does not end well."""
     with deployment(cluster, True, **settings) as made, serving(made) as server:
         yield server
 
 
 DATABASES: dict[str, Database] = {}
-"""The database of everything that has been served here, by its address."""
+"""The databases of the services started here, by the address of the service."""
 
 
 @contextmanager
-def serving(made: Deployment, missing: str = "") -> Generator[Server]:
-    """A deployment that answers until it is told to stop; it may say that something is missing."""
+def serving(made: LocalDeployment, missing: str = "") -> Generator[Server]:
+    """Run a deployment until it is ready, or until `/ready` begins with what is missing."""
     process, DATABASES[made.url] = made.start(), made.database
-    server = Server(made.database, made.folder, made.url, made.key, made.settings, process)
+    server = Server(
+        database=made.database,
+        folder=made.folder,
+        url=made.url,
+        key=made.key,
+        settings=made.settings,
+        process=process,
+    )
     try:
         _wait_until_ready(server, missing)
         yield server
         if code := server.stop():
             raise ServerError(f"it ended with exit code {code}:\n{_end_of(server.log)}")
     finally:
-        # Only where something above went wrong.
+        # Only after an error above.
         if process.poll() is None:
             process.kill()
             process.wait(DEADLINE)
@@ -196,12 +204,12 @@ def _end_of(log: Path) -> str:
 
 
 def _plain_environment() -> dict[str, str]:
-    """What any program needs, and no setting that happens to be set around the tests."""
+    """Return what any program needs, without settings from the environment of the tests."""
     needed = ("PATH", "HOME", "LANG", "PYTHONPATH")
     return {name: os.environ[name] for name in needed if name in os.environ}
 
 
 def free_port() -> int:
-    """A port of this machine that nobody listens on."""
+    """Return a free port."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return listener.getsockname()[1]

@@ -1,4 +1,4 @@
-"""Access tokens made to order: good ones, and ones that differ from a good one in one thing."""
+"""Access tokens: valid ones, and ones that differ from a valid one in one part."""
 
 import json
 from base64 import urlsafe_b64encode
@@ -19,11 +19,11 @@ type PrivateKey = RSAPrivateKey | EllipticCurvePrivateKey | Ed25519PrivateKey | 
 type Members = Mapping[str, object]
 
 ABSENT = object()
-"""As a member's value: leave the member out."""
+"""As the value of a member: leave the member out."""
 
 
 class Clock:
-    """A clock that moves only when told."""
+    """A clock that stands still until it is set."""
 
     def __init__(self, now: float = NOW) -> None:
         self.now = now
@@ -33,12 +33,12 @@ class Clock:
 
 
 def header(**changes: object) -> Members:
-    """The header of a good token, with changes."""
+    """Return the header of a valid token, with changes."""
     return _present({"alg": "RS256", "typ": "at+jwt", "kid": "rsa"} | changes)
 
 
 def claims(**changes: object) -> Members:
-    """The claims of a good token, with changes."""
+    """Return the claims of a valid token, with changes."""
     good: dict[str, object] = {
         "iss": ISSUER,
         "sub": "7f3a",
@@ -56,7 +56,7 @@ def _present(members: Mapping[str, object]) -> Members:
 
 
 def segment(part: Members | bytes) -> str:
-    """One base64url segment of a token."""
+    """Return one base64url segment of a token."""
     text = part if isinstance(part, bytes) else json.dumps(part).encode()
     return urlsafe_b64encode(text).rstrip(b"=").decode()
 
@@ -67,14 +67,14 @@ def mint(
     body: Members | bytes | None = None,
     signed_with: str = "RS256",
 ) -> str:
-    """A token signed with one algorithm, whatever its header says."""
+    """Return a token signed with this algorithm, which its header may contradict."""
     signing_input = f"{segment(head or header())}.{segment(body or claims())}"
     signature = get_default_algorithms()[signed_with].sign(signing_input.encode(), key)
     return f"{signing_input}.{segment(signature)}"
 
 
 def jwk(key: PrivateKey, kid: str, **members: object) -> dict[str, Any]:
-    """The public half of a key as a member of a key set."""
+    """Return the public part of a key as a member of a key set."""
     if isinstance(key, RSAPrivateKey):
         shape = RSAAlgorithm.to_jwk(key.public_key(), as_dict=True)
     elif isinstance(key, EllipticCurvePrivateKey):

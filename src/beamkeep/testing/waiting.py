@@ -1,4 +1,4 @@
-"""Waiting for something to become true, and no longer than is reasonable."""
+"""Waiting for a condition, with a deadline."""
 
 import asyncio
 import time
@@ -8,7 +8,7 @@ DEADLINE = 180.0
 
 
 async def until[T](found: Callable[[], Awaitable[T | None]], what: str) -> T:
-    """What is found, as soon as it is."""
+    """Return what `found` finds; fail when the deadline is over."""
     deadline = time.monotonic() + DEADLINE
     while (answer := await found()) is None:
         assert time.monotonic() < deadline, f"in vain: {what}"

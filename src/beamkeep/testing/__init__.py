@@ -1,0 +1,1 @@
+"""Support for tests, benchmarks and demonstrations; the service imports nothing of it."""

@@ -1,0 +1,70 @@
+"""Housekeeping: what is measured and what is deleted at regular times."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Protocol
+
+import structlog
+
+from beamkeep.telemetry import Telemetry
+
+BLOCKED_AFTER = 0.5
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+class Retention(Protocol):
+    """Where stored answers and denials are deleted once they are old."""
+
+    async def forget_answers(self, hours: int) -> int:
+        """Delete idempotency entries older than this, and return how many."""
+        ...
+
+    async def forget_denials(self, days: int) -> int:
+        """Delete denials older than this, and return how many."""
+        ...
+
+
+class Housekeeping:
+    """Measures the lists' lag and deletes old answers and old denials."""
+
+    def __init__(
+        self,
+        lag: Callable[[], Awaitable[Mapping[str, float]]],
+        store: Retention,
+        telemetry: Telemetry,
+        *,
+        answer_hours: int,
+        denial_days: int,
+    ) -> None:
+        self._lag, self._store, self._telemetry = lag, store, telemetry
+        self._answer_hours, self._denial_days = answer_hours, denial_days
+
+    async def look(self) -> None:
+        """Do all of it once."""
+        for name, seconds in (await self._lag()).items():
+            self._telemetry.projection_lag.labels(name).set(seconds)
+        await self._store.forget_answers(self._answer_hours)
+        await self._store.forget_denials(self._denial_days)
+
+
+class TailWatch:
+    """Shows which processes hold the tail back, and logs each of them once."""
+
+    def __init__(
+        self,
+        blocked_by: Callable[[float], Awaitable[Sequence[tuple[int, str, float]]]],
+        telemetry: Telemetry,
+    ) -> None:
+        self._blocked_by, self._telemetry = blocked_by, telemetry
+        self._known: set[int] = set()
+
+    async def look(self) -> None:
+        """Show the processes whose transactions are older than `BLOCKED_AFTER` seconds."""
+        found = await self._blocked_by(BLOCKED_AFTER)
+        # Cleared only now: a reader of the metrics must not find them empty during the query.
+        self._telemetry.projection_blocked_by.clear()
+        for pid, database, age in found:
+            self._telemetry.projection_blocked_by.labels(str(pid), database).set(age)
+            if pid not in self._known:
+                log.warning("lists held back", pid=pid, database=database, seconds=round(age, 1))
+        self._known = {pid for pid, _, _ in found}
