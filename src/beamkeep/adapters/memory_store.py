@@ -484,7 +484,13 @@ class MemoryWorkQueue:
             held, until = self._store.claims.get(row.work_id, (None, now))
             claim = held.claim + 1 if held else 1
             if until <= now and claim <= MOST_IDLE_CLAIMS and len(claimed) < limit:
-                work = ClaimedWork(row.work_id, row.subject_id, claim, owner, now - until)
+                work = ClaimedWork(
+                    work_id=row.work_id,
+                    subject_id=row.subject_id,
+                    claim=claim,
+                    owner=owner,
+                    silence=now - until,
+                )
                 self._store.claims[row.work_id] = work, now + lease
                 claimed.append(work)
         return claimed
