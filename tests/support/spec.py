@@ -227,9 +227,10 @@ class Scenario:
 
     def _decide(self) -> list[Any]:
         operation, past = self._operation, self._past
-        arguments: list[Any] = [self._command]
+        command = parsed(self._command)
+        arguments: list[Any] = [command]
         if not operation.genesis:
-            id: UUID = getattr(self._command, operation.aggregate.id_field)
+            id: UUID = getattr(command, operation.aggregate.id_field)
             arguments.insert(0, _result(past.one(operation.aggregate, id)))
         if operation.given and self._given is None:
             arguments.append(_result(operation.given(*arguments, past)))
@@ -242,6 +243,12 @@ class Scenario:
             if isinstance(part, Rows) and past.holds_elsewhere(part):
                 raise part.taken
         return outcome
+
+
+def parsed[C: Command](command: C) -> C:
+    """The command as it is once its fields are checked: a copy with changes is not yet."""
+    fields = {name: getattr(command, name) for name in command.model_fields_set}
+    return type(command).model_validate(msgspec.to_builtins(fields, enc_hook=dict))
 
 
 class Example(Record):

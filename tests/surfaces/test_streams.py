@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from tests.support.rest_client import GENEROUS, rest_application
 from tests.support.service import ISSUER, call, memory_service
 
-from beamkeep.adapters.http_server import Server, configured, serve_both
+from beamkeep.adapters.http_server import MainServer, configured, serve_both
 from beamkeep.kernel import ObjectScope, Route, replace
 from beamkeep.surfaces.http.edge import Edge
 from beamkeep.surfaces.http.limits import Limits
@@ -59,7 +59,7 @@ async def listening(app: Edge, deadline_seconds: float = 5) -> AsyncGenerator[st
     config = configured(
         app, host="127.0.0.1", port=0, deadline_seconds=deadline_seconds, limit_concurrency=100
     )
-    server = Server(config, app.stop_streams)
+    server = MainServer(config, app.stop_streams)
     serving = asyncio.create_task(server.serve())
     while not server.started:
         await asyncio.sleep(0.005)

@@ -154,7 +154,7 @@ async def serve_both(
 
     `on_stop` is called before the main server waits for the answers under way.
     """
-    first = Server(main, on_stop)
+    first = MainServer(main, on_stop)
     if secondary is None:
         await first.serve()
         return
@@ -167,7 +167,7 @@ async def serve_both(
         await serving
 
 
-class Server(uvicorn.Server):
+class MainServer(uvicorn.Server):
     """A server that calls a function when it begins to stop, so that streams can end."""
 
     def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None]) -> None:

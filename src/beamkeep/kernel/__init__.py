@@ -43,7 +43,7 @@ from ._catalogue import Catalogue, FaultyDeclarationsError, event_types, reply_o
 from ._event import Event, MayContainPersonalData, Upcast
 from ._filter import COMPARISONS, ListFilter, Period
 from ._record import Record
-from ._refusal import Cannot, Invalid, NotFound, Refusal
+from ._refusal import Blank, Cannot, Invalid, NotFound, Refusal
 from ._table import (
     CLAIMS,
     Claim,

@@ -16,6 +16,7 @@ from ._record import Record
 from ._refusal import NotFound, Refusal
 from ._table import Rows, SideWrite, Table
 from ._work import Fenced
+from .values import declared_refusals
 
 if TYPE_CHECKING:
     from ._view import Enricher, Listing
@@ -229,9 +230,17 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         genesis: bool,
         answered_with: "Enricher | None" = None,
     ) -> Operation:
-        name, doc, path = rule.__name__, rule.__doc__ or "", parse_route(route)
         return Operation(
-            name, path, doc, command, refusals, self, given, rule, genesis, answered_with
+            name=rule.__name__,
+            route=parse_route(route),
+            doc=rule.__doc__ or "",
+            command=command,
+            refusals=(*declared_refusals(command), *refusals),
+            aggregate=self,
+            given=given,
+            rule=rule,
+            genesis=genesis,
+            answered_with=answered_with,
         )
 
 

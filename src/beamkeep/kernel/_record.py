@@ -13,6 +13,12 @@ class Record(Struct, frozen=True):
     """A value: made once, equal to another with the same fields, never changed."""
 
     @classmethod
+    def of(cls, source: object, **values: object) -> Self:
+        """Return a record of these values; the source has the other fields by the same names."""
+        names = (n for n in cls.__struct_fields__ if n not in values and hasattr(source, n))
+        return cls(**values, **{name: getattr(source, name) for name in names})
+
+    @classmethod
     def __get_pydantic_core_schema__(cls, _: Any, schemas: GetCoreSchemaHandler) -> CoreSchema:
         """Lets commands hold records and surfaces describe them, by their names on the wire."""
         hints, config = get_type_hints(cls, include_extras=True), cls.__struct_config__

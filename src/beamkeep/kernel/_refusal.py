@@ -1,5 +1,6 @@
 """Refusals: how the service says no. The class is the code, the docstring is the message."""
 
+import re
 from inspect import cleandoc
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -14,9 +15,19 @@ class Refusal(Exception):
     retry_after: ClassVar[int | None] = None
     """Seconds after which the same request may fare better, where that is known."""
 
-    def __init_subclass__(cls, status: int | None = None, retry_after: int | None = None) -> None:
+    says: ClassVar[str] = ""
+    """The message of a subclass without a docstring; its braces stand for the subclass's name."""
+
+    def __init_subclass__(
+        cls, status: int | None = None, retry_after: int | None = None, says: str | None = None
+    ) -> None:
         cls.status = status or cls.status
         cls.retry_after = retry_after or cls.retry_after
+        cls.says = says or cls.says
+        if cls.__doc__ is None:
+            named = re.sub("^Invalid|(NotFound)?Error$", "", cls.__name__)
+            told = cls.says.format(re.sub("(?<!^)(?=[A-Z])", " ", named).lower())
+            cls.__doc__ = told[:1].upper() + told[1:]
 
     def __init__(self, detail: str | None = None, **facts: object) -> None:
         self.facts = facts
@@ -28,7 +39,11 @@ class Invalid(Refusal, status=400):
     """The request does not make sense, whatever the state."""
 
 
-class NotFound(Refusal, status=404):
+class Blank(Invalid, says="{} must not be blank."):
+    """A text must not be blank."""
+
+
+class NotFound(Refusal, status=404, says="The {} does not exist."):
     """No such thing."""
 
 

@@ -1,11 +1,14 @@
 """Small constrained values used across contexts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any, get_args
 
 from annotated_types import Ge, Lt, MaxLen, MinLen
-from pydantic import AwareDatetime, BeforeValidator
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
 
 from ._event import MayContainPersonalData
 from ._refusal import Refusal
@@ -46,6 +49,31 @@ def trimmed(text: str, refusal: type[Refusal]) -> str:
 def trimmed_or_none(text: str | None, refusal: type[Refusal]) -> str | None:
     """As `trimmed`, for a text that may be left out."""
     return None if text is None else trimmed(text, refusal)
+
+
+@dataclass(frozen=True)
+class Trimmed:
+    """Marks a text of a command that is trimmed, and refused when it is blank."""
+
+    refusal: type[Refusal]
+
+    def __get_pydantic_core_schema__(self, text: Any, schemas: GetCoreSchemaHandler) -> CoreSchema:
+        check = partial(trimmed, refusal=self.refusal)
+        return core_schema.no_info_after_validator_function(check, schemas.generate_schema(text))
+
+
+def declared_refusals(model: type[BaseModel]) -> tuple[type[Refusal], ...]:
+    """Return the refusals that the fields of a command declare."""
+    fields = model.model_fields.values()
+    parts = (part for field in fields for part in (field.annotation, *field.metadata))
+    return tuple(dict.fromkeys(refusal for part in parts for refusal in _refusals(part)))
+
+
+def _refusals(part: Any) -> Iterator[type[Refusal]]:
+    if isinstance(part, Trimmed):
+        yield part.refusal
+    for inner in get_args(part):
+        yield from _refusals(inner)
 
 
 def outside_references(given: Mapping[str, str], refusal: type[Refusal]) -> dict[str, str]:

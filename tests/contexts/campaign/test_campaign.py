@@ -35,10 +35,7 @@ from beamkeep.contexts.campaign.campaign import (
     CampaignStatus,
     CloseCampaign,
     HoldCampaign,
-    InvalidCampaignDescriptionError,
     InvalidCampaignExternalRefsError,
-    InvalidCampaignNameError,
-    InvalidCampaignReasonError,
     InvalidCampaignTagsError,
     RegisterCampaign,
     RemoveRunFromCampaign,
@@ -106,10 +103,6 @@ def registering(**changes: object) -> RegisterCampaign:
     return REGISTER.model_copy(update=changes)
 
 
-def blank[C: CampaignCommandWithReason](command: C) -> C:
-    return command.model_copy(update={"reason": " "})
-
-
 def test_a_campaign_needs_a_name_an_intent_and_a_lead():
     given().when(REGISTER).then(registered)
     for intent in CampaignIntent:
@@ -143,10 +136,7 @@ def test_the_subject_must_exist():
     given().when(registering(subject_id=ABSENT)).refused(SubjectNotFoundError)
 
 
-def test_a_blank_text_is_refused():
-    given().when(registering(name=" ")).refused(InvalidCampaignNameError)
-    given().when(registering(description=" ")).refused(InvalidCampaignDescriptionError)
-    given().when(registering(tags=frozenset({"battery", " "}))).refused(InvalidCampaignTagsError)
+def test_a_reference_without_a_scheme_or_a_value_is_refused():
     for refs in ({" ": "1"}, {"proposal": " "}):
         given().when(registering(external_refs=refs)).refused(InvalidCampaignExternalRefsError)
 
@@ -187,17 +177,11 @@ def test_what_is_wrong_with_a_campaign_is_told_in_order():
     wrong: dict[str, object] = {
         "lead_actor_id": ABSENT,
         "subject_id": ABSENT,
-        "name": " ",
-        "description": " ",
-        "tags": frozenset({" "}),
         "external_refs": {"proposal": " "},
     }
     rights: list[tuple[dict[str, object], type[Refusal]]] = [
         ({"lead_actor_id": ME}, ActorNotFoundError),
         ({"subject_id": None}, SubjectNotFoundError),
-        ({"name": "Ageing"}, InvalidCampaignNameError),
-        ({"description": None}, InvalidCampaignDescriptionError),
-        ({"tags": frozenset[str]()}, InvalidCampaignTagsError),
         ({"external_refs": {}}, InvalidCampaignExternalRefsError),
     ]
     for right, refusal in rights:
@@ -317,23 +301,8 @@ def test_the_run_must_exist():
 
 def test_what_is_wrong_with_a_membership_is_told_in_order():
     given(registered, abandoned).when(ADD).refused(RunNotFoundError)
-    given(registered, abandoned).when(blank(REMOVE)).refused(RunNotFoundError)
-    given(registered, abandoned, running).when(blank(REMOVE)).refused(InvalidCampaignReasonError)
     given(registered, abandoned, running).when(REMOVE).refused(CampaignCannotRemoveRunError)
     given(registered, abandoned, running, joined).when(ADD).refused(CampaignCannotAddRunError)
-
-
-def test_a_blank_reason_is_told_before_the_status():
-    for command in (HOLD, ABANDON):
-        given(registered, abandoned).when(blank(command)).refused(InvalidCampaignReasonError)
-
-
-def test_a_reason_has_1_to_500_characters():
-    for command in WITH_REASON:
-        good = command.model_dump()
-        type(command).model_validate(good | {"reason": "x" * 500})
-        for reason in ("", "x" * 501):
-            misshapen(type(command), "reason", **good | {"reason": reason})
 
 
 def test_a_campaign_is_what_its_first_event_says():

@@ -218,7 +218,7 @@ def test_a_command_names_the_decision_it_follows():
 
 def test_a_decision_that_is_not_on_record_is_told_before_everything_else():
     for command in DECIDED:
-        wrong = {"decided_by_decision_id": ABSENT, "reason": " "}
+        wrong = {"decided_by_decision_id": ABSENT}
         given(started, completed).when(command.model_copy(update=wrong)).refused(
             DecisionNotFoundError
         )

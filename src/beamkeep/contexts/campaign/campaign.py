@@ -20,6 +20,7 @@ from beamkeep.contexts.subject.subject import SubjectNotFoundError, subjects
 from beamkeep.kernel import (
     Aggregate,
     Axis,
+    Blank,
     Call,
     Cannot,
     Command,
@@ -39,9 +40,8 @@ from beamkeep.kernel.values import (
     ReferenceScheme,
     ReferenceValue,
     Tag,
+    Trimmed,
     outside_references,
-    trimmed,
-    trimmed_or_none,
 )
 
 MOST_TAGS = 20
@@ -109,16 +109,13 @@ type CampaignMoved = (
 type CampaignChanged = CampaignMoved | CampaignRunAdded | CampaignRunRemoved
 
 
-class CampaignNotFoundError(NotFound):
-    """The campaign does not exist."""
+class CampaignNotFoundError(NotFound): ...
 
 
-class InvalidCampaignNameError(Invalid):
-    """Campaign name must not be blank."""
+class InvalidCampaignNameError(Blank): ...
 
 
-class InvalidCampaignDescriptionError(Invalid):
-    """Campaign description must not be blank."""
+class InvalidCampaignDescriptionError(Blank): ...
 
 
 class InvalidCampaignTagsError(Invalid):
@@ -129,8 +126,7 @@ class InvalidCampaignExternalRefsError(Invalid):
     """Each outside reference must have a scheme, and a value without the scheme as prefix."""
 
 
-class InvalidCampaignReasonError(Invalid):
-    """Reason must not be blank."""
+class InvalidCampaignReasonError(Blank): ...
 
 
 class CampaignCannotStartError(Cannot):
@@ -204,16 +200,7 @@ class Campaign(Record):
 
 
 def begin(event: CampaignRegistered) -> Campaign:
-    return Campaign(
-        event.campaign_id,
-        event.name,
-        intent=event.intent,
-        lead_actor_id=event.lead_actor_id,
-        subject_id=event.subject_id,
-        description=event.description,
-        tags=frozenset(event.tags),
-        external_refs=event.external_refs,
-    )
+    return Campaign.of(event, id=event.campaign_id, tags=frozenset(event.tags))
 
 
 def evolve(campaign: Campaign, event: CampaignChanged) -> Campaign:
@@ -228,16 +215,19 @@ def evolve(campaign: Campaign, event: CampaignChanged) -> Campaign:
             return _with_members(campaign, campaign.run_ids - {event.run_id})
 
 
+type Description = Annotated[str, MinLen(1), MaxLen(2000)]
+
+
 class RegisterCampaign(Command):
-    name: Name
+    name: Annotated[Name, Trimmed(InvalidCampaignNameError)]
     intent: CampaignIntent
     """Series repeats over time, Sweep varies parameters, Coordination joins techniques or
     subjects, Block is a period of allotted time."""
     lead_actor_id: UUID
     subject_id: UUID | None = None
     """Main subject of the campaign; its runs may have other subjects."""
-    description: Annotated[str, MinLen(1), MaxLen(2000)] | None = None
-    tags: frozenset[Tag] = frozenset()
+    description: Annotated[Description, Trimmed(InvalidCampaignDescriptionError)] | None = None
+    tags: frozenset[Annotated[Tag, Trimmed(InvalidCampaignTagsError)]] = frozenset()
     """At most 20 tags."""
     external_refs: dict[ReferenceScheme, ReferenceValue] = Field(default_factory=dict)
     """References to the campaign in other systems, by scheme, for example proposal; at most 20."""
@@ -248,7 +238,7 @@ class CampaignCommand(Command):
 
 
 class CampaignCommandWithReason(CampaignCommand):
-    reason: Reason
+    reason: Annotated[Reason, Trimmed(InvalidCampaignReasonError)]
 
 
 class StartCampaign(CampaignCommand): ...
@@ -290,62 +280,44 @@ def register_campaign(
     command: RegisterCampaign, given: None, call: Call
 ) -> list[CampaignRegistered]:
     """Register a planned campaign with the actor who leads it."""
-    name = trimmed(command.name, InvalidCampaignNameError)
-    description = trimmed_or_none(command.description, InvalidCampaignDescriptionError)
-    tags = {trimmed(tag, InvalidCampaignTagsError) for tag in command.tags}
-    if len(tags) > MOST_TAGS:
-        raise InvalidCampaignTagsError(f"There are {len(tags)} tags.")
+    if len(command.tags) > MOST_TAGS:
+        raise InvalidCampaignTagsError(f"There are {len(command.tags)} tags.")
+    refs = outside_references(command.external_refs, InvalidCampaignExternalRefsError)
+    tags, id = tuple(sorted(command.tags)), call.new_id
     return [
-        CampaignRegistered(
-            call.now,
-            call.new_id,
-            name=name,
-            intent=command.intent,
-            lead_actor_id=command.lead_actor_id,
-            subject_id=command.subject_id,
-            description=description,
-            tags=tuple(sorted(tags)),
-            external_refs=outside_references(
-                command.external_refs, InvalidCampaignExternalRefsError
-            ),
+        CampaignRegistered.of(
+            command, occurred_at=call.now, campaign_id=id, tags=tags, external_refs=refs
         )
     ]
 
 
 def start_campaign(campaign: Campaign, command: StartCampaign, call: Call) -> list[CampaignStarted]:
     """Start a campaign; this starts no run."""
-    STATUS.require(campaign.status, CampaignStarted)
-    return [CampaignStarted(call.now, campaign.id)]
+    return [STATUS.allow(campaign.status, CampaignStarted(call.now, campaign.id))]
 
 
 def hold_campaign(campaign: Campaign, command: HoldCampaign, call: Call) -> list[CampaignHeld]:
     """Hold a campaign until it is resumed; its runs continue, and runs can still be added."""
-    reason = trimmed(command.reason, InvalidCampaignReasonError)
-    STATUS.require(campaign.status, CampaignHeld)
-    return [CampaignHeld(call.now, campaign.id, reason)]
+    return [STATUS.allow(campaign.status, CampaignHeld(call.now, campaign.id, command.reason))]
 
 
 def resume_campaign(
     campaign: Campaign, command: ResumeCampaign, call: Call
 ) -> list[CampaignResumed]:
     """Resume a held campaign."""
-    STATUS.require(campaign.status, CampaignResumed)
-    return [CampaignResumed(call.now, campaign.id)]
+    return [STATUS.allow(campaign.status, CampaignResumed(call.now, campaign.id))]
 
 
 def close_campaign(campaign: Campaign, command: CloseCampaign, call: Call) -> list[CampaignClosed]:
     """Close a campaign that is complete; its members can no longer change."""
-    STATUS.require(campaign.status, CampaignClosed)
-    return [CampaignClosed(call.now, campaign.id)]
+    return [STATUS.allow(campaign.status, CampaignClosed(call.now, campaign.id))]
 
 
 def abandon_campaign(
     campaign: Campaign, command: AbandonCampaign, call: Call
 ) -> list[CampaignAbandoned]:
     """Abandon a campaign; its members can no longer change."""
-    reason = trimmed(command.reason, InvalidCampaignReasonError)
-    STATUS.require(campaign.status, CampaignAbandoned)
-    return [CampaignAbandoned(call.now, campaign.id, reason)]
+    return [STATUS.allow(campaign.status, CampaignAbandoned(call.now, campaign.id, command.reason))]
 
 
 def add_run_to_campaign(
@@ -369,13 +341,12 @@ def remove_run_from_campaign(
     campaign: Campaign, command: RemoveRunFromCampaign, given: Run, call: Call
 ) -> list[CampaignRunRemoved | RunRemovedFromCampaign]:
     """Remove a run from a campaign."""
-    reason = trimmed(command.reason, InvalidCampaignReasonError)
     _require_open(campaign, CampaignCannotRemoveRunError)
     if given.campaign_id != campaign.id:
         raise CampaignRunNotMemberError
     return [
-        CampaignRunRemoved(call.now, campaign.id, run_id=given.id, reason=reason),
-        RunRemovedFromCampaign(call.now, given.id, campaign_id=campaign.id, reason=reason),
+        CampaignRunRemoved(call.now, campaign.id, run_id=given.id, reason=command.reason),
+        RunRemovedFromCampaign(call.now, given.id, campaign_id=campaign.id, reason=command.reason),
     ]
 
 
@@ -393,24 +364,23 @@ campaigns = Aggregate("Campaign", begin, evolve, absent=CampaignNotFoundError)
 # fmt: off
 OPERATIONS = (
     campaigns.creates("POST /campaigns", RegisterCampaign, register_campaign, ActorNotFoundError,
-        SubjectNotFoundError, InvalidCampaignNameError, InvalidCampaignDescriptionError,
-        InvalidCampaignTagsError, InvalidCampaignExternalRefsError, given=lead_and_subject),
+        SubjectNotFoundError, InvalidCampaignExternalRefsError, given=lead_and_subject),
     campaigns.changes("POST /campaigns/{campaign_id}/start", StartCampaign, start_campaign,
         CampaignCannotStartError),
     campaigns.changes("POST /campaigns/{campaign_id}/hold", HoldCampaign, hold_campaign,
-        InvalidCampaignReasonError, CampaignCannotHoldError),
+        CampaignCannotHoldError),
     campaigns.changes("POST /campaigns/{campaign_id}/resume", ResumeCampaign, resume_campaign,
         CampaignCannotResumeError),
     campaigns.changes("POST /campaigns/{campaign_id}/close", CloseCampaign, close_campaign,
         CampaignCannotCloseError, destructive=True),
     campaigns.changes("POST /campaigns/{campaign_id}/abandon", AbandonCampaign, abandon_campaign,
-        InvalidCampaignReasonError, CampaignCannotAbandonError, destructive=True),
+        CampaignCannotAbandonError, destructive=True),
     campaigns.changes("POST /campaigns/{campaign_id}/add-run", AddRunToCampaign,
         add_run_to_campaign, RunNotFoundError, CampaignCannotAddRunError,
         CampaignRunAlreadyMemberError, RunAlreadyAssignedToCampaignError, given=run),
     campaigns.changes("POST /campaigns/{campaign_id}/remove-run", RemoveRunFromCampaign,
-        remove_run_from_campaign, RunNotFoundError, InvalidCampaignReasonError,
-        CampaignCannotRemoveRunError, CampaignRunNotMemberError, given=run),
+        remove_run_from_campaign, RunNotFoundError, CampaignCannotRemoveRunError,
+        CampaignRunNotMemberError, given=run),
 )
 # fmt: on
 
