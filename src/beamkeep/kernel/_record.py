@@ -13,7 +13,7 @@ class Record(Struct, frozen=True):
     """A value: made once, equal to another with the same fields, never changed."""
 
     @classmethod
-    def of(cls, source: object, **values: object) -> Self:
+    def of(cls, source: object, /, **values: object) -> Self:
         """Return a record of these values; the source has the other fields by the same names."""
         names = (n for n in cls.__struct_fields__ if n not in values and hasattr(source, n))
         return cls(**values, **{name: getattr(source, name) for name in names})
