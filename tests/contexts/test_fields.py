@@ -1,0 +1,237 @@
+"""Every field of every command takes what the table `fields.txt` says, and refuses the rest.
+
+The table is written by hand. A row has the path of a field and what the field takes: a text by its
+shortest and longest length, with the refusal of a blank one; a number by its bounds; a choice by
+its values; a list by its fewest and most items. `?` marks a field that may be left out, `[]` the
+items of a list, `{}` the values of a map, `<...>` the kind of a record. Ids in the route have no
+row. The steps of recipes have tests of their own.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, get_type_hints
+from uuid import UUID
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from beamkeep.contexts import CATALOGUE
+from beamkeep.kernel import Command, Operation, Refusal
+
+TABLE = Path(__file__).with_name("fields.txt")
+STEPS = ("steps", "closing_steps")
+LONGEST = 20_000
+COUNTS = ("too_long", "too_short")
+
+
+class Row(NamedTuple):
+    """One field of a command, and what it takes."""
+
+    operation: Operation
+    path: str
+    takes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.operation.name} {self.path}"
+
+
+def rows() -> Iterator[Row]:
+    operation = None
+    for line in TABLE.read_text().splitlines():
+        match line.split():
+            case [name] if not line.startswith(" "):
+                found = CATALOGUE.named[name]
+                assert isinstance(found, Operation)
+                operation = found
+            case [path, *takes] if operation:
+                yield Row(operation, path, tuple(takes))
+            case _:
+                raise AssertionError(f"not a row: {line!r}")
+
+
+ROWS = tuple(rows())
+
+
+def of(kind: str) -> list[Row]:
+    """Return the rows of texts, numbers, choices, lists or other values."""
+    return [row for row in ROWS if kind_of(row.takes) == kind]
+
+
+def kind_of(takes: tuple[str, ...]) -> str:
+    match takes:
+        case [_, "items"]:
+            return "list"
+        case ["number" | "integer", *_]:
+            return "number"
+        case ["one", "of", _]:
+            return "choice"
+        case [lengths, *_] if ".." in lengths:
+            return "text"
+        case _:
+            return "other"
+
+
+def paths(schema: Any, defs: Any, path: str = "") -> Iterator[str]:
+    """Yield the path of every field below a schema."""
+    while "$ref" in schema:
+        schema = defs[schema["$ref"].rpartition("/")[2]]
+    if "discriminator" in schema:
+        for kind, ref in schema["discriminator"]["mapping"].items():
+            yield from paths({"$ref": ref}, defs, f"{path}<{kind}>")
+    for one in schema.get("anyOf", ()):
+        yield from paths(one, defs, path)
+    if (
+        not {"anyOf", "discriminator", "properties"} & schema.keys()
+        and schema.get("type") != "null"
+    ):
+        yield path
+    for name, held in schema.get("properties", {}).items():
+        left_out = "" if name in schema.get("required", ()) else "?"
+        if "const" not in held and name not in STEPS:
+            yield from paths(held, defs, f"{path}.{name}{left_out}".removeprefix("."))
+    if isinstance(schema.get("items"), dict):
+        yield from paths(schema["items"], defs, f"{path}[]")
+    if isinstance(schema.get("additionalProperties"), dict):
+        yield from paths(schema["additionalProperties"], defs, path + "{}")
+
+
+@cache
+def adapter(command: type[Command], field: str) -> TypeAdapter[Any]:
+    return TypeAdapter(get_type_hints(command, include_extras=True)[field])
+
+
+def parts(path: str) -> list[str]:
+    spaced = path.replace("?", "")
+    for mark in ("[]", "{}", "<"):
+        spaced = spaced.replace(mark, f".{mark}")
+    return spaced.split(".")
+
+
+def value_at(path: list[str], value: Any) -> Any:
+    """Return the value of a top field in which only the field at the path is filled."""
+    for part in reversed(path):
+        match part[0]:
+            case "[":
+                value = [value]
+            case "{":
+                value = {"key": value}
+            case "<":
+                value = {"kind": part[1:-1], **value}
+            case _:
+                value = {part: value}
+    return value
+
+
+def fault(row: Row, value: object) -> str | None:
+    """Return what the field says to a value: nothing, what is wrong, or a refusal's code."""
+    top, *below = parts(row.path)
+    names = [part for part in below if part[0] not in "[{<"]
+    try:
+        adapter(row.operation.command, top).validate_python(value_at(below, value))
+    except Refusal as refusal:
+        return type(refusal).__name__
+    except ValidationError as error:
+        for each in error.errors():
+            if [part for part in each["loc"] if part in names] == names:
+                return each["type"] if each["type"] in COUNTS else "shape"
+    return None
+
+
+def test_the_table_has_every_field():
+    found = {
+        f"{operation.name} {path}"
+        for operation in CATALOGUE.operations
+        for schema in [operation.command.model_json_schema()]
+        for path in paths(schema, schema.get("$defs", {}))
+        if path and path not in operation.route.fields
+    }
+    assert {str(row) for row in ROWS} == found
+
+
+@pytest.mark.parametrize("operation", CATALOGUE.operations, ids=lambda operation: operation.name)
+def test_a_command_takes_no_other_field_and_lacks_none(operation: Operation):
+    with pytest.raises(ValidationError) as error:
+        operation.command.model_validate({"colour": "red"})
+    faults = {(each["type"], each["loc"][0]) for each in error.value.errors()}
+    tops = {row.path.partition(".")[0] for row in ROWS if row.operation is operation}
+    required = {re.split(r"[\[{<]", top)[0] for top in tops if "?" not in top}
+    missing = {name for kind, name in faults if kind == "missing"}
+    assert ("extra_forbidden", "colour") in faults
+    assert missing - {*STEPS} == required | {*operation.route.fields}
+
+
+@pytest.mark.parametrize("row", of("text"), ids=str)
+def test_a_text_has_its_length_and_is_not_blank(row: Row):
+    lengths, *refusal = row.takes
+    least, most = (int(end) if end else LONGEST for end in lengths.split(".."))
+    assert (fault(row, "x" * max(least, 1)), fault(row, "x" * most)) == (None, None)
+    assert fault(row, "x" * (most + 1)) == (None if most == LONGEST else "shape")
+    assert fault(row, "") == ("shape" if least else None)
+    assert fault(row, 7) == "shape"
+    assert fault(row, " \t") == (refusal[0] if refusal else None)
+    top, *below = parts(row.path)
+    if refusal and {*below} <= {"[]"}:
+        kept = adapter(row.operation.command, top).validate_python(value_at(below, " x "))
+        assert "x" in ({*kept} if below else {kept})
+
+
+@pytest.mark.parametrize("row", of("number"), ids=str)
+def test_a_number_is_within_its_bounds(row: Row):
+    whole, *bounds = row.takes
+    assert fault(row, "many") == fault(row, None if "?" not in row.path else "none") == "shape"
+    assert fault(row, 1.5) == ("shape" if whole == "integer" else None)
+    assert fault(row, 1) is None
+    for bound in bounds:
+        sign, end = bound[:-1].rstrip("0123456789"), int(bound.lstrip("<>="))
+        outside = end + 1 if sign == "<=" else end - 1 if sign == ">=" else end
+        assert fault(row, outside) == "shape"
+        assert sign == ">" or fault(row, end) is None
+
+
+@pytest.mark.parametrize("row", of("choice"), ids=str)
+def test_a_choice_is_one_of_its_values(row: Row):
+    *_, values = row.takes
+    for value in values.split("|"):
+        assert values.isdigit() or fault(row, value) is None
+    assert fault(row, "Nonsense") == "shape"
+
+
+ID, TIME = str(UUID(int=1)), "2030-01-31T07:30:00Z"
+INFERENCE = dict.fromkeys(("operation_name", "provider_name", "request_model"), "x")
+READING = {"channel_name": "x", "value": 1, "sampling_procedure": "monitor"}
+RECORDS: dict[str, dict[str, object]] = {
+    "register_actor identities?": {"issuer": "https://idp.test", "subject": "ada"},
+    "append_inferences entries": {"inference_id": ID, "occurred_at": TIME, **INFERENCE},
+    "append_observations entries": {"observation_id": ID, "sampled_at": TIME, **READING},
+    "register_clearance bindings": {"kind": "Subject", "id": ID},
+    "amend_clearance bindings": {"kind": "Subject", "id": ID},
+}
+"""An item of each list of records, of which one is missing or too many."""
+
+
+@pytest.mark.parametrize("row", of("list"), ids=str)
+def test_a_list_has_its_fewest_and_most_items(row: Row):
+    least, most = map(int, row.takes[0].split(".."))
+    held = {each.path: each.takes[0] for each in ROWS if each.operation is row.operation}
+
+    def items(count: int) -> object:
+        if sample := RECORDS.get(str(row)):
+            return [sample] * count
+        ids = held.get(f"{row.path}[]") == "id"
+        made = [str(UUID(int=n)) if ids else f"x{n}" for n in range(count)]
+        return dict.fromkeys(made, "x") if row.path + "{}" in held else made
+
+    assert fault(row, items(most + 1)) == "too_long"
+    assert fault(row, items(most)) != "too_long"
+    assert not least or fault(row, items(least - 1)) == "too_short"
+
+
+WRONG = {"id": "not-an-id", "time": "2030-01-31", "boolean": "perhaps", "json": "text"}
+
+
+@pytest.mark.parametrize("row", of("other"), ids=str)
+def test_a_value_of_another_type_is_refused(row: Row):
+    assert row.takes[0] in {*WRONG, "any"}
+    assert row.takes[0] == "any" or fault(row, WRONG[row.takes[0]]) == "shape"
