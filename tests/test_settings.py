@@ -54,11 +54,20 @@ def test_rules_know_whose_logins_the_deployment_accepts():
 
 def test_a_first_administrator_who_could_not_log_in_is_refused_at_the_start():
     asking = {"identity_providers": [PROVIDER], "require_authenticated_principal": True}
-    set_to(**asking, bootstrap_admin_issuer="https://idp.test")
+    named = {"bootstrap_admin_subject": "ada", "bootstrap_admin_name": "Ada"}
+    set_to(**asking, **named, bootstrap_admin_issuer="https://idp.test")
     with pytest.raises(ValidationError, match="the administrator could not log in"):
-        set_to(**asking, bootstrap_admin_issuer="https://idp.test/")
+        set_to(**asking, **named, bootstrap_admin_issuer="https://idp.test/")
     # Where no call needs a token, nobody has to log in.
-    set_to(identity_providers=[], bootstrap_admin_issuer="https://idp.test/")
+    set_to(**named, identity_providers=[], bootstrap_admin_issuer="https://idp.test/")
+
+
+@pytest.mark.parametrize("part", ["issuer", "subject", "name"])
+def test_a_first_administrator_who_is_named_in_part_is_refused_at_the_start(part: str):
+    parts = {"issuer": "https://idp.test", "subject": "ada", "name": "Ada"}
+    named = {f"bootstrap_admin_{name}": text for name, text in parts.items() if name != part}
+    with pytest.raises(ValidationError, match=f"Set BOOTSTRAP_ADMIN_{part.upper()} too"):
+        set_to(**named)
 
 
 def test_reports_that_would_be_stale_before_the_next_are_refused_at_the_start():

@@ -82,6 +82,7 @@ def migrate() -> None:
     """Create or upgrade the database schema."""
     import asyncpg
 
+    from beamkeep.adapters.postgres.migrate import MigrationChangedError
     from beamkeep.adapters.postgres.migrate import migrate as apply
     from beamkeep.settings import DatabaseSettings
 
@@ -89,7 +90,12 @@ def migrate() -> None:
     url = settings.migration_database_url or settings.database_url
     try:
         applied = _run(apply(url.get_secret_value()))
-    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+    except (
+        OSError,
+        asyncpg.PostgresError,
+        asyncpg.InterfaceError,
+        MigrationChangedError,
+    ) as error:
         click.echo(f"The database was not migrated: {error}", err=True)
         sys.exit(78)
     click.echo("\n".join(f"applied {name}" for name in applied) or "The schema is up to date.")

@@ -230,7 +230,15 @@ class Settings(DatabaseSettings):
 
     @model_validator(mode="after")
     def administrator_can_log_in(self) -> Self:
-        """Raise ValueError when the first administrator's issuer is not a configured provider."""
+        """Raise ValueError when the first administrator is named in part, or could not log in."""
+        parts = {
+            "BOOTSTRAP_ADMIN_ISSUER": self.bootstrap_admin_issuer,
+            "BOOTSTRAP_ADMIN_SUBJECT": self.bootstrap_admin_subject,
+            "BOOTSTRAP_ADMIN_NAME": self.bootstrap_admin_name,
+        }
+        if any(parts.values()) and not all(parts.values()):
+            lacking = " and ".join(name for name, value in parts.items() if not value)
+            raise ValueError(f"Set {lacking} too: the first administrator is named by all three.")
         issuer = self.bootstrap_admin_issuer if self.require_authenticated_principal else None
         if issuer and issuer not in {provider.issuer for provider in self.identity_providers}:
             raise ValueError(
