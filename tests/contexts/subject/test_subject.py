@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from tests.support.spec import ABSENT, CALL, LATER, NEW, NOW, Example, Scenario, matrix, misshapen
+from tests.support.spec import ABSENT, CALL, LATER, NEW, NOW, Example, Scenario, matrix
 
 from beamkeep.contexts.equipment.asset import (
     AssetActivated,
@@ -23,8 +23,6 @@ from beamkeep.contexts.subject.subject import (
     DiscardSubject,
     DismountSubject,
     InvalidSubjectExternalIdError,
-    InvalidSubjectNameError,
-    InvalidSubjectReasonError,
     MeasureSubject,
     MountSubject,
     RegisterSubject,
@@ -89,7 +87,6 @@ DISCARD = DiscardSubject(subject_id=ID, reason=" broken ")
 ASSIGN = AssignSubjectExternalId(
     subject_id=ID, external_id_namespace=IGSN, external_id=" 10.58052/IEJCK00AB "
 )
-WITH_REASON = (MOUNT, DISMOUNT, DISCARD)
 WAYS_OUT = (returned, stored, discarded)
 MOVES = (MOUNT, MEASURE, DISMOUNT, REMOVE, RETURN, STORE, DISCARD)
 
@@ -106,43 +103,12 @@ def assigning(external_id: str) -> AssignSubjectExternalId:
     return ASSIGN.model_copy(update={"external_id": external_id})
 
 
-def blank[C: SubjectCommand](command: C) -> C:
-    return command.model_copy(update={"reason": " "})
-
-
-def test_a_subject_is_registered_with_its_name_trimmed():
+def test_two_subjects_may_be_registered_with_one_name():
     given().when(REGISTER).then(registered)
-
-
-def test_two_subjects_may_have_one_name():
     another = UUID(int=5)
     given(registered).when(REGISTER, call=replace(CALL, new_id=another)).then(
         replace(registered, subject_id=another)
     )
-
-
-def test_a_blank_name_is_refused():
-    given().when(RegisterSubject(name=" ")).refused(InvalidSubjectNameError)
-
-
-def test_a_name_has_1_to_200_characters():
-    RegisterSubject(name="x" * 200)
-    for wrong in ("", "x" * 201, None):
-        misshapen(RegisterSubject, "name", name=wrong)
-    misshapen(RegisterSubject, "status", name="Fossil 7", status="Stored")
-
-
-def test_a_received_subject_is_mounted():
-    given(registered).when(MOUNT).then(mounted)
-
-
-def test_a_mounted_subject_is_measured():
-    given(registered, mounted).when(MEASURE).then(measured)
-
-
-def test_a_subject_is_dismounted_from_the_asset_it_sits_on():
-    for past in ((registered, mounted), (registered, mounted, measured)):
-        given(*past).when(DISMOUNT).then(dismounted)
 
 
 def test_a_dismounted_subject_is_mounted_again_without_limit():
@@ -150,26 +116,23 @@ def test_a_dismounted_subject_is_mounted_again_without_limit():
     given(registered, *round_trip, *round_trip).when(MOUNT).then(mounted)
 
 
-def test_a_subject_that_sits_nowhere_is_removed():
-    given(registered).when(REMOVE).then(removed)
-    given(registered, mounted, dismounted).when(REMOVE).then(removed)
-
-
-def test_a_subject_removed_from_its_asset_tells_which():
-    for past in ((registered, mounted), (registered, mounted, measured)):
-        given(*past).when(REMOVE).then(replace(removed, from_asset_id=STAGE))
-
-
-def test_a_removed_subject_is_returned():
-    given(registered, removed).when(RETURN).then(returned)
-
-
-def test_a_removed_subject_is_stored():
-    given(registered, removed).when(STORE).then(stored)
-
-
-def test_a_removed_subject_is_discarded():
-    given(registered, removed).when(DISCARD).then(discarded)
+def test_what_happens_to_a_subject_is_told_with_its_asset_and_reason():
+    taken_off = replace(removed, from_asset_id=STAGE)
+    moves: list[tuple[tuple[Event, ...], SubjectCommand, Event]] = [
+        ((), MOUNT, mounted),
+        ((mounted,), MEASURE, measured),
+        ((mounted,), DISMOUNT, dismounted),
+        ((mounted, measured), DISMOUNT, dismounted),
+        ((), REMOVE, removed),
+        ((mounted, dismounted), REMOVE, removed),
+        ((mounted,), REMOVE, taken_off),
+        ((mounted, measured), REMOVE, taken_off),
+        ((removed,), RETURN, returned),
+        ((removed,), STORE, stored),
+        ((removed,), DISCARD, discarded),
+    ]
+    for past, command, event in moves:
+        given(registered, *past).when(command).then(event)
 
 
 def test_what_happens_is_told_with_when():
@@ -181,10 +144,6 @@ def test_what_happens_is_told_with_when():
 def test_a_subject_that_does_not_exist_does_not_move():
     for command in (*MOVES, ASSIGN):
         given().when(command).refused(SubjectNotFoundError)
-
-
-def test_the_asset_of_a_mount_must_exist():
-    given(registered).when(mounting(asset_id=ABSENT)).refused(AssetNotFoundError)
 
 
 def test_a_subject_is_mounted_on_no_asset_that_is_not_active():
@@ -218,64 +177,23 @@ def test_a_change_of_the_asset_does_not_hold_the_subject():
 
 def test_what_is_wrong_with_a_mount_is_told_in_order():
     past = (registered, removed)
-    given(*past).when(blank(mounting(asset_id=ABSENT))).refused(AssetNotFoundError)
-    given(*past).when(blank(mounting(asset_id=SPARE))).refused(InvalidSubjectReasonError)
+    given(*past).when(mounting(asset_id=ABSENT)).refused(AssetNotFoundError)
     given(*past).when(mounting(asset_id=SPARE)).refused(SubjectCannotMountError)
     given(registered).when(mounting(asset_id=SPARE)).refused(SubjectMountTargetUnavailableError)
 
 
-def test_a_blank_reason_is_told_before_the_status():
-    for command in WITH_REASON:
-        given(registered, removed, stored).when(blank(command)).refused(InvalidSubjectReasonError)
-
-
-def test_a_reason_has_1_to_500_characters():
-    for command in WITH_REASON:
-        good = command.model_dump()
-        type(command).model_validate(good | {"reason": "x" * 500})
-        for wrong in ("", "x" * 501, None):
-            misshapen(type(command), "reason", **good | {"reason": wrong})
-
-
-def test_only_destruction_gives_a_reason_among_the_ways_out():
-    for command in (MEASURE, REMOVE, RETURN, STORE):
-        misshapen(type(command), "reason", subject_id=ID, reason="late")
-
-
-def test_a_mount_names_an_asset():
-    good = MOUNT.model_dump()
-    misshapen(MountSubject, "asset_id", **good | {"asset_id": "stage"})
-    misshapen(MountSubject, "asset_id", **{n: v for n, v in good.items() if n != "asset_id"})
-
-
-def test_a_mounted_subject_is_not_mounted_elsewhere():
+def test_a_refusal_says_where_a_subject_must_be():
     given(registered, mounted).when(MOUNT).refused(
         SubjectCannotMountError, saying="The status is Mounted; it must be Received."
     )
-
-
-def test_a_subject_that_sits_nowhere_is_not_measured():
-    given(registered).when(MEASURE).refused(
-        SubjectCannotMeasureError, saying="The status is Received; it must be Mounted."
-    )
-
-
-def test_a_subject_is_marked_measured_once_while_it_is_mounted():
-    given(registered, mounted, measured).when(MEASURE).refused(SubjectCannotMeasureError)
-    given(registered, mounted, measured, dismounted, mounted).when(MEASURE).then(measured)
-
-
-def test_a_subject_that_sits_nowhere_is_not_dismounted():
     given(registered).when(DISMOUNT).refused(
         SubjectCannotDismountError, saying="The status is Received; it must be Measured or Mounted."
     )
 
 
-def test_a_subject_that_was_not_removed_does_not_leave():
-    for past in ((registered,), (registered, mounted), (registered, mounted, measured)):
-        given(*past).when(RETURN).refused(SubjectCannotReturnError)
-        given(*past).when(STORE).refused(SubjectCannotStoreError)
-        given(*past).when(DISCARD).refused(SubjectCannotDiscardError)
+def test_a_subject_is_marked_measured_once_each_time_it_is_mounted():
+    given(registered, mounted, measured).when(MEASURE).refused(SubjectCannotMeasureError)
+    given(registered, mounted, measured, dismounted, mounted).when(MEASURE).then(measured)
 
 
 def test_a_subject_that_has_left_does_not_move():
@@ -293,19 +211,11 @@ def test_a_subject_that_has_left_does_not_move():
             given(registered, removed, end).when(command).refused(refusal)
 
 
-def test_an_external_identifier_is_recorded_trimmed():
-    given(registered).when(ASSIGN).then(assigned)
-
-
 def test_an_external_identifier_is_recorded_in_every_status():
-    pasts: list[tuple[Event, ...]] = [
-        (mounted,),
-        (mounted, measured),
-        (removed,),
-        *((removed, end) for end in WAYS_OUT),
-    ]
-    for past in pasts:
+    for past in ((), (mounted,), (mounted, measured), (removed,)):
         given(registered, *past).when(ASSIGN).then(assigned)
+    for end in WAYS_OUT:
+        given(registered, removed, end).when(ASSIGN).then(assigned)
 
 
 def test_a_second_external_identifier_is_refused():
@@ -317,8 +227,9 @@ def test_a_second_external_identifier_is_refused():
 
 def test_an_external_identifier_is_the_bare_value():
     schemes = ("igsn:", "doi:", "http:", "https:", "IGSN:", " Doi:", "hTTps:")
-    for value in (" ", *(f"{scheme}10.58052/IEJCK00AB" for scheme in schemes)):
-        given(registered, assigned).when(assigning(value)).refused(InvalidSubjectExternalIdError)
+    for scheme in schemes:
+        wrong = assigning(f"{scheme}10.58052/IEJCK00AB")
+        given(registered, assigned).when(wrong).refused(InvalidSubjectExternalIdError)
 
 
 def test_an_external_identifier_may_hold_a_scheme_further_on():
@@ -327,29 +238,12 @@ def test_an_external_identifier_may_hold_a_scheme_further_on():
     )
 
 
-def test_the_shape_of_an_external_identifier():
-    good = ASSIGN.model_dump()
-    AssignSubjectExternalId.model_validate(good | {"external_id": "x" * 200})
-    for wrong in ("", "x" * 201, None):
-        misshapen(AssignSubjectExternalId, "external_id", **good | {"external_id": wrong})
-    for wrong in ("doi", "IGSN", None):
-        namespace = {"external_id_namespace": wrong}
-        misshapen(AssignSubjectExternalId, "external_id_namespace", **good | namespace)
-
-
 def test_no_other_command_looks_at_the_external_identifier():
     given(registered, assigned).when(MOUNT).then(mounted)
 
 
 def test_a_subject_is_what_its_first_event_says():
-    assert begin(registered) == Subject(
-        id=ID,
-        name="Fossil 7",
-        status=SubjectStatus.RECEIVED,
-        mounted_on_asset_id=None,
-        external_id=None,
-        external_id_namespace=None,
-    )
+    assert begin(registered) == Subject(ID, "Fossil 7", SubjectStatus.RECEIVED)
 
 
 def test_a_subject_knows_its_asset_exactly_while_it_sits_on_one():
@@ -379,11 +273,8 @@ def test_a_list_shows_when_the_status_last_changed():
 
 
 def in_status(status: SubjectStatus) -> Subject:
-    return replace(
-        begin(registered),
-        status=status,
-        mounted_on_asset_id=STAGE if status in ON_ASSET else None,
-    )
+    asset_id = STAGE if status in ON_ASSET else None
+    return replace(begin(registered), status=status, mounted_on_asset_id=asset_id)
 
 
 STATUS = """

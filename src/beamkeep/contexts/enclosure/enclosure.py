@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Annotated
 from uuid import UUID
 
 from beamkeep.contexts.federation.facility import (
@@ -22,12 +23,12 @@ from beamkeep.contexts.trust.trigger import (
 from beamkeep.kernel import (
     Aggregate,
     Axis,
+    Blank,
     Call,
     Cannot,
     Command,
     Event,
     Insert,
-    Invalid,
     Listing,
     NotFound,
     Reader,
@@ -39,7 +40,7 @@ from beamkeep.kernel import (
     reads,
     replace,
 )
-from beamkeep.kernel.values import FreeText, Name, Reason, trimmed
+from beamkeep.kernel.values import FreeText, Name, Reason, Trimmed
 
 NAMES = "enclosure-name"
 
@@ -93,19 +94,16 @@ class EnclosureDecommissioned(EnclosureEvent):
 type EnclosureChanged = EnclosurePermitObserved | EnclosureDecommissioned
 
 
-class EnclosureNotFoundError(NotFound):
-    """The enclosure does not exist."""
+class EnclosureNotFoundError(NotFound): ...
 
 
-class InvalidEnclosureNameError(Invalid):
-    """Enclosure name must not be blank."""
+class InvalidEnclosureNameError(Blank): ...
 
 
-class InvalidEnclosureReasonError(Invalid):
-    """Reason must not be blank."""
+class InvalidEnclosureReasonError(Blank): ...
 
 
-class InvalidEnclosureMonitorRefError(Invalid):
+class InvalidEnclosureMonitorRefError(Blank):
     """Monitor reference must not be blank."""
 
 
@@ -145,7 +143,7 @@ class Enclosure(Record):
 
 
 def begin(event: EnclosureRegistered) -> Enclosure:
-    return Enclosure(event.enclosure_id, event.name, event.facility_code)
+    return Enclosure.of(event, id=event.enclosure_id)
 
 
 def evolve(enclosure: Enclosure, event: EnclosureChanged) -> Enclosure:
@@ -170,41 +168,33 @@ def claims_of(enclosure: Enclosure) -> tuple[Insert, ...]:
 
 
 class RegisterEnclosure(Command):
-    name: Name
+    name: Annotated[Name, Trimmed(InvalidEnclosureNameError)]
     facility_code: FacilityCode
     """The Site or Area in which the enclosure stands."""
 
 
-class ObserveEnclosureStatus(Command):
+class EnclosureCommand(Command):
     enclosure_id: UUID
+    reason: Annotated[Reason, Trimmed(InvalidEnclosureReasonError)]
+
+
+class DecommissionEnclosure(EnclosureCommand): ...
+
+
+class ObserveEnclosureStatus(EnclosureCommand):
     permit_status: PermitStatus
-    reason: Reason
-    monitor_ref: Name
+    monitor_ref: Annotated[Name, Trimmed(InvalidEnclosureMonitorRefError)]
     """The sensor or signal that shows the permit."""
-
-
-class DecommissionEnclosure(Command):
-    enclosure_id: UUID
-    reason: Reason
-
-
-async def facility(command: RegisterEnclosure, read: Reader) -> Facility:
-    return await facility_by_code(command.facility_code, read)
 
 
 def register_enclosure(
     command: RegisterEnclosure, given: Facility, call: Call
 ) -> list[EnclosureRegistered | SideWrite]:
     """Register an enclosure; its permit is Unknown until its monitor reports."""
-    name = trimmed(command.name, InvalidEnclosureNameError)
     if given.status is not FacilityStatus.ACTIVE:
         raise EnclosureCannotRegisterError(f"Facility {given.code} is {given.status}.")
-    registered = EnclosureRegistered(call.now, call.new_id, name=name, facility_code=given.code)
-    return [
-        registered,
-        FRESHNESS.insert(Freshness(call.new_id, None)),
-        *claims_of(begin(registered)),
-    ]
+    made = EnclosureRegistered.of(command, occurred_at=call.now, enclosure_id=call.new_id)
+    return [made, FRESHNESS.insert(Freshness(call.new_id, None)), *claims_of(begin(made))]
 
 
 def observe_enclosure_status(
@@ -212,19 +202,15 @@ def observe_enclosure_status(
 ) -> list[EnclosurePermitObserved | SideWrite]:
     """Report, as a monitor, the permit of an enclosure; a repetition keeps the permit fresh."""
     require_monitor(call)
-    reason = trimmed(command.reason, InvalidEnclosureReasonError)
-    monitor_ref = trimmed(command.monitor_ref, InvalidEnclosureMonitorRefError)
-    LIFECYCLE.require(enclosure.lifecycle, EnclosurePermitObserved)
     before, after = enclosure.permit_status, command.permit_status
-    observed = EnclosurePermitObserved(
-        call.now,
-        enclosure.id,
+    observed = EnclosurePermitObserved.of(
+        command,
+        occurred_at=call.now,
         from_permit_status=before,
         to_permit_status=after,
         trigger=trigger(call),
-        monitor_ref=monitor_ref,
-        reason=reason,
     )
+    LIFECYCLE.allow(enclosure.lifecycle, observed)
     # A report of Unknown, for example by the staleness watch, does not keep the permit fresh.
     known = after is not PermitStatus.UNKNOWN
     return [
@@ -237,10 +223,10 @@ def decommission_enclosure(
     enclosure: Enclosure, command: DecommissionEnclosure, call: Call
 ) -> list[EnclosureDecommissioned | SideWrite]:
     """Decommission an enclosure permanently and free its name."""
-    reason = trimmed(command.reason, InvalidEnclosureReasonError)
-    LIFECYCLE.require(enclosure.lifecycle, EnclosureDecommissioned)
     return [
-        EnclosureDecommissioned(call.now, enclosure.id, reason),
+        LIFECYCLE.allow(
+            enclosure.lifecycle, EnclosureDecommissioned(call.now, enclosure.id, command.reason)
+        ),
         FRESHNESS.replace(Freshness(enclosure.id, None)),
         free(NAMES, enclosure.facility_code, enclosure.name),
     ]
@@ -251,14 +237,12 @@ enclosures = Aggregate("Enclosure", begin, evolve=evolve, absent=EnclosureNotFou
 # fmt: off
 OPERATIONS = (
     enclosures.creates("POST /enclosures", RegisterEnclosure, register_enclosure,
-        FacilityNotFoundError, InvalidEnclosureNameError, EnclosureCannotRegisterError,
-        EnclosureAlreadyExistsError, given=facility),
+        FacilityNotFoundError, EnclosureCannotRegisterError, EnclosureAlreadyExistsError,
+        given=lambda command, read: facility_by_code(command.facility_code, read)),
     enclosures.changes("POST /enclosures/{enclosure_id}/observe-status", ObserveEnclosureStatus,
-        observe_enclosure_status, MonitorTriggerRequiredError, InvalidEnclosureReasonError,
-        InvalidEnclosureMonitorRefError, EnclosureCannotObserveStatusError),
+        observe_enclosure_status, MonitorTriggerRequiredError, EnclosureCannotObserveStatusError),
     enclosures.changes("POST /enclosures/{enclosure_id}/decommission", DecommissionEnclosure,
-        decommission_enclosure, InvalidEnclosureReasonError, EnclosureCannotDecommissionError,
-        destructive=True),
+        decommission_enclosure, EnclosureCannotDecommissionError, destructive=True),
 )
 # fmt: on
 

@@ -13,6 +13,7 @@ from beamkeep.kernel import (
     CLAIMS,
     Aggregate,
     Axis,
+    Blank,
     Call,
     Cannot,
     Command,
@@ -30,7 +31,7 @@ from beamkeep.kernel import (
     reads,
     replace,
 )
-from beamkeep.kernel.values import FreeText, Name, Reason, trimmed
+from beamkeep.kernel.values import FreeText, Name, Reason, Trimmed
 
 CODE = r"^[a-z0-9-]{1,32}$"
 CODES = "facility-code"
@@ -62,24 +63,21 @@ class FacilityDecommissioned(FacilityEvent):
     reason: FreeText
 
 
-class FacilityNotFoundError(NotFound):
-    """The facility does not exist."""
+class FacilityNotFoundError(NotFound): ...
 
 
 class InvalidFacilityCodeError(Invalid):
     """Facility code must have 1 to 32 lower-case letters, digits and hyphens."""
 
 
-class InvalidFacilityNameError(Invalid):
-    """Facility name must not be blank."""
+class InvalidFacilityNameError(Blank): ...
 
 
 class InvalidFacilityParentError(Invalid):
     """An area must name its site as parent, and a site must have no parent."""
 
 
-class InvalidFacilityReasonError(Invalid):
-    """Reason must not be blank."""
+class InvalidFacilityReasonError(Blank): ...
 
 
 class FacilityAlreadyExistsError(Cannot):
@@ -112,9 +110,7 @@ class Facility(Record):
 
 
 def begin(event: FacilityRegistered) -> Facility:
-    return Facility(
-        event.facility_id, event.code, name=event.name, kind=event.kind, parent_id=event.parent_id
-    )
+    return Facility.of(event, id=event.facility_id)
 
 
 def evolve(facility: Facility, event: FacilityDecommissioned) -> Facility:
@@ -132,7 +128,7 @@ def claims_of(facility: Facility) -> tuple[Insert, ...]:
 class RegisterFacility(Command):
     code: FacilityCode
     """Lower-case letters, digits and hyphens; permanent, and the same in every deployment."""
-    name: Name
+    name: Annotated[Name, Trimmed(InvalidFacilityNameError)]
     kind: FacilityKind
     parent_id: UUID | None = None
     """Site of the area; required for an area, not allowed for a site."""
@@ -140,7 +136,7 @@ class RegisterFacility(Command):
 
 class DecommissionFacility(Command):
     facility_id: UUID
-    reason: Reason
+    reason: Annotated[Reason, Trimmed(InvalidFacilityReasonError)]
 
 
 class FacilityDependents(Record):
@@ -185,19 +181,15 @@ def register_facility(
     command: RegisterFacility, given: Facility | None, call: Call
 ) -> list[FacilityRegistered | SideWrite]:
     """Register a site, or an area of a site."""
-    code, kind = command.code, command.kind
-    if not re.fullmatch(CODE, code):
-        raise InvalidFacilityCodeError(f"The code is {code!r}.")
-    name = trimmed(command.name, InvalidFacilityNameError)
-    if (kind is FacilityKind.AREA) != (given is not None):
-        raise InvalidFacilityParentError(f"The kind is {kind}.")
+    if not re.fullmatch(CODE, command.code):
+        raise InvalidFacilityCodeError(f"The code is {command.code!r}.")
+    if (command.kind is FacilityKind.AREA) != (given is not None):
+        raise InvalidFacilityParentError(f"The kind is {command.kind}.")
     if given and (given.kind, given.status) != (FacilityKind.SITE, FacilityStatus.ACTIVE):
         raise FacilityCannotRegisterError(
             f"Facility {given.code} has kind {given.kind} and status {given.status}."
         )
-    registered = FacilityRegistered(
-        call.now, call.new_id, code=code, name=name, kind=kind, parent_id=command.parent_id
-    )
+    registered = FacilityRegistered.of(command, occurred_at=call.now, facility_id=call.new_id)
     return [registered, *claims_of(begin(registered))]
 
 
@@ -205,13 +197,12 @@ def decommission_facility(
     facility: Facility, command: DecommissionFacility, given: FacilityDependents, call: Call
 ) -> list[FacilityDecommissioned]:
     """Decommission a facility permanently; its code cannot be used again."""
-    reason = trimmed(command.reason, InvalidFacilityReasonError)
     STATUS.require(facility.status, FacilityDecommissioned)
     if facility.code == given.own_code:
         raise FacilityCannotDecommissionError(f"The own site is {facility.code}.")
     if active := sorted(area.code for area in given.areas if area.status is FacilityStatus.ACTIVE):
         raise FacilityCannotDecommissionError(f"First decommission {', '.join(active)}.")
-    return [FacilityDecommissioned(call.now, facility.id, reason)]
+    return [FacilityDecommissioned(call.now, facility.id, command.reason)]
 
 
 facilities = Aggregate("Facility", begin, evolve, absent=FacilityNotFoundError)
@@ -219,12 +210,11 @@ facilities = Aggregate("Facility", begin, evolve, absent=FacilityNotFoundError)
 # fmt: off
 OPERATIONS = (
     facilities.creates("POST /federation/facilities", RegisterFacility, register_facility,
-        FacilityNotFoundError, InvalidFacilityCodeError, InvalidFacilityNameError,
-        InvalidFacilityParentError, FacilityCannotRegisterError, FacilityAlreadyExistsError,
-        given=parent),
+        FacilityNotFoundError, InvalidFacilityCodeError, InvalidFacilityParentError,
+        FacilityCannotRegisterError, FacilityAlreadyExistsError, given=parent),
     facilities.changes("POST /federation/facilities/{facility_id}/decommission",
-        DecommissionFacility, decommission_facility, InvalidFacilityReasonError,
-        FacilityCannotDecommissionError, given=facility_dependents, destructive=True),
+        DecommissionFacility, decommission_facility, FacilityCannotDecommissionError,
+        given=facility_dependents, destructive=True),
 )
 # fmt: on
 

@@ -4,12 +4,11 @@ from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
-from annotated_types import MaxLen, MinLen
-
 from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle, AssetNotFoundError, assets
 from beamkeep.kernel import (
     Aggregate,
     Axis,
+    Blank,
     Call,
     Cannot,
     Command,
@@ -17,12 +16,11 @@ from beamkeep.kernel import (
     Invalid,
     Listing,
     NotFound,
-    Reader,
     Record,
     reads,
     replace,
 )
-from beamkeep.kernel.values import FreeText, Name, Reason, trimmed
+from beamkeep.kernel.values import FreeText, Name, Reason, Trimmed
 
 SCHEMES = ("igsn:", "doi:", "http:", "https:")
 
@@ -82,27 +80,18 @@ class SubjectExternalIdAssigned(SubjectEvent):
     external_id: str
 
 
-type SubjectMoved = (
-    SubjectMounted
-    | SubjectMeasured
-    | SubjectDismounted
-    | SubjectRemoved
-    | SubjectReturned
-    | SubjectStored
-    | SubjectDiscarded
-)
+type SubjectUnmounted = SubjectDismounted | SubjectRemoved
+type SubjectDisposed = SubjectReturned | SubjectStored | SubjectDiscarded
+type SubjectMoved = SubjectMounted | SubjectMeasured | SubjectUnmounted | SubjectDisposed
 
 
-class SubjectNotFoundError(NotFound):
-    """The subject does not exist."""
+class SubjectNotFoundError(NotFound): ...
 
 
-class InvalidSubjectNameError(Invalid):
-    """Subject name must not be blank."""
+class InvalidSubjectNameError(Blank): ...
 
 
-class InvalidSubjectReasonError(Invalid):
-    """Reason must not be blank."""
+class InvalidSubjectReasonError(Blank): ...
 
 
 class InvalidSubjectExternalIdError(Invalid):
@@ -171,7 +160,7 @@ class Subject(Record):
 
 
 def begin(event: SubjectRegistered) -> Subject:
-    return Subject(event.subject_id, event.name)
+    return Subject.of(event, id=event.subject_id)
 
 
 def evolve(subject: Subject, event: SubjectMoved | SubjectExternalIdAssigned) -> Subject:
@@ -188,7 +177,7 @@ def evolve(subject: Subject, event: SubjectMoved | SubjectExternalIdAssigned) ->
 
 
 class RegisterSubject(Command):
-    name: Name
+    name: Annotated[Name, Trimmed(InvalidSubjectNameError)]
     """Label of the subject; need not be unique, must not name a person."""
 
 
@@ -197,7 +186,7 @@ class SubjectCommand(Command):
 
 
 class SubjectCommandWithReason(SubjectCommand):
-    reason: Reason
+    reason: Annotated[Reason, Trimmed(InvalidSubjectReasonError)]
 
 
 class MountSubject(SubjectCommandWithReason):
@@ -225,107 +214,87 @@ class DiscardSubject(SubjectCommandWithReason): ...
 
 class AssignSubjectExternalId(SubjectCommand):
     external_id_namespace: SubjectExternalIdNamespace
-    external_id: Annotated[str, MinLen(1), MaxLen(200)]
+    external_id: Annotated[Name, Trimmed(InvalidSubjectExternalIdError)]
     """Value without prefix, for example 10.58052/IEJCK00AB for an IGSN."""
-
-
-async def mount_target(subject: Subject, command: MountSubject, read: Reader) -> Asset:
-    return await read.one(assets, command.asset_id)
 
 
 def register_subject(command: RegisterSubject, call: Call) -> list[SubjectRegistered]:
     """Register a subject that was received."""
-    name = trimmed(command.name, InvalidSubjectNameError)
-    return [SubjectRegistered(call.now, call.new_id, name)]
+    return [SubjectRegistered(call.now, call.new_id, command.name)]
 
 
 def mount_subject(
     subject: Subject, command: MountSubject, given: Asset, call: Call
 ) -> list[SubjectMounted]:
     """Mount a subject on an asset."""
-    reason = trimmed(command.reason, InvalidSubjectReasonError)
     STATUS.require(subject.status, SubjectMounted)
     if given.lifecycle is not AssetLifecycle.ACTIVE:
         raise SubjectMountTargetUnavailableError(
             f"Asset {given.name} is {given.lifecycle}.", lifecycle=given.lifecycle
         )
-    return [SubjectMounted(call.now, subject.id, asset_id=given.id, reason=reason)]
+    return [SubjectMounted.of(command, occurred_at=call.now)]
 
 
 def measure_subject(subject: Subject, command: MeasureSubject, call: Call) -> list[SubjectMeasured]:
     """Mark a mounted subject as measured."""
-    STATUS.require(subject.status, SubjectMeasured)
-    return [SubjectMeasured(call.now, subject.id)]
+    return [STATUS.allow(subject.status, SubjectMeasured(call.now, subject.id))]
 
 
 def dismount_subject(
     subject: Subject, command: DismountSubject, call: Call
 ) -> list[SubjectDismounted]:
     """Dismount a subject from its asset; the subject can be mounted again."""
-    reason = trimmed(command.reason, InvalidSubjectReasonError)
-    STATUS.require(subject.status, SubjectDismounted)
     asset_id = subject.mounted_on_asset_id
-    return [SubjectDismounted(call.now, subject.id, from_asset_id=asset_id, reason=reason)]
+    dismounted = SubjectDismounted.of(command, occurred_at=call.now, from_asset_id=asset_id)
+    return [STATUS.allow(subject.status, dismounted)]
 
 
 def remove_subject(subject: Subject, command: RemoveSubject, call: Call) -> list[SubjectRemoved]:
     """Remove a subject from handling, and from its asset when it is mounted."""
-    STATUS.require(subject.status, SubjectRemoved)
-    return [SubjectRemoved(call.now, subject.id, subject.mounted_on_asset_id)]
+    removed = SubjectRemoved(call.now, subject.id, subject.mounted_on_asset_id)
+    return [STATUS.allow(subject.status, removed)]
 
 
 def return_subject(subject: Subject, command: ReturnSubject, call: Call) -> list[SubjectReturned]:
     """Return a removed subject to its sender."""
-    STATUS.require(subject.status, SubjectReturned)
-    return [SubjectReturned(call.now, subject.id)]
+    return [STATUS.allow(subject.status, SubjectReturned(call.now, subject.id))]
 
 
 def store_subject(subject: Subject, command: StoreSubject, call: Call) -> list[SubjectStored]:
     """Store a removed subject."""
-    STATUS.require(subject.status, SubjectStored)
-    return [SubjectStored(call.now, subject.id)]
+    return [STATUS.allow(subject.status, SubjectStored(call.now, subject.id))]
 
 
 def discard_subject(
     subject: Subject, command: DiscardSubject, call: Call
 ) -> list[SubjectDiscarded]:
     """Discard a removed subject permanently."""
-    reason = trimmed(command.reason, InvalidSubjectReasonError)
-    STATUS.require(subject.status, SubjectDiscarded)
-    return [SubjectDiscarded(call.now, subject.id, reason)]
+    return [STATUS.allow(subject.status, SubjectDiscarded(call.now, subject.id, command.reason))]
 
 
 def assign_subject_external_id(
     subject: Subject, command: AssignSubjectExternalId, call: Call
 ) -> list[SubjectExternalIdAssigned]:
     """Record the external identifier of a subject, once."""
-    external_id = trimmed(command.external_id, InvalidSubjectExternalIdError)
-    if external_id.lower().startswith(SCHEMES):
-        raise InvalidSubjectExternalIdError(f"The value is {external_id}.")
+    if command.external_id.lower().startswith(SCHEMES):
+        raise InvalidSubjectExternalIdError(f"The value is {command.external_id}.")
     if subject.external_id is not None:
         raise SubjectCannotAssignExternalIdError(f"The identifier is {subject.external_id}.")
-    return [
-        SubjectExternalIdAssigned(
-            call.now,
-            subject.id,
-            external_id_namespace=command.external_id_namespace,
-            external_id=external_id,
-        )
-    ]
+    return [SubjectExternalIdAssigned.of(command, occurred_at=call.now)]
 
 
 subjects = Aggregate("Subject", begin, evolve, absent=SubjectNotFoundError)
 
 # fmt: off
 OPERATIONS = (
-    subjects.creates("POST /subjects", RegisterSubject, register_subject, InvalidSubjectNameError),
+    subjects.creates("POST /subjects", RegisterSubject, register_subject),
     subjects.changes("POST /subjects/{subject_id}/mount", MountSubject, mount_subject,
-        AssetNotFoundError, InvalidSubjectReasonError, SubjectCannotMountError,
-        SubjectMountTargetUnavailableError, given=mount_target),
+        AssetNotFoundError, SubjectCannotMountError, SubjectMountTargetUnavailableError,
+        given=lambda _, command, read: read.one(assets, command.asset_id)),
     subjects.changes("POST /subjects/{subject_id}/measure", MeasureSubject, measure_subject,
         SubjectCannotMeasureError),
     subjects.changes("POST /subjects/{subject_id}/dismount", DismountSubject, dismount_subject,
-        InvalidSubjectReasonError, SubjectCannotDismountError),
+        SubjectCannotDismountError),
     subjects.changes("POST /subjects/{subject_id}/remove", RemoveSubject, remove_subject,
         SubjectCannotRemoveError, destructive=True),
     subjects.changes("POST /subjects/{subject_id}/return", ReturnSubject, return_subject,
@@ -333,10 +302,9 @@ OPERATIONS = (
     subjects.changes("POST /subjects/{subject_id}/store", StoreSubject, store_subject,
         SubjectCannotStoreError, destructive=True),
     subjects.changes("POST /subjects/{subject_id}/discard", DiscardSubject, discard_subject,
-        InvalidSubjectReasonError, SubjectCannotDiscardError, destructive=True),
+        SubjectCannotDiscardError, destructive=True),
     subjects.changes("POST /subjects/{subject_id}/assign-external-id", AssignSubjectExternalId,
-        assign_subject_external_id, InvalidSubjectExternalIdError,
-        SubjectCannotAssignExternalIdError),
+        assign_subject_external_id, SubjectCannotAssignExternalIdError),
 )
 # fmt: on
 

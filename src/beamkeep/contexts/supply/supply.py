@@ -30,12 +30,12 @@ from beamkeep.contexts.trust.trigger import (
 from beamkeep.kernel import (
     Aggregate,
     Axis,
+    Blank,
     Call,
     Cannot,
     Command,
     Event,
     Insert,
-    Invalid,
     Listing,
     NotFound,
     Reader,
@@ -47,7 +47,7 @@ from beamkeep.kernel import (
     reads,
     replace,
 )
-from beamkeep.kernel.values import FreeText, Name, Reason, trimmed
+from beamkeep.kernel.values import FreeText, Name, Reason, Trimmed
 
 NAMES = "supply"
 
@@ -111,33 +111,23 @@ class SupplyRestored(SupplyStatusEvent): ...
 class SupplyDeregistered(SupplyStatusEvent): ...
 
 
-type SupplyMoved = (
-    SupplyMarkedAvailable
-    | SupplyDegraded
-    | SupplyMarkedUnavailable
-    | SupplyMarkedRecovering
-    | SupplyRestored
-    | SupplyDeregistered
-)
+type SupplyMarked = SupplyMarkedAvailable | SupplyMarkedUnavailable | SupplyMarkedRecovering
+type SupplyMoved = SupplyMarked | SupplyDegraded | SupplyRestored | SupplyDeregistered
 
 
-class SupplyNotFoundError(NotFound):
-    """The supply does not exist."""
+class SupplyNotFoundError(NotFound): ...
 
 
-class InvalidSupplyKindError(Invalid):
-    """Supply kind must not be blank."""
+class InvalidSupplyKindError(Blank): ...
 
 
-class InvalidSupplyNameError(Invalid):
-    """Supply name must not be blank."""
+class InvalidSupplyNameError(Blank): ...
 
 
-class InvalidSupplyReasonError(Invalid):
-    """Reason must not be blank."""
+class InvalidSupplyReasonError(Blank): ...
 
 
-class InvalidSupplyMonitorRefError(Invalid):
+class InvalidSupplyMonitorRefError(Blank):
     """Monitor reference must not be blank."""
 
 
@@ -204,22 +194,12 @@ class Supply(Record):
 
 
 def begin(event: SupplyRegistered) -> Supply:
-    return Supply(
-        id=event.supply_id,
-        kind=event.kind,
-        name=event.name,
-        facility_code=event.facility_code,
-        containing_asset_id=event.containing_asset_id,
-    )
+    return Supply.of(event, id=event.supply_id)
 
 
 def evolve(supply: Supply, event: SupplyMoved) -> Supply:
-    return replace(
-        supply,
-        status=STATUS.after(event),
-        last_status_reason=event.reason,
-        last_trigger=event.trigger,
-    )
+    status, reason = STATUS.after(event), event.reason
+    return replace(supply, status=status, last_status_reason=reason, last_trigger=event.trigger)
 
 
 def claims_of(supply: Supply) -> tuple[Insert, ...]:
@@ -234,9 +214,9 @@ type SupplyKind = Annotated[str, MinLen(1), MaxLen(50)]
 
 
 class RegisterSupply(Command):
-    kind: SupplyKind
+    kind: Annotated[SupplyKind, Trimmed(InvalidSupplyKindError)]
     """Compared exactly with the needed supplies of a method: photon_beam, cryogen, vacuum, …"""
-    name: Name
+    name: Annotated[Name, Trimmed(InvalidSupplyNameError)]
     facility_code: FacilityCode
     containing_asset_id: UUID | None = None
     """The asset that the supply serves, with everything below (default: the whole facility)."""
@@ -244,7 +224,7 @@ class RegisterSupply(Command):
 
 class SupplyCommand(Command):
     supply_id: UUID
-    reason: Reason
+    reason: Annotated[Reason, Trimmed(InvalidSupplyReasonError)]
 
 
 class MarkSupplyAvailable(SupplyCommand): ...
@@ -264,7 +244,7 @@ class RestoreSupply(SupplyCommand): ...
 
 class ObserveSupplyStatus(SupplyCommand):
     status: Literal[SupplyStatus.UNAVAILABLE, SupplyStatus.RECOVERING]
-    monitor_ref: Annotated[str, MinLen(1), MaxLen(200)]
+    monitor_ref: Annotated[Name, Trimmed(InvalidSupplyMonitorRefError)]
     """The sensor or signal that shows the status."""
     unchanged: bool = False
     """Whether the signal has not changed since the last report: the report keeps the supply fresh
@@ -296,13 +276,9 @@ def register_supply(
     command: RegisterSupply, given: SupplyPlace, call: Call
 ) -> list[SupplyRegistered | SideWrite]:
     """Register a supply of a facility or of one asset; its status is Unknown at first."""
-    kind = trimmed(command.kind, InvalidSupplyKindError)
-    name = trimmed(command.name, InvalidSupplyNameError)
-    code, asset = given.facility.code, given.asset
-    if given.facility.status is not FacilityStatus.ACTIVE:
-        raise SupplyCannotRegisterError(
-            f"Facility {code} is {given.facility.status}; it must be Active."
-        )
+    code, status, asset = given.facility.code, given.facility.status, given.asset
+    if status is not FacilityStatus.ACTIVE:
+        raise SupplyCannotRegisterError(f"Facility {code} is {status}; it must be Active.")
     if asset is not None:
         if asset.lifecycle is AssetLifecycle.DECOMMISSIONED:
             raise SupplyCannotRegisterError(f"Asset '{asset.name}' is {asset.lifecycle}.")
@@ -310,14 +286,7 @@ def register_supply(
             raise SupplyCannotRegisterError(
                 f"Asset '{asset.name}' stands in facility {stands_in}, not in {code}."
             )
-    registered = SupplyRegistered(
-        call.now,
-        call.new_id,
-        kind=kind,
-        name=name,
-        facility_code=code,
-        containing_asset_id=command.containing_asset_id,
-    )
+    registered = SupplyRegistered.of(command, occurred_at=call.now, supply_id=call.new_id)
     return [registered, *claims_of(begin(registered))]
 
 
@@ -332,7 +301,7 @@ def mark_supply_available(
 ) -> list[SupplyMarkedAvailable | SideWrite]:
     """Mark an Unknown supply available, or an Available one whose observer is silent."""
     require_no_monitor(call)
-    marked = _moved(SupplyMarkedAvailable, supply, command.reason, call, stale=given)
+    marked = _moved(SupplyMarkedAvailable, supply, command, call, stale=given)
     return [marked, SUPPLY_FRESHNESS.delete(supply.id)]
 
 
@@ -344,21 +313,21 @@ def counted_status(supply: Supply, stale: bool) -> SupplyStatus:
 
 def degrade_supply(supply: Supply, command: DegradeSupply, call: Call) -> list[SupplyDegraded]:
     """Mark a supply degraded; work that needs the supply cannot start."""
-    return [_moved(SupplyDegraded, supply, command.reason, call)]
+    return [_moved(SupplyDegraded, supply, command, call)]
 
 
 def mark_supply_unavailable(
     supply: Supply, command: MarkSupplyUnavailable, call: Call
 ) -> list[SupplyMarkedUnavailable]:
     """Mark a supply unavailable."""
-    return [_moved(SupplyMarkedUnavailable, supply, command.reason, call)]
+    return [_moved(SupplyMarkedUnavailable, supply, command, call)]
 
 
 def mark_supply_recovering(
     supply: Supply, command: MarkSupplyRecovering, call: Call
 ) -> list[SupplyMarkedRecovering]:
     """Mark an unavailable supply recovering."""
-    return [_moved(SupplyMarkedRecovering, supply, command.reason, call)]
+    return [_moved(SupplyMarkedRecovering, supply, command, call)]
 
 
 def restore_supply(
@@ -366,7 +335,7 @@ def restore_supply(
 ) -> list[SupplyRestored | SideWrite]:
     """Mark a recovering supply available again."""
     require_no_monitor(call)
-    restored = _moved(SupplyRestored, supply, command.reason, call)
+    restored = _moved(SupplyRestored, supply, command, call)
     return [restored, SUPPLY_FRESHNESS.delete(supply.id)]
 
 
@@ -375,8 +344,6 @@ def observe_supply_status(
 ) -> list[SupplyMarkedUnavailable | SupplyMarkedRecovering | SideWrite]:
     """Report, as a monitor, whether a supply is lost or back; a repetition keeps it fresh."""
     require_monitor(call)
-    reason = trimmed(command.reason, InvalidSupplyReasonError)
-    monitor_ref = trimmed(command.monitor_ref, InvalidSupplyMonitorRefError)
     heard = SUPPLY_FRESHNESS.upsert(SupplyFreshness(supply.id, call.now))
     lost = command.status is SupplyStatus.UNAVAILABLE
     event = SupplyMarkedUnavailable if lost else SupplyMarkedRecovering
@@ -385,7 +352,7 @@ def observe_supply_status(
     if not news and supply.status is not SupplyStatus.DECOMMISSIONED:
         return [heard]
     STATUS.require(supply.status, event, told=SupplyCannotObserveStatusError)
-    return [_moved(event, supply, reason, call, monitor_ref=monitor_ref), heard]
+    return [_moved(event, supply, command, call), heard]
 
 
 def deregister_supply(
@@ -393,7 +360,7 @@ def deregister_supply(
 ) -> list[SupplyDeregistered | SideWrite]:
     """Deregister a supply permanently."""
     return [
-        _moved(SupplyDeregistered, supply, command.reason, call),
+        _moved(SupplyDeregistered, supply, command, call),
         SUPPLY_FRESHNESS.delete(supply.id),
         free(NAMES, *_name_and_place(supply)),
     ]
@@ -405,23 +372,18 @@ def _name_and_place(supply: Supply) -> tuple[object, ...]:
 
 
 def _moved[E: SupplyMoved](
-    event: type[E],
-    supply: Supply,
-    reason: str,
-    call: Call,
-    stale: bool = False,
-    monitor_ref: str | None = None,
+    event: type[E], supply: Supply, command: SupplyCommand, call: Call, stale: bool = False
 ) -> E:
     """Return the event, or raise its refusal when the status that counts does not allow it."""
-    kept = trimmed(reason, InvalidSupplyReasonError)
     STATUS.require(counted_status(supply, stale), event)
+    observer = command.monitor_ref if isinstance(command, ObserveSupplyStatus) else None
     return event(
         call.now,
         supply.id,
         from_status=supply.status,
         trigger=trigger(call),
-        monitor_ref=monitor_ref,
-        reason=kept,
+        monitor_ref=observer,
+        reason=command.reason,
     )
 
 
@@ -430,24 +392,23 @@ supplies = Aggregate("Supply", begin, evolve=evolve, absent=SupplyNotFoundError)
 # fmt: off
 OPERATIONS = (
     supplies.creates("POST /supplies", RegisterSupply, register_supply, FacilityNotFoundError,
-        AssetNotFoundError, InvalidSupplyKindError, InvalidSupplyNameError,
-        SupplyCannotRegisterError, SupplyAlreadyExistsError, given=supply_place),
+        AssetNotFoundError, SupplyCannotRegisterError, SupplyAlreadyExistsError,
+        given=supply_place),
     supplies.changes("POST /supplies/{supply_id}/mark-available", MarkSupplyAvailable,
-        mark_supply_available, MonitorTriggerNotPermittedError, InvalidSupplyReasonError,
-        SupplyCannotMarkAvailableError, given=silent),
+        mark_supply_available, MonitorTriggerNotPermittedError, SupplyCannotMarkAvailableError,
+        given=silent),
     supplies.changes("POST /supplies/{supply_id}/degrade", DegradeSupply, degrade_supply,
-        InvalidSupplyReasonError, SupplyCannotDegradeError),
+        SupplyCannotDegradeError),
     supplies.changes("POST /supplies/{supply_id}/mark-unavailable", MarkSupplyUnavailable,
-        mark_supply_unavailable, InvalidSupplyReasonError, SupplyCannotMarkUnavailableError),
+        mark_supply_unavailable, SupplyCannotMarkUnavailableError),
     supplies.changes("POST /supplies/{supply_id}/mark-recovering", MarkSupplyRecovering,
-        mark_supply_recovering, InvalidSupplyReasonError, SupplyCannotMarkRecoveringError),
+        mark_supply_recovering, SupplyCannotMarkRecoveringError),
     supplies.changes("POST /supplies/{supply_id}/restore", RestoreSupply, restore_supply,
-        MonitorTriggerNotPermittedError, InvalidSupplyReasonError, SupplyCannotRestoreError),
+        MonitorTriggerNotPermittedError, SupplyCannotRestoreError),
     supplies.changes("POST /supplies/{supply_id}/observe-status", ObserveSupplyStatus,
-        observe_supply_status, MonitorTriggerRequiredError, InvalidSupplyReasonError,
-        InvalidSupplyMonitorRefError, SupplyCannotObserveStatusError),
+        observe_supply_status, MonitorTriggerRequiredError, SupplyCannotObserveStatusError),
     supplies.changes("POST /supplies/{supply_id}/deregister", DeregisterSupply, deregister_supply,
-        InvalidSupplyReasonError, SupplyCannotDeregisterError, destructive=True),
+        SupplyCannotDeregisterError, destructive=True),
 )
 # fmt: on
 
