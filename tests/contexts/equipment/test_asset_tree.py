@@ -317,29 +317,15 @@ async def plant(store: EventStore, chance: random.Random) -> list[list[UUID]]:
         rows = rows or [AssetPlace(level[0], None, OWN_SITE)]
         for start in range(0, size, 500):
             batch = rows[start : start + 500]
-            await store.append(
-                append(
-                    *(at(1, planted(row)) for row in batch),
-                    side_writes=[PLACES.insert(row) for row in batch],
-                )
-            )
+            events, rows_beside = (at(1, planted(row)) for row in batch), map(PLACES.insert, batch)
+            await store.append(append(*events, side_writes=[*rows_beside]))
         levels.append(level)
     return levels
 
 
 def planted(row: AssetPlace) -> AssetRegistered:
-    return AssetRegistered(
-        NOW,
-        row.asset_id,
-        "Part",
-        AssetTier.DEVICE,
-        row.parent_id,
-        row.facility_code,
-        (),
-        None,
-        None,
-        (),
-    )
+    id, parent_id, code = row.asset_id, row.parent_id, row.facility_code
+    return AssetRegistered(NOW, id, "Part", AssetTier.DEVICE, parent_id, code, (), None, None, ())
 
 
 @pytest.mark.faults

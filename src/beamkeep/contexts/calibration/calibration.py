@@ -108,17 +108,14 @@ class CalibrationDescriptionUpdated(CalibrationEvent):
     description: FreeText | None
 
 
-class CalibrationNotFoundError(NotFound):
-    """The calibration does not exist."""
+class CalibrationNotFoundError(NotFound): ...
 
 
-class CalibrationRevisionNotFoundError(NotFound):
-    """The calibration revision does not exist."""
+class CalibrationRevisionNotFoundError(NotFound): ...
 
 
 # Datasets cannot be registered yet, so every dataset id is refused with this.
-class DatasetNotFoundError(NotFound):
-    """The dataset does not exist."""
+class DatasetNotFoundError(NotFound): ...
 
 
 class InvalidCalibrationOperatingPointError(Invalid):
@@ -180,14 +177,7 @@ class Calibration(Record):
 
 
 def begin(event: CalibrationDefined) -> Calibration:
-    return Calibration(
-        event.calibration_id,
-        event.asset_id,
-        quantity=event.quantity,
-        operating_point=event.operating_point,
-        description=event.description,
-        created_at=event.occurred_at,
-    )
+    return Calibration.of(event, id=event.calibration_id, created_at=event.occurred_at)
 
 
 def evolve(
@@ -201,24 +191,14 @@ def evolve(
 
 
 def _revised(calibration: Calibration, event: CalibrationRevisionAppended) -> Calibration:
-    new = Revision(
-        event.revision_id,
-        event.value,
-        status=event.status,
-        source=event.source,
-        established_at=event.established_at,
-        supersedes_revision_id=event.supersedes_revision_id,
-        decided_by_decision_id=event.decided_by_decision_id,
-    )
+    new = Revision.of(event)
     revisions = [*calibration.revisions, new]
     if old := event.supersedes_revision_id:
         place = next(n for n, each in enumerate(revisions) if each.revision_id == old)
         revisions[place] = replace(revisions[place], superseded_by_revision_id=new.revision_id)
+    count, at = len(revisions), event.occurred_at
     revised = replace(
-        calibration,
-        revisions=tuple(revisions),
-        revision_count=len(revisions),
-        last_revised_at=event.occurred_at,
+        calibration, revisions=tuple(revisions), revision_count=count, last_revised_at=at
     )
     if not _takes_over(calibration, new):
         return revised
@@ -255,7 +235,13 @@ def claims_of(calibration: Calibration) -> tuple[Insert, ...]:
     )
 
 
-type CalibrationDescription = Annotated[str, MaxLen(2000)]
+def _none_if_blank(text: str | None) -> str | None:
+    return text.strip() or None if text is not None else None
+
+
+type CalibrationDescription = Annotated[
+    Annotated[str, MaxLen(2000)] | None, AfterValidator(_none_if_blank)
+]
 
 
 class DefineCalibration(Command):
@@ -263,7 +249,7 @@ class DefineCalibration(Command):
     quantity: Quantity
     operating_point: JsonObject
     """Conditions under which the constant holds, by the schema of the quantity."""
-    description: CalibrationDescription | None = None
+    description: CalibrationDescription = None
 
 
 class CalibrationCommand(Command):
@@ -292,22 +278,16 @@ class AppendCalibrationRevision(CalibrationCommand):
 
 
 class UpdateCalibrationDescription(CalibrationCommand):
-    description: CalibrationDescription | None
+    description: CalibrationDescription
     """New description; null or a blank text removes the description."""
 
 
-class CalibrationReferences(Record):
-    """The asset of a new calibration, and the calibration that has the same identity."""
-
-    asset: Asset
-    existing_id: UUID | None
-
-
-async def calibration_references(command: DefineCalibration, read: Reader) -> CalibrationReferences:
+async def asset_and_twin(command: DefineCalibration, read: Reader) -> tuple[Asset, UUID | None]:
+    """Return the asset, and the calibration that already has the identity of the new one."""
     asset = await read.one(assets, command.asset_id)
     key = _identity(command.asset_id, command.quantity, command.operating_point)
     rows = await read.rows(CLAIMS, scope=IDENTITY, key=key)
-    return CalibrationReferences(asset, rows[0].holder if rows else None)
+    return asset, rows[0].holder if rows else None
 
 
 async def superseded(
@@ -350,29 +330,20 @@ def revision_of(calibration: Calibration, revision_id: UUID) -> Revision:
 
 
 def define_calibration(
-    command: DefineCalibration, given: CalibrationReferences, call: Call
+    command: DefineCalibration, given: tuple[Asset, UUID | None], call: Call
 ) -> list[CalibrationDefined | SideWrite]:
     """Define a constant of an asset at an operating point; append its values as revisions."""
-    schema = QUANTITIES[command.quantity].operating_point
-    point = carry_whole(
-        _trimmed(command.operating_point), schema, InvalidCalibrationOperatingPointError
-    )
-    if given.asset.lifecycle is AssetLifecycle.DECOMMISSIONED:
-        raise CalibrationAssetDecommissionedError(
-            f"Asset {given.asset.name} is decommissioned; revise one of its calibrations instead."
-        )
-    if given.existing_id is not None:
-        raise CalibrationAlreadyExistsError(
-            f"Append a revision to calibration {given.existing_id}.",
-            calibration_id=given.existing_id,
-        )
-    defined = CalibrationDefined(
-        call.now,
-        call.new_id,
-        asset_id=command.asset_id,
-        quantity=command.quantity,
-        operating_point=point,
-        description=_description(command.description),
+    asset, twin_id = given
+    schema, wrong = QUANTITIES[command.quantity], InvalidCalibrationOperatingPointError
+    point = carry_whole(_trimmed(command.operating_point), schema.operating_point, wrong)
+    if asset.lifecycle is AssetLifecycle.DECOMMISSIONED:
+        told = f"Asset {asset.name} is decommissioned; revise one of its calibrations instead."
+        raise CalibrationAssetDecommissionedError(told)
+    if twin_id:
+        told = f"Append a revision to calibration {twin_id}."
+        raise CalibrationAlreadyExistsError(told, calibration_id=twin_id)
+    defined = CalibrationDefined.of(
+        command, occurred_at=call.now, calibration_id=call.new_id, operating_point=point
     )
     return [defined, *claims_of(begin(defined))]
 
@@ -390,39 +361,35 @@ def append_calibration_revision(
     source = _source(command.source)
     established_at = command.established_at or call.now
     if established_at > call.now + CLOCK_LEEWAY:
-        raise InvalidCalibrationEstablishedAtError(
-            f"The time is {established_at}, now is {call.now}."
-        )
+        told = f"The time is {established_at}, now is {call.now}."
+        raise InvalidCalibrationEstablishedAtError(told)
     if given is not None and (successor := given.superseded_by_revision_id):
         raise CalibrationRevisionAlreadySupersededError(
             f"Revision {given.revision_id} is superseded by {successor}; supersede {successor}.",
             superseded_by_revision_id=successor,
         )
-    return [
-        CalibrationRevisionAppended(
-            call.now,
-            calibration.id,
-            revision_id=call.new_id,
-            value=value,
-            status=command.status,
-            source=source,
-            established_at=established_at,
-            supersedes_revision_id=command.supersedes_revision_id,
-            decided_by_decision_id=command.decided_by_decision_id,
-        ),
-        _revision_claim(call.new_id, calibration.id),
-        RevisionMade(call.new_id),
-    ]
+    appended = CalibrationRevisionAppended(
+        call.now,
+        calibration.id,
+        revision_id=call.new_id,
+        value=value,
+        status=command.status,
+        source=source,
+        established_at=established_at,
+        supersedes_revision_id=command.supersedes_revision_id,
+        decided_by_decision_id=command.decided_by_decision_id,
+    )
+    claimed = _revision_claim(call.new_id, calibration.id)
+    return [appended, claimed, RevisionMade(call.new_id)]
 
 
 def update_calibration_description(
     calibration: Calibration, command: UpdateCalibrationDescription, call: Call
 ) -> list[CalibrationDescriptionUpdated]:
     """Change or remove the description of a calibration."""
-    description = _description(command.description)
-    if description == calibration.description:
+    if command.description == calibration.description:
         raise CalibrationCannotUpdateDescriptionError
-    return [CalibrationDescriptionUpdated(call.now, calibration.id, description)]
+    return [CalibrationDescriptionUpdated(call.now, calibration.id, command.description)]
 
 
 def _absent(revision_id: UUID) -> CalibrationRevisionNotFoundError:
@@ -450,10 +417,6 @@ def _point_text(text: str) -> str:
         raise ValueError("must be a JSON object") from None
 
 
-def _description(text: str | None) -> str | None:
-    return text.strip() or None if text is not None else None
-
-
 def _source(given: SourceGiven) -> RevisionSource:
     match given:
         case SourceGiven(SourceKind.MEASURED, UUID() as id, None, None):
@@ -474,8 +437,7 @@ calibrations = Aggregate("Calibration", begin, evolve, absent=CalibrationNotFoun
 OPERATIONS = (
     calibrations.creates("POST /calibrations", DefineCalibration, define_calibration,
         AssetNotFoundError, InvalidCalibrationOperatingPointError,
-        CalibrationAssetDecommissionedError, CalibrationAlreadyExistsError,
-        given=calibration_references),
+        CalibrationAssetDecommissionedError, CalibrationAlreadyExistsError, given=asset_and_twin),
     calibrations.changes("POST /calibrations/{calibration_id}/append-revision",
         AppendCalibrationRevision, append_calibration_revision, ProcedureNotFoundError,
         DatasetNotFoundError, ActorNotFoundError, DecisionNotFoundError,

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
-from annotated_types import MaxLen, MinLen
+from annotated_types import MaxLen
 
 from beamkeep.contexts.enclosure.enclosure import Enclosure, EnclosureNotFoundError, enclosures
 from beamkeep.contexts.federation.facility import (
@@ -18,6 +18,7 @@ from beamkeep.contexts.federation.facility import (
 from beamkeep.kernel import (
     Aggregate,
     Axis,
+    Blank,
     Call,
     Cannot,
     Command,
@@ -32,7 +33,7 @@ from beamkeep.kernel import (
     reads,
     replace,
 )
-from beamkeep.kernel.values import FreeText, Name, Reason, trimmed, trimmed_or_none
+from beamkeep.kernel.values import FreeText, Name, Reason, Trimmed
 from beamkeep.schemas import JsonObject, carry_settings, merge_patch
 
 from .declaration import DeclarationStatus
@@ -81,14 +82,15 @@ class ExternalIdNamespace(StrEnum):
     HANDLE = "handle"
 
 
-type IdentifierText = Annotated[str, MinLen(1), MaxLen(200)]
+class InvalidAssetAlternateIdentifierError(Invalid):
+    """An asset can have at most 50 alternate identifiers, none of them blank."""
 
 
 class AlternateIdentifier(Record, order=True):
     """The identifier of an asset in another system."""
 
     kind: AlternateIdentifierKind
-    value: IdentifierText
+    value: Annotated[Name, Trimmed(InvalidAssetAlternateIdentifierError)]
 
 
 # Events are stored for ever: add a field with a default; never rename or drop one.
@@ -198,24 +200,17 @@ type AssetChanged = (
 # fmt: on
 
 
-class AssetNotFoundError(NotFound):
-    """The asset does not exist."""
+class AssetNotFoundError(NotFound): ...
 
 
-class InvalidAssetNameError(Invalid):
-    """Asset name must not be blank."""
+class InvalidAssetNameError(Blank): ...
 
 
 class InvalidAssetParentError(Invalid):
     """An asset must have either a parent or, as a root, a facility."""
 
 
-class InvalidAssetAlternateIdentifierError(Invalid):
-    """An asset can have at most 50 alternate identifiers, none of them blank."""
-
-
-class InvalidAssetReasonError(Invalid):
-    """Reason must not be blank."""
+class InvalidAssetReasonError(Blank): ...
 
 
 class InvalidAssetSettingsError(Invalid):
@@ -349,15 +344,10 @@ class Asset(Record):
 
 
 def begin(event: AssetRegistered) -> Asset:
-    return Asset(
-        event.asset_id,
-        event.name,
-        tier=event.tier,
-        parent_id=event.parent_id,
-        facility_code=event.facility_code,
+    return Asset.of(
+        event,
+        id=event.asset_id,
         family_ids=frozenset(event.family_ids),
-        model_id=event.model_id,
-        located_in_enclosure_id=event.located_in_enclosure_id,
         alternate_identifiers=frozenset(event.alternate_identifiers),
         settings={},
         commissioned_at=event.occurred_at,
@@ -371,20 +361,13 @@ def evolve(asset: Asset, event: AssetChanged) -> Asset:
         case AssetLifecycleEvent():
             reason = event.reason if isinstance(event, AssetMaintenanceEntered) else None
             ended = event.occurred_at if isinstance(event, AssetDecommissioned) else None
-            return replace(
-                asset,
-                lifecycle=LIFECYCLE.after(event),
-                lifecycle_since=event.occurred_at,
-                lifecycle_reason=reason,
-                decommissioned_at=ended,
-            )
+            asset = replace(asset, lifecycle_reason=reason, decommissioned_at=ended)
+            lifecycle, since = LIFECYCLE.after(event), event.occurred_at
+            return replace(asset, lifecycle=lifecycle, lifecycle_since=since)
         case AssetConditionEvent():
-            return replace(
-                asset,
-                condition=CONDITION.after(event),
-                condition_since=event.occurred_at,
-                condition_reason=event.reason,
-            )
+            asset = replace(asset, condition=CONDITION.after(event))
+            since, reason = event.occurred_at, event.reason
+            return replace(asset, condition_since=since, condition_reason=reason)
         case AssetRelocated():
             return replace(asset, parent_id=event.to_parent_id)
         case AssetLocated():
@@ -411,7 +394,7 @@ def evolve(asset: Asset, event: AssetChanged) -> Asset:
 
 
 class RegisterAsset(Command):
-    name: Name
+    name: Annotated[Name, Trimmed(InvalidAssetNameError)]
     """The role of the asset, in one word if possible; vendor and identifiers go elsewhere."""
     tier: AssetTier
     parent_id: UUID | None = None
@@ -430,7 +413,7 @@ class AssetCommand(Command):
 
 
 class AssetCommandWithReason(AssetCommand):
-    reason: Reason
+    reason: Annotated[Reason, Trimmed(InvalidAssetReasonError)]
 
 
 class AssetFamilyCommand(AssetCommand):
@@ -439,18 +422,18 @@ class AssetFamilyCommand(AssetCommand):
 
 class AssetIdentifierCommand(AssetCommand):
     kind: AlternateIdentifierKind
-    value: IdentifierText
+    value: Annotated[Name, Trimmed(InvalidAssetAlternateIdentifierError)]
 
 
 class RenameAsset(AssetCommand):
-    name: Name
+    name: Annotated[Name, Trimmed(InvalidAssetNameError)]
 
 
 class ActivateAsset(AssetCommand): ...
 
 
 class EnterAssetMaintenance(AssetCommand):
-    reason: Reason | None = None
+    reason: Annotated[Reason, Trimmed(InvalidAssetReasonError)] | None = None
     """The work that is done; the shift handover shows it."""
 
 
@@ -497,7 +480,7 @@ class RemoveAssetAlternateIdentifier(AssetIdentifierCommand): ...
 
 class AssignAssetExternalId(AssetCommand):
     external_id_namespace: ExternalIdNamespace
-    external_id: IdentifierText
+    external_id: Annotated[Name, Trimmed(InvalidAssetExternalIdError)]
     """The value without a prefix, for example 10.5281/zenodo.42 for a DOI."""
 
 
@@ -553,63 +536,49 @@ def register_asset(
     command: RegisterAsset, given: AssetReferences, call: Call
 ) -> list[AssetRegistered | SideWrite]:
     """Register a physical asset, as a root at a facility or below another asset."""
-    name = trimmed(command.name, InvalidAssetNameError)
     if (command.parent_id is None) == (command.facility_code is None):
         raise InvalidAssetParentError("Send exactly one of parent_id and facility_code.")
-    identifiers = {_identifier(each.kind, each.value) for each in command.alternate_identifiers}
-    if len(identifiers) > MOST_IDENTIFIERS:
+    if len(identifiers := command.alternate_identifiers) > MOST_IDENTIFIERS:
         raise InvalidAssetAlternateIdentifierError(f"There are {len(identifiers)}.")
     referred = given.parent, given.facility, given.enclosure, given.model
     _require_in_use(AssetCannotRegisterError, *referred, *given.families.values())
     _require_declared(command.family_ids, given.model)
-    code = given.facility.code if given.facility else None
-    return [
-        AssetRegistered(
-            call.now,
-            call.new_id,
-            name=name,
-            tier=command.tier,
-            parent_id=command.parent_id,
-            facility_code=code,
-            family_ids=tuple(sorted(command.family_ids)),
-            model_id=command.model_id,
-            located_in_enclosure_id=command.located_in_enclosure_id,
-            alternate_identifiers=tuple(sorted(identifiers)),
-        ),
-        PLACES.insert(AssetPlace(call.new_id, command.parent_id, code)),
-    ]
+    registered = AssetRegistered.of(
+        command,
+        occurred_at=call.now,
+        asset_id=call.new_id,
+        family_ids=tuple(sorted(command.family_ids)),
+        alternate_identifiers=tuple(sorted(identifiers)),
+    )
+    return [registered, PLACES.insert(AssetPlace.of(registered))]
 
 
 def rename_asset(asset: Asset, command: RenameAsset, call: Call) -> list[AssetRenamed]:
     """Rename an asset."""
-    name = trimmed(command.name, InvalidAssetNameError)
     _require_in_use(AssetCannotRenameError, asset)
-    if name == asset.name:
-        raise AssetCannotRenameError(f"The name is {name} already.")
-    return [AssetRenamed(call.now, asset.id, name)]
+    if command.name == asset.name:
+        raise AssetCannotRenameError(f"The name is {command.name} already.")
+    return [AssetRenamed(call.now, asset.id, command.name)]
 
 
 def activate_asset(asset: Asset, command: ActivateAsset, call: Call) -> list[AssetActivated]:
     """Put a commissioned asset into service."""
-    LIFECYCLE.require(asset.lifecycle, AssetActivated)
-    return [AssetActivated(call.now, asset.id)]
+    return [LIFECYCLE.allow(asset.lifecycle, AssetActivated(call.now, asset.id))]
 
 
 def enter_asset_maintenance(
     asset: Asset, command: EnterAssetMaintenance, call: Call
 ) -> list[AssetMaintenanceEntered]:
     """Take an active asset out of service for maintenance."""
-    reason = trimmed_or_none(command.reason, InvalidAssetReasonError)
-    LIFECYCLE.require(asset.lifecycle, AssetMaintenanceEntered)
-    return [AssetMaintenanceEntered(call.now, asset.id, reason)]
+    entered = AssetMaintenanceEntered(call.now, asset.id, command.reason)
+    return [LIFECYCLE.allow(asset.lifecycle, entered)]
 
 
 def exit_asset_maintenance(
     asset: Asset, command: ExitAssetMaintenance, call: Call
 ) -> list[AssetMaintenanceExited]:
     """Put an asset back into service after maintenance."""
-    LIFECYCLE.require(asset.lifecycle, AssetMaintenanceExited)
-    return [AssetMaintenanceExited(call.now, asset.id)]
+    return [LIFECYCLE.allow(asset.lifecycle, AssetMaintenanceExited(call.now, asset.id))]
 
 
 def decommission_asset(
@@ -624,24 +593,23 @@ def decommission_asset(
 
 def degrade_asset(asset: Asset, command: DegradeAsset, call: Call) -> list[AssetDegraded]:
     """Report that an asset works worse than it should."""
-    return _condition_changed(asset, command, AssetDegraded, call)
+    return [CONDITION.allow(asset.condition, AssetDegraded(call.now, asset.id, command.reason))]
 
 
 def fault_asset(asset: Asset, command: FaultAsset, call: Call) -> list[AssetFaulted]:
     """Report that an asset does not work."""
-    return _condition_changed(asset, command, AssetFaulted, call)
+    return [CONDITION.allow(asset.condition, AssetFaulted(call.now, asset.id, command.reason))]
 
 
 def restore_asset(asset: Asset, command: RestoreAsset, call: Call) -> list[AssetRestored]:
     """Report that an asset works as it should again."""
-    return _condition_changed(asset, command, AssetRestored, call)
+    return [CONDITION.allow(asset.condition, AssetRestored(call.now, asset.id, command.reason))]
 
 
 def relocate_asset(
     asset: Asset, command: RelocateAsset, given: list[Asset], call: Call
 ) -> list[AssetRelocated | SideWrite]:
     """Move an asset, with all assets below it, under another parent."""
-    reason = trimmed(command.reason, InvalidAssetReasonError)
     if asset.parent_id is None:
         raise AssetCannotRelocateError("The asset is a root and stays at its facility.")
     _require_in_use(AssetCannotRelocateError, asset)
@@ -653,9 +621,7 @@ def relocate_asset(
     if any(each.id == asset.id for each in given):
         raise AssetCannotRelocateError(f"Asset {parent.id} is below this asset.")
     _require_in_use(AssetCannotRelocateError, parent)
-    moved = AssetRelocated(
-        call.now, asset.id, from_parent_id=asset.parent_id, to_parent_id=parent.id, reason=reason
-    )
+    moved = AssetRelocated.of(command, occurred_at=call.now, from_parent_id=asset.parent_id)
     return [moved, PLACES.replace(AssetPlace(asset.id, parent.id, None)), Lock(ASSET_TREE)]
 
 
@@ -707,49 +673,35 @@ def add_asset_alternate_identifier(
     asset: Asset, command: AddAssetAlternateIdentifier, call: Call
 ) -> list[AssetAlternateIdentifierAdded]:
     """Add an identifier that another system uses for an asset."""
-    one, refusal = _identifier(command.kind, command.value), AssetCannotAddAlternateIdentifierError
+    one, refusal = AlternateIdentifier.of(command), AssetCannotAddAlternateIdentifierError
     _require_in_use(refusal, asset)
     if one in asset.alternate_identifiers:
         raise refusal(f"The asset has {one.kind} {one.value} already.")
     if len(asset.alternate_identifiers) >= MOST_IDENTIFIERS:
         raise refusal(f"The asset has {MOST_IDENTIFIERS} of them, the maximum; remove one first.")
-    return [AssetAlternateIdentifierAdded(call.now, asset.id, kind=one.kind, value=one.value)]
+    return [AssetAlternateIdentifierAdded.of(command, occurred_at=call.now)]
 
 
 def remove_asset_alternate_identifier(
     asset: Asset, command: RemoveAssetAlternateIdentifier, call: Call
 ) -> list[AssetAlternateIdentifierRemoved]:
     """Remove an identifier that another system uses for an asset."""
-    one = _identifier(command.kind, command.value)
-    _require_in_use(AssetCannotRemoveAlternateIdentifierError, asset)
+    one, refusal = AlternateIdentifier.of(command), AssetCannotRemoveAlternateIdentifierError
+    _require_in_use(refusal, asset)
     if one not in asset.alternate_identifiers:
-        told = f"The asset has no {one.kind} {one.value}."
-        raise AssetCannotRemoveAlternateIdentifierError(told)
-    return [AssetAlternateIdentifierRemoved(call.now, asset.id, kind=one.kind, value=one.value)]
+        raise refusal(f"The asset has no {one.kind} {one.value}.")
+    return [AssetAlternateIdentifierRemoved.of(command, occurred_at=call.now)]
 
 
 def assign_asset_external_id(
     asset: Asset, command: AssignAssetExternalId, call: Call
 ) -> list[AssetExternalIdAssigned]:
     """Assign the persistent identifier that was minted for an asset; it cannot be changed later."""
-    external_id = trimmed(command.external_id, InvalidAssetExternalIdError)
-    if external_id.lower().startswith(SCHEMES):
-        raise InvalidAssetExternalIdError(f"The value is {external_id}.")
+    if command.external_id.lower().startswith(SCHEMES):
+        raise InvalidAssetExternalIdError(f"The value is {command.external_id}.")
     if asset.external_id is not None:
         raise AssetCannotAssignExternalIdError(f"The identifier is {asset.external_id}.")
-    namespace = command.external_id_namespace
-    assigned = AssetExternalIdAssigned(
-        call.now, asset.id, external_id_namespace=namespace, external_id=external_id
-    )
-    return [assigned]
-
-
-def _condition_changed[E: AssetConditionEvent](
-    asset: Asset, command: AssetCommandWithReason, event: type[E], call: Call
-) -> list[E]:
-    reason = trimmed(command.reason, InvalidAssetReasonError)
-    CONDITION.require(asset.condition, event)
-    return [event(call.now, asset.id, reason)]
+    return [AssetExternalIdAssigned.of(command, occurred_at=call.now)]
 
 
 def _require_in_use(
@@ -771,36 +723,31 @@ def _require_declared(family_ids: Set[UUID], model: Model | None) -> None:
         raise AssetModelMismatchError(told)
 
 
-def _identifier(kind: AlternateIdentifierKind, value: str) -> AlternateIdentifier:
-    return AlternateIdentifier(kind, trimmed(value, InvalidAssetAlternateIdentifierError))
-
-
 assets = Aggregate("Asset", begin, evolve, absent=AssetNotFoundError)
 
 # fmt: off
 OPERATIONS = (
     assets.creates("POST /assets", RegisterAsset, register_asset, AssetNotFoundError,
         FacilityNotFoundError, FamilyNotFoundError, ModelNotFoundError, EnclosureNotFoundError,
-        InvalidAssetNameError, InvalidAssetParentError, InvalidAssetAlternateIdentifierError,
-        AssetCannotRegisterError, AssetModelMismatchError, given=references),
+        InvalidAssetParentError, InvalidAssetAlternateIdentifierError, AssetCannotRegisterError,
+        AssetModelMismatchError, given=references),
     assets.changes("POST /assets/{asset_id}/rename", RenameAsset, rename_asset,
-        InvalidAssetNameError, AssetCannotRenameError),
+        AssetCannotRenameError),
     assets.changes("POST /assets/{asset_id}/activate", ActivateAsset, activate_asset,
         AssetCannotActivateError),
     assets.changes("POST /assets/{asset_id}/enter-maintenance", EnterAssetMaintenance,
-        enter_asset_maintenance, InvalidAssetReasonError, AssetCannotEnterMaintenanceError),
+        enter_asset_maintenance, AssetCannotEnterMaintenanceError),
     assets.changes("POST /assets/{asset_id}/exit-maintenance", ExitAssetMaintenance,
         exit_asset_maintenance, AssetCannotExitMaintenanceError),
     assets.changes("POST /assets/{asset_id}/decommission", DecommissionAsset, decommission_asset,
         AssetCannotDecommissionError, AssetIsInstalledError, destructive=True),
     assets.changes("POST /assets/{asset_id}/degrade", DegradeAsset, degrade_asset,
-        InvalidAssetReasonError, AssetCannotDegradeError),
-    assets.changes("POST /assets/{asset_id}/fault", FaultAsset, fault_asset,
-        InvalidAssetReasonError, AssetCannotFaultError),
+        AssetCannotDegradeError),
+    assets.changes("POST /assets/{asset_id}/fault", FaultAsset, fault_asset, AssetCannotFaultError),
     assets.changes("POST /assets/{asset_id}/restore", RestoreAsset, restore_asset,
-        InvalidAssetReasonError, AssetCannotRestoreError),
+        AssetCannotRestoreError),
     assets.changes("POST /assets/{asset_id}/relocate", RelocateAsset, relocate_asset,
-        InvalidAssetReasonError, AssetCannotRelocateError, given=lineage),
+        AssetCannotRelocateError, given=lineage),
     assets.changes("POST /assets/{asset_id}/locate", LocateAsset, locate_asset,
         EnclosureNotFoundError, AssetCannotLocateError, given=enclosure),
     assets.changes("POST /assets/{asset_id}/add-family", AddAssetFamily, add_asset_family,
@@ -812,13 +759,12 @@ OPERATIONS = (
         update_asset_settings, InvalidAssetSettingsError, AssetCannotUpdateSettingsError,
         given=lambda asset, _, read: read.many(families, sorted(asset.family_ids))),
     assets.changes("POST /assets/{asset_id}/add-alternate-identifier", AddAssetAlternateIdentifier,
-        add_asset_alternate_identifier, InvalidAssetAlternateIdentifierError,
-        AssetCannotAddAlternateIdentifierError),
+        add_asset_alternate_identifier, AssetCannotAddAlternateIdentifierError),
     assets.changes("POST /assets/{asset_id}/remove-alternate-identifier",
         RemoveAssetAlternateIdentifier, remove_asset_alternate_identifier,
-        InvalidAssetAlternateIdentifierError, AssetCannotRemoveAlternateIdentifierError),
+        AssetCannotRemoveAlternateIdentifierError),
     assets.changes("POST /assets/{asset_id}/assign-external-id", AssignAssetExternalId,
-        assign_asset_external_id, InvalidAssetExternalIdError, AssetCannotAssignExternalIdError),
+        assign_asset_external_id, AssetCannotAssignExternalIdError),
 )
 # fmt: on
 

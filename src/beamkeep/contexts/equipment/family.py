@@ -1,11 +1,13 @@
 """Family: a class of devices, what they can do and which settings they have."""
 
 from enum import StrEnum
+from typing import Annotated
 from uuid import UUID
 
 from beamkeep.kernel import (
     Advice,
     Aggregate,
+    Blank,
     Call,
     Cannot,
     Command,
@@ -15,7 +17,7 @@ from beamkeep.kernel import (
     NotFound,
     reads,
 )
-from beamkeep.kernel.values import Name, trimmed
+from beamkeep.kernel.values import Name, Trimmed
 from beamkeep.schemas import JsonSchema
 
 from .declaration import Declaration, DeclarationStatus, Lifecycle, VersionTag, declared_schema
@@ -84,12 +86,10 @@ class FamilyVersioned(FamilyContent):
 class FamilyDeprecated(FamilyEvent): ...
 
 
-class FamilyNotFoundError(NotFound):
-    """The family does not exist."""
+class FamilyNotFoundError(NotFound): ...
 
 
-class InvalidFamilyNameError(Invalid):
-    """Family name must not be blank."""
+class InvalidFamilyNameError(Blank): ...
 
 
 class InvalidFamilyVersionTagError(Invalid):
@@ -136,7 +136,7 @@ class DeclareFamily(Command):
 
 
 class DefineFamily(DeclareFamily):
-    name: Name
+    name: Annotated[Name, Trimmed(InvalidFamilyNameError)]
     settings_schema: JsonSchema | None = None
 
 
@@ -147,7 +147,7 @@ class FamilyCommand(Command):
 class VersionFamily(FamilyCommand, DeclareFamily):
     """Every field replaces its previous value."""
 
-    version_tag: VersionTag
+    version_tag: Annotated[VersionTag, Trimmed(InvalidFamilyVersionTagError)]
 
 
 class DeprecateFamily(FamilyCommand): ...
@@ -155,9 +155,8 @@ class DeprecateFamily(FamilyCommand): ...
 
 def define_family(command: DefineFamily, call: Call) -> list[FamilyDefined | Advice]:
     """Define a class of devices."""
-    name = trimmed(command.name, InvalidFamilyNameError)
     content, advice = _content(command)
-    return [FamilyDefined(call.now, call.new_id, *content, name=name), *advice]
+    return [FamilyDefined(call.now, call.new_id, *content, name=command.name), *advice]
 
 
 def version_family(
@@ -173,8 +172,7 @@ def deprecate_family(
     family: Family, command: DeprecateFamily, call: Call
 ) -> list[FamilyDeprecated]:
     """Deprecate a family, so that no asset and no model can join it."""
-    STATUS.require(family.status, FamilyDeprecated)
-    return [FamilyDeprecated(call.now, family.id)]
+    return [STATUS.allow(family.status, FamilyDeprecated(call.now, family.id))]
 
 
 def _content(
@@ -189,10 +187,10 @@ families = Aggregate("Family", begin, evolve, absent=FamilyNotFoundError)
 
 # fmt: off
 OPERATIONS = (
-    families.creates("POST /families", DefineFamily, define_family, InvalidFamilyNameError,
+    families.creates("POST /families", DefineFamily, define_family,
         InvalidFamilySettingsSchemaError),
     families.changes("POST /families/{family_id}/version", VersionFamily, version_family,
-        InvalidFamilyVersionTagError, InvalidFamilySettingsSchemaError, FamilyCannotVersionError),
+        InvalidFamilySettingsSchemaError, FamilyCannotVersionError),
     families.changes("POST /families/{family_id}/deprecate", DeprecateFamily, deprecate_family,
         FamilyCannotDeprecateError, destructive=True),
 )

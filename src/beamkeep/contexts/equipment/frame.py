@@ -1,11 +1,13 @@
 """Frame: a named coordinate frame in which mounts and other frames are placed."""
 
 from enum import StrEnum
+from typing import Annotated
 from uuid import UUID
 
 from beamkeep.kernel import (
     Aggregate,
     Axis,
+    Blank,
     Call,
     Cannot,
     Command,
@@ -18,7 +20,7 @@ from beamkeep.kernel import (
     reads,
     replace,
 )
-from beamkeep.kernel.values import FreeText, Name, Reason, trimmed
+from beamkeep.kernel.values import FreeText, Name, Reason, Trimmed
 
 from .placement import Placement, require_finite
 
@@ -50,20 +52,17 @@ class FrameDecommissioned(FrameEvent):
 type FrameChanged = FramePlacementUpdated | FrameDecommissioned
 
 
-class FrameNotFoundError(NotFound):
-    """The frame does not exist."""
+class FrameNotFoundError(NotFound): ...
 
 
-class InvalidFrameNameError(Invalid):
-    """Frame name must not be blank."""
+class InvalidFrameNameError(Blank): ...
 
 
 class InvalidFramePlacementError(Invalid):
     """A frame needs a finite placement in its parent; a root frame has none."""
 
 
-class InvalidFrameReasonError(Invalid):
-    """Reason must not be blank."""
+class InvalidFrameReasonError(Blank): ...
 
 
 class FrameCannotRegisterError(Cannot):
@@ -100,8 +99,7 @@ class Frame(Record):
 
 
 def begin(event: FrameRegistered) -> Frame:
-    id, name, parent_id = event.frame_id, event.name, event.parent_id
-    return Frame(id, name, parent_id=parent_id, placement=event.placement)
+    return Frame.of(event, id=event.frame_id)
 
 
 def evolve(frame: Frame, event: FrameChanged) -> Frame:
@@ -113,7 +111,7 @@ def evolve(frame: Frame, event: FrameChanged) -> Frame:
 
 
 class RegisterFrame(Command):
-    name: Name
+    name: Annotated[Name, Trimmed(InvalidFrameNameError)]
     parent_id: UUID | None = None
     """The frame in which this frame is placed; leave out for a root."""
     placement: Placement | None = None
@@ -127,14 +125,7 @@ class UpdateFramePlacement(Command):
 
 class DecommissionFrame(Command):
     frame_id: UUID
-    reason: Reason
-
-
-class FrameContents(Record):
-    """The active frames and mounts that are placed in a frame."""
-
-    frame_ids: tuple[UUID, ...]
-    mount_ids: tuple[UUID, ...]
+    reason: Annotated[Reason, Trimmed(InvalidFrameReasonError)]
 
 
 async def parent_frame(command: RegisterFrame, read: Reader) -> Frame | None:
@@ -147,7 +138,6 @@ def register_frame(
     command: RegisterFrame, given: Frame | None, call: Call
 ) -> list[FrameRegistered]:
     """Register a coordinate frame, as a root or placed in another frame."""
-    name = trimmed(command.name, InvalidFrameNameError)
     parent_id, placement = command.parent_id, command.placement
     if (placement is None) != (parent_id is None):
         raise InvalidFramePlacementError("Send both parent_id and placement, or neither.")
@@ -155,10 +145,7 @@ def register_frame(
         _require_within(parent_id, placement)
     if given and given.status is FrameStatus.DECOMMISSIONED:
         raise FrameCannotRegisterError(f"Frame {given.name} ({given.id}) is {given.status}.")
-    frame = FrameRegistered(
-        call.now, call.new_id, name=name, parent_id=parent_id, placement=placement
-    )
-    return [frame]
+    return [FrameRegistered.of(command, occurred_at=call.now, frame_id=call.new_id)]
 
 
 def update_frame_placement(
@@ -173,17 +160,14 @@ def update_frame_placement(
 
 
 def decommission_frame(
-    frame: Frame, command: DecommissionFrame, given: FrameContents, call: Call
+    frame: Frame, command: DecommissionFrame, given: list[str], call: Call
 ) -> list[FrameDecommissioned]:
     """Take a frame out of service for good; no active frame or mount may be placed in it."""
-    reason = trimmed(command.reason, InvalidFrameReasonError)
     STATUS.require(frame.status, FrameDecommissioned)
-    users = [f"frame {id}" for id in given.frame_ids] + [f"mount {id}" for id in given.mount_ids]
-    if users:
-        more = f" and {len(users) - 5} more" if len(users) > 5 else ""
-        told = f"Move or decommission {', '.join(users[:5])}{more} first."
-        raise FrameInUseError(told)
-    return [FrameDecommissioned(call.now, frame.id, reason)]
+    if given:
+        more = f" and {len(given) - 5} more" if len(given) > 5 else ""
+        raise FrameInUseError(f"Move or decommission {', '.join(given[:5])}{more} first.")
+    return [FrameDecommissioned(call.now, frame.id, command.reason)]
 
 
 def _require_within(parent_id: UUID | None, placement: Placement) -> None:
@@ -198,8 +182,7 @@ frames = Aggregate("Frame", begin, evolve, absent=FrameNotFoundError)
 # fmt: off
 OPERATIONS = (
     frames.creates("POST /frames", RegisterFrame, register_frame, FrameNotFoundError,
-        InvalidFrameNameError, InvalidFramePlacementError, FrameCannotRegisterError,
-        given=parent_frame),
+        InvalidFramePlacementError, FrameCannotRegisterError, given=parent_frame),
     frames.changes("POST /frames/{frame_id}/update-placement", UpdateFramePlacement,
         update_frame_placement, InvalidFramePlacementError, FrameCannotUpdatePlacementError),
 )

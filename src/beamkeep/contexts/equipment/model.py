@@ -9,6 +9,7 @@ from annotated_types import MaxLen, MinLen
 
 from beamkeep.kernel import (
     Aggregate,
+    Blank,
     Call,
     Cannot,
     Command,
@@ -20,7 +21,7 @@ from beamkeep.kernel import (
     Record,
     reads,
 )
-from beamkeep.kernel.values import FreeText, Name, Reason, trimmed, trimmed_or_none
+from beamkeep.kernel.values import FreeText, Name, Reason, Trimmed
 
 from .declaration import Declaration, DeclarationStatus, Lifecycle, VersionTag, require_current
 from .family import Family, FamilyNotFoundError, families
@@ -34,11 +35,15 @@ class IdentifierScheme(StrEnum):
     ISNI = "ISNI"
 
 
+class InvalidModelManufacturerError(Invalid):
+    """A manufacturer needs a name; its identifier and identifier scheme belong together."""
+
+
 class Manufacturer(Record):
     """The maker of a model, with its identifier in a registry of organisations if it has one."""
 
-    name: Name
-    identifier: Annotated[str, MinLen(1), MaxLen(200)] | None = None
+    name: Annotated[Name, Trimmed(InvalidModelManufacturerError)]
+    identifier: Annotated[Name, Trimmed(InvalidModelManufacturerError)] | None = None
     identifier_scheme: IdentifierScheme | None = None
 
 
@@ -65,20 +70,13 @@ class ModelDeprecated(ModelEvent):
     reason: FreeText
 
 
-class ModelNotFoundError(NotFound):
-    """The model does not exist."""
+class ModelNotFoundError(NotFound): ...
 
 
-class InvalidModelNameError(Invalid):
-    """Model name must not be blank."""
+class InvalidModelNameError(Blank): ...
 
 
-class InvalidModelManufacturerError(Invalid):
-    """A manufacturer needs a name; its identifier and identifier scheme belong together."""
-
-
-class InvalidModelPartNumberError(Invalid):
-    """Part number must not be blank."""
+class InvalidModelPartNumberError(Blank): ...
 
 
 class InvalidModelDeclaredFamilyIdsError(Invalid):
@@ -89,8 +87,7 @@ class InvalidModelVersionTagError(Invalid):
     """Version tag must not be blank and must differ from the model's current tag."""
 
 
-class InvalidModelReasonError(Invalid):
-    """Reason must not be blank."""
+class InvalidModelReasonError(Blank): ...
 
 
 class ModelCannotDefineError(Cannot):
@@ -130,9 +127,9 @@ type PartNumber = Annotated[str, MinLen(1), MaxLen(100)]
 
 
 class DefineModel(Command):
-    name: Name
+    name: Annotated[Name, Trimmed(InvalidModelNameError)]
     manufacturer: Manufacturer
-    part_number: PartNumber
+    part_number: Annotated[PartNumber, Trimmed(InvalidModelPartNumberError)]
     declared_family_ids: Annotated[frozenset[UUID], MaxLen(MOST_FAMILIES)]
     """The families that every device of this model belongs to; at least one."""
 
@@ -144,11 +141,11 @@ class ModelCommand(Command):
 class VersionModel(ModelCommand, DefineModel):
     """Every field replaces its previous value."""
 
-    version_tag: VersionTag
+    version_tag: Annotated[VersionTag, Trimmed(InvalidModelVersionTagError)]
 
 
 class DeprecateModel(ModelCommand):
-    reason: Reason
+    reason: Annotated[Reason, Trimmed(InvalidModelReasonError)]
 
 
 async def declared_families(command: DefineModel, read: Reader) -> Mapping[UUID, Family]:
@@ -159,44 +156,38 @@ def define_model(
     command: DefineModel, given: Mapping[UUID, Family], call: Call
 ) -> list[ModelDefined]:
     """Define a vendor's catalogue entry."""
-    content = _content(command)
+    ids = _family_ids(command)
     require_current(given.values(), ModelCannotDefineError)
-    return [ModelDefined(call.now, call.new_id, *content)]
+    defined = ModelDefined.of(
+        command, occurred_at=call.now, model_id=call.new_id, declared_family_ids=ids
+    )
+    return [defined]
 
 
 def version_model(
     model: Model, command: VersionModel, given: Mapping[UUID, Family], call: Call
 ) -> list[ModelVersioned]:
     """Replace every field of a catalogue entry."""
-    content = _content(command)
-    tag = STATUS.new_tag(model, command.version_tag)
+    ids = _family_ids(command)
+    STATUS.new_tag(model, command.version_tag)
     require_current(given.values(), ModelCannotVersionError)
-    return [ModelVersioned(call.now, model.id, *content, version_tag=tag)]
+    return [ModelVersioned.of(command, occurred_at=call.now, declared_family_ids=ids)]
 
 
 def deprecate_model(model: Model, command: DeprecateModel, call: Call) -> list[ModelDeprecated]:
     """Deprecate a model, so that no asset can be registered with it."""
-    reason = trimmed(command.reason, InvalidModelReasonError)
-    STATUS.require(model.status, ModelDeprecated)
-    return [ModelDeprecated(call.now, model.id, reason)]
+    return [STATUS.allow(model.status, ModelDeprecated(call.now, model.id, command.reason))]
 
 
-def _content(command: DefineModel) -> tuple[str, Manufacturer, str, tuple[UUID, ...]]:
-    """Return the checked fields of ModelContent."""
-    name, maker = trimmed(command.name, InvalidModelNameError), command.manufacturer
-    manufacturer = Manufacturer(
-        trimmed(maker.name, InvalidModelManufacturerError),
-        trimmed_or_none(maker.identifier, InvalidModelManufacturerError),
-        maker.identifier_scheme,
-    )
+def _family_ids(command: DefineModel) -> tuple[UUID, ...]:
+    """Return the families in order; raise when they or the manufacturer are incomplete."""
+    maker = command.manufacturer
     if (maker.identifier is None) != (maker.identifier_scheme is None):
-        raise InvalidModelManufacturerError(
-            "Send both identifier and identifier_scheme, or neither."
-        )
-    part_number = trimmed(command.part_number, InvalidModelPartNumberError)
+        told = "Send both identifier and identifier_scheme, or neither."
+        raise InvalidModelManufacturerError(told)
     if not command.declared_family_ids:
         raise InvalidModelDeclaredFamilyIdsError
-    return name, manufacturer, part_number, tuple(sorted(command.declared_family_ids))
+    return tuple(sorted(command.declared_family_ids))
 
 
 models = Aggregate("Model", begin, evolve, absent=ModelNotFoundError)
@@ -204,15 +195,13 @@ models = Aggregate("Model", begin, evolve, absent=ModelNotFoundError)
 # fmt: off
 OPERATIONS = (
     models.creates("POST /models", DefineModel, define_model, FamilyNotFoundError,
-        InvalidModelNameError, InvalidModelManufacturerError, InvalidModelPartNumberError,
-        InvalidModelDeclaredFamilyIdsError, ModelCannotDefineError, given=declared_families),
+        InvalidModelManufacturerError, InvalidModelDeclaredFamilyIdsError, ModelCannotDefineError,
+        given=declared_families),
     models.changes("POST /models/{model_id}/version", VersionModel, version_model,
-        FamilyNotFoundError, InvalidModelNameError, InvalidModelManufacturerError,
-        InvalidModelPartNumberError, InvalidModelDeclaredFamilyIdsError,
-        InvalidModelVersionTagError, ModelCannotVersionError,
-        given=lambda _, command, read: declared_families(command, read)),
+        FamilyNotFoundError, InvalidModelManufacturerError, InvalidModelDeclaredFamilyIdsError,
+        ModelCannotVersionError, given=lambda _, command, read: declared_families(command, read)),
     models.changes("POST /models/{model_id}/deprecate", DeprecateModel, deprecate_model,
-        InvalidModelReasonError, ModelCannotDeprecateError, destructive=True),
+        ModelCannotDeprecateError, destructive=True),
 )
 # fmt: on
 

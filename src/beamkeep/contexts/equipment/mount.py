@@ -1,12 +1,13 @@
 """Mount: a named place in which assets are installed one after another."""
 
-from collections.abc import Mapping
 from enum import StrEnum
+from typing import Annotated
 from uuid import UUID
 
 from beamkeep.kernel import (
     Aggregate,
     Axis,
+    Blank,
     Call,
     Cannot,
     Command,
@@ -19,7 +20,7 @@ from beamkeep.kernel import (
     reads,
     replace,
 )
-from beamkeep.kernel.values import FreeText, Name, Reason, trimmed
+from beamkeep.kernel.values import FreeText, Name, Reason, Trimmed
 
 from .asset import (
     Asset,
@@ -33,11 +34,9 @@ from .frame import (
     DecommissionFrame,
     Frame,
     FrameCannotDecommissionError,
-    FrameContents,
     FrameInUseError,
     FrameNotFoundError,
     FrameStatus,
-    InvalidFrameReasonError,
     ListFrames,
     decommission_frame,
     frames,
@@ -83,20 +82,17 @@ type MountChanged = (
 )
 
 
-class MountNotFoundError(NotFound):
-    """The mount does not exist."""
+class MountNotFoundError(NotFound): ...
 
 
-class InvalidMountSlotCodeError(Invalid):
-    """Slot code must not be blank."""
+class InvalidMountSlotCodeError(Blank): ...
 
 
 class InvalidMountPlacementError(Invalid):
     """The placement of a mount must be finite."""
 
 
-class InvalidMountReasonError(Invalid):
-    """Reason must not be blank."""
+class InvalidMountReasonError(Blank): ...
 
 
 class MountCannotRegisterError(Cannot):
@@ -160,8 +156,7 @@ class Mount(Record):
 
 
 def begin(event: MountRegistered) -> Mount:
-    id, code, parent_id = event.mount_id, event.slot_code, event.parent_id
-    return Mount(id, code, parent_id=parent_id, placement=event.placement)
+    return Mount.of(event, id=event.mount_id)
 
 
 def evolve(mount: Mount, event: MountChanged) -> Mount:
@@ -177,7 +172,7 @@ def evolve(mount: Mount, event: MountChanged) -> Mount:
 
 
 class RegisterMount(Command):
-    slot_code: Name
+    slot_code: Annotated[Name, Trimmed(InvalidMountSlotCodeError)]
     """The label of the place; it need not be unique."""
     parent_id: UUID | None = None
     """The mount above this one."""
@@ -188,33 +183,28 @@ class MountCommand(Command):
     mount_id: UUID
 
 
+class MountCommandWithReason(MountCommand):
+    reason: Annotated[Reason, Trimmed(InvalidMountReasonError)]
+
+
 class InstallMountAsset(MountCommand):
     asset_id: UUID
 
 
-class UninstallMountAsset(MountCommand):
-    reason: Reason
+class UninstallMountAsset(MountCommandWithReason): ...
 
 
 class UpdateMountPlacement(MountCommand):
     placement: Placement
 
 
-class DecommissionMount(MountCommand):
-    reason: Reason
+class DecommissionMount(MountCommandWithReason): ...
 
 
-class MountReferences(Record):
-    """The parent of a new mount, and the frame in which it is placed."""
-
-    parent: Mount | None
-    frame: Frame | None
-
-
-async def references(command: RegisterMount, read: Reader) -> MountReferences:
-    parent = await read.one(mounts, command.parent_id) if command.parent_id else None
+async def parent_and_frame(command: RegisterMount, read: Reader) -> list[Mount | Frame]:
+    parent = [await read.one(mounts, command.parent_id)] if command.parent_id else []
     placed = command.placement
-    return MountReferences(parent, await read.one(frames, placed.frame_id) if placed else None)
+    return [*parent, *([await read.one(frames, placed.frame_id)] if placed else [])]
 
 
 async def installed_asset(mount: Mount, command: UninstallMountAsset, read: Reader) -> Asset | None:
@@ -223,41 +213,30 @@ async def installed_asset(mount: Mount, command: UninstallMountAsset, read: Read
     return await read.one(assets, id) if id else None
 
 
-async def active_children(
-    mount: Mount, command: DecommissionMount, read: Reader
-) -> tuple[UUID, ...]:
-    listed = await read.matching(ListMounts(parent_id=mount.id, status=MountStatus.ACTIVE))
-    return _active(await read.many(mounts, listed))
+async def active_children(mount: Mount, command: DecommissionMount, read: Reader) -> list[Mount]:
+    return await _active(ListMounts(parent_id=mount.id, status=A), read)
 
 
-async def frame_contents(frame: Frame, command: DecommissionFrame, read: Reader) -> FrameContents:
-    listed_frames = ListFrames(parent_id=frame.id, status=FrameStatus.ACTIVE)
-    listed_mounts = ListMounts(frame_id=frame.id, status=MountStatus.ACTIVE)
-    children = await read.many(frames, await read.matching(listed_frames))
-    found = await read.many(mounts, await read.matching(listed_mounts))
-    return FrameContents(
-        tuple(id for id, child in children.items() if child.status is FrameStatus.ACTIVE),
-        _active({id: one for id, one in found.items() if frame.id in _frame_ids(one)}),
-    )
+async def frame_contents(frame: Frame, command: DecommissionFrame, read: Reader) -> list[str]:
+    """Return the active frames and mounts that are placed in a frame."""
+    children = await read.matching(ListFrames(parent_id=frame.id, status=FrameStatus.ACTIVE))
+    active = [
+        f"frame {id}"
+        for id, child in (await read.many(frames, children)).items()
+        if child.status is FrameStatus.ACTIVE
+    ]
+    placed = await _active(ListMounts(frame_id=frame.id, status=A), read)
+    return active + [f"mount {it.id}" for it in placed if frame.id in _frame_ids(it)]
 
 
 def register_mount(
-    command: RegisterMount, given: MountReferences, call: Call
+    command: RegisterMount, given: list[Mount | Frame], call: Call
 ) -> list[MountRegistered]:
     """Register a place in which an asset can be installed."""
-    slot_code = trimmed(command.slot_code, InvalidMountSlotCodeError)
-    parent_id, placement = command.parent_id, command.placement
-    if placement:
-        require_finite(placement, InvalidMountPlacementError)
-    if (parent := given.parent) and parent.status is MountStatus.DECOMMISSIONED:
-        raise MountCannotRegisterError(
-            f"Mount {parent.slot_code} ({parent.id}) is {parent.status}; choose another."
-        )
-    _require_active(given.frame, MountCannotRegisterError)
-    mount = MountRegistered(
-        call.now, call.new_id, slot_code=slot_code, parent_id=parent_id, placement=placement
-    )
-    return [mount]
+    if command.placement:
+        require_finite(command.placement, InvalidMountPlacementError)
+    _require_active(MountCannotRegisterError, *given)
+    return [MountRegistered.of(command, occurred_at=call.now, mount_id=call.new_id)]
 
 
 def install_asset(
@@ -281,13 +260,12 @@ def uninstall_asset(
     mount: Mount, command: UninstallMountAsset, given: Asset | None, call: Call
 ) -> list[MountAssetUninstalled | AssetUninstalledFromMount]:
     """Uninstall the asset from a mount."""
-    reason = trimmed(command.reason, InvalidMountReasonError)
     STATUS.require(mount.status, MountAssetUninstalled)
     if (asset_id := mount.installed_asset_id) is None:
         raise MountCannotUninstallError("The mount is empty.")
     return [
-        MountAssetUninstalled(call.now, mount.id, asset_id=asset_id, reason=reason),
-        AssetUninstalledFromMount(call.now, asset_id, mount_id=mount.id, reason=reason),
+        MountAssetUninstalled.of(command, occurred_at=call.now, asset_id=asset_id),
+        AssetUninstalledFromMount.of(command, occurred_at=call.now, asset_id=asset_id),
     ]
 
 
@@ -297,36 +275,38 @@ def update_mount_placement(
     """Set the placement of a mount in a frame."""
     require_finite(command.placement, InvalidMountPlacementError)
     STATUS.require(mount.status, MountPlacementUpdated)
-    _require_active(given, MountCannotUpdatePlacementError)
+    _require_active(MountCannotUpdatePlacementError, given)
     return [MountPlacementUpdated(call.now, mount.id, command.placement)]
 
 
 def decommission_mount(
-    mount: Mount, command: DecommissionMount, given: tuple[UUID, ...], call: Call
+    mount: Mount, command: DecommissionMount, given: list[Mount], call: Call
 ) -> list[MountDecommissioned]:
     """Take an empty mount out of service for good."""
-    reason = trimmed(command.reason, InvalidMountReasonError)
     STATUS.require(mount.status, MountDecommissioned)
     if mount.installed_asset_id is not None:
         raise MountHasAssetInstalledError(f"Asset {mount.installed_asset_id} is installed.")
     if given:
-        told = f"Active child mounts: {len(given)}, for example {given[0]}."
+        told = f"Active child mounts: {len(given)}, for example {given[0].id}."
         raise MountHasActiveChildrenError(told)
-    return [MountDecommissioned(call.now, mount.id, reason)]
+    return [MountDecommissioned(call.now, mount.id, command.reason)]
 
 
-def _require_active(frame: Frame | None, refusal: type[Cannot]) -> None:
-    if frame and frame.status is FrameStatus.DECOMMISSIONED:
-        raise refusal(f"Frame {frame.name} ({frame.id}) is {frame.status}; choose another.")
+def _require_active(refusal: type[Cannot], *places: Mount | Frame) -> None:
+    for it in places:
+        name = it.slot_code if isinstance(it, Mount) else it.name
+        if it.status in (MountStatus.DECOMMISSIONED, FrameStatus.DECOMMISSIONED):
+            raise refusal(f"{type(it).__name__} {name} ({it.id}) is {it.status}; choose another.")
 
 
 def _frame_ids(mount: Mount) -> tuple[UUID, ...]:
     return (mount.placement.frame_id,) if mount.placement else ()
 
 
-def _active(found: Mapping[UUID, Mount]) -> tuple[UUID, ...]:
+async def _active(listed: Listing, read: Reader) -> list[Mount]:
     """Return the active mounts by their streams, which are newer than the list that found them."""
-    return tuple(id for id, mount in found.items() if mount.status is MountStatus.ACTIVE)
+    found = await read.many(mounts, await read.matching(listed))
+    return [mount for mount in found.values() if mount.status is MountStatus.ACTIVE]
 
 
 mounts = Aggregate("Mount", begin, evolve, absent=MountNotFoundError)
@@ -334,24 +314,23 @@ mounts = Aggregate("Mount", begin, evolve, absent=MountNotFoundError)
 # fmt: off
 OPERATIONS = (
     mounts.creates("POST /mounts", RegisterMount, register_mount, MountNotFoundError,
-        FrameNotFoundError, InvalidMountSlotCodeError, InvalidMountPlacementError,
-        MountCannotRegisterError, given=references),
+        FrameNotFoundError, InvalidMountPlacementError, MountCannotRegisterError,
+        given=parent_and_frame),
     mounts.changes("POST /mounts/{mount_id}/install", InstallMountAsset, install_asset,
         AssetNotFoundError, MountCannotInstallError, MountAlreadyOccupiedError,
         AssetNotInstallableError, AssetAlreadyInstalledError,
         given=lambda _, command, read: read.one(assets, command.asset_id)),
     mounts.changes("POST /mounts/{mount_id}/uninstall", UninstallMountAsset, uninstall_asset,
-        InvalidMountReasonError, MountCannotUninstallError, given=installed_asset),
+        MountCannotUninstallError, given=installed_asset),
     mounts.changes("POST /mounts/{mount_id}/update-placement", UpdateMountPlacement,
         update_mount_placement, FrameNotFoundError, InvalidMountPlacementError,
         MountCannotUpdatePlacementError,
         given=lambda _, command, read: read.one(frames, command.placement.frame_id)),
     mounts.changes("POST /mounts/{mount_id}/decommission", DecommissionMount, decommission_mount,
-        InvalidMountReasonError, MountCannotDecommissionError, MountHasAssetInstalledError,
-        MountHasActiveChildrenError, given=active_children, destructive=True),
+        MountCannotDecommissionError, MountHasAssetInstalledError, MountHasActiveChildrenError,
+        given=active_children, destructive=True),
     frames.changes("POST /frames/{frame_id}/decommission", DecommissionFrame, decommission_frame,
-        InvalidFrameReasonError, FrameCannotDecommissionError, FrameInUseError,
-        given=frame_contents, destructive=True),
+        FrameCannotDecommissionError, FrameInUseError, given=frame_contents, destructive=True),
 )
 # fmt: on
 
