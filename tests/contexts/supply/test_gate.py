@@ -4,19 +4,12 @@ from collections.abc import Iterable
 from uuid import UUID
 
 import pytest
+from tests.contexts.supply.around import asset, facility
 from tests.support.spec import ABSENT, INSTALLATION, NOW, Past
 
 from beamkeep.contexts.equipment.asset import (
     AssetNotFoundError,
-    AssetRegistered,
-    AssetTier,
     with_all_above,
-)
-from beamkeep.contexts.equipment.place import PLACES, AssetPlace
-from beamkeep.contexts.federation.facility import (
-    FacilityAlreadyExistsError,
-    FacilityKind,
-    FacilityRegistered,
 )
 from beamkeep.contexts.supply.gate import Coverage, SupplyScope, coverage, scope_of
 from beamkeep.contexts.supply.supply import (
@@ -31,7 +24,7 @@ from beamkeep.contexts.supply.supply import (
     SupplyStatus,
 )
 from beamkeep.contexts.trust.trigger import TriggerSource
-from beamkeep.kernel import Event, Listing, SideWrite, claim, replace
+from beamkeep.kernel import Event, Listing, SideWrite, replace
 
 pytestmark = pytest.mark.anyio
 
@@ -39,24 +32,6 @@ OWN, AREA, PEER = UUID(int=20), UUID(int=21), UUID(int=22)
 BEAMLINE, HUTCH, STAGE, CAMERA = (UUID(int=n) for n in range(30, 34))
 MACHINE, PEER_LINE = UUID(int=40), UUID(int=41)
 BEAM, OTHER_BEAM, THIRD_BEAM, HELIUM = (UUID(int=n) for n in range(50, 54))
-
-
-def facility(id: UUID, code: str, parent_id: UUID | None = None) -> tuple[Event | SideWrite, ...]:
-    kind = FacilityKind.AREA if parent_id else FacilityKind.SITE
-    return (
-        FacilityRegistered(NOW, id, code, code, kind, parent_id),
-        claim("facility-code", code, holder=id, loser=FacilityAlreadyExistsError),
-    )
-
-
-def asset(
-    id: UUID, parent_id: UUID | None = None, facility_code: str | None = None
-) -> tuple[Event | SideWrite, ...]:
-    tier = AssetTier.DEVICE if parent_id else AssetTier.UNIT
-    return (
-        AssetRegistered(NOW, id, "Asset", tier, parent_id, facility_code, (), None, None, ()),
-        PLACES.insert(AssetPlace(id, parent_id, facility_code)),
-    )
 
 
 # The own site has one area, in which a beamline stands; a peer has a beamline of its own.
@@ -98,49 +73,33 @@ async def covers(past: Iterable[Event | SideWrite], *asset_ids: UUID) -> bool:
     return not (await found(past, *asset_ids)).uncovered
 
 
-async def test_a_supply_of_the_facility_of_the_root_is_in_scope():
-    for asset_id in (BEAMLINE, HUTCH, STAGE):
-        assert await covers(supply(code="hall"), asset_id)
-
-
-async def test_a_supply_of_the_site_of_that_facility_is_in_scope():
-    assert await covers(supply(code="synchrotron"), STAGE)
-
-
-async def test_a_supply_of_another_facility_is_not_in_scope():
-    assert not await covers(supply(code="peer"), STAGE)
-
-
-async def test_a_supply_of_an_area_of_the_site_is_not_in_scope_of_the_site():
-    assert await covers(supply(code="synchrotron"), MACHINE)
-    assert not await covers(supply(code="hall"), MACHINE)
-
-
-async def test_a_supply_of_an_asset_of_the_scope_or_of_one_above_is_in_scope():
-    for asset_id in (STAGE, HUTCH, BEAMLINE):
-        assert await covers(supply(asset_id=asset_id), STAGE)
-
-
-async def test_a_supply_of_an_asset_below_or_beside_is_not_in_scope():
-    assert not await covers(supply(asset_id=STAGE), HUTCH)
-    assert not await covers(supply(asset_id=CAMERA), STAGE)
-
-
-async def test_a_supply_is_in_scope_only_by_both_facility_and_asset():
-    assert not await covers(supply(code="peer", asset_id=STAGE), STAGE)
-    assert not await covers(supply(code="hall", asset_id=PEER_LINE), STAGE)
-
-
-async def test_one_of_several_assets_brings_its_facility_into_scope():
-    assert await covers(supply(code="peer"), STAGE, PEER_LINE)
-    assert await covers(supply(code="hall"), STAGE, PEER_LINE)
-    assert await covers(supply(asset_id=CAMERA), STAGE, CAMERA)
-
-
-async def test_work_on_no_asset_is_served_by_what_serves_the_whole_own_site():
-    assert await covers(supply(code="synchrotron"))
-    assert not await covers(supply(code="hall"))
-    assert not await covers(supply(code="synchrotron", asset_id=MACHINE))
+async def test_a_supply_serves_its_facility_with_its_areas_and_its_asset_with_all_below():
+    several: list[tuple[str, UUID | None, tuple[UUID, ...], bool]] = [
+        # facility of the supply, its asset, the assets of the work, whether it is in scope
+        ("hall", None, (BEAMLINE,), True),
+        ("hall", None, (STAGE,), True),
+        ("synchrotron", None, (STAGE,), True),
+        ("peer", None, (STAGE,), False),
+        ("synchrotron", None, (MACHINE,), True),
+        ("hall", None, (MACHINE,), False),
+        ("hall", STAGE, (STAGE,), True),
+        ("hall", HUTCH, (STAGE,), True),
+        ("hall", BEAMLINE, (STAGE,), True),
+        ("hall", STAGE, (HUTCH,), False),
+        ("hall", CAMERA, (STAGE,), False),
+        ("peer", STAGE, (STAGE,), False),
+        ("hall", PEER_LINE, (STAGE,), False),
+        # one of several assets brings its facility into scope
+        ("peer", None, (STAGE, PEER_LINE), True),
+        ("hall", None, (STAGE, PEER_LINE), True),
+        ("hall", CAMERA, (STAGE, CAMERA), True),
+        # work on no asset is served by what serves the whole own site
+        ("synchrotron", None, (), True),
+        ("hall", None, (), False),
+        ("synchrotron", MACHINE, (), False),
+    ]
+    for code, asset_id, asset_ids, expected in several:
+        assert await covers(supply(code=code, asset_id=asset_id), *asset_ids) is expected
 
 
 async def test_only_an_available_supply_covers():
@@ -185,12 +144,9 @@ async def test_every_kind_is_judged_by_itself_and_every_uncovered_one_is_named()
     assert list(seen.uncovered) == ["cryogen", "vacuum"]
 
 
-async def test_a_kind_is_compared_exactly():
+async def test_a_kind_is_compared_exactly_and_work_that_needs_nothing_lacks_nothing():
     seen = await found(supply(kind="Photon_beam"), STAGE)
     assert seen.uncovered == {"photon_beam": ()}
-
-
-async def test_work_that_needs_nothing_lacks_nothing():
     assert await found(supply(), STAGE, kinds=()) == Coverage({})
 
 

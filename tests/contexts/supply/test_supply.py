@@ -3,22 +3,17 @@
 from datetime import timedelta
 from uuid import UUID
 
+from tests.contexts.supply.around import asset, facility
 from tests.support.service import INSTALLATION
 from tests.support.spec import ABSENT, CALL, LATER, NEW, NOW, Example, Scenario, matrix
 
 from beamkeep.contexts.equipment.asset import (
     AssetDecommissioned,
     AssetNotFoundError,
-    AssetRegistered,
-    AssetTier,
 )
-from beamkeep.contexts.equipment.place import PLACES, AssetPlace
 from beamkeep.contexts.federation.facility import (
-    FacilityAlreadyExistsError,
     FacilityDecommissioned,
-    FacilityKind,
     FacilityNotFoundError,
-    FacilityRegistered,
 )
 from beamkeep.contexts.supply.supply import (
     OPERATIONS,
@@ -87,29 +82,12 @@ UNAVAILABLE, RECOVERING = SupplyStatus.UNAVAILABLE, SupplyStatus.RECOVERING
 OPERATOR = TriggerSource.OPERATOR
 
 
-def facility(id: UUID, code: str) -> tuple[Event | SideWrite, ...]:
-    return (
-        FacilityRegistered(NOW, id, code, code, FacilityKind.SITE, None),
-        claim("facility-code", code, holder=id, loser=FacilityAlreadyExistsError),
-    )
-
-
-def asset(
-    id: UUID, name: str, parent_id: UUID | None = None, facility_code: str | None = None
-) -> tuple[Event | SideWrite, ...]:
-    tier = AssetTier.DEVICE if parent_id else AssetTier.UNIT
-    return (
-        AssetRegistered(NOW, id, name, tier, parent_id, facility_code, (), None, None, ()),
-        PLACES.insert(AssetPlace(id, parent_id, facility_code)),
-    )
-
-
 AROUND = (
     *facility(SITE, "ring"),
     *facility(OTHER_SITE, "annex"),
-    *asset(BEAMLINE, "Beamline", facility_code="ring"),
-    *asset(STAGE, "Stage", parent_id=BEAMLINE),
-    *asset(OTHER_BEAMLINE, "Other beamline", facility_code="annex"),
+    *asset(BEAMLINE, facility_code="ring"),
+    *asset(STAGE, BEAMLINE, name="Stage"),
+    *asset(OTHER_BEAMLINE, facility_code="annex", name="Other beamline"),
 )
 registered = SupplyRegistered(NOW, ID, "photon_beam", "Ring beam", "ring", None)
 claimed = CLAIMS.insert(
@@ -186,7 +164,7 @@ def test_the_asset_of_a_supply_stands_in_the_facility_of_the_supply():
     given().when(registering(containing_asset_id=OTHER_BEAMLINE)).refused(
         SupplyCannotRegisterError, saying="'Other beamline' stands in facility annex, not in ring."
     )
-    below = asset(ABSENT, "Lens", parent_id=OTHER_BEAMLINE)
+    below = asset(ABSENT, OTHER_BEAMLINE)
     given(*below).when(registering(containing_asset_id=ABSENT)).refused(SupplyCannotRegisterError)
 
 

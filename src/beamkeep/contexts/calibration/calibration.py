@@ -1,6 +1,6 @@
 """Calibration: a constant of an asset at an operating point, with its revisions."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated
@@ -196,18 +196,12 @@ def _revised(calibration: Calibration, event: CalibrationRevisionAppended) -> Ca
     if old := event.supersedes_revision_id:
         place = next(n for n, each in enumerate(revisions) if each.revision_id == old)
         revisions[place] = replace(revisions[place], superseded_by_revision_id=new.revision_id)
-    count, at = len(revisions), event.occurred_at
-    revised = replace(
-        calibration, revisions=tuple(revisions), revision_count=count, last_revised_at=at
-    )
+    revised = replace(calibration, revisions=tuple(revisions), revision_count=len(revisions))
+    revised = replace(revised, last_revised_at=event.occurred_at)
     if not _takes_over(calibration, new):
         return revised
-    return replace(
-        revised,
-        current_revision_id=new.revision_id,
-        current_status=new.status,
-        current_source_kind=KINDS[type(new.source)],
-    )
+    current, kind = replace(revised, current_revision_id=new.revision_id), KINDS[type(new.source)]
+    return replace(current, current_status=new.status, current_source_kind=kind)
 
 
 def _takes_over(calibration: Calibration, new: Revision) -> bool:
@@ -217,11 +211,9 @@ def _takes_over(calibration: Calibration, new: Revision) -> bool:
     supersede it. Without a verified revision it is the newest that is not superseded.
     """
     verified = RevisionStatus.VERIFIED
-    return (
-        new.status is verified
-        or new.supersedes_revision_id == calibration.current_revision_id
-        or all(each.status is not verified for each in calibration.revisions)
-    )
+    if new.status is verified or new.supersedes_revision_id == calibration.current_revision_id:
+        return True
+    return all(each.status is not verified for each in calibration.revisions)
 
 
 def claims_of(calibration: Calibration) -> tuple[Insert, ...]:
@@ -231,7 +223,7 @@ def claims_of(calibration: Calibration) -> tuple[Insert, ...]:
     return (
         # Without a loser a lost race decides again, and then names the calibration that won.
         CLAIMS.insert(Claim(IDENTITY, identity, id)),
-        *(_revision_claim(revision.revision_id, id) for revision in calibration.revisions),
+        *(_claim(revision.revision_id, id) for revision in calibration.revisions),
     )
 
 
@@ -356,18 +348,16 @@ def append_calibration_revision(
     calibration: Calibration, command: AppendCalibrationRevision, given: Revision | None, call: Call
 ) -> list[CalibrationRevisionAppended | SideWrite | RevisionMade]:
     """Append a value of the constant as a new revision; earlier revisions do not change."""
-    schema = QUANTITIES[calibration.quantity].value
-    value = carry_whole(command.value, schema, InvalidCalibrationValueError)
+    schema, established_at = QUANTITIES[calibration.quantity], command.established_at or call.now
+    value = carry_whole(command.value, schema.value, InvalidCalibrationValueError)
     source = _source(command.source)
-    established_at = command.established_at or call.now
     if established_at > call.now + CLOCK_LEEWAY:
         told = f"The time is {established_at}, now is {call.now}."
         raise InvalidCalibrationEstablishedAtError(told)
     if given is not None and (successor := given.superseded_by_revision_id):
-        raise CalibrationRevisionAlreadySupersededError(
-            f"Revision {given.revision_id} is superseded by {successor}; supersede {successor}.",
-            superseded_by_revision_id=successor,
-        )
+        told = f"Revision {given.revision_id} is superseded by {successor}; supersede {successor}."
+        refusal = CalibrationRevisionAlreadySupersededError
+        raise refusal(told, superseded_by_revision_id=successor)
     appended = CalibrationRevisionAppended(
         call.now,
         calibration.id,
@@ -379,8 +369,7 @@ def append_calibration_revision(
         supersedes_revision_id=command.supersedes_revision_id,
         decided_by_decision_id=command.decided_by_decision_id,
     )
-    claimed = _revision_claim(call.new_id, calibration.id)
-    return [appended, claimed, RevisionMade(call.new_id)]
+    return [appended, _claim(call.new_id, calibration.id), RevisionMade(call.new_id)]
 
 
 def update_calibration_description(
@@ -401,7 +390,7 @@ def _identity(asset_id: UUID, quantity: Quantity, operating_point: JsonObject) -
     return claim_key(asset_id, quantity, canonical_text(_trimmed(operating_point)))
 
 
-def _revision_claim(revision_id: UUID, calibration_id: UUID) -> Insert:
+def _claim(revision_id: UUID, calibration_id: UUID) -> Insert:
     return CLAIMS.insert(Claim(REVISION, claim_key(revision_id), calibration_id))
 
 
@@ -462,13 +451,8 @@ class ListCalibrations(Listing):
     """JSON object; the order of keys and the notation of numbers do not matter."""
 
 
-QUESTIONS = reads(
-    "/calibrations",
-    calibrations,
-    ListCalibrations,
-    facets={
-        "current_status": lambda it: (it.current_status or CurrentStatus.NONE,),
-        "operating_point": lambda it: (canonical_text(it.operating_point),),
-    },
-    version=2,
-)
+FACETS: Mapping[str, Callable[[Calibration], Iterable[object]]] = {
+    "current_status": lambda it: (it.current_status or CurrentStatus.NONE,),
+    "operating_point": lambda it: (canonical_text(it.operating_point),),
+}
+QUESTIONS = reads("/calibrations", calibrations, ListCalibrations, facets=FACETS, version=2)

@@ -23,8 +23,6 @@ class Quantity(StrEnum):
 
 
 class QuantitySchemas(Record):
-    """The schemas of a quantity."""
-
     operating_point: JsonSchema
     value: JsonSchema
 
@@ -42,8 +40,7 @@ def _closed(required: JsonObject, **optional: Json) -> JsonSchema:
 
 def _number(description: str, code: str, **bounds: Json) -> JsonObject:
     # UDUNITS has no pixel.
-    system = "qudt" if code == "PIXEL" else "udunits"
-    unit: JsonObject = {"system": system, "code": code}
+    unit: JsonObject = {"system": "qudt" if code == "PIXEL" else "udunits", "code": code}
     return {"type": "number", "description": description, "unit": unit, **bounds}
 
 
@@ -51,15 +48,14 @@ def _positive(description: str, code: str) -> JsonObject:
     return _number(f"{description}, above 0 {code}", code, exclusiveMinimum=0)
 
 
-def _uncertainty(code: str) -> JsonObject:
-    return _number(f"One standard deviation, from 0 {code}", code, minimum=0)
+def _uncertain(code: str, required: JsonObject, **optional: Json) -> JsonSchema:
+    deviation = _number(f"One standard deviation, from 0 {code}", code, minimum=0)
+    return _closed(required, **optional, uncertainty=deviation)
 
 
 TEXT: JsonObject = {"type": "string", "minLength": 1, "maxLength": 100}
-INVERTED: JsonObject = {
-    "type": "boolean",
-    "description": "Whether a step moves in the negative direction",
-}
+BACKWARDS = "Whether a step moves in the negative direction"
+INVERTED: JsonObject = {"type": "boolean", "description": BACKWARDS}
 DIRECTION: JsonObject = {"type": "string", "enum": ["Positive", "Negative"]}
 ENERGY = _number("Photon energy, above 0 to 1000 keV", "keV", exclusiveMinimum=0, maximum=1000)
 LOAD = _number("Mass carried, from 0 kg", "kg", minimum=0)
@@ -68,48 +64,35 @@ LOAD = _number("Mass carried, from 0 kg", "kg", minimum=0)
 QUANTITIES: Mapping[Quantity, QuantitySchemas] = {
     Quantity.ROTATION_CENTER: QuantitySchemas(
         _closed({"energy": ENERGY, "optics_config": TEXT}),
-        _closed({"center": _number("Column of the axis on the detector, in pixels", "PIXEL")},
-            uncertainty=_uncertainty("PIXEL")),
-    ),
+        _uncertain("PIXEL",
+            {"center": _number("Column of the axis on the detector, in pixels", "PIXEL")})),
     Quantity.DETECTOR_PIXEL_SIZE: QuantitySchemas(
         _closed({"optics_config": TEXT}, energy=ENERGY),
-        _closed({"pixel_size": _positive("Edge of a pixel in the plane of the sample", "um")},
-            uncertainty=_uncertainty("um")),
-    ),
+        _uncertain("um",
+            {"pixel_size": _positive("Edge of a pixel in the plane of the sample", "um")})),
     Quantity.MAGNIFICATION: QuantitySchemas(
         _closed({"objective": TEXT}, energy=ENERGY),
-        _closed({"magnification": _positive("Image size divided by object size", "1")},
-            uncertainty=_uncertainty("1")),
-    ),
+        _uncertain("1", {"magnification": _positive("Image size divided by object size", "1")})),
     Quantity.LINEAR_MOTOR_SENSITIVITY: QuantitySchemas(
         _closed({"axis": TEXT}, load=LOAD),
-        _closed({"travel_per_step": _positive("Travel in one step", "um")},
-            inverted=INVERTED, uncertainty=_uncertainty("um")),
-    ),
+        _uncertain("um", {"travel_per_step": _positive("Travel in one step", "um")},
+            inverted=INVERTED)),
     Quantity.ROTARY_MOTOR_SENSITIVITY: QuantitySchemas(
         _closed({"axis": TEXT}, load=LOAD),
-        _closed({"angle_per_step": _positive("Angle turned in one step", "degree")},
-            inverted=INVERTED, uncertainty=_uncertainty("degree")),
-    ),
+        _uncertain("degree", {"angle_per_step": _positive("Angle turned in one step", "degree")},
+            inverted=INVERTED)),
     Quantity.LINEAR_ENCODER_OFFSET: QuantitySchemas(
         _closed({"axis": TEXT}, direction=DIRECTION),
-        _closed({"offset": _number("Reading at the true zero, in um", "um")},
-            uncertainty=_uncertainty("um")),
-    ),
+        _uncertain("um", {"offset": _number("Reading at the true zero, in um", "um")})),
     Quantity.ROTARY_ENCODER_OFFSET: QuantitySchemas(
         _closed({"axis": TEXT}, direction=DIRECTION),
-        _closed({"offset": _number("Reading at the true zero, in degrees", "degree")},
-            uncertainty=_uncertainty("degree")),
-    ),
+        _uncertain("degree",
+            {"offset": _number("Reading at the true zero, in degrees", "degree")})),
     Quantity.BEAM_PROFILE: QuantitySchemas(
         _closed({"energy": ENERGY, "location": TEXT}),
-        _closed(
-            {
-                "width_horizontal": _positive("Horizontal full width at half maximum", "um"),
-                "width_vertical": _positive("Vertical full width at half maximum", "um"),
-            },
+        _closed({"width_horizontal": _positive("Horizontal full width at half maximum", "um"),
+                "width_vertical": _positive("Vertical full width at half maximum", "um")},
             center_horizontal=_number("Horizontal position of the maximum, in um", "um"),
-            center_vertical=_number("Vertical position of the maximum, in um", "um")),
-    ),
+            center_vertical=_number("Vertical position of the maximum, in um", "um"))),
 }
 # fmt: on

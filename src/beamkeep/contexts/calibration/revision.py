@@ -74,8 +74,7 @@ async def revision(query: GetCalibrationRevision, read: Reader) -> RevisionShown
 
 async def uses(query: ListCalibrationUses, read: Reader) -> Sequence[CalibrationUse]:
     """Return the runs that pinned the revision, also after another revision supersedes it."""
-    list_filter = ListRuns(pinned_calibration_id=query.revision_id)
-    ids = await read.matching(list_filter, to_show=True)
+    ids = await read.matching(ListRuns(pinned_calibration_id=query.revision_id), to_show=True)
     found = await read.many(runs, sorted(ids))
     return [CalibrationUse(run.id, UseKind.RUN, run.created_at) for run in found.values()]
 

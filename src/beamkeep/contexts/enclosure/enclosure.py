@@ -149,12 +149,9 @@ def begin(event: EnclosureRegistered) -> Enclosure:
 def evolve(enclosure: Enclosure, event: EnclosureChanged) -> Enclosure:
     match event:
         case EnclosurePermitObserved():
-            return replace(
-                enclosure,
-                permit_status=event.to_permit_status,
-                last_observed_reason=event.reason,
-                last_monitor_ref=event.monitor_ref,
-            )
+            enclosure = replace(enclosure, permit_status=event.to_permit_status)
+            reason, ref = event.reason, event.monitor_ref
+            return replace(enclosure, last_observed_reason=reason, last_monitor_ref=ref)
         case EnclosureDecommissioned():
             return replace(enclosure, lifecycle=LIFECYCLE.after(event))
 
@@ -211,22 +208,20 @@ def observe_enclosure_status(
         trigger=trigger(call),
     )
     LIFECYCLE.allow(enclosure.lifecycle, observed)
+    news = [observed] if before is not after else []
     # A report of Unknown, for example by the staleness watch, does not keep the permit fresh.
-    known = after is not PermitStatus.UNKNOWN
-    return [
-        *([observed] if before is not after else []),
-        *([FRESHNESS.replace(Freshness(enclosure.id, call.now))] if known else []),
-    ]
+    if after is PermitStatus.UNKNOWN:
+        return [*news]
+    return [*news, FRESHNESS.replace(Freshness(enclosure.id, call.now))]
 
 
 def decommission_enclosure(
     enclosure: Enclosure, command: DecommissionEnclosure, call: Call
 ) -> list[EnclosureDecommissioned | SideWrite]:
     """Decommission an enclosure permanently and free its name."""
+    ended = EnclosureDecommissioned(call.now, enclosure.id, command.reason)
     return [
-        LIFECYCLE.allow(
-            enclosure.lifecycle, EnclosureDecommissioned(call.now, enclosure.id, command.reason)
-        ),
+        LIFECYCLE.allow(enclosure.lifecycle, ended),
         FRESHNESS.replace(Freshness(enclosure.id, None)),
         free(NAMES, enclosure.facility_code, enclosure.name),
     ]

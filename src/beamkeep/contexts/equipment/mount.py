@@ -220,12 +220,9 @@ async def active_children(mount: Mount, command: DecommissionMount, read: Reader
 async def frame_contents(frame: Frame, command: DecommissionFrame, read: Reader) -> list[str]:
     """Return the active frames and mounts that are placed in a frame."""
     children = await read.matching(ListFrames(parent_id=frame.id, status=FrameStatus.ACTIVE))
-    active = [
-        f"frame {id}"
-        for id, child in (await read.many(frames, children)).items()
-        if child.status is FrameStatus.ACTIVE
-    ]
+    found = (await read.many(frames, children)).values()
     placed = await _active(ListMounts(frame_id=frame.id, status=A), read)
+    active = [f"frame {it.id}" for it in found if it.status is FrameStatus.ACTIVE]
     return active + [f"mount {it.id}" for it in placed if frame.id in _frame_ids(it)]
 
 
@@ -250,10 +247,8 @@ def install_asset(
         raise AssetNotInstallableError(f"Asset {given.name} ({given.id}) is {given.lifecycle}.")
     if id := given.mount_id:
         raise AssetAlreadyInstalledError(f"The asset is in mount {id}.", mount_id=id)
-    return [
-        MountAssetInstalled(call.now, mount.id, given.id),
-        AssetInstalledInMount(call.now, given.id, mount.id),
-    ]
+    installed = MountAssetInstalled(call.now, mount.id, given.id)
+    return [installed, AssetInstalledInMount(call.now, given.id, mount.id)]
 
 
 def uninstall_asset(

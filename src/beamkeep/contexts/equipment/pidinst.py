@@ -29,10 +29,9 @@ class PidinstOwner(Record):
     name: str
 
 
-class PidinstTerm(Record):
+class PidinstTerm(PidinstOwner):
     """A name with an optional identifier."""
 
-    name: str
     identifier: str | None
     identifier_type: str | None
 
@@ -42,15 +41,11 @@ class PidinstDate(Record):
     type: str
 
 
-class PidinstRelatedIdentifier(Record):
-    value: str
-    type: str
+class PidinstRelatedIdentifier(PidinstIdentifier):
     relation: str
 
 
-class PidinstAlternateIdentifier(Record):
-    value: str
-    type: str
+class PidinstAlternateIdentifier(PidinstIdentifier):
     name: str | None
 
 
@@ -86,7 +81,7 @@ async def pidinst(query: GetAssetPidinst, read: Reader) -> Pidinst:
         raise AssetPidinstIncompleteError(f"Missing: {', '.join(missing)}.", missing=missing)
     maker = model.manufacturer
     shown = await read.visible(families, asset.family_ids)
-    kinds = (await read.many(families, sorted(shown))).values()
+    kinds = sorted((it.name, it.id) for it in (await read.many(families, sorted(shown))).values())
     children = {row.asset_id for row in await read.rows(PLACES, parent_id=asset.id)}
     parents = {asset.parent_id} if asset.parent_id else set[UUID]()
     near = await read.many(assets, sorted(await read.visible(assets, parents | children)))
@@ -98,10 +93,7 @@ async def pidinst(query: GetAssetPidinst, read: Reader) -> Pidinst:
         owners=(PidinstOwner(owner.name),),
         manufacturers=(PidinstTerm(maker.name, maker.identifier, maker.identifier_scheme),),
         model=PidinstTerm(model.name, model.part_number, "PartNumber"),
-        instrument_types=tuple(
-            PidinstTerm(family.name, f"urn:uuid:{family.id}", "URN")
-            for family in sorted(kinds, key=lambda family: (family.name, family.id))
-        ),
+        instrument_types=tuple(PidinstTerm(name, f"urn:uuid:{id}", "URN") for name, id in kinds),
         dates=_dates(asset),
         related_identifiers=(
             *_related("IsComponentOf", (near[id] for id in near if id in parents)),
@@ -138,10 +130,11 @@ def _related(relation: str, others: Iterable[Asset]) -> list[PidinstRelatedIdent
 
 
 def _alternates(asset: Asset) -> tuple[PidinstAlternateIdentifier, ...]:
+    own, alternate = AlternateIdentifierKind.INVENTORY_NUMBER, PidinstAlternateIdentifier
     found = [
-        PidinstAlternateIdentifier(one.value, str(one.kind), None)
-        if one.kind is AlternateIdentifierKind.INVENTORY_NUMBER
-        else PidinstAlternateIdentifier(one.value, "Other", one.kind)
+        alternate(one.value, own, None)
+        if one.kind is own
+        else alternate(one.value, "Other", one.kind)
         for one in sorted(asset.alternate_identifiers)
     ]
     if (serial := asset.settings.get("serial_number")) is not None:

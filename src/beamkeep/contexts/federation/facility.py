@@ -186,9 +186,8 @@ def register_facility(
     if (command.kind is FacilityKind.AREA) != (given is not None):
         raise InvalidFacilityParentError(f"The kind is {command.kind}.")
     if given and (given.kind, given.status) != (FacilityKind.SITE, FacilityStatus.ACTIVE):
-        raise FacilityCannotRegisterError(
-            f"Facility {given.code} has kind {given.kind} and status {given.status}."
-        )
+        told = f"Facility {given.code} has kind {given.kind} and status {given.status}."
+        raise FacilityCannotRegisterError(told)
     registered = FacilityRegistered.of(command, occurred_at=call.now, facility_id=call.new_id)
     return [registered, *claims_of(begin(registered))]
 
@@ -228,9 +227,5 @@ class ListFacilities(Listing):
     parent_id: UUID | None = None
 
 
-QUESTIONS = reads(
-    "/federation/facilities",
-    facilities,
-    ListFacilities,
-    milestones={"decommissioned_at": (FacilityDecommissioned,)},
-)
+ENDS = {"decommissioned_at": (FacilityDecommissioned,)}
+QUESTIONS = reads("/federation/facilities", facilities, ListFacilities, milestones=ENDS)

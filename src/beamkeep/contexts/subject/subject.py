@@ -229,9 +229,8 @@ def mount_subject(
     """Mount a subject on an asset."""
     STATUS.require(subject.status, SubjectMounted)
     if given.lifecycle is not AssetLifecycle.ACTIVE:
-        raise SubjectMountTargetUnavailableError(
-            f"Asset {given.name} is {given.lifecycle}.", lifecycle=given.lifecycle
-        )
+        told = f"Asset {given.name} is {given.lifecycle}."
+        raise SubjectMountTargetUnavailableError(told, lifecycle=given.lifecycle)
     return [SubjectMounted.of(command, occurred_at=call.now)]
 
 
@@ -316,6 +315,5 @@ class ListSubjects(Listing):
     mounted_on_asset_id: UUID | None = None
 
 
-QUESTIONS = reads(
-    "/subjects", subjects, ListSubjects, milestones={"last_status_changed_at": tuple(STATUS.moves)}
-)
+MOVES = {"last_status_changed_at": tuple(STATUS.moves)}
+QUESTIONS = reads("/subjects", subjects, ListSubjects, milestones=MOVES)

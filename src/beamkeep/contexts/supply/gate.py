@@ -23,11 +23,9 @@ class SupplyScope(Record):
 
     def has(self, supply: Supply) -> bool:
         """Return whether a supply serves work in this scope."""
-        return (
-            supply.status is not SupplyStatus.DECOMMISSIONED
-            and supply.facility_code in self.facility_codes
-            and supply.containing_asset_id in {None, *self.asset_ids}
-        )
+        here = supply.containing_asset_id in {None, *self.asset_ids}
+        registered = supply.status is not SupplyStatus.DECOMMISSIONED
+        return registered and here and supply.facility_code in self.facility_codes
 
 
 class SupplyInScope(Record):
@@ -84,7 +82,7 @@ async def coverage(kinds: Iterable[str], assets: Mapping[UUID, Asset], read: Rea
     silent_for = {row.supply_id: row.age for row in rows if is_stale(row.age, stale_after)}
     in_scope = [SupplyInScope(each, silent_for.get(each.id)) for each in serving]
     return Coverage(
-        {kind: tuple(each for each in in_scope if each.supply.kind == kind) for kind in needed}
+        {kind: tuple(it for it in in_scope if it.supply.kind == kind) for kind in needed}
     )
 
 

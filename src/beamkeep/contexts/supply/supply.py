@@ -206,8 +206,8 @@ def claims_of(supply: Supply) -> tuple[Insert, ...]:
     """Return the claim on the name that a registered supply has in its place."""
     if supply.status is SupplyStatus.DECOMMISSIONED:
         return ()
-    place, loser = _name_and_place(supply), SupplyAlreadyExistsError
-    return (claim(NAMES, *place, holder=supply.id, loser=loser),)
+    loser = SupplyAlreadyExistsError
+    return (claim(NAMES, *_name_and_place(supply), holder=supply.id, loser=loser),)
 
 
 type SupplyKind = Annotated[str, MinLen(1), MaxLen(50)]
@@ -283,9 +283,8 @@ def register_supply(
         if asset.lifecycle is AssetLifecycle.DECOMMISSIONED:
             raise SupplyCannotRegisterError(f"Asset '{asset.name}' is {asset.lifecycle}.")
         if (stands_in := given.asset_facility_code) != code:
-            raise SupplyCannotRegisterError(
-                f"Asset '{asset.name}' stands in facility {stands_in}, not in {code}."
-            )
+            told = f"Asset '{asset.name}' stands in facility {stands_in}, not in {code}."
+            raise SupplyCannotRegisterError(told)
     registered = SupplyRegistered.of(command, occurred_at=call.now, supply_id=call.new_id)
     return [registered, *claims_of(begin(registered))]
 
@@ -359,11 +358,8 @@ def deregister_supply(
     supply: Supply, command: DeregisterSupply, call: Call
 ) -> list[SupplyDeregistered | SideWrite]:
     """Deregister a supply permanently."""
-    return [
-        _moved(SupplyDeregistered, supply, command, call),
-        SUPPLY_FRESHNESS.delete(supply.id),
-        free(NAMES, *_name_and_place(supply)),
-    ]
+    deregistered, freed = _moved(SupplyDeregistered, supply, command, call), _name_and_place(supply)
+    return [deregistered, SUPPLY_FRESHNESS.delete(supply.id), free(NAMES, *freed)]
 
 
 def _name_and_place(supply: Supply) -> tuple[object, ...]:
@@ -376,15 +372,9 @@ def _moved[E: SupplyMoved](
 ) -> E:
     """Return the event, or raise its refusal when the status that counts does not allow it."""
     STATUS.require(counted_status(supply, stale), event)
-    observer = command.monitor_ref if isinstance(command, ObserveSupplyStatus) else None
-    return event(
-        call.now,
-        supply.id,
-        from_status=supply.status,
-        trigger=trigger(call),
-        monitor_ref=observer,
-        reason=command.reason,
-    )
+    ref = command.monitor_ref if isinstance(command, ObserveSupplyStatus) else None
+    told = {"from_status": supply.status, "trigger": trigger(call), "monitor_ref": ref}
+    return event.of(command, occurred_at=call.now, **told)
 
 
 supplies = Aggregate("Supply", begin, evolve=evolve, absent=SupplyNotFoundError)
