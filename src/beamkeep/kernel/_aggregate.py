@@ -77,7 +77,7 @@ class Operation(Record):
     answered_with: "Enricher | None" = None
     """Returns what is added to each answer. It is read again for a repeated call."""
     destructive: bool = False
-    """Whether it ends or discards something for good, or takes away somebody's access."""
+    """Whether it ends or discards something for good, or removes access."""
 
 
 class Advice(Record):
@@ -248,7 +248,7 @@ class Reader(Protocol):
     async def happened(
         self, types: Sequence[type[Event]], since: datetime, until: datetime, most: int
     ) -> Sequence[Event]:
-        """Return at most so many events of these types between two times, oldest first."""
+        """Return at most `most` events of these types between two times, oldest first."""
         ...
 
     async def latest(
@@ -270,7 +270,7 @@ class Reader(Protocol):
         until: datetime,
         most: int,
     ) -> Sequence[R]:
-        """Return at most so many rows between two times that the caller may see, oldest first."""
+        """Return at most `most` rows between two times that the caller may see, oldest first."""
         ...
 
     async def rows[R](self, of: Table[R], **where: object) -> tuple[R, ...]:
