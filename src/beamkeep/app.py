@@ -106,7 +106,14 @@ def compose(
         admission=admission,
         sessions=sessions,
         dispatcher=dispatcher,
-        queries=QueryRunner(admission, store, lists, codec, sessions, Cursors(cursor_key)),
+        queries=QueryRunner(
+            admission=admission,
+            store=store,
+            lists=lists,
+            codec=codec,
+            sessions=sessions,
+            cursors=Cursors(cursor_key),
+        ),
         sender=CommandSender(catalogue, dispatcher, new_id),
     )
 
@@ -263,13 +270,13 @@ async def web(settings: Settings, routes: Sequence[HttpRoute] = ()) -> AsyncGene
 
 
 def verifier(settings: Settings, http: httpx2.AsyncClient) -> IdentityProviders:
-    """Whoever checks the tokens."""
+    """Return the verifier of access tokens."""
     return IdentityProviders(
         settings.identity_providers,
         settings.default_introspection_issuer,
         http,
-        time.time,
-        time.monotonic,
+        clock=time.time,
+        stopwatch=time.monotonic,
     )
 
 

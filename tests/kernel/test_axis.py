@@ -14,7 +14,7 @@ class Door(StrEnum):
     LOCKED = "Locked"
 
 
-class CallContext(Event): ...
+class Opened(Event): ...
 
 
 class Shut(Event): ...
@@ -28,23 +28,23 @@ class DoorCannotShutError(Cannot):
     """The door cannot be shut."""
 
 
-DOOR: Axis[Door, CallContext | Shut] = Axis(
+DOOR: Axis[Door, Opened | Shut] = Axis(
     "door",
-    (CallContext, {Door.CLOSED}, Door.OPEN, DoorCannotOpenError),
+    (Opened, {Door.CLOSED}, Door.OPEN, DoorCannotOpenError),
     (Shut, {Door.OPEN, Door.LOCKED}, Door.CLOSED, DoorCannotShutError),
 )
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 def test_a_move_from_an_allowed_state_is_not_refused():
-    DOOR.require(Door.CLOSED, CallContext)
+    DOOR.require(Door.CLOSED, Opened)
     DOOR.require(Door.OPEN, Shut)
     DOOR.require(Door.LOCKED, Shut)
 
 
 def test_a_move_from_another_state_is_refused_and_the_refusal_says_what_is_needed():
     with pytest.raises(DoorCannotOpenError) as refused:
-        DOOR.require(Door.LOCKED, CallContext)
+        DOOR.require(Door.LOCKED, Opened)
     assert str(refused.value) == (
         "The door cannot be opened. The door is Locked; it must be Closed."
     )
@@ -60,19 +60,19 @@ class PorterCannotOpenError(Cannot):
 
 
 def test_another_command_that_makes_the_move_is_refused_in_its_own_words():
-    DOOR.require(Door.CLOSED, CallContext, told=PorterCannotOpenError)
+    DOOR.require(Door.CLOSED, Opened, told=PorterCannotOpenError)
     with pytest.raises(PorterCannotOpenError, match=r"is Locked; it must be Closed\.$"):
-        DOOR.require(Door.LOCKED, CallContext, told=PorterCannotOpenError)
+        DOOR.require(Door.LOCKED, Opened, told=PorterCannotOpenError)
 
 
 def test_an_event_leads_where_the_table_says():
-    assert DOOR.after(CallContext(NOW)) is Door.OPEN
+    assert DOOR.after(Opened(NOW)) is Door.OPEN
     assert DOOR.after(Shut(NOW)) is Door.CLOSED
 
 
 def test_an_axis_may_be_of_yes_and_no():
-    lit: Axis[bool, CallContext] = Axis("lit", (CallContext, {False}, True, DoorCannotOpenError))
-    lit.require(False, CallContext)
-    assert lit.after(CallContext(NOW)) is True
+    lit: Axis[bool, Opened] = Axis("lit", (Opened, {False}, True, DoorCannotOpenError))
+    lit.require(False, Opened)
+    assert lit.after(Opened(NOW)) is True
     with pytest.raises(DoorCannotOpenError, match=r"The current state is lit\."):
-        lit.require(True, CallContext)
+        lit.require(True, Opened)

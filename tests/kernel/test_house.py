@@ -4,11 +4,18 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from inspect import cleandoc
 from pathlib import Path
 
+import click
 import pytest
 
 import beamkeep
+from beamkeep import __main__ as service
+from beamkeep.client.verbs import verbs
+from beamkeep.contexts import CATALOGUE, OPERATIONS, QUESTIONS
+from beamkeep.kernel import Operation
+from beamkeep.settings import Settings
 
 HOUSE, ROOT = Path(beamkeep.__file__).parent, Path(__file__).parents[2]
 FORBIDDEN = {"manager", "handler", "helper", "util", "utils", "common", "base", "misc"}
@@ -86,10 +93,7 @@ def test_a_type_name_stands_for_one_thing():
     assert {name for name, times in TYPES.items() if times > 1} == DOUBLE
 
 
-KEYWORDED = modules("contexts", "client", "bluesky", "schemas", "surfaces", "workers", "testing")
-
-
-@pytest.mark.parametrize("path", KEYWORDED, ids=named)
+@pytest.mark.parametrize("path", EVERYTHING, ids=named)
 def test_a_constructor_call_with_more_than_three_arguments_names_them(path: Path):
     calls = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.Call)]
     found = [
@@ -112,11 +116,59 @@ def test_what_is_run_beside_the_tests_imports_nothing_of_them(path: Path):
 
 
 def test_the_kernel_stays_small():
-    assert lines("kernel") < 1_150
+    assert lines("kernel") < 1_000
 
 
 def test_everything_between_the_contexts_and_the_outside_stays_small():
-    assert lines("kernel", "runtime", "surfaces") < 4_530
+    assert lines("kernel", "runtime", "surfaces") < 4_350
+
+
+SENTENCES = re.compile(r"[A-Z`].*\.", re.DOTALL)
+INCOMPLETE = {"RegisterSupply.kind"}
+"""Help texts that are still incomplete; none may be added."""
+
+
+def declared_texts() -> Iterator[tuple[str, str]]:
+    """Yield the texts of operations, questions, their fields and the settings, by name."""
+    for row in (*OPERATIONS, *QUESTIONS):
+        yield row.name, row.doc
+        model = row.command if isinstance(row, Operation) else row.query
+        for name, field in model.model_fields.items():
+            if field.description:
+                yield f"{model.__name__}.{name}", field.description
+    for name, setting in Settings.model_fields.items():
+        yield name, setting.description or ""
+
+
+def command_line_texts(command: click.Command, path: str) -> Iterator[tuple[str, str]]:
+    """Yield the help of a command, of its options and of the commands below it."""
+    context = click.Context(command)
+    yield path, command.help or ""
+    for parameter in command.get_params(context):
+        if isinstance(parameter, click.Option):
+            yield f"{path} {parameter.opts[0]}", parameter.help or ""
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            if below := command.get_command(context, name):
+                yield from command_line_texts(below, f"{path} {name}")
+
+
+def incomplete(texts: Iterator[tuple[str, str]]) -> set[str]:
+    return {name for name, text in texts if not SENTENCES.fullmatch(cleandoc(text))}
+
+
+def test_every_declared_help_text_is_complete():
+    assert incomplete(declared_texts()) <= INCOMPLETE
+
+
+def test_every_help_text_of_the_command_line_is_complete():
+    group = verbs(CATALOGUE)
+    commands = [group.commands[name] for name in sorted(group.commands)]
+    commands += [each for each in vars(service).values() if isinstance(each, click.Command)]
+    texts = [text for each in commands for text in command_line_texts(each, each.name or "")]
+    texts += [(o.opts[0], o.help or "") for o in group.params if isinstance(o, click.Option)]
+    assert len(commands) > 7
+    assert incomplete(iter(texts)) == set()
 
 
 def test_the_aggregates_are_found():

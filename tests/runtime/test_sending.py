@@ -467,12 +467,6 @@ def test_no_surface_offers_an_operation_without_a_route():
     assert isinstance(LAMPS.by_command[TendLamp], Operation)
 
 
-def test_a_change_without_a_route_names_its_target():
-    faulty = lamps.changes(INTERNAL, LightLamp, dim_lamp)  # type: ignore[arg-type]
-    with pytest.raises(FaultyDeclarationsError, match="a change has the field lamp_id"):
-        Catalogue([faulty], ())
-
-
 def test_a_command_belongs_to_one_operation():
     twice = lamps.changes("POST /lamps/{lamp_id}/fade", DimLamp, seal_lamp)  # type: ignore[arg-type]
     with pytest.raises(FaultyDeclarationsError, match="DimLamp: declared 2 times"):

@@ -41,13 +41,14 @@ from ._authorization import (
 from ._axis import Axis
 from ._catalogue import Catalogue, FaultyDeclarationsError, event_types, reply_of, warns
 from ._event import Event, MayContainPersonalData, Upcast
-from ._filter import COMPARISONS, ListFilter, Period
 from ._record import Record
 from ._refusal import Blank, Cannot, Invalid, NotFound, Refusal
 from ._table import (
     CLAIMS,
+    WORK,
     Claim,
     Delete,
+    Fenced,
     Insert,
     Lock,
     Replace,
@@ -55,21 +56,25 @@ from ._table import (
     SideWrite,
     Table,
     Upsert,
+    Work,
     claim,
     claim_key,
     free,
 )
 from ._view import (
+    COMPARISONS,
     Answer,
     Enricher,
     Entries,
     Get,
     History,
     Listed,
+    ListFilter,
     Listing,
     Many,
     One,
     Page,
+    Period,
     Query,
     Question,
     View,
@@ -78,4 +83,3 @@ from ._view import (
     listed,
     reads,
 )
-from ._work import WORK, Fenced, Work

@@ -4,18 +4,16 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Never, Protocol, overload
+from typing import TYPE_CHECKING, Any, Never, Protocol
 from uuid import UUID
 
-from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict
 
 from ._authorization import ActorKind
 from ._event import Event, Upcast
 from ._record import Record
 from ._refusal import NotFound, Refusal
-from ._table import Rows, SideWrite, Table
-from ._work import Fenced
+from ._table import Fenced, Rows, SideWrite, Table
 from .values import declared_refusals
 
 if TYPE_CHECKING:
@@ -23,13 +21,13 @@ if TYPE_CHECKING:
 
 
 class Command(BaseModel):
-    """What a caller asks for. Parsed and checked once, at the surface."""
+    """A request to change something. It is parsed and checked once, at the surface."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class Call(Record):
-    """Who asks, when, and the fresh id a creation may take."""
+    """Who calls, when, and the id that a new aggregate may take."""
 
     principal_id: UUID
     principal_kind: ActorKind
@@ -51,7 +49,6 @@ class Route(Record, dict=True):
 
     @property
     def is_internal(self) -> bool:
-        """Whether no surface offers this operation, so that only the service's workers send it."""
         return self.method == INTERNAL
 
     @cached_property
@@ -63,7 +60,7 @@ class Route(Record, dict=True):
 
 
 class Operation(Record):
-    """One thing the service can be asked to do. Every surface is a loop over these."""
+    """A command that the service can carry out. Every surface is a loop over the operations."""
 
     name: str
     """Tool name, CLI verb, permission and metric label: the name of the rule."""
@@ -72,20 +69,19 @@ class Operation(Record):
     command: type[Command]
     refusals: tuple[type[Refusal], ...]
     aggregate: "Aggregate[Any, Any, Any]"
-    given: "Callable[..., Awaitable[object]] | None"
-    rule: "Callable[..., Outcome | Outside[Any]]"
+    given: Callable[..., Awaitable[object]] | None
+    """The loader: returns what the rule needs beside the state and the command."""
+    rule: "Callable[..., Decided]"
     genesis: bool
+    """Whether it begins a stream."""
     answered_with: "Enricher | None" = None
-    """Reads what an answer shows beside, each time it is given: none of it is kept with a key."""
+    """Returns what is added to each answer. It is read again for a repeated call."""
     destructive: bool = False
-    """Whether it ends or discards something for good, or takes away somebody's access.
-
-    Nothing declares idempotence: every operation is idempotent by its key.
-    """
+    """Whether it ends or discards something for good, or removes access."""
 
 
 class Advice(Record):
-    """What a rule lets pass and its answer warns of: where, and which rule for authors."""
+    """A warning in an answer: the path of the field, and the rule for authors it breaks."""
 
     path: str
     rule: str
@@ -118,7 +114,7 @@ class Identified(Record):
 
 
 type Outcome = Sequence[Event | Identified | SideWrite | Rows | Fenced | Advice | Reply]
-"""What a rule decides: events, of one stream or several, rows written with them, the answer."""
+"""What a rule returns: events of one or more streams, rows to write with them, the answer."""
 
 
 class Outside[X](Record):
@@ -130,6 +126,9 @@ class Outside[X](Record):
 
     request: Record
     then: Callable[[X], Outcome]
+
+
+type Decided = Outcome | Outside[Any]
 
 
 def unchanging[S](state: S, event: Never) -> S:
@@ -144,9 +143,9 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
     begin: Callable[[G], S]
     evolve: Callable[[S, E], S]
     absent: type[NotFound]
-    """The refusal of a call that names one that does not exist."""
+    """The refusal of a call that names an aggregate that does not exist."""
     self_owned: bool = False
-    """Whether one is also owned by the principal that has its id."""
+    """Whether the principal with the aggregate's id owns it too."""
     upcasts: tuple[Upcast, ...] = ()
 
     @cached_property
@@ -155,80 +154,42 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
 
     @cached_property
     def id_field(self) -> str:
-        """The name its id goes by everywhere outside its own state."""
+        """The name of its id everywhere outside its own state."""
         return f"{self.noun}_id"
 
-    @overload
-    def creates[C: Command](
-        self,
-        route: str,
-        command: type[C],
-        rule: Callable[[C, Call], Outcome | Outside[Any]],
-        *refusals: type[Refusal],
-    ) -> Operation: ...
-    @overload
     def creates[C: Command, X](
         self,
         route: str,
         command: type[C],
-        rule: Callable[[C, X, Call], Outcome | Outside[Any]],
+        rule: Callable[[C, Call], Decided] | Callable[[C, X, Call], Decided],
         *refusals: type[Refusal],
-        given: "Callable[[C, Reader], Awaitable[X]]",
-        answered_with: "Enricher | None" = None,
-    ) -> Operation: ...
-    def creates(
-        self,
-        route: str,
-        command: type[Command],
-        rule: Callable[..., Outcome | Outside[Any]],
-        *refusals: type[Refusal],
-        given: Callable[..., Awaitable[object]] | None = None,
+        given: "Callable[[C, Reader], Awaitable[X]] | None" = None,
         answered_with: "Enricher | None" = None,
     ) -> Operation:
         """Declare a rule that begins a stream."""
-        return self._declares(route, command, rule, refusals, given, True, answered_with)
+        more = {"given": given, "genesis": True, "answered_with": answered_with}
+        return self._operation(route, command, rule, refusals, **more)
 
-    @overload
-    def changes[C: Command](
-        self,
-        route: str,
-        command: type[C],
-        rule: Callable[[S, C, Call], Outcome | Outside[Any]],
-        *refusals: type[Refusal],
-        destructive: bool = False,
-    ) -> Operation: ...
-    @overload
     def changes[C: Command, X](
         self,
         route: str,
         command: type[C],
-        rule: Callable[[S, C, X, Call], Outcome | Outside[Any]],
+        rule: Callable[[S, C, Call], Decided] | Callable[[S, C, X, Call], Decided],
         *refusals: type[Refusal],
-        given: "Callable[[S, C, Reader], Awaitable[X]]",
-        destructive: bool = False,
-    ) -> Operation: ...
-    def changes(
-        self,
-        route: str,
-        command: type[Command],
-        rule: Callable[..., Outcome | Outside[Any]],
-        *refusals: type[Refusal],
-        given: Callable[..., Awaitable[object]] | None = None,
+        given: "Callable[[S, C, Reader], Awaitable[X]] | None" = None,
         destructive: bool = False,
     ) -> Operation:
         """Declare a rule that adds to a stream. An absent stream is refused before it runs."""
-        declared = self._declares(route, command, rule, refusals, given, False)
-        return replace(declared, destructive=destructive)
+        more = {"given": given, "genesis": False, "destructive": destructive}
+        return self._operation(route, command, rule, refusals, **more)
 
-    def _declares(
+    def _operation(
         self,
         route: str,
         command: type[Command],
-        rule: Callable[..., Outcome | Outside[Any]],
+        rule: Callable[..., Decided],
         refusals: tuple[type[Refusal], ...],
-        given: Callable[..., Awaitable[object]] | None,
-        genesis: bool,
-        answered_with: "Enricher | None" = None,
+        **more: Any,
     ) -> Operation:
         return Operation(
             name=rule.__name__,
@@ -237,70 +198,57 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
             command=command,
             refusals=(*declared_refusals(command), *refusals),
             aggregate=self,
-            given=given,
             rule=rule,
-            genesis=genesis,
-            answered_with=answered_with,
+            **more,
         )
 
 
 class Reader(Protocol):
-    """Reads for one call, remembering every version it read so that the append can hold it."""
+    """Reads for one call. The append fails if anything read here has changed by then."""
 
     shows_past: bool
-
-    @property
-    def operation_names(self) -> Set[str]:
-        """Every command and query the running service knows."""
-        ...
-
-    @property
-    def deployment(self) -> object:
-        """What is known of the deployment; only the contexts know its type."""
-        ...
+    """Whether an earlier state is shown, beside which nothing of today may stand."""
 
     @property
     def now(self) -> datetime: ...
-
     @property
     def principal_id(self) -> UUID | None: ...
+    @property
+    def operation_names(self) -> Set[str]: ...
+    @property
+    def deployment(self) -> object: ...
 
     async def one[S](self, of: Aggregate[S, Any, Any], id: UUID, to_show: bool = False) -> S:
-        """The state of one aggregate, or the refusal that it does not exist.
-
-        Where it is to be shown, one that the caller may not see does not exist.
-        """
+        """Return a state. With `to_show`, refuse one that the caller may not see as absent."""
         ...
 
     async def many[S](self, of: Aggregate[S, Any, Any], ids: Iterable[UUID]) -> Mapping[UUID, S]:
-        """The states of several, in one round trip; the first that is absent is refused."""
+        """Return several states in one round trip. Raise the refusal of the first absent one."""
         ...
 
+    async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S: ...
+
     def version(self, of: Aggregate[Any, Any, Any], id: UUID) -> int:
-        """The version at which this call has read one aggregate."""
+        """Return the version at which this call has read one aggregate."""
         ...
 
     async def visible(self, of: Aggregate[Any, Any, Any], ids: Iterable[UUID]) -> Set[UUID]:
-        """Those of these ids that the caller may see."""
-        ...
-
-    async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
-        """The state of one aggregate as it was at a version."""
+        """Return those of these ids that the caller may see."""
         ...
 
     async def matching(
         self, query: "Listing", to_show: bool = False, most: int = ...
     ) -> tuple[UUID, ...]:
-        """The ids a list finds, oldest first; read their streams before deciding anything.
+        """Return the ids that a list finds, oldest first. Read their streams before deciding.
 
-        Where they are to be shown, only those that the caller may see.
+        With `to_show`, return only those that the caller may see.
         """
         ...
 
     async def happened(
         self, types: Sequence[type[Event]], since: datetime, until: datetime, most: int
     ) -> Sequence[Event]:
-        """The events of these types between two times, oldest first, and no more than so many."""
+        """Return at most `most` events of these types between two times, oldest first."""
         ...
 
     async def latest(
@@ -310,7 +258,7 @@ class Reader(Protocol):
         types: Sequence[type[Event]],
         before: datetime,
     ) -> Mapping[UUID, Event]:
-        """The last event of these types that each of the streams had before a time."""
+        """Return the last event of these types that each of the streams had before a time."""
         ...
 
     async def written[R](
@@ -322,32 +270,24 @@ class Reader(Protocol):
         until: datetime,
         most: int,
     ) -> Sequence[R]:
-        """The rows beside these aggregates whose time is between two, oldest first.
-
-        Only those beside what the caller may see, and no more than so many.
-        """
+        """Return at most `most` rows between two times that the caller may see, oldest first."""
         ...
 
     async def rows[R](self, of: Table[R], **where: object) -> tuple[R, ...]:
-        """The rows whose columns equal these values, or are among them where a set is given."""
+        """Return the rows whose columns equal these values, or are in them where one is a set."""
         ...
 
     async def above[R](self, of: Table[R], ids: Iterable[UUID]) -> Mapping[UUID, R]:
-        """The rows of a tree with these ids and all those above them, by id."""
+        """Return the rows of a tree with these ids and all rows above them, by id."""
         ...
 
 
 def parse_route(text: str) -> Route:
-    """`POST /zones` as a route."""
+    """Return `POST /zones` as a route."""
     method, _, path = text.partition(" ")
     return Route(method, path)
 
 
 def snake(name: str) -> str:
-    """`ListAssets` as `list_assets`."""
+    """Return `ListAssets` as `list_assets`."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
-
-
-def pascal(name: str) -> str:
-    """`list_assets` as `ListAssets`."""
-    return "".join(word.capitalize() for word in name.split("_"))

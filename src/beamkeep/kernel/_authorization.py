@@ -1,4 +1,4 @@
-"""May this principal make this call? A pure function of its standing and its grants."""
+"""Authorization: a pure function of a principal's standing and its grants."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -27,7 +27,7 @@ class ObjectScope(StrEnum):
 
 
 class DenialReason(StrEnum):
-    """Why a call was denied; recorded, never told to the caller."""
+    """Why a call was denied. It is recorded and never shown to the caller."""
 
     UNKNOWN_PRINCIPAL = "unknown_principal"
     INACTIVE_PRINCIPAL = "inactive_principal"
@@ -45,7 +45,7 @@ class SurfaceKind(StrEnum):
 
 
 class Standing(Record):
-    """Whether a principal may act at all, kept in step with its own stream."""
+    """Whether a principal may act at all."""
 
     principal_id: UUID
     kind: ActorKind
@@ -64,17 +64,17 @@ class Grant(Record):
 
     @property
     def unrestricted(self) -> bool:
-        """Whether it permits every command and shows every object."""
+        """Whether the grant permits every command and shows every object."""
         return self.permitted_commands == (EVERY_COMMAND,) and self.object_scope is ObjectScope.ALL
 
     def permits(self, command_name: str, conduit_id: UUID, surface_id: UUID | None) -> bool:
-        """Whether it permits this call here: null equals only null, and nothing is a wildcard."""
+        """Return whether it permits this call here. A null surface equals only null."""
         here = (self.conduit_id, self.surface_id) == (conduit_id, surface_id)
         return here and not {command_name, EVERY_COMMAND}.isdisjoint(self.permitted_commands)
 
 
 class Denial(Record):
-    """A call that was turned away, for whoever looks after the policies."""
+    """A call that was denied, recorded for those who maintain the policies."""
 
     denial_id: UUID
     conduit_id: UUID
@@ -108,7 +108,7 @@ def authorize(
     conduit_id: UUID,
     surface_id: UUID | None,
 ) -> Verdict:
-    """Decide by default deny: some grant for this conduit and surface must name the command."""
+    """Return Allow when a grant for this conduit and surface permits the command, else Deny."""
     if standing is None:
         return Deny(DenialReason.UNKNOWN_PRINCIPAL)
     if standing.barred is not None:
@@ -117,8 +117,6 @@ def authorize(
     permitting = [grant for grant in grants if grant.principal_id == me and grant.permits(*here)]
     if not permitting:
         return Deny(DenialReason.NO_MATCHING_POLICY)
-    everything = any(grant.object_scope is ObjectScope.ALL for grant in permitting)
-    return Allow(
-        tuple(sorted(grant.policy_id for grant in permitting)),
-        ObjectScope.ALL if everything else ObjectScope.OWN,
-    )
+    scopes = {grant.object_scope for grant in permitting}
+    scope = ObjectScope.ALL if ObjectScope.ALL in scopes else ObjectScope.OWN
+    return Allow(tuple(sorted(grant.policy_id for grant in permitting)), scope)

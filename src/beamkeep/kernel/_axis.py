@@ -1,4 +1,4 @@
-"""One axis of state: which event moves it, from where, to where, and what to say otherwise."""
+"""One axis of state as a table of transitions."""
 
 from collections.abc import Hashable, Set
 
@@ -7,7 +7,7 @@ from ._refusal import Cannot
 
 
 class Axis[L: Hashable, E: Event]:
-    """A transition table. `require` guards a rule, `after` serves `evolve`; both read one table."""
+    """A transition table: each row has an event, its sources, its target and its refusal."""
 
     def __init__(self, name: str, *moves: tuple[type[E], Set[L], L, type[Cannot]]) -> None:
         self.name = name
@@ -16,7 +16,7 @@ class Axis[L: Hashable, E: Event]:
         }
 
     def require(self, now: L, event: type[Event], told: type[Cannot] | None = None) -> None:
-        """Refuse unless the event may happen now; `told` by another command than the usual one."""
+        """Raise the refusal of the event, or `told`, when it may not happen now."""
         sources, _, usual = self.moves[event]
         if now not in sources:
             refusal = told or usual
@@ -31,5 +31,5 @@ class Axis[L: Hashable, E: Event]:
         return event
 
     def after(self, event: E) -> L:
-        """Where the event leads."""
+        """Return the state to which the event leads."""
         return self.moves[type(event)][1]

@@ -1,4 +1,4 @@
-"""Events: what happened, kept for ever."""
+"""Events: what happened, stored permanently."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -17,7 +17,7 @@ class MayContainPersonalData(Record):
 
 
 class Upcast(Record):
-    """Reads an event stored in an old form: one step, from its version to the next."""
+    """Converts an event of an old schema version to the next version."""
 
     event_type: str
     from_version: int

@@ -10,7 +10,7 @@ from pydantic_core import CoreSchema, core_schema
 
 @dataclass_transform(frozen_default=True)
 class Record(Struct, frozen=True):
-    """A value: made once, equal to another with the same fields, never changed."""
+    """An immutable value, equal to another of its type with the same fields."""
 
     @classmethod
     def of(cls, source: object, /, **values: object) -> Self:
@@ -20,7 +20,7 @@ class Record(Struct, frozen=True):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _: Any, schemas: GetCoreSchemaHandler) -> CoreSchema:
-        """Lets commands hold records and surfaces describe them, by their names on the wire."""
+        """Return the schema by which commands contain records, by their names on the wire."""
         hints, config = get_type_hints(cls, include_extras=True), cls.__struct_config__
         names = {field.encode_name: field.name for field in fields(cls)}
         tag = core_schema.typed_dict_field(core_schema.literal_schema([config.tag]))

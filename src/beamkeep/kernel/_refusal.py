@@ -13,7 +13,7 @@ class Refusal(Exception):
 
     status: ClassVar[int] = 500
     retry_after: ClassVar[int | None] = None
-    """Seconds after which the same request may fare better, where that is known."""
+    """Seconds after which the same request may succeed, where that is known."""
 
     says: ClassVar[str] = ""
     """The message of a subclass without a docstring; its braces stand for the subclass's name."""
@@ -31,12 +31,12 @@ class Refusal(Exception):
 
     def __init__(self, detail: str | None = None, **facts: object) -> None:
         self.facts = facts
-        """What the refusal rests on, for programs: extra members of the problem body."""
+        """Extra members of the problem body, for programs."""
         super().__init__(" ".join([cleandoc(type(self).__doc__ or ""), detail or ""]).strip())
 
 
 class Invalid(Refusal, status=400):
-    """The request does not make sense, whatever the state."""
+    """The request is wrong in any state."""
 
 
 class Blank(Invalid, says="{} must not be blank."):
@@ -44,16 +44,16 @@ class Blank(Invalid, says="{} must not be blank."):
 
 
 class NotFound(Refusal, status=404, says="The {} does not exist."):
-    """No such thing."""
+    """The object does not exist."""
 
 
 class Cannot(Refusal, status=409):
-    """The present state does not allow it."""
+    """The current state does not allow the request."""
 
     row: "Insert | None" = None
-    """The row that is written when a command is refused with this; no event ever is."""
+    """A row that is written when a command is refused with this."""
 
     def leaving(self, row: "Insert") -> Self:
-        """The same refusal, which leaves a row behind."""
+        """Return this refusal with a row to write."""
         self.row = row
         return self

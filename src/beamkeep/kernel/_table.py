@@ -1,4 +1,4 @@
-"""Rows kept beside the streams, written by the very statement that appends the events."""
+"""Rows beside the streams, written by the statement that appends the events."""
 
 import json
 from collections.abc import Sequence
@@ -17,20 +17,17 @@ class Table[R](Record):
     row: type[R]
     key: tuple[str, ...]
     parent: str | None = None
-    """The column that names the row above, where the rows form a tree."""
+    """The column that names the parent row, where the rows form a tree."""
     stamped: tuple[str, str] | None = None
     """A column that the store fills with its own time, and the field that is read as its age."""
 
     def insert(self, row: R, loser: type[Refusal] | None = None) -> "Insert":
-        """Add a row; whoever finds its key taken is refused with `loser`."""
+        """Add a row. A command that finds its key taken is refused with `loser`."""
         return Insert(self, row, loser)
 
     def append(self, rows: Sequence[R], under: str, taken: type[Refusal]) -> "Rows":
-        """Add rows in bulk; those already there under the same value are passed over.
-
-        One that is there under another value of this column is refused with `taken`.
-        """
-        return Rows(self, rows, under, taken)
+        """Add rows in bulk. Skip stored ones; one stored under another value raises `taken`."""
+        return Rows(self, rows, under=under, taken=taken)
 
     def replace(self, row: R) -> "Replace":
         """Put this row in place of the one with its key."""
@@ -74,13 +71,13 @@ class Delete(Record):
 
 
 class Lock(Record):
-    """A name that whoever writes holds alone, so that two such decisions never cross."""
+    """A name that one append holds at a time, so that two such decisions never cross."""
 
     name: str
 
 
 type SideWrite = Insert | Replace | Upsert | Delete | Lock
-"""What a rule may ask to be written beside its events."""
+"""A row that a rule writes with its events."""
 
 
 class Claim(Record):
@@ -105,12 +102,27 @@ def free(scope: str, *parts: object) -> Delete:
 
 
 def claim_key(*parts: object) -> str:
-    """The parts as one canonical text; a long part stands as its SHA-256."""
-    return json.dumps([_short(part) for part in parts], ensure_ascii=False, separators=(",", ":"))
+    """Return the parts as one canonical text, a long part as its SHA-256."""
+    texts = [None if part is None else str(part) for part in parts]
+    short = [sha256(t.encode()).hexdigest() if t and len(t) > 200 else t for t in texts]
+    return json.dumps(short, ensure_ascii=False, separators=(",", ":"))
 
 
-def _short(part: object) -> str | None:
-    if part is None:
-        return None
-    text = str(part)
-    return text if len(text) <= 200 else sha256(text.encode()).hexdigest()
+class Work(Record):
+    """Work that one worker at a time claims and does, after the event that asked for it."""
+
+    work_id: UUID
+    kind: str
+    subject_id: UUID
+
+
+WORK = Table("work", Work, key=("work_id",))
+
+
+class Fenced(Record):
+    """A condition: the outcome is written only while this claim on the work holds."""
+
+    work_id: UUID
+    claim: int
+    owner: UUID
+    """The worker process that holds the claim."""

@@ -1,9 +1,10 @@
 """Reads: what can be asked of the aggregates and of the rows beside them."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+import operator
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 from uuid import UUID
 
 from annotated_types import Ge, Le, MaxLen
@@ -11,7 +12,6 @@ from pydantic import BaseModel, ConfigDict
 
 from ._aggregate import Aggregate, Reader, Route, parse_route, snake
 from ._event import Event
-from ._filter import ListFilter, Period
 from ._record import Record
 from ._refusal import Refusal
 from ._table import Table
@@ -19,53 +19,104 @@ from .values import Timestamp
 
 
 class Query(BaseModel):
-    """A question. It writes nothing."""
+    """A request to read something. It writes nothing."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class Get(Query):
     as_of: Annotated[int, Ge(1)] | Timestamp | None = None
-    """A version, or a time: the state as it was then."""
+    """Return the object as it was at this version or time."""
 
 
 class Page(Query):
     cursor: Annotated[str, MaxLen(500)] | None = None
-    """`next_cursor` of the page before."""
+    """The `next_cursor` of the page before."""
     limit: Annotated[int, Ge(1), Le(100)] = 50
 
 
 class Listing(Page):
-    """Every further field is a filter: what is listed equals it when it is given."""
+    """A list. Each further field is a filter; objects are listed that equal every one given."""
 
     min_token: Annotated[str, MaxLen(64)] | None = None
-    """The `Position-Token` of an earlier answer: the list shows at least what was written then."""
+    """The `Position-Token` of an earlier answer. The list includes that change."""
 
 
+COMPARISONS = {">=": operator.ge, "<": operator.lt, "<=": operator.le}
 ALONG = ("below", "above")
 """The filters of a list whose rows form a tree."""
 
 
+class Period(Record):
+    """A property that holds while the status is this one, between two times of the row."""
+
+    name: str
+    status: str
+    since: str | None
+    until: str
+    """The fields of the row with these times; a null time is unbounded."""
+
+    def holds(self, row: Mapping[str, Any], now: datetime) -> bool:
+        """Return whether it holds of a row, as a list answers it, at this time."""
+        since, until = _time(row, self.since) if self.since else None, _time(row, self.until)
+        return row["status"] == self.status and _within(since, until, now)
+
+    def holds_of(self, state: Any, now: datetime) -> bool:
+        """Return whether it holds of a state at this time."""
+        since = getattr(state, self.since) if self.since else None
+        return state.status == self.status and _within(since, getattr(state, self.until), now)
+
+
+class ListFilter(Record):
+    """What the rows of a list must have."""
+
+    now: datetime
+    every: tuple[str, ...] = ()
+    """All of these properties, each as `name=value`."""
+    groups: tuple[tuple[str, ...], ...] = ()
+    """At least one property of each group."""
+    none: tuple[str, ...] = ()
+    """None of these properties."""
+    compared: tuple[tuple[str, str, datetime], ...] = ()
+    """Times that compare so: field, comparison, value."""
+    period: tuple[Period, bool] | None = None
+    along: Mapping[str, UUID] = {}
+    """A place in the tree."""
+
+    def fits(self, facets: Collection[str], row: Mapping[str, Any]) -> bool:
+        """Return whether a row with these properties fits, apart from its place in the tree."""
+        return (
+            set(facets).issuperset(self.every)
+            and set(facets).isdisjoint(self.none)
+            and all(not set(facets).isdisjoint(group) for group in self.groups)
+            and all(
+                (time := _time(row, field)) is not None and COMPARISONS[how](time, wanted)
+                for field, how, wanted in self.compared
+            )
+            and (not self.period or self.period[0].holds(row, self.now) is self.period[1])
+        )
+
+
 class View[S](Record, dict=True):
-    """One list row per aggregate: its state, its milestones, its owner. A fold, nothing else."""
+    """A list with one row per aggregate: its state, its milestones and its owner."""
 
     aggregate: Aggregate[S, Any, Any]
     listing: type[Listing]
     milestones: Mapping[str, tuple[type[Event], ...]]
-    """When the last event of these kinds happened; `created_at` is there in any case."""
+    """Times of the last event of these types. Every row also has `created_at`."""
     facets: Mapping[str, Callable[[S], Iterable[object]]]
-    """The filters that are not simply the state's field of the same name."""
+    """The values of filters that are not a field of the state."""
     tree: Table[Any] | None = None
-    """The rows by which the filters `below` and `above` find what stands under or over another."""
+    """The rows that the filters `below` and `above` follow."""
     excluded: Mapping[str, str] = {}
-    """Filters that leave out what another filter would find."""
+    """Filters that exclude the values of another filter, by that filter's name."""
     compared: Mapping[str, tuple[str, str]] = {}
-    """Filters that compare with a time of the row: which, and how."""
+    """Filters that compare a time of the row: its field and the comparison."""
     expanded: Mapping[str, "FilterExpansion"] = {}
-    """Filters that look for more than the value given: the values to look for instead."""
+    """Filters that look for other values than the one given."""
     period: Period | None = None
     version: int = 1
-    """Raised when the row, its filters or its times change: the list is then built anew."""
+    """Increase it when the row, its filters or its times change; the list is then rebuilt."""
 
     @property
     def name(self) -> str:
@@ -78,63 +129,60 @@ class View[S](Record, dict=True):
         return tuple(sorted(found - beside - ({self.period.name} if self.period else set())))
 
     def facets_of(self, state: S) -> tuple[str, ...]:
-        """What a filter can find this row by, each as `name=value`."""
-        return tuple(
-            _facet(name, value)
-            for name in self.filters
-            for value in (
-                self.facets[name](state) if name in self.facets else (getattr(state, name),)
-            )
-            if value is not None
-        )
+        """Return the properties that filters compare, each as `name=value`."""
+        own = {name: (getattr(state, name),) for name in self.filters if name not in self.facets}
+        found = own | {name: values(state) for name, values in self.facets.items()}
+        return tuple(_facet(n, v) for n in self.filters for v in found[n] if v is not None)
 
     async def filter_for(self, query: Listing, read: Reader) -> ListFilter:
-        """What a query's filters look for, as things stand now."""
+        """Return the filter of a query, with the values that its filters expand to now."""
         wider = {
-            name: await widen(value, read)
+            name: frozenset(await widen(value, read))
             for name, widen in self.expanded.items()
             if (value := getattr(query, name)) is not None
         }
         return self.filter_of(query, read.now, wider)
 
     def filter_of(
-        self, query: Listing, now: datetime, wider: Mapping[str, Iterable[object]] | None = None
+        self, query: Listing, now: datetime, wider: Mapping[str, frozenset[object]] = {}
     ) -> ListFilter:
-        """What a query's filters look for, of which some stand for several values."""
+        """Return the filter of a query, with these values in place of those given."""
         own = type(query).model_fields.keys() - Listing.model_fields.keys()
         given = {n: value for n in sorted(own) if (value := getattr(query, n)) is not None}
-        every: list[str] = []
-        groups: list[tuple[str, ...]] = []
-        for name in given.keys() & self.filters:
-            value = frozenset(wider[name]) if wider and name in wider else given[name]
-            if isinstance(value, frozenset):
-                several = cast("frozenset[object]", value)
-                groups.append(tuple(sorted(_facet(name, each) for each in several)))
-            else:
-                every.append(_facet(name, value))
+        sought: dict[str, Any] = {n: given[n] for n in given.keys() & self.filters} | {**wider}
+        several = {n for n, value in sought.items() if isinstance(value, frozenset)}
+        every = [_facet(n, value) for n, value in sought.items() if n not in several]
+        groups = [tuple(sorted(_facet(n, value) for value in sought[n])) for n in several]
         left_out = [_facet(of, v) for n, of in self.excluded.items() for v in given.get(n, ())]
         times = ((*how, given[name]) for name, how in self.compared.items() if name in given)
         holds = given.get(self.period.name) if self.period else None
         return ListFilter(
-            now,
-            tuple(sorted(every)),
-            tuple(sorted(groups)),
-            tuple(left_out),
-            tuple(times),
-            (self.period, holds) if self.period and holds is not None else None,
-            {name: given[name] for name in ALONG if self.tree and name in given},
+            now=now,
+            every=tuple(sorted(every)),
+            groups=tuple(sorted(groups)),
+            none=tuple(left_out),
+            compared=tuple(times),
+            period=(self.period, holds) if self.period and holds is not None else None,
+            along={name: given[name] for name in ALONG if self.tree and name in given},
         )
 
 
+def _within(since: datetime | None, until: datetime | None, now: datetime) -> bool:
+    return (since is None or since <= now) and (until is None or now < until)
+
+
+def _time(row: Mapping[str, Any], field: str) -> datetime | None:
+    return datetime.fromisoformat(row[field]) if row[field] else None
+
+
 def _facet(name: str, value: object) -> str:
-    """One searchable property of a row."""
     return f"{name}={str(value).lower() if isinstance(value, bool) else value}"
 
 
 type FilterExpansion = Callable[[Any, Reader], Awaitable[Iterable[object]]]
-"""The values a filter looks for where one is given."""
+"""Returns the values to look for in place of the one given."""
 type Enricher = Callable[[Sequence[UUID], Reader], Awaitable[Mapping[UUID, Any]]]
-"""Today's rows from beside the streams that an answer shows with each object."""
+"""Returns what an answer shows with each object, by id."""
 
 
 class One(Record):
@@ -156,25 +204,25 @@ class Many(Record):
 
 
 class Entries(Record):
-    """The rows beside one aggregate, by these columns, or newest first by their key."""
+    """The rows beside one aggregate, ordered by these columns, or by their key, newest first."""
 
     table: Table[Any]
     by: tuple[str, ...] = ()
     compared: Mapping[str, tuple[str, str]] = {}
-    """Filters that compare with a time of the row: which, and how."""
+    """Filters that compare a column, and the comparison."""
     hidden: Mapping[str, str] = {}
     """Columns that read as null unless the filter named is true."""
 
 
 class Answer(Record):
-    """Whatever this function finds about one aggregate."""
+    """What a function finds."""
 
     find: Callable[..., Awaitable[object]]
     shape: type[object]
 
 
 class Listed(Record):
-    """The rows this function finds, page by page; the first field of a row is its name."""
+    """The rows that a function finds, page by page; the first field of a row is unique."""
 
     find: Callable[..., Awaitable[Sequence[Any]]]
     shape: type[object]
@@ -182,21 +230,21 @@ class Listed(Record):
 
 type Source = One | History | Many | Entries | Answer | Listed
 type ParentLookup = Callable[[UUID, Reader], Awaitable[UUID]]
-"""The aggregate that the id of one of its parts belongs to."""
+"""Returns the id of the aggregate that has a part of this id."""
 
 
 class Question(Record):
-    """One thing the service can be asked. Every surface is a loop over these too."""
+    """A query that the service can answer. Every surface is a loop over the questions."""
 
     name: str
     route: Route
     doc: str
     query: type[Query]
     aggregate: Aggregate[Any, Any, Any]
-    """What it is about: whoever may not see that object is told it does not exist."""
+    """What it is about. A caller who may not see that object is told that it does not exist."""
     source: Source
     about: str | None
-    """The field that names the object; none when the question is about many."""
+    """The field that names the object; None for a question about many."""
     refusals: tuple[type[Refusal], ...] = ()
     parent_of: ParentLookup | None = None
 
@@ -205,31 +253,39 @@ def reads[S](
     resources: str,
     of: Aggregate[S, Any, Any],
     listing: type[Listing],
-    milestones: Mapping[str, tuple[type[Event], ...]] | None = None,
-    facets: Mapping[str, Callable[[S], Iterable[object]]] | None = None,
+    milestones: Mapping[str, tuple[type[Event], ...]] = {},
+    facets: Mapping[str, Callable[[S], Iterable[object]]] = {},
     shown_with: Enricher | None = None,
     listed_with: Enricher | None = None,
     tree: Table[Any] | None = None,
-    excluded: Mapping[str, str] | None = None,
-    compared: Mapping[str, tuple[str, str]] | None = None,
-    expanded: Mapping[str, FilterExpansion] | None = None,
+    excluded: Mapping[str, str] = {},
+    compared: Mapping[str, tuple[str, str]] = {},
+    expanded: Mapping[str, FilterExpansion] = {},
     period: Period | None = None,
     version: int = 1,
 ) -> tuple[Question, Question, Question]:
-    """The three reads every aggregate has: get, history and list."""
-    more = excluded or {}, compared or {}, expanded or {}, period, version
-    view = View(of, listing, milestones or {}, facets or {}, tree, *more)
-    one, get, thing = f"{resources}/{{{of.id_field}}}", f"get_{of.noun}", of.noun.replace("_", " ")
+    """Return the three reads of every aggregate: get, history and list."""
+    view = View(
+        aggregate=of,
+        listing=listing,
+        milestones=milestones,
+        facets=facets,
+        tree=tree,
+        excluded=excluded,
+        compared=compared,
+        expanded=expanded,
+        period=period,
+        version=version,
+    )
+    one, thing = f"GET {resources}/{{{of.id_field}}}", of.noun.replace("_", " ")
+    about: dict[str, Any] = {"aggregate": of, "about": of.id_field}
+    get = about | {"name": f"get_{of.noun}", "doc": f"Show one {thing}."}
     told = f"List everything that happened to one {thing}, by version."
-    name, doc = snake(listing.__name__), listing.__doc__ or ""
-
-    def about_one(name: str, path: str, doc: str, query: type[Query], source: Source) -> Question:
-        return Question(name, Route("GET", path), doc, query, of, source, of.id_field)
-
+    history = about | {"name": f"get_{of.noun}_history", "doc": told}
     return (
-        about_one(get, one, f"Show one {thing}.", Get, One(shown_with, period)),
-        about_one(f"{get}_history", f"{one}/history", told, Page, History()),
-        Question(name, Route("GET", resources), doc, listing, of, Many(view, listed_with), None),
+        _question(one, Get, One(shown_with, period), **get),
+        _question(f"{one}/history", Page, History(), **history),
+        _question(f"GET {resources}", listing, Many(view, listed_with), aggregate=of, about=None),
     )
 
 
@@ -239,12 +295,12 @@ def entries(
     of: Aggregate[Any, Any, Any],
     table: Table[Any],
     by: tuple[str, ...] = (),
-    compared: Mapping[str, tuple[str, str]] | None = None,
-    hidden: Mapping[str, str] | None = None,
+    compared: Mapping[str, tuple[str, str]] = {},
+    hidden: Mapping[str, str] = {},
 ) -> Question:
-    """A read of the rows beside one aggregate."""
-    source = Entries(table, by, compared or {}, hidden or {})
-    return _question(route, query, of, source, of.id_field)
+    """Return a list of the rows beside one aggregate."""
+    source = Entries(table, by, compared=compared, hidden=hidden)
+    return _question(route, query, source, aggregate=of, about=of.id_field)
 
 
 def answers[Q: Query, A](
@@ -257,8 +313,9 @@ def answers[Q: Query, A](
     about: str | None,
     parent_of: ParentLookup | None = None,
 ) -> Question:
-    """A read of its own kind about one aggregate."""
-    return _question(route, query, of, Answer(find, shape), about, refusals, parent_of)
+    """Return a question that a function answers."""
+    more = {"aggregate": of, "about": about, "refusals": refusals, "parent_of": parent_of}
+    return _question(route, query, Answer(find, shape), **more)
 
 
 def listed[Q: Page, A](
@@ -271,18 +328,11 @@ def listed[Q: Page, A](
     about: str,
     parent_of: ParentLookup | None = None,
 ) -> Question:
-    """A list of its own kind about one aggregate."""
-    return _question(route, query, of, Listed(find, shape), about, refusals, parent_of)
+    """Return a list whose rows a function finds."""
+    more = {"aggregate": of, "about": about, "refusals": refusals, "parent_of": parent_of}
+    return _question(route, query, Listed(find, shape), **more)
 
 
-def _question(
-    route: str,
-    query: type[Query],
-    of: Aggregate[Any, Any, Any],
-    source: Source,
-    about: str | None,
-    refusals: tuple[type[Refusal], ...] = (),
-    parent_of: ParentLookup | None = None,
-) -> Question:
-    name, doc = snake(query.__name__), query.__doc__ or ""
-    return Question(name, parse_route(route), doc, query, of, source, about, refusals, parent_of)
+def _question(route: str, query: type[Query], source: Source, **declared: Any) -> Question:
+    named: dict[str, Any] = {"name": snake(query.__name__), "doc": query.__doc__ or ""}
+    return Question(route=parse_route(route), query=query, source=source, **named | declared)

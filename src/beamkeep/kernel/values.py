@@ -13,12 +13,12 @@ from pydantic_core import CoreSchema, core_schema
 from ._event import MayContainPersonalData
 from ._refusal import Refusal
 
+EXAMPLE = "2030-01-31T07:30:00Z"
+
 
 def _written_out(value: object) -> object:
     if isinstance(value, int | float) or (isinstance(value, str) and ":" not in value):
-        raise ValueError(
-            "a time needs a date, a time of day and a zone, for example 2030-01-31T07:30:00Z"
-        )
+        raise ValueError(f"a time needs a date, a time of day and a zone, for example {EXAMPLE}")
     return value
 
 
@@ -29,7 +29,7 @@ type Reason = Annotated[str, MinLen(1), MaxLen(500)]
 type Tag = Annotated[str, MinLen(1), MaxLen(50)]
 type ReferenceScheme = Annotated[str, MinLen(1), MaxLen(50)]
 type ReferenceValue = Annotated[str, MinLen(1), MaxLen(200)]
-# Whatever its zone, it is a time in UTC too, with some days to spare.
+# A day's margin keeps a time of any zone representable in UTC.
 FIRST, LAST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 1, tzinfo=UTC)
 type Timestamp = Annotated[
     datetime, AwareDatetime, Ge(FIRST), Lt(LAST), BeforeValidator(_written_out)
@@ -40,14 +40,14 @@ type FreeText = Annotated[str, MayContainPersonalData()]
 
 
 def trimmed(text: str, refusal: type[Refusal]) -> str:
-    """The text without blanks around it; a blank one is refused."""
+    """Return the text without blanks around it. Raise the refusal when nothing is left."""
     if not (kept := text.strip()):
         raise refusal("Enter at least one visible character.")
     return kept
 
 
 def trimmed_or_none(text: str | None, refusal: type[Refusal]) -> str | None:
-    """As `trimmed`, for a text that may be left out."""
+    """Return the trimmed text, or None when there is none."""
     return None if text is None else trimmed(text, refusal)
 
 
@@ -77,7 +77,7 @@ def _refusals(part: Any) -> Iterator[type[Refusal]]:
 
 
 def outside_references(given: Mapping[str, str], refusal: type[Refusal]) -> dict[str, str]:
-    """What other systems call a thing, by scheme, as it may be kept."""
+    """Return the names of a thing in other systems, trimmed, by scheme."""
     kept: dict[str, str] = {}
     for name, text in given.items():
         scheme, value = trimmed(name, refusal), trimmed(text, refusal)

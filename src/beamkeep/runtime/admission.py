@@ -1,4 +1,4 @@
-"""Who calls, from where, and may they: what every command and every question passes first."""
+"""Admission: who calls, from where, and whether the call is permitted."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
@@ -8,7 +8,6 @@ import structlog
 from structlog.contextvars import bind_contextvars, get_contextvars
 
 from beamkeep.kernel import (
-    EVERY_COMMAND,
     Allow,
     Catalogue,
     Command,
@@ -33,27 +32,27 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 class UnauthorizedError(Refusal, status=403):
     """The principal may not do this here.
 
-    Whoever looks after the policies of this surface can grant it.
+    Ask an administrator for a grant on this surface.
     """
 
 
 class Caller(Record):
-    """Who calls, by what, as far as the surface knows it."""
+    """Who calls, as far as the surface knows."""
 
     correlation_id: UUID
     identity: tuple[str, str] | None = None
     """Issuer and subject of a verified token."""
     principal_id: UUID | None = None
-    """The principal, where no token is needed to know it."""
+    """The principal of a call without a token."""
     transport: SurfaceKind | None = None
     """None for calls from inside the service."""
     selected_surface: str | None = None
     causation_id: UUID | None = None
-    """The event that made the service call itself."""
+    """The event that caused a call from inside the service."""
 
 
 class Request(Record):
-    """One call as it came in: nothing in it has been believed yet."""
+    """One call as it was received, not yet checked."""
 
     caller: Caller
     arguments: Arguments
@@ -61,13 +60,13 @@ class Request(Record):
     if_match: str | None = None
     dry_run: bool = False
     command: Command | None = None
-    """The command itself, in place of arguments, where the call comes from inside the service."""
+    """The command of a call from inside the service, in place of arguments."""
     new_id: UUID | None = None
-    """The id that a creation takes; a fresh one where none is given."""
+    """The id of a new aggregate (default: a fresh one)."""
 
 
 class Admitted(Record):
-    """A call that may go on."""
+    """A call that is permitted."""
 
     place: EntryPoint
     standing: Standing
@@ -75,20 +74,13 @@ class Admitted(Record):
     opened: CallContext
 
     def sees(self, owner_id: UUID | None, self_owned: bool = False, id: UUID | None = None) -> bool:
-        """Whether the caller may see an object of this owner."""
+        """Return whether the caller may see an object of this owner."""
         me = self.standing.principal_id
         return self.scope is ObjectScope.ALL or me == owner_id or (self_owned and me == id)
 
 
-def _attribute(caller: Caller, standing: Standing) -> None:
-    """Put the principal on every line of the call from here on, also where it is refused."""
-    # Whoever opened the log's lines of a call ends them; nobody would for another.
-    if get_contextvars().get("correlation_id") == caller.correlation_id:
-        bind_contextvars(principal_id=standing.principal_id)
-
-
 class Admission:
-    """Turns away whoever may not call, and records it."""
+    """Refuses calls that are not permitted, and records each denial."""
 
     def __init__(
         self,
@@ -107,35 +99,25 @@ class Admission:
         key: str | None = None,
         fold: UUID | None = None,
     ) -> Admitted:
-        """Find out everything a call needs to go on, in one statement, or refuse it."""
+        """Return what a call needs, read by one statement. Raise a refusal when it is denied."""
         place, standing, opened = await self._open(name, caller, stream, key, fold)
         verdict = authorize(standing, opened.grants, name, place.conduit_id, place.surface_id)
         if isinstance(verdict, Deny):
             await self._record(name, caller, place, standing, verdict)
             raise UnauthorizedError
         assert standing is not None, "an unknown principal is denied"  # noqa: S101
-        return Admitted(place, standing, verdict.object_scope, opened)
+        return Admitted(place, standing, verdict.object_scope, opened=opened)
 
     async def reach(self, caller: Caller, names: Iterable[str]) -> Mapping[str, ObjectScope]:
-        """How far each of these calls reaches, of those that this caller may make."""
+        """Return the scope of each of these calls that the caller may make."""
         place, standing, opened = await self._open(None, caller)
         here = place.conduit_id, place.surface_id
         verdicts = {name: authorize(standing, opened.grants, name, *here) for name in names}
         return {n: v.object_scope for n, v in verdicts.items() if isinstance(v, Allow)}
 
     async def permitted(self, caller: Caller, catalogue: Catalogue) -> frozenset[str]:
-        """The names of everything this caller may call here."""
-        place, standing, opened = await self._open(None, caller)
-        granted = {command for grant in opened.grants for command in grant.permitted_commands}
-        candidates = catalogue.named.keys()
-        if EVERY_COMMAND not in granted:
-            candidates &= granted
-        here = place.conduit_id, place.surface_id
-        return frozenset(
-            name
-            for name in candidates
-            if not isinstance(authorize(standing, opened.grants, name, *here), Deny)
-        )
+        """Return the names of everything that the caller may call here."""
+        return frozenset(await self.reach(caller, catalogue.named))
 
     async def _open(
         self,
@@ -160,8 +142,9 @@ class Admission:
         )
         if opened.standing is None and caller.identity is not None:
             raise InvalidTokenError
-        if opened.standing is not None:
-            _attribute(caller, opened.standing)
+        # Only for the call to which the log context belongs; that call also clears it.
+        if opened.standing and get_contextvars().get("correlation_id") == caller.correlation_id:
+            bind_contextvars(principal_id=opened.standing.principal_id)
         if place is None:
             raise InvalidSurfaceIdError
         return place, opened.standing, opened
@@ -171,12 +154,18 @@ class Admission:
     ) -> None:
         principal_id = standing.principal_id if standing else caller.principal_id
         assert principal_id is not None, "a token that maps to no actor was refused before"  # noqa: S101
-        where, why, when = (place.conduit_id, place.surface_id), verdict.reason_code, self._clock()
-        called = caller.correlation_id
+        denial = Denial(
+            denial_id=self._new_id(),
+            conduit_id=place.conduit_id,
+            surface_id=place.surface_id,
+            principal_id=principal_id,
+            command_name=name,
+            reason_code=verdict.reason_code,
+            correlation_id=caller.correlation_id,
+            occurred_at=self._clock(),
+        )
         try:
-            await self._store.deny(
-                Denial(self._new_id(), *where, principal_id, name, why, called, when)
-            )
+            await self._store.deny(denial)
         except Exception:
-            # The verdict stands whether or not it could be written down.
-            log.exception("denial not recorded", command_name=name, reason_code=why)
+            # The verdict stands whether or not it could be recorded.
+            log.exception("denial not recorded", command_name=name, reason_code=denial.reason_code)

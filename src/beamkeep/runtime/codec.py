@@ -20,7 +20,7 @@ encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class BrokenStreamError(Exception):
-    """A stream has a hole, or an event nobody can read: nothing may be decided on it."""
+    """A stream lacks a version or has an unreadable event, so nothing can be decided on it."""
 
 
 class Codec:
@@ -46,7 +46,7 @@ class Codec:
                     decoders[event.__name__, version] = _upcasting(event, steps[version - 1 :])
 
     def stream(self, event: Event) -> tuple[str, UUID]:
-        """The stream an event belongs to."""
+        """Return the stream of an event."""
         name, id_field, _ = self._stream[type(event)]
         return name, getattr(event, id_field)
 
@@ -66,7 +66,7 @@ class Codec:
         )
 
     def decode(self, aggregate: str, stored: Sequence[StoredEvent | TailEvent]) -> list[Event]:
-        """Events as they were meant, whatever form they were stored in."""
+        """Return events in their current form, whatever form was stored."""
         decoders = self._decode[aggregate]
         try:
             return [decoders[each[1:3]](each[3]) for each in stored]
@@ -131,6 +131,6 @@ def _upcasting(event: type[Event], steps: Sequence[Upcast]) -> Decode:
 
 
 def shown[S](aggregate: Aggregate[S, Any, Any], state: S, owner_id: UUID | None) -> dict[str, Any]:
-    """A state as the outside sees it."""
+    """Return a state as answers show it."""
     fields: dict[str, Any] = msgspec.to_builtins(state, order="deterministic")
     return {aggregate.id_field: fields.pop("id"), **fields, "owner_id": str(owner_id)}

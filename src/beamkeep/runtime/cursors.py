@@ -1,4 +1,4 @@
-"""Cursors: where a page ended, readable only by whom it was given to, for the same question."""
+"""Cursors: where a page ended, valid for one principal and one question."""
 
 import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -21,13 +21,13 @@ class Cursors:
         self._key = key
 
     def write(self, place: str, principal_id: UUID, name: str, filters: Filters) -> str:
-        """The cursor after a place in one principal's page through one question."""
+        """Return the cursor of a place in one principal's list."""
         signed = encode([place, principal_id, name, filters])
         tag = hmac.digest(self._key, signed, sha256)[:TAG_BYTES]
         return urlsafe_b64encode(tag + place.encode()).decode()
 
     def read(self, cursor: str, principal_id: UUID, name: str, filters: Filters) -> str:
-        """The place a cursor stands for; a foreign or altered one is refused."""
+        """Return the place of a cursor. Raise MalformedRequestError when another list gave it."""
         try:
             sent = cursor.encode()
             place = urlsafe_b64decode(sent)[TAG_BYTES:].decode()

@@ -1,4 +1,4 @@
-"""The one path every command takes, whichever surface it came in by."""
+"""The path that every command takes, from any surface."""
 
 import asyncio
 import random
@@ -75,11 +75,10 @@ class IdempotencyConflictError(Refusal, status=422):
 
 
 class CommandResult(Record):
-    """What a command is answered with."""
+    """The answer to a command; its body is JSON or empty."""
 
     status: int
     body: bytes
-    """JSON, or nothing."""
     id: UUID | None = None
     version: int | None = None
     token: Position | None = None
@@ -98,7 +97,7 @@ class _OutsideNeeded(Exception):
 
 
 class _Decision(NamedTuple):
-    """What the rule of one command decided, and for whom."""
+    """What the rule of one command decided."""
 
     operation: Operation
     admitted: Admitted
@@ -121,7 +120,8 @@ class _Decision(NamedTuple):
         status = 202 if isinstance(reply, Accepted) else 201 if made else 200 if body else 204
         # If the command created another aggregate of this type, report that one's version.
         version = versions.get((of.name, told.get(of.id_field, self.target)), self.version)
-        return CommandResult(status, encode(body) if body else b"", self.target, version)
+        text = encode(body) if body else b""
+        return CommandResult(status, text, self.target, version=version)
 
 
 class Dispatcher:
@@ -143,7 +143,7 @@ class Dispatcher:
         self._outside = outside
 
     async def execute(self, operation: Operation, request: Request) -> CommandResult:
-        """Carry out one command, deciding again when something it rests on has moved."""
+        """Return the answer to one command. Decide again when something that was read changed."""
         return (await self.execute_together([(operation, request)]))[0]
 
     async def execute_together(
@@ -223,10 +223,11 @@ class Dispatcher:
         events = [event for decision in decisions for event in decision.events]
         outcome = [part for decision in decisions for part in decision.outcome]
         answers = [decision.result(versions) for decision in decisions]
-        answer = None
+        answer, told = None, answers[0]
         if key := request.idempotency_key:
-            status, body, _, version, *_ = msgspec.structs.astuple(answers[0])
-            answer = AnswerToStore(key, first.digest, status, body, version)
+            answer = AnswerToStore(
+                key, first.digest, told.status, result=told.body, version=told.version
+            )
         token = await self._store.append(
             Append(
                 events=events,
@@ -287,13 +288,20 @@ class Dispatcher:
         if operation.given:
             given.append(await operation.given(*given, session))
         version = session.versions.get(stream, 0) if stream else 0
-        if request.if_match is not None:
-            _require_version(request.if_match, version)
+        wanted = request.if_match
+        if wanted is not None and wanted.strip() not in {"*", f'"{version}"', str(version)}:
+            raise PreconditionFailedError(f"The current version is {version}.")
 
         # 6. Decide.
         who, new_id = admitted.standing, request.new_id or self._new_id()
-        where, called = admitted.place.surface_id, request.caller.correlation_id
-        call = Call(who.principal_id, who.kind, self._clock(), new_id, where, called)
+        call = Call(
+            principal_id=who.principal_id,
+            principal_kind=who.kind,
+            now=self._clock(),
+            new_id=new_id,
+            surface_id=admitted.place.surface_id,
+            correlation_id=request.caller.correlation_id,
+        )
         decided = operation.rule(*given, call)
         if isinstance(decided, Outside):
             if decided.request not in results:
@@ -306,8 +314,16 @@ class Dispatcher:
             shown = await self._shown(request.caller, admitted, stream, outcome)
             return await self._would_write(outcome, shown)
         events = self._numbered(operation.name, outcome, session.versions, versions)
-        id = target or new_id
-        return _Decision(operation, admitted, call, id, version, outcome, events, digest)
+        return _Decision(
+            operation=operation,
+            admitted=admitted,
+            call=call,
+            target=target or new_id,
+            version=version,
+            outcome=outcome,
+            events=events,
+            digest=digest,
+        )
 
     async def _replayed(
         self,
@@ -317,13 +333,11 @@ class Dispatcher:
         digest: bytes,
         admitted: Admitted,
     ) -> CommandResult:
-        """Return the answer that is kept under the key, if it is the answer to this command."""
+        """Return the stored answer. Raise IdempotencyConflictError if another command got it."""
         if kept.fingerprint != digest:
             # An answer that an earlier release kept has the digest of the arguments as sent.
-            sent = request.arguments
-            if isinstance(sent, Refusal) or kept.fingerprint != fingerprint_as_sent(
-                operation.name, sent
-            ):
+            name, sent = operation.name, request.arguments
+            if isinstance(sent, Refusal) or kept.fingerprint != fingerprint_as_sent(name, sent):
                 raise IdempotencyConflictError
         again = CommandResult(
             status=kept.status,
@@ -335,7 +349,7 @@ class Dispatcher:
         return await self._completed(operation, again, admitted)
 
     async def _record(self, refusal: Cannot, request: Request) -> None:
-        """Write the row that a refusal leaves; the refusal stands whether or not that succeeds."""
+        """Write the row of a refusal; log a failure to do so."""
         if refusal.row is None or request.dry_run:
             return
         try:
@@ -346,7 +360,7 @@ class Dispatcher:
     async def _completed(
         self, operation: Operation, answered: CommandResult, admitted: Admitted
     ) -> CommandResult:
-        """The answer with what is read for it whenever it is given."""
+        """Return the answer with what is read anew each time it is given."""
         if operation.answered_with is None or answered.status != 201:
             return answered
         body: dict[str, Any] = msgspec.json.decode(answered.body)
@@ -355,7 +369,7 @@ class Dispatcher:
             reading = self._sessions().read_for(admitted.standing.principal_id, admitted.scope)
             beside = (await operation.answered_with([id], reading))[id]
         except StoreUnavailableError:
-            # It would say that nothing was written.
+            # That refusal would say that nothing was written.
             raise OutcomeUnknownError from None
         return replace(answered, body=encode(body | msgspec.to_builtins(beside)))
 
@@ -380,7 +394,7 @@ class Dispatcher:
     async def _shown(
         self, caller: Caller, admitted: Admitted, target: Stream | None, outcome: Outcome
     ) -> Set[Stream]:
-        """The streams of an outcome that the caller may read; none if the target is not."""
+        """Return the streams that the caller may read, or none if not the target itself."""
         written = {self._codec.stream(event) for event in _events(outcome)}
         gets = {stream: self._gets[stream[0]] for stream in {*written, target} if stream}
         reach = await self._admission.reach(caller, [get.name for get in gets.values()])
@@ -398,7 +412,7 @@ class Dispatcher:
         return shown if target is None or target in shown else frozenset()
 
     async def _would_write(self, outcome: Outcome, shown: Set[Stream]) -> CommandResult:
-        """The answer of a dry run: the events, or the refusal of a key that is taken."""
+        """Return the answer of a dry run. Raise the refusal of a key that is taken."""
         for part in outcome:
             if isinstance(part, Insert) and part.loser:
                 key = {column: getattr(part.row, column) for column in part.table.key}
@@ -449,7 +463,7 @@ def _target(operation: Operation, request: Request) -> Stream | None:
 
 
 def _without_stored(outcome: Outcome, stored: Mapping[object, object]) -> Outcome:
-    """An outcome whose rows in bulk are only those not stored yet, with how many they are."""
+    """Return an outcome without rows that are stored already, and with how many are new."""
     parts = list(outcome)
     for number, part in enumerate(outcome):
         if isinstance(part, Rows):
@@ -463,8 +477,3 @@ def _without_stored(outcome: Outcome, stored: Mapping[object, object]) -> Outcom
             parts[number] = replace(part, rows=fresh)
             parts.append(Appended(len(fresh), len(keyed) - len(fresh)))
     return parts
-
-
-def _require_version(if_match: str, version: int) -> None:
-    if if_match.strip() not in {"*", f'"{version}"', str(version)}:
-        raise PreconditionFailedError(f"The current version is {version}.")

@@ -23,7 +23,7 @@ class EntryPoint(Record):
 
 
 class SurfaceState(Protocol):
-    """What a place needs to know of a surface; none of it ever changes."""
+    """The fields of a surface that a place needs; they never change."""
 
     @property
     def kind(self) -> SurfaceKind: ...
@@ -47,7 +47,7 @@ class EntryPoints:
         self._known: dict[UUID, SurfaceState] = {}
 
     async def find(self, transport: SurfaceKind | None, selected: str | None) -> EntryPoint | None:
-        """The place of a call; none when it names a surface it cannot arrive at."""
+        """Return the place of a call, or None when it names a surface of another kind."""
         if transport is None:
             return self._internal
         try:

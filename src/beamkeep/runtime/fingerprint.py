@@ -20,7 +20,7 @@ WRITTEN_ALIKE = frozenset({str, UUID, int, bool, type(None)})
 
 
 def fingerprint(name: str, command: Command) -> bytes:
-    """Return the digest of what a command asks for, in whatever form it was sent."""
+    """Return the digest of a command, the same for every form in which it can be sent."""
     return sha256(encode([name, _canonical(command)])).digest()
 
 

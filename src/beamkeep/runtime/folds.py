@@ -13,8 +13,8 @@ import msgspec
 from beamkeep.kernel import Aggregate
 
 DOMAIN = ("kernel", "schemas", "contexts")
-"""The rooms whose code a fold may use. Any change of it makes new snapshots: too many rather
-than one too few, since a snapshot of another fold is a wrong state that nobody sees."""
+"""The packages whose code a fold may use. Any change of them makes new snapshots, because an old
+snapshot that does not fit the new code would be a wrong state without an error."""
 
 
 @cache
@@ -29,7 +29,7 @@ def fingerprint(aggregate: Aggregate[Any, Any, Any]) -> UUID:
 
 @cache
 def _domain() -> bytes:
-    """The digest of all code of the domain, and of what writes a state as JSON."""
+    """Return the digest of all code of the domain and of the JSON encoder."""
     digest = sha256(f"{msgspec.__version__} {sys.version_info[:2]}".encode())
     for room in DOMAIN:
         for path, source in sorted(_modules(files("beamkeep") / room, room)):
@@ -48,7 +48,7 @@ def _modules(folder: Traversable, path: str) -> list[tuple[str, bytes]]:
 
 
 def _source(module: str) -> bytes:
-    """The source of a module outside the domain, such as one that tests declare."""
+    """Return the source of a module outside the domain, such as a test."""
     spec = sys.modules[module].__spec__
     origin = spec.origin if spec else None
     if origin is None:

@@ -1,4 +1,4 @@
-"""Marks: all that a row of a list is found by, and those a query can look for."""
+"""Marks: the texts by which the rows of a list are found in an index."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ OTHER_STATUS = "status!"
 
 
 def times_of(view: View[Any]) -> tuple[str, ...]:
-    """The fields of a view's rows that its filters compare with times."""
+    """Return the fields of a view's rows that its filters compare with times."""
     period = [view.period.since, view.period.until] if view.period else []
     return tuple(dict.fromkeys(field for field in (*_compared(view), *period) if field))
 
@@ -30,7 +30,7 @@ def marks_of(
     state: Any,
     times: Mapping[str, datetime | None],
 ) -> set[str]:
-    """Everything one row can be found by."""
+    """Return every mark of one row."""
     marks, fields = {*facets, _owned(owner_id)}, _compared(view)
     if view.aggregate.self_owned:
         marks.add(_owned(id))
@@ -47,7 +47,7 @@ def marks_of(
 
 
 def ways(view: View[Any], list_filter: ListFilter, owner_id: UUID | None) -> list[tuple[str, ...]]:
-    """The ways to find the rows that are looked for: each row has a mark of every one."""
+    """Return groups of marks; every row that a filter finds has a mark of each group."""
     found: list[tuple[str, ...]] = [*((facet,) for facet in list_filter.every), *list_filter.groups]
     marked, windows = _compared(view), _windows(list_filter)
     found += [tuple(_within(field, *windows[field])) for field in windows if field in marked]
@@ -61,7 +61,7 @@ def ways(view: View[Any], list_filter: ListFilter, owner_id: UUID | None) -> lis
 
 
 def _windows(list_filter: ListFilter) -> dict[str, tuple[int, int]]:
-    """The first and the last second of each time that is compared."""
+    """Return the first and the last second of each time that is compared."""
     windows: dict[str, tuple[int, int]] = {}
     for field, how, wanted in list_filter.compared:
         first, last = windows.get(field, (0, END - 1))
@@ -75,7 +75,7 @@ def _compared(view: View[Any]) -> list[str]:
 
 
 def _touched(period: Period, times: Mapping[str, datetime | None]) -> Iterator[str]:
-    """The spans in which a period lies, some of them only in part."""
+    """Return the spans that a period touches."""
     since, until = times[period.since] if period.since else None, times[period.until]
     first, last = _second(since) if since else 0, _second(until) if until else END - 1
     fitting = (span for span in SPANS if (last >> span) - (first >> span) < MOST_SPANS)
@@ -89,12 +89,12 @@ def _not_holding(period: Period, now: int) -> tuple[str, ...]:
 
 
 def _around(name: str, second: int) -> Iterator[str]:
-    """The spans in which a second lies."""
+    """Return the spans that contain a second."""
     return (f"{name}@{span}:{second >> span}" for span in SPANS)
 
 
 def _within(field: str, first: int, last: int) -> Iterator[str]:
-    """The fewest spans that cover the seconds from the first to the last."""
+    """Yield the fewest spans that cover the seconds from the first to the last."""
     smallest, largest = SPANS[0], SPANS[-1]
     at, end = first >> smallest << smallest, (last >> smallest) + 1 << smallest
     while at < end:

@@ -1,4 +1,4 @@
-"""The one path every question takes."""
+"""The path that every question takes."""
 
 import asyncio
 import re
@@ -9,33 +9,15 @@ from uuid import UUID
 
 import msgspec
 
-from beamkeep.kernel import (
-    Answer,
-    Enricher,
-    Entries,
-    Get,
-    History,
-    Listed,
-    Listing,
-    Many,
-    ObjectScope,
-    One,
-    Page,
-    Period,
-    Query,
-    Question,
-    Record,
-    Refusal,
-    View,
-    replace,
-)
+from beamkeep import kernel
+from beamkeep.kernel import Enricher, Query, Question, Record, Refusal, View, replace
 
 from .admission import Admission, Admitted, Request
 from .codec import Codec, encode, shown
 from .cursors import Cursors
 from .parsing import MalformedRequestError, parse, parse_id
 from .session import Session
-from .store import EventStore, LoadedStream, Position, ReadModel, RowQuery
+from .store import EventStore, LoadedStream, Position, ReadModel, RowQuery, Stream
 
 FRESHNESS_DEADLINE = 1.0
 FRESHNESS_STEP = 0.02
@@ -48,14 +30,14 @@ class NotFreshYetError(Refusal, status=503, retry_after=1):
 
 
 class Found(Record):
-    """What a question is answered with: JSON."""
+    """The answer to a question; its body is JSON."""
 
     body: bytes
     version: int | None = None
 
 
 class QueryRunner:
-    """Answers questions, each only to whom it may be answered."""
+    """Answers questions."""
 
     def __init__(
         self,
@@ -70,7 +52,7 @@ class QueryRunner:
         self._codec, self._sessions, self._cursors = codec, sessions, cursors
 
     async def ask(self, question: Question, request: Request) -> Found:
-        """Answer one question."""
+        """Return the answer to one question."""
         # 1-3. Who, where, may it.
         about = parse_id(request.arguments, question.about) if question.about else None
         stream = (question.aggregate.name, about) if about and not question.parent_of else None
@@ -92,23 +74,30 @@ class QueryRunner:
         if question.parent_of and not seen:
             raise question.refusals[0]  # as for a part that does not exist
         loaded = admitted.opened.loaded if seen else LoadedStream()
-        asked = _Asked(question, query, admitted, session, about, loaded)
-        if question.about and not isinstance(question.source, One):
+        asked = _Asked(
+            question=question,
+            query=query,
+            admitted=admitted,
+            session=session,
+            about=about,
+            loaded=loaded,
+        )
+        if question.about and not isinstance(question.source, kernel.One):
             await session.adopt(question.aggregate, about, loaded)
 
         # 5. Find.
         match question.source:
-            case One(joined, period):
-                return await self._one(asked, joined, period)
-            case History():
+            case kernel.One() as one:
+                return await self._one(asked, one)
+            case kernel.History():
                 return await self._history(asked)
-            case Many(view, joined):
+            case kernel.Many(view, joined):
                 return await self._many(asked, view, joined)
-            case Entries() as entries:
+            case kernel.Entries() as entries:
                 return await self._entries(asked, entries)
-            case Answer(find):
+            case kernel.Answer(find):
                 return Found(encode(await find(query, session)))
-            case Listed(find):
+            case kernel.Listed(find):
                 return self._listed(asked, await find(query, session))
 
     def _parse(self, question: Question, arguments: Mapping[str, Any]) -> Query:
@@ -120,10 +109,9 @@ class QueryRunner:
                     raise MalformedRequestError(f"{field}: it is not a UUID.")
         return parse(question.query, own)
 
-    async def _one(self, asked: "_Asked", joined: Enricher | None, period: Period | None) -> Found:
-        assert isinstance(asked.query, Get)  # noqa: S101
-        assert asked.about is not None, "its path names it"  # noqa: S101
-        of, id, as_of = asked.question.aggregate, asked.about, asked.query.as_of
+    async def _one(self, asked: "_Asked", source: kernel.One) -> Found:
+        assert isinstance(asked.query, kernel.Get)  # noqa: S101
+        of, (_, id), as_of = asked.question.aggregate, asked.stream, asked.query.as_of
         if as_of is None:
             state = await asked.session.adopt(of, id, asked.loaded)
             version = asked.session.versions[of.name, id]
@@ -131,42 +119,37 @@ class QueryRunner:
             state, version = await asked.session.at(of, id, as_of, asked.loaded)
         answer = shown(of, state, asked.admitted.opened.owner_id)
         asked.session.shows_past = as_of is not None
-        if joined:
+        if joined := source.enricher:
             answer |= msgspec.to_builtins((await joined([state.id], asked.session))[state.id])
-        if period:
+        if period := source.period:
             answer[period.name] = period.holds(answer, await self._moment(asked, as_of))
         return Found(encode(answer), version)
 
     async def _moment(self, asked: "_Asked", as_of: int | datetime | None) -> datetime:
-        """The time as of which an object is shown; a version is shown as of its event."""
+        """Return the time as of which an object is shown; for a version, that of its event."""
         if not isinstance(as_of, int):
             return as_of or asked.session.now
-        assert asked.about is not None, "it was found"  # noqa: S101
-        stream = asked.question.aggregate.name, asked.about
-        (then,) = await self._store.history(stream, as_of - 1, 1)
-        (event,) = self._codec.decode(stream[0], [then.recorded])
+        (then,) = await self._store.history(asked.stream, as_of - 1, 1)
+        (event,) = self._codec.decode(asked.stream[0], [then.recorded])
         return event.occurred_at
 
     async def _history(self, asked: "_Asked") -> Found:
-        page = asked.page
-        after = int(self._place(asked) or 0)
-        assert asked.about is not None, "it was found"  # noqa: S101
-        stream = asked.question.aggregate.name, asked.about
-        found = await self._store.history(stream, after, page.limit + 1)
+        page, after = asked.page, int(self._place(asked) or 0)
+        found = await self._store.history(asked.stream, after, page.limit + 1)
         kept = found[: page.limit]
         last = str(kept[-1].version) if len(found) > page.limit else None
         return self._page(asked, [encode(envelope) for envelope in kept], last)
 
     async def _many(self, asked: "_Asked", view: View[Any], joined: Enricher | None) -> Found:
         page = asked.page
-        assert isinstance(page, Listing)  # noqa: S101
+        assert isinstance(page, kernel.Listing)  # noqa: S101
         if page.min_token is not None:
             await self._wait_until(view, page.min_token)
         place = self._place(asked)
         found = await self._lists.listing(
             view,
             await view.filter_for(page, asked.session),
-            None if asked.admitted.scope is ObjectScope.ALL else asked.principal_id,
+            None if asked.admitted.scope is kernel.ObjectScope.ALL else asked.principal_id,
             UUID(place) if place else None,
             page.limit + 1,
         )
@@ -183,9 +166,9 @@ class QueryRunner:
             rows = [encode(row) for row in shown]
         return self._page(asked, rows, str(kept[-1][0]) if len(found) > page.limit else None)
 
-    async def _entries(self, asked: "_Asked", entries: Entries) -> Found:
+    async def _entries(self, asked: "_Asked", entries: kernel.Entries) -> Found:
         page, table, place = asked.page, entries.table, self._place(asked)
-        fields = type(page).model_fields.keys() - Page.model_fields.keys()
+        fields = type(page).model_fields.keys() - kernel.Page.model_fields.keys()
         given = {n: v for n in fields if (v := getattr(page, n)) is not None}
         concealed = [column for column, n in entries.hidden.items() if not given.pop(n, False)]
         compared = [(*how, given.pop(n)) for n, how in entries.compared.items() if n in given]
@@ -193,8 +176,8 @@ class QueryRunner:
         by, hints = entries.by or table.key[:1], get_type_hints(table.row)
         last = msgspec.json.decode(place) if place else ()
         after = tuple(msgspec.convert(v, hints[c]) for v, c in zip(last, by, strict=False))
-        list_filter = RowQuery(where, tuple(compared), by, not entries.by, after)
-        found = await self._store.entries(table, list_filter, page.limit + 1)
+        wanted = RowQuery(where, tuple(compared), by, newest_first=not entries.by, after=after)
+        found = await self._store.entries(table, wanted, page.limit + 1)
         kept = [replace(row, **dict.fromkeys(concealed)) for row in found[: page.limit]]
         more = len(found) > page.limit
         last = encode([getattr(kept[-1], column) for column in by]).decode() if more else None
@@ -220,7 +203,7 @@ class QueryRunner:
         return Found(b'{"items":[%b],"next_cursor":%b}' % (b",".join(rows), encode(cursor)))
 
     async def _wait_until(self, view: View[Any], token: str) -> None:
-        """Wait for the list to have followed the events up to a position, for a short while."""
+        """Wait until the list includes a position. Raise NotFreshYetError after a second."""
         wanted = parse_position(token)
         clock = asyncio.get_running_loop().time
         deadline = clock() + FRESHNESS_DEADLINE
@@ -243,20 +226,25 @@ class _Asked(Record):
         return self.admitted.standing.principal_id
 
     @property
-    def page(self) -> Page:
-        assert isinstance(self.query, Page)  # noqa: S101
+    def stream(self) -> Stream:
+        assert self.about is not None, "its path names it"  # noqa: S101
+        return self.question.aggregate.name, self.about
+
+    @property
+    def page(self) -> kernel.Page:
+        assert isinstance(self.query, kernel.Page)  # noqa: S101
         return self.query
 
     @property
     def filters(self) -> dict[str, Any]:
-        """What the caller filters by, and the object in the path."""
+        """The filters of the query, and the object in the path."""
         # Sets stay sets: as lists they would be in another order in another process.
         given = self.query.model_dump(exclude={"cursor", "limit", "min_token"})
         return given | ({"": str(self.about)} if self.about else {})
 
 
 def parse_position(token: str) -> Position:
-    """A position token as a place in the order of all events."""
+    """Return the position of a token. Raise MalformedRequestError when it is not a token."""
     found = POSITION_TOKEN.fullmatch(token)
     if found is None:
         raise MalformedRequestError("min_token: it is not a Position-Token.")

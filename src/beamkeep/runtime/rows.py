@@ -40,12 +40,12 @@ class RowFold:
                 self._reached.setdefault(event, []).append(name)
 
     def after(self, row: Row | None, events: Sequence[StoredEvent | TailEvent], by: UUID) -> Row:
-        """The row after some more events, the first of them by this principal."""
+        """Return the row after these events; `by` is the principal of the first."""
         happened = self._codec.decode(self._aggregate.name, events)
         if row is None:
             first, *others = happened
             state, times = self._aggregate.begin(first), {"created_at": first.occurred_at}
-            row = Row(0, by, state, times | self._ahead)
+            row = Row(0, by, state, milestones=times | self._ahead)
         else:
             others = happened
         milestones, reached = row.milestones, self._reached
@@ -53,15 +53,15 @@ class RowFold:
             if names := reached.get(type(event)):
                 milestones = milestones | dict.fromkeys(names, event.occurred_at)
         state = reduce(self._aggregate.evolve, others, row.state)
-        return Row(row.version + len(events), row.owner_id, state, milestones)
+        return Row(row.version + len(events), row.owner_id, state, milestones=milestones)
 
     def facets(self, row: Row) -> list[str]:
-        """What filters by equality find the row by."""
+        """Return the properties that filters compare."""
         # Sorted: a set remembers how it was built, and rows built anew must equal the old ones.
         return sorted(self.view.facets_of(row.state))
 
     def marks(self, id: UUID, row: Row, facets: Sequence[str]) -> set[str]:
-        """All that the row is found by."""
+        """Return everything by which the row can be found."""
         state, milestones = row.state, row.milestones
         times = {
             name: milestones[name] if name in milestones else getattr(state, name)
@@ -70,14 +70,14 @@ class RowFold:
         return marks_of(self.view, id, row.owner_id, facets, state, times)
 
     def dump(self, row: Row) -> bytes:
-        """The row as a list answers it."""
+        """Return the row as a list answers it."""
         return encode(shown(self._aggregate, row.state, row.owner_id) | row.milestones)
 
     def load(self, version: int, row: bytes) -> Row:
-        """A row as it was dumped."""
+        """Return a row from its dump."""
         fields: dict[str, Any] = msgspec.json.decode(row)
         fields["id"] = fields[self._aggregate.id_field]
         times = {name: fields[name] for name in ("created_at", *self._ahead)}
         milestones = msgspec.convert(times, dict[str, datetime | None])
         state = msgspec.convert(fields, self._state_type)
-        return Row(version, UUID(fields["owner_id"]), state, milestones)
+        return Row(version, UUID(fields["owner_id"]), state, milestones=milestones)

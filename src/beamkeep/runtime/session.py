@@ -27,11 +27,11 @@ SNAPSHOT_BYTES = 16_384
 """A snapshot is due after `SNAPSHOT_EVERY` events, and that many more for each `SNAPSHOT_BYTES`
 it is large: however large it grows, snapshots add little to what the events themselves take."""
 KEPT_EVERY = 20
-"""While a long stream without a snapshot is read, one is kept after so many pages."""
+"""Pages of a long stream after which its reader stores a snapshot."""
 
 
 class Folded(NamedTuple):
-    """A state and how it was come by."""
+    """A state, its version, and the snapshot from which it was folded."""
 
     state: Any
     version: int
@@ -40,7 +40,7 @@ class Folded(NamedTuple):
 
 
 class Session:
-    """Reads for one call, remembering every version read so that the append can hold them to it."""
+    """The `Reader` of one call. It remembers every version read, for the append to compare."""
 
     def __init__(
         self,
@@ -57,11 +57,9 @@ class Session:
         self._snapshot_every = snapshot_every
         self.operation_names = catalogue.permissions
         self.principal_id: UUID | None = None
-        """Who calls."""
         self.only: UUID | None = None
-        """Whose objects an answer may show; none for everybody's."""
+        """The owner of the objects that an answer may show; None for all owners."""
         self.shows_past = False
-        """Whether an earlier state is shown, beside which nothing of today may stand."""
         self.versions: dict[Stream, int] = {}
         self._folded: dict[Stream, Folded] = {}
         self._decided: dict[Stream, list[StoredEvent]] = {}
@@ -96,7 +94,7 @@ class Session:
             snapshot_version = version
         # What was read first counts.
         if version and self.versions.setdefault(stream, version) == version:
-            self._folded[stream] = Folded(state, version, snapshot_version, size)
+            self._folded[stream] = Folded(state, version, snapshot_version, snapshot_bytes=size)
         elif decided and version != self.versions.get(stream, 0):
             raise MovedError
         state = self._codec.fold(of, decided, state, version)
@@ -127,13 +125,11 @@ class Session:
         return state, version
 
     async def one[S](self, of: Aggregate[S, Any, Any], id: UUID, to_show: bool = False) -> S:
-        """The state of one aggregate, or the refusal that it does not exist."""
         if to_show and id not in await self.visible(of, [id]):
             return await self.adopt(of, id, LoadedStream())
         return (await self.many(of, [id]))[id]
 
     async def many[S](self, of: Aggregate[S, Any, Any], ids: Iterable[UUID]) -> Mapping[UUID, S]:
-        """The states of several, in one round trip; the first that is absent is refused."""
         wanted = list(dict.fromkeys(ids))
         if not wanted:
             return {}
@@ -143,11 +139,9 @@ class Session:
         }
 
     def version(self, of: Aggregate[Any, Any, Any], id: UUID) -> int:
-        """The version at which this call has read one aggregate."""
         return self.versions[of.name, id]
 
     async def visible(self, of: Aggregate[Any, Any, Any], ids: Iterable[UUID]) -> Set[UUID]:
-        """Those of these ids that the caller may see."""
         wanted = frozenset(ids)
         if self.only is None:
             return wanted
@@ -156,7 +150,6 @@ class Session:
         return own | (wanted & {self.only} if of.self_owned else frozenset())
 
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
-        """The state of one aggregate as it was at a version."""
         now, stream = await self.one(of, id), (of.name, id)
         if version >= self.versions[stream]:
             return now
@@ -165,17 +158,16 @@ class Session:
 
     def snapshots(self, events: Sequence[NewEvent]) -> list[NewSnapshot]:
         """Return the snapshots that are due once these events are written."""
-        last = {new.stream: new.version for new in events}
-        due = {
-            stream: folded
-            for stream, version in last.items()
-            if (folded := self._folded.get(stream)) and self.is_due(folded, version)
-        }
-        # Folded from what is stored, as every later reader will.
-        return [
-            self._snapshot(stream, self._fold_on(stream, folded, events), last[stream])
-            for stream, folded in due.items()
-        ]
+        due: list[NewSnapshot] = []
+        for stream, version in {new.stream: new.version for new in events}.items():
+            folded = self._folded.get(stream)
+            if folded and self.is_due(folded, version):
+                # Folded from what is stored, as every later reader will.
+                of = self._catalogue.aggregates[stream[0]]
+                written = [new.stored for new in events if new.stream == stream]
+                state = self._codec.fold(of, written, folded.state, folded.version)
+                due.append(self._snapshot(stream, state, version))
+        return due
 
     def snapshot(self, stream: Stream) -> NewSnapshot:
         """Return a stream that was read as a snapshot."""
@@ -185,7 +177,6 @@ class Session:
     async def matching(
         self, query: Listing, to_show: bool = False, most: int = ALL_MATCHES
     ) -> tuple[UUID, ...]:
-        """The ids a list finds; read their streams before deciding anything."""
         view = next(view for view in self._catalogue.views if view.listing is type(query))
         list_filter = await view.filter_for(query, self)
         owner_id = self.only if to_show else None
@@ -195,7 +186,6 @@ class Session:
     async def happened(
         self, types: Sequence[type[Event]], since: datetime, until: datetime, most: int
     ) -> Sequence[Event]:
-        """The events of these types between two times, oldest first, and no more than so many."""
         names = [type.__name__ for type in types]
         found = await self._store.happened(names, since, until, self.only, most)
         return [event for name, each in found for event in self._codec.decode(name, [each])]
@@ -207,10 +197,8 @@ class Session:
         types: Sequence[type[Event]],
         before: datetime,
     ) -> Mapping[UUID, Event]:
-        """The last event of these types that each of the streams had before a time."""
         streams = [(of.name, id) for id in ids]
-        names = [type.__name__ for type in types]
-        found = await self._store.latest(streams, names, before)
+        found = await self._store.latest(streams, [type.__name__ for type in types], before)
         return {id: self._codec.decode(of.name, [each])[0] for (_, id), each in found.items()}
 
     async def written[R](
@@ -222,7 +210,6 @@ class Session:
         until: datetime,
         most: int,
     ) -> Sequence[R]:
-        """The rows beside these aggregates whose time is between two, oldest first."""
         between = ((time, ">=", since), (time, "<", until))
         list_filter = RowQuery({}, between, by=(time, *of.key), newest_first=False, after=())
         found = await self._store.entries(of, list_filter, most)
@@ -230,34 +217,25 @@ class Session:
         return [row for row in found if getattr(row, about.id_field) in seen]
 
     async def rows[R](self, of: Table[R], **where: object) -> tuple[R, ...]:
-        """The rows whose columns equal these values, or are among them where a set is given."""
         return await self._store.rows(of, where)
 
     async def above[R](self, of: Table[R], ids: Iterable[UUID]) -> Mapping[UUID, R]:
-        """The rows of a tree with these ids and all those above them, by id."""
         return {getattr(row, of.key[0]): row for row in await self._store.above(of, list(ids))}
 
     async def _after(self, stream: Stream, events: Sequence[StoredEvent]) -> Sequence[StoredEvent]:
-        """The page of events after this one."""
         if len(events) < READ_AT_ONCE:
             return ()
         more = await self._store.history(stream, events[-1][0], READ_AT_ONCE)
         return [envelope.recorded for envelope in more]
 
     def is_due(self, folded: Folded, version: int) -> bool:
-        """Whether a stream deserves a new snapshot at this version."""
+        """Return whether a stream needs a new snapshot at this version."""
         wait = self._snapshot_every * (1 + folded.snapshot_bytes // SNAPSHOT_BYTES)
         return version - folded.snapshot_version >= wait
 
-    def _fold_on(self, stream: Stream, folded: Folded, events: Sequence[NewEvent]) -> object:
-        of = self._catalogue.aggregates[stream[0]]
-        written = [new.stored for new in events if new.stream == stream]
-        return self._codec.fold(of, written, folded.state, folded.version)
-
     def _snapshot(self, stream: Stream, state: object, version: int) -> NewSnapshot:
-        return NewSnapshot(
-            stream, self._codec.folds[stream[0]], self._codec.snapshot(state, version)
-        )
+        fold = self._codec.folds[stream[0]]
+        return NewSnapshot(stream, fold, self._codec.snapshot(state, version))
 
     async def _keep(self, stream: Stream, state: object, version: int) -> None:
         await self._store.keep_snapshots([self._snapshot(stream, state, version)])

@@ -1,4 +1,4 @@
-"""The event-store seam: what the one path asks of whatever keeps the events."""
+"""The event-store seam: what the call path needs of a store."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -32,10 +32,7 @@ READ_AT_ONCE = 1000
 
 
 class StoredEvent(NamedTuple):
-    """An event as it was stored: all that a fold needs.
-
-    Read it by position: an adapter may hand over its driver's rows when they begin with these.
-    """
+    """A stored event. Read it by position: it may be a driver's row that begins so."""
 
     version: int
     event_type: str
@@ -44,20 +41,20 @@ class StoredEvent(NamedTuple):
 
 
 class CallLookup(Record):
-    """What one statement finds out before anything is decided."""
+    """What the opening statement of a call looks up."""
 
     identity: tuple[str, str] | None
     """Issuer and subject of a verified token."""
     principal_id: UUID | None
-    """The principal itself, for calls from inside the service."""
+    """The principal of a call without a token."""
     conduit_id: UUID | None
     surface_id: UUID | None
     command_name: str | None
-    """None finds the grants for every command."""
+    """The command whose grants are read; None for all commands."""
     idempotency_key: str | None = None
     stream: Stream | None = None
     fold: UUID | None = None
-    """The fold whose snapshot of the stream is read; without one, the events from the first on."""
+    """The fold whose snapshot is read; without one, all events are read."""
 
 
 class StoredAnswer(Record):
@@ -68,34 +65,31 @@ class StoredAnswer(Record):
     result: bytes
     version: int | None = None
     position: "Position | None" = None
-    """Neither is known of an answer that was kept before they were."""
+    """Unknown, like the version, for answers that early releases stored."""
 
 
 class Snapshot(Record):
-    """The state of a stream at a version, kept so that the events up to it need not be folded."""
+    """The state of a stream at a version, from which later events are folded."""
 
     version: int
     state: bytes
 
 
 class LoadedStream(Record):
-    """A stream as one statement reads it: its events after the snapshot, if there is one.
-
-    Where there are `READ_AT_ONCE` events, more may follow.
-    """
+    """A snapshot, if there is one, and at most `READ_AT_ONCE` events after it."""
 
     events: Sequence[StoredEvent] = ()
     snapshot: Snapshot | None = None
 
 
 class CallContext(Record):
-    """What the opening statement found; of a call that is not permitted, only who calls."""
+    """What the opening statement found; for a denied call, only the standing and the grants."""
 
     standing: Standing | None
     grants: tuple[Grant, ...]
     stored_answer: StoredAnswer | None = None
     owner_id: UUID | None = None
-    """Who wrote the stream's first event."""
+    """The principal of the stream's first event."""
     loaded: LoadedStream = LoadedStream()
 
 
@@ -107,15 +101,15 @@ class NewEvent(NamedTuple):
     schema_version: int
     payload: bytes
     command_name: str | None = None
-    """The command that decided this event, where it is not the append's."""
+    """The command that decided this event, if it is not that of the append."""
 
     @property
     def stored(self) -> StoredEvent:
-        return StoredEvent(self.version, self.event_type, self.schema_version, self.payload)
+        return StoredEvent(self.version, self.event_type, self.schema_version, payload=self.payload)
 
 
 class NewSnapshot(NamedTuple):
-    """A snapshot to be kept, and the fold that made it."""
+    """A snapshot to store, and the fold that made it."""
 
     stream: Stream
     fold: UUID
@@ -123,21 +117,21 @@ class NewSnapshot(NamedTuple):
 
 
 class AnswerToStore(Record):
-    """The answer to keep under an idempotency key."""
+    """The answer to store under an idempotency key."""
 
     key: str
     fingerprint: bytes
     status: int
     result: bytes
-    version: int
+    version: int | None
 
 
 class Append(Record):
-    """Everything one decision writes: all of it or none."""
+    """Everything that one decision writes, all or nothing."""
 
     events: Sequence[NewEvent]
     read: Mapping[Stream, int]
-    """The version of every other stream the decision rests on."""
+    """The versions of the other streams that were read."""
     side_writes: Sequence[SideWrite | Rows]
     answer: AnswerToStore | None
     command_name: str
@@ -147,7 +141,6 @@ class Append(Record):
     causation_id: UUID | None
     occurred_at: datetime
     snapshots: Sequence[NewSnapshot] = ()
-    """Of streams this very decision writes to."""
     fence: Fenced | None = None
 
 
@@ -185,15 +178,16 @@ class Envelope(Record):
 
     @property
     def recorded(self) -> StoredEvent:
-        return StoredEvent(self.version, self.event_type, self.schema_version, bytes(self.payload))
+        payload = bytes(self.payload)
+        return StoredEvent(self.version, self.event_type, self.schema_version, payload=payload)
 
 
 class MovedError(Exception):
-    """A stream that was written or read has moved on: load and decide again."""
+    """A stream that was read has changed. Load and decide again."""
 
 
 class AlreadyAnsweredError(Exception):
-    """The idempotency key was answered meanwhile: read the answer."""
+    """An answer is stored under this idempotency key now. Read it."""
 
 
 class KeyTakenError(Exception):
@@ -205,7 +199,7 @@ class KeyTakenError(Exception):
 
 
 class RowsStoredError(Exception):
-    """Some rows are stored already: by key, the value of the column they are stored under."""
+    """Some rows are stored already; `under` has the value of their column, by key."""
 
     def __init__(self, under: Mapping[object, object]) -> None:
         super().__init__(len(under))
@@ -236,40 +230,40 @@ class IdempotencyInFlightError(Refusal, status=409, retry_after=1):
 
 
 class RowQuery(Record):
-    """Which rows of a table are asked for, and in which order."""
+    """Which rows of a table are read, and in which order."""
 
     where: Mapping[str, object]
     compared: tuple[tuple[str, str, Any], ...]
-    """A column, a comparison, and with what."""
+    """Column, comparison, value."""
     by: tuple[str, ...]
     newest_first: bool
     after: tuple[Any, ...]
-    """What the columns of the order have in the last row of the page before, if there was one."""
+    """The values of the columns `by` in the last row of the page before, if there was one."""
 
 
 class EventStore(Protocol):
-    """Keeps events for ever, in order, and the rows written with them."""
+    """Stores events in order, and the rows written with them."""
 
     async def open(self, opening: CallLookup) -> CallContext:
-        """Find who calls, what they may do, what was answered before, and the target's events."""
+        """Return the caller's standing and grants, a stored answer, and the target's events."""
         ...
 
     async def load(
         self, streams: Sequence[Stream], folds: Mapping[str, UUID] | None = None
     ) -> Mapping[Stream, LoadedStream]:
-        """Read these streams, with the snapshots of these folds by aggregate name."""
+        """Return these streams, with the snapshots of these folds, by aggregate name."""
         ...
 
     async def owners(self, streams: Sequence[Stream]) -> Mapping[Stream, UUID]:
-        """Who wrote the first event of each of these streams."""
+        """Return the principal of the first event of each of these streams."""
         ...
 
     async def append(self, append: Append) -> Position:
-        """Write all of it or nothing, unless something it rests on has moved."""
+        """Write everything and return its position. Raise MovedError when a stream changed."""
         ...
 
     async def history(self, stream: Stream, after: int, limit: int) -> Sequence[Envelope]:
-        """The events of one stream after a version."""
+        """Return the events of one stream after a version."""
         ...
 
     async def happened(
@@ -280,54 +274,51 @@ class EventStore(Protocol):
         owner_id: UUID | None,
         limit: int,
     ) -> Sequence[tuple[str, StoredEvent]]:
-        """Events of these types between two times, oldest first, each with its aggregate's name.
-
-        Only those of the owner's streams where one is named.
-        """
+        """Return events between two times, oldest first, each with its aggregate's name."""
         ...
 
     async def latest(
         self, streams: Sequence[Stream], types: Sequence[str], before: datetime
     ) -> Mapping[Stream, StoredEvent]:
-        """The last event of these types that each of the streams had before a time."""
+        """Return the last event of these types that each of the streams had before a time."""
         ...
 
     async def rows[R](self, table: Table[R], where: Mapping[str, object]) -> tuple[R, ...]:
-        """The rows whose columns equal these values, or are among them where a set is given."""
+        """Return the rows whose columns equal these values, or are in them where one is a set."""
         ...
 
     async def entries[R](self, table: Table[R], row_query: "RowQuery", limit: int) -> tuple[R, ...]:
-        """Rows beside one aggregate, in the order asked for."""
+        """Return rows in the order of the query."""
         ...
 
     async def above[R](self, table: Table[R], ids: Sequence[UUID]) -> tuple[R, ...]:
-        """The rows of a tree with these ids and all those above them."""
+        """Return the rows of a tree with these ids and all rows above them."""
         ...
 
     def alone(self, name: str) -> AbstractAsyncContextManager[None]:
-        """Keep every other process out of a piece of work while this one does it."""
+        """Hold a lock of this name, which one process at a time can hold."""
         ...
 
     def is_contended(self, stream: Stream | None) -> bool:
-        """Whether a command on this stream has to wait for its turn."""
+        """Return whether a command on this stream has to wait for its turn."""
         ...
 
     def wait_turn(self, stream: Stream | None) -> AbstractAsyncContextManager[None]:
-        """Let commands on a stream that is fought over come one after the other."""
+        """Hold the turn of a contended stream, on which one command runs at a time."""
         ...
 
     async def keep_snapshots(self, snapshots: Sequence[NewSnapshot]) -> None:
-        """Keep snapshots apart from any append; a newer one of the same fold stays."""
+        """Store snapshots without an append; a newer one of the same fold stays."""
         ...
 
     async def outdated_snapshots(
         self, folds: Sequence[UUID], after: Stream, limit: int
     ) -> Sequence[Stream]:
-        """Streams after this one that have a snapshot of another fold and none of these."""
+        """Return streams after this one that have a snapshot, but none of these folds."""
         ...
 
     async def drop_snapshots(self, folds: Sequence[UUID], days: int) -> int:
-        """Drop snapshots of other folds than these that are older, and answer how many."""
+        """Delete older snapshots of other folds than these, and return how many."""
         ...
 
     async def deny(self, denial: Denial) -> None:
@@ -335,12 +326,12 @@ class EventStore(Protocol):
         ...
 
     async def record_refusal(self, insert: Insert) -> None:
-        """Write the row a refusal leaves, in a transaction of its own, unless its key is taken."""
+        """Write the row of a refusal in a transaction of its own, unless its key is taken."""
         ...
 
 
 class ReadModel(Protocol):
-    """The lists that projections keep."""
+    """The lists that the projector maintains."""
 
     async def listing(
         self,
@@ -350,9 +341,9 @@ class ReadModel(Protocol):
         after: UUID | None,
         limit: int,
     ) -> Sequence[tuple[UUID, bytes]]:
-        """Rows by id, as JSON, each with its id; only the owner's where one is named."""
+        """Return ids and rows as JSON, ordered by id; with `owner_id`, only of this owner."""
         ...
 
     async def follows(self, view: View[Any], position: Position) -> bool:
-        """Whether the view shows everything up to a position."""
+        """Return whether the view includes everything up to a position."""
         ...

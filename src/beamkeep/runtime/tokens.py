@@ -1,4 +1,4 @@
-"""The token-verifier seam: from a bearer token to a name an identity provider vouches for."""
+"""The token-verifier seam: from a bearer token to an issuer and a subject."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -37,7 +37,7 @@ class IdentityProviderUnavailableError(Refusal, status=503, retry_after=2):
 
 
 class VerifiedPrincipal(Record):
-    """Whom an identity provider vouches for, kept for one request and never logged."""
+    """The owner of a valid token, kept for one request and never logged."""
 
     issuer: str
     subject: str

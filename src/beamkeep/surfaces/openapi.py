@@ -7,19 +7,8 @@ from functools import cache
 from importlib.metadata import version
 from inspect import cleandoc
 
-from beamkeep.kernel import (
-    Accepted,
-    Catalogue,
-    Created,
-    Many,
-    One,
-    Operation,
-    Question,
-    Refusal,
-    Reply,
-    reply_of,
-    warns,
-)
+from beamkeep import kernel
+from beamkeep.kernel import Catalogue, Operation, Question, Refusal
 from beamkeep.runtime import admission, dispatch, entry_points, parsing, queries, store, tokens
 
 from .http import refusals
@@ -59,7 +48,9 @@ KEY: SchemaObject = {"type": "string", "pattern": "^[!-~]{1,255}$"}
 FLAG: SchemaObject = {"type": "boolean", "default": False}
 
 
-def _parameter(name: str, where: str, schema: SchemaObject, description: str) -> SchemaObject:
+def _parameter(
+    name: str, schema: SchemaObject, description: str, where: str = "header"
+) -> SchemaObject:
     return {"name": name, "in": where, "schema": schema, "description": description}
 
 
@@ -68,17 +59,11 @@ def _header(description: str, schema: SchemaObject = TEXT) -> SchemaObject:
 
 
 PARAMETERS: SchemaObject = {
-    "Surface": _parameter(
-        "X-Surface-Id", "header", ID, "The surface that is called (default: the seeded one)."
-    ),
-    "Correlation": _parameter(
-        "X-Correlation-Id", "header", TEXT, "A UUID that marks the call in the log (default: new)."
-    ),
-    "IdempotencyKey": _parameter(
-        "Idempotency-Key", "header", KEY, "A repeated call with this key gets the first answer."
-    ),
-    "IfMatch": _parameter("If-Match", "header", TEXT, "The ETag that the object must still have."),
-    "DryRun": _parameter("dry_run", "query", FLAG, "Check the call and write nothing."),
+    "Surface": _parameter("X-Surface-Id", ID, "The surface to call (default: the seeded one)."),
+    "Correlation": _parameter("X-Correlation-Id", TEXT, "A UUID for the log (default: a new one)."),
+    "IdempotencyKey": _parameter("Idempotency-Key", KEY, "A repeat with this key changes nothing."),
+    "IfMatch": _parameter("If-Match", TEXT, "The ETag that the object must still have."),
+    "DryRun": _parameter("dry_run", FLAG, "Check the call and write nothing.", where="query"),
 }
 HEADERS: SchemaObject = {
     "ETag": _header("The version of the object, in quotation marks."),
@@ -146,7 +131,7 @@ def _described(
             content = {"application/json": {"schema": schema}}
             body = {"requestBody": {"required": bool(needed), "content": content}}
     else:
-        version = ("ETag",) if isinstance(endpoint.source, One) else ()
+        version = ("ETag",) if isinstance(endpoint.source, kernel.One) else ()
         answers = {"200": _answer("Found.", schemas.answer(endpoint), *version)}
         parameters += [_query_parameter(n, schema, n in required) for n, schema in own.items()]
     by_status: dict[int, list[type[Refusal]]] = defaultdict(list)
@@ -175,7 +160,7 @@ def _refusals(endpoint: Endpoint) -> Iterator[type[Refusal]]:
     yield from endpoint.refusals
     if not endpoint.genesis if isinstance(endpoint, Operation) else endpoint.about:
         yield endpoint.aggregate.absent
-    if isinstance(endpoint, Question) and isinstance(endpoint.source, Many):
+    if isinstance(endpoint, Question) and isinstance(endpoint.source, kernel.Many):
         yield queries.NotFreshYetError
 
 
@@ -183,15 +168,16 @@ def _outcomes(operation: Operation, reply: SchemaObject) -> SchemaObject:
     """Return the answers of an operation that was not refused, by status."""
     headers, dry_run = ("ETag", "Position-Token", "Idempotency-Replayed"), ref("schemas", "DryRun")
     answers = {"200": _answer("Dry run: the events that would be written.", dry_run)}
-    kind, warnings = reply_of(operation) or Reply, WARNINGS if warns(operation) else {}
+    kind = kernel.reply_of(operation) or kernel.Reply
+    warnings = WARNINGS if kernel.warns(operation) else {}
     if warnings:
         warned = ref("schemas", "Warned")
         answers["200"] = _answer("Done with warnings, or a dry run.", warned, *headers)
     own = {operation.aggregate.id_field: ID} if operation.genesis else {}
-    if issubclass(kind, Accepted):
+    if issubclass(kind, kernel.Accepted):
         accepted = exactly(own | reply, **warnings)
         answers["202"] = _answer("Accepted: a worker does the work later.", accepted, *headers)
-    elif operation.genesis or issubclass(kind, Created):
+    elif operation.genesis or issubclass(kind, kernel.Created):
         created = exactly(own | reply, **warnings)
         answers["201"] = _answer("Created.", created, "Location", *headers)
     elif reply:

@@ -1,4 +1,4 @@
-"""What a refusal looks like from outside, the same on every surface (RFC 9457)."""
+"""The problem body of a refusal, the same on every surface (RFC 9457)."""
 
 from inspect import cleandoc
 from typing import Any
@@ -9,7 +9,7 @@ from beamkeep.kernel import Refusal
 
 
 def problem(refusal: Refusal) -> dict[str, Any]:
-    """The problem body of a refusal."""
+    """Return the problem body of a refusal."""
     code = type(refusal).__name__
     facts: dict[str, Any] = msgspec.to_builtins(refusal.facts)
     return facts | {

@@ -32,7 +32,7 @@ CREDENTIALS = re.compile(rb"(?i:bearer) +([A-Za-z0-9._~+/-]+=*)")
 
 
 class EdgeOptions(Record):
-    """Whom a deployment lets in."""
+    """Who may call a deployment, and how often."""
 
     resource_url: str
     """The base URL of the service, without a slash at its end."""
