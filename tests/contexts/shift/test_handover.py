@@ -111,8 +111,8 @@ def permit(hours: float, before: PermitStatus, after: PermitStatus) -> Enclosure
 
 def note(run_id: UUID, hours: float, text: str) -> SideWrite:
     id = UUID(int=1000 + int(hours * 10))
-    what = (RunEntryKind.NOTE, text, None, at(hours), None, None)
-    return RUN_LOGBOOK.insert(RunLogbookEntry(id, run_id, AUTHOR, *what))
+    what, kind = (id, text, AUTHOR, at(hours), None, None), RunEntryKind.NOTE
+    return RUN_LOGBOOK.insert(RunLogbookEntry(*what, run_id=run_id, kind=kind, decision_id=None))
 
 
 def refused(plan_id: UUID, hours: float, code: str) -> SideWrite:

@@ -52,7 +52,7 @@ from tests.contexts.starting.fair import (
     revision,
     supply,
 )
-from tests.support.spec import ABSENT, CALL, LATER, NEW, NOW, Scenario, misshapen
+from tests.support.spec import ABSENT, CALL, LATER, NEW, NOW, Scenario
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.calibration.calibration import (
@@ -131,7 +131,6 @@ from beamkeep.contexts.starting.checks import (
 from beamkeep.contexts.starting.gates import StartFact
 from beamkeep.contexts.starting.start import (
     OPERATIONS,
-    InvalidRunNameError,
     InvalidRunPinnedCalibrationIdsError,
     RunCannotJoinCampaignError,
     StartRun,
@@ -373,7 +372,6 @@ IN_ORDER = (
         CalibrationRevisionNotFoundError,
         change={"pinned_calibration_ids": (REVISION, REVISION, ABSENT)},
     ),
-    Wrong(InvalidRunNameError, change={"name": " "}),
     Wrong(
         InvalidRunPinnedCalibrationIdsError,
         change={"pinned_calibration_ids": (REVISION, REVISION)},
@@ -430,17 +428,6 @@ def test_every_way_out_is_a_command():
     ways |= {way for _, each in FAILING_OTHERWISE for way in each.cleared_by}
     ways |= {way for _, steps in (*CLEARANCES, *SUPPLIES) for way in steps}
     assert {way for way in ways if not isinstance(CATALOGUE.named.get(way), Operation)} == set()
-
-
-def test_a_name_is_trimmed_and_not_blank():
-    given().when(starting(name="\t")).refused(InvalidRunNameError)
-
-
-def test_names_and_research_identifiers_have_their_lengths():
-    for name in ("", "x" * 201):
-        misshapen(StartRun, "name", name=name, plan_id=PLAN)
-    for raid in ("", "x" * 2049):
-        misshapen(StartRun, "raid", name="x", plan_id=PLAN, raid=raid)
 
 
 def test_a_run_pins_at_most_64_revisions():

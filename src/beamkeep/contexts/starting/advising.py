@@ -55,14 +55,7 @@ def run_advisories(
 
 def advisory(of: StartFact) -> StartAdvisory:
     """Return what a run keeps of an advisory: not the name, which others have written."""
-    return StartAdvisory(
-        of.kind,
-        of.id,
-        state=of.state,
-        until=of.until,
-        valid_from=of.valid_from,
-        in_force=of.in_force,
-    )
+    return StartAdvisory.of(of)
 
 
 async def advised(run: Run, read: Reader) -> tuple[StartFact, ...]:
@@ -86,18 +79,7 @@ async def advised(run: Run, read: Reader) -> tuple[StartFact, ...]:
         of = await calibration_ids(revision_ids, read)
         found = await read.many(calibrations, sorted({*of.values()}))
         names |= {id: found[calibration_id].quantity for id, calibration_id in of.items()}
-    return tuple(
-        StartFact(
-            each.kind,
-            each.id,
-            name=names.get(each.id, NOT_SHOWN),
-            state=each.state,
-            until=each.until,
-            valid_from=each.valid_from,
-            in_force=each.in_force,
-        )
-        for each in run.advisories
-    )
+    return tuple(StartFact.of(each, name=names.get(each.id, NOT_SHOWN)) for each in run.advisories)
 
 
 def _shared_assets(run: Run, names: Mapping[UUID, str]) -> str:
