@@ -70,7 +70,7 @@ class Reading(Record):
 
 
 class Observation(Reading, kw_only=True):
-    unit: UnitAnnotation | None
+    unit: UnitAnnotation | None = None
     run_id: UUID
     recorded_at: datetime
     principal_id: UUID
