@@ -63,7 +63,7 @@ class DeclarationVersions(Record):
 
 
 class StartAdvisory(Record):
-    """A warning given at the start of a run, without the name of the object it is about."""
+    """A warning given at the start of a run, without the name of the object, which others wrote."""
 
     kind: str
     id: UUID

@@ -275,7 +275,7 @@ STATUS: Axis[ClearanceStatus, ClearanceChanged] = Axis(
     (ClearanceExpired, {S.ACTIVE}, S.EXPIRED, ClearanceCannotExpireError),
     (ClearanceSuperseded, {S.ACTIVE}, S.SUPERSEDED, ClearanceCannotActivateError),
 )
-STATUS_CHANGES = tuple({*STATUS.moves} - {ClearanceReviewStepAppended})
+STATUS_CHANGES = tuple(e for e in STATUS.moves if e is not ClearanceReviewStepAppended)
 
 
 class Clearance(Record):

@@ -139,11 +139,8 @@ class ShiftLog(Record):
         """Return the lines of the events of these types."""
         own = [event for event in self.events if type(event) in types]
         found = await self.concerned(of, (_id(event, of) for event in own))
-        return tuple(
-            _event_line(event, each, _permit(event))
-            for event in own
-            if (each := found.get(_id(event, of)))
-        )
+        lines = ((event, found.get(_id(event, of))) for event in own)
+        return tuple(_event_line(event, each) for event, each in lines if each)
 
     async def left_open[S: HandoverObject, G: Event, E: Event](
         self, of: Aggregate[S, G, E], items: open_items.OpenItems, later: Sequence[Event]
@@ -187,11 +184,8 @@ class ShiftLog(Record):
         scopes = await facility_scopes(used, self.read)
         standing = {id: scope.facility_scope for id, scope in scopes.items()}
         own = installation(self.read).facility_code
-        return {
-            id: each
-            for id, each in found.items()
-            if not self.codes.isdisjoint(_facility_codes(each, standing, own))
-        }
+        codes = {id: _facility_codes(each, standing, own) for id, each in found.items()}
+        return {id: each for id, each in found.items() if not self.codes.isdisjoint(codes[id])}
 
 
 async def handover(query: GetShiftHandover, read: Reader) -> ShiftHandover:
@@ -244,16 +238,13 @@ async def _open(log: ShiftLog) -> tuple[HandoverLine, ...] | None:
     later = await log.read.happened(types, log.until, now, MOST_EVENTS + 1)
     if len(later) > MOST_EVENTS:
         return None
-    return _by_time(
-        [
-            *await log.left_open(runs, open_items.OPEN_RUNS, later),
-            *await log.left_open(assets, open_items.FAILING_ASSETS, later),
-            *await log.left_open(assets, open_items.ASSETS_IN_MAINTENANCE, later),
-            *await log.left_open(enclosures, open_items.CLOSED_ENCLOSURES, later),
-            *await log.left_open(supplies, open_items.LACKING_SUPPLIES, later),
-            *await log.left_open(visits, open_items.OPEN_VISITS, later),
-        ]
-    )
+    lines = await log.left_open(runs, open_items.OPEN_RUNS, later)
+    lines += await log.left_open(assets, open_items.FAILING_ASSETS, later)
+    lines += await log.left_open(assets, open_items.ASSETS_IN_MAINTENANCE, later)
+    lines += await log.left_open(enclosures, open_items.CLOSED_ENCLOSURES, later)
+    lines += await log.left_open(supplies, open_items.LACKING_SUPPLIES, later)
+    lines += await log.left_open(visits, open_items.OPEN_VISITS, later)
+    return _by_time(lines)
 
 
 async def _codes(code: str, read: Reader) -> frozenset[str]:
@@ -290,9 +281,11 @@ def _asset_ids(of: HandoverObject) -> Iterable[UUID]:
             return ()
 
 
-def _event_line(event: Event, of: HandoverObject, state: str | None) -> HandoverLine:
+def _event_line(event: Event, of: HandoverObject, state: str | None = None) -> HandoverLine:
     retired = isinstance(event, caution.CautionRetired)
     why: str | None = event.retire_reason if retired else getattr(event, "reason", None)
+    if isinstance(event, EnclosurePermitObserved):
+        state = event.to_permit_status
     return _line(of, event.occurred_at, type(event).__name__, why, state)
 
 
@@ -327,10 +320,6 @@ def _name(of: HandoverObject) -> str:
             return ", ".join([of.type, *references])
         case Run() | Asset() | Supply() | Enclosure() | Plan():
             return of.name
-
-
-def _permit(event: Event) -> str | None:
-    return event.to_permit_status if isinstance(event, EnclosurePermitObserved) else None
 
 
 def _by_time(lines: Iterable[HandoverLine]) -> tuple[HandoverLine, ...]:

@@ -27,6 +27,7 @@ from beamkeep.contexts.run.run import (
     InvalidRunParametersError,
     RunAddedToCampaign,
     RunStarted,
+    StartAdvisory,
     runs,
 )
 from beamkeep.contexts.safety.clearance import IN_FORCE
@@ -37,7 +38,7 @@ from beamkeep.schemas import JsonObject
 
 from . import checks
 from .acknowledging import ShownCaution, acknowledgement, shown_again
-from .advising import advised, advisory, run_advisories
+from .advising import advised, run_advisories
 from .checks import RunPreconditions, effective_parameters, run_checks, run_preconditions
 from .gates import StartFact, require_passed
 
@@ -139,7 +140,7 @@ def start_run(
         acknowledged_cautions=tuple(map(acknowledgement, found.work.cautions)),
         declaration_versions=found.versions,
         clearance_ids=tuple(sorted(in_force)),
-        advisories=tuple(map(advisory, run_advisories(found, given.pinned, call.now))),
+        advisories=tuple(map(StartAdvisory.of, run_advisories(found, given.pinned, call.now))),
     )
     if campaign is None:
         return [started]
