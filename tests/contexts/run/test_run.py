@@ -346,39 +346,15 @@ def test_whatever_campaign_a_run_is_in_and_whoever_debriefs_it_it_goes_on():
 
 def test_a_run_is_what_its_first_event_says():
     assert begin(started) == Run(
-        id=ID,
-        name="Night 1",
-        plan_id=PLAN,
-        method_id=METHOD,
-        asset_ids=(STAGE, CAMERA),
-        subject_id=SUBJECT,
-        raid="10.25.10/raid",
-        override_parameters=OVERRIDE,
-        effective_parameters=BEFORE,
-        pinned_calibration_ids=(REVISION,),
-        acknowledged_cautions=(shown,),
-        created_at=NOW,
-        campaign_id=None,
-        status=RunStatus.RUNNING,
-        adjustment_count=0,
-        last_status_reason=None,
-        interrupted_at=None,
-        declaration_versions=None,
-        clearance_ids=(),
-        advisories=(),
+        *(ID, "Night 1", PLAN, METHOD, (STAGE, CAMERA), SUBJECT, "10.25.10/raid"),
+        *(OVERRIDE, BEFORE, (REVISION,), (shown,), NOW, None, RunStatus.RUNNING),
     )
-    known = replace(
-        started,
-        declaration_versions=DeclarationVersions(plan=4, practice=3, method=2, capability=1),
-        clearance_ids=(CAMPAIGN,),
-        advisories=(StartAdvisory("Asset", STAGE, "Degraded"),),
-    )
-    assert begin(known) == replace(
-        begin(started),
-        declaration_versions=known.declaration_versions,
-        clearance_ids=known.clearance_ids,
-        advisories=known.advisories,
-    )
+    known: dict[str, object] = {
+        "declaration_versions": DeclarationVersions(plan=4, practice=3, method=2, capability=1),
+        "clearance_ids": (CAMPAIGN,),
+        "advisories": (StartAdvisory("Asset", STAGE, "Degraded"),),
+    }
+    assert begin(replace(started, **known)) == replace(begin(started), **known)
 
 
 def test_a_run_keeps_why_it_moved_last_and_when_it_ended():

@@ -40,7 +40,6 @@ from beamkeep.contexts.safety.clearance import (
     ApproveClearance,
     AssetBinding,
     Binding,
-    BindingKind,
     Clearance,
     ClearanceActivated,
     ClearanceApproved,
@@ -52,6 +51,7 @@ from beamkeep.contexts.safety.clearance import (
     ClearanceCannotRejectError,
     ClearanceCannotStartReviewError,
     ClearanceCannotSubmitError,
+    ClearanceChanged,
     ClearanceCommand,
     ClearanceExpired,
     ClearanceMade,
@@ -105,18 +105,10 @@ AROUND: tuple[Event | SideWrite, ...] = (
     RunStarted(NOW, SCAN, "Scan", PLAN, None, PLAN, (), None, None, {}, {}, (), (), None),
 )
 
+HAZARDS = Hazard("ghs", "H301", "gloves"), Hazard("local", "alpha", None)
 registered = ClearanceRegistered(
-    NOW,
-    ID,
-    "radiation",
-    "ring",
-    "Uranyl salts",
-    BINDINGS,
-    (Hazard("ghs", "H301", "gloves"), Hazard("local", "alpha", None)),
-    RiskBand.RED,
-    EARLIER,
-    LATEST,
-    None,
+    *(NOW, ID, "radiation", "ring", "Uranyl salts", BINDINGS, HAZARDS),
+    *(RiskBand.RED, EARLIER, LATEST, None),
 )
 submitted = ClearanceSubmitted(NOW, ID)
 started = ClearanceReviewStarted(NOW, ID)
@@ -469,11 +461,8 @@ AHEAD_CHILD = (*APPROVED_CHILD[:-1], replace(approved, clearance_id=CHILD, valid
 
 def test_an_amendment_does_not_end_what_it_amends_before_it_is_valid_itself():
     activate = ActivateClearance(clearance_id=CHILD)
-    refusal = (
-        given(*ACTIVE, *AHEAD_CHILD)
-        .when(activate)
-        .refused(ClearanceCannotActivateError, saying=f"valid_from ({LATER}) is in the future")
-    )
+    early = given(*ACTIVE, *AHEAD_CHILD).when(activate)
+    refusal = early.refused(ClearanceCannotActivateError, f"valid_from ({LATER}) is in the future")
     assert refusal.facts == {"valid_from": LATER}
     given(*ACTIVE, *AHEAD_CHILD).when(activate, call=replace(CALL, now=LATER)).then(
         ClearanceActivated(LATER, CHILD), replace(superseded, occurred_at=LATER)
@@ -488,11 +477,8 @@ def test_an_amendment_that_ends_nothing_may_be_put_into_force_before_it_begins()
 
 def test_of_two_amendments_only_one_takes_the_place():
     gone = replace(superseded, superseded_by_clearance_id=SIBLING)
-    refused = (
-        given(*ACTIVE, gone, *APPROVED_CHILD)
-        .when(ActivateClearance(clearance_id=CHILD))
-        .refused(ClearanceCannotActivateError, saying=f"has already superseded clearance {ID}")
-    )
+    second = given(*ACTIVE, gone, *APPROVED_CHILD).when(ActivateClearance(clearance_id=CHILD))
+    refused = second.refused(ClearanceCannotActivateError, f"already superseded clearance {ID}")
     assert refused.facts == {"superseded_by_clearance_id": SIBLING}
 
 
@@ -525,17 +511,8 @@ def test_an_amendment_says_everything_anew():
     )
     given(*ACTIVE).when(form, call=AMENDING).then(
         ClearanceRegistered(
-            NOW,
-            CHILD,
-            "radiation",
-            "ring",
-            "Less",
-            (ExternalBinding("cycle", "2030-1"),),
-            (),
-            None,
-            None,
-            None,
-            ID,
+            *(NOW, CHILD, "radiation", "ring", "Less", (ExternalBinding("cycle", "2030-1"),)),
+            *((), None, None, None, ID),
         ),
         ClearanceMade(CHILD),
     )
@@ -544,10 +521,9 @@ def test_an_amendment_says_everything_anew():
 def test_a_clearance_has_one_amendment_at_a_time():
     ahead = APPROVED_CHILD
     for length in range(1, len(ahead) + 1):
-        refused = (
-            given(*ACTIVE, *ahead[:length])
-            .when(AMEND, call=replace(CALL, new_id=SIBLING))
-            .refused(ClearanceCannotAmendError, saying=f"Clearance {CHILD} is an open amendment")
+        again = given(*ACTIVE, *ahead[:length]).when(AMEND, call=replace(CALL, new_id=SIBLING))
+        refused = again.refused(
+            ClearanceCannotAmendError, f"Clearance {CHILD} is an open amendment"
         )
         assert refused.facts == {"clearance_ids": [CHILD]}
 
@@ -592,20 +568,8 @@ def test_what_has_ended_stays_so():
 
 def test_a_clearance_is_what_its_first_event_says():
     assert begin(amendment) == Clearance(
-        id=CHILD,
-        kind="radiation",
-        facility_code="ring",
-        title="Uranyl salts",
-        bindings=BINDINGS,
-        hazards=(Hazard("ghs", "H301", "gloves"), Hazard("local", "alpha", None)),
-        risk_band=RiskBand.RED,
-        valid_from=EARLIER,
-        valid_until=LATEST,
-        parent_id=ID,
-        status=ClearanceStatus.DEFINED,
-        review_steps=(),
-        superseded_by_clearance_id=None,
-        last_status_reason=None,
+        *(CHILD, "radiation", "ring", "Uranyl salts", BINDINGS, HAZARDS, RiskBand.RED),
+        *(EARLIER, LATEST, ID, ClearanceStatus.DEFINED, (), None, None),
     )
 
 
@@ -627,26 +591,18 @@ def test_a_clearance_takes_the_times_of_its_approval():
 
 def test_a_clearance_keeps_why_it_ended_and_what_took_its_place():
     first = begin(registered)
-    assert evolve(first, rejected) == replace(
-        first, status=ClearanceStatus.REJECTED, last_status_reason="no shielding"
-    )
-    assert evolve(first, expired) == replace(
-        first, status=ClearanceStatus.EXPIRED, last_status_reason="sample sent back"
-    )
-    assert evolve(first, superseded) == replace(
-        first, status=ClearanceStatus.SUPERSEDED, superseded_by_clearance_id=CHILD
-    )
+    ends: list[tuple[ClearanceChanged, dict[str, object]]] = [
+        (rejected, {"status": "Rejected", "last_status_reason": "no shielding"}),
+        (expired, {"status": "Expired", "last_status_reason": "sample sent back"}),
+        (superseded, {"status": "Superseded", "superseded_by_clearance_id": CHILD}),
+    ]
+    for event, changes in ends:
+        assert evolve(first, event) == replace(first, **changes)
 
 
 def test_a_binding_knows_its_kind():
-    known = [*BINDINGS, ProcedureBinding(ABSENT)]
-    assert [each.kind for each in known] == [
-        BindingKind.EXTERNAL,
-        BindingKind.SUBJECT,
-        BindingKind.ASSET,
-        BindingKind.RUN,
-        BindingKind.PROCEDURE,
-    ]
+    known = [each.kind for each in (*BINDINGS, ProcedureBinding(ABSENT))]
+    assert known == ["External", "Subject", "Asset", "Run", "Procedure"]
 
 
 def in_status(status: ClearanceStatus) -> Clearance:

@@ -187,6 +187,15 @@ def under(plan: int = 1, practice: int = 1, method: int = 1) -> DeclarationVersi
     return DeclarationVersions(plan=plan, practice=practice, method=method, capability=1)
 
 
+PLAIN = starting(override_parameters={}, campaign_id=None)
+
+
+def plainly(effective: JsonObject, versions: DeclarationVersions, **noted: object) -> RunStarted:
+    """The run that starts with the defaults of its plan, outside a campaign."""
+    plain = replace(started, override_parameters={}, effective_parameters=effective)
+    return replace(plain, declaration_versions=versions, **noted)
+
+
 class Wrong(Record):
     """One thing that is wrong, in the past or in the command, and what a start is told then."""
 
@@ -441,21 +450,15 @@ def test_the_override_is_bounded_itself_and_not_only_what_comes_of_it():
         deep = {"gap": deep}
     long = {f"{n:0>100}": None for n in range(650)}
     for override, saying in ((long, "65,536 bytes"), (deep, "8 levels deep")):
-        refusal = (
-            given(PlanDeprecated(NOW, PLAN))
-            .when(starting(override_parameters=override))
-            .refused(InvalidRunParametersError, saying=saying)
-        )
+        scenario = given(PlanDeprecated(NOW, PLAN)).when(starting(override_parameters=override))
+        refusal = scenario.refused(InvalidRunParametersError, saying)
         assert told(refusal).check == "parameters"
         assert told(refusal).cleared_by == ("start_run",)
 
 
 def test_the_override_is_merged_onto_the_defaults_and_checked_as_a_whole():
-    refusal = (
-        given()
-        .when(starting(override_parameters={"energy": 36}))
-        .refused(InvalidRunParametersError, saying="At $.energy")
-    )
+    too_high = given().when(starting(override_parameters={"energy": 36}))
+    refusal = too_high.refused(InvalidRunParametersError, saying="At $.energy")
     assert refusal.facts["path"] == "$.energy"
     assert refusal.facts["cleared_by"] == ["start_run"]
 
@@ -496,14 +499,9 @@ def test_defaults_written_anew_are_in_the_unit_of_their_method():
         ),
         replace(versioned_plan(Window(NOW, LATER)), method_version=2),
     ):
-        given(IN_EV_NOW, again).when(starting(override_parameters={}, campaign_id=None)).then(
-            replace(
-                started,
-                plan_version_tag="2" if isinstance(again, PlanVersioned) else None,
-                override_parameters={},
-                effective_parameters={"energy": energy},
-                declaration_versions=under(plan=2, method=2),
-            )
+        tag = "2" if isinstance(again, PlanVersioned) else None
+        given(IN_EV_NOW, again).when(PLAIN).then(
+            plainly({"energy": energy}, under(plan=2, method=2), plan_version_tag=tag)
         )
 
 
@@ -511,27 +509,13 @@ def test_a_parameter_without_a_default_may_change_its_unit():
     without = PlanDefaultParametersUpdated(
         NOW, PLAN, default_parameters={"exposure": 0.1}, method_version=1
     )
-    given(without, IN_EV_NOW).when(starting(override_parameters={}, campaign_id=None)).then(
-        replace(
-            started,
-            override_parameters={},
-            effective_parameters={"exposure": 0.1},
-            declaration_versions=under(plan=2, method=2),
-        )
-    )
+    given(without, IN_EV_NOW).when(PLAIN).then(plainly({"exposure": 0.1}, under(plan=2, method=2)))
 
 
 def test_a_plan_that_does_not_know_when_it_was_written_counts_as_the_methods_first_version():
     old = PlanDefaultParametersUpdated(NOW, PLAN, {"energy": 25})
     given(old, IN_EV_NOW).when(START).refused(RunParameterUnitsChangedError)
-    given(old).when(starting(override_parameters={}, campaign_id=None)).then(
-        replace(
-            started,
-            override_parameters={},
-            effective_parameters={"energy": 25},
-            declaration_versions=under(plan=2),
-        )
-    )
+    given(old).when(PLAIN).then(plainly({"energy": 25}, under(plan=2)))
 
 
 def test_a_run_keeps_the_clearances_that_covered_it_and_no_others():
@@ -590,16 +574,9 @@ def test_a_pinned_revision_that_is_superseded_or_of_another_asset_is_noted():
 
 def test_a_versioned_plan_is_noted_with_its_tag():
     again = versioned_plan(Window())
-    given(again).when(starting(override_parameters={})).then(
-        replace(
-            started,
-            plan_version_tag="2",
-            override_parameters={},
-            effective_parameters={"energy": 25},
-            declaration_versions=under(plan=2),
-            advisories=(StartAdvisory("Clearance", PAPER, "Active", LATER, None, True),),
-        ),
-        *membership,
+    noted = (StartAdvisory("Clearance", PAPER, "Active", LATER, None, True),)
+    given(again).when(PLAIN).then(
+        plainly({"energy": 25}, under(plan=2), plan_version_tag="2", advisories=noted)
     )
 
 
@@ -675,11 +652,8 @@ def test_families_of_the_method_and_of_the_practice_are_covered_as_both_are_now(
         FAIR["practice"][0], version_tag="2", family_ids=(CAMERAS, mirror)
     )
     for event, lacking in ((needs_lens, lens), (needs_mirror, mirror)):
-        refusal = (
-            given(event)
-            .when(START)
-            .refused(RunFamiliesNotSatisfiedError, saying=f"Missing families: {lacking}.")
-        )
+        scenario = given(event).when(START)
+        refusal = scenario.refused(RunFamiliesNotSatisfiedError, f"Missing families: {lacking}.")
         assert refusal.facts["family_ids"] == [lacking]
 
 
