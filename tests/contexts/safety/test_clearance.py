@@ -3,7 +3,6 @@
 from datetime import datetime, timedelta
 from uuid import UUID
 
-import pytest
 from tests.support.spec import (
     ABSENT,
     CALL,
@@ -256,28 +255,6 @@ def test_a_clearance_covers_something_and_names_nothing_twice():
             registered, bindings=(ExternalBinding("proposal", "7"), ExternalBinding("cycle", "7"))
         )
     )
-
-
-TEXTS_OF_RECORDS: list[tuple[str, dict[str, object], type[Refusal]]] = [
-    ("bindings", {"scheme": "x" * 50, "value": "x" * 200}, InvalidClearanceBindingsError),
-    ("hazards", {"scheme": "x" * 50, "code": "x" * 100}, InvalidClearanceHazardsError),
-    (
-        "hazards",
-        {"scheme": "x", "code": "x", "mitigation": "x" * 500},
-        InvalidClearanceHazardsError,
-    ),
-]
-
-
-def test_a_text_of_a_binding_or_a_hazard_has_bounds_and_is_not_blank():
-    for field, longest, refusal in TEXTS_OF_RECORDS:
-        record = longest | ({"kind": "External"} if field == "bindings" else {})
-        registering(**{field: [record]})
-        for name, text in longest.items():
-            with pytest.raises(refusal):
-                registering(**{field: [record | {name: " "}]})
-            for wrong in (f"{text}{'x' * 500}", ""):
-                misshapen(RegisterClearance, field, **GOOD | {field: [record | {name: wrong}]})
 
 
 def test_a_binding_has_the_shape_of_its_kind():
