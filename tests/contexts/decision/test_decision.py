@@ -432,37 +432,19 @@ def sent(**changes: object) -> dict[str, object]:
     return {**least, **changes}
 
 
-LONG_WORDS = (
-    *("request_model", "response_model", "response_id"),
-    *("conversation_id", "tool_name", "tool_call_id"),
-)
 COUNTS = ("duration_ms", "input_tokens", "output_tokens")
 NOT_COUNTS = ("1", True, 1.0, 0.5)
 NOT_NUMBERS = ("1", True, float("nan"), float("inf"))
-# A field of an inference, with something it may hold and something it may not.
+# A number of an inference, with something it may hold and something it may not.
 BOUNDS: list[tuple[str, object, object]] = [
-    ("inference_id", str(ENTRY), "first"),
-    ("occurred_at", "2030-01-01T02:00:00+02:00", "2030-01-01T02:00:00"),
-    ("occurred_at", "2030-01-01T02:00:00Z", 1893456000),
-    *((name, "x" * 100, "x" * 101) for name in ("operation_name", "provider_name", "error")),
-    *((name, "x" * 200, "x" * 201) for name in LONG_WORDS),
-    *((name, 0, -1) for name in COUNTS),
-    *((name, 1, wrong) for name in COUNTS for wrong in NOT_COUNTS),
+    *((name, 1, wrong) for name in (*COUNTS, "request_max_tokens") for wrong in NOT_COUNTS),
     ("cost_usd", 0, -0.01),
     *(("cost_usd", 0.5, wrong) for wrong in NOT_NUMBERS),
     *(("request_temperature", 0.7, wrong) for wrong in NOT_NUMBERS),
-    *(("request_max_tokens", 1024, wrong) for wrong in NOT_COUNTS),
-    ("finish_reasons", ["x" * 100] * 16, ["x"] * 17),
-    ("finish_reasons", [], ["x" * 101]),
-    ("finish_reasons", ["stop"], [""]),
-    ("messages", {"prompt": ["Why?"]}, ["Why?"]),
-    ("error", None, " "),
-    ("tool_name", "x", ""),
-    ("request_model", " x", " "),
 ]
 
 
-def test_an_inference_has_a_shape():
+def test_the_numbers_of_an_inference_are_numbers_and_nothing_else_is_asked():
     for field, right, wrong in BOUNDS:
         AppendInferences.model_validate({"decision_id": ID, "entries": [sent(**{field: right})]})
         misshapen(AppendInferences, "entries", decision_id=ID, entries=[sent(**{field: wrong})])
