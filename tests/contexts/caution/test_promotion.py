@@ -28,7 +28,17 @@ from beamkeep.contexts.caution.promotion import (
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, DecisionRegistered
 from beamkeep.contexts.equipment.asset import AssetNotFoundError, AssetRegistered, AssetTier
 from beamkeep.contexts.run.procedure import ProcedureNotFoundError
-from beamkeep.kernel import CLAIMS, ActorKind, Claim, Event, SideWrite, claim_key, replace
+from beamkeep.kernel import (
+    CLAIMS,
+    ActorKind,
+    Call,
+    Claim,
+    Event,
+    Refusal,
+    SideWrite,
+    claim_key,
+    replace,
+)
 from beamkeep.schemas import Json, JsonObject
 
 DECISION, DRAFTER, OLD, OTHER = UUID(int=2), UUID(int=3), UUID(int=4), UUID(int=5)
@@ -55,19 +65,9 @@ DRAFT: JsonObject = {
 }
 REPLACING: JsonObject = {"supersedes_caution_id": str(OLD)}
 promoted = CautionRegistered(
-    NOW,
-    NEW,
-    ON_STAGE,
-    CautionCategory.OPERATIONAL_WINDOW,
-    CautionSeverity.NOTICE,
-    "It stalls after a soak.",
-    "Wait ten minutes.",
-    ("slow", "thermal"),
-    None,
-    True,
-    ME,
-    None,
-    DECISION,
+    *(NOW, NEW, ON_STAGE, CautionCategory.OPERATIONAL_WINDOW, CautionSeverity.NOTICE),
+    *("It stalls after a soak.", "Wait ten minutes.", ("slow", "thermal")),
+    *(None, True, ME, None, DECISION),
 )
 old = replace(promoted, caution_id=OLD, promoted_from_decision_id=None)
 claimed = CLAIMS.insert(Claim("caution-promotion", claim_key(DECISION), NEW))
@@ -147,14 +147,12 @@ def test_where_nothing_is_proposed_nothing_is_promoted():
 
 def test_an_agent_promotes_notices_only():
     given(proposal()).when(PROMOTE, call=BY_AGENT).then(promoted, claimed)
-    several = [("ProposeCaution", "Caution"), ("ProposeWarning", "Warning")]
-    for choice, severity in several:
-        given(proposal(choice, severity=severity)).when(PROMOTE, call=BY_AGENT).refused(
-            CautionPromotionOperatorGatedError
-        )
-    given(proposal("ProposeSupersede", **REPLACING), old).when(PROMOTE, call=BY_AGENT).refused(
-        CautionPromotionOperatorGatedError
-    )
+    for event in (
+        proposal("ProposeCaution", severity="Caution"),
+        proposal("ProposeWarning", severity="Warning"),
+        proposal("ProposeSupersede", **REPLACING),
+    ):
+        given(event, old).when(PROMOTE, call=BY_AGENT).refused(CautionPromotionOperatorGatedError)
 
 
 def test_a_service_account_promotes_like_a_person():
@@ -233,13 +231,8 @@ def test_the_caution_that_a_draft_supersedes_must_exist():
 def test_a_proposal_is_promoted_once():
     held = replace(claimed, row=Claim("caution-promotion", claim_key(DECISION), OTHER))
     for call in (CALL, BY_AGENT):
-        refusal = (
-            given(proposal(), held)
-            .when(PROMOTE, call=call)
-            .refused(
-                CautionProposalAlreadyPromotedError, saying=f"The proposal became caution {OTHER}."
-            )
-        )
+        again = given(proposal(), held).when(PROMOTE, call=call)
+        refusal = again.refused(CautionProposalAlreadyPromotedError, saying=f"caution {OTHER}.")
         assert refusal.facts == {"caution_id": OTHER}
 
 
@@ -256,23 +249,16 @@ def test_why_a_proposal_is_not_promoted_is_told_in_order():
     held = replace(claimed, row=Claim("caution-promotion", claim_key(DECISION), OTHER))
     past = (old, ended, held)
     wrong: JsonObject = {"proposed_caution": DRAFT | {"text": ""} | nowhere}
-    given(decided("NoAction", wrong, "RunHold"), *past).when(PROMOTE, call=BY_AGENT).refused(
-        DecisionNotCautionProposalError
-    )
-    given(decided("NoAction", wrong), *past).when(PROMOTE, call=BY_AGENT).refused(
-        CautionProposalNotActionableError
-    )
-    given(decided("ProposeSupersede", wrong), *past).when(PROMOTE, call=BY_AGENT).refused(
-        CautionPromotionOperatorGatedError
-    )
-    given(decided("ProposeSupersede", wrong), *past).when(PROMOTE).refused(
-        CautionProposalMalformedError
-    )
-    given(proposal("ProposeSupersede", **nowhere), *past).when(PROMOTE).refused(AssetNotFoundError)
-    nowhere |= {"target_id": str(STAGE)}
-    given(proposal("ProposeSupersede", **nowhere), *past).when(PROMOTE).refused(
-        CautionNotFoundError
-    )
-    given(proposal("ProposeSupersede", **REPLACING), *past).when(PROMOTE).refused(
-        CautionProposalAlreadyPromotedError
-    )
+    replacing = decided("ProposeSupersede", wrong)
+    here = nowhere | {"target_id": str(STAGE)}
+    told: list[tuple[Event, Call, type[Refusal]]] = [
+        (decided("NoAction", wrong, "RunHold"), BY_AGENT, DecisionNotCautionProposalError),
+        (decided("NoAction", wrong), BY_AGENT, CautionProposalNotActionableError),
+        (replacing, BY_AGENT, CautionPromotionOperatorGatedError),
+        (replacing, CALL, CautionProposalMalformedError),
+        (proposal("ProposeSupersede", **nowhere), CALL, AssetNotFoundError),
+        (proposal("ProposeSupersede", **here), CALL, CautionNotFoundError),
+        (proposal("ProposeSupersede", **REPLACING), CALL, CautionProposalAlreadyPromotedError),
+    ]
+    for event, call, refusal in told:
+        given(event, *past).when(PROMOTE, call=call).refused(refusal)

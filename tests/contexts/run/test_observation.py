@@ -1,10 +1,12 @@
 """Observations: what was read during a run, and when nothing more is."""
 
 import math
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from msgspec.structs import asdict
 from tests.contexts.run.test_run import ENDS, ID, held, started
 from tests.support.spec import CALL, LATER, NOW, Scenario, misshapen
 
@@ -14,7 +16,6 @@ from beamkeep.contexts.run.observation import (
     QUESTIONS,
     AppendObservations,
     InvalidRunObservationError,
-    ListRunObservations,
     Observation,
     Reading,
     RunCannotAppendObservationsError,
@@ -33,13 +34,15 @@ SAMPLED = datetime.fromisoformat("2029-12-31T23:00:00Z")
 ENERGY = Reading(FIRST, " energy ", 25.0, "baseline", SAMPLED, KEV)
 CURRENT = Reading(SECOND, "current", 0.0, "monitor", LATER, None, True)
 energy = Observation(
-    *(FIRST, ID, "energy", 25.0, KEV, "baseline", SAMPLED, False),
-    *(NOW, CALL.principal_id, SURFACE, CORRELATION),
+    *(FIRST, "energy", 25.0, "baseline", SAMPLED),
+    unit=KEV,
+    run_id=ID,
+    recorded_at=NOW,
+    principal_id=CALL.principal_id,
+    surface_id=SURFACE,
+    correlation_id=CORRELATION,
 )
-current = Observation(
-    *(SECOND, ID, "current", 0.0, None, "monitor", LATER, True),
-    *(NOW, CALL.principal_id, SURFACE, CORRELATION),
-)
+current = replace(energy, **asdict(CURRENT))
 
 
 def append(*readings: Reading) -> AppendObservations:
@@ -76,20 +79,21 @@ def refused_by_shape(**changes: Any) -> None:
     misshapen(AppendObservations, "entries", run_id=ID, entries=[told(**changes)])
 
 
-def test_readings_are_added_to_a_run_that_is_not_over():
-    for past in (started,), (started, held):
+def test_readings_are_added_to_a_run_that_is_not_over_and_may_be_sent_again():
+    for past in (started,), (started, held), (started, rows(energy)):
         given(*past).when(append(ENERGY, CURRENT), call=CALLED).then(rows(energy, current))
-
-
-def test_the_same_readings_may_be_sent_again():
-    given(started, rows(energy)).when(append(ENERGY, CURRENT), call=CALLED).then(
-        rows(energy, current)
-    )
 
 
 def test_a_reading_is_not_taken_from_another_run():
     elsewhere = rows(replace(energy, run_id=OTHER_RUN))
     given(started, elsewhere).when(append(CURRENT, ENERGY)).refused(RunObservationIdTakenError)
+
+
+def test_what_is_wrong_with_a_batch_is_told_in_order():
+    elsewhere = rows(replace(energy, run_id=OTHER_RUN))
+    past = given(started, *ENDS[:1], elsewhere)
+    past.when(append(ENERGY, ENERGY)).refused(InvalidRunObservationError)
+    past.when(append(ENERGY)).refused(RunCannotAppendObservationsError)
 
 
 def test_a_run_that_has_ended_gets_no_more():
@@ -114,57 +118,6 @@ def test_a_reading_given_twice_in_one_batch_is_refused():
     assert found.facts == {"observation_ids": [FIRST]}
 
 
-def test_a_channel_with_a_blank_name_is_refused():
-    given(started).when(append(CURRENT, replace(ENERGY, channel_name=" "))).refused(
-        InvalidRunObservationError, saying="Enter at least one"
-    )
-
-
-def test_what_makes_no_sense_is_told_before_the_status():
-    blank = append(replace(ENERGY, channel_name=" "))
-    for command in (append(ENERGY, ENERGY), blank):
-        given(started, *ENDS[:1]).when(command).refused(InvalidRunObservationError)
-
-
-def test_that_a_run_has_ended_is_told_before_that_an_id_is_taken():
-    elsewhere = rows(replace(energy, run_id=OTHER_RUN))
-    given(started, *ENDS[:1], elsewhere).when(append(ENERGY)).refused(
-        RunCannotAppendObservationsError
-    )
-
-
-def test_a_batch_has_1_to_500_readings():
-    many = [told(observation_id=str(UUID(int=number))) for number in range(501)]
-    AppendObservations.model_validate({"run_id": ID, "entries": many[:500]})
-    for wrong in ([], many, None, told()):
-        misshapen(AppendObservations, "entries", run_id=ID, entries=wrong)
-
-
-def test_a_value_is_a_finite_number():
-    for value in (0, -1.5, 1e308):
-        assert accepted(value=value).value == value
-    for wrong in (math.nan, math.inf, -math.inf, None, "high", "12", True):
-        refused_by_shape(value=wrong)
-
-
-def test_a_reading_is_simulated_or_not_and_nothing_that_could_mean_so():
-    for simulated in (True, False):
-        assert accepted(simulated=simulated).simulated is simulated
-    for wrong in ("yes", "true", 1, 0, None):
-        refused_by_shape(simulated=wrong)
-
-
-def test_the_words_of_a_query_say_whether_readings_are_simulated():
-    asked = ListRunObservations.model_validate({"simulated": "true"})
-    assert asked.simulated is True
-
-
-def test_the_time_of_a_reading_has_a_zone():
-    assert accepted(sampled_at="2030-01-01T01:00:00+01:00").sampled_at == NOW
-    for wrong in ("2030-01-01T00:00:00", "2030-01-01", 1893456000, None):
-        refused_by_shape(sampled_at=wrong)
-
-
 def test_a_reading_may_be_older_or_newer_than_now():
     for sampled_at in (SAMPLED, LATER):
         given(started).when(append(replace(ENERGY, sampled_at=sampled_at)), call=CALLED).then(
@@ -172,14 +125,29 @@ def test_a_reading_may_be_older_or_newer_than_now():
         )
 
 
-def test_a_unit_is_one_its_system_knows():
-    for system, code in (
-        ("udunits", "keV"),
-        ("ucum", "mm"),
-        ("qudt", "KiloEV"),
-        ("iec61360", "0112/2///62720#UAA726"),
-    ):
-        assert accepted(unit={"system": system, "code": code}).unit == UnitAnnotation(system, code)  # type: ignore[arg-type]
+# A field of a reading, with what it may hold and what it may not.
+BOUNDS: list[tuple[str, Sequence[object], Sequence[object]]] = [
+    ("value", [0, -1.5, 1e308], [math.nan, math.inf, -math.inf, None, "high", "12", True]),
+    ("sampled_at", ["2030-01-01T01:00:00+01:00"], ["2030-01-01T00:00:00", 1893456000, None]),
+    ("simulated", [True, False], ["yes", "true", 1, 0, None]),
+    ("unit", [None], ["keV", {"code": "pixel"}, {"system": "udunits"}]),
+    ("run_id", [], [str(ID)]),
+]
+WRONG_UNITS: list[dict[str, object]] = [
+    *({"code": code} for code in (" keV", "keV\n", "pho\0tons", " ", "", "smoot" * 11, "m" * 101)),
+    *({"system": None, "code": "m" * 51}, {"system": "si"}),
+    *({"label": ""}, {"label": "x" * 101}, {"colour": "red"}),
+]
+
+
+def test_a_reading_has_a_shape():
+    for field, rights, wrongs in BOUNDS:
+        for right in rights:
+            accepted(**{field: right})
+        for wrong in wrongs:
+            refused_by_shape(**{field: wrong})
+    for wrong in WRONG_UNITS:
+        refused_by_shape(unit={"system": "udunits", "code": "m"} | wrong)
 
 
 def test_a_unit_that_no_system_knows_is_kept_as_the_device_calls_it():
@@ -195,47 +163,12 @@ def test_a_longer_unit_is_one_its_system_knows():
         assert accepted(unit={"system": system, "code": long}).unit == UnitAnnotation(system, long)
     for system in (None, "qudt", "iec61360"):
         refused_by_shape(unit={"system": system, "code": long})
-    refused_by_shape(unit={"system": "udunits", "code": "smoot" * 11})
-
-
-def test_a_unit_of_the_wrong_shape_is_refused():
-    for wrong in (
-        {"system": "udunits", "code": " keV"},
-        {"system": "udunits", "code": "keV\n"},
-        {"system": None, "code": "pho\0tons"},
-        {"system": None, "code": " "},
-        {"system": None, "code": "m" * 51},
-        {"code": "pixel"},
-        {"system": "si", "code": "m"},
-        {"system": "udunits"},
-        {"system": "udunits", "code": ""},
-        {"system": "udunits", "code": "m" * 101},
-        {"system": "udunits", "code": "m", "label": ""},
-        {"system": "udunits", "code": "m", "label": "x" * 101},
-        {"system": "udunits", "code": "m", "colour": "red"},
-        "keV",
-    ):
-        refused_by_shape(unit=wrong)
 
 
 def test_a_reading_needs_no_unit_and_is_real_unless_it_is_said_not_to_be():
     assert accepted(unit=None) == accepted()
     assert (accepted().unit, accepted().simulated) == (None, False)
     assert accepted(simulated=True).simulated is True
-
-
-def test_a_channel_has_1_to_255_characters():
-    accepted(channel_name="x" * 255)
-    for wrong in ("", "x" * 256, None):
-        refused_by_shape(channel_name=wrong)
-
-
-def test_a_reading_is_a_baseline_or_a_monitor_and_nothing_besides_what_it_may_say():
-    assert accepted(sampling_procedure="monitor").sampling_procedure == "monitor"
-    for wrong in ("Baseline", "scan", None):
-        refused_by_shape(sampling_procedure=wrong)
-    refused_by_shape(run_id=str(ID))
-    refused_by_shape(observation_id="first")
 
 
 def test_observations_are_listed_by_the_time_they_were_sampled():

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from tests.support.spec import ABSENT, CALL, LATER, NEW, NOW, Example, Scenario, matrix, misshapen
+from tests.support.spec import ABSENT, CALL, LATER, NEW, NOW, Example, Scenario, matrix
 
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, DecisionRegistered
 from beamkeep.contexts.recipe.method import MethodDefined, MethodDeprecated, MethodVersioned
@@ -24,8 +24,6 @@ from beamkeep.contexts.run.run import (
     InvalidRunInterruptedAtError,
     InvalidRunParametersError,
     InvalidRunParametersPatchError,
-    InvalidRunReasonError,
-    ListRuns,
     ResumeRun,
     Run,
     RunAborted,
@@ -83,24 +81,8 @@ method = MethodDefined(
     needed_supplies=(),
     parameters_schema=SCHEMA,
 )
-method_narrowed = MethodVersioned(
-    NOW,
-    METHOD,
-    version_tag="2",
-    name="Fly scan",
-    needed_family_ids=(),
-    needed_supplies=(),
-    parameters_schema=NARROWER,
-)
-method_without_schema = MethodVersioned(
-    NOW,
-    METHOD,
-    version_tag="2",
-    name="Fly scan",
-    needed_family_ids=(),
-    needed_supplies=(),
-    parameters_schema=None,
-)
+method_narrowed = MethodVersioned.of(method, version_tag="2", parameters_schema=NARROWER)
+method_without_schema = replace(method_narrowed, parameters_schema=None)
 decision = DecisionRegistered(
     *(NOW, DECISION, UUID(int=9), "RunHold", "Hold", None, None, None, None),
     *(None, None, (), None, ()),
@@ -133,7 +115,6 @@ ABORT = AbortRun(run_id=ID, reason=" smoke ")
 TRUNCATE = TruncateRun(run_id=ID, reason=" power cut ")
 ADJUST = AdjustRun(run_id=ID, parameters_patch={"energy": 26}, reason=" peak moved ")
 DECIDED: tuple[DecidedRunCommand, ...] = (HOLD, RESUME, STOP, ABORT, TRUNCATE, ADJUST)
-REASONED: tuple[DecidedRunCommand, ...] = (HOLD, STOP, ABORT, TRUNCATE, ADJUST)
 EVERY: tuple[RunCommand, ...] = (*DECIDED, COMPLETE)
 ENDS: tuple[Event, ...] = (completed, stopped, aborted, truncated)
 
@@ -142,8 +123,8 @@ def given(*history: Event) -> Scenario:
     return Scenario(OPERATIONS, (method, decision, *history))
 
 
-def adjusting(patch: dict[str, Any], **more: Any) -> AdjustRun:
-    return ADJUST.model_copy(update={"parameters_patch": patch, **more})
+def adjusting(patch: dict[str, Any]) -> AdjustRun:
+    return ADJUST.model_copy(update={"parameters_patch": patch})
 
 
 def with_parameters(patch: dict[str, Any], effective: dict[str, Any]) -> tuple[Any, ...]:
@@ -156,19 +137,13 @@ def past_before(command: RunCommand) -> tuple[Event, ...]:
     return (started, held) if command is RESUME else (started,)
 
 
-def test_a_running_run_is_held_with_its_reason_trimmed():
-    given(started).when(HOLD).then(held)
-
-
 def test_a_run_may_be_held_without_a_reason():
     given(started).when(HoldRun(run_id=ID)).then(replace(held, reason=None))
 
 
-def test_a_held_run_goes_on():
-    given(started, held).when(RESUME).then(resumed)
-
-
 def test_a_run_is_held_and_resumed_any_number_of_times():
+    given(started).when(HOLD).then(held)
+    given(started, held).when(RESUME).then(resumed)
     given(started, held, resumed).when(HOLD).then(held)
     given(started, held, resumed, held).when(RESUME).then(resumed)
 
@@ -176,12 +151,6 @@ def test_a_run_is_held_and_resumed_any_number_of_times():
 def test_a_running_run_is_completed():
     given(started).when(COMPLETE).then(completed)
     given(started, held, resumed).when(COMPLETE).then(completed)
-
-
-def test_a_held_run_is_not_completed():
-    given(started, held).when(COMPLETE).refused(
-        RunCannotCompleteError, saying="The status is Held; it must be Running."
-    )
 
 
 def test_a_run_is_left_early_while_it_runs_and_while_it_is_held():
@@ -222,10 +191,6 @@ def test_a_decision_that_is_not_on_record_is_told_before_everything_else():
         given(started, completed).when(command.model_copy(update=wrong)).refused(
             DecisionNotFoundError
         )
-
-
-def test_nobody_decides_that_a_run_is_complete():
-    misshapen(CompleteRun, "decided_by_decision_id", run_id=ID, decided_by_decision_id=DECISION)
 
 
 def test_a_move_is_told_with_when_it_was_made():
@@ -272,15 +237,7 @@ def test_an_adjustment_that_changes_nothing_is_refused():
 
 
 def test_a_number_becomes_a_truth_value_by_an_adjustment_and_not_another_form_of_itself():
-    anything = MethodVersioned(
-        NOW,
-        METHOD,
-        version_tag="2",
-        name="Fly scan",
-        needed_family_ids=(),
-        needed_supplies=(),
-        parameters_schema={},
-    )
+    anything = replace(method_narrowed, parameters_schema={})
     one = replace(started, effective_parameters={"gain": 1})
     given(anything, one).when(adjusting({"gain": True})).then(
         *with_parameters({"gain": True}, {"gain": True})
@@ -294,7 +251,7 @@ def test_a_change_of_parameters_is_bounded_itself_and_not_only_what_comes_of_it(
         deep = {"detector": deep}
     long = {f"{n:0>100}": None for n in range(650)}
     for patch, saying in ((long | {"energy": 26}, "65,536 bytes"), (deep, "8 levels deep")):
-        given(started, completed).when(adjusting(patch, reason=" ")).refused(
+        given(started, completed).when(adjusting(patch)).refused(
             InvalidRunParametersPatchError, saying=saying
         )
 
@@ -347,47 +304,20 @@ def test_a_run_of_a_deprecated_method_may_still_be_adjusted():
     )
 
 
-def test_a_run_that_has_ended_is_not_adjusted():
-    for end, status in zip(ENDS, ("Completed", "Stopped", "Aborted", "Truncated"), strict=True):
-        given(started, end).when(ADJUST).refused(
-            RunCannotAdjustError, saying=f"The status is {status}; it must be Held or Running."
-        )
-
-
 def test_what_is_wrong_with_an_adjustment_is_told_in_order():
     wrong: dict[str, Any] = {
         "decided_by_decision_id": ABSENT,
         "parameters_patch": {},
-        "reason": " ",
     }
     steps: list[tuple[type[Refusal], dict[str, Any]]] = [
         (DecisionNotFoundError, {"decided_by_decision_id": DECISION}),
         (InvalidRunParametersPatchError, {"parameters_patch": {"energy": 36}}),
-        (InvalidRunReasonError, {"reason": "x"}),
         (InvalidRunParametersError, {"parameters_patch": {"energy": 26}}),
     ]
     for refusal, mended in steps:
         given(started, completed).when(ADJUST.model_copy(update=wrong)).refused(refusal)
         wrong |= mended
     given(started, completed).when(ADJUST.model_copy(update=wrong)).refused(RunCannotAdjustError)
-
-
-def test_what_is_wrong_with_a_truncation_is_told_in_order():
-    wrong: dict[str, Any] = {"reason": " ", "interrupted_at": LATER}
-    given(started, completed).when(TRUNCATE.model_copy(update=wrong)).refused(InvalidRunReasonError)
-    wrong["reason"] = "x"
-    given(started, completed).when(TRUNCATE.model_copy(update=wrong)).refused(
-        InvalidRunInterruptedAtError
-    )
-    given(started, completed).when(TRUNCATE).refused(RunCannotTruncateError)
-
-
-def test_a_blank_reason_is_told_before_the_status():
-    for command in REASONED:
-        for past in (started,), (started, completed):
-            given(*past).when(command.model_copy(update={"reason": " "})).refused(
-                InvalidRunReasonError
-            )
 
 
 def test_a_run_that_has_ended_stays_so():
@@ -398,19 +328,11 @@ def test_a_run_that_has_ended_stays_so():
         (STOP, RunCannotStopError),
         (ABORT, RunCannotAbortError),
         (TRUNCATE, RunCannotTruncateError),
+        (ADJUST, RunCannotAdjustError),
     ]
     for end in ENDS:
         for command, refusal in moves:
             given(started, end).when(command).refused(refusal, saying="it must be ")
-
-
-def test_a_repeated_verb_is_refused():
-    given(started, held).when(HOLD).refused(
-        RunCannotHoldError, saying="The status is Held; it must be Running."
-    )
-    given(started).when(RESUME).refused(
-        RunCannotResumeError, saying="The status is Running; it must be Held."
-    )
 
 
 def test_a_run_that_does_not_exist_does_not_move():
@@ -422,68 +344,17 @@ def test_whatever_campaign_a_run_is_in_and_whoever_debriefs_it_it_goes_on():
     given(started, added, removed, debriefed).when(HOLD).then(held)
 
 
-def test_a_reason_has_1_to_500_characters():
-    for command in REASONED:
-        good = command.model_dump()
-        type(command).model_validate(good | {"reason": "x" * 500})
-        for wrong in ("", "x" * 501):
-            misshapen(type(command), "reason", **good | {"reason": wrong})
-
-
-def test_whoever_ends_a_run_early_or_adjusts_it_says_why():
-    for command in (STOP, ABORT, TRUNCATE, ADJUST):
-        rest = {k: v for k, v in command.model_dump().items() if k != "reason"}
-        misshapen(type(command), "reason", **rest)
-        misshapen(type(command), "reason", **rest, reason=None)
-
-
-def test_the_time_of_an_interruption_has_a_zone():
-    good = TRUNCATE.model_dump()
-    for wrong in ("2030-01-01T00:00:00", "2030-01-01", 1893456000, "yesterday"):
-        misshapen(TruncateRun, "interrupted_at", **good | {"interrupted_at": wrong})
-
-
-def test_what_is_patched_is_an_object():
-    good = ADJUST.model_dump()
-    for wrong in (None, ["energy"], "energy", 5):
-        misshapen(AdjustRun, "parameters_patch", **good | {"parameters_patch": wrong})
-
-
 def test_a_run_is_what_its_first_event_says():
     assert begin(started) == Run(
-        id=ID,
-        name="Night 1",
-        plan_id=PLAN,
-        method_id=METHOD,
-        asset_ids=(STAGE, CAMERA),
-        subject_id=SUBJECT,
-        raid="10.25.10/raid",
-        override_parameters=OVERRIDE,
-        effective_parameters=BEFORE,
-        pinned_calibration_ids=(REVISION,),
-        acknowledged_cautions=(shown,),
-        created_at=NOW,
-        campaign_id=None,
-        status=RunStatus.RUNNING,
-        adjustment_count=0,
-        last_status_reason=None,
-        interrupted_at=None,
-        declaration_versions=None,
-        clearance_ids=(),
-        advisories=(),
+        *(ID, "Night 1", PLAN, METHOD, (STAGE, CAMERA), SUBJECT, "10.25.10/raid"),
+        *(OVERRIDE, BEFORE, (REVISION,), (shown,), NOW, None, RunStatus.RUNNING),
     )
-    known = replace(
-        started,
-        declaration_versions=DeclarationVersions(plan=4, practice=3, method=2, capability=1),
-        clearance_ids=(CAMPAIGN,),
-        advisories=(StartAdvisory("Asset", STAGE, "Degraded"),),
-    )
-    assert begin(known) == replace(
-        begin(started),
-        declaration_versions=known.declaration_versions,
-        clearance_ids=known.clearance_ids,
-        advisories=known.advisories,
-    )
+    known: dict[str, object] = {
+        "declaration_versions": DeclarationVersions(plan=4, practice=3, method=2, capability=1),
+        "clearance_ids": (CAMPAIGN,),
+        "advisories": (StartAdvisory("Asset", STAGE, "Degraded"),),
+    }
+    assert begin(replace(started, **known)) == replace(begin(started), **known)
 
 
 def test_a_run_keeps_why_it_moved_last_and_when_it_ended():
@@ -559,12 +430,6 @@ def test_a_run_is_found_by_each_of_its_assets_and_calibrations():
         f"campaign_id={CAMPAIGN}",
         "status=Running",
     }
-
-
-def test_runs_are_asked_for_by_several_statuses_and_assets_at_once():
-    asked = ListRuns.model_validate({"status": ["Running", "Held"]})
-    assert asked.status == {RunStatus.RUNNING, RunStatus.HELD}
-    assert ListRuns.model_validate({"asset_id": [STAGE, CAMERA]}).asset_id == {STAGE, CAMERA}
 
 
 def in_status(status: RunStatus) -> Run:

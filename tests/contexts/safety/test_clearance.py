@@ -1,6 +1,6 @@
 """Clearance: filled in, reviewed, in force for a time, and amended without a gap."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from tests.support.spec import (
@@ -39,7 +39,6 @@ from beamkeep.contexts.safety.clearance import (
     ApproveClearance,
     AssetBinding,
     Binding,
-    BindingKind,
     Clearance,
     ClearanceActivated,
     ClearanceApproved,
@@ -51,6 +50,7 @@ from beamkeep.contexts.safety.clearance import (
     ClearanceCannotRejectError,
     ClearanceCannotStartReviewError,
     ClearanceCannotSubmitError,
+    ClearanceChanged,
     ClearanceCommand,
     ClearanceExpired,
     ClearanceMade,
@@ -67,11 +67,6 @@ from beamkeep.contexts.safety.clearance import (
     Hazard,
     InvalidClearanceBindingsError,
     InvalidClearanceHazardsError,
-    InvalidClearanceKindError,
-    InvalidClearanceNotesError,
-    InvalidClearanceReasonError,
-    InvalidClearanceRoleError,
-    InvalidClearanceTitleError,
     InvalidClearanceValidityError,
     ProcedureBinding,
     RegisterClearance,
@@ -109,18 +104,10 @@ AROUND: tuple[Event | SideWrite, ...] = (
     RunStarted(NOW, SCAN, "Scan", PLAN, None, PLAN, (), None, None, {}, {}, (), (), None),
 )
 
+HAZARDS = Hazard("ghs", "H301", "gloves"), Hazard("local", "alpha", None)
 registered = ClearanceRegistered(
-    NOW,
-    ID,
-    "radiation",
-    "ring",
-    "Uranyl salts",
-    BINDINGS,
-    (Hazard("ghs", "H301", "gloves"), Hazard("local", "alpha", None)),
-    RiskBand.RED,
-    EARLIER,
-    LATEST,
-    None,
+    *(NOW, ID, "radiation", "ring", "Uranyl salts", BINDINGS, HAZARDS),
+    *(RiskBand.RED, EARLIER, LATEST, None),
 )
 submitted = ClearanceSubmitted(NOW, ID)
 started = ClearanceReviewStarted(NOW, ID)
@@ -161,6 +148,7 @@ FORM: dict[str, object] = {
     "valid_from": EARLIER,
     "valid_until": LATEST,
 }
+GOOD: dict[str, object] = {"kind": " radiation ", "facility_code": "ring"} | FORM
 SUBMIT = SubmitClearance(clearance_id=ID)
 START = StartClearanceReview(clearance_id=ID)
 STEP = AppendClearanceReviewStep(
@@ -189,8 +177,7 @@ def given(*history: Event | SideWrite) -> Scenario:
 
 
 def registering(**changes: object) -> RegisterClearance:
-    known: dict[str, object] = {"kind": " radiation ", "facility_code": "ring"}
-    return RegisterClearance.model_validate(known | FORM | changes)
+    return RegisterClearance.model_validate(GOOD | changes)
 
 
 def amending(**changes: object) -> AmendClearance:
@@ -208,22 +195,12 @@ def test_a_clearance_is_registered_with_its_texts_trimmed():
     given().when(registering()).then(registered)
 
 
-def test_a_clearance_may_be_open_on_both_sides_and_say_nothing_of_hazards():
-    short: dict[str, object] = {
-        "hazards": [],
-        "risk_band": None,
-        "valid_from": None,
-        "valid_until": None,
-    }
-    given().when(registering(**short)).then(
-        replace(registered, hazards=(), risk_band=None, valid_from=None, valid_until=None)
-    )
-
-
-def test_a_clearance_may_be_registered_when_its_time_is_over():
-    given().when(registering(valid_from=None, valid_until=EARLIER)).then(
-        replace(registered, valid_from=None, valid_until=EARLIER)
-    )
+def test_a_clearance_may_be_open_on_both_sides_or_over_and_say_nothing_of_hazards():
+    for until in (None, EARLIER):
+        times: dict[str, datetime | None] = {"valid_from": None, "valid_until": until}
+        given().when(registering(hazards=[], risk_band=None, **times)).then(
+            replace(registered, hazards=(), risk_band=None, **times)
+        )
 
 
 def test_the_facility_of_a_clearance_must_exist():
@@ -265,49 +242,31 @@ def test_what_stands_elsewhere_is_not_looked_for():
     )
 
 
-def test_a_blank_kind_or_title_is_refused():
-    given().when(registering(kind=" ")).refused(InvalidClearanceKindError)
-    given().when(registering(title=" ")).refused(InvalidClearanceTitleError)
-    given(*ACTIVE).when(amending(title=" ")).refused(InvalidClearanceTitleError)
-
-
-def test_a_clearance_covers_something():
-    given().when(registering(bindings=[])).refused(InvalidClearanceBindingsError)
-    given(*ACTIVE).when(amending(bindings=[])).refused(InvalidClearanceBindingsError)
-
-
-def test_a_clearance_names_nothing_twice():
-    for one in (
-        {"kind": "Subject", "id": FOSSIL},
-        {"kind": "External", "scheme": "proposal", "value": "P-1234"},
-    ):
-        given().when(registering(bindings=[one, one])).refused(InvalidClearanceBindingsError)
-    spaced = {"kind": "External", "scheme": " proposal", "value": "P-1234 "}
-    plain = {"kind": "External", "scheme": "proposal", "value": "P-1234"}
-    given().when(registering(bindings=[plain, spaced])).refused(InvalidClearanceBindingsError)
-
-
-def test_the_same_value_of_another_scheme_is_another_thing():
-    two = [{"kind": "External", "scheme": name, "value": "7"} for name in ("proposal", "cycle")]
+def test_a_clearance_covers_something_and_names_nothing_twice():
+    one = {"kind": "Subject", "id": FOSSIL}
+    plain = {"kind": "External", "scheme": "proposal", "value": "7"}
+    spaced = {"kind": "External", "scheme": " proposal", "value": "7 "}
+    for bindings in ([], [one, one], [plain, spaced]):
+        given().when(registering(bindings=bindings)).refused(InvalidClearanceBindingsError)
+        given(*ACTIVE).when(amending(bindings=bindings)).refused(InvalidClearanceBindingsError)
+    two = [plain, plain | {"scheme": "cycle"}]
     given().when(registering(bindings=two)).then(
         replace(
-            registered,
-            bindings=(ExternalBinding("proposal", "7"), ExternalBinding("cycle", "7")),
+            registered, bindings=(ExternalBinding("proposal", "7"), ExternalBinding("cycle", "7"))
         )
     )
 
 
-def test_a_binding_to_something_outside_is_not_blank():
-    for scheme, value in ((" ", "P-1"), ("proposal", " ")):
-        outside = {"kind": "External", "scheme": scheme, "value": value}
-        given().when(registering(bindings=[outside])).refused(InvalidClearanceBindingsError)
-
-
-def test_a_hazard_is_not_blank():
-    for name in ("scheme", "code", "mitigation"):
-        hazard = {"scheme": "ghs", "code": "H301", "mitigation": "gloves", name: " "}
-        given().when(registering(hazards=[hazard])).refused(InvalidClearanceHazardsError)
-        given(*ACTIVE).when(amending(hazards=[hazard])).refused(InvalidClearanceHazardsError)
+def test_a_binding_has_the_shape_of_its_kind():
+    for wrong in (
+        {"kind": "Asset"},
+        {"kind": "Asset", "id": "stage"},
+        {"kind": "Asset", "id": BEAMLINE, "scheme": "proposal"},
+        {"kind": "External", "id": BEAMLINE},
+        {"kind": "Person", "id": ME},
+        {"id": BEAMLINE},
+    ):
+        misshapen(RegisterClearance, "bindings", **GOOD | {"bindings": [wrong]})
 
 
 def test_a_clearance_has_at_most_50_hazards():
@@ -332,14 +291,12 @@ def test_a_clearance_begins_before_it_ends():
 
 WRONG_FORM: dict[str, object] = {
     "bindings": [{"kind": "Subject", "id": ABSENT}],
-    "title": " ",
-    "hazards": [{"scheme": " ", "code": "H301"}],
+    "hazards": [{"scheme": "ghs", "code": "H301"}] * 51,
     "valid_from": LATER,
     "valid_until": NOW,
 }
 FORM_RIGHTS: list[tuple[dict[str, object], type[Refusal]]] = [
     ({"bindings": []}, SubjectNotFoundError),
-    ({"title": "Salts"}, InvalidClearanceTitleError),
     ({"bindings": FORM["bindings"]}, InvalidClearanceBindingsError),
     ({"hazards": []}, InvalidClearanceHazardsError),
     ({"valid_until": None}, InvalidClearanceValidityError),
@@ -347,18 +304,12 @@ FORM_RIGHTS: list[tuple[dict[str, object], type[Refusal]]] = [
 
 
 def test_what_is_wrong_with_a_registration_is_told_in_order():
-    wrong = {"facility_code": "nowhere", "kind": " "} | WRONG_FORM
-    rights: list[tuple[dict[str, object], type[Refusal]]] = [
-        ({"facility_code": "ring"}, FacilityNotFoundError),
-        FORM_RIGHTS[0],
-        ({"kind": "radiation"}, InvalidClearanceKindError),
-        *FORM_RIGHTS[1:],
-    ]
-    for right, refusal in rights:
+    wrong = {"facility_code": "nowhere"} | WRONG_FORM
+    for right, refusal in [({"facility_code": "ring"}, FacilityNotFoundError), *FORM_RIGHTS]:
         given().when(registering(**wrong)).refused(refusal)
         wrong |= right
     given().when(registering(**wrong)).then(
-        replace(registered, title="Salts", hazards=(), valid_from=LATER, valid_until=None)
+        replace(registered, hazards=(), valid_from=LATER, valid_until=None)
     )
 
 
@@ -370,63 +321,10 @@ def test_what_is_wrong_with_an_amendment_is_told_in_order():
     given(registered).when(amending(**wrong)).refused(ClearanceCannotAmendError)
 
 
-def test_the_shape_of_a_registration_has_bounds():
-    good: dict[str, object] = {"kind": "radiation", "facility_code": "ring"} | FORM
-    RegisterClearance.model_validate(good | {"kind": "x" * 50, "title": "x" * 200})
-    for field, longest in (("kind", 50), ("title", 200), ("facility_code", 32)):
-        misshapen(RegisterClearance, field, **good | {field: "x" * (longest + 1)})
-        misshapen(RegisterClearance, field, **good | {field: ""})
-        misshapen(RegisterClearance, field, **{n: v for n, v in good.items() if n != field})
-    misshapen(RegisterClearance, "risk_band", **good | {"risk_band": "Purple"})
-    misshapen(RegisterClearance, "valid_until", **good | {"valid_until": "2030-01-01"})
-    misshapen(RegisterClearance, "status", **good | {"status": "Active"})
-    misshapen(RegisterClearance, "parent_id", **good | {"parent_id": ID})
-
-
-def test_a_clearance_has_at_most_50_bindings():
-    good: dict[str, object] = {"kind": "radiation", "facility_code": "ring"} | FORM
-    many = [{"kind": "Asset", "id": UUID(int=number)} for number in range(51)]
-    RegisterClearance.model_validate(good | {"bindings": many[:50]})
-    misshapen(RegisterClearance, "bindings", **good | {"bindings": many})
-
-
-def test_a_binding_has_the_shape_of_its_kind():
-    good: dict[str, object] = {"kind": "radiation", "facility_code": "ring"} | FORM
-    outside = {"kind": "External", "scheme": "x" * 50, "value": "x" * 200}
-    RegisterClearance.model_validate(good | {"bindings": [outside]})
-    for wrong in (
-        {"kind": "Asset"},
-        {"kind": "Asset", "id": "stage"},
-        {"kind": "Asset", "id": BEAMLINE, "scheme": "proposal"},
-        {"kind": "External", "id": BEAMLINE},
-        outside | {"scheme": ""},
-        outside | {"scheme": "x" * 51},
-        outside | {"value": ""},
-        outside | {"value": "x" * 201},
-        {"kind": "Person", "id": ME},
-        {"id": BEAMLINE},
-    ):
-        misshapen(RegisterClearance, "bindings", **good | {"bindings": [wrong]})
-
-
-def test_a_hazard_has_bounds():
-    good: dict[str, object] = {"kind": "radiation", "facility_code": "ring"} | FORM
-    hazard = {"scheme": "x" * 50, "code": "x" * 100, "mitigation": "x" * 500}
-    RegisterClearance.model_validate(good | {"hazards": [hazard]})
-    for field, text in hazard.items():
-        for wrong in (text + "x", ""):
-            misshapen(RegisterClearance, "hazards", **good | {"hazards": [hazard | {field: wrong}]})
-    for field in ("scheme", "code"):
-        short = {name: text for name, text in hazard.items() if name != field}
-        misshapen(RegisterClearance, "hazards", **good | {"hazards": [short]})
-
-
-def test_a_clearance_is_submitted():
+def test_a_clearance_is_submitted_reviewed_and_put_into_force():
     given(registered).when(SUBMIT).then(submitted)
-
-
-def test_a_review_starts():
     given(registered, submitted).when(START).then(started)
+    given(*APPROVED).when(ACTIVATE).then(activated)
 
 
 def test_a_review_step_is_the_callers_and_is_numbered_from_0():
@@ -443,44 +341,20 @@ def test_a_review_step_may_go_without_notes():
     )
 
 
-def test_a_blank_role_or_note_is_told_before_the_status():
-    blank = STEP.model_copy(update={"role": " ", "notes": " "})
-    given(registered).when(blank).refused(InvalidClearanceRoleError)
-    noted = STEP.model_copy(update={"notes": " "})
-    given(registered).when(noted).refused(InvalidClearanceNotesError)
-
-
-def test_the_shape_of_a_review_step_has_bounds():
-    good = STEP.model_dump()
-    AppendClearanceReviewStep.model_validate(good | {"role": "x" * 50, "notes": "x" * 2000})
-    for wrong in ("x" * 51, ""):
-        misshapen(AppendClearanceReviewStep, "role", **good | {"role": wrong})
-    for wrong in ("x" * 2001, ""):
-        misshapen(AppendClearanceReviewStep, "notes", **good | {"notes": wrong})
-    misshapen(AppendClearanceReviewStep, "decision", **good | {"decision": "Maybe"})
-    misshapen(AppendClearanceReviewStep, "decided_by", **good | {"decided_by": ME})
-
-
 def test_a_clearance_is_approved_for_the_time_it_was_registered_for():
     given(*UNDER_REVIEW, endorsed).when(APPROVE).then(approved)
 
 
-def test_an_approval_may_set_the_time():
-    given(*UNDER_REVIEW, endorsed).when(approving(valid_from=NOW, valid_until=LATER)).then(
-        replace(approved, valid_from=NOW, valid_until=LATER)
-    )
-
-
-def test_an_approval_changes_one_side_and_keeps_the_other():
-    reviewed = (*UNDER_REVIEW, endorsed)
-    given(*reviewed).when(approving(valid_from=NOW)).then(replace(approved, valid_from=NOW))
-    given(*reviewed).when(approving(valid_until=LATER)).then(replace(approved, valid_until=LATER))
-
-
-def test_an_approval_may_open_a_side():
-    reviewed = (*UNDER_REVIEW, endorsed)
-    given(*reviewed).when(approving(valid_from=None)).then(replace(approved, valid_from=None))
-    given(*reviewed).when(approving(valid_until=None)).then(replace(approved, valid_until=None))
+def test_an_approval_changes_or_opens_either_side_and_keeps_the_other():
+    for changes in (
+        {"valid_from": NOW, "valid_until": LATER},
+        {"valid_from": NOW},
+        {"valid_until": LATER},
+        {"valid_from": None},
+        {"valid_until": None},
+    ):
+        event = replace(approved, **changes)
+        given(*UNDER_REVIEW, endorsed).when(approving(**changes)).then(event)
 
 
 def test_an_approved_clearance_begins_before_it_ends():
@@ -533,10 +407,6 @@ def test_a_clearance_is_rejected():
     given(*UNDER_REVIEW, endorsed).when(REJECT).then(rejected)
 
 
-def test_a_clearance_is_put_into_force():
-    given(*APPROVED).when(ACTIVATE).then(activated)
-
-
 def test_a_clearance_may_be_put_into_force_before_it_begins():
     ahead = replace(approved, valid_from=LATER)
     given(*UNDER_REVIEW, endorsed, ahead).when(ACTIVATE).then(activated)
@@ -568,11 +438,8 @@ AHEAD_CHILD = (*APPROVED_CHILD[:-1], replace(approved, clearance_id=CHILD, valid
 
 def test_an_amendment_does_not_end_what_it_amends_before_it_is_valid_itself():
     activate = ActivateClearance(clearance_id=CHILD)
-    refusal = (
-        given(*ACTIVE, *AHEAD_CHILD)
-        .when(activate)
-        .refused(ClearanceCannotActivateError, saying=f"valid_from ({LATER}) is in the future")
-    )
+    early = given(*ACTIVE, *AHEAD_CHILD).when(activate)
+    refusal = early.refused(ClearanceCannotActivateError, f"valid_from ({LATER}) is in the future")
     assert refusal.facts == {"valid_from": LATER}
     given(*ACTIVE, *AHEAD_CHILD).when(activate, call=replace(CALL, now=LATER)).then(
         ClearanceActivated(LATER, CHILD), replace(superseded, occurred_at=LATER)
@@ -587,11 +454,8 @@ def test_an_amendment_that_ends_nothing_may_be_put_into_force_before_it_begins()
 
 def test_of_two_amendments_only_one_takes_the_place():
     gone = replace(superseded, superseded_by_clearance_id=SIBLING)
-    refused = (
-        given(*ACTIVE, gone, *APPROVED_CHILD)
-        .when(ActivateClearance(clearance_id=CHILD))
-        .refused(ClearanceCannotActivateError, saying=f"has already superseded clearance {ID}")
-    )
+    second = given(*ACTIVE, gone, *APPROVED_CHILD).when(ActivateClearance(clearance_id=CHILD))
+    refused = second.refused(ClearanceCannotActivateError, f"already superseded clearance {ID}")
     assert refused.facts == {"superseded_by_clearance_id": SIBLING}
 
 
@@ -624,35 +488,19 @@ def test_an_amendment_says_everything_anew():
     )
     given(*ACTIVE).when(form, call=AMENDING).then(
         ClearanceRegistered(
-            NOW,
-            CHILD,
-            "radiation",
-            "ring",
-            "Less",
-            (ExternalBinding("cycle", "2030-1"),),
-            (),
-            None,
-            None,
-            None,
-            ID,
+            *(NOW, CHILD, "radiation", "ring", "Less", (ExternalBinding("cycle", "2030-1"),)),
+            *((), None, None, None, ID),
         ),
         ClearanceMade(CHILD),
     )
 
 
-def test_an_amendment_names_neither_kind_nor_facility():
-    good = {"clearance_id": ID} | FORM
-    for field in ("kind", "facility_code", "parent_id"):
-        misshapen(AmendClearance, field, **good | {field: "ring"})
-
-
 def test_a_clearance_has_one_amendment_at_a_time():
     ahead = APPROVED_CHILD
     for length in range(1, len(ahead) + 1):
-        refused = (
-            given(*ACTIVE, *ahead[:length])
-            .when(AMEND, call=replace(CALL, new_id=SIBLING))
-            .refused(ClearanceCannotAmendError, saying=f"Clearance {CHILD} is an open amendment")
+        again = given(*ACTIVE, *ahead[:length]).when(AMEND, call=replace(CALL, new_id=SIBLING))
+        refused = again.refused(
+            ClearanceCannotAmendError, f"Clearance {CHILD} is an open amendment"
         )
         assert refused.facts == {"clearance_ids": [CHILD]}
 
@@ -679,36 +527,10 @@ def test_only_an_active_clearance_is_amended():
         given(*ACTIVE, over).when(AMEND).refused(ClearanceCannotAmendError)
 
 
-def test_a_blank_reason_is_told_before_the_status():
-    for command in (REJECT, EXPIRE):
-        given(registered).when(command.model_copy(update={"reason": " "})).refused(
-            InvalidClearanceReasonError
-        )
-
-
-def test_a_reason_has_1_to_500_characters():
-    for command in (REJECT, EXPIRE):
-        good = command.model_dump()
-        type(command).model_validate(good | {"reason": "x" * 500})
-        for wrong in ("x" * 501, "", None):
-            misshapen(type(command), "reason", **good | {"reason": wrong})
-
-
 def test_a_clearance_that_does_not_exist_does_not_move():
     for command, _ in MOVES:
         given().when(command).refused(ClearanceNotFoundError)
     given().when(AMEND).refused(ClearanceNotFoundError)
-
-
-def test_a_verb_is_not_repeated():
-    given(registered, submitted).when(SUBMIT).refused(
-        ClearanceCannotSubmitError, saying="The status is Submitted; it must be Defined."
-    )
-    given(*UNDER_REVIEW).when(START).refused(ClearanceCannotStartReviewError)
-    given(*APPROVED).when(APPROVE).refused(ClearanceCannotApproveError)
-    given(*UNDER_REVIEW, rejected).when(REJECT).refused(ClearanceCannotRejectError)
-    given(*ACTIVE).when(ACTIVATE).refused(ClearanceCannotActivateError)
-    given(*ACTIVE, expired).when(EXPIRE).refused(ClearanceCannotExpireError)
 
 
 def test_what_has_ended_stays_so():
@@ -723,20 +545,8 @@ def test_what_has_ended_stays_so():
 
 def test_a_clearance_is_what_its_first_event_says():
     assert begin(amendment) == Clearance(
-        id=CHILD,
-        kind="radiation",
-        facility_code="ring",
-        title="Uranyl salts",
-        bindings=BINDINGS,
-        hazards=(Hazard("ghs", "H301", "gloves"), Hazard("local", "alpha", None)),
-        risk_band=RiskBand.RED,
-        valid_from=EARLIER,
-        valid_until=LATEST,
-        parent_id=ID,
-        status=ClearanceStatus.DEFINED,
-        review_steps=(),
-        superseded_by_clearance_id=None,
-        last_status_reason=None,
+        *(CHILD, "radiation", "ring", "Uranyl salts", BINDINGS, HAZARDS, RiskBand.RED),
+        *(EARLIER, LATEST, ID, ClearanceStatus.DEFINED, (), None, None),
     )
 
 
@@ -758,26 +568,18 @@ def test_a_clearance_takes_the_times_of_its_approval():
 
 def test_a_clearance_keeps_why_it_ended_and_what_took_its_place():
     first = begin(registered)
-    assert evolve(first, rejected) == replace(
-        first, status=ClearanceStatus.REJECTED, last_status_reason="no shielding"
-    )
-    assert evolve(first, expired) == replace(
-        first, status=ClearanceStatus.EXPIRED, last_status_reason="sample sent back"
-    )
-    assert evolve(first, superseded) == replace(
-        first, status=ClearanceStatus.SUPERSEDED, superseded_by_clearance_id=CHILD
-    )
+    ends: list[tuple[ClearanceChanged, dict[str, object]]] = [
+        (rejected, {"status": "Rejected", "last_status_reason": "no shielding"}),
+        (expired, {"status": "Expired", "last_status_reason": "sample sent back"}),
+        (superseded, {"status": "Superseded", "superseded_by_clearance_id": CHILD}),
+    ]
+    for event, changes in ends:
+        assert evolve(first, event) == replace(first, **changes)
 
 
 def test_a_binding_knows_its_kind():
-    known = [*BINDINGS, ProcedureBinding(ABSENT)]
-    assert [each.kind for each in known] == [
-        BindingKind.EXTERNAL,
-        BindingKind.SUBJECT,
-        BindingKind.ASSET,
-        BindingKind.RUN,
-        BindingKind.PROCEDURE,
-    ]
+    known = [each.kind for each in (*BINDINGS, ProcedureBinding(ABSENT))]
+    assert known == ["External", "Subject", "Asset", "Run", "Procedure"]
 
 
 def in_status(status: ClearanceStatus) -> Clearance:

@@ -14,9 +14,7 @@ from tests.contexts.starting.fair import (
     HALL,
     HUTCH,
     IN_EV,
-    METHOD,
     PLAN,
-    PRACTICE,
     SCHEMA,
     SHED,
     STAGE,
@@ -124,28 +122,16 @@ class Drawing:
         members = {STAGE: self._mostly((STAGES,), ()), CAMERA: self._mostly((CAMERAS,), ())}
         schema = self._mostly(IN_EV, SCHEMA, None)
         self._past += [
-            *FAIR["site"],
-            *FAIR["capability"],
-            *FAIR["method"],
-            *FAIR["practice"],
-            *FAIR["plan"],
-            MethodVersioned(
-                NOW,
-                METHOD,
+            *(*FAIR["site"], *FAIR["capability"], *FAIR["method"]),
+            *(*FAIR["practice"], *FAIR["plan"]),
+            MethodVersioned.of(
+                FAIR["method"][0],
                 version_tag="2",
-                name="Fly scan",
                 needed_family_ids=needed,
                 needed_supplies=kinds,
                 parameters_schema=schema,
             ),
-            PracticeVersioned(
-                NOW,
-                PRACTICE,
-                version_tag="2",
-                name="Here",
-                facility_code=None,
-                family_ids=practised,
-            ),
+            PracticeVersioned.of(FAIR["practice"][0], version_tag="2", family_ids=practised),
         ]
         self._plan(schema)
         subject_id = self._subject()
@@ -170,21 +156,8 @@ class Drawing:
         window = self._mostly(
             Window(NOW, LATER), Window(), Window(LATER), Window(EARLIER, NOW), Window(EARLIER)
         )
-        versioned = PlanVersioned(
-            NOW,
-            PLAN,
-            version_tag="2",
-            name="Tuesday",
-            asset_ids=(STAGE, CAMERA),
-            window=window,
-            default_parameters={},
-        )
-        self._past += [
-            versioned,
-            PlanDefaultParametersUpdated(
-                NOW, PLAN, default_parameters=defaults, method_version=written
-            ),
-        ]
+        versioned = PlanVersioned.of(FAIR["plan"][0], version_tag="2", window=window)
+        self._past += [versioned, PlanDefaultParametersUpdated(NOW, PLAN, defaults, written)]
         deprecated = self._mostly(False, True)
         self._past += [PlanDeprecated(NOW, PLAN)] if deprecated else []
         self._note("RunBoundPlanDeprecatedError", deprecated)

@@ -52,6 +52,8 @@ from beamkeep.surfaces.problem import problem
 
 pytestmark = pytest.mark.anyio
 
+type World = tuple[Service, MemoryStore]
+
 STARTING: dict[str, Any] = json.loads(START.model_dump_json())
 ASKED = {
     "plan_id": str(PLAN),
@@ -105,7 +107,7 @@ ADVISED = [
 
 
 @pytest.fixture
-async def world() -> tuple[Service, MemoryStore]:
+async def world() -> World:
     return await service_after(past(*UNUSUAL, without=["subject", "calibration"]))
 
 
@@ -120,16 +122,14 @@ async def refused(service: Service, name: str, arguments: Mapping[str, Any]) -> 
     return refusal.value
 
 
-async def test_readiness_and_the_answer_of_a_start_tell_the_same(
-    world: tuple[Service, MemoryStore],
-):
+async def test_readiness_and_the_answer_of_a_start_tell_the_same(world: World):
     service, _ = world
     before = await asked(service, "get_plan_readiness", ASKED)
     assert (before["ready"], before["advisories"]) == (True, ADVISED)
     assert (await asked(service, "start_run", STARTING))["advisories"] == ADVISED
 
 
-async def test_a_run_keeps_what_was_told_without_names(world: tuple[Service, MemoryStore]):
+async def test_a_run_keeps_what_was_told_without_names(world: World):
     service, store = world
     answer = await asked(service, "start_run", STARTING, idempotency_key="once")
     run = await asked(service, "get_run", {"run_id": answer["run_id"]})
@@ -139,9 +139,7 @@ async def test_a_run_keeps_what_was_told_without_names(world: tuple[Service, Mem
     assert json.loads(kept.result) == {"run_id": answer["run_id"]}
 
 
-async def test_a_repetition_is_told_the_same_when_all_of_it_is_over(
-    world: tuple[Service, MemoryStore],
-):
+async def test_a_repetition_is_told_the_same_when_all_of_it_is_over(world: World):
     service, _ = world
     first = await asked(service, "start_run", STARTING, idempotency_key="once")
     await call(service, "complete_run", {"run_id": str(OTHER)})
@@ -150,7 +148,7 @@ async def test_a_repetition_is_told_the_same_when_all_of_it_is_over(
     assert await asked(service, "start_run", STARTING, idempotency_key="once") == first
 
 
-async def test_the_own_name_of_anothers_run_is_not_told(world: tuple[Service, MemoryStore]):
+async def test_the_own_name_of_anothers_run_is_not_told(world: World):
     service, _ = world
     answers = [
         await asked(service, "get_plan_readiness", ASKED),
@@ -170,9 +168,7 @@ async def test_a_list_that_lags_shows_no_run_that_has_ended():
     assert await live_runs_on([STAGE], Lagging([other_run, RunCompleted(NOW, OTHER)])) == []
 
 
-async def test_readiness_takes_the_revisions_that_a_start_would(
-    world: tuple[Service, MemoryStore],
-):
+async def test_readiness_takes_the_revisions_that_a_start_would(world: World):
     service, _ = world
     too_many = [str(UUID(int=n)) for n in range(1000, 1065)]
     for ids, refusal in (
@@ -239,12 +235,8 @@ async def test_a_change_of_unit_stops_every_start_until_the_plan_is_written_anew
     run = await asked(service, "start_run", BARE)
     shown = await asked(service, "get_run", {"run_id": run["run_id"]})
     assert shown["effective_parameters"]["energy"] == 25_000
-    assert shown["declaration_versions"] == {
-        "plan": 2,
-        "practice": 1,
-        "method": 2,
-        "capability": 2,
-    }
+    versions = {"plan": 2, "practice": 1, "method": 2, "capability": 2}
+    assert shown["declaration_versions"] == versions
 
 
 async def test_a_live_run_is_adjusted_in_the_unit_it_was_started_in(service: Service):
@@ -255,9 +247,3 @@ async def test_a_live_run_is_adjusted_in_the_unit_it_was_started_in(service: Ser
     assert (await asked(service, "adjust_run", within))["effective_parameters"]["energy"] == 26
     beyond = {**adjustment, "parameters_patch": {"energy": 26_000}}
     assert type(await refused(service, "adjust_run", beyond)) is InvalidRunParametersError
-
-
-async def test_a_run_shows_the_clearances_that_covered_it(service: Service):
-    run = await asked(service, "start_run", BARE)
-    shown = await asked(service, "get_run", {"run_id": run["run_id"]})
-    assert shown["clearance_ids"] == [str(PAPER)]

@@ -14,6 +14,7 @@ from beamkeep.contexts.run.procedure import ProcedureNotFoundError
 from beamkeep.kernel import (
     Aggregate,
     Axis,
+    Blank,
     Call,
     Cannot,
     Command,
@@ -28,7 +29,7 @@ from beamkeep.kernel import (
     reads,
     replace,
 )
-from beamkeep.kernel.values import FreeText, Timestamp, trimmed
+from beamkeep.kernel.values import FreeText, Tag, Timestamp, Trimmed
 
 MOST_TAGS = 20
 
@@ -108,16 +109,13 @@ class CautionRetired(CautionEvent):
 type CautionEnded = CautionSuperseded | CautionRetired
 
 
-class CautionNotFoundError(NotFound):
-    """The caution does not exist."""
+class CautionNotFoundError(NotFound): ...
 
 
-class InvalidCautionTextError(Invalid):
-    """Caution text must not be blank."""
+class InvalidCautionTextError(Blank): ...
 
 
-class InvalidCautionWorkaroundError(Invalid):
-    """Caution workaround must not be blank."""
+class InvalidCautionWorkaroundError(Blank): ...
 
 
 class InvalidCautionTagsError(Invalid):
@@ -169,20 +167,7 @@ class Caution(Record):
 
 
 def begin(event: CautionRegistered) -> Caution:
-    return Caution(
-        event.caution_id,
-        event.target,
-        category=event.category,
-        severity=event.severity,
-        text=event.text,
-        workaround=event.workaround,
-        tags=event.tags,
-        expires_at=event.expires_at,
-        propagate_to_children=event.propagate_to_children,
-        authored_by=event.authored_by,
-        parent_id=event.parent_id,
-        promoted_from_decision_id=event.promoted_from_decision_id,
-    )
+    return Caution.of(event, id=event.caution_id)
 
 
 def evolve(caution: Caution, event: CautionEnded) -> Caution:
@@ -195,7 +180,6 @@ def evolve(caution: Caution, event: CautionEnded) -> Caution:
 
 
 type LongText = Annotated[str, MinLen(1), MaxLen(2000)]
-type CautionTag = Annotated[str, MinLen(1), MaxLen(50)]
 
 
 class CautionContent(Command):
@@ -203,26 +187,27 @@ class CautionContent(Command):
 
     category: CautionCategory
     severity: CautionSeverity
-    text: LongText
+    text: Annotated[LongText, Trimmed(InvalidCautionTextError)]
     """What is wrong."""
-    workaround: LongText
+    workaround: Annotated[LongText, Trimmed(InvalidCautionWorkaroundError)]
     """What to do instead."""
-    tags: frozenset[CautionTag] = frozenset()
+    tags: frozenset[Annotated[Tag, Trimmed(InvalidCautionTagsError)]] = frozenset()
     propagate_to_children: bool = False
     """Whether the caution also applies to everything below its asset."""
 
 
-class RegisterCaution(CautionContent):
-    target: Target
-    """The asset or procedure that the caution is about; it cannot be changed later."""
-    expires_at: Timestamp | None = None
-    """When the caution ends (default: never)."""
-
-
-class SupersedeCaution(CautionContent):
-    caution_id: UUID
+class NewCaution(CautionContent):
     expires_at: Timestamp | None = None
     """When the new caution ends (default: never)."""
+
+
+class RegisterCaution(NewCaution):
+    target: Target
+    """The asset or procedure that the caution is about; it cannot be changed later."""
+
+
+class SupersedeCaution(NewCaution):
+    caution_id: UUID
 
 
 class RetireCaution(Command):
@@ -260,38 +245,29 @@ def supersede_caution(
 
 def retire_caution(caution: Caution, command: RetireCaution, call: Call) -> list[CautionRetired]:
     """Retire a caution that does not apply, or no longer applies."""
-    STATUS.require(caution.status, CautionRetired)
-    return [CautionRetired(call.now, caution.id, command.retire_reason)]
+    retired = CautionRetired(call.now, caution.id, command.retire_reason)
+    return [STATUS.allow(caution.status, retired)]
 
 
 def registered(
     content: CautionContent, target: Target, expires_at: datetime | None, call: Call
 ) -> CautionRegistered:
     """Return the event of a valid caution, or raise what is wrong with its content."""
-    text = trimmed(content.text, InvalidCautionTextError)
-    workaround = trimmed(content.workaround, InvalidCautionWorkaroundError)
-    tags = {trimmed(tag, InvalidCautionTagsError) for tag in content.tags}
-    if len(tags) > MOST_TAGS:
-        raise InvalidCautionTagsError(f"There are {len(tags)} tags.")
+    if len(content.tags) > MOST_TAGS:
+        raise InvalidCautionTagsError(f"There are {len(content.tags)} tags.")
     if expires_at is not None and expires_at <= call.now:
-        raise InvalidCautionExpiresAtError(
-            f"expires_at is {expires_at}; the current time is {call.now}."
-        )
+        told = f"expires_at is {expires_at}; the current time is {call.now}."
+        raise InvalidCautionExpiresAtError(told)
     if content.propagate_to_children and target.kind is not TargetKind.ASSET:
-        raise InvalidCautionPropagateToChildrenError(
-            f"The target is a {target.kind}; leave propagate_to_children out."
-        )
-    return CautionRegistered(
-        call.now,
-        call.new_id,
+        told = f"The target is a {target.kind}; leave propagate_to_children out."
+        raise InvalidCautionPropagateToChildrenError(told)
+    return CautionRegistered.of(
+        content,
+        occurred_at=call.now,
+        caution_id=call.new_id,
         target=target,
-        category=content.category,
-        severity=content.severity,
-        text=text,
-        workaround=workaround,
-        tags=tuple(sorted(tags)),
+        tags=tuple(sorted(content.tags)),
         expires_at=expires_at,
-        propagate_to_children=content.propagate_to_children,
         authored_by=call.principal_id,
         parent_id=None,
         promoted_from_decision_id=None,
@@ -302,26 +278,20 @@ def superseding(
     caution: Caution, new: CautionRegistered
 ) -> tuple[CautionSuperseded, CautionRegistered]:
     """Return the events that replace a caution with a new one."""
-    STATUS.require(caution.status, CautionSuperseded)
     ended = CautionSuperseded(new.occurred_at, caution.id, new.caution_id)
-    return ended, replace(new, parent_id=caution.id)
+    return STATUS.allow(caution.status, ended), replace(new, parent_id=caution.id)
 
 
 cautions = Aggregate("Caution", begin, evolve=evolve, absent=CautionNotFoundError)
 
-INVALID_CONTENT = (
-    InvalidCautionTextError,
-    InvalidCautionWorkaroundError,
-    InvalidCautionTagsError,
-    InvalidCautionExpiresAtError,
-    InvalidCautionPropagateToChildrenError,
-)
 # fmt: off
 OPERATIONS = (
     cautions.creates("POST /cautions", RegisterCaution, register_caution, AssetNotFoundError,
-        ProcedureNotFoundError, *INVALID_CONTENT, given=target_found),
+        ProcedureNotFoundError, InvalidCautionExpiresAtError,
+        InvalidCautionPropagateToChildrenError, given=target_found),
     cautions.changes("POST /cautions/{caution_id}/supersede", SupersedeCaution, supersede_caution,
-        *INVALID_CONTENT, CautionCannotSupersedeError, destructive=True),
+        InvalidCautionExpiresAtError, InvalidCautionPropagateToChildrenError,
+        CautionCannotSupersedeError, destructive=True),
     cautions.changes("POST /cautions/{caution_id}/retire", RetireCaution, retire_caution,
         CautionCannotRetireError, destructive=True),
 )
@@ -340,7 +310,7 @@ class ListCautions(Listing):
     category: CautionCategory | None = None
     min_severity: CautionSeverity | None = None
     """Cautions of this severity or higher."""
-    tag: CautionTag | None = None
+    tag: Tag | None = None
     authored_by: UUID | None = None
     in_effect: bool | None = None
 
@@ -358,8 +328,7 @@ def covered(caution: Caution) -> Iterable[object]:
 
 
 async def covering(asset_id: UUID, read: Reader) -> Iterable[object]:
-    above = await read.above(PLACES, [asset_id])
-    return {asset_id, *(_reaching(id) for id in above)}
+    return {asset_id, *map(_reaching, await read.above(PLACES, [asset_id]))}
 
 
 IN_EFFECT = Period("in_effect", status=CautionStatus.ACTIVE, since=None, until="expires_at")

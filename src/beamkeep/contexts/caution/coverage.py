@@ -19,10 +19,6 @@ async def cautions_covering(asset_ids: Iterable[UUID], read: Reader) -> Sequence
     )
     # A list lags behind its streams: fold what it finds before it counts.
     found = (await read.many(cautions, await read.matching(list_filter))).values()
-    covering = [
-        each
-        for each in found
-        if IN_EFFECT.holds_of(each, read.now)
-        and (each.target.id in named or each.propagate_to_children)
-    ]
-    return sorted(covering, key=lambda each: (-each.severity.rank, each.id))
+    covering = [each for each in found if each.target.id in named or each.propagate_to_children]
+    in_effect = [each for each in covering if IN_EFFECT.holds_of(each, read.now)]
+    return sorted(in_effect, key=lambda each: (-each.severity.rank, each.id))

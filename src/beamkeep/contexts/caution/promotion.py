@@ -26,23 +26,8 @@ from beamkeep.kernel import (
     replace,
 )
 
-from .caution import (
-    MOST_TAGS,
-    Caution,
-    CautionCannotSupersedeError,
-    CautionContent,
-    CautionNotFoundError,
-    CautionRegistered,
-    CautionSeverity,
-    CautionSuperseded,
-    Target,
-    TargetKind,
-    begin,
-    cautions,
-    registered,
-    require_target,
-    superseding,
-)
+from . import caution
+from .caution import Caution, CautionRegistered, CautionSeverity, Target, TargetKind, cautions
 
 CONTEXT, DRAFT = "CautionProposal", "proposed_caution"
 PROMOTIONS = "caution-promotion"
@@ -85,14 +70,14 @@ type DraftText = Annotated[str, STRIPPED, MaxLen(2000)]
 type DraftTag = Annotated[str, STRIPPED, MaxLen(50)]
 
 
-class CautionDraft(CautionContent, extra="ignore"):
+class CautionDraft(caution.CautionContent, extra="ignore"):
     """A caution as a proposal carries it; the caller cannot correct its faults."""
 
     target_kind: TargetKind
     target_id: UUID
     text: DraftText
     workaround: DraftText
-    tags: Annotated[frozenset[DraftTag], MaxLen(MOST_TAGS)] = frozenset()
+    tags: Annotated[frozenset[DraftTag], MaxLen(caution.MOST_TAGS)] = frozenset()
     propagate_to_children: StrictBool = False
     supersedes_caution_id: UUID | None
 
@@ -117,7 +102,7 @@ async def proposal(command: PromoteCautionProposal, read: Reader) -> CautionProp
     promoted_to = claims[0].holder if claims else None
     try:
         draft, superseded = _draft_of(decision), None
-        await require_target(draft.target, read)
+        await caution.require_target(draft.target, read)
         if draft.supersedes_caution_id:
             superseded = await read.one(cautions, draft.supersedes_caution_id)
             if superseded.target != draft.target:
@@ -129,45 +114,41 @@ async def proposal(command: PromoteCautionProposal, read: Reader) -> CautionProp
 
 def promote_caution_proposal(
     command: PromoteCautionProposal, given: CautionProposal, call: Call
-) -> list[CautionSuperseded | CautionRegistered | SideWrite]:
+) -> list[caution.CautionSuperseded | CautionRegistered | SideWrite]:
     """Register the caution that an agent proposed in a decision."""
     decision, draft, old = given.decision, given.draft, given.superseded
     if decision.context != CONTEXT:
-        raise DecisionNotCautionProposalError(
-            f"The context of the decision is {decision.context}; it must be {CONTEXT}."
-        )
+        told = f"The context of the decision is {decision.context}; it must be {CONTEXT}."
+        raise DecisionNotCautionProposalError(told)
     if decision.choice not in SEVERITIES:
-        raise CautionProposalNotActionableError(
-            f"The choice is {decision.choice}; it must be {' or '.join(SEVERITIES)}."
-        )
+        told = f"The choice is {decision.choice}; it must be {' or '.join(SEVERITIES)}."
+        raise CautionProposalNotActionableError(told)
     if call.principal_kind is ActorKind.AGENT and decision.choice != NOTICE:
         raise CautionPromotionOperatorGatedError
     if isinstance(draft, Refusal):
         raise draft
     if given.promoted_to:
-        raise CautionProposalAlreadyPromotedError(
-            f"The proposal became caution {given.promoted_to}.", caution_id=given.promoted_to
-        )
-    new = registered(draft, draft.target, None, call)
-    new = replace(new, promoted_from_decision_id=decision.id)
-    return [*(superseding(old, new) if old else (new,)), *claims_of(begin(new))]
+        told = f"The proposal became caution {given.promoted_to}."
+        raise CautionProposalAlreadyPromotedError(told, caution_id=given.promoted_to)
+    made = caution.registered(draft, draft.target, None, call)
+    new = replace(made, promoted_from_decision_id=decision.id)
+    return [*(caution.superseding(old, new) if old else (new,)), *claims_of(caution.begin(new))]
 
 
-def claims_of(caution: Caution) -> tuple[Insert, ...]:
+def claims_of(made: Caution) -> tuple[Insert, ...]:
     """Return the claim on the proposal of a promoted caution."""
-    decision_id = caution.promoted_from_decision_id
+    decision_id = made.promoted_from_decision_id
     # The loser of the claim decides again, and then finds the caution that holds the claim.
-    made = CLAIMS.insert(Claim(PROMOTIONS, claim_key(decision_id), caution.id))
-    return (made,) if decision_id else ()
+    claim = CLAIMS.insert(Claim(PROMOTIONS, claim_key(decision_id), made.id))
+    return (claim,) if decision_id else ()
 
 
 def _draft_of(decision: Decision) -> CautionDraft:
     try:
         draft = CautionDraft.model_validate((decision.inputs or {}).get(DRAFT))
     except ValidationError as error:
-        raise _malformed(
-            *(str(at[0]) for fault in error.errors() if (at := fault["loc"]))
-        ) from None
+        faulty = (str(at[0]) for fault in error.errors() if (at := fault["loc"]))
+        raise _malformed(*faulty) from None
     severity = SEVERITIES.get(decision.choice)
     if severity not in {None, draft.severity}:
         raise _malformed("severity")
@@ -190,7 +171,7 @@ OPERATIONS = (
         promote_caution_proposal, DecisionNotFoundError, DecisionNotCautionProposalError,
         CautionProposalNotActionableError, CautionPromotionOperatorGatedError,
         CautionProposalMalformedError, AssetNotFoundError, ProcedureNotFoundError,
-        CautionNotFoundError, CautionProposalAlreadyPromotedError, CautionCannotSupersedeError,
-        given=proposal),
+        caution.CautionNotFoundError, CautionProposalAlreadyPromotedError,
+        caution.CautionCannotSupersedeError, given=proposal),
 )
 # fmt: on

@@ -16,6 +16,7 @@ from beamkeep.contexts.trust.policy import PolicyNotFoundError, policies
 from beamkeep.kernel import (
     ActorKind,
     Aggregate,
+    Blank,
     Call,
     Cannot,
     Command,
@@ -32,7 +33,7 @@ from beamkeep.kernel import (
     reads,
     replace,
 )
-from beamkeep.kernel.values import FreeText, Timestamp, trimmed, trimmed_or_none
+from beamkeep.kernel.values import FreeText, Timestamp, Trimmed
 from beamkeep.schemas import Json, JsonObject
 from beamkeep.schemas.bounds import require_bounded
 
@@ -103,12 +104,10 @@ class DecisionRated(DecisionEvent):
     confidence_at_rating: float | None
 
 
-class DecisionNotFoundError(NotFound):
-    """The decision does not exist."""
+class DecisionNotFoundError(NotFound): ...
 
 
-class InvalidDecisionContextError(Invalid):
-    """Decision context must not be blank."""
+class InvalidDecisionContextError(Blank): ...
 
 
 class InvalidDecisionChoiceError(Invalid):
@@ -131,16 +130,13 @@ class InvalidDecisionAlternativesError(Invalid):
     """Decision must have at most 32 alternatives, none of them blank."""
 
 
-class InvalidDecisionRuleError(Invalid):
-    """Rule must not be blank."""
+class InvalidDecisionRuleError(Blank): ...
 
 
-class InvalidDecisionReasoningError(Invalid):
-    """Reasoning must not be blank."""
+class InvalidDecisionReasoningError(Blank): ...
 
 
-class InvalidDecisionCommentError(Invalid):
-    """Comment must not be blank."""
+class InvalidDecisionCommentError(Blank): ...
 
 
 class InvalidDecisionInferenceError(Invalid):
@@ -190,19 +186,9 @@ class Decision(Record):
 
 
 def begin(event: DecisionRegistered) -> Decision:
-    return Decision(
-        event.decision_id,
-        event.actor_id,
-        context=event.context,
-        choice=event.choice,
-        parent_id=event.parent_id,
-        override_kind=event.override_kind,
-        rule=event.rule,
-        reasoning=event.reasoning,
-        confidence=event.confidence,
-        confidence_source=event.confidence_source,
-        alternatives=event.alternatives,
-        inputs=event.inputs,
+    return Decision.of(
+        event,
+        id=event.decision_id,
         determining_policy_ids=frozenset(event.determining_policy_ids),
         confidence_band=_band(event.confidence),
         created_at=event.occurred_at,
@@ -219,24 +205,26 @@ type ContextName = Annotated[str, MinLen(1), MaxLen(100)]
 type Choice = Annotated[str, MinLen(1), MaxLen(500)]
 type Rule = Annotated[str, MinLen(1), MaxLen(500)]
 type InputName = Annotated[str, MinLen(1), MaxLen(100)]
+type Reasoning = Annotated[str, MinLen(1), MaxLen(5000)]
+type Comment = Annotated[str, MinLen(1), MaxLen(2000)]
 
 
 class RegisterDecision(Command):
     actor_id: UUID | None = None
     """Actor who decided (default: the caller)."""
-    context: ContextName
+    context: Annotated[ContextName, Trimmed(InvalidDecisionContextError)]
     """Kind of decision, for example RunStart, RunHold, RecipeApproval or PolicyGrant."""
-    choice: Choice
+    choice: Annotated[Choice, Trimmed(InvalidDecisionChoiceError)]
     parent_id: UUID | None = None
     """Decision that this one follows or overrides."""
     override_kind: OverrideKind | None = None
-    rule: Rule | None = None
+    rule: Annotated[Rule, Trimmed(InvalidDecisionRuleError)] | None = None
     """Rule that the decision is based on."""
-    reasoning: Annotated[str, MinLen(1), MaxLen(5000)] | None = None
+    reasoning: Annotated[Reasoning, Trimmed(InvalidDecisionReasoningError)] | None = None
     confidence: Annotated[float, Strict()] | None = None
     """Number from 0 to 1; requires confidence_source."""
     confidence_source: ConfidenceSource | None = None
-    alternatives: tuple[Choice, ...] = ()
+    alternatives: tuple[Annotated[Choice, Trimmed(InvalidDecisionAlternativesError)], ...] = ()
     """Other possible choices, best first; at most 32."""
     inputs: dict[InputName, Json] | None = None
     """Ids and numbers that the decision is based on, never names; at most 64 and 64 KiB."""
@@ -250,7 +238,7 @@ class DecisionCommand(Command):
 
 class RateDecision(DecisionCommand):
     rating: Rating
-    comment: Annotated[str, MinLen(1), MaxLen(2000)] | None = None
+    comment: Annotated[Comment, Trimmed(InvalidDecisionCommentError)] | None = None
 
 
 class AppendInferences(DecisionCommand):
@@ -274,47 +262,32 @@ def register_decision(
     command: RegisterDecision, given: Actor | None, call: Call
 ) -> list[DecisionRegistered]:
     """Record a decision with its actor, choice, inputs and reasons."""
-    context = trimmed(command.context, InvalidDecisionContextError)
-    choice = trimmed(command.choice, InvalidDecisionChoiceError)
-    reserved = RESERVED.get(context)
-    if reserved and choice not in reserved.choices:
+    reserved = RESERVED.get(command.context)
+    if reserved and command.choice not in reserved.choices:
         listed = ", ".join(reserved.choices)
-        raise InvalidDecisionChoiceError(f"Context {context} allows {listed}.")
+        raise InvalidDecisionChoiceError(f"Context {command.context} allows {listed}.")
     _require_confidence(command.confidence, command.confidence_source)
     if command.override_kind and not command.parent_id:
         raise InvalidDecisionOverrideKindError
     inputs = command.inputs and require_bounded(command.inputs, InvalidDecisionInputsError)
     if len(inputs or ()) > MOST_INPUTS:
         raise InvalidDecisionInputsError(f"There are {len(command.inputs or ())} entries.")
-    alternatives = [
-        trimmed(each, InvalidDecisionAlternativesError) for each in command.alternatives
-    ]
-    if len(alternatives) > MOST_ALTERNATIVES:
-        raise InvalidDecisionAlternativesError(f"There are {len(alternatives)} alternatives.")
-    rule = trimmed_or_none(command.rule, InvalidDecisionRuleError)
-    reasoning = trimmed_or_none(command.reasoning, InvalidDecisionReasoningError)
+    if len(command.alternatives) > MOST_ALTERNATIVES:
+        told = f"There are {len(command.alternatives)} alternatives."
+        raise InvalidDecisionAlternativesError(told)
     if given and given.kind is ActorKind.AGENT and given.id != call.principal_id:
         raise DecisionCannotRegisterError("Only the agent itself can record its decisions.")
     if reserved:
         # There are no agents yet, so every decision in a reserved context is refused.
-        raise DecisionCannotRegisterError(
-            f"In context {context} only an agent of kind {reserved.agent_kind} can decide.",
-            agent_kind=reserved.agent_kind,
-        )
+        kind = reserved.agent_kind
+        told = f"In context {command.context} only an agent of kind {kind} can decide."
+        raise DecisionCannotRegisterError(told, agent_kind=kind)
     return [
-        DecisionRegistered(
-            call.now,
-            call.new_id,
+        DecisionRegistered.of(
+            command,
+            occurred_at=call.now,
+            decision_id=call.new_id,
             actor_id=given.id if given else call.principal_id,
-            context=context,
-            choice=choice,
-            parent_id=command.parent_id,
-            override_kind=command.override_kind,
-            rule=rule,
-            reasoning=reasoning,
-            confidence=command.confidence,
-            confidence_source=command.confidence_source,
-            alternatives=tuple(alternatives),
             inputs=inputs,
             determining_policy_ids=tuple(sorted(command.determining_policy_ids)),
         )
@@ -323,22 +296,13 @@ def register_decision(
 
 def rate_decision(decision: Decision, command: RateDecision, call: Call) -> list[DecisionRated]:
     """Rate a decision; the latest rating of each actor counts."""
-    comment = trimmed_or_none(command.comment, InvalidDecisionCommentError)
     me = call.principal_id
     if me == decision.actor_id:
         raise DecisionCannotRateError("The caller made this decision.")
-    if decision.ratings.get(me) == DecisionRating(command.rating, comment):
+    if decision.ratings.get(me) == DecisionRating(command.rating, command.comment):
         raise DecisionCannotRateError("The caller already gave this rating with this comment.")
-    return [
-        DecisionRated(
-            call.now,
-            decision.id,
-            actor_id=me,
-            rating=command.rating,
-            comment=comment,
-            confidence_at_rating=decision.confidence,
-        )
-    ]
+    at, confidence = call.now, decision.confidence
+    return [DecisionRated.of(command, occurred_at=at, actor_id=me, confidence_at_rating=confidence)]
 
 
 def append_inferences(
@@ -350,18 +314,10 @@ def append_inferences(
         raise InvalidDecisionInferenceError(f"Id {repeated[0]} occurs more than once.")
     if call.principal_id != decision.actor_id:
         raise DecisionCannotAppendInferencesError
-    rows = [
-        DecisionInference(
-            **asdict(entry if given else replace(entry, messages=None)),
-            decision_id=decision.id,
-            agent_id=decision.actor_id if call.principal_kind is ActorKind.AGENT else None,
-            principal_id=call.principal_id,
-            surface_id=call.surface_id,
-            correlation_id=call.correlation_id,
-            recorded_at=call.now,
-        )
-        for entry in command.entries
-    ]
+    agent_id = decision.actor_id if call.principal_kind is ActorKind.AGENT else None
+    whose = {"decision_id": decision.id, "agent_id": agent_id, "recorded_at": call.now}
+    stored = (entry if given else replace(entry, messages=None) for entry in command.entries)
+    rows = [DecisionInference.of(call, **asdict(entry), **whose) for entry in stored]
     return [INFERENCES.append(rows, under="decision_id", taken=DecisionInferenceIdTakenError)]
 
 
@@ -384,13 +340,11 @@ decisions = Aggregate("Decision", begin, evolve, absent=DecisionNotFoundError)
 # fmt: off
 OPERATIONS = (
     decisions.creates("POST /decisions", RegisterDecision, register_decision, ActorNotFoundError,
-        DecisionNotFoundError, PolicyNotFoundError, InvalidDecisionContextError,
-        InvalidDecisionChoiceError, InvalidDecisionConfidenceError,
-        InvalidDecisionOverrideKindError, InvalidDecisionInputsError,
-        InvalidDecisionAlternativesError, InvalidDecisionRuleError, InvalidDecisionReasoningError,
-        DecisionCannotRegisterError, given=deciding_actor),
+        DecisionNotFoundError, PolicyNotFoundError, InvalidDecisionConfidenceError,
+        InvalidDecisionOverrideKindError, InvalidDecisionInputsError, DecisionCannotRegisterError,
+        given=deciding_actor),
     decisions.changes("POST /decisions/{decision_id}/rate", RateDecision, rate_decision,
-        InvalidDecisionCommentError, DecisionCannotRateError),
+        DecisionCannotRateError),
     decisions.changes("POST /decisions/{decision_id}/inferences/append", AppendInferences,
         append_inferences, InvalidDecisionInferenceError, DecisionCannotAppendInferencesError,
         DecisionInferenceIdTakenError, given=messages_kept),
@@ -432,12 +386,11 @@ class ShownChildren(Record):
 
 async def children(ids: Sequence[UUID], read: Reader) -> dict[UUID, ShownChildren]:
     """Return the decisions that follow or override each decision."""
-    return {
-        id: ShownChildren(
-            await read.matching(ListDecisions(parent_id=id), to_show=True, most=MOST_CHILDREN)
-        )
-        for id in ids
-    }
+    found: dict[UUID, ShownChildren] = {}
+    for id in ids:
+        query = ListDecisions(parent_id=id)
+        found[id] = ShownChildren(await read.matching(query, to_show=True, most=MOST_CHILDREN))
+    return found
 
 
 def _run_ids(decision: Decision) -> tuple[UUID, ...]:

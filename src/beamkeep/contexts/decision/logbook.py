@@ -1,4 +1,4 @@
-"""Logbook of a decision: entries that are appended and never changed."""
+"""Logbook of a decision, and the parts of every logbook: entries that are never changed."""
 
 from datetime import datetime
 from typing import Annotated
@@ -7,10 +7,11 @@ from uuid import UUID
 from annotated_types import MaxLen, MinLen
 
 from beamkeep.kernel import (
+    Blank,
     Call,
     Cannot,
+    Command,
     Created,
-    Invalid,
     Page,
     Reader,
     Record,
@@ -18,9 +19,13 @@ from beamkeep.kernel import (
     Table,
     entries,
 )
-from beamkeep.kernel.values import trimmed
+from beamkeep.kernel.values import Trimmed
 
 from .decision import Decision, DecisionCommand, decisions
+
+BY_TIME = "recorded_at", "entry_id"
+
+type LogbookText = Annotated[str, MinLen(1), MaxLen(10_000)]
 
 
 class LogbookEntry(Record):
@@ -34,26 +39,7 @@ class LogbookEntry(Record):
     correlation_id: UUID | None
 
 
-class DecisionLogbookEntry(LogbookEntry, kw_only=True):
-    decision_id: UUID
-
-
-LOGBOOK = Table("decision_logbook_entry", DecisionLogbookEntry, key=("entry_id",))
-
-
-class InvalidDecisionLogbookTextError(Invalid):
-    """Text of a logbook entry must not be blank."""
-
-
-class DecisionLogbookEntryIdTakenError(Cannot):
-    """Id of a logbook entry must be unique; leave it out, or use another id."""
-
-
-type LogbookText = Annotated[str, MinLen(1), MaxLen(10_000)]
-
-
-class AppendDecisionLogbookEntry(DecisionCommand):
-    text: LogbookText
+class LogbookCommand(Command):
     entry_id: UUID | None = None
     """Id that makes the request repeatable: the entry is stored once (default: a new id)."""
 
@@ -62,18 +48,54 @@ class LogbookEntryMade(Created):
     entry_id: UUID
 
 
-async def entry_with_id[E: LogbookEntry](
-    entry_id: UUID | None, of: Table[E], read: Reader
+async def entry_sent_before[E: LogbookEntry](
+    command: LogbookCommand, logbook: Table[E], read: Reader
 ) -> E | None:
-    """Return the stored entry with this id, if there is one."""
-    found = await read.rows(of, entry_id=entry_id) if entry_id else ()
+    """Return the stored entry with the id of the command, if there is one."""
+    found = await read.rows(logbook, entry_id=command.entry_id) if command.entry_id else ()
     return found[0] if found else None
 
 
-async def stored_entry(
+def append_once[E: LogbookEntry](
+    command: LogbookCommand, before: E | None, logbook: Table[E], call: Call
+) -> list[SideWrite | LogbookEntryMade]:
+    """Return the row of a new entry, unless it was sent before, and the answer."""
+    id = command.entry_id or call.new_id
+    if before:
+        return [LogbookEntryMade(id)]
+    entry = logbook.row.of(
+        command,
+        entry_id=id,
+        author_id=call.principal_id,
+        recorded_at=call.now,
+        surface_id=call.surface_id,
+        correlation_id=call.correlation_id,
+    )
+    return [logbook.insert(entry), LogbookEntryMade(id)]
+
+
+class DecisionLogbookEntry(LogbookEntry, kw_only=True):
+    decision_id: UUID
+
+
+LOGBOOK = Table("decision_logbook_entry", DecisionLogbookEntry, key=("entry_id",))
+
+
+class InvalidDecisionLogbookTextError(Blank): ...
+
+
+class DecisionLogbookEntryIdTakenError(Cannot):
+    """Id of a logbook entry must be unique; leave it out, or use another id."""
+
+
+class AppendDecisionLogbookEntry(DecisionCommand, LogbookCommand):
+    text: Annotated[LogbookText, Trimmed(InvalidDecisionLogbookTextError)]
+
+
+async def sent_before(
     decision: Decision, command: AppendDecisionLogbookEntry, read: Reader
 ) -> DecisionLogbookEntry | None:
-    return await entry_with_id(command.entry_id, LOGBOOK, read)
+    return await entry_sent_before(command, LOGBOOK, read)
 
 
 def append_decision_logbook_entry(
@@ -83,21 +105,9 @@ def append_decision_logbook_entry(
     call: Call,
 ) -> list[SideWrite | LogbookEntryMade]:
     """Append an entry to the logbook of a decision; a correction is a further entry."""
-    text = trimmed(command.text, InvalidDecisionLogbookTextError)
-    if given:
-        if (given.decision_id, given.text) != (decision.id, text):
-            raise DecisionLogbookEntryIdTakenError
-        return [LogbookEntryMade(given.entry_id)]
-    entry = DecisionLogbookEntry(
-        command.entry_id or call.new_id,
-        text,
-        decision_id=decision.id,
-        author_id=call.principal_id,
-        recorded_at=call.now,
-        surface_id=call.surface_id,
-        correlation_id=call.correlation_id,
-    )
-    return [LOGBOOK.insert(entry), LogbookEntryMade(entry.entry_id)]
+    if given and (given.decision_id, given.text) != (decision.id, command.text):
+        raise DecisionLogbookEntryIdTakenError
+    return append_once(command, given, LOGBOOK, call)
 
 
 class ListDecisionLogbookEntries(Page):
@@ -109,11 +119,10 @@ class ListDecisionLogbookEntries(Page):
 # fmt: off
 OPERATIONS = (
     decisions.changes("POST /decisions/{decision_id}/logbook/append", AppendDecisionLogbookEntry,
-        append_decision_logbook_entry, InvalidDecisionLogbookTextError,
-        DecisionLogbookEntryIdTakenError, given=stored_entry),
+        append_decision_logbook_entry, DecisionLogbookEntryIdTakenError, given=sent_before),
 )
 QUESTIONS = (
     entries("GET /decisions/{decision_id}/logbook", ListDecisionLogbookEntries, decisions, LOGBOOK,
-        by=("recorded_at", "entry_id")),
+        by=BY_TIME),
 )
 # fmt: on

@@ -6,17 +6,17 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from annotated_types import MaxLen, MinLen
+from msgspec.structs import asdict
 from pydantic import AfterValidator, AllowInfNan, Strict
 
-from beamkeep.kernel import Call, Cannot, Command, Invalid, Page, Record, Rows, Table, entries
-from beamkeep.kernel.values import Timestamp, trimmed
+from beamkeep.kernel import Call, Cannot, Invalid, Page, Record, Rows, Table, entries
+from beamkeep.kernel.values import Timestamp, Trimmed
 from beamkeep.schemas.units import is_code
 
-from .run import Run, require_open, runs
+from .run import Run, RunCommand, require_open, runs
 
 type ChannelName = Annotated[str, MinLen(1), MaxLen(255)]
 type SamplingProcedure = Literal["baseline", "monitor"]
-
 
 LONGEST_OPAQUE_UNIT = 50
 
@@ -43,24 +43,6 @@ def _kept(unit: UnitAnnotation) -> UnitAnnotation:
 type Unit = Annotated[UnitAnnotation, AfterValidator(_kept)]
 
 
-class Observation(Record):
-    observation_id: UUID
-    run_id: UUID
-    channel_name: str
-    value: float
-    unit: UnitAnnotation | None
-    sampling_procedure: SamplingProcedure
-    sampled_at: datetime
-    simulated: bool
-    recorded_at: datetime
-    principal_id: UUID
-    surface_id: UUID | None
-    correlation_id: UUID | None
-
-
-OBSERVATIONS = Table("run_observation", Observation, key=("observation_id",))
-
-
 class InvalidRunObservationError(Invalid):
     """Each observation needs its own observation_id and a channel name that is not blank."""
 
@@ -74,9 +56,11 @@ class RunObservationIdTakenError(Cannot):
 
 
 class Reading(Record):
+    """A reading as its producer reports it."""
+
     observation_id: UUID
     """A UUIDv7 chosen by the producer: a reading sent twice is stored once."""
-    channel_name: ChannelName
+    channel_name: Annotated[ChannelName, Trimmed(InvalidRunObservationError)]
     """The name that operators use for the channel, not its address."""
     value: Annotated[float, Strict(), AllowInfNan(False)]
     sampling_procedure: SamplingProcedure
@@ -85,8 +69,19 @@ class Reading(Record):
     simulated: Annotated[bool, Strict()] = False
 
 
-class AppendObservations(Command):
+class Observation(Reading, kw_only=True):
+    unit: UnitAnnotation | None = None
     run_id: UUID
+    recorded_at: datetime
+    principal_id: UUID
+    surface_id: UUID | None
+    correlation_id: UUID | None
+
+
+OBSERVATIONS = Table("run_observation", Observation, key=("observation_id",))
+
+
+class AppendObservations(RunCommand):
     entries: Annotated[tuple[Reading, ...], MinLen(1), MaxLen(500)]
 
 
@@ -95,29 +90,14 @@ def append_observations(run: Run, command: AppendObservations, call: Call) -> li
     ids = [reading.observation_id for reading in command.entries]
     if len({*ids}) < len(ids):
         twice = [id for id, times in Counter(ids).items() if times > 1]
-        raise InvalidRunObservationError(
-            f"The batch contains {twice[0]} more than once.", observation_ids=twice
-        )
-    rows = [_row(reading, run.id, call) for reading in command.entries]
+        told = f"The batch contains {twice[0]} more than once."
+        raise InvalidRunObservationError(told, observation_ids=twice)
     require_open(run, RunCannotAppendObservationsError)
+    rows = [
+        Observation.of(call, **asdict(reading), run_id=run.id, recorded_at=call.now)
+        for reading in command.entries
+    ]
     return [OBSERVATIONS.append(rows, under="run_id", taken=RunObservationIdTakenError)]
-
-
-def _row(reading: Reading, run_id: UUID, call: Call) -> Observation:
-    return Observation(
-        reading.observation_id,
-        run_id,
-        channel_name=trimmed(reading.channel_name, InvalidRunObservationError),
-        value=reading.value,
-        unit=reading.unit,
-        sampling_procedure=reading.sampling_procedure,
-        sampled_at=reading.sampled_at,
-        simulated=reading.simulated,
-        recorded_at=call.now,
-        principal_id=call.principal_id,
-        surface_id=call.surface_id,
-        correlation_id=call.correlation_id,
-    )
 
 
 class ListRunObservations(Page):
@@ -138,13 +118,7 @@ OPERATIONS = (
 )
 # fmt: on
 
-QUESTIONS = (
-    entries(
-        "GET /runs/{run_id}/observations",
-        ListRunObservations,
-        runs,
-        OBSERVATIONS,
-        by=("sampled_at", "observation_id"),
-        compared={"sampled_from": ("sampled_at", ">="), "sampled_to": ("sampled_at", "<")},
-    ),
-)
+BY_TIME = "sampled_at", "observation_id"
+PERIOD = {"sampled_from": ("sampled_at", ">="), "sampled_to": ("sampled_at", "<")}
+ROUTE = "GET /runs/{run_id}/observations"
+QUESTIONS = (entries(ROUTE, ListRunObservations, runs, OBSERVATIONS, by=BY_TIME, compared=PERIOD),)

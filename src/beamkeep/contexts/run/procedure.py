@@ -3,5 +3,4 @@
 from beamkeep.kernel import NotFound
 
 
-class ProcedureNotFoundError(NotFound):
-    """The procedure does not exist."""
+class ProcedureNotFoundError(NotFound): ...

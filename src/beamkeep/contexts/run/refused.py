@@ -25,14 +25,7 @@ REFUSED_STARTS = Table(
 
 def refused_start(plan_id: UUID, refusal: Refusal, call: Call) -> Insert:
     """Return the row that a refused start of a plan leaves."""
+    minute, code = call.now.replace(second=0, microsecond=0), type(refusal).__name__
     return REFUSED_STARTS.insert(
-        RefusedStart(
-            plan_id,
-            call.principal_id,
-            error_code=type(refusal).__name__,
-            minute=call.now.replace(second=0, microsecond=0),
-            refused_at=call.now,
-            surface_id=call.surface_id,
-            correlation_id=call.correlation_id,
-        )
+        RefusedStart.of(call, plan_id=plan_id, error_code=code, minute=minute, refused_at=call.now)
     )

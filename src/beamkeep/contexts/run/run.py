@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 from uuid import UUID
 
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, decisions
@@ -10,6 +11,7 @@ from beamkeep.contexts.recipe.plan import carried_parameters
 from beamkeep.kernel import (
     Aggregate,
     Axis,
+    Blank,
     Call,
     Cannot,
     Command,
@@ -23,7 +25,7 @@ from beamkeep.kernel import (
     reads,
     replace,
 )
-from beamkeep.kernel.values import FreeText, Reason, Timestamp, trimmed, trimmed_or_none
+from beamkeep.kernel.values import FreeText, Reason, Timestamp, Trimmed
 from beamkeep.schemas import JsonObject, canonical_text, merge_patch
 from beamkeep.schemas.bounds import require_bounded
 
@@ -61,7 +63,7 @@ class DeclarationVersions(Record):
 
 
 class StartAdvisory(Record):
-    """A warning given at the start of a run, without the name of the object it is about."""
+    """A warning given at the start of a run, without the name of the object, which others wrote."""
 
     kind: str
     id: UUID
@@ -152,12 +154,10 @@ type RunChanged = (
 )
 
 
-class RunNotFoundError(NotFound):
-    """The run does not exist."""
+class RunNotFoundError(NotFound): ...
 
 
-class InvalidRunReasonError(Invalid):
-    """Reason must not be blank."""
+class InvalidRunReasonError(Blank): ...
 
 
 class InvalidRunInterruptedAtError(Invalid):
@@ -242,47 +242,26 @@ class Run(Record):
 
 
 def begin(event: RunStarted) -> Run:
-    return Run(
-        event.run_id,
-        event.name,
-        plan_id=event.plan_id,
-        method_id=event.method_id,
-        asset_ids=event.asset_ids,
-        subject_id=event.subject_id,
-        raid=event.raid,
-        override_parameters=event.override_parameters,
-        effective_parameters=event.effective_parameters,
-        pinned_calibration_ids=event.pinned_calibration_ids,
-        acknowledged_cautions=event.acknowledged_cautions,
-        created_at=event.occurred_at,
-        declaration_versions=event.declaration_versions,
-        clearance_ids=event.clearance_ids,
-        advisories=event.advisories,
-    )
+    return Run.of(event, id=event.run_id, created_at=event.occurred_at)
 
 
 def evolve(run: Run, event: RunChanged) -> Run:
     match event:
         case RunAdjusted():
-            return replace(
-                run,
-                effective_parameters=event.effective_parameters,
-                adjustment_count=run.adjustment_count + 1,
-            )
+            count, effective = run.adjustment_count + 1, event.effective_parameters
+            return replace(run, adjustment_count=count, effective_parameters=effective)
         case RunAddedToCampaign():
             return replace(run, campaign_id=event.campaign_id)
         case RunRemovedFromCampaign():
             return replace(run, campaign_id=None)
         case DecisionDebriefRequested():
             return run
-        case RunTruncated():
-            run = replace(run, interrupted_at=event.interrupted_at)
         case _:
-            pass
-    reason = None if isinstance(event, RunResumed | RunCompleted) else event.reason
-    ended_at = event.occurred_at if isinstance(event, ENDS) else None
-    status = STATUS.after(event)
-    return replace(run, status=status, last_status_reason=reason, ended_at=ended_at)
+            reason = None if isinstance(event, RunResumed | RunCompleted) else event.reason
+            died_at = event.interrupted_at if isinstance(event, RunTruncated) else None
+            ended_at = event.occurred_at if isinstance(event, ENDS) else None
+            moved = replace(run, status=STATUS.after(event), last_status_reason=reason)
+            return replace(moved, ended_at=ended_at, interrupted_at=died_at)
 
 
 class RunCommand(Command):
@@ -295,7 +274,7 @@ class DecidedRunCommand(RunCommand):
 
 
 class HoldRun(DecidedRunCommand):
-    reason: Reason | None = None
+    reason: Annotated[Reason, Trimmed(InvalidRunReasonError)] | None = None
 
 
 class ResumeRun(DecidedRunCommand): ...
@@ -304,24 +283,24 @@ class ResumeRun(DecidedRunCommand): ...
 class CompleteRun(RunCommand): ...
 
 
-class StopRun(DecidedRunCommand):
-    reason: Reason
+class RunCommandWithReason(DecidedRunCommand):
+    reason: Annotated[Reason, Trimmed(InvalidRunReasonError)]
 
 
-class AbortRun(DecidedRunCommand):
-    reason: Reason
+class StopRun(RunCommandWithReason): ...
 
 
-class TruncateRun(DecidedRunCommand):
-    reason: Reason
+class AbortRun(RunCommandWithReason): ...
+
+
+class TruncateRun(RunCommandWithReason):
     interrupted_at: Timestamp | None = None
     """When the run died, if known."""
 
 
-class AdjustRun(DecidedRunCommand):
+class AdjustRun(RunCommandWithReason):
     parameters_patch: JsonObject
     """Merged into the current parameters (RFC 7396); null removes a parameter."""
-    reason: Reason
 
 
 async def decided(run: Run, command: DecidedRunCommand, read: Reader) -> None:
@@ -340,58 +319,36 @@ async def its_method(run: Run, command: AdjustRun, read: Reader) -> Method:
 
 def hold_run(run: Run, command: HoldRun, given: None, call: Call) -> list[RunHeld]:
     """Hold a run until someone resumes it."""
-    reason = trimmed_or_none(command.reason, InvalidRunReasonError)
-    STATUS.require(run.status, RunHeld)
-    decision_id = command.decided_by_decision_id
-    return [RunHeld(call.now, run.id, reason=reason, decided_by_decision_id=decision_id)]
+    return [STATUS.allow(run.status, RunHeld.of(command, occurred_at=call.now))]
 
 
 def resume_run(run: Run, command: ResumeRun, given: None, call: Call) -> list[RunResumed]:
     """Resume a held run."""
-    STATUS.require(run.status, RunResumed)
-    return [RunResumed(call.now, run.id, command.decided_by_decision_id)]
+    return [STATUS.allow(run.status, RunResumed.of(command, occurred_at=call.now))]
 
 
 def complete_run(run: Run, command: CompleteRun, call: Call) -> list[RunCompleted]:
     """Complete a run whose work is done."""
-    STATUS.require(run.status, RunCompleted)
-    return [RunCompleted(call.now, run.id)]
+    return [STATUS.allow(run.status, RunCompleted(call.now, run.id))]
 
 
 def stop_run(run: Run, command: StopRun, given: None, call: Call) -> list[RunStopped]:
     """Stop a run early on purpose; its data are valid."""
-    reason = trimmed(command.reason, InvalidRunReasonError)
-    STATUS.require(run.status, RunStopped)
-    decision_id = command.decided_by_decision_id
-    return [RunStopped(call.now, run.id, reason=reason, decided_by_decision_id=decision_id)]
+    return [STATUS.allow(run.status, RunStopped.of(command, occurred_at=call.now))]
 
 
 def abort_run(run: Run, command: AbortRun, given: None, call: Call) -> list[RunAborted]:
     """Abort a run because something is wrong."""
-    reason = trimmed(command.reason, InvalidRunReasonError)
-    STATUS.require(run.status, RunAborted)
-    decision_id = command.decided_by_decision_id
-    return [RunAborted(call.now, run.id, reason=reason, decided_by_decision_id=decision_id)]
+    return [STATUS.allow(run.status, RunAborted.of(command, occurred_at=call.now))]
 
 
 def truncate_run(run: Run, command: TruncateRun, given: None, call: Call) -> list[RunTruncated]:
     """Close a run that died unnoticed, for example in a power cut."""
-    reason = trimmed(command.reason, InvalidRunReasonError)
     at = command.interrupted_at
     if at is not None and at > call.now:
-        raise InvalidRunInterruptedAtError(
-            f"interrupted_at is {at}; the current time is {call.now}."
-        )
-    STATUS.require(run.status, RunTruncated)
-    return [
-        RunTruncated(
-            call.now,
-            run.id,
-            reason=reason,
-            interrupted_at=at,
-            decided_by_decision_id=command.decided_by_decision_id,
-        )
-    ]
+        told = f"interrupted_at is {at}; the current time is {call.now}."
+        raise InvalidRunInterruptedAtError(told)
+    return [STATUS.allow(run.status, RunTruncated.of(command, occurred_at=call.now))]
 
 
 class RunAdjustment(Reply):
@@ -407,16 +364,10 @@ def adjust_run(
     # Not by `==`, for which `true` is 1.
     if canonical_text(merged) == canonical_text(run.effective_parameters):
         raise InvalidRunParametersPatchError("Give at least one parameter a new value.")
-    reason = trimmed(command.reason, InvalidRunReasonError)
     effective = carried_parameters(merged, given, InvalidRunParametersError)
     require_open(run, RunCannotAdjustError)
-    adjusted = RunAdjusted(
-        call.now,
-        run.id,
-        parameters_patch=patch,
-        effective_parameters=effective,
-        reason=reason,
-        decided_by_decision_id=command.decided_by_decision_id,
+    adjusted = RunAdjusted.of(
+        command, occurred_at=call.now, parameters_patch=patch, effective_parameters=effective
     )
     return [adjusted, RunAdjustment(effective)]
 
@@ -432,21 +383,21 @@ runs = Aggregate("Run", begin, evolve=evolve, absent=RunNotFoundError)
 # fmt: off
 OPERATIONS = (
     runs.changes("POST /runs/{run_id}/hold", HoldRun, hold_run, DecisionNotFoundError,
-        InvalidRunReasonError, RunCannotHoldError, given=decided),
+        RunCannotHoldError, given=decided),
     runs.changes("POST /runs/{run_id}/resume", ResumeRun, resume_run, DecisionNotFoundError,
         RunCannotResumeError, given=decided),
     runs.changes("POST /runs/{run_id}/complete", CompleteRun, complete_run,
         RunCannotCompleteError, destructive=True),
     runs.changes("POST /runs/{run_id}/stop", StopRun, stop_run, DecisionNotFoundError,
-        InvalidRunReasonError, RunCannotStopError, given=decided, destructive=True),
+        RunCannotStopError, given=decided, destructive=True),
     runs.changes("POST /runs/{run_id}/abort", AbortRun, abort_run, DecisionNotFoundError,
-        InvalidRunReasonError, RunCannotAbortError, given=decided, destructive=True),
+        RunCannotAbortError, given=decided, destructive=True),
     runs.changes("POST /runs/{run_id}/truncate", TruncateRun, truncate_run,
-        DecisionNotFoundError, InvalidRunReasonError, InvalidRunInterruptedAtError,
-        RunCannotTruncateError, given=decided, destructive=True),
+        DecisionNotFoundError, InvalidRunInterruptedAtError, RunCannotTruncateError,
+        given=decided, destructive=True),
     runs.changes("POST /runs/{run_id}/adjust", AdjustRun, adjust_run, DecisionNotFoundError,
-        InvalidRunParametersPatchError, InvalidRunReasonError, InvalidRunParametersError,
-        RunCannotAdjustError, given=its_method),
+        InvalidRunParametersPatchError, InvalidRunParametersError, RunCannotAdjustError,
+        given=its_method),
 )
 # fmt: on
 

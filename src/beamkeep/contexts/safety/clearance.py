@@ -23,6 +23,7 @@ from beamkeep.contexts.subject.subject import SubjectNotFoundError, subjects
 from beamkeep.kernel import (
     Aggregate,
     Axis,
+    Blank,
     Call,
     Cannot,
     Command,
@@ -38,7 +39,7 @@ from beamkeep.kernel import (
     reads,
     replace,
 )
-from beamkeep.kernel.values import FreeText, Name, Reason, Timestamp, trimmed, trimmed_or_none
+from beamkeep.kernel.values import FreeText, Name, Reason, ReferenceValue, Tag, Timestamp, Trimmed
 
 MOST_BINDINGS = 50
 MOST_HAZARDS = 50
@@ -75,7 +76,12 @@ class BindingKind(StrEnum):
     EXTERNAL = "External"
 
 
-type ClearanceTerm = Annotated[str, MinLen(1), MaxLen(50)]
+class InvalidClearanceBindingsError(Invalid):
+    """A clearance needs at least one binding, each binding once and without blank texts."""
+
+
+class InvalidClearanceHazardsError(Invalid):
+    """A clearance has at most 50 hazards, and their texts must not be blank."""
 
 
 class ClearanceBinding(Record, tag_field="kind"):
@@ -86,29 +92,28 @@ class ClearanceBinding(Record, tag_field="kind"):
         return BindingKind(self.__struct_config__.tag)
 
 
-class SubjectBinding(ClearanceBinding, tag="Subject"):
+class ObjectBinding(ClearanceBinding):
     id: UUID
 
 
-class AssetBinding(ClearanceBinding, tag="Asset"):
+class SubjectBinding(ObjectBinding, tag="Subject"): ...
+
+
+class AssetBinding(ObjectBinding, tag="Asset"):
     """An asset with everything below it."""
 
-    id: UUID
+
+class RunBinding(ObjectBinding, tag="Run"): ...
 
 
-class RunBinding(ClearanceBinding, tag="Run"):
-    id: UUID
-
-
-class ProcedureBinding(ClearanceBinding, tag="Procedure"):
-    id: UUID
+class ProcedureBinding(ObjectBinding, tag="Procedure"): ...
 
 
 class ExternalBinding(ClearanceBinding, tag="External"):
     """Something that Beamkeep does not record, such as a proposal."""
 
-    scheme: ClearanceTerm
-    value: Annotated[str, MinLen(1), MaxLen(200)]
+    scheme: Annotated[Tag, Trimmed(InvalidClearanceBindingsError)]
+    value: Annotated[ReferenceValue, Trimmed(InvalidClearanceBindingsError)]
 
 
 type Binding = Annotated[
@@ -117,11 +122,14 @@ type Binding = Annotated[
 ]
 
 
+type HazardCode = Annotated[str, MinLen(1), MaxLen(100)]
+
+
 class Hazard(Record):
-    scheme: ClearanceTerm
+    scheme: Annotated[Tag, Trimmed(InvalidClearanceHazardsError)]
     """The scheme that defines the code: ghs, nfpa704 or a local scheme."""
-    code: Annotated[str, MinLen(1), MaxLen(100)]
-    mitigation: Reason | None = None
+    code: Annotated[HazardCode, Trimmed(InvalidClearanceHazardsError)]
+    mitigation: Annotated[Reason, Trimmed(InvalidClearanceHazardsError)] | None = None
     """The measure taken against the hazard."""
 
 
@@ -184,52 +192,39 @@ class ClearanceSuperseded(ClearanceEvent):
     superseded_by_clearance_id: UUID
 
 
-type ClearanceMoved = (
+type ClearanceChanged = (
     ClearanceSubmitted
     | ClearanceReviewStarted
+    | ClearanceReviewStepAppended
     | ClearanceApproved
     | ClearanceRejected
     | ClearanceActivated
     | ClearanceExpired
     | ClearanceSuperseded
 )
-type ClearanceChanged = ClearanceMoved | ClearanceReviewStepAppended
 
 
-class ClearanceNotFoundError(NotFound):
-    """The clearance does not exist."""
+class ClearanceNotFoundError(NotFound): ...
 
 
-class InvalidClearanceKindError(Invalid):
-    """Clearance kind must not be blank."""
+class InvalidClearanceKindError(Blank): ...
 
 
-class InvalidClearanceTitleError(Invalid):
-    """Clearance title must not be blank."""
-
-
-class InvalidClearanceBindingsError(Invalid):
-    """A clearance needs at least one binding, each binding once and without blank texts."""
-
-
-class InvalidClearanceHazardsError(Invalid):
-    """A clearance has at most 50 hazards, and their texts must not be blank."""
+class InvalidClearanceTitleError(Blank): ...
 
 
 class InvalidClearanceValidityError(Invalid):
     """The clearance has an invalid validity period."""
 
 
-class InvalidClearanceRoleError(Invalid):
-    """Role must not be blank."""
+class InvalidClearanceRoleError(Blank): ...
 
 
 class InvalidClearanceNotesError(Invalid):
     """Notes must not be blank; leave out the field if there are no notes."""
 
 
-class InvalidClearanceReasonError(Invalid):
-    """Reason must not be blank."""
+class InvalidClearanceReasonError(Blank): ...
 
 
 class ClearanceCannotSubmitError(Cannot):
@@ -265,25 +260,22 @@ class ClearanceCannotAmendError(Cannot):
 
 
 S = ClearanceStatus
+REVIEWED = S.UNDER_REVIEW
 UNDECIDED = frozenset({S.DEFINED, S.SUBMITTED, S.UNDER_REVIEW, S.APPROVED})
 
 STATUS: Axis[ClearanceStatus, ClearanceChanged] = Axis(
     "status",
     # event, allowed from, leads to, refused with
     (ClearanceSubmitted, {S.DEFINED}, S.SUBMITTED, ClearanceCannotSubmitError),
-    (ClearanceReviewStarted, {S.SUBMITTED}, S.UNDER_REVIEW, ClearanceCannotStartReviewError),
-    (
-        ClearanceReviewStepAppended,
-        {S.UNDER_REVIEW},
-        S.UNDER_REVIEW,
-        ClearanceCannotAppendReviewStepError,
-    ),
-    (ClearanceApproved, {S.UNDER_REVIEW}, S.APPROVED, ClearanceCannotApproveError),
-    (ClearanceRejected, {S.UNDER_REVIEW}, S.REJECTED, ClearanceCannotRejectError),
+    (ClearanceReviewStarted, {S.SUBMITTED}, REVIEWED, ClearanceCannotStartReviewError),
+    (ClearanceReviewStepAppended, {REVIEWED}, REVIEWED, ClearanceCannotAppendReviewStepError),
+    (ClearanceApproved, {REVIEWED}, S.APPROVED, ClearanceCannotApproveError),
+    (ClearanceRejected, {REVIEWED}, S.REJECTED, ClearanceCannotRejectError),
     (ClearanceActivated, {S.APPROVED}, S.ACTIVE, ClearanceCannotActivateError),
     (ClearanceExpired, {S.ACTIVE}, S.EXPIRED, ClearanceCannotExpireError),
     (ClearanceSuperseded, {S.ACTIVE}, S.SUPERSEDED, ClearanceCannotActivateError),
 )
+STATUS_CHANGES = tuple(e for e in STATUS.moves if e is not ClearanceReviewStepAppended)
 
 
 class Clearance(Record):
@@ -305,31 +297,14 @@ class Clearance(Record):
 
 
 def begin(event: ClearanceRegistered) -> Clearance:
-    return Clearance(
-        event.clearance_id,
-        event.kind,
-        facility_code=event.facility_code,
-        title=event.title,
-        bindings=event.bindings,
-        hazards=event.hazards,
-        risk_band=event.risk_band,
-        valid_from=event.valid_from,
-        valid_until=event.valid_until,
-        parent_id=event.parent_id,
-    )
+    return Clearance.of(event, id=event.clearance_id)
 
 
 def evolve(clearance: Clearance, event: ClearanceChanged) -> Clearance:
     moved = replace(clearance, status=STATUS.after(event))
     match event:
         case ClearanceReviewStepAppended():
-            step = ReviewStep(
-                event.step_index,
-                event.role,
-                decision=event.decision,
-                notes=event.notes,
-                decided_by=event.decided_by,
-            )
+            step = ReviewStep.of(event)
             return replace(moved, review_steps=(*clearance.review_steps, step))
         case ClearanceApproved():
             return replace(moved, valid_from=event.valid_from, valid_until=event.valid_until)
@@ -344,7 +319,7 @@ def evolve(clearance: Clearance, event: ClearanceChanged) -> Clearance:
 class ClearanceForm(Command):
     """The fields of a new clearance and of an amendment."""
 
-    title: Name
+    title: Annotated[Name, Trimmed(InvalidClearanceTitleError)]
     """A title that names no person."""
     bindings: Annotated[tuple[Binding, ...], MaxLen(MOST_BINDINGS)]
     """What the clearance covers; it cannot be changed later."""
@@ -357,7 +332,7 @@ class ClearanceForm(Command):
 
 
 class RegisterClearance(ClearanceForm):
-    kind: ClearanceTerm
+    kind: Annotated[Tag, Trimmed(InvalidClearanceKindError)]
     """The type of form, for example experiment_safety or radiation."""
     facility_code: FacilityCode
     """The facility that issues the form."""
@@ -373,11 +348,14 @@ class SubmitClearance(ClearanceCommand): ...
 class StartClearanceReview(ClearanceCommand): ...
 
 
+type Notes = Annotated[str, MinLen(1), MaxLen(2000)]
+
+
 class AppendClearanceReviewStep(ClearanceCommand):
-    role: ClearanceTerm
+    role: Annotated[Tag, Trimmed(InvalidClearanceRoleError)]
     """The role in which the caller decides, for example radiation_officer."""
     decision: ReviewDecision
-    notes: Annotated[str, MinLen(1), MaxLen(2000)] | None = None
+    notes: Annotated[Notes, Trimmed(InvalidClearanceNotesError)] | None = None
 
 
 class ApproveClearance(ClearanceCommand):
@@ -388,14 +366,14 @@ class ApproveClearance(ClearanceCommand):
 
 
 class RejectClearance(ClearanceCommand):
-    reason: Reason
+    reason: Annotated[Reason, Trimmed(InvalidClearanceReasonError)]
 
 
 class ActivateClearance(ClearanceCommand): ...
 
 
 class ExpireClearance(ClearanceCommand):
-    reason: Reason
+    reason: Annotated[Reason, Trimmed(InvalidClearanceReasonError)]
 
 
 class AmendClearance(ClearanceCommand, ClearanceForm): ...
@@ -426,12 +404,16 @@ async def parent(
     return await read.one(clearances, clearance.parent_id) if clearance.parent_id else None
 
 
+def _ids(bindings: Sequence[Binding], kind: type[ObjectBinding]) -> list[UUID]:
+    return [each.id for each in bindings if isinstance(each, kind)]
+
+
 async def _require_bound(bindings: Sequence[Binding], read: Reader) -> None:
     """Raise when something that is named in a binding does not exist."""
-    await read.many(subjects, [each.id for each in bindings if isinstance(each, SubjectBinding)])
-    await read.many(assets, [each.id for each in bindings if isinstance(each, AssetBinding)])
-    await read.many(runs, [each.id for each in bindings if isinstance(each, RunBinding)])
-    if named := [each.id for each in bindings if isinstance(each, ProcedureBinding)]:
+    await read.many(subjects, _ids(bindings, SubjectBinding))
+    await read.many(assets, _ids(bindings, AssetBinding))
+    await read.many(runs, _ids(bindings, RunBinding))
+    if named := _ids(bindings, ProcedureBinding):
         raise ProcedureNotFoundError(f"There is no procedure {named[0]}.")
 
 
@@ -439,44 +421,34 @@ def register_clearance(
     command: RegisterClearance, given: Facility, call: Call
 ) -> list[ClearanceRegistered]:
     """Register a clearance; it is in force only after review, approval and activation."""
-    kind = trimmed(command.kind, InvalidClearanceKindError)
-    return [_registered(command, call, kind=kind, facility_code=given.code)]
+    return [_registered(command, call, kind=command.kind, facility_code=given.code)]
 
 
 def submit_clearance(
     clearance: Clearance, command: SubmitClearance, call: Call
 ) -> list[ClearanceSubmitted]:
     """Submit a clearance for review."""
-    STATUS.require(clearance.status, ClearanceSubmitted)
-    return [ClearanceSubmitted(call.now, clearance.id)]
+    return [STATUS.allow(clearance.status, ClearanceSubmitted(call.now, clearance.id))]
 
 
 def start_clearance_review(
     clearance: Clearance, command: StartClearanceReview, call: Call
 ) -> list[ClearanceReviewStarted]:
     """Start the review of a submitted clearance."""
-    STATUS.require(clearance.status, ClearanceReviewStarted)
-    return [ClearanceReviewStarted(call.now, clearance.id)]
+    return [STATUS.allow(clearance.status, ClearanceReviewStarted(call.now, clearance.id))]
 
 
 def append_clearance_review_step(
     clearance: Clearance, command: AppendClearanceReviewStep, call: Call
 ) -> list[ClearanceReviewStepAppended]:
     """Add a review step with the caller's decision to a clearance under review."""
-    role = trimmed(command.role, InvalidClearanceRoleError)
-    notes = trimmed_or_none(command.notes, InvalidClearanceNotesError)
-    STATUS.require(clearance.status, ClearanceReviewStepAppended)
-    return [
-        ClearanceReviewStepAppended(
-            call.now,
-            clearance.id,
-            step_index=len(clearance.review_steps),
-            role=role,
-            decision=command.decision,
-            notes=notes,
-            decided_by=call.principal_id,
-        )
-    ]
+    appended = ClearanceReviewStepAppended.of(
+        command,
+        occurred_at=call.now,
+        step_index=len(clearance.review_steps),
+        decided_by=call.principal_id,
+    )
+    return [STATUS.allow(clearance.status, appended)]
 
 
 def approve_clearance(
@@ -501,36 +473,34 @@ def reject_clearance(
     clearance: Clearance, command: RejectClearance, call: Call
 ) -> list[ClearanceRejected]:
     """Reject a clearance permanently."""
-    reason = trimmed(command.reason, InvalidClearanceReasonError)
-    STATUS.require(clearance.status, ClearanceRejected)
-    return [ClearanceRejected(call.now, clearance.id, reason)]
+    event = ClearanceRejected(call.now, clearance.id, command.reason)
+    return [STATUS.allow(clearance.status, event)]
 
 
 def activate_clearance(
     clearance: Clearance, command: ActivateClearance, given: Clearance | None, call: Call
 ) -> list[ClearanceActivated | ClearanceSuperseded]:
     """Put an approved clearance into force; the clearance it amends becomes Superseded."""
-    STATUS.require(clearance.status, ClearanceActivated)
+    activated = STATUS.allow(clearance.status, ClearanceActivated(call.now, clearance.id))
     if _passed(clearance.valid_until, call):
-        raise ClearanceCannotActivateError(
-            f"valid_until ({clearance.valid_until}) has passed. Register a new clearance."
-        )
-    activated = ClearanceActivated(call.now, clearance.id)
+        told = f"valid_until ({clearance.valid_until}) has passed. Register a new clearance."
+        raise ClearanceCannotActivateError(told)
     if given is None or given.status is ClearanceStatus.EXPIRED:
         return [activated]
     if given.status is ClearanceStatus.SUPERSEDED:
         other = given.superseded_by_clearance_id
-        raise ClearanceCannotActivateError(
+        told = (
             f"Clearance {other} has already superseded clearance {given.id}, which this clearance"
-            f" amends. Amend clearance {other} instead.",
-            superseded_by_clearance_id=other,
+            f" amends. Amend clearance {other} instead."
         )
-    if clearance.valid_from is not None and clearance.valid_from > call.now:
-        raise ClearanceCannotActivateError(
-            f"valid_from ({clearance.valid_from}) is in the future, and activation would end"
-            f" clearance {given.id} now. Activate the clearance at or after valid_from.",
-            valid_from=clearance.valid_from,
+        raise ClearanceCannotActivateError(told, superseded_by_clearance_id=other)
+    since = clearance.valid_from
+    if since is not None and since > call.now:
+        told = (
+            f"valid_from ({since}) is in the future, and activation would end clearance {given.id}"
+            " now. Activate the clearance at or after valid_from."
         )
+        raise ClearanceCannotActivateError(told, valid_from=since)
     return [activated, ClearanceSuperseded(call.now, given.id, clearance.id)]
 
 
@@ -538,29 +508,23 @@ def expire_clearance(
     clearance: Clearance, command: ExpireClearance, call: Call
 ) -> list[ClearanceExpired]:
     """End an active clearance, even before its valid_until."""
-    reason = trimmed(command.reason, InvalidClearanceReasonError)
-    STATUS.require(clearance.status, ClearanceExpired)
-    return [ClearanceExpired(call.now, clearance.id, reason)]
+    event = ClearanceExpired(call.now, clearance.id, command.reason)
+    return [STATUS.allow(clearance.status, event)]
 
 
 def amend_clearance(
     clearance: Clearance, command: AmendClearance, given: Sequence[Clearance], call: Call
 ) -> list[ClearanceRegistered | ClearanceMade]:
     """Register an amendment, which supersedes this clearance when it is activated."""
-    amended = _registered(
-        command,
-        call,
-        kind=clearance.kind,
-        facility_code=clearance.facility_code,
-        parent_id=clearance.id,
-    )
+    kind, code = clearance.kind, clearance.facility_code
+    amended = _registered(command, call, kind=kind, facility_code=code, parent_id=clearance.id)
     if clearance.status is not ClearanceStatus.ACTIVE:
         raise ClearanceCannotAmendError(f"The status is {clearance.status}; it must be Active.")
     if ahead := [each.id for each in given if each.status in UNDECIDED]:
-        raise ClearanceCannotAmendError(
-            f"Clearance {ahead[0]} is an open amendment of this clearance. Activate or reject it.",
-            clearance_ids=ahead,
+        told = (
+            f"Clearance {ahead[0]} is an open amendment of this clearance. Activate or reject it."
         )
+        raise ClearanceCannotAmendError(told, clearance_ids=ahead)
     return [amended, ClearanceMade(call.new_id)]
 
 
@@ -568,51 +532,27 @@ def _registered(
     form: ClearanceForm, call: Call, kind: str, facility_code: str, parent_id: UUID | None = None
 ) -> ClearanceRegistered:
     """Return the event of a valid form, or raise what is wrong with the form."""
-    title = trimmed(form.title, InvalidClearanceTitleError)
-    bindings = tuple(_trimmed(each) for each in form.bindings)
-    if len(set(bindings)) < max(len(bindings), 1):
-        raise InvalidClearanceBindingsError(
-            "A binding occurs more than once." if bindings else "There is no binding."
-        )
+    if not form.bindings:
+        raise InvalidClearanceBindingsError("There is no binding.")
+    if len({*form.bindings}) < len(form.bindings):
+        raise InvalidClearanceBindingsError("A binding occurs more than once.")
     if len(form.hazards) > MOST_HAZARDS:
         raise InvalidClearanceHazardsError(f"There are {len(form.hazards)} hazards.")
-    wrong = InvalidClearanceHazardsError
-    hazards = tuple(
-        Hazard(
-            trimmed(each.scheme, wrong),
-            trimmed(each.code, wrong),
-            trimmed_or_none(each.mitigation, wrong),
-        )
-        for each in form.hazards
-    )
     _require_order(form.valid_from, form.valid_until)
-    return ClearanceRegistered(
-        call.now,
-        call.new_id,
+    return ClearanceRegistered.of(
+        form,
+        occurred_at=call.now,
+        clearance_id=call.new_id,
         kind=kind,
         facility_code=facility_code,
-        title=title,
-        bindings=bindings,
-        hazards=hazards,
-        risk_band=form.risk_band,
-        valid_from=form.valid_from,
-        valid_until=form.valid_until,
         parent_id=parent_id,
     )
 
 
-def _trimmed(binding: Binding) -> Binding:
-    if not isinstance(binding, ExternalBinding):
-        return binding
-    wrong = InvalidClearanceBindingsError
-    return ExternalBinding(trimmed(binding.scheme, wrong), trimmed(binding.value, wrong))
-
-
 def _require_order(since: datetime | None, until: datetime | None) -> None:
     if since and until and until <= since:
-        raise InvalidClearanceValidityError(
-            f"valid_from ({since}) must be before valid_until ({until})."
-        )
+        told = f"valid_from ({since}) must be before valid_until ({until})."
+        raise InvalidClearanceValidityError(told)
 
 
 def _passed(until: datetime | None, call: Call) -> bool:
@@ -625,28 +565,27 @@ clearances = Aggregate("Clearance", begin, evolve=evolve, absent=ClearanceNotFou
 OPERATIONS = (
     clearances.creates("POST /clearances", RegisterClearance, register_clearance,
         FacilityNotFoundError, SubjectNotFoundError, AssetNotFoundError, RunNotFoundError,
-        ProcedureNotFoundError, InvalidClearanceKindError, InvalidClearanceTitleError,
-        InvalidClearanceBindingsError, InvalidClearanceHazardsError,
+        ProcedureNotFoundError, InvalidClearanceBindingsError, InvalidClearanceHazardsError,
         InvalidClearanceValidityError, given=facility),
     clearances.changes("POST /clearances/{clearance_id}/submit", SubmitClearance, submit_clearance,
         ClearanceCannotSubmitError),
     clearances.changes("POST /clearances/{clearance_id}/start-review", StartClearanceReview,
         start_clearance_review, ClearanceCannotStartReviewError),
     clearances.changes("POST /clearances/{clearance_id}/append-review-step",
-        AppendClearanceReviewStep, append_clearance_review_step, InvalidClearanceRoleError,
-        InvalidClearanceNotesError, ClearanceCannotAppendReviewStepError),
+        AppendClearanceReviewStep, append_clearance_review_step,
+        ClearanceCannotAppendReviewStepError),
     clearances.changes("POST /clearances/{clearance_id}/approve", ApproveClearance,
         approve_clearance, InvalidClearanceValidityError, ClearanceCannotApproveError),
     clearances.changes("POST /clearances/{clearance_id}/reject", RejectClearance, reject_clearance,
-        InvalidClearanceReasonError, ClearanceCannotRejectError, destructive=True),
+        ClearanceCannotRejectError, destructive=True),
     clearances.changes("POST /clearances/{clearance_id}/activate", ActivateClearance,
         activate_clearance, ClearanceCannotActivateError, given=parent),
     clearances.changes("POST /clearances/{clearance_id}/expire", ExpireClearance, expire_clearance,
-        InvalidClearanceReasonError, ClearanceCannotExpireError, destructive=True),
+        ClearanceCannotExpireError, destructive=True),
     clearances.changes("POST /clearances/{clearance_id}/amend", AmendClearance, amend_clearance,
         SubjectNotFoundError, AssetNotFoundError, RunNotFoundError, ProcedureNotFoundError,
-        InvalidClearanceTitleError, InvalidClearanceBindingsError, InvalidClearanceHazardsError,
-        InvalidClearanceValidityError, ClearanceCannotAmendError, given=amendments),
+        InvalidClearanceBindingsError, InvalidClearanceHazardsError, InvalidClearanceValidityError,
+        ClearanceCannotAmendError, given=amendments),
 )
 # fmt: on
 
@@ -655,7 +594,7 @@ class ListClearances(Listing):
     """List clearances, oldest first."""
 
     status: frozenset[ClearanceStatus] | None = None
-    kind: ClearanceTerm | None = None
+    kind: Tag | None = None
     facility_code: FacilityCode | None = None
     risk_band: RiskBand | None = None
     parent_id: UUID | None = None
@@ -676,27 +615,17 @@ async def asset_and_ancestors(asset_id: UUID, read: Reader) -> Iterable[object]:
     return {asset_id, *await read.above(PLACES, [asset_id])}
 
 
-IN_FORCE = Period(
-    "in_force", status=ClearanceStatus.ACTIVE, since="valid_from", until="valid_until"
-)
+IN_FORCE = Period("in_force", status=S.ACTIVE, since="valid_from", until="valid_until")
 
 QUESTIONS = reads(
     "/clearances",
     clearances,
     ListClearances,
-    milestones={
-        "last_status_changed_at": tuple(
-            event for event in STATUS.moves if event is not ClearanceReviewStepAppended
-        )
-    },
+    milestones={"last_status_changed_at": STATUS_CHANGES},
     facets={
         "binding_kind": lambda clearance: {each.kind for each in clearance.bindings},
-        "binding_id": lambda clearance: [
-            each.id for each in clearance.bindings if not isinstance(each, ExternalBinding)
-        ],
-        "covering_asset_id": lambda clearance: [
-            each.id for each in clearance.bindings if isinstance(each, AssetBinding)
-        ],
+        "binding_id": lambda clearance: _ids(clearance.bindings, ObjectBinding),
+        "covering_asset_id": lambda clearance: _ids(clearance.bindings, AssetBinding),
     },
     expanded={"covering_asset_id": asset_and_ancestors},
     compared={

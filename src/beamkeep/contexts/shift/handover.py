@@ -7,25 +7,14 @@ from uuid import UUID
 
 from pydantic import Field
 
-from beamkeep.contexts.caution.caution import (
-    Caution,
-    CautionRegistered,
-    CautionRetired,
-    CautionSuperseded,
-    TargetKind,
-    cautions,
-)
+from beamkeep.contexts.caution import caution
+from beamkeep.contexts.caution.caution import Caution, cautions
 from beamkeep.contexts.enclosure.enclosure import Enclosure, EnclosurePermitObserved, enclosures
 from beamkeep.contexts.equipment import asset
 from beamkeep.contexts.equipment.asset import Asset, assets
 from beamkeep.contexts.equipment.place import facility_scopes
-from beamkeep.contexts.federation.facility import (
-    FacilityCode,
-    FacilityNotFoundError,
-    ListFacilities,
-    facilities,
-    facility_by_code,
-)
+from beamkeep.contexts.federation import facility
+from beamkeep.contexts.federation.facility import FacilityNotFoundError, facilities
 from beamkeep.contexts.installation import installation
 from beamkeep.contexts.recipe.plan import Plan, plans
 from beamkeep.contexts.run.logbook import RUN_LOGBOOK
@@ -37,19 +26,10 @@ from beamkeep.contexts.supply import supply
 from beamkeep.contexts.supply.supply import Supply, supplies
 from beamkeep.contexts.trust import visit
 from beamkeep.contexts.trust.visit import Visit, visits
-from beamkeep.kernel import Aggregate, Event, Invalid, Listing, Query, Reader, Record, answers
+from beamkeep.kernel import Aggregate, Event, Invalid, Query, Reader, Record, answers
 from beamkeep.kernel.values import Timestamp
 
-from .open_items import (
-    ASSETS_IN_MAINTENANCE,
-    CLOSED_ENCLOSURES,
-    FAILING_ASSETS,
-    LACKING_SUPPLIES,
-    OPEN_ITEMS,
-    OPEN_RUNS,
-    OPEN_VISITS,
-    OpenItems,
-)
+from . import open_items
 
 LONGEST, SOON, MOST_EVENTS = timedelta(days=7), timedelta(hours=24), 10_000
 CLOCKS_APART = timedelta(minutes=1)
@@ -112,7 +92,7 @@ class GetShiftHandover(Query):
 
     since: Annotated[Timestamp, Field(alias="from")]
     until: Annotated[Timestamp, Field(alias="to")]
-    facility_code: FacilityCode | None = None
+    facility_code: facility.FacilityCode | None = None
     """Only this facility and its Areas (default: all facilities)."""
 
 
@@ -120,10 +100,10 @@ RUNS = RunStarted, *ENDS
 HOLDS = RunHeld, RunResumed
 ADJUSTMENTS = (RunAdjusted,)
 EQUIPMENT = (*asset.CONDITION.moves, asset.AssetMaintenanceEntered, asset.AssetMaintenanceExited)
-CAUTIONS = CautionRegistered, CautionSuperseded, CautionRetired
+CAUTIONS = caution.CautionRegistered, caution.CautionSuperseded, caution.CautionRetired
 SUPPLIES = tuple(supply.STATUS.moves)
 PERMITS = (EnclosurePermitObserved,)
-CLEARANCES = tuple({*clearance.STATUS.moves} - {clearance.ClearanceReviewStepAppended})
+CLEARANCES = clearance.STATUS_CHANGES
 VISITS = *visit.STATUS.moves, *visit.CONTROLLING.moves
 REPORTED = (
     *(*RUNS, *HOLDS, *ADJUSTMENTS, *EQUIPMENT, *CAUTIONS),
@@ -159,18 +139,15 @@ class ShiftLog(Record):
         """Return the lines of the events of these types."""
         own = [event for event in self.events if type(event) in types]
         found = await self.concerned(of, (_id(event, of) for event in own))
-        return tuple(
-            _event_line(event, each, _permit(event))
-            for event in own
-            if (each := found.get(_id(event, of)))
-        )
+        lines = ((event, found.get(_id(event, of))) for event in own)
+        return tuple(_event_line(event, each) for event, each in lines if each)
 
     async def left_open[S: HandoverObject, G: Event, E: Event](
-        self, of: Aggregate[S, G, E], items: OpenItems, later: Sequence[Event]
+        self, of: Aggregate[S, G, E], items: open_items.OpenItems, later: Sequence[Event]
     ) -> list[HandoverLine]:
         """Return the lines of what was open at the end, each with the event that opened it."""
         # A list may lag behind, and what was closed since the shift is no longer in it.
-        ids = {id for each in items.lists for id in await self._listed(each)}
+        ids = {id for each in items.lists for id in await self.read.matching(each, to_show=True)}
         ids |= {_id(each, of) for each in (*self.events, *later) if type(each) in items.leads_to}
         last = await self.read.latest(of, sorted(ids), [*items.leads_to], self.until)
         opened = {id: event for id, event in last.items() if items.state_after(event)}
@@ -184,21 +161,16 @@ class ShiftLog(Record):
         # A clearance that has ended since was still in force then.
         statuses = {ClearanceStatus.ACTIVE, ClearanceStatus.EXPIRED, ClearanceStatus.SUPERSEDED}
         last_end = self.until + SOON
-        listed = await self._listed(
-            clearance.ListClearances(
-                status=frozenset(statuses), valid_until_from=self.since, valid_until_before=last_end
-            )
+        query = clearance.ListClearances(
+            status=frozenset(statuses), valid_until_from=self.since, valid_until_before=last_end
         )
+        listed = await self.read.matching(query, to_show=True)
         last = await self.read.latest(clearances, listed, CLEARANCES, self.until)
         active = [id for id, event in last.items() if type(event) is clearance.ClearanceActivated]
-        lapsed: list[HandoverLine] = []
-        expiring: list[HandoverLine] = []
-        for found in (await self.concerned(clearances, active)).values():
-            end = found.valid_until
-            if end is not None and self.since <= end < self.until:
-                lapsed.append(_line(found, end, "lapsed"))
-            elif end is not None and self.until <= end <= last_end:
-                expiring.append(_line(found, end, "expires"))
+        found = (await self.concerned(clearances, active)).values()
+        ends = [(each, each.valid_until) for each in found if each.valid_until]
+        lapsed = [_line(*each, "lapsed") for each in ends if self.since <= each[1] < self.until]
+        expiring = [_line(*each, "expires") for each in ends if self.until <= each[1] <= last_end]
         return lapsed, expiring
 
     async def concerned[S: HandoverObject, G: Event, E: Event](
@@ -212,14 +184,8 @@ class ShiftLog(Record):
         scopes = await facility_scopes(used, self.read)
         standing = {id: scope.facility_scope for id, scope in scopes.items()}
         own = installation(self.read).facility_code
-        return {
-            id: each
-            for id, each in found.items()
-            if not self.codes.isdisjoint(_facility_codes(each, standing, own))
-        }
-
-    async def _listed(self, query: Listing) -> tuple[UUID, ...]:
-        return await self.read.matching(query, to_show=True)
+        codes = {id: _facility_codes(each, standing, own) for id, each in found.items()}
+        return {id: each for id, each in found.items() if not self.codes.isdisjoint(codes[id])}
 
 
 async def handover(query: GetShiftHandover, read: Reader) -> ShiftHandover:
@@ -267,28 +233,27 @@ async def handover(query: GetShiftHandover, read: Reader) -> ShiftHandover:
 
 async def _open(log: ShiftLog) -> tuple[HandoverLine, ...] | None:
     """Return what was open at the end, or None if too much has changed since to be read."""
-    types = [*{event_type for items in OPEN_ITEMS for event_type in items.leads_to}]
+    types = [*{event_type for items in open_items.OPEN_ITEMS for event_type in items.leads_to}]
     now = max(log.until, log.read.now + CLOCKS_APART)
     later = await log.read.happened(types, log.until, now, MOST_EVENTS + 1)
     if len(later) > MOST_EVENTS:
         return None
-    return _by_time(
-        [
-            *await log.left_open(runs, OPEN_RUNS, later),
-            *await log.left_open(assets, FAILING_ASSETS, later),
-            *await log.left_open(assets, ASSETS_IN_MAINTENANCE, later),
-            *await log.left_open(enclosures, CLOSED_ENCLOSURES, later),
-            *await log.left_open(supplies, LACKING_SUPPLIES, later),
-            *await log.left_open(visits, OPEN_VISITS, later),
-        ]
-    )
+    lines = await log.left_open(runs, open_items.OPEN_RUNS, later)
+    lines += await log.left_open(assets, open_items.FAILING_ASSETS, later)
+    lines += await log.left_open(assets, open_items.ASSETS_IN_MAINTENANCE, later)
+    lines += await log.left_open(enclosures, open_items.CLOSED_ENCLOSURES, later)
+    lines += await log.left_open(supplies, open_items.LACKING_SUPPLIES, later)
+    lines += await log.left_open(visits, open_items.OPEN_VISITS, later)
+    return _by_time(lines)
 
 
 async def _codes(code: str, read: Reader) -> frozenset[str]:
     """Return the codes of a facility and of its Areas."""
-    facility = await facility_by_code(code, read)
-    areas = await read.many(facilities, await read.matching(ListFacilities(parent_id=facility.id)))
-    return frozenset({code, *(area.code for area in areas.values())})
+    found = await facility.facility_by_code(code, read)
+    area_ids = await read.matching(facility.ListFacilities(parent_id=found.id))
+    return frozenset(
+        {code, *(each.code for each in (await read.many(facilities, area_ids)).values())}
+    )
 
 
 def _facility_codes(
@@ -311,14 +276,16 @@ def _asset_ids(of: HandoverObject) -> Iterable[UUID]:
         case Asset():
             return (of.id,)
         case Caution():
-            return (of.target.id,) if of.target.kind is TargetKind.ASSET else ()
+            return (of.target.id,) if of.target.kind is caution.TargetKind.ASSET else ()
         case Supply() | Clearance() | Enclosure() | Visit():
             return ()
 
 
-def _event_line(event: Event, of: HandoverObject, state: str | None) -> HandoverLine:
-    retired = isinstance(event, CautionRetired)
+def _event_line(event: Event, of: HandoverObject, state: str | None = None) -> HandoverLine:
+    retired = isinstance(event, caution.CautionRetired)
     why: str | None = event.retire_reason if retired else getattr(event, "reason", None)
+    if isinstance(event, EnclosurePermitObserved):
+        state = event.to_permit_status
     return _line(of, event.occurred_at, type(event).__name__, why, state)
 
 
@@ -353,10 +320,6 @@ def _name(of: HandoverObject) -> str:
             return ", ".join([of.type, *references])
         case Run() | Asset() | Supply() | Enclosure() | Plan():
             return of.name
-
-
-def _permit(event: Event) -> str | None:
-    return event.to_permit_status if isinstance(event, EnclosurePermitObserved) else None
 
 
 def _by_time(lines: Iterable[HandoverLine]) -> tuple[HandoverLine, ...]:

@@ -4,15 +4,10 @@ from collections.abc import Mapping, Sequence, Set
 from enum import StrEnum
 
 from beamkeep.contexts.enclosure import enclosure
-from beamkeep.contexts.enclosure.enclosure import EnclosurePermitObserved, PermitStatus
 from beamkeep.contexts.equipment import asset
-from beamkeep.contexts.equipment.asset import AssetCondition, AssetLifecycle, ListAssets
 from beamkeep.contexts.run import run
-from beamkeep.contexts.run.run import ListRuns, RunStatus
 from beamkeep.contexts.supply import supply
-from beamkeep.contexts.supply.supply import ListSupplies, SupplyStatus
 from beamkeep.contexts.trust import visit
-from beamkeep.contexts.trust.visit import ListVisits, VisitStatus
 from beamkeep.kernel import Axis, Event, Listing, Record
 
 
@@ -27,7 +22,7 @@ class OpenItems(Record):
 
     def state_after(self, event: Event) -> str | None:
         """Return the state that an event led to, if that state is open."""
-        observed = isinstance(event, EnclosurePermitObserved)
+        observed = isinstance(event, enclosure.EnclosurePermitObserved)
         state = event.to_permit_status if observed else self.leads_to[type(event)]
         return state if state in self.states else None
 
@@ -36,38 +31,41 @@ def _targets[S: StrEnum, E: Event](axis: Axis[S, E]) -> dict[type[Event], str]:
     return {event: target for event, (_, target, _) in axis.moves.items()}
 
 
-FAILING = {AssetCondition.DEGRADED, AssetCondition.FAULTED}
-CLOSED = {PermitStatus.NOT_PERMITTED, PermitStatus.UNKNOWN}
-LACKING = {*SupplyStatus} - {SupplyStatus.AVAILABLE, SupplyStatus.DECOMMISSIONED}
-PRESENT = {VisitStatus.ARRIVED, VisitStatus.IN_PROGRESS, VisitStatus.ON_HOLD}
+FAILING = {asset.AssetCondition.DEGRADED, asset.AssetCondition.FAULTED}
+CLOSED = {enclosure.PermitStatus.NOT_PERMITTED, enclosure.PermitStatus.UNKNOWN}
+SERVED = {supply.SupplyStatus.AVAILABLE, supply.SupplyStatus.DECOMMISSIONED}
+LACKING = {*supply.SupplyStatus} - SERVED
+PRESENT = {visit.VisitStatus.ARRIVED, visit.VisitStatus.IN_PROGRESS, visit.VisitStatus.ON_HOLD}
+MAINTENANCE = asset.AssetLifecycle.MAINTENANCE
 
 OPEN_RUNS = OpenItems(
     run.OPEN,
-    [ListRuns(status=run.OPEN)],
-    {run.RunStarted: RunStatus.RUNNING, **_targets(run.STATUS)},
+    [run.ListRuns(status=run.OPEN)],
+    {run.RunStarted: run.RunStatus.RUNNING, **_targets(run.STATUS)},
 )
 FAILING_ASSETS = OpenItems(
     FAILING,
-    [ListAssets(condition=condition) for condition in sorted(FAILING)],
-    _targets(asset.CONDITION) | {asset.AssetDecommissioned: AssetLifecycle.DECOMMISSIONED},
+    [asset.ListAssets(condition=condition) for condition in sorted(FAILING)],
+    _targets(asset.CONDITION) | {asset.AssetDecommissioned: asset.AssetLifecycle.DECOMMISSIONED},
 )
 ASSETS_IN_MAINTENANCE = OpenItems(
-    {AssetLifecycle.MAINTENANCE},
-    [ListAssets(lifecycle=AssetLifecycle.MAINTENANCE)],
-    _targets(asset.LIFECYCLE),
+    {MAINTENANCE}, [asset.ListAssets(lifecycle=MAINTENANCE)], _targets(asset.LIFECYCLE)
 )
 CLOSED_ENCLOSURES = OpenItems(
     CLOSED,
     [enclosure.ListEnclosures(permit_status=status) for status in sorted(CLOSED)],
-    {enclosure.EnclosureRegistered: PermitStatus.UNKNOWN, **_targets(enclosure.LIFECYCLE)},
+    {
+        enclosure.EnclosureRegistered: enclosure.PermitStatus.UNKNOWN,
+        **_targets(enclosure.LIFECYCLE),
+    },
 )
 LACKING_SUPPLIES = OpenItems(
     LACKING,
-    [ListSupplies(status=status) for status in sorted(LACKING)],
-    {supply.SupplyRegistered: SupplyStatus.UNKNOWN, **_targets(supply.STATUS)},
+    [supply.ListSupplies(status=status) for status in sorted(LACKING)],
+    {supply.SupplyRegistered: supply.SupplyStatus.UNKNOWN, **_targets(supply.STATUS)},
 )
 OPEN_VISITS = OpenItems(
-    PRESENT, [ListVisits(status=status) for status in sorted(PRESENT)], _targets(visit.STATUS)
+    PRESENT, [visit.ListVisits(status=status) for status in sorted(PRESENT)], _targets(visit.STATUS)
 )
 OPEN_ITEMS = (
     *(OPEN_RUNS, FAILING_ASSETS, ASSETS_IN_MAINTENANCE),

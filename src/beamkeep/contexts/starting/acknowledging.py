@@ -24,25 +24,13 @@ def shown(found: Iterable[Caution]) -> list[Caution]:
 
 def acknowledgement(caution: Caution) -> AcknowledgedCaution:
     """Return what an event keeps of a caution: not its text, which may name people."""
-    return AcknowledgedCaution(
-        caution.id,
-        CautionTarget(caution.target.kind, caution.target.id),
-        category=caution.category,
-        severity=caution.severity,
-    )
+    target = CautionTarget.of(caution.target)
+    return AcknowledgedCaution.of(caution, caution_id=caution.id, target=target)
 
 
 def as_shown(caution: Caution) -> ShownCaution:
     """Return a caution with its text and workaround."""
-    kept = acknowledgement(caution)
-    return ShownCaution(
-        kept.caution_id,
-        kept.target,
-        category=kept.category,
-        severity=kept.severity,
-        text=caution.text,
-        workaround=caution.workaround,
-    )
+    return ShownCaution.of(caution, caution_id=caution.id, target=CautionTarget.of(caution.target))
 
 
 async def shown_again(

@@ -12,7 +12,7 @@ from beamkeep.contexts.calibration.calibration import (
     revision_of,
 )
 from beamkeep.contexts.equipment.asset import AssetCondition, AssetLifecycle, assets
-from beamkeep.contexts.run.run import Run, StartAdvisory, runs
+from beamkeep.contexts.run.run import Run, runs
 from beamkeep.contexts.safety.clearance import clearances
 from beamkeep.contexts.subject.subject import subjects
 from beamkeep.contexts.supply.supply import SupplyStatus, supplies
@@ -53,18 +53,6 @@ def run_advisories(
             yield StartFact("CalibrationRevision", id, name=calibration.quantity, state=state)
 
 
-def advisory(of: StartFact) -> StartAdvisory:
-    """Return what a run keeps of an advisory: not the name, which others have written."""
-    return StartAdvisory(
-        of.kind,
-        of.id,
-        state=of.state,
-        until=of.until,
-        valid_from=of.valid_from,
-        in_force=of.in_force,
-    )
-
-
 async def advised(run: Run, read: Reader) -> tuple[StartFact, ...]:
     """Return the advisories given at the start of a run, with the names of today."""
     ids = defaultdict[str, list[UUID]](list)
@@ -74,30 +62,16 @@ async def advised(run: Run, read: Reader) -> tuple[StartFact, ...]:
     names = {id: asset.name for id, asset in used.items()}
     for id, other in (await read.many(runs, ids["Run"])).items():
         names[id] = _shared_assets(other, names)
-    for id, supply in (await read.many(supplies, ids["Supply"])).items():
-        names[id] = supply.name
-    own_clearances = await read.visible(clearances, ids["Clearance"])
-    for id, clearance in (await read.many(clearances, own_clearances)).items():
-        names[id] = clearance.title
-    own_subjects = await read.visible(subjects, ids["Subject"])
-    for id, subject in (await read.many(subjects, own_subjects)).items():
-        names[id] = subject.name
+    serving = await read.many(supplies, ids["Supply"])
+    papers = await read.many(clearances, await read.visible(clearances, ids["Clearance"]))
+    seen = await read.many(subjects, await read.visible(subjects, ids["Subject"]))
+    names |= {id: each.name for id, each in (*serving.items(), *seen.items())}
+    names |= {id: each.title for id, each in papers.items()}
     if revision_ids := ids["CalibrationRevision"]:
         of = await calibration_ids(revision_ids, read)
         found = await read.many(calibrations, sorted({*of.values()}))
         names |= {id: found[calibration_id].quantity for id, calibration_id in of.items()}
-    return tuple(
-        StartFact(
-            each.kind,
-            each.id,
-            name=names.get(each.id, NOT_SHOWN),
-            state=each.state,
-            until=each.until,
-            valid_from=each.valid_from,
-            in_force=each.in_force,
-        )
-        for each in run.advisories
-    )
+    return tuple(StartFact.of(each, name=names.get(each.id, NOT_SHOWN)) for each in run.advisories)
 
 
 def _shared_assets(run: Run, names: Mapping[UUID, str]) -> str:

@@ -131,16 +131,17 @@ async def run_preconditions(
     if installation(read).require_run_clearance:
         clearances = await gates.covering_clearances(subject_id, work.ancestry, read)
     capability = await read.one(capabilities, method.method.capability_id)
+    versions = DeclarationVersions(
+        plan=read.version(plans, plan.id),
+        practice=read.version(practices, practice.id),
+        method=method.version,
+        capability=read.version(capabilities, capability.id),
+    )
     return RunPreconditions(
         plan,
         practice,
         followed=method,
-        versions=DeclarationVersions(
-            plan=read.version(plans, plan.id),
-            practice=read.version(practices, practice.id),
-            method=method.version,
-            capability=read.version(capabilities, capability.id),
-        ),
+        versions=versions,
         work=work,
         subject=subject,
         clearances=clearances,

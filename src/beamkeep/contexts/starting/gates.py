@@ -143,13 +143,12 @@ TOWARDS_FORCE: Mapping[ClearanceStatus, Sequence[str]] = {
 
 def clearance_fact(clearance: Clearance, now: datetime) -> StartFact:
     """Return a clearance with its validity, and whether it is in force."""
-    return StartFact(
-        "Clearance",
-        clearance.id,
+    return StartFact.of(
+        clearance,
+        kind="Clearance",
         name=clearance.title,
         state=clearance.status,
         until=clearance.valid_until,
-        valid_from=clearance.valid_from,
         in_force=IN_FORCE.holds_of(clearance, now),
     )
 
@@ -171,8 +170,7 @@ def clearance_gate(
     statuses = {each.status for each in found.values()}
     ways = [way for status, ways in TOWARDS_FORCE.items() if status in statuses for way in ways]
     told = f"{'; '.join(map(_with_validity, facts))}. Put one of them in force or register another."
-    refusal = not_in_force(told)
-    return GateResult(facts, refusal, ways or ["register_clearance"])
+    return GateResult(facts, not_in_force(told), ways or ["register_clearance"])
 
 
 def _with_validity(clearance: StartFact) -> str:
@@ -180,21 +178,17 @@ def _with_validity(clearance: StartFact) -> str:
     return f"{clearance} (valid_from: {since}, valid_until: {until})"
 
 
+RESTORE = "mark_supply_recovering", "restore_supply"
 TOWARDS_AVAILABLE: Mapping[SupplyStatus, tuple[str, Sequence[str]]] = {
     SupplyStatus.UNKNOWN: ("Mark it available", ["mark_supply_available"]),
     SupplyStatus.DEGRADED: (
         "Mark it unavailable, mark it recovering, then restore it",
-        ["mark_supply_unavailable", "mark_supply_recovering", "restore_supply"],
+        ["mark_supply_unavailable", *RESTORE],
     ),
-    SupplyStatus.UNAVAILABLE: (
-        "Mark it recovering, then restore it",
-        ["mark_supply_recovering", "restore_supply"],
-    ),
+    SupplyStatus.UNAVAILABLE: ("Mark it recovering, then restore it", RESTORE),
     SupplyStatus.RECOVERING: ("Restore it", ["restore_supply"]),
 }
 """How a supply becomes available, for a person and as commands."""
-
-
 NO_SUPPLY = "No supply of this kind serves these assets. Register one."
 
 
@@ -206,16 +200,12 @@ def supply_gate(supplies: Coverage, unavailable: type[Cannot]) -> GateResult:
         return GateResult(facts)
     lacking = [each for found in uncovered.values() for each in found]
     statuses = {each.status for each in lacking}
-    ways = [
-        way for status, (_, ways) in TOWARDS_AVAILABLE.items() if status in statuses for way in ways
-    ]
+    ways = [way for at, (_, ways) in TOWARDS_AVAILABLE.items() if at in statuses for way in ways]
     ways += [] if all(uncovered.values()) else ["register_supply"]
     ways += ["observe_supply_status"] if any(each.stale for each in lacking) else []
-    told = " ".join(
-        f"{kind}: {' '.join(map(_remedy, found)) or NO_SUPPLY}" for kind, found in uncovered.items()
-    )
-    refusal = unavailable(told, kinds=[*uncovered])
-    return GateResult(facts, refusal, [*dict.fromkeys(ways)])
+    remedies = {kind: " ".join(map(_remedy, found)) for kind, found in uncovered.items()}
+    told = " ".join(f"{kind}: {remedy or NO_SUPPLY}" for kind, remedy in remedies.items())
+    return GateResult(facts, unavailable(told, kinds=[*uncovered]), [*dict.fromkeys(ways)])
 
 
 def _supply_fact(found: SupplyInScope) -> StartFact:

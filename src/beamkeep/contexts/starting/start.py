@@ -13,11 +13,11 @@ from beamkeep.contexts.calibration.calibration import (
     calibration_ids,
     calibrations,
 )
+from beamkeep.contexts.campaign.campaign import OPEN as JOINABLE
 from beamkeep.contexts.campaign.campaign import (
     Campaign,
     CampaignNotFoundError,
     CampaignRunAdded,
-    CampaignStatus,
     campaigns,
 )
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, decisions
@@ -27,26 +27,25 @@ from beamkeep.contexts.run.run import (
     InvalidRunParametersError,
     RunAddedToCampaign,
     RunStarted,
+    StartAdvisory,
     runs,
 )
 from beamkeep.contexts.safety.clearance import IN_FORCE
 from beamkeep.contexts.subject.subject import SubjectNotFoundError
-from beamkeep.kernel import Call, Cannot, Command, Invalid, Reader, Record
-from beamkeep.kernel.values import Name, trimmed
+from beamkeep.kernel import Blank, Call, Cannot, Command, Invalid, Reader, Record
+from beamkeep.kernel.values import Name, Trimmed
 from beamkeep.schemas import JsonObject
 
 from . import checks
 from .acknowledging import ShownCaution, acknowledgement, shown_again
-from .advising import advised, advisory, run_advisories
+from .advising import advised, run_advisories
 from .checks import RunPreconditions, effective_parameters, run_checks, run_preconditions
 from .gates import StartFact, require_passed
 
 MOST_PINNED = 64
-JOINABLE = frozenset({CampaignStatus.PLANNED, CampaignStatus.ACTIVE, CampaignStatus.HELD})
 
 
-class InvalidRunNameError(Invalid):
-    """Run name must not be blank."""
+class InvalidRunNameError(Blank): ...
 
 
 class InvalidRunPinnedCalibrationIdsError(Invalid):
@@ -58,7 +57,7 @@ class RunCannotJoinCampaignError(Cannot):
 
 
 class StartRun(Command):
-    name: Name
+    name: Annotated[Name, Trimmed(InvalidRunNameError)]
     plan_id: UUID
     subject_id: UUID | None = None
     raid: Annotated[str, MinLen(1), MaxLen(2048)] | None = None
@@ -114,41 +113,34 @@ def start_run(
 ) -> list[RunStarted | RunAddedToCampaign | CampaignRunAdded]:
     """Start a run of a plan, if every start check passes."""
     found, campaign, pinned = given.preconditions, given.campaign, command.pinned_calibration_ids
-    name = trimmed(command.name, InvalidRunNameError)
-    if len(pinned) > MOST_PINNED or len({*pinned}) < len(pinned):
-        many = len(pinned) > MOST_PINNED
-        told = f"There are {len(pinned)} ids." if many else "An id occurs more than once."
-        raise InvalidRunPinnedCalibrationIdsError(told)
+    if len(pinned) > MOST_PINNED:
+        raise InvalidRunPinnedCalibrationIdsError(f"There are {len(pinned)} ids.")
+    if len({*pinned}) < len(pinned):
+        raise InvalidRunPinnedCalibrationIdsError("An id occurs more than once.")
     try:
         require_passed(run_checks(found, command.override_parameters, call.now))
         if campaign is not None and campaign.status not in JOINABLE:
+            told = f"Campaign '{campaign.name}' is {campaign.status}."
             raise RunCannotJoinCampaignError(
-                f"Campaign '{campaign.name}' is {campaign.status}. Start the run without a"
-                " campaign, or in another one."
+                f"{told} Start the run without a campaign, or in another one."
             )
     except Cannot as refusal:
         raise refusal.leaving(refused_start(found.plan.id, refusal, call)) from None
-    in_force = (
-        each.id for each in (found.clearances or {}).values() if IN_FORCE.holds_of(each, call.now)
-    )
-    started = RunStarted(
-        call.now,
-        call.new_id,
-        name=name,
-        plan_id=found.plan.id,
+    clearances = (found.clearances or {}).values()
+    in_force = (each.id for each in clearances if IN_FORCE.holds_of(each, call.now))
+    started = RunStarted.of(
+        command,
+        occurred_at=call.now,
+        run_id=call.new_id,
         plan_version_tag=found.plan.version_tag,
         method_id=found.method.id,
         asset_ids=tuple(sorted(found.plan.asset_ids)),
-        subject_id=command.subject_id,
-        raid=command.raid,
-        override_parameters=command.override_parameters,
         effective_parameters=effective_parameters(found, command.override_parameters),
         pinned_calibration_ids=tuple(sorted(pinned)),
         acknowledged_cautions=tuple(map(acknowledgement, found.work.cautions)),
-        decided_by_decision_id=command.decided_by_decision_id,
         declaration_versions=found.versions,
         clearance_ids=tuple(sorted(in_force)),
-        advisories=tuple(map(advisory, run_advisories(found, given.pinned, call.now))),
+        advisories=tuple(map(StartAdvisory.of, run_advisories(found, given.pinned, call.now))),
     )
     if campaign is None:
         return [started]
@@ -167,19 +159,18 @@ class RunStartAnswer(Record):
 
 async def run_start_answers(ids: Sequence[UUID], read: Reader) -> Mapping[UUID, RunStartAnswer]:
     """Return what was shown at the start of each run."""
-    return {
-        id: RunStartAnswer(
-            await shown_again(run.acknowledged_cautions, read), await advised(run, read)
-        )
-        for id, run in (await read.many(runs, ids)).items()
-    }
+    answers: dict[UUID, RunStartAnswer] = {}
+    for id, run in (await read.many(runs, ids)).items():
+        shown = await shown_again(run.acknowledged_cautions, read)
+        answers[id] = RunStartAnswer(shown, await advised(run, read))
+    return answers
 
 
 # fmt: off
 OPERATIONS = (
     runs.creates("POST /runs", StartRun, start_run, PlanNotFoundError, SubjectNotFoundError,
         CampaignNotFoundError, DecisionNotFoundError, CalibrationRevisionNotFoundError,
-        InvalidRunNameError, InvalidRunPinnedCalibrationIdsError, InvalidRunParametersError,
+        InvalidRunPinnedCalibrationIdsError, InvalidRunParametersError,
         checks.RunParameterUnitsChangedError,
         checks.RunBoundPlanDeprecatedError, checks.RunOutsidePlanWindowError,
         checks.RunSubjectNotMountedError, checks.RunAssetDecommissionedError,
