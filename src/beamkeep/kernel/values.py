@@ -59,7 +59,7 @@ class Trimmed:
 
     def __get_pydantic_core_schema__(self, text: Any, schemas: GetCoreSchemaHandler) -> CoreSchema:
         check = partial(trimmed, refusal=self.refusal)
-        return core_schema.no_info_after_validator_function(check, schemas.generate_schema(text))
+        return core_schema.no_info_after_validator_function(check, schemas(text))
 
 
 def declared_refusals(model: type[BaseModel]) -> tuple[type[Refusal], ...]:
