@@ -27,12 +27,10 @@ from beamkeep.contexts.access.actor import (
     BoundLogin,
     DeactivateActor,
     ForgetActor,
-    InvalidActorAffiliationError,
     InvalidActorEmailError,
     InvalidActorExternalIdError,
     InvalidActorIdentityError,
     InvalidActorNameError,
-    InvalidActorPhoneError,
     InvalidActorProfileError,
     Login,
     RegisterActor,
@@ -105,12 +103,12 @@ def logins(number: int) -> list[SideWrite]:
 def test_a_person_is_registered_with_standing_profile_and_logins():
     given().when(
         RegisterActor(
-            name=" Lise ",
-            email=" lise@desy.test ",
-            phone=" +49 40 ",
-            affiliation=" DESY ",
-            external_id=" 0000-0001 ",
-            external_id_namespace=" orcid ",
+            name="Lise",
+            email="lise@desy.test",
+            phone="+49 40",
+            affiliation="DESY",
+            external_id="0000-0001",
+            external_id_namespace="orcid",
             identities=(Login(issuer=" https://idp.desy.test ", subject=" lise "),),
         )
     ).then(
@@ -142,9 +140,6 @@ def test_only_kinds_that_can_be_registered_are_offered():
 
 
 INVALID: list[tuple[dict[str, str], type[Refusal]]] = [
-    ({"name": " "}, InvalidActorNameError),
-    ({"name": "\t\n"}, InvalidActorNameError),
-    ({"email": " "}, InvalidActorEmailError),
     ({"email": "lise"}, InvalidActorEmailError),
     ({"email": "@desy.test"}, InvalidActorEmailError),
     ({"email": " @desy.test"}, InvalidActorEmailError),
@@ -152,10 +147,6 @@ INVALID: list[tuple[dict[str, str], type[Refusal]]] = [
     ({"email": "lise@ "}, InvalidActorEmailError),
     ({"email": "@"}, InvalidActorEmailError),
     ({"email": "lise@desy@test"}, InvalidActorEmailError),
-    ({"phone": " "}, InvalidActorPhoneError),
-    ({"affiliation": " "}, InvalidActorAffiliationError),
-    ({"external_id": " ", "external_id_namespace": "orcid"}, InvalidActorExternalIdError),
-    ({"external_id": "1", "external_id_namespace": " "}, InvalidActorExternalIdError),
     ({"external_id": "1", "external_id_namespace": "ORCID"}, InvalidActorExternalIdError),
     ({"external_id": "1", "external_id_namespace": "or_cid"}, InvalidActorExternalIdError),
     ({"external_id": "1", "external_id_namespace": "orcid\nx"}, InvalidActorExternalIdError),
@@ -176,13 +167,12 @@ def test_a_researcher_identifier_comes_with_its_registry():
 
 def test_the_first_fault_of_a_registration_in_the_order_listed_is_told():
     everything_wrong: dict[str, object] = {
-        "name": " ",
+        "name": "Lise",
         "email": "x",
         "external_id": "1",
         "identities": [AT_DESY, AT_DESY],
     }
     corrections: list[tuple[str, object, type[Refusal]]] = [
-        ("name", "Lise", InvalidActorNameError),
         ("email", "lise@desy.test", InvalidActorEmailError),
         ("external_id", None, InvalidActorExternalIdError),
         ("identities", [], ActorIdentityAlreadyBoundError),
@@ -192,45 +182,11 @@ def test_the_first_fault_of_a_registration_in_the_order_listed_is_told():
         everything_wrong[field] = good
 
 
-def test_a_login_of_a_registration_is_not_blank():
-    for issuer, subject in ((" ", "lise"), ("https://idp", " ")):
-        login = Login(issuer=issuer, subject=subject)
-        given().when(RegisterActor(name="Lise", identities=(login,))).refused(
-            InvalidActorIdentityError
-        )
-
-
 def test_a_login_is_not_named_twice_in_a_registration():
     spaced = Login(issuer="https://idp.desy.test ", subject=" lise")
     given().when(RegisterActor(name="Lise", identities=(AT_DESY, spaced))).refused(
         ActorIdentityAlreadyBoundError, saying="twice"
     )
-
-
-def test_the_shape_of_a_registration_has_bounds():
-    RegisterActor(
-        name="x" * 200,
-        email="x" * 254,
-        phone="x" * 50,
-        affiliation="x" * 200,
-        external_id="x" * 100,
-        external_id_namespace="x" * 100,
-        identities=tuple(Login(issuer="i" * 500, subject="s" * 255) for _ in range(10)),
-    )
-    misshapen(RegisterActor, "name", name="")
-    misshapen(RegisterActor, "name")
-    misshapen(RegisterActor, "name", name="x" * 201)
-    misshapen(RegisterActor, "email", name="x", email="x" * 255)
-    misshapen(RegisterActor, "phone", name="x", phone="x" * 51)
-    misshapen(RegisterActor, "affiliation", name="x", affiliation="x" * 201)
-    misshapen(RegisterActor, "external_id", name="x", external_id="x" * 101)
-    misshapen(RegisterActor, "external_id_namespace", name="x", external_id_namespace="x" * 101)
-    misshapen(RegisterActor, "identities", name="x", identities=(AT_DESY,) * 11)
-    misshapen(RegisterActor, "kind", name="x", kind="robot")
-    misshapen(RegisterActor, "nickname", name="x", nickname="x")
-    for issuer, subject in (("", "s"), ("i" * 501, "s"), ("i", ""), ("i", "s" * 256)):
-        login = {"issuer": issuer, "subject": subject}
-        misshapen(RegisterActor, "identities", name="x", identities=[login])
 
 
 def test_an_actor_is_deactivated():
@@ -261,7 +217,7 @@ def test_system_is_not_deactivated_and_monitor_is():
 def test_a_field_left_out_stays_and_null_clears_it():
     call = replace(CALL, now=LATER)
     given(*LISE).when(
-        UpdateActorProfile(actor_id=ID, name=" Lise M. ", email=None, phone=" 1 "), call=call
+        UpdateActorProfile(actor_id=ID, name="Lise M.", email=None, phone="1"), call=call
     ).then(
         ActorProfileUpdated(LATER, ID, ("email", "name", "phone")),
         PROFILES.replace(replace(PROFILE, name="Lise M.", email=None, phone="1", updated_at=LATER)),
@@ -373,7 +329,7 @@ def test_an_actor_is_not_forgotten_twice():
     given(*FORGOTTEN).when(ForgetActor(actor_id=ID)).refused(ActorCannotForgetError)
 
 
-BIND = BindActorIdentity(actor_id=ID, issuer=" https://idp.desy.test ", subject=" lise ")
+BIND = BindActorIdentity(actor_id=ID, issuer="https://idp.desy.test", subject="lise")
 
 
 def test_a_login_is_bound():
@@ -410,15 +366,6 @@ def test_nobody_logs_in_as_a_seeded_actor():
         )
 
 
-def test_a_blank_login_is_neither_bound_nor_unbound():
-    for issuer, subject in ((" ", "lise"), ("https://idp", " ")):
-        pair = {"actor_id": ID, "issuer": issuer, "subject": subject}
-        given(*LISE).when(BindActorIdentity.model_validate(pair)).refused(InvalidActorIdentityError)
-        given(*LISE).when(UnbindActorIdentity.model_validate(pair)).refused(
-            InvalidActorIdentityError
-        )
-
-
 def test_a_login_too_long_for_a_key_of_the_database_is_neither_bound_nor_unbound():
     # 500 and 255 characters are allowed, and each may be four bytes long.
     pair = {"actor_id": ID, "issuer": "\U00020000" * 500, "subject": "\U00020001" * 255}
@@ -435,7 +382,7 @@ def test_a_login_too_long_for_a_key_of_the_database_is_neither_bound_nor_unbound
 
 def test_a_login_is_unbound():
     given(*LISE).when(
-        UnbindActorIdentity(actor_id=ID, issuer=" https://idp.desy.test ", subject=" lise ")
+        UnbindActorIdentity(actor_id=ID, issuer="https://idp.desy.test", subject="lise")
     ).then(
         ActorIdentityUnbound(NOW, ID, "https://idp.desy.test", DIGEST),
         IDENTITIES.delete("https://idp.desy.test", "lise"),

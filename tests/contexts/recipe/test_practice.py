@@ -6,7 +6,7 @@ from uuid import UUID
 from tests.contexts.recipe.test_method import AROUND as METHOD_AROUND
 from tests.contexts.recipe.test_method import CAMERAS, OLD, STAGES
 from tests.contexts.recipe.test_method import defined as method_defined
-from tests.support.spec import ABSENT, NEW, NOW, Example, Scenario, matrix, misshapen
+from tests.support.spec import ABSENT, NEW, NOW, Example, Scenario, matrix
 
 from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.equipment.family import FamilyNotFoundError
@@ -23,7 +23,6 @@ from beamkeep.contexts.recipe.practice import (
     QUESTIONS,
     DefinePractice,
     DeprecatePractice,
-    InvalidPracticeNameError,
     InvalidPracticeScopeError,
     InvalidPracticeVersionTagError,
     Practice,
@@ -34,7 +33,6 @@ from beamkeep.contexts.recipe.practice import (
     PracticeDeprecated,
     PracticeFamilyDeprecatedError,
     PracticeNotFoundError,
-    PracticeReferences,
     PracticeVersioned,
     VersionPractice,
     begin,
@@ -73,15 +71,15 @@ versioned = PracticeVersioned(
 deprecated = PracticeDeprecated(NOW, ID)
 
 DEFINE = DefinePractice(
-    name=" Fly scan here ",
+    name="Fly scan here",
     method_id=METHOD,
     facility_code="ring",
     family_ids=frozenset({CAMERAS, STAGES}),
 )
 VERSION = VersionPractice(
     practice_id=ID,
-    version_tag=" 2 ",
-    name=" Fly scan ",
+    version_tag="2",
+    name="Fly scan",
     facility_code=None,
     family_ids=frozenset({STAGES}),
 )
@@ -106,7 +104,7 @@ def refused_either_way(refusal: type[Any], saying: str = "", **changes: Any) -> 
     given(defined).when(versioning(**changes)).refused(refusal, saying)
 
 
-def test_a_practice_is_defined_with_its_name_trimmed_and_its_families_sorted():
+def test_a_practice_is_defined_with_its_families_sorted():
     given().when(DEFINE).then(defined)
 
 
@@ -162,7 +160,6 @@ def test_a_practice_is_versioned_and_all_but_its_method_replaced():
 
 
 def test_a_new_version_has_a_tag_of_its_own():
-    given(defined).when(versioning(version_tag=" ")).refused(InvalidPracticeVersionTagError)
     given(defined, versioned).when(VERSION).refused(
         InvalidPracticeVersionTagError, saying="The tag 2 is taken; choose another."
     )
@@ -191,64 +188,25 @@ def test_what_is_wrong_is_told_in_order():
         "method_id": ABSENT,
         "facility_code": "annex",
         "family_ids": frozenset({ABSENT}),
-        "name": " ",
     }
     steps: list[tuple[type[Any], dict[str, Any]]] = [
         (MethodNotFoundError, {"method_id": METHOD}),
         (FacilityNotFoundError, {"facility_code": None}),
         (FamilyNotFoundError, {"family_ids": frozenset[UUID]()}),
-        (InvalidPracticeNameError, {"name": "x"}),
         (InvalidPracticeScopeError, {"family_ids": frozenset({OLD})}),
     ]
+    tagged = given(discontinued, defined, versioned, deprecated)
     for refusal, mended in steps:
         given(discontinued).when(defining(**wrong)).refused(refusal)
         if refusal is not MethodNotFoundError:
             new = {name: value for name, value in wrong.items() if name != "method_id"}
-            given(discontinued, defined, deprecated).when(
-                versioning(**new, version_tag=" ")
-            ).refused(refusal)
+            tagged.when(versioning(**new)).refused(refusal)
         wrong |= mended
     given(discontinued).when(defining(**wrong)).refused(PracticeBoundMethodDeprecatedError)
-    given(discontinued, defined, deprecated).when(versioning(version_tag=" ")).refused(
-        InvalidPracticeVersionTagError
-    )
+    tagged.when(VERSION).refused(InvalidPracticeVersionTagError)
     new = versioning(family_ids=frozenset({OLD}))
     given(discontinued, defined, deprecated).when(new).refused(PracticeCannotVersionError)
     given(discontinued, defined).when(new).refused(PracticeBoundMethodDeprecatedError)
-
-
-GOOD: dict[str, Any] = {
-    "name": "x" * 200,
-    "facility_code": "x" * 32,
-    "family_ids": [str(UUID(int=n)) for n in range(50)],
-}
-NEW_ONE: dict[str, Any] = {**GOOD, "method_id": METHOD}
-NEXT: dict[str, Any] = {**GOOD, "practice_id": ID, "version_tag": "x" * 50}
-
-
-def test_the_shape_of_a_declaration():
-    DefinePractice(**NEW_ONE)
-    VersionPractice(**NEXT)
-    for field, wrong in (
-        ("name", ""),
-        ("name", "x" * 201),
-        ("facility_code", ""),
-        ("facility_code", "x" * 33),
-        ("family_ids", None),
-        ("family_ids", [str(UUID(int=n)) for n in range(51)]),
-    ):
-        misshapen(DefinePractice, field, **NEW_ONE | {field: wrong})
-        misshapen(VersionPractice, field, **NEXT | {field: wrong})
-    for tag in ("", "x" * 51):
-        misshapen(VersionPractice, "version_tag", **NEXT | {"version_tag": tag})
-    misshapen(VersionPractice, "method_id", **NEXT, method_id=METHOD)
-
-
-def test_what_must_be_said():
-    for field in ("name", "method_id"):
-        misshapen(DefinePractice, field, **{n: v for n, v in NEW_ONE.items() if n != field})
-    for field in NEXT:
-        misshapen(VersionPractice, field, **{n: v for n, v in NEXT.items() if n != field})
 
 
 def test_a_practice_is_what_its_events_say():
@@ -301,7 +259,7 @@ def test_every_move_from_every_status():
     matrix(
         OPERATIONS,
         DeclarationStatus,
-        [Example(VERSION, PracticeReferences(begin_method(method), {})), Example(DEPRECATE)],
+        [Example(VERSION, (begin_method(method), {})), Example(DEPRECATE)],
         lambda status: replace(begin(defined), status=status),
         lambda practice: practice.status,
         MATRIX,

@@ -14,10 +14,10 @@ from tests.support.spec import (
     Example,
     Scenario,
     matrix,
-    misshapen,
 )
 
-from beamkeep.contexts.trust.policy import Policy, PolicyDefined, PolicyNotFoundError
+from beamkeep.contexts.trust.policy import PolicyDefined, PolicyNotFoundError
+from beamkeep.contexts.trust.policy import begin as begin_policy
 from beamkeep.contexts.trust.surface import (
     SURFACE_CONTROL,
     SurfaceControl,
@@ -29,11 +29,9 @@ from beamkeep.contexts.trust.visit import (
     AbortVisit,
     CancelVisit,
     CompleteVisit,
-    ControlReferences,
     HoldVisit,
     InvalidVisitExternalRefsError,
     InvalidVisitPlannedPeriodError,
-    InvalidVisitReasonError,
     RecordVisitArrival,
     RegisterVisit,
     ReleaseVisitSurfaceControl,
@@ -110,12 +108,12 @@ UNDER_WAY = (registered, arrived, started)
 
 ARRIVE = RecordVisitArrival(visit_id=ID)
 BEGIN = StartVisit(visit_id=ID)
-HOLD = HoldVisit(visit_id=ID, reason=" beam lost ")
+HOLD = HoldVisit(visit_id=ID, reason="beam lost")
 RESUME = ResumeVisit(visit_id=ID)
 COMPLETE = CompleteVisit(visit_id=ID)
-CANCEL = CancelVisit(visit_id=ID, reason=" ill ")
-ABORT = AbortVisit(visit_id=ID, reason=" leak ")
-VOID = VoidVisit(visit_id=ID, reason=" typing error ")
+CANCEL = CancelVisit(visit_id=ID, reason="ill")
+ABORT = AbortVisit(visit_id=ID, reason="leak")
+VOID = VoidVisit(visit_id=ID, reason="typing error")
 TAKE = TakeVisitSurfaceControl(visit_id=ID)
 RELEASE = ReleaseVisitSurfaceControl(visit_id=ID)
 REGISTER = RegisterVisit(
@@ -222,18 +220,6 @@ def test_what_is_wrong_with_a_registration_is_told_in_order():
     given().when(registering(**wrong)).refused(InvalidVisitExternalRefsError)
 
 
-def test_the_shape_of_a_registration_has_bounds():
-    good = REGISTER.model_dump()
-    twenty = {f"k{n}": "v" for n in range(20)}
-    RegisterVisit.model_validate(good | {"external_refs": twenty})
-    RegisterVisit.model_validate(good | {"external_refs": {"k" * 50: "v" * 200}})
-    for refs in (twenty | {"one": "more"}, {"k" * 51: "v"}, {"k": "v" * 201}, {"": "v"}, {"k": ""}):
-        misshapen(RegisterVisit, "external_refs", **good | {"external_refs": refs})
-    misshapen(RegisterVisit, "type", **good | {"type": "holiday"})
-    for unclear in (1893456000, 1893456000.5, "1893456000", "2030-03-01T00:00:00", "soon"):
-        misshapen(RegisterVisit, "planned_start_at", **good | {"planned_start_at": unclear})
-
-
 def test_the_visitors_arrive():
     given(registered).when(ARRIVE).then(arrived)
 
@@ -290,21 +276,6 @@ def test_a_refusal_says_what_the_status_must_be():
         saying="Only a visit that has started can be completed. "
         "The status is Planned; it must be InProgress or OnHold.",
     )
-
-
-def test_a_blank_reason_is_told_before_the_status():
-    for kind in (HoldVisit, CancelVisit, AbortVisit, VoidVisit):
-        given(*UNDER_WAY, completed).when(kind(visit_id=ID, reason=" ")).refused(
-            InvalidVisitReasonError
-        )
-
-
-def test_a_reason_has_1_to_500_characters():
-    for kind in (HoldVisit, CancelVisit, AbortVisit, VoidVisit):
-        kind(visit_id=ID, reason="x" * 500)
-        misshapen(kind, "reason", visit_id=ID, reason="x" * 501)
-        misshapen(kind, "reason", visit_id=ID, reason="")
-        misshapen(kind, "reason", visit_id=ID)
 
 
 def test_a_visit_that_does_not_exist_does_not_move():
@@ -427,9 +398,7 @@ def test_the_last_reason_stays():
     assert evolve(visit, VisitAborted(NOW, ID, "leak")).last_status_reason == "leak"
 
 
-PERMITTING = ControlReferences(
-    Policy(TEAM, "Team", ENTRY, CONSOLE, frozenset({ME}), frozenset({"*"}), ObjectScope.ALL), None
-)
+PERMITTING = (begin_policy(policy(TEAM, CONSOLE)), None)
 MOVES = [
     Example(command) for command in (ARRIVE, BEGIN, HOLD, RESUME, COMPLETE, CANCEL, ABORT, VOID)
 ]
