@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from tests.support.schemas import DIALECT
-from tests.support.spec import ABSENT, NEW, NOW, Example, Scenario, matrix
+from tests.support.spec import ABSENT, NEW, NOW, Scenario
 
 from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.equipment.family import Affordance
@@ -12,8 +12,6 @@ from beamkeep.contexts.recipe.capability import (
     OPERATIONS,
     QUESTIONS,
     Capability,
-    CapabilityCannotDeprecateError,
-    CapabilityCannotVersionError,
     CapabilityCodeAlreadyExistsError,
     CapabilityDefined,
     CapabilityDeprecated,
@@ -96,6 +94,7 @@ VERSION = VersionCapability(
     parameters_schema=None,
 )
 DEPRECATE = DeprecateCapability(capability_id=ID)
+BOUND = None
 
 
 def given(*history: Event | SideWrite) -> Scenario:
@@ -121,24 +120,12 @@ def test_a_capability_is_defined_with_its_sets_sorted_and_its_code_taken():
 def test_a_capability_needs_no_description_no_affordance_and_no_schema():
     bare = DefineCapability(
         code=CODE,
-        name="x",
+        name="Tomography",
         required_affordances=frozenset(),
-        executor_shapes=frozenset({ExecutorShape.PROCEDURE}),
+        executor_shapes=frozenset(BOTH),
     )
-    shape = (ExecutorShape.PROCEDURE,)
-    given().when(bare).then(
-        CapabilityDefined(
-            NOW,
-            ID,
-            code=CODE,
-            name="x",
-            description=None,
-            required_affordances=(),
-            executor_shapes=shape,
-            parameters_schema=None,
-        ),
-        claimed,
-    )
+    without = replace(defined, description=None, required_affordances=(), parameters_schema=None)
+    given().when(bare).then(without, claimed)
 
 
 def test_a_blank_description_is_none():
@@ -166,12 +153,9 @@ def test_a_code_is_dotted_words_below_ours():
         given().when(defining(code=bad)).refused(InvalidCapabilityCodeError)
 
 
-def test_a_code_is_given_once():
-    given(defined, claimed).when(DEFINE).refused(CapabilityCodeAlreadyExistsError)
-
-
-def test_the_code_of_a_deprecated_capability_stays_taken():
-    given(defined, claimed, deprecated).when(DEFINE).refused(CapabilityCodeAlreadyExistsError)
+def test_a_code_is_given_once_and_stays_taken_by_a_deprecated_capability():
+    for past in ((defined, claimed), (defined, claimed, deprecated)):
+        given(*past).when(DEFINE).refused(CapabilityCodeAlreadyExistsError)
 
 
 def test_a_capability_is_for_methods_or_procedures():
@@ -196,60 +180,21 @@ def test_a_badly_authored_schema_is_accepted_with_advice():
     )
 
 
-def test_a_capability_is_versioned_and_all_but_its_code_replaced():
-    given(defined).when(VERSION).then(versioned)
-    given(defined, versioned).when(versioning(version_tag="3")).then(
-        replace(versioned, version_tag="3")
-    )
-
-
-def test_a_new_version_has_a_tag_of_its_own():
-    given(defined, versioned).when(VERSION).refused(
-        InvalidCapabilityVersionTagError, saying="The tag 2 is taken; choose another."
-    )
-
-
 def test_a_tag_may_come_back_later():
     given(defined, versioned, replace(versioned, version_tag="3")).when(VERSION).then(versioned)
 
 
-def test_a_capability_is_deprecated_with_or_without_a_replacement():
-    given(defined).when(DEPRECATE).then(deprecated)
-    given(defined, versioned, another).when(deprecating(ANOTHER)).then(
-        replace(deprecated, replaced_by_capability_id=ANOTHER)
-    )
-
-
-def test_a_deprecated_capability_may_be_the_replacement():
+def test_a_capability_is_deprecated_with_a_replacement_that_may_be_deprecated_too():
+    replaced = replace(deprecated, replaced_by_capability_id=ANOTHER)
     old = replace(deprecated, capability_id=ANOTHER)
-    given(defined, another, old).when(deprecating(ANOTHER)).then(
-        replace(deprecated, replaced_by_capability_id=ANOTHER)
-    )
+    for past in ((defined, versioned, another), (defined, another, old)):
+        given(*past).when(deprecating(ANOTHER)).then(replaced)
 
 
-def test_the_replacement_must_exist():
-    given(defined, deprecated).when(deprecating(ABSENT)).refused(CapabilityNotFoundError)
-
-
-def test_a_capability_does_not_replace_itself():
-    given(defined, deprecated).when(deprecating(ID)).refused(
-        InvalidCapabilityReplacedByCapabilityIdError
-    )
-
-
-def test_a_deprecated_capability_does_not_change():
-    for command, refusal in (
-        (VERSION, CapabilityCannotVersionError),
-        (DEPRECATE, CapabilityCannotDeprecateError),
-    ):
-        given(defined, deprecated).when(command).refused(
-            refusal, saying="The status is Deprecated; it must be Defined or Versioned."
-        )
-
-
-def test_a_capability_that_does_not_exist_does_not_change():
-    for command in (VERSION, DEPRECATE):
-        given().when(command).refused(CapabilityNotFoundError)
+def test_the_replacement_exists_and_is_another():
+    ended = given(defined, deprecated)
+    ended.when(deprecating(ABSENT)).refused(CapabilityNotFoundError)
+    ended.when(deprecating(ID)).refused(InvalidCapabilityReplacedByCapabilityIdError)
 
 
 def test_what_is_wrong_is_told_in_order():
@@ -316,26 +261,3 @@ def test_a_capability_is_found_by_status_code_and_each_shape_and_affordance():
         "affordance=Imageable",
         "affordance=Rotatable",
     }
-    assert source.view.milestones == {
-        "versioned_at": (CapabilityVersioned,),
-        "deprecated_at": (CapabilityDeprecated,),
-    }
-
-
-MATRIX = """
-            version_capability  deprecate_capability
-Defined     Versioned           Deprecated
-Versioned   Versioned           Deprecated
-Deprecated  -                   -
-"""
-
-
-def test_every_move_from_every_status():
-    matrix(
-        OPERATIONS,
-        DeclarationStatus,
-        [Example(VERSION), Example(DEPRECATE)],
-        lambda status: replace(begin(defined), status=status),
-        lambda capability: capability.status,
-        MATRIX,
-    )

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from tests.contexts.recipe.test_capability import CARELESS, FORBIDDEN, PARAMETERS, WARNINGS
-from tests.support.spec import ABSENT, NEW, NOW, Example, Scenario, matrix
+from tests.support.spec import ABSENT, NEW, NOW, Scenario
 
 from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.equipment.family import (
@@ -31,13 +31,11 @@ from beamkeep.contexts.recipe.method import (
     InvalidMethodVersionTagError,
     Method,
     MethodBoundCapabilityDeprecatedError,
-    MethodCannotDeprecateError,
     MethodCannotVersionError,
     MethodCapabilityExecutorMismatchError,
     MethodDefined,
     MethodDeprecated,
     MethodFamilyDeprecatedError,
-    MethodNotFoundError,
     MethodParametersNotSubsetError,
     MethodVersioned,
     VersionMethod,
@@ -69,26 +67,10 @@ AROUND = (
     capability,
 )
 discontinued = CapabilityDeprecated(NOW, CAPABILITY, None)
-for_procedures = CapabilityVersioned(
-    NOW,
-    CAPABILITY,
-    version_tag="2",
-    name="Tomography",
-    description=None,
-    required_affordances=(),
-    executor_shapes=(ExecutorShape.PROCEDURE,),
-    parameters_schema=PARAMETERS,
+for_procedures = CapabilityVersioned.of(
+    capability, version_tag="2", executor_shapes=(ExecutorShape.PROCEDURE,)
 )
-opened = CapabilityVersioned(
-    NOW,
-    CAPABILITY,
-    version_tag="2",
-    name="Tomography",
-    description=None,
-    required_affordances=(),
-    executor_shapes=(ExecutorShape.METHOD,),
-    parameters_schema=None,
-)
+opened = replace(for_procedures, executor_shapes=(ExecutorShape.METHOD,), parameters_schema=None)
 defined = MethodDefined(
     NOW,
     ID,
@@ -125,6 +107,7 @@ VERSION = VersionMethod(
     parameters_schema=None,
 )
 DEPRECATE = DeprecateMethod(method_id=ID)
+BOUND = (begin_capability(capability), {})
 
 
 def given(*history: Event) -> Scenario:
@@ -152,17 +135,9 @@ def test_a_method_is_defined_with_its_sets_sorted():
 
 
 def test_a_method_may_need_nothing():
-    bare = DefineMethod(name="x", capability_id=CAPABILITY, needed_family_ids=frozenset())
+    bare = DefineMethod(name="Fly scan", capability_id=CAPABILITY, needed_family_ids=frozenset())
     given().when(bare).then(
-        MethodDefined(
-            NOW,
-            ID,
-            name="x",
-            capability_id=CAPABILITY,
-            needed_family_ids=(),
-            needed_supplies=(),
-            parameters_schema=None,
-        )
+        replace(defined, needed_family_ids=(), needed_supplies=(), parameters_schema=None)
     )
 
 
@@ -209,11 +184,8 @@ def test_a_capability_without_a_schema_bounds_nothing():
     )
 
 
-def test_the_capability_must_exist():
+def test_the_capability_and_the_families_must_exist():
     given().when(defining(capability_id=ABSENT)).refused(CapabilityNotFoundError)
-
-
-def test_the_families_must_exist():
     refused_either_way(FamilyNotFoundError, needed_family_ids=frozenset({STAGES, ABSENT}))
 
 
@@ -239,37 +211,6 @@ def test_a_deprecated_family_is_not_needed_anew():
     given(defined).when(versioning(needed_family_ids=frozenset({OLD}))).refused(
         MethodFamilyDeprecatedError
     )
-
-
-def test_a_method_is_versioned_and_all_but_its_capability_replaced():
-    given(defined).when(VERSION).then(versioned)
-    given(defined, versioned).when(versioning(version_tag="3")).then(
-        replace(versioned, version_tag="3")
-    )
-
-
-def test_a_new_version_has_a_tag_of_its_own():
-    given(defined, versioned).when(VERSION).refused(
-        InvalidMethodVersionTagError, saying="The tag 2 is taken; choose another."
-    )
-
-
-def test_a_method_is_deprecated():
-    given(defined).when(DEPRECATE).then(deprecated)
-    given(defined, versioned, discontinued).when(DEPRECATE).then(deprecated)
-
-
-def test_a_deprecated_method_does_not_change():
-    for command, refusal in (
-        (VERSION, MethodCannotVersionError),
-        (DEPRECATE, MethodCannotDeprecateError),
-    ):
-        given(defined, deprecated).when(command).refused(refusal, saying="The status is Deprecated")
-
-
-def test_a_method_that_does_not_exist_does_not_change():
-    given().when(versioning(needed_family_ids=frozenset({ABSENT}))).refused(MethodNotFoundError)
-    given().when(DEPRECATE).refused(MethodNotFoundError)
 
 
 def test_what_is_wrong_is_told_in_order():
@@ -341,26 +282,3 @@ def test_a_method_is_found_by_status_capability_and_each_family():
         f"family_id={STAGES}",
         f"family_id={CAMERAS}",
     }
-    assert source.view.milestones == {
-        "versioned_at": (MethodVersioned,),
-        "deprecated_at": (MethodDeprecated,),
-    }
-
-
-MATRIX = """
-            version_method  deprecate_method
-Defined     Versioned       Deprecated
-Versioned   Versioned       Deprecated
-Deprecated  -               -
-"""
-
-
-def test_every_move_from_every_status():
-    matrix(
-        OPERATIONS,
-        DeclarationStatus,
-        [Example(VERSION, (begin_capability(capability), {})), Example(DEPRECATE)],
-        lambda status: replace(begin(defined), status=status),
-        lambda method: method.status,
-        MATRIX,
-    )

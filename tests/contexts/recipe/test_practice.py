@@ -6,7 +6,7 @@ from uuid import UUID
 from tests.contexts.recipe.test_method import AROUND as METHOD_AROUND
 from tests.contexts.recipe.test_method import CAMERAS, OLD, STAGES
 from tests.contexts.recipe.test_method import defined as method_defined
-from tests.support.spec import ABSENT, NEW, NOW, Example, Scenario, matrix
+from tests.support.spec import ABSENT, NEW, NOW, Scenario
 
 from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.equipment.family import FamilyNotFoundError
@@ -27,12 +27,10 @@ from beamkeep.contexts.recipe.practice import (
     InvalidPracticeVersionTagError,
     Practice,
     PracticeBoundMethodDeprecatedError,
-    PracticeCannotDeprecateError,
     PracticeCannotVersionError,
     PracticeDefined,
     PracticeDeprecated,
     PracticeFamilyDeprecatedError,
-    PracticeNotFoundError,
     PracticeVersioned,
     VersionPractice,
     begin,
@@ -84,6 +82,7 @@ VERSION = VersionPractice(
     family_ids=frozenset({STAGES}),
 )
 DEPRECATE = DeprecatePractice(practice_id=ID)
+BOUND = (begin_method(method), {})
 
 
 def given(*history: Event | SideWrite) -> Scenario:
@@ -109,16 +108,11 @@ def test_a_practice_is_defined_with_its_families_sorted():
 
 
 def test_a_practice_is_of_a_site_or_of_some_families():
-    of_a_site = DefinePractice(name="x", method_id=METHOD, facility_code="ring")
-    given().when(of_a_site).then(
-        PracticeDefined(NOW, ID, name="x", method_id=METHOD, facility_code="ring", family_ids=())
-    )
-    of_stages = DefinePractice(name="x", method_id=METHOD, family_ids=frozenset({STAGES}))
-    given().when(of_stages).then(
-        PracticeDefined(
-            NOW, ID, name="x", method_id=METHOD, facility_code=None, family_ids=(STAGES,)
-        )
-    )
+    here, stages = "Fly scan here", frozenset({STAGES})
+    of_a_site = DefinePractice(name=here, method_id=METHOD, facility_code="ring")
+    given().when(of_a_site).then(replace(defined, family_ids=()))
+    of_stages = DefinePractice(name=here, method_id=METHOD, family_ids=stages)
+    given().when(of_stages).then(replace(defined, facility_code=None, family_ids=(STAGES,)))
 
 
 def test_a_practice_of_nothing_is_refused():
@@ -126,15 +120,9 @@ def test_a_practice_of_nothing_is_refused():
     refused_either_way(InvalidPracticeScopeError, **nothing)
 
 
-def test_the_method_must_exist():
+def test_the_method_the_site_and_the_families_must_exist():
     given().when(defining(method_id=ABSENT)).refused(MethodNotFoundError)
-
-
-def test_the_site_must_exist():
     refused_either_way(FacilityNotFoundError, "There is no facility annex.", facility_code="annex")
-
-
-def test_the_families_must_exist():
     refused_either_way(FamilyNotFoundError, family_ids=frozenset({ABSENT}))
 
 
@@ -150,37 +138,6 @@ def test_a_deprecated_family_has_no_new_practice():
         f"Deprecated: Relays ({OLD}).",
         family_ids=frozenset({STAGES, OLD}),
     )
-
-
-def test_a_practice_is_versioned_and_all_but_its_method_replaced():
-    given(defined).when(VERSION).then(versioned)
-    given(defined, versioned).when(versioning(version_tag="3")).then(
-        replace(versioned, version_tag="3")
-    )
-
-
-def test_a_new_version_has_a_tag_of_its_own():
-    given(defined, versioned).when(VERSION).refused(
-        InvalidPracticeVersionTagError, saying="The tag 2 is taken; choose another."
-    )
-
-
-def test_a_practice_is_deprecated():
-    given(defined).when(DEPRECATE).then(deprecated)
-    given(discontinued, defined, versioned).when(DEPRECATE).then(deprecated)
-
-
-def test_a_deprecated_practice_does_not_change():
-    for command, refusal in (
-        (VERSION, PracticeCannotVersionError),
-        (DEPRECATE, PracticeCannotDeprecateError),
-    ):
-        given(defined, deprecated).when(command).refused(refusal, saying="The status is Deprecated")
-
-
-def test_a_practice_that_does_not_exist_does_not_change():
-    given().when(versioning(facility_code="annex")).refused(PracticeNotFoundError)
-    given().when(DEPRECATE).refused(PracticeNotFoundError)
 
 
 def test_what_is_wrong_is_told_in_order():
@@ -241,26 +198,3 @@ def test_a_practice_is_found_by_status_method_and_site():
         f"method_id={METHOD}",
         "facility_code=ring",
     }
-    assert source.view.milestones == {
-        "versioned_at": (PracticeVersioned,),
-        "deprecated_at": (PracticeDeprecated,),
-    }
-
-
-MATRIX = """
-            version_practice  deprecate_practice
-Defined     Versioned         Deprecated
-Versioned   Versioned         Deprecated
-Deprecated  -                 -
-"""
-
-
-def test_every_move_from_every_status():
-    matrix(
-        OPERATIONS,
-        DeclarationStatus,
-        [Example(VERSION, (begin_method(method), {})), Example(DEPRECATE)],
-        lambda status: replace(begin(defined), status=status),
-        lambda practice: practice.status,
-        MATRIX,
-    )
