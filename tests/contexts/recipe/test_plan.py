@@ -6,9 +6,10 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.contexts.recipe.test_method import CAMERAS, CAPABILITY, STAGES
+from tests.contexts.recipe.test_method import CAMERAS, CAPABILITY, STAGES, family
 from tests.contexts.recipe.test_method import capability as realized
 from tests.contexts.recipe.test_method import defined as defined_method
+from tests.contexts.recipe.test_practice import defined as defined_practice
 from tests.contexts.recipe.test_practice import facility
 from tests.support.schemas import DIALECT
 from tests.support.spec import ABSENT, LATER, NEW, NOW, Example, Scenario, matrix
@@ -23,7 +24,7 @@ from beamkeep.contexts.equipment.asset import (
     AssetTier,
 )
 from beamkeep.contexts.equipment.declaration import DeclarationStatus
-from beamkeep.contexts.equipment.family import Affordance, FamilyDefined, FamilyDeprecated
+from beamkeep.contexts.equipment.family import Affordance, FamilyDeprecated
 from beamkeep.contexts.equipment.place import PLACES, AssetPlace
 from beamkeep.contexts.recipe.capability import (
     CapabilityDeprecated,
@@ -67,7 +68,6 @@ from beamkeep.contexts.recipe.plan import (
     missing_family_ids,
 )
 from beamkeep.contexts.recipe.practice import (
-    PracticeDefined,
     PracticeDeprecated,
     PracticeNotFoundError,
 )
@@ -95,25 +95,10 @@ def asset(
 IMAGING = (Affordance.IMAGEABLE, Affordance.ROTATABLE)
 capability = replace(realized, required_affordances=IMAGING)
 method = replace(defined_method, method_id=METHOD, needed_family_ids=(STAGES,), needed_supplies=())
-practice = PracticeDefined(
-    NOW,
-    PRACTICE,
-    name="Fly scan here",
-    method_id=METHOD,
-    facility_code="ring",
-    family_ids=(CAMERAS,),
-)
+practice = replace(defined_practice, practice_id=PRACTICE, family_ids=(CAMERAS,))
 AROUND = (
-    FamilyDefined(
-        NOW,
-        STAGES,
-        name="Stages",
-        affordances=(Affordance.HOMEABLE, Affordance.ROTATABLE),
-        settings_schema=None,
-    ),
-    FamilyDefined(
-        NOW, CAMERAS, name="Cameras", affordances=(Affordance.IMAGEABLE,), settings_schema=None
-    ),
+    family(STAGES, "Stages", Affordance.HOMEABLE, Affordance.ROTATABLE),
+    family(CAMERAS, "Cameras", Affordance.IMAGEABLE),
     capability,
     method,
     practice,
@@ -359,21 +344,16 @@ def test_deprecated_families_still_count():
     given(FamilyDeprecated(NOW, STAGES), FamilyDeprecated(NOW, CAMERAS)).when(DEFINE).then(defined)
 
 
-def test_default_parameters_are_patched():
-    given(defined).when(UPDATE).then(updated)
-
-
-def test_a_null_takes_a_parameter_away():
-    gone = UpdatePlanDefaultParameters(plan_id=ID, default_parameters_patch={"mode": None})
-    given(defined).when(gone).then(replace(updated, default_parameters={}))
-
-
-def test_an_update_that_changes_nothing_is_told_all_the_same():
-    for patch in ({"mode": "fast"}, {}):
-        same = UpdatePlanDefaultParameters.model_validate(
-            {"plan_id": ID, "default_parameters_patch": patch}
-        )
-        given(defined).when(same).then(replace(updated, default_parameters={"mode": "fast"}))
+def test_default_parameters_are_patched_and_no_change_is_told_all_the_same():
+    for patch, parameters in (
+        ({"mode": "slow"}, {"mode": "slow"}),
+        ({"mode": None}, {}),
+        ({"mode": "fast"}, {"mode": "fast"}),
+        ({}, {"mode": "fast"}),
+    ):
+        told = {"plan_id": ID, "default_parameters_patch": patch}
+        update = UpdatePlanDefaultParameters.model_validate(told)
+        given(defined).when(update).then(replace(updated, default_parameters={**parameters}))
 
 
 def test_the_patched_whole_follows_the_schema_of_the_method():
@@ -393,14 +373,8 @@ def test_the_parameters_of_a_plan_of_deprecated_things_may_still_change():
 def in_units(**codes: str | None) -> dict[str, Any]:
     """A schema of numbers, each in a unit of UDUNITS, or in none."""
     units = {name: {"unit": {"system": "udunits", "code": code}} for name, code in codes.items()}
-    return {
-        "$schema": DIALECT,
-        "type": "object",
-        "properties": {
-            name: {"type": "number", **(units[name] if code else {})}
-            for name, code in codes.items()
-        },
-    }
+    numbers = {name: {"type": "number", **(units[name] if codes[name] else {})} for name in codes}
+    return {"$schema": DIALECT, "type": "object", "properties": numbers}
 
 
 def measuring(tag: str, **codes: str | None) -> MethodVersioned:
@@ -424,7 +398,7 @@ def test_a_plan_notes_the_version_of_the_method_its_defaults_are_written_under()
     )
     given(in_kev, defined).when(VERSION).then(replace(versioned, method_version=2))
     given(in_kev, replace(defined, default_parameters={})).when(updating(energy=25)).then(
-        PlanDefaultParametersUpdated(NOW, ID, default_parameters={"energy": 25}, method_version=2)
+        replace(measured, default_parameters={"energy": 25})
     )
 
 
@@ -435,23 +409,16 @@ def test_a_number_whose_unit_has_changed_is_named_to_be_kept_changed_or_taken_aw
         (25, {"energy": 25, "exposure": 0.1}),
         (None, {"exposure": 0.1}),
     ):
-        written = PlanDefaultParametersUpdated(
-            NOW, ID, default_parameters={**parameters}, method_version=3
-        )
+        written = replace(measured, default_parameters={**parameters}, method_version=3)
         given(*past).when(updating(energy=energy)).then(written)
 
 
 def test_a_number_whose_unit_has_changed_is_not_taken_for_one_in_the_new_unit_unnamed():
     past = in_kev, in_ev, defined, measured
     for patch in ({}, {"exposure": 0.2}):
-        refusal = (
-            given(*past)
-            .when(updating(**patch))
-            .refused(
-                PlanParameterUnitsChangedError,
-                saying="$.energy: 25 was written in keV (udunits); the unit is now eV (udunits).",
-            )
-        )
+        told = "$.energy: 25 was written in keV (udunits); the unit is now eV (udunits)."
+        asked = given(*past).when(updating(**patch))
+        refusal = asked.refused(PlanParameterUnitsChangedError, told)
         change = UnitChange("$.energy", 25, "keV (udunits)", "eV (udunits)")
         assert refusal.facts == {"parameters": [change]}
     given(*past, deprecated).when(updating()).refused(PlanCannotUpdateDefaultParametersError)
@@ -459,9 +426,7 @@ def test_a_number_whose_unit_has_changed_is_not_taken_for_one_in_the_new_unit_un
 
 def test_defaults_that_do_not_say_when_they_were_written_count_as_the_methods_first_version():
     of_old = replace(measured, method_version=None)
-    same = PlanDefaultParametersUpdated(
-        NOW, ID, default_parameters=measured.default_parameters, method_version=3
-    )
+    same = replace(measured, method_version=3)
     first = replace(method, parameters_schema=in_units(energy="keV", exposure="s"))
     around = [part for part in AROUND if part is not method]
     history = first, in_kev, in_ev, replace(defined, method_version=None), of_old
@@ -533,18 +498,9 @@ def test_a_plan_is_what_its_events_say():
     assert evolve(plan, later) == written
     assert evolve(plan, replace(updated, method_version=None)).method_version is None
     plan = evolve(plan, versioned)
-    assert plan == Plan(
-        ID,
-        "Tuesday",
-        practice_id=PRACTICE,
-        method_id=METHOD,
-        asset_ids=frozenset({CAMERA, HALL_STAGE}),
-        window=Window(),
-        default_parameters={},
-        status=DeclarationStatus.VERSIONED,
-        version_tag="2",
-        method_version=1,
-    )
+    assert (plan.name, plan.asset_ids, plan.window) == ("Tuesday", {CAMERA, HALL_STAGE}, Window())
+    assert (plan.default_parameters, plan.practice_id, plan.method_id) == ({}, PRACTICE, METHOD)
+    assert (plan.status, plan.version_tag) == (DeclarationStatus.VERSIONED, "2")
     assert evolve(plan, updated).status is DeclarationStatus.VERSIONED
     assert evolve(plan, deprecated) == replace(plan, status=DeclarationStatus.DEPRECATED)
 
@@ -565,11 +521,8 @@ def test_a_plan_is_found_by_status_practice_method_and_each_asset():
     source = QUESTIONS[2].source
     assert isinstance(source, Many)
     assert set(source.view.facets_of(begin(defined))) == {
-        "status=Defined",
-        f"practice_id={PRACTICE}",
-        f"method_id={METHOD}",
-        f"asset_id={STAGE}",
-        f"asset_id={CAMERA}",
+        *("status=Defined", f"practice_id={PRACTICE}", f"method_id={METHOD}"),
+        *(f"asset_id={STAGE}", f"asset_id={CAMERA}"),
     }
 
 
