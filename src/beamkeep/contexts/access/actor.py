@@ -271,12 +271,9 @@ def register_actor(
         raise ActorIdentityAlreadyBoundError("The request contains the same login twice.")
     bound = tuple(BoundLogin(login[0], digest_of(given, id, *login)) for login in logins)
     registered = ActorRegistered(call.now, id, kind=kind, identities=bound)
-    return [
-        registered,
-        STANDINGS.insert(standing_of(begin(registered))),
-        PROFILES.insert(profile),
-        *(_bound(login, id) for login in logins),
-    ]
+    standing = STANDINGS.insert(standing_of(begin(registered)))
+    bindings = (_bound(login, id) for login in logins)
+    return [registered, standing, PROFILES.insert(profile), *bindings]
 
 
 def deactivate_actor(
@@ -306,10 +303,8 @@ def update_actor_profile(
     _require_sound(profile)
     if given.profile is None:
         raise ActorCannotUpdateProfileError("The profile was erased; register the person again.")
-    return [
-        ActorProfileUpdated(call.now, actor.id, tuple(sorted(changed))),
-        PROFILES.replace(replace(profile, updated_at=call.now)),
-    ]
+    updated = ActorProfileUpdated(call.now, actor.id, tuple(sorted(changed)))
+    return [updated, PROFILES.replace(replace(profile, updated_at=call.now))]
 
 
 def forget_actor(
@@ -318,12 +313,9 @@ def forget_actor(
     """Erase the personal data of an actor; its past actions stay recorded under its id."""
     if given.profile is None:
         raise ActorCannotForgetError("The profile was erased already.")
-    return [
-        ActorProfileForgotten(call.now, actor.id),
-        PROFILES.delete(actor.id),
-        *(IDENTITIES.delete(*pair) for pair in sorted(given.bound_pairs)),
-        *_administrator_lock(actor, given),
-    ]
+    forgotten = ActorProfileForgotten(call.now, actor.id)
+    logins = (IDENTITIES.delete(*pair) for pair in sorted(given.bound_pairs))
+    return [forgotten, PROFILES.delete(actor.id), *logins, *_administrator_lock(actor, given)]
 
 
 def bind_actor_identity(

@@ -164,8 +164,6 @@ class CapabilityCommand(Command):
 
 
 class VersionCapability(CapabilityCommand, DeclareCapability):
-    """Every field replaces its previous value."""
-
     version_tag: Annotated[VersionTag, Trimmed(InvalidCapabilityVersionTagError)]
 
 
@@ -174,11 +172,9 @@ class DeprecateCapability(CapabilityCommand):
     """The capability to use instead."""
 
 
-async def replacement(
-    capability: Capability, command: DeprecateCapability, read: Reader
-) -> Capability | None:
-    id = command.replaced_by_capability_id
-    return await read.one(capabilities, id) if id else None
+async def replacement(capability: Capability, command: DeprecateCapability, read: Reader) -> None:
+    if id := command.replaced_by_capability_id:
+        await read.one(capabilities, id)
 
 
 def define_capability(
@@ -188,9 +184,8 @@ def define_capability(
     if not re.fullmatch(CODE, command.code):
         raise InvalidCapabilityCodeError
     content, advice = _content(command)
-    defined = CapabilityDefined.of(
-        command, occurred_at=call.now, capability_id=call.new_id, **content
-    )
+    id = call.new_id
+    defined = CapabilityDefined.of(command, occurred_at=call.now, capability_id=id, **content)
     return [defined, *claims_of(begin(defined)), *advice]
 
 
@@ -205,10 +200,10 @@ def version_capability(
 
 
 def deprecate_capability(
-    capability: Capability, command: DeprecateCapability, given: Capability | None, call: Call
+    capability: Capability, command: DeprecateCapability, given: None, call: Call
 ) -> list[CapabilityDeprecated]:
     """Deprecate a capability, so that no method or recipe can newly realize it."""
-    if given and given.id == capability.id:
+    if command.replaced_by_capability_id == capability.id:
         raise InvalidCapabilityReplacedByCapabilityIdError
     deprecated = CapabilityDeprecated.of(command, occurred_at=call.now)
     return [STATUS.allow(capability.status, deprecated)]

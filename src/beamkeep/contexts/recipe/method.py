@@ -151,8 +151,6 @@ class MethodCommand(Command):
 
 
 class VersionMethod(MethodCommand, DeclareMethod):
-    """Every field replaces its previous value."""
-
     version_tag: Annotated[VersionTag, Trimmed(InvalidMethodVersionTagError)]
 
 

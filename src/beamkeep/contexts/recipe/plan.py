@@ -210,8 +210,6 @@ class PlanCommand(Command):
 
 
 class VersionPlan(PlanCommand, DeclarePlan):
-    """Every field replaces its previous value."""
-
     version_tag: Annotated[VersionTag, Trimmed(InvalidPlanVersionTagError)]
 
 
@@ -264,8 +262,6 @@ async def references(practice_id: UUID, asset_ids: Iterable[UUID], read: Reader)
 
 
 class PlanMethod(Record):
-    """The method of a plan, now and as it was when the default parameters were written."""
-
     method: Method
     version: int
     before: Method
@@ -285,10 +281,8 @@ def define_plan(command: DefinePlan, given: PlanReferences, call: Call) -> list[
     """Bind a practice to the assets that perform it."""
     content = _content(command, given)
     _require_bindable(given)
-    method_id, id = given.method.id, call.new_id
-    return [
-        PlanDefined.of(command, occurred_at=call.now, plan_id=id, method_id=method_id, **content)
-    ]
+    method_id, id, now = given.method.id, call.new_id, call.now
+    return [PlanDefined.of(command, occurred_at=now, plan_id=id, method_id=method_id, **content)]
 
 
 def version_plan(

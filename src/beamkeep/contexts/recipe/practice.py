@@ -127,8 +127,6 @@ class PracticeCommand(Command):
 
 
 class VersionPractice(PracticeCommand, DeclarePractice):
-    """Every field replaces its previous value."""
-
     version_tag: Annotated[VersionTag, Trimmed(InvalidPracticeVersionTagError)]
 
 
@@ -152,23 +150,19 @@ def define_practice(
     """Define how a site, or devices of some families, perform a method."""
     family_ids = _family_ids(command)
     _require_references_current(given)
-    defined = PracticeDefined.of(
-        command, occurred_at=call.now, practice_id=call.new_id, family_ids=family_ids
-    )
-    return [defined]
+    now, id = call.now, call.new_id
+    return [PracticeDefined.of(command, occurred_at=now, practice_id=id, family_ids=family_ids)]
 
 
 def version_practice(
     practice: Practice, command: VersionPractice, given: PracticeReferences, call: Call
 ) -> list[PracticeVersioned]:
     """Replace every field of a practice except its method."""
-    family_ids = _family_ids(command)
+    ids = _family_ids(command)
     tag = STATUS.new_tag(practice, command.version_tag)
     _require_references_current(given)
-    versioned = PracticeVersioned.of(
-        command, occurred_at=call.now, version_tag=tag, family_ids=family_ids
-    )
-    return [versioned]
+    now = call.now
+    return [PracticeVersioned.of(command, occurred_at=now, version_tag=tag, family_ids=ids)]
 
 
 def deprecate_practice(

@@ -161,8 +161,6 @@ class RecipeCommand(Command):
 
 
 class VersionRecipe(RecipeCommand, DeclareRecipe):
-    """Every field replaces its previous value."""
-
     version_tag: Annotated[VersionTag, Trimmed(InvalidRecipeVersionTagError)]
 
 
@@ -171,9 +169,9 @@ class DeprecateRecipe(RecipeCommand):
     """The recipe to use instead."""
 
 
-async def replacement(recipe: Recipe, command: DeprecateRecipe, read: Reader) -> Recipe | None:
-    id = command.replaced_by_recipe_id
-    return await read.one(recipes, id) if id else None
+async def replacement(recipe: Recipe, command: DeprecateRecipe, read: Reader) -> None:
+    if id := command.replaced_by_recipe_id:
+        await read.one(recipes, id)
 
 
 def define_recipe(command: DefineRecipe, given: Capability, call: Call) -> list[RecipeDefined]:
@@ -197,10 +195,10 @@ def version_recipe(
 
 
 def deprecate_recipe(
-    recipe: Recipe, command: DeprecateRecipe, given: Recipe | None, call: Call
+    recipe: Recipe, command: DeprecateRecipe, given: None, call: Call
 ) -> list[RecipeDeprecated]:
     """Deprecate a recipe, so that no procedure can newly follow it."""
-    if given and given.id == recipe.id:
+    if command.replaced_by_recipe_id == recipe.id:
         raise InvalidRecipeReplacedByRecipeIdError
     return [STATUS.allow(recipe.status, RecipeDeprecated.of(command, occurred_at=call.now))]
 

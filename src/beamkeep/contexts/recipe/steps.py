@@ -103,12 +103,10 @@ SENTINELS: Mapping[str, type[Reference]] = {
 
 def reference(value: Json) -> Reference | None:
     """Return the value as a reference; None if the value is a literal."""
-    match value:
-        case {**members} if len(members) == 1:
-            ((key, name),) = members.items()
-            return SENTINELS[key](str(name)) if key in SENTINELS else None
-        case _:
-            return None
+    if not isinstance(value, dict) or len(value) != 1:
+        return None
+    ((key, name),) = value.items()
+    return SENTINELS[key](str(name)) if key in SENTINELS else None
 
 
 class _ReadAs:
@@ -140,8 +138,7 @@ def _form(value: object) -> str:
 
 
 def _form_of_argument(value: object) -> str:
-    found = _form(value)
-    return found if found in SENTINELS else "literal"
+    return found if (found := _form(value)) in SENTINELS else "literal"
 
 
 _Number = Annotated[int, Strict()] | Annotated[float, Strict(), AllowInfNan(False)]

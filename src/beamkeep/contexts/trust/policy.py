@@ -225,11 +225,9 @@ def revoke_grant(
     if actor_id not in policy.permitted_principal_ids:
         raise PolicyCannotRevokeGrantError(f"The policy does not permit actor {actor_id}.")
     lock = administrator_lock(actor_id, is_last=given)
-    return [
-        PolicyGrantRevoked.of(command, occurred_at=call.now),
-        POLICY_GRANTS.delete(policy.id, actor_id),
-        *([lock] if makes_administrators(policy) else []),
-    ]
+    locks = [lock] if makes_administrators(policy) else []
+    revoked = PolicyGrantRevoked.of(command, occurred_at=call.now)
+    return [revoked, POLICY_GRANTS.delete(policy.id, actor_id), *locks]
 
 
 def makes_administrators(policy: Policy) -> bool:
