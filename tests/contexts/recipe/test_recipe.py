@@ -133,6 +133,7 @@ def test_every_rule_of_steps_is_kept_in_a_new_recipe_and_in_a_new_version():
     unknown = RecipeSetpointStep("bl:x", {"$binding": "gap"})
     for refusal, wrong, place in (
         (InvalidRecipeStepsError, (), "steps"),
+        (InvalidRecipeStepsError, (RecipeSetpointStep(" ", 1),), "steps[0].address"),
         (RecipeBindingReferencesUnknownParameterError, (unknown,), "steps[0].value"),
         (UnboundRecipeCaptureError, (BACK,), "steps[0].value"),
         (DuplicateRecipeCaptureError, (HOME, HOME), "steps[1].capture_name"),
@@ -152,13 +153,6 @@ def test_a_binding_needs_a_capability_with_a_schema():
     refusal = RecipeRequiresCapabilityParametersSchemaError
     given(without_schema).when(DEFINE).refused(refusal, saying="the parameter is 'mode'")
     given(without_schema, defined).when(VERSION).refused(refusal)
-
-
-def test_blank_texts_of_steps_are_refused():
-    blank = (RecipeSetpointStep(" ", 1),)
-    given().when(defining(steps=blank)).refused(
-        InvalidRecipeStepsError, saying="At steps[0].address: the text is blank"
-    )
 
 
 def test_a_deprecated_capability_has_no_new_recipe():
