@@ -10,7 +10,6 @@ from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.equipment.family import Affordance
 from beamkeep.contexts.recipe.capability import (
     OPERATIONS,
-    QUESTIONS,
     Capability,
     CapabilityCodeAlreadyExistsError,
     CapabilityDefined,
@@ -29,7 +28,7 @@ from beamkeep.contexts.recipe.capability import (
     begin,
     evolve,
 )
-from beamkeep.kernel import CLAIMS, Advice, Claim, Event, Many, SideWrite, claim, replace
+from beamkeep.kernel import CLAIMS, Advice, Claim, Event, SideWrite, claim, replace
 from beamkeep.schemas import JsonSchema
 
 ID, ANOTHER = NEW, UUID(int=5)
@@ -229,14 +228,12 @@ def test_a_capability_is_what_its_events_say():
     )
 
 
-def test_a_capability_is_found_by_status_code_and_each_shape_and_affordance():
-    source = QUESTIONS[2].source
-    assert isinstance(source, Many)
-    assert set(source.view.facets_of(begin(defined))) == {
-        "status=Defined",
-        f"code={CODE}",
-        "executor_shape=METHOD",
-        "executor_shape=PROCEDURE",
-        "affordance=Imageable",
-        "affordance=Rotatable",
-    }
+FACETS = {
+    "status=Defined",
+    f"code={CODE}",
+    "executor_shape=METHOD",
+    "executor_shape=PROCEDURE",
+    "affordance=Imageable",
+    "affordance=Rotatable",
+}
+"""What a list finds the declaration by."""

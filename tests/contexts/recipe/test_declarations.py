@@ -101,9 +101,11 @@ def test_a_declaration_that_does_not_exist_does_not_change():
             told.given().when(command).refused(absent)
 
 
-def test_a_list_tells_when_a_declaration_was_versioned_and_deprecated():
+def test_a_list_finds_a_declaration_and_tells_when_it_was_versioned_and_deprecated():
     for of, told, *_ in KINDS:
-        assert of.QUESTIONS[2].source.view.milestones == {
+        view = of.QUESTIONS[2].source.view
+        assert set(view.facets_of(of.begin(told.defined))) == told.FACETS
+        assert view.milestones == {
             "versioned_at": (type(told.versioned),),
             "deprecated_at": (type(told.deprecated),),
         }

@@ -24,7 +24,6 @@ from beamkeep.contexts.recipe.capability import (
 from beamkeep.contexts.recipe.capability import begin as begin_capability
 from beamkeep.contexts.recipe.method import (
     OPERATIONS,
-    QUESTIONS,
     DefineMethod,
     DeprecateMethod,
     InvalidMethodNeededSuppliesError,
@@ -44,7 +43,7 @@ from beamkeep.contexts.recipe.method import (
     begin,
     evolve,
 )
-from beamkeep.kernel import Event, Many, replace
+from beamkeep.kernel import Event, replace
 from beamkeep.schemas import JsonSchema
 
 ID = NEW
@@ -269,12 +268,10 @@ def test_a_method_is_what_its_events_say():
     assert evolve(method, deprecated) == replace(method, status=DeclarationStatus.DEPRECATED)
 
 
-def test_a_method_is_found_by_status_capability_and_each_family():
-    source = QUESTIONS[2].source
-    assert isinstance(source, Many)
-    assert set(source.view.facets_of(begin(defined))) == {
-        "status=Defined",
-        f"capability_id={CAPABILITY}",
-        f"family_id={STAGES}",
-        f"family_id={CAMERAS}",
-    }
+FACETS = {
+    "status=Defined",
+    f"capability_id={CAPABILITY}",
+    f"family_id={STAGES}",
+    f"family_id={CAMERAS}",
+}
+"""What a list finds the declaration by."""

@@ -34,7 +34,6 @@ from beamkeep.contexts.recipe.method import MethodDeprecated, MethodVersioned
 from beamkeep.contexts.recipe.method import begin as begin_method
 from beamkeep.contexts.recipe.plan import (
     OPERATIONS,
-    QUESTIONS,
     DefinePlan,
     DeprecatePlan,
     InvalidPlanAssetIdsError,
@@ -72,7 +71,7 @@ from beamkeep.contexts.recipe.practice import (
     PracticeNotFoundError,
 )
 from beamkeep.contexts.recipe.practice import begin as begin_practice
-from beamkeep.kernel import Event, Invalid, Many, SideWrite, replace
+from beamkeep.kernel import Event, Invalid, SideWrite, replace
 from beamkeep.schemas import UnitChange
 
 ID, METHOD, PRACTICE, FREE_PRACTICE = NEW, UUID(int=21), UUID(int=22), UUID(int=23)
@@ -517,13 +516,11 @@ def test_parameters_are_carried_for_whoever_asks():
         carried_parameters({"mode": 5}, begin_method(method), Invalid)
 
 
-def test_a_plan_is_found_by_status_practice_method_and_each_asset():
-    source = QUESTIONS[2].source
-    assert isinstance(source, Many)
-    assert set(source.view.facets_of(begin(defined))) == {
-        *("status=Defined", f"practice_id={PRACTICE}", f"method_id={METHOD}"),
-        *(f"asset_id={STAGE}", f"asset_id={CAMERA}"),
-    }
+FACETS = {
+    *("status=Defined", f"practice_id={PRACTICE}", f"method_id={METHOD}"),
+    *(f"asset_id={STAGE}", f"asset_id={CAMERA}"),
+}
+"""What a list finds the declaration by."""
 
 
 MATRIX = """

@@ -20,7 +20,6 @@ from beamkeep.contexts.recipe.method import MethodDeprecated, MethodNotFoundErro
 from beamkeep.contexts.recipe.method import begin as begin_method
 from beamkeep.contexts.recipe.practice import (
     OPERATIONS,
-    QUESTIONS,
     DefinePractice,
     DeprecatePractice,
     InvalidPracticeScopeError,
@@ -37,7 +36,7 @@ from beamkeep.contexts.recipe.practice import (
     begin,
     evolve,
 )
-from beamkeep.kernel import Event, Many, SideWrite, claim, replace
+from beamkeep.kernel import Event, SideWrite, claim, replace
 
 ID, METHOD, SITE = NEW, UUID(int=21), UUID(int=30)
 method = replace(method_defined, method_id=METHOD)
@@ -185,11 +184,9 @@ def test_a_practice_is_what_its_events_say():
     assert evolve(practice, deprecated) == replace(practice, status=DeclarationStatus.DEPRECATED)
 
 
-def test_a_practice_is_found_by_status_method_and_site():
-    source = QUESTIONS[2].source
-    assert isinstance(source, Many)
-    assert set(source.view.facets_of(begin(defined))) == {
-        "status=Defined",
-        f"method_id={METHOD}",
-        "facility_code=ring",
-    }
+FACETS = {
+    "status=Defined",
+    f"method_id={METHOD}",
+    "facility_code=ring",
+}
+"""What a list finds the declaration by."""

@@ -17,7 +17,6 @@ from beamkeep.contexts.recipe.capability import (
 from beamkeep.contexts.recipe.capability import begin as begin_capability
 from beamkeep.contexts.recipe.recipe import (
     OPERATIONS,
-    QUESTIONS,
     DefineRecipe,
     DeprecateRecipe,
     InvalidRecipeReplacedByRecipeIdError,
@@ -47,7 +46,7 @@ from beamkeep.contexts.recipe.steps import (
     UnboundRecipeCaptureError,
     UnboundRecipeOutputError,
 )
-from beamkeep.kernel import Event, Many, replace
+from beamkeep.kernel import Event, replace
 
 ID, ANOTHER = NEW, UUID(int=5)
 SHAPES = (ExecutorShape.PROCEDURE,)
@@ -245,10 +244,8 @@ def test_a_recipe_is_what_its_events_say():
     )
 
 
-def test_a_recipe_is_found_by_status_and_capability():
-    source = QUESTIONS[2].source
-    assert isinstance(source, Many)
-    assert set(source.view.facets_of(begin(defined))) == {
-        "status=Defined",
-        f"capability_id={CAPABILITY}",
-    }
+FACETS = {
+    "status=Defined",
+    f"capability_id={CAPABILITY}",
+}
+"""What a list finds the declaration by."""
