@@ -77,17 +77,17 @@ def test_a_draw_depends_on_the_seed_and_not_on_the_order_or_on_other_lines(
 
 
 def test_a_mutant_that_a_test_notices_is_killed_in_a_copy(tmp_path: Path):
-    stage = ("tests/contexts/trust/test_zone.py",)
-    path = copied(tmp_path) / "beamkeep/contexts/trust/zone.py"
+    stage = ("tests/contexts/trust/test_conduit.py",)
+    path = copied(tmp_path) / "beamkeep/contexts/trust/conduit.py"
     source = path.read_text()
     assert run(tmp_path, stage).outcome == "survived"
-    (untrimmed,) = [
+    (unchecked,) = [
         change
         for change in changes(ast.parse(source))
-        if change.label == "trimmed(command.name, InvalidZoneNameError) -> command.name"
+        if change.label.startswith("raise InvalidConduitZonesError")
     ]
-    path.write_text(mutated(source, untrimmed))
+    path.write_text(mutated(source, unchecked))
     outcome, by, _ = run(tmp_path, stage)
     assert outcome == "killed"
-    assert "test_zone.py::test_a_zone_is_defined_with_its_name_trimmed" in by
-    assert (PACKAGE / "contexts/trust/zone.py").read_text() == source
+    assert "test_conduit.py::test_a_conduit_does_not_lead_back_to_its_own_zone" in by
+    assert (PACKAGE / "contexts/trust/conduit.py").read_text() == source

@@ -13,6 +13,7 @@ from tests.contexts.equipment import test_asset, test_family, test_frame, test_m
 from tests.contexts.federation import test_facility
 from tests.contexts.recipe import (
     test_capability,
+    test_declarations,
     test_method,
     test_plan,
     test_practice,
@@ -53,7 +54,7 @@ SENTENCES = (
     test_calibration,
     test_campaign,
     *(test_family, test_model, test_asset, test_frame, test_mount),
-    *(test_capability, test_method, test_practice, test_plan, test_recipe),
+    *(test_capability, test_method, test_practice, test_plan, test_recipe, test_declarations),
     *(test_run, test_observation, test_logbook, test_start),
 )
 

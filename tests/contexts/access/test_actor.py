@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from tests.support.service import INSTALLATION
-from tests.support.spec import ABSENT, CALL, LATER, NEW, NOW, Example, Scenario, matrix, misshapen
+from tests.support.spec import ABSENT, CALL, LATER, NEW, NOW, Example, Scenario, matrix
 
 from beamkeep.contexts.access import actor
 from beamkeep.contexts.access.actor import (
@@ -27,12 +27,10 @@ from beamkeep.contexts.access.actor import (
     BoundLogin,
     DeactivateActor,
     ForgetActor,
-    InvalidActorAffiliationError,
     InvalidActorEmailError,
     InvalidActorExternalIdError,
     InvalidActorIdentityError,
     InvalidActorNameError,
-    InvalidActorPhoneError,
     InvalidActorProfileError,
     Login,
     RegisterActor,
@@ -64,17 +62,15 @@ from beamkeep.kernel import (
 
 ID, OTHER = NEW, UUID(int=2)
 AT_DESY = Login(issuer="https://idp.desy.test", subject="lise")
-PROFILE = Profile(
-    "Lise",
-    "lise@desy.test",
-    "+49 40",
-    "DESY",
-    "0000-0001",
-    "orcid",
-    actor_id=ID,
-    created_at=NOW,
-    updated_at=NOW,
-)
+DETAILS: dict[str, str] = {
+    "name": "Lise",
+    "email": "lise@desy.test",
+    "phone": "+49 40",
+    "affiliation": "DESY",
+    "external_id": "0000-0001",
+    "external_id_namespace": "orcid",
+}
+PROFILE = Profile(**DETAILS, actor_id=ID, created_at=NOW, updated_at=NOW)
 
 OPERATIONS = tuple(
     operation
@@ -91,7 +87,6 @@ login = IDENTITIES.insert(
     Identity("https://idp.desy.test", "lise", ID), loser=ActorIdentityAlreadyBoundError
 )
 LISE = (registered, profile, login)
-FORGOTTEN = (registered,)
 
 
 def given(*history: Event | SideWrite) -> Scenario:
@@ -103,17 +98,9 @@ def logins(number: int) -> list[SideWrite]:
 
 
 def test_a_person_is_registered_with_standing_profile_and_logins():
-    given().when(
-        RegisterActor(
-            name=" Lise ",
-            email=" lise@desy.test ",
-            phone=" +49 40 ",
-            affiliation=" DESY ",
-            external_id=" 0000-0001 ",
-            external_id_namespace=" orcid ",
-            identities=(Login(issuer=" https://idp.desy.test ", subject=" lise "),),
-        )
-    ).then(
+    blanks_around = {"issuer": " https://idp.desy.test ", "subject": " lise "}
+    told = {**DETAILS, "identities": [blanks_around]}
+    given().when(RegisterActor.model_validate(told)).then(
         replace(registered, identities=(BoundLogin("https://idp.desy.test", DIGEST),)),
         STANDINGS.insert(Standing(ID, ActorKind.HUMAN)),
         profile,
@@ -121,15 +108,7 @@ def test_a_person_is_registered_with_standing_profile_and_logins():
     )
 
 
-def test_a_machine_account_is_registered_with_a_name_alone():
-    given().when(RegisterActor(name="Robot", kind="service_account")).then(
-        ActorRegistered(NOW, ID, ActorKind.SERVICE_ACCOUNT, ()),
-        STANDINGS.insert(Standing(ID, ActorKind.SERVICE_ACCOUNT)),
-        PROFILES.insert(Profile("Robot", actor_id=ID, created_at=NOW, updated_at=NOW)),
-    )
-
-
-def test_only_kinds_that_can_be_registered_are_offered():
+def test_a_person_or_a_machine_account_is_registered_with_a_name_alone_and_an_agent_is_not():
     offered = RegisterActor.model_json_schema()["properties"]["kind"]["enum"]
     for kind in offered:
         given().when(RegisterActor.model_validate({"name": "Robot", "kind": kind})).then(
@@ -138,13 +117,9 @@ def test_only_kinds_that_can_be_registered_are_offered():
             PROFILES.insert(Profile("Robot", actor_id=ID, created_at=NOW, updated_at=NOW)),
         )
     assert set(ActorKind) - set(offered) == {ActorKind.AGENT}
-    misshapen(RegisterActor, "kind", name="x", kind=ActorKind.AGENT)
 
 
 INVALID: list[tuple[dict[str, str], type[Refusal]]] = [
-    ({"name": " "}, InvalidActorNameError),
-    ({"name": "\t\n"}, InvalidActorNameError),
-    ({"email": " "}, InvalidActorEmailError),
     ({"email": "lise"}, InvalidActorEmailError),
     ({"email": "@desy.test"}, InvalidActorEmailError),
     ({"email": " @desy.test"}, InvalidActorEmailError),
@@ -152,10 +127,6 @@ INVALID: list[tuple[dict[str, str], type[Refusal]]] = [
     ({"email": "lise@ "}, InvalidActorEmailError),
     ({"email": "@"}, InvalidActorEmailError),
     ({"email": "lise@desy@test"}, InvalidActorEmailError),
-    ({"phone": " "}, InvalidActorPhoneError),
-    ({"affiliation": " "}, InvalidActorAffiliationError),
-    ({"external_id": " ", "external_id_namespace": "orcid"}, InvalidActorExternalIdError),
-    ({"external_id": "1", "external_id_namespace": " "}, InvalidActorExternalIdError),
     ({"external_id": "1", "external_id_namespace": "ORCID"}, InvalidActorExternalIdError),
     ({"external_id": "1", "external_id_namespace": "or_cid"}, InvalidActorExternalIdError),
     ({"external_id": "1", "external_id_namespace": "orcid\nx"}, InvalidActorExternalIdError),
@@ -168,21 +139,19 @@ def test_a_profile_that_is_not_usable_is_not_registered():
 
 
 def test_a_researcher_identifier_comes_with_its_registry():
-    given().when(RegisterActor(name="Lise", external_id="1")).refused(InvalidActorExternalIdError)
-    given().when(RegisterActor(name="Lise", external_id_namespace="orcid")).refused(
-        InvalidActorExternalIdError
-    )
+    for half in ("external_id", "external_id_namespace"):
+        command = RegisterActor.model_validate({"name": "Lise", half: "orcid"})
+        given().when(command).refused(InvalidActorExternalIdError, saying=" is missing.")
 
 
 def test_the_first_fault_of_a_registration_in_the_order_listed_is_told():
     everything_wrong: dict[str, object] = {
-        "name": " ",
+        "name": "Lise",
         "email": "x",
         "external_id": "1",
         "identities": [AT_DESY, AT_DESY],
     }
     corrections: list[tuple[str, object, type[Refusal]]] = [
-        ("name", "Lise", InvalidActorNameError),
         ("email", "lise@desy.test", InvalidActorEmailError),
         ("external_id", None, InvalidActorExternalIdError),
         ("identities", [], ActorIdentityAlreadyBoundError),
@@ -192,45 +161,11 @@ def test_the_first_fault_of_a_registration_in_the_order_listed_is_told():
         everything_wrong[field] = good
 
 
-def test_a_login_of_a_registration_is_not_blank():
-    for issuer, subject in ((" ", "lise"), ("https://idp", " ")):
-        login = Login(issuer=issuer, subject=subject)
-        given().when(RegisterActor(name="Lise", identities=(login,))).refused(
-            InvalidActorIdentityError
-        )
-
-
 def test_a_login_is_not_named_twice_in_a_registration():
     spaced = Login(issuer="https://idp.desy.test ", subject=" lise")
     given().when(RegisterActor(name="Lise", identities=(AT_DESY, spaced))).refused(
         ActorIdentityAlreadyBoundError, saying="twice"
     )
-
-
-def test_the_shape_of_a_registration_has_bounds():
-    RegisterActor(
-        name="x" * 200,
-        email="x" * 254,
-        phone="x" * 50,
-        affiliation="x" * 200,
-        external_id="x" * 100,
-        external_id_namespace="x" * 100,
-        identities=tuple(Login(issuer="i" * 500, subject="s" * 255) for _ in range(10)),
-    )
-    misshapen(RegisterActor, "name", name="")
-    misshapen(RegisterActor, "name")
-    misshapen(RegisterActor, "name", name="x" * 201)
-    misshapen(RegisterActor, "email", name="x", email="x" * 255)
-    misshapen(RegisterActor, "phone", name="x", phone="x" * 51)
-    misshapen(RegisterActor, "affiliation", name="x", affiliation="x" * 201)
-    misshapen(RegisterActor, "external_id", name="x", external_id="x" * 101)
-    misshapen(RegisterActor, "external_id_namespace", name="x", external_id_namespace="x" * 101)
-    misshapen(RegisterActor, "identities", name="x", identities=(AT_DESY,) * 11)
-    misshapen(RegisterActor, "kind", name="x", kind="robot")
-    misshapen(RegisterActor, "nickname", name="x", nickname="x")
-    for issuer, subject in (("", "s"), ("i" * 501, "s"), ("i", ""), ("i", "s" * 256)):
-        login = {"issuer": issuer, "subject": subject}
-        misshapen(RegisterActor, "identities", name="x", identities=[login])
 
 
 def test_an_actor_is_deactivated():
@@ -248,20 +183,18 @@ def test_an_actor_is_not_deactivated_again():
 
 
 def test_system_is_not_deactivated_and_monitor_is():
-    for id in (SYSTEM, MONITOR):
-        history = given(ActorRegistered(NOW, id, ActorKind.SERVICE_ACCOUNT))
-        scenario = history.when(DeactivateActor(actor_id=id))
-        if id == SYSTEM:
-            scenario.refused(ActorCannotDeactivateError, saying="System")
-        else:
-            barred = Standing(id, ActorKind.SERVICE_ACCOUNT, DenialReason.INACTIVE_PRINCIPAL)
-            scenario.then(ActorDeactivated(NOW, id), STANDINGS.replace(barred))
+    machines = [ActorRegistered(NOW, id, ActorKind.SERVICE_ACCOUNT) for id in (SYSTEM, MONITOR)]
+    system = given(*machines).when(DeactivateActor(actor_id=SYSTEM))
+    system.refused(ActorCannotDeactivateError, saying="System")
+    barred = Standing(MONITOR, ActorKind.SERVICE_ACCOUNT, DenialReason.INACTIVE_PRINCIPAL)
+    monitor = given(*machines).when(DeactivateActor(actor_id=MONITOR))
+    monitor.then(ActorDeactivated(NOW, MONITOR), STANDINGS.replace(barred))
 
 
 def test_a_field_left_out_stays_and_null_clears_it():
     call = replace(CALL, now=LATER)
     given(*LISE).when(
-        UpdateActorProfile(actor_id=ID, name=" Lise M. ", email=None, phone=" 1 "), call=call
+        UpdateActorProfile(actor_id=ID, name="Lise M.", email=None, phone="1"), call=call
     ).then(
         ActorProfileUpdated(LATER, ID, ("email", "name", "phone")),
         PROFILES.replace(replace(PROFILE, name="Lise M.", email=None, phone="1", updated_at=LATER)),
@@ -277,31 +210,10 @@ def test_a_researcher_identifier_is_cleared_with_its_registry():
 
 
 def test_the_changed_fields_are_named_in_alphabetical_order_and_never_their_values():
-    change = UpdateActorProfile(
-        actor_id=ID,
-        phone="1",
-        name="Lise M.",
-        external_id="2",
-        affiliation="CERN",
-        external_id_namespace="ror",
-        email="lise@cern.test",
-    )
+    new = {name: f"{value}.x" for name, value in DETAILS.items()} | {"external_id_namespace": "ror"}
     fields = ("affiliation", "email", "external_id", "external_id_namespace", "name", "phone")
-    given(*LISE).when(change).then(
-        ActorProfileUpdated(NOW, ID, fields),
-        PROFILES.replace(
-            Profile(
-                "Lise M.",
-                "lise@cern.test",
-                "1",
-                "CERN",
-                "2",
-                "ror",
-                actor_id=ID,
-                created_at=NOW,
-                updated_at=NOW,
-            )
-        ),
+    given(*LISE).when(UpdateActorProfile.model_validate({"actor_id": ID, **new})).then(
+        ActorProfileUpdated(NOW, ID, fields), PROFILES.replace(replace(PROFILE, **new))
     )
 
 
@@ -310,9 +222,8 @@ def test_half_of_the_pair_is_enough_where_the_other_half_is_there():
         ActorProfileUpdated(NOW, ID, ("external_id",)),
         PROFILES.replace(replace(PROFILE, external_id="2")),
     )
-    given(*LISE).when(UpdateActorProfile(actor_id=ID, external_id=None)).refused(
-        InvalidActorExternalIdError
-    )
+    clear = UpdateActorProfile(actor_id=ID, external_id=None)
+    given(*LISE).when(clear).refused(InvalidActorExternalIdError)
 
 
 def test_a_profile_is_not_changed_to_one_that_is_not_usable():
@@ -331,16 +242,11 @@ def test_a_change_of_nothing_is_refused():
     given(*LISE).when(UpdateActorProfile(actor_id=ID)).refused(InvalidActorProfileError)
 
 
-def test_a_forgotten_profile_is_not_changed():
-    given(*FORGOTTEN).when(UpdateActorProfile(actor_id=ID, name="Lise")).refused(
-        ActorCannotUpdateProfileError
-    )
-
-
-def test_a_bad_value_is_told_before_a_forgotten_profile():
-    given(*FORGOTTEN).when(UpdateActorProfile(actor_id=ID, email="x")).refused(
-        InvalidActorEmailError
-    )
+def test_a_forgotten_profile_is_not_changed_and_a_bad_value_is_told_before():
+    forgotten, bad = given(registered), UpdateActorProfile(actor_id=ID, email="x")
+    forgotten.when(bad).refused(InvalidActorEmailError)
+    good = UpdateActorProfile(actor_id=ID, name="Lise")
+    forgotten.when(good).refused(ActorCannotUpdateProfileError)
 
 
 def test_a_profile_of_a_deactivated_actor_is_still_changed():
@@ -369,36 +275,28 @@ def test_an_actor_is_forgotten_without_waiting_for_its_deactivation_or_after_it(
         )
 
 
-def test_an_actor_is_not_forgotten_twice():
-    given(*FORGOTTEN).when(ForgetActor(actor_id=ID)).refused(ActorCannotForgetError)
+def test_an_actor_without_a_profile_of_its_own_is_not_forgotten():
+    foreign = PROFILES.insert(Profile("Otto", actor_id=OTHER, created_at=NOW, updated_at=NOW))
+    for past in ((registered,), (registered, foreign)):
+        given(*past).when(ForgetActor(actor_id=ID)).refused(ActorCannotForgetError)
 
 
-BIND = BindActorIdentity(actor_id=ID, issuer=" https://idp.desy.test ", subject=" lise ")
+BIND = BindActorIdentity(actor_id=ID, issuer="https://idp.desy.test", subject="lise")
 
 
-def test_a_login_is_bound():
-    given(registered, profile).when(BIND).then(
-        ActorIdentityBound(NOW, ID, "https://idp.desy.test", DIGEST), login
-    )
+def test_up_to_ten_logins_are_bound():
+    bound = ActorIdentityBound(NOW, ID, "https://idp.desy.test", DIGEST)
+    for number in (0, 9):
+        given(registered, profile, *logins(number)).when(BIND).then(bound, login)
 
 
-def test_a_tenth_login_is_bound_and_an_eleventh_is_not():
-    given(registered, profile, *logins(9)).when(BIND).then(
-        ActorIdentityBound(NOW, ID, "https://idp.desy.test", DIGEST), login
-    )
-    given(registered, profile, *logins(10)).when(BIND).refused(
-        ActorCannotBindIdentityError, saying="The actor has 10 logins"
-    )
-
-
-def test_no_login_is_bound_to_an_actor_that_is_not_active():
-    given(registered, profile, deactivated).when(BIND).refused(
-        ActorCannotBindIdentityError, saying="not active"
-    )
-
-
-def test_no_login_is_bound_to_an_actor_that_was_forgotten():
-    given(*FORGOTTEN).when(BIND).refused(ActorCannotBindIdentityError, saying="forgotten")
+def test_no_login_is_bound_to_an_actor_with_ten_or_one_that_is_not_active_or_forgotten():
+    for past, saying in (
+        ((registered, profile, *logins(10)), "The actor has 10 logins"),
+        ((registered, profile, deactivated), "not active"),
+        ((registered,), "forgotten"),
+    ):
+        given(*past).when(BIND).refused(ActorCannotBindIdentityError, saying)
 
 
 def test_nobody_logs_in_as_a_seeded_actor():
@@ -410,33 +308,19 @@ def test_nobody_logs_in_as_a_seeded_actor():
         )
 
 
-def test_a_blank_login_is_neither_bound_nor_unbound():
-    for issuer, subject in ((" ", "lise"), ("https://idp", " ")):
-        pair = {"actor_id": ID, "issuer": issuer, "subject": subject}
-        given(*LISE).when(BindActorIdentity.model_validate(pair)).refused(InvalidActorIdentityError)
-        given(*LISE).when(UnbindActorIdentity.model_validate(pair)).refused(
-            InvalidActorIdentityError
-        )
-
-
 def test_a_login_too_long_for_a_key_of_the_database_is_neither_bound_nor_unbound():
     # 500 and 255 characters are allowed, and each may be four bytes long.
-    pair = {"actor_id": ID, "issuer": "\U00020000" * 500, "subject": "\U00020001" * 255}
-    login = Login.model_validate({"issuer": pair["issuer"], "subject": pair["subject"]})
-    for command in (
-        BindActorIdentity.model_validate(pair),
-        UnbindActorIdentity.model_validate(pair),
-    ):
-        given(*LISE).when(command).refused(InvalidActorIdentityError, saying="3020 bytes")
-    given().when(RegisterActor(name="Lise", identities=(login,))).refused(
-        InvalidActorIdentityError, saying="at most 2500"
-    )
+    long = Login(issuer="\U00020000" * 500, subject="\U00020001" * 255)
+    for command in (BindActorIdentity, UnbindActorIdentity):
+        asked = given(*LISE).when(command(actor_id=ID, issuer=long.issuer, subject=long.subject))
+        asked.refused(InvalidActorIdentityError, saying="3020 bytes")
+    asked = given().when(RegisterActor(name="Lise", identities=(long,)))
+    asked.refused(InvalidActorIdentityError, saying="at most 2500")
 
 
 def test_a_login_is_unbound():
-    given(*LISE).when(
-        UnbindActorIdentity(actor_id=ID, issuer=" https://idp.desy.test ", subject=" lise ")
-    ).then(
+    unbind = UnbindActorIdentity(actor_id=ID, issuer=AT_DESY.issuer, subject="lise")
+    given(*LISE).when(unbind).then(
         ActorIdentityUnbound(NOW, ID, "https://idp.desy.test", DIGEST),
         IDENTITIES.delete("https://idp.desy.test", "lise"),
         HELD,
@@ -446,33 +330,29 @@ def test_a_login_is_unbound():
 def test_a_login_the_actor_does_not_hold_is_not_unbound():
     somebody_else = IDENTITIES.insert(Identity("https://idp.cern.test", "otto", OTHER))
     for issuer, subject in (("https://idp.cern.test", "otto"), ("https://idp.desy.test", "Lise")):
-        given(*LISE, somebody_else).when(
-            UnbindActorIdentity(actor_id=ID, issuer=issuer, subject=subject)
-        ).refused(ActorCannotUnbindIdentityError)
+        unbind = UnbindActorIdentity(actor_id=ID, issuer=issuer, subject=subject)
+        given(*LISE, somebody_else).when(unbind).refused(ActorCannotUnbindIdentityError)
 
 
 def test_a_login_of_anybody_is_not_bound_again():
     for holder in (ID, OTHER):
         held = IDENTITIES.insert(Identity("https://idp.desy.test", "lise", holder))
         given(registered, profile, held).when(BIND).refused(ActorIdentityAlreadyBoundError)
-        given(held).when(RegisterActor(name="Lise", identities=(AT_DESY,))).refused(
-            ActorIdentityAlreadyBoundError
-        )
+        register = RegisterActor(name="Lise", identities=(AT_DESY,))
+        given(held).when(register).refused(ActorIdentityAlreadyBoundError)
 
 
 def test_an_actor_that_does_not_exist_is_not_changed():
     given(registered).when(DeactivateActor(actor_id=ABSENT)).refused(ActorNotFoundError)
 
 
+KNOWN = ActorDetails(PROFILE, frozenset({("i", "s")}))
 EXAMPLES = [
-    Example(DeactivateActor(actor_id=ID), ActorDetails(PROFILE, frozenset())),
-    Example(UpdateActorProfile(actor_id=ID, name="Lise"), ActorDetails(PROFILE, frozenset())),
-    Example(ForgetActor(actor_id=ID), ActorDetails(PROFILE, frozenset())),
-    Example(BIND, ActorDetails(PROFILE, frozenset())),
-    Example(
-        UnbindActorIdentity(actor_id=ID, issuer="i", subject="s"),
-        ActorDetails(PROFILE, frozenset({("i", "s")})),
-    ),
+    Example(DeactivateActor(actor_id=ID), KNOWN),
+    Example(UpdateActorProfile(actor_id=ID, name="Lise"), KNOWN),
+    Example(ForgetActor(actor_id=ID), KNOWN),
+    Example(BIND, KNOWN),
+    Example(UnbindActorIdentity(actor_id=ID, issuer="i", subject="s"), KNOWN),
 ]
 ACTIVE = """
        deactivate_actor  update_actor_profile  forget_actor  bind_actor_identity  unbind_actor_identity
@@ -506,8 +386,3 @@ def test_every_command_on_an_actor_that_is_active_or_not():
 def test_every_command_is_tried_on_an_actor_that_is_active_or_not():
     tried = {type(example.command) for example in EXAMPLES}
     assert tried == {operation.command for operation in OPERATIONS if not operation.genesis}
-
-
-def test_the_profile_of_another_actor_does_not_count():
-    foreign = PROFILES.insert(Profile("Otto", actor_id=OTHER, created_at=NOW, updated_at=NOW))
-    given(registered, foreign).when(ForgetActor(actor_id=ID)).refused(ActorCannotForgetError)

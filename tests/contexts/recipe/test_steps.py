@@ -33,7 +33,6 @@ from beamkeep.contexts.recipe.steps import (
     faults,
     reference,
     references,
-    trimmed_steps,
 )
 from beamkeep.kernel import Invalid
 from beamkeep.schemas import Json, JsonSchema
@@ -44,25 +43,13 @@ PARAMETERS: JsonSchema = {
     "type": "object",
     "properties": {"energy": {}, "exposure": {}},
 }
+ENERGY = {"$binding": "energy"}
+NEAR = {"kind": "within_tolerance", "expected": ENERGY, "tolerance": 0.01}
 WORKED: list[dict[str, Any]] = [
     {"kind": "capture", "address": "bl:sample:x.RBV", "capture_name": "home_x"},
-    {
-        "kind": "setpoint",
-        "address": "bl:mono:energy",
-        "value": {"$binding": "energy"},
-        "verify": True,
-        "timeout": 300,
-    },
-    {
-        "kind": "check",
-        "address": "bl:mono:energy.RBV",
-        "criterion": {
-            "kind": "within_tolerance",
-            "expected": {"$binding": "energy"},
-            "tolerance": 0.01,
-        },
-        "wait": 60,
-    },
+    {"kind": "setpoint", "address": "bl:mono:energy", "value": ENERGY, "verify": True}
+    | {"timeout": 300},
+    {"kind": "check", "address": "bl:mono:energy.RBV", "criterion": NEAR, "wait": 60},
     {
         "kind": "action",
         "name": "acquire_frames",
@@ -83,12 +70,8 @@ WORKED: list[dict[str, Any]] = [
     },
 ]
 CLOSING: list[dict[str, Any]] = [
-    {
-        "kind": "setpoint",
-        "address": "bl:sample:x",
-        "value": {"$capture": "home_x"},
-        "timeout": 120,
-    },
+    {"kind": "setpoint", "address": "bl:sample:x", "value": {"$capture": "home_x"}}
+    | {"timeout": 120},
     {"kind": "setpoint", "address": "bl:shutter:close", "value": 1, "repeatable": True},
 ]
 
@@ -140,6 +123,11 @@ def first_fault(
     return found and (found.refusal, found.place)
 
 
+INVALID, UNBOUND = InvalidRecipeStepsError, UnboundRecipeCaptureError
+PUT = compute(output_uri="x", output_name="a")
+READ = compute(input_uris=[{"$output": "a"}])
+
+
 def test_every_default_is_written_out():
     assert [wire(step(**told)) for told in WORKED[:1] + CLOSING] == [
         {"kind": "capture", "address": "bl:sample:x.RBV", "capture_name": "home_x", "timeout": 10},
@@ -154,17 +142,9 @@ def test_every_default_is_written_out():
     assert [wire(step(**told)) for told in bare] == [
         {"kind": "action", "name": "x", "params": {}, "timeout": 600, "repeatable": False},
         {**bare[1], "wait": 0, "timeout": 10},
-        {
-            "kind": "compute",
-            "job": "x",
-            "parameters": {},
-            "input_uris": [],
-            "output_uri": None,
-            "capture_name": None,
-            "output_name": None,
-            "timeout": 3600,
-            "repeatable": False,
-        },
+        {"kind": "compute", "job": "x", "parameters": {}, "input_uris": []}
+        | {"output_uri": None, "capture_name": None, "output_name": None}
+        | {"timeout": 3600, "repeatable": False},
     ]
 
 
@@ -176,13 +156,8 @@ def test_steps_are_stored_and_read_back_as_they_were():
 
 def test_there_are_five_kinds_of_step():
     kinds = [type(each) for each in steps(*WORKED[:5])]
-    assert kinds == [
-        RecipeCaptureStep,
-        RecipeSetpointStep,
-        RecipeCheckStep,
-        RecipeActionStep,
-        RecipeComputeStep,
-    ]
+    setting, acting, computing = RecipeSetpointStep, RecipeActionStep, RecipeComputeStep
+    assert kinds == [RecipeCaptureStep, setting, RecipeCheckStep, acting, computing]
     for kind in ("branch", "loop", "Setpoint", "", None):
         misshapen(**setpoint(1) | {"kind": kind})
     misshapen(address="x", value=1)
@@ -230,20 +205,15 @@ def test_a_reference_is_a_value_wherever_the_table_allows_it():
             check({"kind": "equals", "expected": ref}),
             check({"kind": "within_tolerance", "expected": ref, "tolerance": 0}),
         ):
-            assert [dict(found) for found in [ref]] == [
-                msgspec.to_builtins(found) for _, found in references(step(**told))
-            ]
+            assert [msgspec.to_builtins(each) for _, each in references(step(**told))] == [ref]
 
 
 def test_an_output_is_a_value_of_no_step_but_an_input():
-    ref = {"$output": "denoised"}
-    assert dict(references(step(**compute(input_uris=[ref])))) == {
-        "input_uris[0]": OutputRef("denoised")
-    }
-    misshapen(**setpoint(ref))
-    misshapen(**action(a=ref))
-    misshapen(**compute(parameters={"a": ref}))
-    misshapen(**check({"kind": "equals", "expected": ref}))
+    ref = {"$output": "a"}
+    assert dict(references(step(**READ))) == {"input_uris[0]": OutputRef("a")}
+    in_parameters, expected = compute(parameters={"a": ref}), {"kind": "equals", "expected": ref}
+    for told in (setpoint(ref), action(a=ref), in_parameters, check(expected)):
+        misshapen(**told)
     for other in REFERENCES:
         misshapen(**compute(input_uris=[other]))
 
@@ -402,17 +372,12 @@ def test_the_worked_example_is_sound():
     assert first_fault(WORKED, CLOSING) is None
 
 
-def test_there_are_one_to_five_hundred_steps():
+def test_there_are_1_to_500_steps_and_at_most_100_closing_steps():
     one = setpoint(1)
-    assert first_fault([]) == (InvalidRecipeStepsError, "steps")
-    assert first_fault([one] * 501) == (InvalidRecipeStepsError, "steps")
-    assert first_fault([one] * 500) is None
-
-
-def test_there_are_at_most_a_hundred_closing_steps():
-    one = setpoint(1)
-    assert first_fault([one], [one] * 101) == (InvalidRecipeStepsError, "closing_steps")
-    assert first_fault([one], [one] * 100) is None
+    assert first_fault([one] * 500, [one] * 100) is None
+    for several in ([], [one] * 501):
+        assert first_fault(several) == (INVALID, "steps")
+    assert first_fault([one], [one] * 101) == (INVALID, "closing_steps")
 
 
 def test_texts_are_trimmed_and_values_are_not():
@@ -423,7 +388,7 @@ def test_texts_are_trimmed_and_values_are_not():
         capture("x") | {"address": " a "},
         compute(job=" j ", input_uris=[" i ", {"$output": "o"}], output_uri=" o "),
     ]
-    assert trimmed_steps(steps(*told)) == (
+    assert steps(*told) == (
         RecipeSetpointStep("a", " v "),
         RecipeActionStep("n", {"p": " v "}),
         RecipeCheckStep("a", Equals(" v ")),
@@ -440,29 +405,20 @@ def test_a_blank_text_is_told():
         (compute(output_uri=" "), "steps[0].output_uri"),
         (compute(input_uris=["a", " "]), "steps[0].input_uris"),
     ):
-        found = next(faults(trimmed_steps(steps(told)), (), None))
-        assert (found.refusal, found.place) == (InvalidRecipeStepsError, place)
+        assert first_fault([told], schema=None) == (INVALID, place)
 
 
 def test_a_job_yields_values_or_an_artifact():
-    assert first_fault([compute(output_uri="a", capture_name="b")]) == (
-        InvalidRecipeStepsError,
-        "steps[0].capture_name",
-    )
-    assert first_fault([compute(output_name="b")]) == (
-        InvalidRecipeStepsError,
-        "steps[0].output_name",
-    )
+    both, neither = compute(output_uri="a", capture_name="b"), compute(output_name="b")
+    assert first_fault([both]) == (INVALID, "steps[0].capture_name")
+    assert first_fault([neither]) == (INVALID, "steps[0].output_name")
     assert first_fault([compute(output_uri="a"), compute()]) is None
 
 
 def test_closing_steps_are_not_steered():
     steered = setpoint({"$steering": "x"})
     assert first_fault([steered]) is None
-    assert first_fault([steered], [steered]) == (
-        InvalidRecipeStepsError,
-        "closing_steps[0].value",
-    )
+    assert first_fault([steered], [steered]) == (INVALID, "closing_steps[0].value")
 
 
 def test_no_name_in_a_literal_starts_with_a_dollar():
@@ -476,7 +432,7 @@ def test_no_name_in_a_literal_starts_with_a_dollar():
             (action(p=literal), "steps[0].params.p"),
             (compute(parameters={"p": literal}), "steps[0].parameters.p"),
         ):
-            assert first_fault([told]) == (InvalidRecipeStepsError, place)
+            assert first_fault([told]) == (INVALID, place)
     assert first_fault([action(p={"a$": "$binding", "b": ["$capture"]})]) is None
 
 
@@ -497,76 +453,52 @@ def test_an_open_schema_takes_any_parameter():
 
 
 def test_a_binding_needs_a_capability_with_a_schema():
-    assert first_fault(WORKED, CLOSING, schema=None) == (
-        RecipeRequiresCapabilityParametersSchemaError,
-        "steps[1].value",
-    )
+    needs_schema = RecipeRequiresCapabilityParametersSchemaError
+    assert first_fault(WORKED, CLOSING, schema=None) == (needs_schema, "steps[1].value")
     assert first_fault([setpoint(1)], schema=None) is None
 
 
 def test_a_capture_is_used_after_it_was_taken():
     use = setpoint({"$capture": "a"})
-    unbound = UnboundRecipeCaptureError
-    assert first_fault([use]) == (unbound, "steps[0].value")
-    assert first_fault([use, capture("a")]) == (unbound, "steps[0].value")
+    for several in ([use], [use, capture("a")]):
+        assert first_fault(several) == (UNBOUND, "steps[0].value")
     assert first_fault([capture("a"), use]) is None
     assert first_fault([compute(capture_name="a"), use]) is None
     itself = compute(parameters={"p": {"$capture": "a"}}, capture_name="a")
-    assert first_fault([itself]) == (unbound, "steps[0].parameters.p")
-
-
-def test_closing_steps_use_what_any_step_captured():
-    use = setpoint({"$capture": "a"})
+    assert first_fault([itself]) == (UNBOUND, "steps[0].parameters.p")
     assert first_fault([capture("a")], [use]) is None
     assert first_fault([setpoint(1)], [capture("a"), use]) is None
-    assert first_fault([setpoint(1)], [use, capture("a")]) == (
-        UnboundRecipeCaptureError,
-        "closing_steps[0].value",
-    )
+    assert first_fault([setpoint(1)], [use, capture("a")]) == (UNBOUND, "closing_steps[0].value")
 
 
 def test_a_capture_name_is_declared_once():
     twice = DuplicateRecipeCaptureError
-    assert first_fault([capture("a"), capture("a")]) == (twice, "steps[1].capture_name")
-    assert first_fault([capture("a"), compute(capture_name="a")]) == (
-        twice,
-        "steps[1].capture_name",
-    )
+    for again in (capture("a"), compute(capture_name="a")):
+        assert first_fault([capture("a"), again]) == (twice, "steps[1].capture_name")
     assert first_fault([capture("a")], [capture("a")]) == (twice, "closing_steps[0].capture_name")
 
 
 def test_an_output_is_read_after_it_was_put_out():
-    use, put = compute(input_uris=[{"$output": "a"}]), compute(output_uri="x", output_name="a")
-    unbound = UnboundRecipeOutputError
-    assert first_fault([use, put]) == (unbound, "steps[0].input_uris[0]")
-    assert first_fault([put, use]) is None
-    assert first_fault([put], [use]) is None
+    assert first_fault([READ, PUT]) == (UnboundRecipeOutputError, "steps[0].input_uris[0]")
+    assert first_fault([PUT, READ]) is None
+    assert first_fault([PUT], [READ]) is None
 
 
 def test_an_output_name_is_declared_once():
-    put = compute(output_uri="x", output_name="a")
-    assert first_fault([put], [put]) == (
-        DuplicateRecipeOutputError,
-        "closing_steps[0].output_name",
-    )
+    twice = DuplicateRecipeOutputError
+    assert first_fault([PUT], [PUT]) == (twice, "closing_steps[0].output_name")
 
 
 def test_captures_and_outputs_are_named_apart():
-    put = compute(output_uri="x", output_name="a")
-    assert first_fault([put, capture("a")]) is None
-    assert first_fault([put, setpoint({"$capture": "a"})]) == (
-        UnboundRecipeCaptureError,
-        "steps[1].value",
-    )
-    assert first_fault([capture("a"), compute(input_uris=[{"$output": "a"}])]) == (
-        UnboundRecipeOutputError,
-        "steps[1].input_uris[0]",
-    )
+    use, no_output = setpoint({"$capture": "a"}), UnboundRecipeOutputError
+    assert first_fault([PUT, capture("a")]) is None
+    assert first_fault([PUT, use]) == (UNBOUND, "steps[1].value")
+    assert first_fault([capture("a"), READ]) == (no_output, "steps[1].input_uris[0]")
 
 
 def test_the_first_fault_is_that_of_the_first_step():
     later = [setpoint({"$capture": "a"}), action(p={"$x": 1})]
-    assert first_fault(later) == (UnboundRecipeCaptureError, "steps[0].value")
+    assert first_fault(later) == (UNBOUND, "steps[0].value")
 
 
 def test_within_a_step_the_rules_go_in_order():
@@ -577,8 +509,7 @@ def test_within_a_step_the_rules_go_in_order():
     }
     told = steps(capture("a"), put, compute(**bad, capture_name="a", output_name="o"))
     assert [fault.refusal for fault in faults(told, (), PARAMETERS)] == [
-        InvalidRecipeStepsError,
-        InvalidRecipeStepsError,
+        *(INVALID, INVALID),
         RecipeBindingReferencesUnknownParameterError,
         UnboundRecipeCaptureError,
         DuplicateRecipeCaptureError,
@@ -589,7 +520,7 @@ def test_within_a_step_the_rules_go_in_order():
 
 def test_a_fault_says_why():
     assert [*faults(steps(setpoint({"$capture": "a"})), (), None)] == [
-        StepFault(UnboundRecipeCaptureError, "steps[0].value", "no earlier step declares 'a'")
+        StepFault(UNBOUND, "steps[0].value", "no earlier step declares 'a'")
     ]
 
 
@@ -597,25 +528,10 @@ def test_expansion_puts_the_bound_values_in_and_touches_nothing_else():
     bindings: dict[str, Json] = {"energy": 25.0, "exposure": 0.1}
     before = steps(*WORKED, *CLOSING)
     after = [wire(each) for each in expand(before, bindings)]
-    assert after[1] == {
-        "kind": "setpoint",
-        "address": "bl:mono:energy",
-        "value": 25.0,
-        "verify": True,
-        "timeout": 300,
-        "repeatable": True,
-    }
-    assert after[2] == {
-        "kind": "check",
-        "address": "bl:mono:energy.RBV",
-        "criterion": {"kind": "within_tolerance", "expected": 25.0, "tolerance": 0.01},
-        "wait": 60,
-        "timeout": 10,
-    }
-    assert after[3]["params"] == {"detector": "camera", "count": 2, "exposure": 0.1}
-    rest = [n for n in range(8) if n not in {1, 2, 3}]
-    untouched = [wire(each) for each in before]
-    assert [after[n] for n in rest] == [untouched[n] for n in rest]
+    expected = [wire(each) for each in before]
+    expected[1]["value"] = expected[2]["criterion"]["expected"] = 25.0
+    expected[3]["params"]["exposure"] = 0.1
+    assert after == expected
 
 
 def test_a_bound_value_of_any_type_is_put_in():

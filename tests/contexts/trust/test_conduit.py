@@ -2,14 +2,13 @@
 
 from uuid import UUID
 
-from tests.support.spec import ABSENT, NEW, NOW, Scenario, misshapen
+from tests.support.spec import ABSENT, NEW, NOW, Scenario
 
 from beamkeep.contexts.trust.conduit import (
     OPERATIONS,
     Conduit,
     ConduitDefined,
     DefineConduit,
-    InvalidConduitNameError,
     InvalidConduitZonesError,
     begin,
 )
@@ -20,12 +19,12 @@ A, B = UUID(int=10), UUID(int=11)
 given = Scenario(OPERATIONS, [ZoneDefined(NOW, A, "A"), ZoneDefined(NOW, B, "B")])
 
 
-def define(name: str = "Entry", source: UUID = A, target: UUID = B) -> DefineConduit:
-    return DefineConduit(name=name, source_zone_id=source, target_zone_id=target)
+def define(source: UUID = A, target: UUID = B) -> DefineConduit:
+    return DefineConduit(name="Entry", source_zone_id=source, target_zone_id=target)
 
 
-def test_a_conduit_is_defined_with_its_name_trimmed():
-    given.when(define(" Entry ")).then(ConduitDefined(NOW, NEW, "Entry", A, B))
+def test_a_conduit_is_defined():
+    given.when(define()).then(ConduitDefined(NOW, NEW, "Entry", A, B))
 
 
 def test_both_zones_must_exist():
@@ -33,22 +32,8 @@ def test_both_zones_must_exist():
     given.when(define(target=ABSENT)).refused(ZoneNotFoundError)
 
 
-def test_a_blank_name_is_refused():
-    given.when(define(" ")).refused(InvalidConduitNameError)
-
-
 def test_a_conduit_does_not_lead_back_to_its_own_zone():
     given.when(define(target=A)).refused(InvalidConduitZonesError)
-
-
-def test_what_is_wrong_is_told_in_order():
-    given.when(define(" ", source=ABSENT)).refused(ZoneNotFoundError)
-    given.when(define(" ", target=A)).refused(InvalidConduitNameError)
-
-
-def test_a_name_has_1_to_200_characters():
-    misshapen(DefineConduit, "name", name="x" * 201, source_zone_id=A, target_zone_id=B)
-    misshapen(DefineConduit, "source_zone_id", name="x", source_zone_id="x", target_zone_id=B)
 
 
 def test_a_conduit_is_what_its_first_event_says():

@@ -88,16 +88,10 @@ async def rows_equal_streams_after(taken: Sequence[tuple[Any, ...]]) -> None:
 def grants_of_streams(store: MemoryStore) -> set[Grant]:
     found: list[Policy] = states(store, policies)
     return {
-        Grant(
-            policy.id,
-            principal_id,
-            policy.conduit_id,
-            policy.surface_id,
-            tuple(sorted(policy.permitted_commands)),
-            policy.object_scope,
-        )
+        Grant(policy.id, id, policy.conduit_id, policy.surface_id, commands, policy.object_scope)
         for policy in found
-        for principal_id in policy.permitted_principal_ids
+        for commands in [tuple(sorted(policy.permitted_commands))]
+        for id in policy.permitted_principal_ids
     }
 
 

@@ -2,13 +2,12 @@
 
 from uuid import UUID
 
-from tests.support.spec import ABSENT, NEW, NOW, Scenario, misshapen
+from tests.support.spec import ABSENT, NEW, NOW, Scenario
 
 from beamkeep.contexts.trust.conduit import ConduitDefined, ConduitNotFoundError
 from beamkeep.contexts.trust.surface import (
     OPERATIONS,
     DefineSurface,
-    InvalidSurfaceNameError,
     Surface,
     SurfaceCannotDefineError,
     SurfaceDefined,
@@ -26,37 +25,24 @@ given = Scenario(
 )
 
 
-def define(name: str = "Console", conduit: UUID = ENTRY) -> DefineSurface:
-    return DefineSurface(name=name, kind=SurfaceKind.MCP_STDIO, conduit_id=conduit)
+def define(conduit: UUID = ENTRY) -> DefineSurface:
+    return DefineSurface(name="Console", kind=SurfaceKind.MCP_STDIO, conduit_id=conduit)
 
 
-def test_a_surface_is_defined_with_its_name_trimmed():
-    given.when(define(" Console ")).then(
-        SurfaceDefined(NOW, NEW, "Console", SurfaceKind.MCP_STDIO, ENTRY)
-    )
+def test_a_surface_is_defined():
+    given.when(define()).then(SurfaceDefined(NOW, NEW, "Console", SurfaceKind.MCP_STDIO, ENTRY))
 
 
 def test_the_conduit_must_exist():
     given.when(define(conduit=ABSENT)).refused(ConduitNotFoundError)
 
 
-def test_a_blank_name_is_refused():
-    given.when(define(" ")).refused(InvalidSurfaceNameError)
-
-
 def test_no_calls_from_outside_arrive_by_the_internal_conduit():
     given.when(define(conduit=INTERNAL)).refused(SurfaceCannotDefineError)
 
 
-def test_what_is_wrong_is_told_in_order():
-    given.when(define(" ", ABSENT)).refused(ConduitNotFoundError)
-    given.when(define(" ", INTERNAL)).refused(InvalidSurfaceNameError)
-
-
 def test_the_kinds_are_closed():
     assert [str(kind) for kind in SurfaceKind] == ["HTTP", "MCP_STDIO", "MCP_STREAMABLE_HTTP"]
-    misshapen(DefineSurface, "kind", name="x", kind="GRPC", conduit_id=ENTRY)
-    misshapen(DefineSurface, "name", name="x" * 201, kind="HTTP", conduit_id=ENTRY)
 
 
 def test_a_surface_is_what_its_first_event_says():

@@ -1,7 +1,6 @@
 """Actor: a principal: a person, a software agent or a machine account."""
 
 import re
-from collections.abc import Container, Mapping
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -13,6 +12,7 @@ from beamkeep.kernel import (
     ActorKind,
     Aggregate,
     Axis,
+    Blank,
     Call,
     Cannot,
     Command,
@@ -29,7 +29,7 @@ from beamkeep.kernel import (
     reads,
     replace,
 )
-from beamkeep.kernel.values import Name, trimmed, trimmed_or_none
+from beamkeep.kernel.values import Name, Trimmed
 
 from .profile import (
     IDENTITIES,
@@ -80,15 +80,16 @@ class ActorProfileUpdated(ActorEvent):
 class ActorProfileForgotten(ActorEvent): ...
 
 
-class ActorIdentityBound(ActorEvent):
+class ActorIdentityEvent(ActorEvent):
     issuer: str
     subject_digest: str = ""
     """Empty in events that were recorded before bindings named the subject."""
 
 
-class ActorIdentityUnbound(ActorEvent):
-    issuer: str
-    subject_digest: str = ""
+class ActorIdentityBound(ActorIdentityEvent): ...
+
+
+class ActorIdentityUnbound(ActorIdentityEvent): ...
 
 
 type ActorChanged = (
@@ -100,24 +101,20 @@ type ActorChanged = (
 )
 
 
-class ActorNotFoundError(NotFound):
-    """The actor does not exist."""
+class ActorNotFoundError(NotFound): ...
 
 
-class InvalidActorNameError(Invalid):
-    """Actor name must not be blank."""
+class InvalidActorNameError(Blank): ...
 
 
 class InvalidActorEmailError(Invalid):
     """E-mail address must contain exactly one @, with text on both sides."""
 
 
-class InvalidActorPhoneError(Invalid):
-    """Phone number must not be blank."""
+class InvalidActorPhoneError(Blank): ...
 
 
-class InvalidActorAffiliationError(Invalid):
-    """Affiliation must not be blank."""
+class InvalidActorAffiliationError(Blank): ...
 
 
 class InvalidActorExternalIdError(Invalid):
@@ -160,16 +157,6 @@ class LastAdministratorError(Cannot):
     """The deployment must keep at least one administrator who can log in."""
 
 
-PROFILE_FIELDS: Mapping[str, type[Invalid]] = {
-    "name": InvalidActorNameError,
-    "email": InvalidActorEmailError,
-    "external_id": InvalidActorExternalIdError,
-    "external_id_namespace": InvalidActorExternalIdError,
-    "phone": InvalidActorPhoneError,
-    "affiliation": InvalidActorAffiliationError,
-}
-"""The texts of a profile, and the refusal of a blank one."""
-
 ACTIVE: Axis[bool, ActorChanged] = Axis(
     "active",
     # event, allowed from, leads to, refused with
@@ -188,11 +175,8 @@ def begin(event: ActorRegistered) -> Actor:
 
 
 def evolve(actor: Actor, event: ActorChanged) -> Actor:
-    match event:
-        case ActorDeactivated():
-            return replace(actor, active=ACTIVE.after(event))
-        case _:
-            return actor
+    deactivated = isinstance(event, ActorDeactivated)
+    return replace(actor, active=ACTIVE.after(event)) if deactivated else actor
 
 
 def standing_of(actor: Actor) -> Standing:
@@ -212,22 +196,22 @@ type ExternalId = Annotated[str, MinLen(1), MaxLen(100)]
 class Login(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    issuer: LoginIssuer
-    subject: LoginSubject
+    issuer: Annotated[LoginIssuer, Trimmed(InvalidActorIdentityError)]
+    subject: Annotated[LoginSubject, Trimmed(InvalidActorIdentityError)]
 
 
 class ProfileFields(Command):
-    email: Email | None = None
-    phone: Phone | None = None
-    affiliation: Affiliation | None = None
-    external_id: ExternalId | None = None
+    email: Annotated[Email, Trimmed(InvalidActorEmailError)] | None = None
+    phone: Annotated[Phone, Trimmed(InvalidActorPhoneError)] | None = None
+    affiliation: Annotated[Affiliation, Trimmed(InvalidActorAffiliationError)] | None = None
+    external_id: Annotated[ExternalId, Trimmed(InvalidActorExternalIdError)] | None = None
     """Researcher identifier without its scheme, for example 0000-0002-1825-0097."""
-    external_id_namespace: ExternalId | None = None
+    external_id_namespace: Annotated[ExternalId, Trimmed(InvalidActorExternalIdError)] | None = None
     """Registry of the researcher identifier in lower case, for example orcid."""
 
 
 class RegisterActor(ProfileFields):
-    name: Name
+    name: Annotated[Name, Trimmed(InvalidActorNameError)]
     kind: Literal["human", "service_account"] = "human"
     identities: Annotated[tuple[Login, ...], MaxLen(MOST_BINDINGS)] = ()
 
@@ -242,7 +226,7 @@ class DeactivateActor(ActorCommand): ...
 class UpdateActorProfile(ActorCommand, ProfileFields):
     """A field that is left out stays unchanged; null clears a field."""
 
-    name: Name | None = None
+    name: Annotated[Name, Trimmed(InvalidActorNameError)] | None = None
 
 
 class ForgetActor(ActorCommand): ...
@@ -271,11 +255,8 @@ async def login_key(command: RegisterActor, read: Reader) -> bytes:
 async def actor_details(actor: Actor, command: ActorCommand, read: Reader) -> ActorDetails:
     profile = await read.rows(PROFILES, actor_id=actor.id)
     logins = await read.rows(IDENTITIES, actor_id=actor.id)
-    return ActorDetails(
-        profile[0] if profile else None,
-        frozenset((login.issuer, login.subject) for login in logins),
-        login_key=installation(read).login_key,
-    )
+    pairs, key = frozenset((i.issuer, i.subject) for i in logins), installation(read).login_key
+    return ActorDetails(profile[0] if profile else None, pairs, login_key=key)
 
 
 def register_actor(
@@ -283,19 +264,16 @@ def register_actor(
 ) -> list[ActorRegistered | SideWrite]:
     """Register a person or a machine account, with its profile and its logins."""
     id, kind = call.new_id, ActorKind(command.kind)
-    empty = Profile("-", actor_id=id, created_at=call.now, updated_at=call.now)
-    profile = _updated(empty, command, changed=PROFILE_FIELDS)
-    logins = [trimmed_login(login) for login in command.identities]
+    profile = Profile.of(command, actor_id=id, created_at=call.now, updated_at=call.now)
+    _require_sound(profile)
+    logins = [login_pair(login) for login in command.identities]
     if len(set(logins)) < len(logins):
         raise ActorIdentityAlreadyBoundError("The request contains the same login twice.")
     bound = tuple(BoundLogin(login[0], digest_of(given, id, *login)) for login in logins)
     registered = ActorRegistered(call.now, id, kind=kind, identities=bound)
-    return [
-        registered,
-        STANDINGS.insert(standing_of(begin(registered))),
-        PROFILES.insert(profile),
-        *(_bound(login, id) for login in logins),
-    ]
+    standing = STANDINGS.insert(standing_of(begin(registered)))
+    bindings = (_bound(login, id) for login in logins)
+    return [registered, standing, PROFILES.insert(profile), *bindings]
 
 
 def deactivate_actor(
@@ -306,11 +284,8 @@ def deactivate_actor(
     if actor.id == SYSTEM:
         raise ActorCannotDeactivateError("The service itself acts as System.")
     deactivated = ActorDeactivated(call.now, actor.id)
-    return [
-        deactivated,
-        STANDINGS.replace(standing_of(evolve(actor, deactivated))),
-        *_administrator_lock(actor, given),
-    ]
+    standing = STANDINGS.replace(standing_of(evolve(actor, deactivated)))
+    return [deactivated, standing, *_administrator_lock(actor, given)]
 
 
 def update_actor_profile(
@@ -324,13 +299,12 @@ def update_actor_profile(
         raise InvalidActorNameError("The name cannot be cleared; leave it out to keep it.")
     # An invalid value is refused before a missing profile.
     empty = Profile("-", actor_id=actor.id, created_at=call.now, updated_at=call.now)
-    profile = _updated(given.profile or empty, command, changed)
+    profile = replace(given.profile or empty, **command.model_dump(include=changed))
+    _require_sound(profile)
     if given.profile is None:
         raise ActorCannotUpdateProfileError("The profile was erased; register the person again.")
-    return [
-        ActorProfileUpdated(call.now, actor.id, tuple(sorted(changed))),
-        PROFILES.replace(replace(profile, updated_at=call.now)),
-    ]
+    updated = ActorProfileUpdated(call.now, actor.id, tuple(sorted(changed)))
+    return [updated, PROFILES.replace(replace(profile, updated_at=call.now))]
 
 
 def forget_actor(
@@ -339,19 +313,16 @@ def forget_actor(
     """Erase the personal data of an actor; its past actions stay recorded under its id."""
     if given.profile is None:
         raise ActorCannotForgetError("The profile was erased already.")
-    return [
-        ActorProfileForgotten(call.now, actor.id),
-        PROFILES.delete(actor.id),
-        *(IDENTITIES.delete(*pair) for pair in sorted(given.bound_pairs)),
-        *_administrator_lock(actor, given),
-    ]
+    forgotten = ActorProfileForgotten(call.now, actor.id)
+    logins = (IDENTITIES.delete(*pair) for pair in sorted(given.bound_pairs))
+    return [forgotten, PROFILES.delete(actor.id), *logins, *_administrator_lock(actor, given)]
 
 
 def bind_actor_identity(
     actor: Actor, command: BindActorIdentity, given: ActorDetails, call: Call
 ) -> list[ActorIdentityBound | SideWrite]:
     """Bind a login at an identity provider to an actor; calls with that login act as the actor."""
-    login = trimmed_login(command)
+    login = login_pair(command)
     if actor.id in SEEDED:
         raise ActorCannotBindIdentityError("A seeded actor cannot have logins.")
     if not actor.active:
@@ -359,29 +330,23 @@ def bind_actor_identity(
     if given.profile is None:
         raise ActorCannotBindIdentityError("The actor was forgotten; register the person again.")
     if len(given.bound_pairs) >= MOST_BINDINGS:
-        raise ActorCannotBindIdentityError(
-            f"The actor has {MOST_BINDINGS} logins; unbind one first."
-        )
+        told = f"The actor has {MOST_BINDINGS} logins; unbind one first."
+        raise ActorCannotBindIdentityError(told)
     digest = digest_of(given.login_key, actor.id, *login)
-    return [
-        ActorIdentityBound(call.now, actor.id, issuer=login[0], subject_digest=digest),
-        _bound(login, actor.id),
-    ]
+    bound = ActorIdentityBound(call.now, actor.id, issuer=login[0], subject_digest=digest)
+    return [bound, _bound(login, actor.id)]
 
 
 def unbind_actor_identity(
     actor: Actor, command: UnbindActorIdentity, given: ActorDetails, call: Call
 ) -> list[ActorIdentityUnbound | SideWrite]:
     """Unbind a login from an actor."""
-    login = trimmed_login(command)
+    login = login_pair(command)
     if login not in given.bound_pairs:
         raise ActorCannotUnbindIdentityError
     digest = digest_of(given.login_key, actor.id, *login)
-    return [
-        ActorIdentityUnbound(call.now, actor.id, issuer=login[0], subject_digest=digest),
-        IDENTITIES.delete(*login),
-        *_administrator_lock(actor, given),
-    ]
+    unbound = ActorIdentityUnbound(call.now, actor.id, issuer=login[0], subject_digest=digest)
+    return [unbound, IDENTITIES.delete(*login), *_administrator_lock(actor, given)]
 
 
 def administrator_lock(actor_id: UUID, is_last: bool) -> Lock:
@@ -403,23 +368,17 @@ def _bound(login: tuple[str, str], actor_id: UUID) -> SideWrite:
     return IDENTITIES.insert(Identity(*login, actor_id), loser=ActorIdentityAlreadyBoundError)
 
 
-def trimmed_login(login: Login) -> tuple[str, str]:
-    """Return the issuer and the subject as they are stored."""
-    issuer = trimmed(login.issuer, InvalidActorIdentityError)
-    subject = trimmed(login.subject, InvalidActorIdentityError)
-    # Both together are the primary key of a row, and PostgreSQL limits the bytes of a key.
-    if (size := len(f"{issuer}{subject}".encode())) > LOGIN_BYTES:
-        raise InvalidActorIdentityError(
-            f"Issuer and subject have {size} bytes together; at most {LOGIN_BYTES} are allowed."
-        )
-    return issuer, subject
+def login_pair(login: Login) -> tuple[str, str]:
+    """Return the issuer and the subject; raise when they are too long for the key of a row."""
+    # PostgreSQL limits the bytes of a key.
+    if (size := len(f"{login.issuer}{login.subject}".encode())) > LOGIN_BYTES:
+        told = f"Issuer and subject have {size} bytes together; at most {LOGIN_BYTES} are allowed."
+        raise InvalidActorIdentityError(told)
+    return login.issuer, login.subject
 
 
-def _updated(profile: Profile, command: ProfileFields, changed: Container[str]) -> Profile:
-    """Return the profile with these fields of the command, trimmed and checked."""
-    fields = {name: refusal for name, refusal in PROFILE_FIELDS.items() if name in changed}
-    texts = {name: trimmed_or_none(getattr(command, name), no) for name, no in fields.items()}
-    profile = replace(profile, **texts)
+def _require_sound(profile: Profile) -> None:
+    """Raise the refusal of an e-mail address or a researcher identifier that makes no sense."""
     if profile.email is not None and not EMAIL.fullmatch(profile.email):
         raise InvalidActorEmailError
     registry = profile.external_id_namespace
@@ -427,23 +386,19 @@ def _updated(profile: Profile, command: ProfileFields, changed: Container[str]) 
         missing = "external_id_namespace" if registry is None else "external_id"
         raise InvalidActorExternalIdError(f"{missing} is missing.")
     if registry is not None and not REGISTRY.fullmatch(registry):
-        raise InvalidActorExternalIdError(
-            f"Registry {registry} may contain only lower-case letters, digits and hyphens."
-        )
-    return profile
+        told = f"Registry {registry} may contain only lower-case letters, digits and hyphens."
+        raise InvalidActorExternalIdError(told)
 
 
 actors = Aggregate("Actor", begin, evolve, absent=ActorNotFoundError, self_owned=True)
 
-INVALID_PROFILE = tuple(dict.fromkeys(PROFILE_FIELDS.values()))
-
 # fmt: off
 OPERATIONS = (
-    actors.creates("POST /actors", RegisterActor, register_actor, *INVALID_PROFILE,
-        InvalidActorIdentityError, ActorIdentityAlreadyBoundError, given=login_key),
+    actors.creates("POST /actors", RegisterActor, register_actor, InvalidActorIdentityError,
+        ActorIdentityAlreadyBoundError, given=login_key),
     actors.changes("POST /actors/{actor_id}/update-profile", UpdateActorProfile,
-        update_actor_profile, *INVALID_PROFILE, InvalidActorProfileError,
-        ActorCannotUpdateProfileError, given=actor_details),
+        update_actor_profile, InvalidActorProfileError, ActorCannotUpdateProfileError,
+        given=actor_details),
 )
 # fmt: on
 

@@ -34,12 +34,8 @@ def evolve(logins: Logins, event: ActorChanged) -> Logins:
         case ActorIdentityBound(subject_digest=""), _:
             return replace(logins, bound=None)
         case ActorIdentityBound(), frozenset() as bound:
-            return replace(logins, bound=bound | {_bound_login(event)})
+            return replace(logins, bound=bound | {BoundLogin.of(event)})
         case ActorIdentityUnbound(), frozenset() as bound:
-            return replace(logins, bound=bound - {_bound_login(event)})
+            return replace(logins, bound=bound - {BoundLogin.of(event)})
         case _:
             return logins
-
-
-def _bound_login(event: ActorIdentityBound | ActorIdentityUnbound) -> BoundLogin:
-    return BoundLogin(event.issuer, event.subject_digest)

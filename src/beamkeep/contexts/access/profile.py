@@ -6,9 +6,7 @@ from datetime import datetime
 from hmac import digest
 from uuid import UUID
 
-from msgspec import convert
-
-from beamkeep.kernel import Reader, Record, Standing, Table, replace
+from beamkeep.kernel import Reader, Record, Standing, Table
 
 SYSTEM = UUID("00000000-0000-7000-8000-000000000001")
 MONITOR = UUID("00000000-0000-7000-8000-000000000002")
@@ -72,9 +70,8 @@ async def profiles(ids: Sequence[UUID], read: Reader) -> dict[UUID, ShownProfile
     logins = await read.rows(IDENTITIES, actor_id=ids)
     found: dict[UUID, ShownProfile] = {}
     for row in await read.rows(PROFILES, actor_id=ids):
-        own = (ShownIdentity(i.issuer, i.subject) for i in logins if i.actor_id == row.actor_id)
-        details = convert(row, ShownProfile, from_attributes=True)
-        found[row.actor_id] = replace(details, identities=tuple(own))
+        own = tuple(ShownIdentity.of(login) for login in logins if login.actor_id == row.actor_id)
+        found[row.actor_id] = ShownProfile.of(row, identities=own)
     return dict.fromkeys(ids, ShownProfile(DELETED_USER)) | found
 
 

@@ -18,6 +18,7 @@ from beamkeep.contexts.equipment.family import Affordance
 from beamkeep.kernel import (
     Advice,
     Aggregate,
+    Blank,
     Call,
     Cannot,
     Command,
@@ -31,7 +32,7 @@ from beamkeep.kernel import (
     claim,
     reads,
 )
-from beamkeep.kernel.values import FreeText, Name, trimmed
+from beamkeep.kernel.values import FreeText, Name, Trimmed
 from beamkeep.schemas import JsonSchema
 
 CODES = "capability-code"
@@ -68,16 +69,14 @@ class CapabilityDeprecated(CapabilityEvent):
     replaced_by_capability_id: UUID | None
 
 
-class CapabilityNotFoundError(NotFound):
-    """The capability does not exist."""
+class CapabilityNotFoundError(NotFound): ...
 
 
 class InvalidCapabilityCodeError(Invalid):
     """Capability code must be beamkeep.capability. followed by snake_case words joined by dots."""
 
 
-class InvalidCapabilityNameError(Invalid):
-    """Capability name must not be blank."""
+class InvalidCapabilityNameError(Blank): ...
 
 
 class InvalidCapabilityExecutorShapesError(Invalid):
@@ -143,7 +142,7 @@ type CapabilityDescription = Annotated[str, MaxLen(2000)]
 
 
 class DeclareCapability(Command):
-    name: Name
+    name: Annotated[Name, Trimmed(InvalidCapabilityNameError)]
     required_affordances: frozenset[Affordance]
     """What the devices together must be able to do; send an empty list for nothing."""
     executor_shapes: frozenset[ExecutorShape]
@@ -165,9 +164,7 @@ class CapabilityCommand(Command):
 
 
 class VersionCapability(CapabilityCommand, DeclareCapability):
-    """Every field replaces its previous value."""
-
-    version_tag: VersionTag
+    version_tag: Annotated[VersionTag, Trimmed(InvalidCapabilityVersionTagError)]
 
 
 class DeprecateCapability(CapabilityCommand):
@@ -175,11 +172,9 @@ class DeprecateCapability(CapabilityCommand):
     """The capability to use instead."""
 
 
-async def replacement(
-    capability: Capability, command: DeprecateCapability, read: Reader
-) -> Capability | None:
-    id = command.replaced_by_capability_id
-    return await read.one(capabilities, id) if id else None
+async def replacement(capability: Capability, command: DeprecateCapability, read: Reader) -> None:
+    if id := command.replaced_by_capability_id:
+        await read.one(capabilities, id)
 
 
 def define_capability(
@@ -189,7 +184,8 @@ def define_capability(
     if not re.fullmatch(CODE, command.code):
         raise InvalidCapabilityCodeError
     content, advice = _content(command)
-    defined = CapabilityDefined(call.now, call.new_id, *content, code=command.code)
+    id = call.new_id
+    defined = CapabilityDefined.of(command, occurred_at=call.now, capability_id=id, **content)
     return [defined, *claims_of(begin(defined)), *advice]
 
 
@@ -199,34 +195,32 @@ def version_capability(
     """Replace every field of a capability except its code."""
     content, advice = _content(command)
     tag = STATUS.new_tag(capability, command.version_tag)
-    return [CapabilityVersioned(call.now, capability.id, *content, version_tag=tag), *advice]
+    versioned = CapabilityVersioned.of(command, occurred_at=call.now, version_tag=tag, **content)
+    return [versioned, *advice]
 
 
 def deprecate_capability(
-    capability: Capability, command: DeprecateCapability, given: Capability | None, call: Call
+    capability: Capability, command: DeprecateCapability, given: None, call: Call
 ) -> list[CapabilityDeprecated]:
     """Deprecate a capability, so that no method or recipe can newly realize it."""
-    if given and given.id == capability.id:
+    if command.replaced_by_capability_id == capability.id:
         raise InvalidCapabilityReplacedByCapabilityIdError
-    STATUS.require(capability.status, CapabilityDeprecated)
-    return [CapabilityDeprecated(call.now, capability.id, command.replaced_by_capability_id)]
+    deprecated = CapabilityDeprecated.of(command, occurred_at=call.now)
+    return [STATUS.allow(capability.status, deprecated)]
 
 
-type CapabilityValues = tuple[
-    str, str | None, tuple[Affordance, ...], tuple[ExecutorShape, ...], JsonSchema | None
-]
-
-
-def _content(command: DeclareCapability) -> tuple[CapabilityValues, list[Advice]]:
-    """Return the checked fields of CapabilityContent, and the advice on the schema."""
-    name = trimmed(command.name, InvalidCapabilityNameError)
+def _content(command: DeclareCapability) -> tuple[dict[str, object], list[Advice]]:
+    """Return the fields that an event stores in another form, and the advice on the schema."""
     if not command.executor_shapes:
         raise InvalidCapabilityExecutorShapesError
     refusal = InvalidCapabilityParametersSchemaError
-    schema, advice = declared_schema(command.parameters_schema, refusal)
-    affordances = tuple(sorted(command.required_affordances))
-    description = (command.description or "").strip() or None
-    return (name, description, affordances, tuple(sorted(command.executor_shapes)), schema), advice
+    _, advice = declared_schema(command.parameters_schema, refusal)
+    content: dict[str, object] = {
+        "description": (command.description or "").strip() or None,
+        "required_affordances": tuple(sorted(command.required_affordances)),
+        "executor_shapes": tuple(sorted(command.executor_shapes)),
+    }
+    return content, advice
 
 
 capabilities = Aggregate("Capability", begin, evolve, absent=CapabilityNotFoundError)
@@ -234,13 +228,11 @@ capabilities = Aggregate("Capability", begin, evolve, absent=CapabilityNotFoundE
 # fmt: off
 OPERATIONS = (
     capabilities.creates("POST /capabilities", DefineCapability, define_capability,
-        InvalidCapabilityCodeError, InvalidCapabilityNameError,
-        InvalidCapabilityExecutorShapesError, InvalidCapabilityParametersSchemaError,
-        CapabilityCodeAlreadyExistsError),
+        InvalidCapabilityCodeError, InvalidCapabilityExecutorShapesError,
+        InvalidCapabilityParametersSchemaError, CapabilityCodeAlreadyExistsError),
     capabilities.changes("POST /capabilities/{capability_id}/version", VersionCapability,
-        version_capability, InvalidCapabilityNameError, InvalidCapabilityExecutorShapesError,
-        InvalidCapabilityParametersSchemaError, InvalidCapabilityVersionTagError,
-        CapabilityCannotVersionError),
+        version_capability, InvalidCapabilityExecutorShapesError,
+        InvalidCapabilityParametersSchemaError, CapabilityCannotVersionError),
     capabilities.changes("POST /capabilities/{capability_id}/deprecate", DeprecateCapability,
         deprecate_capability, InvalidCapabilityReplacedByCapabilityIdError,
         CapabilityCannotDeprecateError, given=replacement, destructive=True),

@@ -19,6 +19,7 @@ from beamkeep.contexts.supply.supply import SupplyKind
 from beamkeep.kernel import (
     Advice,
     Aggregate,
+    Blank,
     Call,
     Cannot,
     Command,
@@ -27,10 +28,9 @@ from beamkeep.kernel import (
     Listing,
     NotFound,
     Reader,
-    Record,
     reads,
 )
-from beamkeep.kernel.values import Name, trimmed
+from beamkeep.kernel.values import Name, Trimmed
 from beamkeep.schemas import JsonSchema, require_subset
 
 from .capability import Capability, CapabilityNotFoundError, ExecutorShape, capabilities
@@ -62,12 +62,10 @@ class MethodVersioned(MethodContent):
 class MethodDeprecated(MethodEvent): ...
 
 
-class MethodNotFoundError(NotFound):
-    """The method does not exist."""
+class MethodNotFoundError(NotFound): ...
 
 
-class InvalidMethodNameError(Invalid):
-    """Method name must not be blank."""
+class InvalidMethodNameError(Blank): ...
 
 
 class InvalidMethodNeededSuppliesError(Invalid):
@@ -129,13 +127,14 @@ def evolve(method: Method, event: MethodVersioned | MethodDeprecated) -> Method:
 
 
 type FamilyIds = Annotated[frozenset[UUID], MaxLen(MOST_FAMILIES)]
+Supplies = frozenset[Annotated[SupplyKind, Trimmed(InvalidMethodNeededSuppliesError)]]
 
 
 class DeclareMethod(Command):
-    name: Name
+    name: Annotated[Name, Trimmed(InvalidMethodNameError)]
     needed_family_ids: FamilyIds
     """The families that the assets of every plan must cover; send an empty list for none."""
-    needed_supplies: frozenset[SupplyKind]
+    needed_supplies: Supplies
     """The kinds of supply that must be available before a run starts; at most 20."""
     parameters_schema: JsonSchema | None
     """JSON Schema of the parameters of an experiment; a subset of the capability's schema."""
@@ -143,7 +142,7 @@ class DeclareMethod(Command):
 
 class DefineMethod(DeclareMethod):
     capability_id: UUID
-    needed_supplies: frozenset[SupplyKind] = frozenset()
+    needed_supplies: Supplies = frozenset()
     parameters_schema: JsonSchema | None = None
 
 
@@ -152,25 +151,19 @@ class MethodCommand(Command):
 
 
 class VersionMethod(MethodCommand, DeclareMethod):
-    """Every field replaces its previous value."""
-
-    version_tag: VersionTag
+    version_tag: Annotated[VersionTag, Trimmed(InvalidMethodVersionTagError)]
 
 
 class DeprecateMethod(MethodCommand): ...
 
 
-class MethodReferences(Record):
-    """The capability that a method realizes, and the families that it needs."""
-
-    capability: Capability
-    families: Mapping[UUID, Family]
+type MethodReferences = tuple[Capability, Mapping[UUID, Family]]
+"""The capability that a method realizes, and the families that it needs."""
 
 
 async def references(capability_id: UUID, command: DeclareMethod, read: Reader) -> MethodReferences:
     capability = await read.one(capabilities, capability_id)
-    needed = await read.many(families, sorted(command.needed_family_ids))
-    return MethodReferences(capability, needed)
+    return capability, await read.many(families, sorted(command.needed_family_ids))
 
 
 def define_method(
@@ -179,8 +172,8 @@ def define_method(
     """Define a technique that realizes a capability."""
     content, advice = _content(command)
     _require_realizable(command, given)
-    capability_id = command.capability_id
-    return [MethodDefined(call.now, call.new_id, *content, capability_id=capability_id), *advice]
+    defined = MethodDefined.of(command, occurred_at=call.now, method_id=call.new_id, **content)
+    return [defined, *advice]
 
 
 def version_method(
@@ -190,38 +183,33 @@ def version_method(
     content, advice = _content(command)
     tag = STATUS.new_tag(method, command.version_tag)
     _require_realizable(command, given)
-    return [MethodVersioned(call.now, method.id, *content, version_tag=tag), *advice]
+    versioned = MethodVersioned.of(command, occurred_at=call.now, version_tag=tag, **content)
+    return [versioned, *advice]
 
 
 def deprecate_method(
     method: Method, command: DeprecateMethod, call: Call
 ) -> list[MethodDeprecated]:
     """Deprecate a method, so that no practice can newly use it."""
-    STATUS.require(method.status, MethodDeprecated)
-    return [MethodDeprecated(call.now, method.id)]
+    return [STATUS.allow(method.status, MethodDeprecated(call.now, method.id))]
 
 
-type MethodValues = tuple[str, tuple[UUID, ...], tuple[str, ...], JsonSchema | None]
-
-
-def _content(command: DeclareMethod) -> tuple[MethodValues, list[Advice]]:
-    """Return the checked fields of MethodContent, and the advice on the schema."""
-    name = trimmed(command.name, InvalidMethodNameError)
-    kinds = {trimmed(kind, InvalidMethodNeededSuppliesError) for kind in command.needed_supplies}
+def _content(command: DeclareMethod) -> tuple[dict[str, object], list[Advice]]:
+    """Return the fields that an event stores in another form, and the advice on the schema."""
+    ids, kinds = sorted(command.needed_family_ids), sorted(command.needed_supplies)
     if len(kinds) > MOST_SUPPLIES:
         raise InvalidMethodNeededSuppliesError(f"There are {len(kinds)} kinds.")
-    schema, advice = declared_schema(command.parameters_schema, InvalidMethodParametersSchemaError)
-    family_ids = tuple(sorted(command.needed_family_ids))
-    return (name, family_ids, tuple(sorted(kinds)), schema), advice
+    _, advice = declared_schema(command.parameters_schema, InvalidMethodParametersSchemaError)
+    return {"needed_family_ids": tuple(ids), "needed_supplies": tuple(kinds)}, advice
 
 
 def _require_realizable(command: DeclareMethod, given: MethodReferences) -> None:
     """Refuse a method that does not fit its capability or needs a deprecated family."""
-    capability = given.capability
+    capability, needed = given
     require_current([capability], MethodBoundCapabilityDeprecatedError)
     if ExecutorShape.METHOD not in capability.executor_shapes:
         raise MethodCapabilityExecutorMismatchError(f"{capability.code} has only PROCEDURE.")
-    require_current(given.families.values(), MethodFamilyDeprecatedError)
+    require_current(needed.values(), MethodFamilyDeprecatedError)
     own, bounds = command.parameters_schema, capability.parameters_schema
     require_subset(own, bounds, MethodParametersNotSubsetError)
 
@@ -233,12 +221,10 @@ NOT_REALIZABLE = (MethodBoundCapabilityDeprecatedError, MethodCapabilityExecutor
     MethodFamilyDeprecatedError, MethodParametersNotSubsetError)
 OPERATIONS = (
     methods.creates("POST /methods", DefineMethod, define_method, CapabilityNotFoundError,
-        FamilyNotFoundError, InvalidMethodNameError, InvalidMethodNeededSuppliesError,
-        InvalidMethodParametersSchemaError, *NOT_REALIZABLE,
+        FamilyNotFoundError, InvalidMethodParametersSchemaError, *NOT_REALIZABLE,
         given=lambda command, read: references(command.capability_id, command, read)),
     methods.changes("POST /methods/{method_id}/version", VersionMethod, version_method,
-        FamilyNotFoundError, InvalidMethodNameError, InvalidMethodNeededSuppliesError,
-        InvalidMethodParametersSchemaError, InvalidMethodVersionTagError, MethodCannotVersionError,
+        FamilyNotFoundError, InvalidMethodParametersSchemaError, MethodCannotVersionError,
         *NOT_REALIZABLE,
         given=lambda method, command, read: references(method.capability_id, command, read)),
     methods.changes("POST /methods/{method_id}/deprecate", DeprecateMethod, deprecate_method,

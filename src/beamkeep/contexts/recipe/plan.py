@@ -27,6 +27,7 @@ from beamkeep.contexts.equipment.place import upwards
 from beamkeep.contexts.federation.facility import Facility, facility_by_code
 from beamkeep.kernel import (
     Aggregate,
+    Blank,
     Call,
     Cannot,
     Command,
@@ -40,7 +41,7 @@ from beamkeep.kernel import (
     reads,
     replace,
 )
-from beamkeep.kernel.values import Name, Timestamp, trimmed
+from beamkeep.kernel.values import Name, Timestamp, Trimmed
 from beamkeep.schemas import JsonObject, UnitChange, carry, changed_units, merge_patch, untouched
 
 from .capability import Capability, capabilities
@@ -93,12 +94,10 @@ class PlanDefaultParametersUpdated(PlanEvent):
 class PlanDeprecated(PlanEvent): ...
 
 
-class PlanNotFoundError(NotFound):
-    """The plan does not exist."""
+class PlanNotFoundError(NotFound): ...
 
 
-class InvalidPlanNameError(Invalid):
-    """Plan name must not be blank."""
+class InvalidPlanNameError(Blank): ...
 
 
 class InvalidPlanAssetIdsError(Invalid):
@@ -192,7 +191,7 @@ def evolve(
 
 
 class DeclarePlan(Command):
-    name: Name
+    name: Annotated[Name, Trimmed(InvalidPlanNameError)]
     asset_ids: Annotated[frozenset[UUID], MaxLen(MOST_ASSETS)]
     """The assets that do the work; assets above and below them are not included."""
     window: Window
@@ -211,9 +210,7 @@ class PlanCommand(Command):
 
 
 class VersionPlan(PlanCommand, DeclarePlan):
-    """Every field replaces its previous value."""
-
-    version_tag: VersionTag
+    version_tag: Annotated[VersionTag, Trimmed(InvalidPlanVersionTagError)]
 
 
 class UpdatePlanDefaultParameters(PlanCommand):
@@ -265,8 +262,6 @@ async def references(practice_id: UUID, asset_ids: Iterable[UUID], read: Reader)
 
 
 class PlanMethod(Record):
-    """The method of a plan, now and as it was when the default parameters were written."""
-
     method: Method
     version: int
     before: Method
@@ -286,10 +281,8 @@ def define_plan(command: DefinePlan, given: PlanReferences, call: Call) -> list[
     """Bind a practice to the assets that perform it."""
     content = _content(command, given)
     _require_bindable(given)
-    defined = PlanDefined(
-        call.now, call.new_id, *content, practice_id=given.practice.id, method_id=given.method.id
-    )
-    return [defined]
+    method_id, id, now = given.method.id, call.new_id, call.now
+    return [PlanDefined.of(command, occurred_at=now, plan_id=id, method_id=method_id, **content)]
 
 
 def version_plan(
@@ -299,7 +292,7 @@ def version_plan(
     content = _content(command, given)
     tag = STATUS.new_tag(plan, command.version_tag)
     _require_bindable(given)
-    return [PlanVersioned(call.now, plan.id, *content, version_tag=tag)]
+    return [PlanVersioned.of(command, occurred_at=call.now, version_tag=tag, **content)]
 
 
 def update_plan_default_parameters(
@@ -321,8 +314,7 @@ def update_plan_default_parameters(
 
 def deprecate_plan(plan: Plan, command: DeprecatePlan, call: Call) -> list[PlanDeprecated]:
     """Deprecate a plan, so that no run can start from it."""
-    STATUS.require(plan.status, PlanDeprecated)
-    return [PlanDeprecated(call.now, plan.id)]
+    return [STATUS.allow(plan.status, PlanDeprecated(call.now, plan.id))]
 
 
 def carried_parameters(
@@ -353,19 +345,18 @@ def missing_family_ids(assets: Iterable[Asset], method: Method, practice: Practi
     return sorted((method.needed_family_ids | practice.family_ids) - family_ids_of(assets))
 
 
-def _content(
-    command: DeclarePlan, given: PlanReferences
-) -> tuple[str, tuple[UUID, ...], Window, JsonObject, int]:
-    """Return the checked fields of PlanContent."""
-    name, window = trimmed(command.name, InvalidPlanNameError), command.window
+def _content(command: DeclarePlan, given: PlanReferences) -> dict[str, object]:
+    """Return the fields that the command does not have in the form of the event."""
+    window = command.window
     if not command.asset_ids:
         raise InvalidPlanAssetIdsError
     if window.starts_at and window.ends_at and window.starts_at >= window.ends_at:
         times = f"starts_at is {window.starts_at}, ends_at is {window.ends_at}."
         raise InvalidPlanWindowError(times)
     refusal = InvalidPlanDefaultParametersError
-    parameters = carried_parameters(command.default_parameters, given.method, refusal)
-    return name, tuple(sorted(command.asset_ids)), window, parameters, given.method_version
+    carried_parameters(command.default_parameters, given.method, refusal)
+    asset_ids = tuple(sorted(command.asset_ids))
+    return {"asset_ids": asset_ids, "method_version": given.method_version}
 
 
 def _require_bindable(given: PlanReferences) -> None:
@@ -402,13 +393,12 @@ NOT_BINDABLE = (PlanBoundPracticeDeprecatedError, PlanBoundMethodDeprecatedError
     PlanFamiliesNotSatisfiedError, PlanAffordancesNotSatisfiedError)
 OPERATIONS = (
     plans.creates("POST /plans", DefinePlan, define_plan, PracticeNotFoundError,
-        AssetNotFoundError, InvalidPlanNameError, InvalidPlanAssetIdsError, InvalidPlanWindowError,
+        AssetNotFoundError, InvalidPlanAssetIdsError, InvalidPlanWindowError,
         InvalidPlanDefaultParametersError, *NOT_BINDABLE,
         given=lambda command, read: references(command.practice_id, command.asset_ids, read)),
     plans.changes("POST /plans/{plan_id}/version", VersionPlan, version_plan, AssetNotFoundError,
-        InvalidPlanNameError, InvalidPlanAssetIdsError, InvalidPlanWindowError,
-        InvalidPlanDefaultParametersError, InvalidPlanVersionTagError, PlanCannotVersionError,
-        *NOT_BINDABLE,
+        InvalidPlanAssetIdsError, InvalidPlanWindowError, InvalidPlanDefaultParametersError,
+        PlanCannotVersionError, *NOT_BINDABLE,
         given=lambda plan, command, read: references(plan.practice_id, command.asset_ids, read)),
     plans.changes("POST /plans/{plan_id}/update-default-parameters", UpdatePlanDefaultParameters,
         update_plan_default_parameters, InvalidPlanDefaultParametersError,

@@ -1,6 +1,7 @@
 """Practice: a method as one site performs it, or as devices of some families perform it."""
 
 from collections.abc import Mapping
+from typing import Annotated
 from uuid import UUID
 
 from beamkeep.contexts.equipment.declaration import (
@@ -18,6 +19,7 @@ from beamkeep.contexts.federation.facility import (
 )
 from beamkeep.kernel import (
     Aggregate,
+    Blank,
     Call,
     Cannot,
     Command,
@@ -26,10 +28,9 @@ from beamkeep.kernel import (
     Listing,
     NotFound,
     Reader,
-    Record,
     reads,
 )
-from beamkeep.kernel.values import Name, trimmed
+from beamkeep.kernel.values import Name, Trimmed
 
 from .method import FamilyIds, Method, MethodNotFoundError, methods
 
@@ -56,12 +57,10 @@ class PracticeVersioned(PracticeContent):
 class PracticeDeprecated(PracticeEvent): ...
 
 
-class PracticeNotFoundError(NotFound):
-    """The practice does not exist."""
+class PracticeNotFoundError(NotFound): ...
 
 
-class InvalidPracticeNameError(Invalid):
-    """Practice name must not be blank."""
+class InvalidPracticeNameError(Blank): ...
 
 
 class InvalidPracticeScopeError(Invalid):
@@ -110,7 +109,7 @@ def evolve(practice: Practice, event: PracticeVersioned | PracticeDeprecated) ->
 
 
 class DeclarePractice(Command):
-    name: Name
+    name: Annotated[Name, Trimmed(InvalidPracticeNameError)]
     facility_code: FacilityCode | None
     """The site: plans can bind only assets at this site or in its areas; null for every site."""
     family_ids: FamilyIds
@@ -128,66 +127,62 @@ class PracticeCommand(Command):
 
 
 class VersionPractice(PracticeCommand, DeclarePractice):
-    """Every field replaces its previous value."""
-
-    version_tag: VersionTag
+    version_tag: Annotated[VersionTag, Trimmed(InvalidPracticeVersionTagError)]
 
 
 class DeprecatePractice(PracticeCommand): ...
 
 
-class PracticeReferences(Record):
-    """The method that a practice uses, and the families that it names."""
-
-    method: Method
-    families: Mapping[UUID, Family]
+type PracticeReferences = tuple[Method, Mapping[UUID, Family]]
+"""The method that a practice uses, and the families that it names."""
 
 
 async def references(method_id: UUID, command: DeclarePractice, read: Reader) -> PracticeReferences:
     method = await read.one(methods, method_id)
     if command.facility_code is not None:
         await facility_by_code(command.facility_code, read)
-    return PracticeReferences(method, await read.many(families, sorted(command.family_ids)))
+    return method, await read.many(families, sorted(command.family_ids))
 
 
 def define_practice(
     command: DefinePractice, given: PracticeReferences, call: Call
 ) -> list[PracticeDefined]:
     """Define how a site, or devices of some families, perform a method."""
-    content = _content(command)
+    family_ids = _family_ids(command)
     _require_references_current(given)
-    return [PracticeDefined(call.now, call.new_id, *content, method_id=command.method_id)]
+    now, id = call.now, call.new_id
+    return [PracticeDefined.of(command, occurred_at=now, practice_id=id, family_ids=family_ids)]
 
 
 def version_practice(
     practice: Practice, command: VersionPractice, given: PracticeReferences, call: Call
 ) -> list[PracticeVersioned]:
     """Replace every field of a practice except its method."""
-    content = _content(command)
+    ids = _family_ids(command)
     tag = STATUS.new_tag(practice, command.version_tag)
     _require_references_current(given)
-    return [PracticeVersioned(call.now, practice.id, *content, version_tag=tag)]
+    now = call.now
+    return [PracticeVersioned.of(command, occurred_at=now, version_tag=tag, family_ids=ids)]
 
 
 def deprecate_practice(
     practice: Practice, command: DeprecatePractice, call: Call
 ) -> list[PracticeDeprecated]:
     """Deprecate a practice, so that no plan can newly follow it."""
-    STATUS.require(practice.status, PracticeDeprecated)
-    return [PracticeDeprecated(call.now, practice.id)]
+    return [STATUS.allow(practice.status, PracticeDeprecated(call.now, practice.id))]
 
 
-def _content(command: DeclarePractice) -> tuple[str, str | None, tuple[UUID, ...]]:
-    """Return the checked fields of PracticeContent."""
-    name = trimmed(command.name, InvalidPracticeNameError)
+def _family_ids(command: DeclarePractice) -> tuple[UUID, ...]:
+    """Return the families in the order of storage; raise when there is no scope at all."""
     if command.facility_code is None and not command.family_ids:
         raise InvalidPracticeScopeError
-    return name, command.facility_code, tuple(sorted(command.family_ids))
+    return tuple(sorted(command.family_ids))
 
 
 def _require_references_current(given: PracticeReferences) -> None:
-    require_current([given.method], PracticeBoundMethodDeprecatedError)
-    require_current(given.families.values(), PracticeFamilyDeprecatedError)
+    method, named = given
+    require_current([method], PracticeBoundMethodDeprecatedError)
+    require_current(named.values(), PracticeFamilyDeprecatedError)
 
 
 practices = Aggregate("Practice", begin, evolve, absent=PracticeNotFoundError)
@@ -195,14 +190,13 @@ practices = Aggregate("Practice", begin, evolve, absent=PracticeNotFoundError)
 # fmt: off
 OPERATIONS = (
     practices.creates("POST /practices", DefinePractice, define_practice, MethodNotFoundError,
-        FacilityNotFoundError, FamilyNotFoundError, InvalidPracticeNameError,
-        InvalidPracticeScopeError, PracticeBoundMethodDeprecatedError,
-        PracticeFamilyDeprecatedError,
+        FacilityNotFoundError, FamilyNotFoundError, InvalidPracticeScopeError,
+        PracticeBoundMethodDeprecatedError, PracticeFamilyDeprecatedError,
         given=lambda command, read: references(command.method_id, command, read)),
     practices.changes("POST /practices/{practice_id}/version", VersionPractice, version_practice,
-        FacilityNotFoundError, FamilyNotFoundError, InvalidPracticeNameError,
-        InvalidPracticeScopeError, InvalidPracticeVersionTagError, PracticeCannotVersionError,
-        PracticeBoundMethodDeprecatedError, PracticeFamilyDeprecatedError,
+        FacilityNotFoundError, FamilyNotFoundError, InvalidPracticeScopeError,
+        PracticeCannotVersionError, PracticeBoundMethodDeprecatedError,
+        PracticeFamilyDeprecatedError,
         given=lambda practice, command, read: references(practice.method_id, command, read)),
     practices.changes("POST /practices/{practice_id}/deprecate", DeprecatePractice,
         deprecate_practice, PracticeCannotDeprecateError, destructive=True),

@@ -15,6 +15,7 @@ from beamkeep.contexts.equipment.declaration import (
 )
 from beamkeep.kernel import (
     Aggregate,
+    Blank,
     Call,
     Cannot,
     Command,
@@ -31,10 +32,10 @@ from beamkeep.kernel import (
     reads,
     replace,
 )
-from beamkeep.kernel.values import Name, trimmed
+from beamkeep.kernel.values import Name, Trimmed
 
 from .capability import Capability, CapabilityNotFoundError, ExecutorShape, capabilities
-from .steps import STEP_RULES, RecipeStep, faults, trimmed_steps
+from .steps import STEP_RULES, RecipeStep, faults
 
 type Steps = tuple[RecipeStep, ...]
 
@@ -63,16 +64,14 @@ class RecipeDeprecated(RecipeEvent):
     replaced_by_recipe_id: UUID | None
 
 
-class RecipeNotFoundError(NotFound):
-    """The recipe does not exist."""
+class RecipeNotFoundError(NotFound): ...
 
 
 class RecipeVersionNotFoundError(NotFound):
     """The recipe has no version of this number."""
 
 
-class InvalidRecipeNameError(Invalid):
-    """Recipe name must not be blank."""
+class InvalidRecipeNameError(Blank): ...
 
 
 class InvalidRecipeVersionTagError(Invalid):
@@ -128,16 +127,8 @@ class Recipe(Declaration, kw_only=True):
 
 
 def begin(event: RecipeDefined) -> Recipe:
-    return Recipe(
-        event.recipe_id,
-        event.name,
-        capability_id=event.capability_id,
-        steps=event.steps,
-        closing_steps=event.closing_steps,
-        step_count=len(event.steps),
-        version_number=event.version_number,
-        versions=(_entry(event, None),),
-    )
+    versions = (_entry(event, None),)
+    return Recipe.of(event, id=event.recipe_id, step_count=len(event.steps), versions=versions)
 
 
 def evolve(recipe: Recipe, event: RecipeVersioned | RecipeDeprecated) -> Recipe:
@@ -148,13 +139,8 @@ def evolve(recipe: Recipe, event: RecipeVersioned | RecipeDeprecated) -> Recipe:
 
 
 def _entry(event: RecipeContent, tag: str | None) -> RecipeVersionEntry:
-    return RecipeVersionEntry(
-        event.version_number,
-        tag,
-        step_count=len(event.steps),
-        closing_step_count=len(event.closing_steps),
-        defined_at=event.occurred_at,
-    )
+    counts = {"step_count": len(event.steps), "closing_step_count": len(event.closing_steps)}
+    return RecipeVersionEntry.of(event, version_tag=tag, defined_at=event.occurred_at, **counts)
 
 
 class DeclareRecipe(Command):
@@ -165,7 +151,7 @@ class DeclareRecipe(Command):
 
 
 class DefineRecipe(DeclareRecipe):
-    name: Name
+    name: Annotated[Name, Trimmed(InvalidRecipeNameError)]
     capability_id: UUID
     closing_steps: Steps = ()
 
@@ -175,9 +161,7 @@ class RecipeCommand(Command):
 
 
 class VersionRecipe(RecipeCommand, DeclareRecipe):
-    """Every field replaces its previous value."""
-
-    version_tag: VersionTag
+    version_tag: Annotated[VersionTag, Trimmed(InvalidRecipeVersionTagError)]
 
 
 class DeprecateRecipe(RecipeCommand):
@@ -185,51 +169,44 @@ class DeprecateRecipe(RecipeCommand):
     """The recipe to use instead."""
 
 
-async def replacement(recipe: Recipe, command: DeprecateRecipe, read: Reader) -> Recipe | None:
-    id = command.replaced_by_recipe_id
-    return await read.one(recipes, id) if id else None
+async def replacement(recipe: Recipe, command: DeprecateRecipe, read: Reader) -> None:
+    if id := command.replaced_by_recipe_id:
+        await read.one(recipes, id)
 
 
 def define_recipe(command: DefineRecipe, given: Capability, call: Call) -> list[RecipeDefined]:
     """Define the steps from which procedures of a capability are conducted."""
-    name = trimmed(command.name, InvalidRecipeNameError)
-    steps = _checked_steps(command, given)
+    _require_sound(command, given)
     _require_realizable(given)
-    event = RecipeDefined(
-        call.now, call.new_id, *steps, version_number=1, name=name, capability_id=given.id
-    )
-    return [event]
+    now, id = call.now, call.new_id
+    return [RecipeDefined.of(command, occurred_at=now, recipe_id=id, version_number=1)]
 
 
 def version_recipe(
     recipe: Recipe, command: VersionRecipe, given: Capability, call: Call
 ) -> list[RecipeVersioned]:
     """Replace all steps of a recipe; earlier versions can still be read."""
-    steps = _checked_steps(command, given)
-    tag = STATUS.new_tag(
-        recipe, command.version_tag, {each.version_tag for each in recipe.versions}
-    )
+    _require_sound(command, given)
+    used = {each.version_tag for each in recipe.versions}
+    tag = STATUS.new_tag(recipe, command.version_tag, used)
     _require_realizable(given)
-    number = recipe.version_number + 1
-    return [RecipeVersioned(call.now, recipe.id, *steps, version_number=number, version_tag=tag)]
+    now, number = call.now, recipe.version_number + 1
+    return [RecipeVersioned.of(command, occurred_at=now, version_number=number, version_tag=tag)]
 
 
 def deprecate_recipe(
-    recipe: Recipe, command: DeprecateRecipe, given: Recipe | None, call: Call
+    recipe: Recipe, command: DeprecateRecipe, given: None, call: Call
 ) -> list[RecipeDeprecated]:
     """Deprecate a recipe, so that no procedure can newly follow it."""
-    if given and given.id == recipe.id:
+    if command.replaced_by_recipe_id == recipe.id:
         raise InvalidRecipeReplacedByRecipeIdError
-    STATUS.require(recipe.status, RecipeDeprecated)
-    return [RecipeDeprecated(call.now, recipe.id, command.replaced_by_recipe_id)]
+    return [STATUS.allow(recipe.status, RecipeDeprecated.of(command, occurred_at=call.now))]
 
 
-def _checked_steps(command: DeclareRecipe, capability: Capability) -> tuple[Steps, Steps]:
-    """Return the steps and the closing steps; raise the refusal of their first fault."""
-    steps, closing_steps = trimmed_steps(command.steps), trimmed_steps(command.closing_steps)
-    for fault in faults(steps, closing_steps, capability.parameters_schema):
+def _require_sound(command: DeclareRecipe, capability: Capability) -> None:
+    """Raise the refusal of the first fault of the steps."""
+    for fault in faults(command.steps, command.closing_steps, capability.parameters_schema):
         raise fault.refusal(f"At {fault.place}: {fault.why}.", path=fault.place)
-    return steps, closing_steps
 
 
 def _require_realizable(capability: Capability) -> None:
@@ -244,12 +221,11 @@ recipes = Aggregate("Recipe", begin, evolve, absent=RecipeNotFoundError)
 # fmt: off
 OPERATIONS = (
     recipes.creates("POST /recipes", DefineRecipe, define_recipe, CapabilityNotFoundError,
-        InvalidRecipeNameError, *STEP_RULES, RecipeBoundCapabilityDeprecatedError,
-        RecipeCapabilityExecutorMismatchError,
+        *STEP_RULES, RecipeBoundCapabilityDeprecatedError, RecipeCapabilityExecutorMismatchError,
         given=lambda command, read: read.one(capabilities, command.capability_id)),
     recipes.changes("POST /recipes/{recipe_id}/version", VersionRecipe, version_recipe,
-        *STEP_RULES, InvalidRecipeVersionTagError, RecipeCannotVersionError,
-        RecipeBoundCapabilityDeprecatedError, RecipeCapabilityExecutorMismatchError,
+        *STEP_RULES, RecipeCannotVersionError, RecipeBoundCapabilityDeprecatedError,
+        RecipeCapabilityExecutorMismatchError,
         given=lambda recipe, _, read: read.one(capabilities, recipe.capability_id)),
     recipes.changes("POST /recipes/{recipe_id}/deprecate", DeprecateRecipe, deprecate_recipe,
         InvalidRecipeReplacedByRecipeIdError, RecipeCannotDeprecateError,
@@ -296,16 +272,8 @@ async def recipe_version(query: GetRecipeVersion, read: Reader) -> RecipeVersion
         raise RecipeVersionNotFoundError(f"The recipe has versions 1 to {newest}.")
     # Each event of a recipe makes a version, except its deprecation, which is the last one.
     then = await read.as_of(recipes, id, number)
-    return RecipeVersion(
-        id,
-        then.capability_id,
-        version_number=number,
-        version_tag=then.version_tag,
-        steps=then.steps,
-        closing_steps=then.closing_steps,
-        defined_at=then.versions[-1].defined_at,
-        current=number == newest,
-    )
+    defined_at, current = then.versions[-1].defined_at, number == newest
+    return RecipeVersion.of(then, recipe_id=id, defined_at=defined_at, current=current)
 
 
 async def recipe_versions(

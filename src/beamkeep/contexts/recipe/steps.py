@@ -7,6 +7,7 @@ from typing import Annotated, cast
 import msgspec
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 from pydantic import (
+    AfterValidator,
     AllowInfNan,
     Discriminator,
     Field,
@@ -102,12 +103,10 @@ SENTINELS: Mapping[str, type[Reference]] = {
 
 def reference(value: Json) -> Reference | None:
     """Return the value as a reference; None if the value is a literal."""
-    match value:
-        case {**members} if len(members) == 1:
-            ((key, name),) = members.items()
-            return SENTINELS[key](str(name)) if key in SENTINELS else None
-        case _:
-            return None
+    if not isinstance(value, dict) or len(value) != 1:
+        return None
+    ((key, name),) = value.items()
+    return SENTINELS[key](str(name)) if key in SENTINELS else None
 
 
 class _ReadAs:
@@ -139,8 +138,7 @@ def _form(value: object) -> str:
 
 
 def _form_of_argument(value: object) -> str:
-    found = _form(value)
-    return found if found in SENTINELS else "literal"
+    return found if (found := _form(value)) in SENTINELS else "literal"
 
 
 _Number = Annotated[int, Strict()] | Annotated[float, Strict(), AllowInfNan(False)]
@@ -156,7 +154,9 @@ _Target = Annotated[Annotated[_Number, Tag("scalar")] | _References, Discriminat
 _Argument = Annotated[
     Annotated[object, Tag("literal")] | _References, Discriminator(_form_of_argument)
 ]
-_Uri = Annotated[str, Strict(), MinLen(1), MaxLen(2000)]
+# The texts of a step are trimmed when it is parsed; `faults` says where one of them is blank.
+_Trim = AfterValidator(str.strip)
+_Uri = Annotated[str, Strict(), MinLen(1), MaxLen(2000), _Trim]
 _Input = Annotated[
     Annotated[_Uri, Tag("scalar")] | Annotated[OutputRef, Tag("$output")], Discriminator(_form)
 ]
@@ -173,8 +173,8 @@ type StepInput = Annotated[Json, _ReadAs(_Input)]
 type StepArguments = Annotated[
     dict[Annotated[str, StringConstraints(pattern=r"^[^$]")], StepArgument], MaxLen(100)
 ]
-type ControlAddress = Annotated[str, MinLen(1), MaxLen(255)]
-type RegisteredName = Annotated[str, MinLen(1), MaxLen(100)]
+type ControlAddress = Annotated[str, MinLen(1), MaxLen(255), _Trim]
+type RegisteredName = Annotated[str, MinLen(1), MaxLen(100), _Trim]
 type Switch = Annotated[bool, Strict()]
 type UpToAMinute = Annotated[float, Strict(), Gt(0), Le(60), _Second]
 type UpToAnHour = Annotated[float, Strict(), Gt(0), Le(3600), _Second]
@@ -241,7 +241,7 @@ class RecipeComputeStep(Record, tag_field="kind", tag="compute"):
     job: RegisteredName
     parameters: StepArguments = msgspec.field(default_factory=dict[str, Json])
     input_uris: Annotated[tuple[StepInput, ...], MaxLen(50)] = ()
-    output_uri: Annotated[str, MinLen(1), MaxLen(2000)] | None = None
+    output_uri: Annotated[str, MinLen(1), MaxLen(2000), _Trim] | None = None
     capture_name: SlotName | None = None
     output_name: SlotName | None = None
     timeout: UpToADay = 3600.0
@@ -260,11 +260,6 @@ class StepFault(Record):
     refusal: type[Invalid]
     place: str
     why: str
-
-
-def trimmed_steps(steps: Sequence[RecipeStep]) -> tuple[RecipeStep, ...]:
-    """Return the steps with trimmed texts; values are not changed."""
-    return tuple(map(_tidied, steps))
 
 
 def expand(steps: Sequence[RecipeStep], bindings: Mapping[str, Json]) -> tuple[RecipeStep, ...]:
@@ -390,19 +385,6 @@ def _with_values(step: RecipeStep, change: Callable[[Json], Json]) -> RecipeStep
         case RecipeComputeStep():
             parameters = {name: change(value) for name, value in step.parameters.items()}
             return replace(step, parameters=parameters)
-
-
-def _tidied(step: RecipeStep) -> RecipeStep:
-    match step:
-        case RecipeActionStep():
-            return replace(step, name=step.name.strip())
-        case RecipeComputeStep():
-            uris = (uri.strip() if isinstance(uri, str) else uri for uri in step.input_uris)
-            output_uri = step.output_uri and step.output_uri.strip()
-            job = step.job.strip()
-            return replace(step, job=job, input_uris=tuple(uris), output_uri=output_uri)
-        case _:
-            return replace(step, address=step.address.strip())
 
 
 def _reserved_key(literal: Json) -> str | None:

@@ -14,7 +14,6 @@ from beamkeep.contexts.access.actor import (
     BindActorIdentity,
     DeactivateActor,
     ForgetActor,
-    InvalidActorIdentityError,
     LastAdministratorError,
     UnbindActorIdentity,
     actor_details,
@@ -22,7 +21,7 @@ from beamkeep.contexts.access.actor import (
     bind_actor_identity,
     deactivate_actor,
     forget_actor,
-    trimmed_login,
+    login_pair,
     unbind_actor_identity,
 )
 from beamkeep.contexts.access.profile import DEVELOPER, IDENTITIES, STANDINGS
@@ -31,7 +30,6 @@ from beamkeep.kernel import ActorKind, Reader, Record, replace
 
 from .grants import POLICY_GRANTS, GrantExceedsOwnError, own_grants, require_held
 from .policy import (
-    InvalidPolicyReasonError,
     Policy,
     PolicyCannotRevokeGrantError,
     RevokePolicyGrant,
@@ -71,9 +69,6 @@ async def administrators(read: Reader) -> list[AdministratorAccess]:
     ]
 
 
-NO_DETAILS = ActorDetails()
-
-
 async def none_stays(lost: Callable[[AdministratorAccess], bool], read: Reader) -> bool:
     """Return whether there are administrators now and there are none without the lost access.
 
@@ -97,10 +92,9 @@ async def actor_removal(
 ) -> ActorDetails:
     """Return the details of an actor that loses a login, or all access."""
     # A deactivation needs no personal data.
-    details = NO_DETAILS
-    if not isinstance(command, DeactivateActor):
-        details = await actor_details(actor, command, read)
-    login = trimmed_login(command) if isinstance(command, UnbindActorIdentity) else None
+    unneeded = isinstance(command, DeactivateActor)
+    details = ActorDetails() if unneeded else await actor_details(actor, command, read)
+    login = login_pair(command) if isinstance(command, UnbindActorIdentity) else None
 
     def lost(access: AdministratorAccess) -> bool:
         return access.actor_id == actor.id and login in (None, access.login)
@@ -136,13 +130,13 @@ OPERATIONS = (
     actors.changes("POST /actors/{actor_id}/forget", ForgetActor, forget_actor,
         ActorCannotForgetError, LastAdministratorError, given=actor_removal, destructive=True),
     actors.changes("POST /actors/{actor_id}/identities/bind", BindActorIdentity,
-        bind_actor_identity, InvalidActorIdentityError, ActorCannotBindIdentityError,
-        ActorIdentityAlreadyBoundError, GrantExceedsOwnError, given=login_target),
+        bind_actor_identity, ActorCannotBindIdentityError, ActorIdentityAlreadyBoundError,
+        GrantExceedsOwnError, given=login_target),
     actors.changes("POST /actors/{actor_id}/identities/unbind", UnbindActorIdentity,
-        unbind_actor_identity, InvalidActorIdentityError, ActorCannotUnbindIdentityError,
-        LastAdministratorError, given=actor_removal, destructive=True),
+        unbind_actor_identity, ActorCannotUnbindIdentityError, LastAdministratorError,
+        given=actor_removal, destructive=True),
     policies.changes("POST /policies/{policy_id}/revoke-grant", RevokePolicyGrant, revoke_grant,
-        InvalidPolicyReasonError, PolicyCannotRevokeGrantError, LastAdministratorError,
-        given=last_administrator_revoked, destructive=True),
+        PolicyCannotRevokeGrantError, LastAdministratorError, given=last_administrator_revoked,
+        destructive=True),
 )
 # fmt: on

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from uuid import UUID
 
-from beamkeep.contexts.access.actor import Login, RegisterActor, register_actor, trimmed_login
+from beamkeep.contexts.access.actor import Login, RegisterActor, login_pair, register_actor
 from beamkeep.contexts.access.profile import DEVELOPER, IDENTITIES, MONITOR, STANDINGS, SYSTEM
 from beamkeep.contexts.installation import installation
 from beamkeep.kernel import (
@@ -79,7 +79,7 @@ async def administrator(person: Administrator, call: CallFor, read: Reader) -> l
     if {access.actor_id for access in await administrators(read)} - {DEVELOPER}:
         return []
     login = Login(issuer=person.issuer, subject=person.subject)
-    issuer, subject = trimmed_login(login)
+    issuer, subject = login_pair(login)
     bound = await read.rows(IDENTITIES, issuer=issuer, subject=subject)
     if bound:
         actor_id, registration = bound[0].actor_id, list[Outcome]()

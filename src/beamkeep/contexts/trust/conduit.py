@@ -1,10 +1,12 @@
 """Conduit: the path that calls take from one zone to another."""
 
+from typing import Annotated
 from uuid import UUID
 
 from beamkeep.kernel import (
     DENIALS,
     Aggregate,
+    Blank,
     Call,
     Command,
     DenialReason,
@@ -19,7 +21,7 @@ from beamkeep.kernel import (
     reads,
     unchanging,
 )
-from beamkeep.kernel.values import Name, trimmed
+from beamkeep.kernel.values import Name, Trimmed
 
 from .zone import ZoneNotFoundError, zones
 
@@ -32,12 +34,10 @@ class ConduitDefined(Event):
     target_zone_id: UUID
 
 
-class ConduitNotFoundError(NotFound):
-    """The conduit does not exist."""
+class ConduitNotFoundError(NotFound): ...
 
 
-class InvalidConduitNameError(Invalid):
-    """Conduit name must not be blank."""
+class InvalidConduitNameError(Blank): ...
 
 
 class InvalidConduitZonesError(Invalid):
@@ -52,16 +52,11 @@ class Conduit(Record):
 
 
 def begin(event: ConduitDefined) -> Conduit:
-    return Conduit(
-        event.conduit_id,
-        event.name,
-        source_zone_id=event.source_zone_id,
-        target_zone_id=event.target_zone_id,
-    )
+    return Conduit.of(event, id=event.conduit_id)
 
 
 class DefineConduit(Command):
-    name: Name
+    name: Annotated[Name, Trimmed(InvalidConduitNameError)]
     source_zone_id: UUID
     target_zone_id: UUID
 
@@ -72,15 +67,9 @@ async def both_zones(command: DefineConduit, read: Reader) -> None:
 
 def define_conduit(command: DefineConduit, given: None, call: Call) -> list[ConduitDefined]:
     """Define a conduit from one zone to another."""
-    name = trimmed(command.name, InvalidConduitNameError)
-    source, target = command.source_zone_id, command.target_zone_id
-    if source == target:
-        raise InvalidConduitZonesError(f"Both are zone {source}.")
-    return [
-        ConduitDefined(
-            call.now, call.new_id, name=name, source_zone_id=source, target_zone_id=target
-        )
-    ]
+    if command.source_zone_id == command.target_zone_id:
+        raise InvalidConduitZonesError(f"Both are zone {command.source_zone_id}.")
+    return [ConduitDefined.of(command, occurred_at=call.now, conduit_id=call.new_id)]
 
 
 conduits = Aggregate("Conduit", begin, unchanging, absent=ConduitNotFoundError)
@@ -88,7 +77,7 @@ conduits = Aggregate("Conduit", begin, unchanging, absent=ConduitNotFoundError)
 # fmt: off
 OPERATIONS = (
     conduits.creates("POST /conduits", DefineConduit, define_conduit, ZoneNotFoundError,
-        InvalidConduitNameError, InvalidConduitZonesError, given=both_zones),
+        InvalidConduitZonesError, given=both_zones),
 )
 # fmt: on
 

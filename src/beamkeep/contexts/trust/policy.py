@@ -12,6 +12,7 @@ from beamkeep.kernel import (
     EVERY_COMMAND,
     Aggregate,
     Allow,
+    Blank,
     Call,
     Cannot,
     Command,
@@ -31,7 +32,7 @@ from beamkeep.kernel import (
     reads,
     replace,
 )
-from beamkeep.kernel.values import FreeText, Name, Reason, trimmed
+from beamkeep.kernel.values import FreeText, Name, Reason, Trimmed
 
 from .conduit import ConduitNotFoundError, conduits
 from .grants import POLICY_GRANTS, GrantExceedsOwnError, is_administrator, own_grants, require_held
@@ -64,20 +65,17 @@ class PolicyGrantRevoked(PolicyEvent):
     reason: FreeText
 
 
-class PolicyNotFoundError(NotFound):
-    """The policy does not exist."""
+class PolicyNotFoundError(NotFound): ...
 
 
-class InvalidPolicyNameError(Invalid):
-    """Policy name must not be blank."""
+class InvalidPolicyNameError(Blank): ...
 
 
 class InvalidPolicyPermittedCommandsError(Invalid):
     """Commands must be names of commands and queries of this service, or * alone."""
 
 
-class InvalidPolicyReasonError(Invalid):
-    """Reason must not be blank."""
+class InvalidPolicyReasonError(Blank): ...
 
 
 class PolicyCannotDefineError(Cannot):
@@ -103,35 +101,23 @@ class Policy(Record):
 
 
 def begin(event: PolicyDefined) -> Policy:
-    return Policy(
-        event.policy_id,
-        event.name,
-        conduit_id=event.conduit_id,
-        surface_id=event.surface_id,
-        permitted_principal_ids=frozenset(event.permitted_principal_ids),
-        permitted_commands=frozenset(event.permitted_commands),
-        object_scope=event.object_scope,
+    ids, names = frozenset(event.permitted_principal_ids), frozenset(event.permitted_commands)
+    return Policy.of(
+        event, id=event.policy_id, permitted_principal_ids=ids, permitted_commands=names
     )
 
 
 def evolve(policy: Policy, event: PolicyGrantAdded | PolicyGrantRevoked) -> Policy:
     one, permitted = {event.permitted_principal_id}, policy.permitted_principal_ids
-    match event:
-        case PolicyGrantAdded():
-            return replace(policy, permitted_principal_ids=permitted | one)
-        case PolicyGrantRevoked():
-            return replace(policy, permitted_principal_ids=permitted - one)
+    changed = permitted | one if isinstance(event, PolicyGrantAdded) else permitted - one
+    return replace(policy, permitted_principal_ids=changed)
 
 
 def grant_to(policy: Policy, principal_id: UUID) -> Grant:
     """Return the row that permits the policy's commands to this principal."""
-    return Grant(
-        policy.id,
-        principal_id,
-        conduit_id=policy.conduit_id,
-        surface_id=policy.surface_id,
-        permitted_commands=tuple(sorted(policy.permitted_commands)),
-        object_scope=policy.object_scope,
+    names = tuple(sorted(policy.permitted_commands))
+    return Grant.of(
+        policy, policy_id=policy.id, principal_id=principal_id, permitted_commands=names
     )
 
 
@@ -144,7 +130,7 @@ type CommandName = Annotated[str, MinLen(1), MaxLen(100)]
 
 
 class DefinePolicy(Command):
-    name: Name
+    name: Annotated[Name, Trimmed(InvalidPolicyNameError)]
     conduit_id: UUID
     surface_id: UUID | None
     """Surface where the calls arrive; null for calls from inside the service."""
@@ -153,17 +139,16 @@ class DefinePolicy(Command):
     object_scope: ObjectScope
 
 
-class PolicyCommand(Command):
+class PolicyGrantCommand(Command):
     policy_id: UUID
-
-
-class AddPolicyGrant(PolicyCommand):
     permitted_principal_id: UUID
 
 
-class RevokePolicyGrant(PolicyCommand):
-    permitted_principal_id: UUID
-    reason: Reason
+class AddPolicyGrant(PolicyGrantCommand): ...
+
+
+class RevokePolicyGrant(PolicyGrantCommand):
+    reason: Annotated[Reason, Trimmed(InvalidPolicyReasonError)]
 
 
 class PolicyReferences(Record):
@@ -175,11 +160,8 @@ class PolicyReferences(Record):
     """None while the deployment is prepared, which may define any policy."""
 
 
-class GrantReferences(Record):
-    """The actor of a new grant, and the grants of the caller."""
-
-    actor: Actor
-    own: tuple[Grant, ...]
+type ActorAndOwnGrants = tuple[Actor, tuple[Grant, ...]]
+"""The actor of a new grant, and the grants of the caller."""
 
 
 async def policy_references(command: DefinePolicy, read: Reader) -> PolicyReferences:
@@ -191,31 +173,26 @@ async def policy_references(command: DefinePolicy, read: Reader) -> PolicyRefere
 
 async def grant_references(
     policy: Policy, command: AddPolicyGrant, read: Reader
-) -> GrantReferences:
-    actor = await read.one(actors, command.permitted_principal_id)
-    return GrantReferences(actor, await own_grants(read))
+) -> ActorAndOwnGrants:
+    return await read.one(actors, command.permitted_principal_id), await own_grants(read)
 
 
 def define_policy(
     command: DefinePolicy, given: PolicyReferences, call: Call
 ) -> list[PolicyDefined | SideWrite]:
     """Define a policy that permits principals to call commands and queries on one surface."""
-    name = trimmed(command.name, InvalidPolicyNameError)
     commands = command.permitted_commands
     if commands != frozenset({EVERY_COMMAND}) and (unknown := commands - given.operation_names):
         raise InvalidPolicyPermittedCommandsError(f"Unknown: {', '.join(sorted(unknown))}.")
     conduit_id = given.surface.conduit_id if given.surface else INTERNAL
     if command.conduit_id != conduit_id:
         raise PolicyCannotDefineError(f"The conduit must be {conduit_id}.")
-    defined = PolicyDefined(
-        call.now,
-        call.new_id,
-        name=name,
-        conduit_id=conduit_id,
-        surface_id=command.surface_id,
+    defined = PolicyDefined.of(
+        command,
+        occurred_at=call.now,
+        policy_id=call.new_id,
         permitted_principal_ids=tuple(sorted(command.permitted_principal_ids)),
         permitted_commands=tuple(sorted(commands)),
-        object_scope=command.object_scope,
     )
     grants = grants_of(begin(defined))
     if given.own is not None:
@@ -224,18 +201,17 @@ def define_policy(
 
 
 def add_grant(
-    policy: Policy, command: AddPolicyGrant, given: GrantReferences, call: Call
+    policy: Policy, command: AddPolicyGrant, given: ActorAndOwnGrants, call: Call
 ) -> list[PolicyGrantAdded | SideWrite]:
     """Add a principal to a policy."""
-    actor = given.actor
+    actor, own = given
     grant = grant_to(policy, actor.id)
-    require_held([grant], given.own)
+    require_held([grant], own)
     if actor.id in policy.permitted_principal_ids:
         raise PolicyCannotAddGrantError(f"The policy already permits actor {actor.id}.")
     if len(policy.permitted_principal_ids) >= MOST_PRINCIPALS:
-        raise PolicyCannotAddGrantError(
-            f"The policy is full with {MOST_PRINCIPALS} actors; define another policy."
-        )
+        full = f"The policy is full with {MOST_PRINCIPALS} actors; define another policy."
+        raise PolicyCannotAddGrantError(full)
     if not actor.active:
         raise PolicyCannotAddGrantError(f"Actor {actor.id} is not active.")
     return [PolicyGrantAdded(call.now, policy.id, actor.id), POLICY_GRANTS.insert(grant)]
@@ -245,18 +221,13 @@ def revoke_grant(
     policy: Policy, command: RevokePolicyGrant, given: bool, call: Call
 ) -> list[PolicyGrantRevoked | SideWrite]:
     """Remove a principal from a policy, with effect from the principal's next call."""
-    actor_id, reason = (
-        command.permitted_principal_id,
-        trimmed(command.reason, InvalidPolicyReasonError),
-    )
+    actor_id = command.permitted_principal_id
     if actor_id not in policy.permitted_principal_ids:
         raise PolicyCannotRevokeGrantError(f"The policy does not permit actor {actor_id}.")
     lock = administrator_lock(actor_id, is_last=given)
-    return [
-        PolicyGrantRevoked(call.now, policy.id, permitted_principal_id=actor_id, reason=reason),
-        POLICY_GRANTS.delete(policy.id, actor_id),
-        *([lock] if makes_administrators(policy) else []),
-    ]
+    locks = [lock] if makes_administrators(policy) else []
+    revoked = PolicyGrantRevoked.of(command, occurred_at=call.now)
+    return [revoked, POLICY_GRANTS.delete(policy.id, actor_id), *locks]
 
 
 def makes_administrators(policy: Policy) -> bool:
@@ -269,9 +240,8 @@ policies = Aggregate("Policy", begin, evolve, absent=PolicyNotFoundError)
 # fmt: off
 OPERATIONS = (
     policies.creates("POST /policies", DefinePolicy, define_policy, ConduitNotFoundError,
-        SurfaceNotFoundError, ActorNotFoundError, InvalidPolicyNameError,
-        InvalidPolicyPermittedCommandsError, PolicyCannotDefineError, GrantExceedsOwnError,
-        given=policy_references),
+        SurfaceNotFoundError, ActorNotFoundError, InvalidPolicyPermittedCommandsError,
+        PolicyCannotDefineError, GrantExceedsOwnError, given=policy_references),
     policies.changes("POST /policies/{policy_id}/add-grant", AddPolicyGrant, add_grant,
         ActorNotFoundError, PolicyCannotAddGrantError, GrantExceedsOwnError,
         given=grant_references),

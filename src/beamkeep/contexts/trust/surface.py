@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Annotated
 from uuid import UUID
 
 from beamkeep.kernel import (
     Aggregate,
+    Blank,
     Call,
     Cannot,
     Command,
     Event,
-    Invalid,
     Listing,
     NotFound,
     Reader,
@@ -20,7 +21,7 @@ from beamkeep.kernel import (
     reads,
     unchanging,
 )
-from beamkeep.kernel.values import Name, trimmed
+from beamkeep.kernel.values import Name, Trimmed
 
 from .conduit import ConduitNotFoundError, conduits
 from .seeded import INTERNAL
@@ -34,12 +35,10 @@ class SurfaceDefined(Event):
     conduit_id: UUID
 
 
-class SurfaceNotFoundError(NotFound):
-    """The surface does not exist."""
+class SurfaceNotFoundError(NotFound): ...
 
 
-class InvalidSurfaceNameError(Invalid):
-    """Surface name must not be blank."""
+class InvalidSurfaceNameError(Blank): ...
 
 
 class SurfaceCannotDefineError(Cannot):
@@ -54,11 +53,11 @@ class Surface(Record):
 
 
 def begin(event: SurfaceDefined) -> Surface:
-    return Surface(event.surface_id, event.name, kind=event.kind, conduit_id=event.conduit_id)
+    return Surface.of(event, id=event.surface_id)
 
 
 class DefineSurface(Command):
-    name: Name
+    name: Annotated[Name, Trimmed(InvalidSurfaceNameError)]
     kind: SurfaceKind
     conduit_id: UUID
 
@@ -69,11 +68,9 @@ async def conduit(command: DefineSurface, read: Reader) -> None:
 
 def define_surface(command: DefineSurface, given: None, call: Call) -> list[SurfaceDefined]:
     """Define a surface on a conduit."""
-    name = trimmed(command.name, InvalidSurfaceNameError)
     if command.conduit_id == INTERNAL:
         raise SurfaceCannotDefineError
-    kind, conduit_id = command.kind, command.conduit_id
-    return [SurfaceDefined(call.now, call.new_id, name=name, kind=kind, conduit_id=conduit_id)]
+    return [SurfaceDefined.of(command, occurred_at=call.now, surface_id=call.new_id)]
 
 
 surfaces = Aggregate("Surface", begin, unchanging, absent=SurfaceNotFoundError)
@@ -81,7 +78,7 @@ surfaces = Aggregate("Surface", begin, unchanging, absent=SurfaceNotFoundError)
 # fmt: off
 OPERATIONS = (
     surfaces.creates("POST /surfaces", DefineSurface, define_surface, ConduitNotFoundError,
-        InvalidSurfaceNameError, SurfaceCannotDefineError, given=conduit),
+        SurfaceCannotDefineError, given=conduit),
 )
 # fmt: on
 

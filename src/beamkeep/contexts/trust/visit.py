@@ -12,6 +12,7 @@ from pydantic import Field
 from beamkeep.kernel import (
     Aggregate,
     Axis,
+    Blank,
     Call,
     Cannot,
     Command,
@@ -31,8 +32,8 @@ from beamkeep.kernel.values import (
     ReferenceScheme,
     ReferenceValue,
     Timestamp,
+    Trimmed,
     outside_references,
-    trimmed,
 )
 
 from .policy import Policy, PolicyNotFoundError, policies
@@ -73,14 +74,17 @@ class VisitRegistered(VisitEvent):
     external_refs: dict[str, str]
 
 
+class VisitEventWithReason(VisitEvent):
+    reason: FreeText
+
+
 class VisitArrived(VisitEvent): ...
 
 
 class VisitStarted(VisitEvent): ...
 
 
-class VisitHeld(VisitEvent):
-    reason: FreeText
+class VisitHeld(VisitEventWithReason): ...
 
 
 class VisitResumed(VisitEvent): ...
@@ -89,16 +93,13 @@ class VisitResumed(VisitEvent): ...
 class VisitCompleted(VisitEvent): ...
 
 
-class VisitCancelled(VisitEvent):
-    reason: FreeText
+class VisitCancelled(VisitEventWithReason): ...
 
 
-class VisitAborted(VisitEvent):
-    reason: FreeText
+class VisitAborted(VisitEventWithReason): ...
 
 
-class VisitVoided(VisitEvent):
-    reason: FreeText
+class VisitVoided(VisitEventWithReason): ...
 
 
 class VisitSurfaceControlTaken(VisitEvent):
@@ -114,10 +115,10 @@ type VisitMoved = VisitArrived | VisitStarted | VisitResumed | VisitCompleted
 type VisitMovedWithReason = VisitHeld | VisitCancelled | VisitAborted | VisitVoided
 type VisitControl = VisitSurfaceControlTaken | VisitSurfaceControlReleased
 type VisitChanged = VisitMoved | VisitMovedWithReason | VisitControl
+type VisitOutcome = list[VisitChanged | SideWrite]
 
 
-class VisitNotFoundError(NotFound):
-    """The visit does not exist."""
+class VisitNotFoundError(NotFound): ...
 
 
 class InvalidVisitPlannedPeriodError(Invalid):
@@ -128,8 +129,7 @@ class InvalidVisitExternalRefsError(Invalid):
     """Each outside reference must have a scheme, and a value without the scheme as prefix."""
 
 
-class InvalidVisitReasonError(Invalid):
-    """Reason must not be blank."""
+class InvalidVisitReasonError(Blank): ...
 
 
 class VisitCannotRegisterError(Cannot):
@@ -215,16 +215,7 @@ class Visit(Record):
 
 
 def begin(event: VisitRegistered) -> Visit:
-    return Visit(
-        event.visit_id,
-        event.policy_id,
-        parent_surface_id=event.parent_surface_id,
-        type=event.type,
-        planned_start_at=event.planned_start_at,
-        planned_end_at=event.planned_end_at,
-        parent_id=event.parent_id,
-        external_refs=event.external_refs,
-    )
+    return Visit.of(event, id=event.visit_id)
 
 
 def evolve(visit: Visit, event: VisitChanged) -> Visit:
@@ -237,6 +228,9 @@ def evolve(visit: Visit, event: VisitChanged) -> Visit:
             return replace(visit, controlling=CONTROLLING.after(event))
 
 
+type VisitExternalRefs = Annotated[dict[ReferenceScheme, ReferenceValue], MaxLen(20)]
+
+
 class RegisterVisit(Command):
     policy_id: UUID
     """Policy that permits the principals of this visit."""
@@ -246,9 +240,7 @@ class RegisterVisit(Command):
     planned_end_at: Timestamp
     parent_id: UUID | None = None
     """Parent visit on the same surface, when this visit is part of another."""
-    external_refs: Annotated[dict[ReferenceScheme, ReferenceValue], MaxLen(20)] = Field(
-        default_factory=dict
-    )
+    external_refs: VisitExternalRefs = Field(default_factory=dict)
     """References to the visit in other systems, by scheme, for example proposal."""
 
 
@@ -257,7 +249,7 @@ class VisitCommand(Command):
 
 
 class VisitCommandWithReason(VisitCommand):
-    reason: Reason
+    reason: Annotated[Reason, Trimmed(InvalidVisitReasonError)]
 
 
 class RecordVisitArrival(VisitCommand): ...
@@ -290,169 +282,129 @@ class TakeVisitSurfaceControl(VisitCommand): ...
 class ReleaseVisitSurfaceControl(VisitCommand): ...
 
 
-class VisitReferences(Record):
-    """The policy of a new visit, and its parent visit."""
-
-    policy: Policy
-    parent: Visit | None
+type PolicyAndVisit = tuple[Policy, Visit | None]
+"""The policy of a visit; the parent of a new visit, or the visit that controls the surface now."""
 
 
-class ControlReferences(Record):
-    """The policy of a visit, and the visit that controls the surface now."""
-
-    policy: Policy
-    held_by: Visit | None
-
-
-async def visit_references(command: RegisterVisit, read: Reader) -> VisitReferences:
+async def visit_references(command: RegisterVisit, read: Reader) -> PolicyAndVisit:
     policy = await read.one(policies, command.policy_id)
     await read.one(surfaces, command.parent_surface_id)
-    parent = await read.one(visits, command.parent_id) if command.parent_id else None
-    return VisitReferences(policy, parent)
+    return policy, await read.one(visits, command.parent_id) if command.parent_id else None
 
 
 async def control_references(
     visit: Visit, command: TakeVisitSurfaceControl, read: Reader
-) -> ControlReferences:
+) -> PolicyAndVisit:
     policy = await read.one(policies, visit.policy_id)
     rows = await read.rows(SURFACE_CONTROL, surface_id=visit.parent_surface_id)
-    return ControlReferences(policy, await read.one(visits, rows[0].visit_id) if rows else None)
+    return policy, await read.one(visits, rows[0].visit_id) if rows else None
 
 
 def register_visit(
-    command: RegisterVisit, given: VisitReferences, call: Call
+    command: RegisterVisit, given: PolicyAndVisit, call: Call
 ) -> list[VisitRegistered]:
     """Register a planned visit on a surface."""
-    surface_id = command.parent_surface_id
+    policy, parent = given
     start, end = command.planned_start_at, command.planned_end_at
     if end <= start:
         raise InvalidVisitPlannedPeriodError(f"Start is {start}, end is {end}.")
     refs = outside_references(command.external_refs, InvalidVisitExternalRefsError)
-    if given.policy.surface_id != surface_id:
-        place = f"surface {given.policy.surface_id}" if given.policy.surface_id else "no surface"
+    if policy.surface_id != command.parent_surface_id:
+        place = f"surface {policy.surface_id}" if policy.surface_id else "no surface"
         raise VisitCannotRegisterError(f"The policy is for {place}.")
-    if parent := given.parent:
-        if parent.parent_surface_id != surface_id:
-            raise VisitCannotRegisterError(
-                f"The parent visit is on surface {parent.parent_surface_id}."
-            )
-        if parent.status not in AHEAD | UNDER_WAY:
-            raise VisitCannotRegisterError(f"The parent visit is {parent.status} and has ended.")
-    return [
-        VisitRegistered(
-            call.now,
-            call.new_id,
-            policy_id=command.policy_id,
-            parent_surface_id=surface_id,
-            type=command.type,
-            planned_start_at=start,
-            planned_end_at=end,
-            parent_id=command.parent_id,
-            external_refs=refs,
-        )
-    ]
+    if parent and parent.parent_surface_id != command.parent_surface_id:
+        place = f"surface {parent.parent_surface_id}"
+        raise VisitCannotRegisterError(f"The parent visit is on {place}.")
+    if parent and parent.status not in AHEAD | UNDER_WAY:
+        raise VisitCannotRegisterError(f"The parent visit is {parent.status} and has ended.")
+    now, id = call.now, call.new_id
+    return [VisitRegistered.of(command, occurred_at=now, visit_id=id, external_refs=refs)]
 
 
 def record_visit_arrival(
     visit: Visit, command: RecordVisitArrival, call: Call
 ) -> list[VisitArrived]:
     """Record that the visitors have arrived."""
-    STATUS.require(visit.status, VisitArrived)
-    return [VisitArrived(call.now, visit.id)]
+    return [STATUS.allow(visit.status, VisitArrived(call.now, visit.id))]
 
 
 def start_visit(visit: Visit, command: StartVisit, call: Call) -> list[VisitStarted]:
     """Start a visit."""
-    STATUS.require(visit.status, VisitStarted)
-    return [VisitStarted(call.now, visit.id)]
+    return [STATUS.allow(visit.status, VisitStarted(call.now, visit.id))]
 
 
 def hold_visit(visit: Visit, command: HoldVisit, call: Call) -> list[VisitHeld]:
     """Hold a visit until it is resumed."""
-    reason = trimmed(command.reason, InvalidVisitReasonError)
-    STATUS.require(visit.status, VisitHeld)
-    return [VisitHeld(call.now, visit.id, reason)]
+    return [STATUS.allow(visit.status, VisitHeld(call.now, visit.id, command.reason))]
 
 
 def resume_visit(visit: Visit, command: ResumeVisit, call: Call) -> list[VisitResumed]:
     """Resume a visit that is on hold."""
-    STATUS.require(visit.status, VisitResumed)
-    return [VisitResumed(call.now, visit.id)]
+    return [STATUS.allow(visit.status, VisitResumed(call.now, visit.id))]
 
 
-def complete_visit(
-    visit: Visit, command: CompleteVisit, call: Call
-) -> list[VisitChanged | SideWrite]:
+def complete_visit(visit: Visit, command: CompleteVisit, call: Call) -> VisitOutcome:
     """Complete a visit; its work is done."""
-    STATUS.require(visit.status, VisitCompleted)
-    return [*_released(visit, call), VisitCompleted(call.now, visit.id)]
+    return _with_release(visit, VisitCompleted(call.now, visit.id))
 
 
-def cancel_visit(visit: Visit, command: CancelVisit, call: Call) -> list[VisitChanged | SideWrite]:
+def cancel_visit(visit: Visit, command: CancelVisit, call: Call) -> VisitOutcome:
     """Cancel a visit that will not take place."""
-    reason = trimmed(command.reason, InvalidVisitReasonError)
-    STATUS.require(visit.status, VisitCancelled)
-    return [*_released(visit, call), VisitCancelled(call.now, visit.id, reason)]
+    return _with_release(visit, VisitCancelled(call.now, visit.id, command.reason))
 
 
-def abort_visit(visit: Visit, command: AbortVisit, call: Call) -> list[VisitChanged | SideWrite]:
+def abort_visit(visit: Visit, command: AbortVisit, call: Call) -> VisitOutcome:
     """Abort a visit before its work is done."""
-    reason = trimmed(command.reason, InvalidVisitReasonError)
-    STATUS.require(visit.status, VisitAborted)
-    return [*_released(visit, call), VisitAborted(call.now, visit.id, reason)]
+    return _with_release(visit, VisitAborted(call.now, visit.id, command.reason))
 
 
-def void_visit(visit: Visit, command: VoidVisit, call: Call) -> list[VisitChanged | SideWrite]:
+def void_visit(visit: Visit, command: VoidVisit, call: Call) -> VisitOutcome:
     """Void a visit that should not have been registered."""
-    reason = trimmed(command.reason, InvalidVisitReasonError)
-    STATUS.require(visit.status, VisitVoided)
-    return [*_released(visit, call), VisitVoided(call.now, visit.id, reason)]
+    return _with_release(visit, VisitVoided(call.now, visit.id, command.reason))
 
 
 def take_visit_surface_control(
-    visit: Visit, command: TakeVisitSurfaceControl, given: ControlReferences, call: Call
+    visit: Visit, command: TakeVisitSurfaceControl, given: PolicyAndVisit, call: Call
 ) -> list[VisitControl | SideWrite]:
     """Take control of the visit's surface when it is free or the parent visit controls it."""
     CONTROLLING.require(visit.controlling, VisitSurfaceControlTaken)
+    policy, holder = given
     if visit.status not in PRESENT:
-        raise VisitCannotTakeControlError(
-            f"The status is {visit.status}; it must be {' or '.join(sorted(PRESENT))}."
-        )
-    if call.principal_id not in given.policy.permitted_principal_ids:
+        allowed = " or ".join(sorted(PRESENT))
+        raise VisitCannotTakeControlError(f"The status is {visit.status}; it must be {allowed}.")
+    if call.principal_id not in policy.permitted_principal_ids:
         raise VisitCannotTakeControlError(f"Policy {visit.policy_id} does not permit the caller.")
-    surface_id, holder = visit.parent_surface_id, given.held_by
-    taken = VisitSurfaceControlTaken(call.now, visit.id, surface_id)
-    row = SurfaceControl(surface_id, visit.id, call.now)
+    taken = VisitSurfaceControlTaken(call.now, visit.id, visit.parent_surface_id)
+    row = SurfaceControl(visit.parent_surface_id, visit.id, call.now)
     if holder is None:
         return [taken, SURFACE_CONTROL.insert(row)]
     if holder.id != visit.parent_id:
-        raise VisitCannotTakeControlError(
-            f"Visit {holder.id} controls the surface and must release control first.",
-            held_by_visit_id=holder.id,
-        )
-    released = VisitSurfaceControlReleased(
-        call.now, holder.id, surface_id=surface_id, taken_by_visit_id=visit.id
-    )
-    return [released, taken, SURFACE_CONTROL.replace(row)]
+        told = f"Visit {holder.id} controls the surface and must release control first."
+        raise VisitCannotTakeControlError(told, held_by_visit_id=holder.id)
+    return [_release(holder, call.now, visit.id), taken, SURFACE_CONTROL.replace(row)]
 
 
 def release_visit_surface_control(
     visit: Visit, command: ReleaseVisitSurfaceControl, call: Call
 ) -> list[VisitControl | SideWrite]:
     """Release control of the visit's surface."""
-    CONTROLLING.require(visit.controlling, VisitSurfaceControlReleased)
-    return _released(visit, call)
+    released = CONTROLLING.allow(visit.controlling, _release(visit, call.now))
+    return [released, SURFACE_CONTROL.delete(visit.parent_surface_id)]
 
 
-def _released(visit: Visit, call: Call) -> list[VisitControl | SideWrite]:
-    """Return the release of the surface, or nothing when the visit does not control it."""
-    if not visit.controlling:
-        return []
-    surface_id = visit.parent_surface_id
-    released = VisitSurfaceControlReleased(
-        call.now, visit.id, surface_id=surface_id, taken_by_visit_id=None
+def _release(visit: Visit, now: datetime, to: UUID | None = None) -> VisitSurfaceControlReleased:
+    return VisitSurfaceControlReleased(
+        now, visit.id, surface_id=visit.parent_surface_id, taken_by_visit_id=to
     )
-    return [released, SURFACE_CONTROL.delete(surface_id)]
+
+
+def _with_release(visit: Visit, event: VisitMoved | VisitMovedWithReason) -> VisitOutcome:
+    """Return the event, after the release of the surface when the visit controls it."""
+    moved = STATUS.allow(visit.status, event)
+    if not visit.controlling:
+        return [moved]
+    released = _release(visit, event.occurred_at)
+    return [released, SURFACE_CONTROL.delete(visit.parent_surface_id), moved]
 
 
 visits = Aggregate("Visit", begin, evolve, absent=VisitNotFoundError)
@@ -465,18 +417,17 @@ OPERATIONS = (
     visits.changes("POST /visits/{visit_id}/record-arrival", RecordVisitArrival,
         record_visit_arrival, VisitCannotRecordArrivalError),
     visits.changes("POST /visits/{visit_id}/start", StartVisit, start_visit, VisitCannotStartError),
-    visits.changes("POST /visits/{visit_id}/hold", HoldVisit, hold_visit, InvalidVisitReasonError,
-        VisitCannotHoldError),
+    visits.changes("POST /visits/{visit_id}/hold", HoldVisit, hold_visit, VisitCannotHoldError),
     visits.changes("POST /visits/{visit_id}/resume", ResumeVisit, resume_visit,
         VisitCannotResumeError),
     visits.changes("POST /visits/{visit_id}/complete", CompleteVisit, complete_visit,
         VisitCannotCompleteError, destructive=True),
     visits.changes("POST /visits/{visit_id}/cancel", CancelVisit, cancel_visit,
-        InvalidVisitReasonError, VisitCannotCancelError, destructive=True),
+        VisitCannotCancelError, destructive=True),
     visits.changes("POST /visits/{visit_id}/abort", AbortVisit, abort_visit,
-        InvalidVisitReasonError, VisitCannotAbortError, destructive=True),
-    visits.changes("POST /visits/{visit_id}/void", VoidVisit, void_visit, InvalidVisitReasonError,
-        VisitCannotVoidError, destructive=True),
+        VisitCannotAbortError, destructive=True),
+    visits.changes("POST /visits/{visit_id}/void", VoidVisit, void_visit, VisitCannotVoidError,
+        destructive=True),
     visits.changes("POST /visits/{visit_id}/surface-control/take", TakeVisitSurfaceControl,
         take_visit_surface_control, VisitCannotTakeControlError, given=control_references),
     visits.changes("POST /visits/{visit_id}/surface-control/release", ReleaseVisitSurfaceControl,

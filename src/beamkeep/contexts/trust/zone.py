@@ -1,20 +1,21 @@
 """Zone: a group of principals and assets that are trusted alike."""
 
+from typing import Annotated
 from uuid import UUID
 
 from beamkeep.kernel import (
     Aggregate,
+    Blank,
     Call,
     Command,
     Event,
-    Invalid,
     Listing,
     NotFound,
     Record,
     reads,
     unchanging,
 )
-from beamkeep.kernel.values import Name, trimmed
+from beamkeep.kernel.values import Name, Trimmed
 
 
 # Events are stored for ever: add a field with a default; never rename or drop one.
@@ -23,12 +24,10 @@ class ZoneDefined(Event):
     name: str
 
 
-class ZoneNotFoundError(NotFound):
-    """The zone does not exist."""
+class ZoneNotFoundError(NotFound): ...
 
 
-class InvalidZoneNameError(Invalid):
-    """Zone name must not be blank."""
+class InvalidZoneNameError(Blank): ...
 
 
 class Zone(Record):
@@ -41,17 +40,17 @@ def begin(event: ZoneDefined) -> Zone:
 
 
 class DefineZone(Command):
-    name: Name
+    name: Annotated[Name, Trimmed(InvalidZoneNameError)]
 
 
 def define_zone(command: DefineZone, call: Call) -> list[ZoneDefined]:
     """Define a zone."""
-    return [ZoneDefined(call.now, call.new_id, trimmed(command.name, InvalidZoneNameError))]
+    return [ZoneDefined(call.now, call.new_id, command.name)]
 
 
 zones = Aggregate("Zone", begin, unchanging, absent=ZoneNotFoundError)
 
-OPERATIONS = (zones.creates("POST /zones", DefineZone, define_zone, InvalidZoneNameError),)
+OPERATIONS = (zones.creates("POST /zones", DefineZone, define_zone),)
 
 
 class ListZones(Listing):
