@@ -3,10 +3,10 @@
 from collections.abc import AsyncGenerator
 
 import pytest
-from tests.support.postgres import ARRANGED, Deployed, emptied, fresh_database, postgres_service
 
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
+from beamkeep.testing.postgres import ARRANGED, Deployed, emptied, fresh_database, postgres_service
 
 
 @pytest.fixture(scope="session")

@@ -6,10 +6,10 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 from psycopg import errors, sql
-from tests.support.postgres import fresh_database
 
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
+from beamkeep.testing.postgres import fresh_database
 
 pytestmark = pytest.mark.postgres
 

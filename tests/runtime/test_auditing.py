@@ -6,11 +6,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 import pytest
-from tests.support.appends import append, at
 from tests.support.examples import EXAMPLES
-from tests.support.postgres import postgres_service
-from tests.support.service import ISSUER, Doing, call, memory_service
-from tests.support.spec import NOW, enrol, permit
 
 from beamkeep.adapters.memory_store import MemoryLedger
 from beamkeep.adapters.postgres.ledger import ledger
@@ -32,7 +28,11 @@ from beamkeep.kernel import (
 )
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import EventStore
+from beamkeep.testing.appends import append, at
 from beamkeep.testing.database import Database
+from beamkeep.testing.past import NOW
+from beamkeep.testing.postgres import postgres_service
+from beamkeep.testing.service import ISSUER, Doing, call, enrol, memory_service, permit
 
 pytestmark = pytest.mark.anyio
 

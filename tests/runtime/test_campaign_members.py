@@ -6,10 +6,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 import pytest
-from tests.support.appends import NOW, append, at
 from tests.support.examples.campaign import an_active_campaign
-from tests.support.postgres import postgres_service
-from tests.support.service import Doing, memory_service
 from uuid_utils.compat import uuid7
 
 from beamkeep.contexts.campaign.campaign import RunAlreadyAssignedToCampaignError
@@ -18,7 +15,10 @@ from beamkeep.runtime import Service
 from beamkeep.runtime.dispatch import ConcurrencyError
 from beamkeep.runtime.store import EventStore
 from beamkeep.schemas import JsonObject
+from beamkeep.testing.appends import NOW, append, at
 from beamkeep.testing.database import Database
+from beamkeep.testing.postgres import postgres_service
+from beamkeep.testing.service import Doing, memory_service
 
 pytestmark = pytest.mark.anyio
 

@@ -6,14 +6,14 @@ from uuid import uuid4
 
 import pytest
 from tests.support.examples.decision import EXAMPLES, some_inferences
-from tests.support.postgres import postgres_service
-from tests.support.service import INSTALLATION, Doing, memory_service
 
 from beamkeep.app import compose
 from beamkeep.contexts.decision.decision import DecisionInferenceIdTakenError
 from beamkeep.contexts.decision.logbook import DecisionLogbookEntryIdTakenError
 from beamkeep.kernel import replace
 from beamkeep.testing.database import Database
+from beamkeep.testing.postgres import postgres_service
+from beamkeep.testing.service import INSTALLATION, Doing, memory_service
 
 pytestmark = pytest.mark.anyio
 

@@ -14,11 +14,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import psycopg
 import pytest
-from tests.support.appends import ANSWER, HTTP, ME, NOW, append, at, registered, updated
-from tests.support.postgres import Deployed, connected, until, waiting_for_a_table
 from tests.support.proxy import Proxy, Step
-from tests.support.service import call
-from tests.support.spec import enrol
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters import stream_queues
@@ -69,8 +65,11 @@ from beamkeep.runtime.store import (
     StoredAnswer,
     StoreUnavailableError,
 )
+from beamkeep.testing.appends import ANSWER, HTTP, ME, NOW, append, at, registered, updated
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
+from beamkeep.testing.postgres import Deployed, connected, until, waiting_for_a_table
+from beamkeep.testing.service import call, enrol
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 

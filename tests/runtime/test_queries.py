@@ -7,11 +7,8 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.support.appends import append, at
 from tests.support.examples.calibration import define_calibration, first_revision
 from tests.support.examples.starting import start_run
-from tests.support.service import ADMIN, ISSUER, Doing, by, call, memory_service
-from tests.support.spec import enrol, permit
 
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose, prepare
@@ -41,6 +38,8 @@ from beamkeep.runtime.cursors import Cursors
 from beamkeep.runtime.parsing import MalformedRequestError
 from beamkeep.runtime.queries import NotFreshYetError
 from beamkeep.runtime.store import Position
+from beamkeep.testing.appends import append, at
+from beamkeep.testing.service import ADMIN, ISSUER, Doing, by, call, enrol, memory_service, permit
 
 pytestmark = pytest.mark.anyio
 

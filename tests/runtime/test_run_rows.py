@@ -13,8 +13,6 @@ from tests.support.examples.run import (
     some_readings,
     started_run,
 )
-from tests.support.postgres import postgres_service
-from tests.support.service import Doing, memory_service
 
 from beamkeep.contexts.run.logbook import (
     RunLogbookAuthorNotAgentError,
@@ -25,6 +23,8 @@ from beamkeep.contexts.run.observation import (
     RunObservationIdTakenError,
 )
 from beamkeep.testing.database import Database
+from beamkeep.testing.postgres import postgres_service
+from beamkeep.testing.service import Doing, memory_service
 
 pytestmark = pytest.mark.anyio
 

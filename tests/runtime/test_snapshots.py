@@ -12,10 +12,6 @@ from uuid import UUID, uuid4
 
 import pytest
 from tests.corpus import FOLDER, read
-from tests.support.appends import append, at, updated
-from tests.support.postgres import postgres_service
-from tests.support.service import by, call, memory_service
-from tests.support.spec import enrol
 
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.contexts import CATALOGUE
@@ -35,7 +31,10 @@ from beamkeep.runtime.store import (
     Snapshot,
     Stream,
 )
+from beamkeep.testing.appends import append, at, updated
 from beamkeep.testing.database import Database
+from beamkeep.testing.postgres import postgres_service
+from beamkeep.testing.service import by, call, enrol, memory_service
 from beamkeep.workers.refolding import SnapshotKeeper
 
 pytestmark = pytest.mark.anyio

@@ -8,19 +8,6 @@ from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 import pytest
-from tests.support.appends import (
-    ANSWER,
-    CODEC,
-    FINGERPRINT,
-    HTTP,
-    ME,
-    NOW,
-    append,
-    at,
-    registered,
-    updated,
-)
-from tests.support.postgres import postgres_service
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters import stream_queues
@@ -85,7 +72,20 @@ from beamkeep.runtime.store import (
     Stream,
 )
 from beamkeep.runtime.tail import WHOLE_LOG
+from beamkeep.testing.appends import (
+    ANSWER,
+    CODEC,
+    FINGERPRINT,
+    HTTP,
+    ME,
+    NOW,
+    append,
+    at,
+    registered,
+    updated,
+)
 from beamkeep.testing.database import Database
+from beamkeep.testing.postgres import postgres_service
 
 pytestmark = pytest.mark.anyio
 

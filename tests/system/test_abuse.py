@@ -25,7 +25,6 @@ from tests.faults.conftest import Report
 from tests.faults.fuzzing import changed
 from tests.faults.report import rounds
 from tests.support.rest_client import rest_application
-from tests.support.service import memory_service
 from tests.system.abusing import CUT, Abuser, Case, failures, get, hits, post
 from tests.system.calling import As, permit, registered
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -41,6 +40,7 @@ from beamkeep.testing.calling import Rest
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.seeds import dice, seed
 from beamkeep.testing.server import LocalDeployment, Server, deployment, serving
+from beamkeep.testing.service import memory_service
 from beamkeep.testing.waiting import until
 
 pytestmark = [pytest.mark.faults, pytest.mark.timed, pytest.mark.anyio]

@@ -13,7 +13,7 @@ from uuid import uuid4
 import httpx2
 import msgspec
 import pytest
-from tests.support.examples import CALLERS, EXAMPLES
+from tests.support.examples import EXAMPLES
 from tests.support.examples.trust import an_actor
 from tests.system.calling import As, Principal, callers, permit, registered
 from tests.system.canaries import FREE, OPEN, PERSONAL, Canaries
@@ -36,6 +36,7 @@ from beamkeep.surfaces.problem import problem
 from beamkeep.testing.calling import Calling, Mcp, Rest, SurfaceAnswer
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.server import LocalDeployment, Server, deployment, serving
+from beamkeep.testing.service import CALLERS
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
