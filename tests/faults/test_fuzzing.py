@@ -212,12 +212,7 @@ def of_schemas() -> Target:
     return Target(read_schema, refusals, SCHEMAS, told, (*keywords, *codes))
 
 
-TARGETS = {
-    "codec": of_events,
-    "cursors": of_places,
-    "bodies": of_bodies,
-    "schemas": of_schemas,
-}
+TARGETS = {"codec": of_events, "cursors": of_places, "bodies": of_bodies, "schemas": of_schemas}
 
 
 @pytest.mark.parametrize("name", TARGETS)

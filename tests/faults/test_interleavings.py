@@ -73,12 +73,7 @@ class Client:
     async def _read(self) -> None:
         events = await self._connection.fetch(
             *LOAD_ONE.bind(
-                {
-                    "stream_type": "Actor",
-                    "stream_id": self._stream_id,
-                    "fold": None,
-                    "limit": 1000,
-                }
+                {"stream_type": "Actor", "stream_id": self._stream_id, "fold": None, "limit": 1000}
             )
         )
         self.read = len(events)

@@ -12,14 +12,7 @@ import httpx2
 import numpy as np
 import pytest
 from tests.recording.conftest import Record
-from tests.support.bluesky_documents import (
-    Named,
-    a_scan,
-    described,
-    measured,
-    started,
-    stopped,
-)
+from tests.support.bluesky_documents import Named, a_scan, described, measured, started, stopped
 from tests.support.stand_in_runs import TOKEN, Fault, Runs, serving_runs
 
 from beamkeep.bluesky import Recorder, spool

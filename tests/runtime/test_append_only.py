@@ -307,9 +307,7 @@ def test_only_the_application_draws_positions(written: tuple[Database, str]):
     assert found == {("bk_app", "USAGE")}
 
 
-def test_no_role_that_logs_in_owns_anything_or_is_anything_special(
-    written: tuple[Database, str],
-):
+def test_no_role_that_logs_in_owns_anything_or_is_anything_special(written: tuple[Database, str]):
     database, _ = written
     assert database.ask(
         """SELECT rolname::text, rolcanlogin, rolsuper OR rolcreaterole OR rolcreatedb
@@ -331,10 +329,7 @@ def test_no_role_that_logs_in_owns_anything_or_is_anything_special(
         "SELECT roleid::regrole::text, member::regrole::text FROM pg_auth_members"
         " WHERE member::regrole::text LIKE 'bk%' ORDER BY 2"
     )
-    assert members == [
-        ("pg_read_all_stats", "bk_monitor"),
-        ("pg_read_all_stats", "bk_projector"),
-    ]
+    assert members == [("pg_read_all_stats", "bk_monitor"), ("pg_read_all_stats", "bk_projector")]
     assert [s for s in ("bk", "proj") for role in ROLES if may_create(database, role, s)] == [
         "proj"
     ]

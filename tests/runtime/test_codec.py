@@ -375,13 +375,7 @@ def test_the_fields_on_record():
             "debriefer_kind",
             "terminal_event_id",
         ],
-        "DecisionRated": [
-            "decision_id",
-            "actor_id",
-            "rating",
-            "comment",
-            "confidence_at_rating",
-        ],
+        "DecisionRated": ["decision_id", "actor_id", "rating", "comment", "confidence_at_rating"],
         "DecisionRegistered": [
             "decision_id",
             "actor_id",

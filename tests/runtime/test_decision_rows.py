@@ -66,10 +66,7 @@ async def test_inferences_are_listed_as_they_happened_with_all_that_was_sent(do:
     await do("append_inferences", sent)
     later, earlier = sent["entries"]
     rows = await shown(do, sent["decision_id"], include_messages=True)
-    assert [row["inference_id"] for row in rows] == [
-        earlier["inference_id"],
-        later["inference_id"],
-    ]
+    assert [row["inference_id"] for row in rows] == [earlier["inference_id"], later["inference_id"]]
     for entry, row in zip((earlier, later), rows, strict=True):
         assert {name: row[name] for name in entry} == entry
         assert row["decision_id"] == sent["decision_id"]

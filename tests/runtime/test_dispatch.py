@@ -27,15 +27,7 @@ from beamkeep.contexts.trust.policy import (
 )
 from beamkeep.contexts.trust.visit import VisitCannotTakeControlError
 from beamkeep.contexts.trust.zone import InvalidZoneNameError
-from beamkeep.kernel import (
-    DENIALS,
-    Denial,
-    DenialReason,
-    Operation,
-    Refusal,
-    SurfaceKind,
-    replace,
-)
+from beamkeep.kernel import DENIALS, Denial, DenialReason, Operation, Refusal, SurfaceKind, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request, UnauthorizedError
 from beamkeep.runtime.codec import Codec

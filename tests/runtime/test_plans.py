@@ -46,14 +46,7 @@ from beamkeep.kernel import (
     View,
     replace,
 )
-from beamkeep.runtime.store import (
-    BEGINNING,
-    CallLookup,
-    NewSnapshot,
-    Position,
-    RowQuery,
-    Snapshot,
-)
+from beamkeep.runtime.store import BEGINNING, CallLookup, NewSnapshot, Position, RowQuery, Snapshot
 from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.appends import ANSWER, HTTP, ME, NOW, append, at, registered, updated
 from beamkeep.testing.cluster import Cluster

@@ -31,11 +31,7 @@ from beamkeep.contexts.access.actor import (
 )
 from beamkeep.contexts.access.profile import PROFILES, STANDINGS
 from beamkeep.contexts.enclosure.enclosure import FRESHNESS, Freshness
-from beamkeep.contexts.run.observation import (
-    OBSERVATIONS,
-    Observation,
-    RunObservationIdTakenError,
-)
+from beamkeep.contexts.run.observation import OBSERVATIONS, Observation, RunObservationIdTakenError
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import POLICY_GRANTS, PolicyNotFoundError
 from beamkeep.contexts.trust.zone import InvalidZoneNameError
@@ -563,9 +559,7 @@ async def test_a_key_just_being_written_is_in_flight(unseeded: Database):
     await pool.close()
 
 
-async def test_a_row_just_being_written_is_waited_for_and_then_decided_on_again(
-    unseeded: Database,
-):
+async def test_a_row_just_being_written_is_waited_for_and_then_decided_on_again(unseeded: Database):
     pool = unseeded.connections(2, lock_timeout="50")
     store = PostgresEventStore(pool, unseeded.url())
     async with connected(unseeded) as first:

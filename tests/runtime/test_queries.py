@@ -21,11 +21,7 @@ from beamkeep.contexts.caution.caution import (
     Target,
     TargetKind,
 )
-from beamkeep.contexts.safety.clearance import (
-    AssetBinding,
-    ClearanceActivated,
-    ClearanceRegistered,
-)
+from beamkeep.contexts.safety.clearance import AssetBinding, ClearanceActivated, ClearanceRegistered
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.conduit import ConduitNotFoundError
 from beamkeep.contexts.trust.policy import InvalidPolicyPermittedCommandsError
@@ -111,11 +107,7 @@ class TestOne:
     async def test_its_state_its_owner_and_its_version(self, service: Service, store: MemoryStore):
         zone = await make(service, "define_zone", name="Hutch")
         found = await call(service, "get_zone", {"zone_id": zone})
-        assert json.loads(found.body) == {
-            "zone_id": zone,
-            "name": "Hutch",
-            "owner_id": ada(store),
-        }
+        assert json.loads(found.body) == {"zone_id": zone, "name": "Hutch", "owner_id": ada(store)}
         assert found.version == 1
 
     async def test_an_actor_is_shown_with_its_profile_and_its_logins(
@@ -369,11 +361,7 @@ class TestLists:
         system = "00000000-0000-7000-8000-000000000001"
         monitor = "00000000-0000-7000-8000-000000000002"
         assert await ids(service, "list_actors", kind="human") == [ada(store), otto]
-        assert await ids(service, "list_actors", kind="service_account") == [
-            system,
-            monitor,
-            robot,
-        ]
+        assert await ids(service, "list_actors", kind="service_account") == [system, monitor, robot]
         assert await ids(service, "list_actors", kind="agent") == []
         assert await ids(service, "list_actors", active=False) == [otto]
         assert await ids(service, "list_actors", active="true", kind="human") == [ada(store)]

@@ -14,10 +14,7 @@ from tests.support.examples.run import (
     started_run,
 )
 
-from beamkeep.contexts.run.logbook import (
-    RunLogbookAuthorNotAgentError,
-    RunLogbookEntryIdTakenError,
-)
+from beamkeep.contexts.run.logbook import RunLogbookAuthorNotAgentError, RunLogbookEntryIdTakenError
 from beamkeep.contexts.run.observation import (
     RunCannotAppendObservationsError,
     RunObservationIdTakenError,

@@ -1,14 +1,7 @@
 """The names of beamkeep.testing that tests of the contexts still import from here."""
 
 from beamkeep.testing.past import ABSENT, CALL, LATER, ME, NEW, NOW, Past
-from beamkeep.testing.scenario import (
-    REACHED,
-    Example,
-    Scenario,
-    matrix,
-    misshapen,
-    run_sentences,
-)
+from beamkeep.testing.scenario import REACHED, Example, Scenario, matrix, misshapen, run_sentences
 from beamkeep.testing.service import INSTALLATION, enrol
 
 __all__ = [

@@ -20,17 +20,7 @@ from tests.system.canaries import FREE, OPEN, PERSONAL, Canaries
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust import seeded
-from beamkeep.kernel import (
-    Aggregate,
-    Entries,
-    Event,
-    History,
-    Many,
-    One,
-    Operation,
-    Question,
-    View,
-)
+from beamkeep.kernel import Aggregate, Entries, Event, History, Many, One, Operation, Question, View
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.surfaces.problem import problem
 from beamkeep.testing.calling import Calling, Mcp, Rest, SurfaceAnswer

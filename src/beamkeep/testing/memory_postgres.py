@@ -457,11 +457,7 @@ class MemoryPostgres:
         return max(e.position for events in self.streams.values() for e in events if e.by is tx)
 
     async def _remember(
-        self,
-        tx: Transaction,
-        key: Sequence[Any],
-        kept: Sequence[Any],
-        patience: float | None,
+        self, tx: Transaction, key: Sequence[Any], kept: Sequence[Any], patience: float | None
     ) -> None:
         await self.weather.pause()
         self.require(tx)
@@ -492,12 +488,7 @@ class MemoryPostgres:
             )
 
     async def _beside(
-        self,
-        tx: Transaction,
-        verb: str,
-        name: str,
-        row: dict[str, Any],
-        patience: float | None,
+        self, tx: Transaction, verb: str, name: str, row: dict[str, Any], patience: float | None
     ) -> None:
         columns = KEYS[name]
         key = tuple(str(row[column]) for column in columns if column in row)
@@ -721,13 +712,7 @@ class MemoryPostgres:
             if e.version > after
         ][:limit]
 
-    def _page(
-        self,
-        below_xmin: bool,
-        tx: str,
-        position: int,
-        *narrow: Any,
-    ) -> list[Any]:
+    def _page(self, below_xmin: bool, tx: str, position: int, *narrow: Any) -> list[Any]:
         *narrowed, limit = narrow
         until, names = None, None
         for each in narrowed:

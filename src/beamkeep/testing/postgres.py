@@ -32,11 +32,7 @@ from .service import INSTALLATION, prepared_service
 MIGRATED, ARRANGED, PREPARED = "migrated", "arranged", "prepared"
 DEADLINE = 10.0
 # Nothing but the tests takes transaction ids, so that they can be counted.
-QUIET = {
-    "autovacuum": "off",
-    "max_connections": "200",
-    "recovery_init_sync_method": "syncfs",
-}
+QUIET = {"autovacuum": "off", "max_connections": "200", "recovery_init_sync_method": "syncfs"}
 NUMBERS = count(1)
 ROOM = 8 * 2**30
 

@@ -16,11 +16,7 @@ from jwt.algorithms import RSAAlgorithm
 from jwt.utils import raw_to_der_signature
 
 from beamkeep.adapters.tokens.jwt import JwtVerifier, parse_jwt
-from beamkeep.adapters.tokens.providers import (
-    IdentityProviders,
-    IntrospectionProvider,
-    JwtProvider,
-)
+from beamkeep.adapters.tokens.providers import IdentityProviders, IntrospectionProvider, JwtProvider
 from beamkeep.runtime.tokens import InvalidTokenError, MalformedCredentialsError
 from beamkeep.testing.tokens import (
     ABSENT,
