@@ -55,14 +55,9 @@ class Audited(NamedTuple):
         await self.store.append(append(side_writes=list(rows)))
 
 
-@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
-def where(request: pytest.FixtureRequest) -> Database | None:
-    return None if request.param == "memory" else request.getfixturevalue("database")
-
-
 @pytest.fixture
-async def audited(where: Database | None) -> AsyncGenerator[Audited]:
-    if where is None:
+async def audited(place: Database | None) -> AsyncGenerator[Audited]:
+    if place is None:
         service, store = await memory_service()
 
         @asynccontextmanager
@@ -71,8 +66,8 @@ async def audited(where: Database | None) -> AsyncGenerator[Audited]:
 
         yield Audited(service, store, opened)
         return
-    async with postgres_service(where) as deployed:
-        yield Audited(deployed.service, deployed.store, lambda: ledger(where.url()))
+    async with postgres_service(place) as deployed:
+        yield Audited(deployed.service, deployed.store, lambda: ledger(place.url()))
 
 
 async def test_the_rows_of_a_fresh_deployment_are_those_its_streams_call_for(audited: Audited):

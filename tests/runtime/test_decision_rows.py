@@ -21,11 +21,6 @@ KEEPING = replace(INSTALLATION, store_inference_messages=True)
 KEY = b"k" * 32
 
 
-@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
-def place(request: pytest.FixtureRequest) -> Database | None:
-    return None if request.param == "memory" else request.getfixturevalue("unseeded")
-
-
 @pytest.fixture
 async def do(place: Database | None) -> AsyncGenerator[Doing]:
     """Calls of a service that keeps prompts and answers."""

@@ -26,11 +26,6 @@ from beamkeep.testing.service import Doing, memory_service
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
-def place(request: pytest.FixtureRequest) -> Database | None:
-    return None if request.param == "memory" else request.getfixturevalue("unseeded")
-
-
 @pytest.fixture
 async def do(place: Database | None) -> AsyncGenerator[Doing]:
     if place is None:

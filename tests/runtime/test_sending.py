@@ -224,11 +224,6 @@ class World(NamedTuple):
         return [(each.event_type, each.command_name) for each in await self.history(lamp_id)]
 
 
-@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
-def place(request: pytest.FixtureRequest) -> Database | None:
-    return None if request.param == "memory" else request.getfixturevalue("unseeded")
-
-
 @pytest.fixture
 async def world(place: Database | None) -> AsyncGenerator[World]:
     signed: list[Signature] = []

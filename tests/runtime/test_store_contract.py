@@ -103,11 +103,6 @@ class Kept(NamedTuple):
     catch_up: Callable[[], Awaitable[None]]
 
 
-@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
-def place(request: pytest.FixtureRequest) -> Database | None:
-    return None if request.param == "memory" else request.getfixturevalue("unseeded")
-
-
 @pytest.fixture
 async def kept(place: Database | None) -> AsyncGenerator[Kept]:
     if place is None:

@@ -40,11 +40,6 @@ class Followed(NamedTuple):
     writing: Callable[[NewEvent], AbstractAsyncContextManager[None]]
 
 
-@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
-def place(request: pytest.FixtureRequest) -> Database | None:
-    return None if request.param == "memory" else request.getfixturevalue("unseeded")
-
-
 @pytest.fixture
 async def followed(place: Database | None) -> AsyncGenerator[Followed]:
     if place is None:
