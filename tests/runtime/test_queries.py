@@ -739,17 +739,13 @@ class TestDenials:
 class TestEvaluation:
     """What would be decided."""
 
-    async def test_an_allowed_call(self, service: Service, store: MemoryStore):
+    ASKED: Mapping[str, str] = {"command_name": "define_zone", "conduit_id": str(seeded.ENTRY)}
+
+    async def test_an_allowed_call(self, service: Service):
         otto = await enrol(service, "otto")
         policy = await permit(service, otto, "define_zone", scope="Own")
-        assert await ask(
-            service,
-            "evaluate_authorization",
-            principal_id=str(otto),
-            command_name="define_zone",
-            conduit_id=str(seeded.ENTRY),
-            surface_id=str(HTTP),
-        ) == {
+        asked = {**self.ASKED, "principal_id": str(otto), "surface_id": str(HTTP)}
+        assert await ask(service, "evaluate_authorization", **asked) == {
             "decision": "Allow",
             "determining_policies": [str(policy)],
             "object_scope": "Own",
@@ -757,14 +753,8 @@ class TestEvaluation:
         }
 
     async def test_a_denied_call_leaves_no_denial(self, service: Service, store: MemoryStore):
-        otto = await enrol(service, "otto", "define_zone")
-        assert await ask(
-            service,
-            "evaluate_authorization",
-            principal_id=str(otto),
-            command_name="define_zone",
-            conduit_id=str(seeded.ENTRY),
-        ) == {
+        asked = {**self.ASKED, "principal_id": str(await enrol(service, "otto", "define_zone"))}
+        assert await ask(service, "evaluate_authorization", **asked) == {
             "decision": "Deny",
             "determining_policies": [],
             "object_scope": None,
@@ -775,20 +765,9 @@ class TestEvaluation:
     async def test_a_principal_that_does_not_exist_is_404_and_a_command_400(
         self, service: Service, store: MemoryStore
     ):
-        conduit_id = str(seeded.ENTRY)
-        refused = await refusal(
-            service,
-            "evaluate_authorization",
-            principal_id=ABSENT,
-            command_name="fly",
-            conduit_id=conduit_id,
-        )
-        assert type(refused) is ActorNotFoundError
-        refused = await refusal(
-            service,
-            "evaluate_authorization",
-            principal_id=ada(store),
-            command_name="fly",
-            conduit_id=conduit_id,
-        )
-        assert type(refused) is InvalidPolicyPermittedCommandsError
+        for principal_id, expected in (
+            (ABSENT, ActorNotFoundError),
+            (ada(store), InvalidPolicyPermittedCommandsError),
+        ):
+            asked = {**self.ASKED, "principal_id": principal_id, "command_name": "fly"}
+            assert type(await refusal(service, "evaluate_authorization", **asked)) is expected
