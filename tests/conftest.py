@@ -8,7 +8,7 @@ from structlog.processors import KeyValueRenderer, add_log_level, format_exc_inf
 
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
-from tests.support.postgres import PREPARED, fresh_database, postgres_cluster
+from beamkeep.testing.postgres import PREPARED, fresh_database, postgres_cluster
 
 pytest_plugins = ["tests.support.verdicts"]
 

@@ -3,13 +3,16 @@
 import re
 from collections import Counter
 from pathlib import Path
+from types import ModuleType
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import Operation
+from beamkeep.testing.scenario import run_sentences
 
 DOCS = Path(__file__).parents[1] / "docs"
 ROW = re.compile(r"^\| (\w+) \| `(\w+) (/\S+)` \| (\w+) \| (\w+) \| (\w+) \| \d+ \|$", re.MULTILINE)
 TOTAL = re.compile(r"^\| (\w+) \| (\d+) \| (\d+) \| (\d+) \|$", re.MULTILINE)
+EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[decision (\d+)\]\(\S*?decisions/(\d{4})-")
 
 
@@ -32,3 +35,11 @@ def test_a_decision_is_named_by_the_number_it_has():
     for page in DOCS.rglob("*.md"):
         for number, file in LINK.findall(page.read_text()):
             assert int(number) == int(file), page
+
+
+def test_the_tests_that_the_how_to_page_shows_pass():
+    page = (DOCS / "how-to/test-an-operation.md").read_text()
+    module = ModuleType("shown")
+    exec("".join(EXAMPLE.findall(page)), vars(module))  # noqa: S102
+    run_sentences(module)
+    assert len([name for name in vars(module) if name.startswith("test_")]) == 6

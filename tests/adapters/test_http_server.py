@@ -60,10 +60,7 @@ async def listening(made: uvicorn.Config) -> AsyncGenerator[int]:
     ],
 )
 async def test_only_a_trusted_proxy_says_where_a_call_comes_from(
-    trusted: Sequence[str],
-    forwarded: Sequence[str],
-    told: str,
-    monkeypatch: pytest.MonkeyPatch,
+    trusted: Sequence[str], forwarded: Sequence[str], told: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")
     async with (

@@ -16,7 +16,6 @@ import pytest
 import structlog.testing
 import uvicorn
 from click.testing import CliRunner, Result
-from tests.support.service import ISSUER, memory_service
 
 from beamkeep.app import CATALOGUE
 from beamkeep.client import http
@@ -26,6 +25,7 @@ from beamkeep.kernel import Operation, Question
 from beamkeep.runtime.tokens import Asking, VerifiedPrincipal
 from beamkeep.surfaces.http.edge import EdgeOptions
 from beamkeep.surfaces.http.pages import application
+from beamkeep.testing.service import ISSUER, memory_service
 
 ZONE = str(uuid4())
 

@@ -18,18 +18,10 @@ from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.runtime.codec import Codec, encode
 from beamkeep.runtime.store import StoredEvent
+from beamkeep.testing.service import ADMIN, INSTALLATION, ISSUER, Doing, let_callers_in
 from tests.corpus import FOLDER, Line, digest, file_of, read
 from tests.runtime.test_rows import STREAMS
-from tests.support.examples import (
-    EXAMPLES,
-    caution,
-    enclosure,
-    federation,
-    let_callers_in,
-    supply,
-    trust,
-)
-from tests.support.service import ADMIN, INSTALLATION, ISSUER, Doing
+from tests.support.examples import EXAMPLES, caution, enclosure, federation, supply, trust
 
 CODEC = Codec(CATALOGUE.aggregates.values())
 

@@ -41,13 +41,13 @@ from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.seeding import prepare
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.database import TIMEOUTS
+from beamkeep.testing.leases import GrantedLease
+from beamkeep.testing.memory_postgres import MemoryPostgres, Weather
 from beamkeep.testing.seeds import dice
+from beamkeep.testing.service import ADMIN, ISSUER
 from beamkeep.workers.projector import Projector
 from beamkeep.workers.supervision import Loop, Supervisor
 from tests.faults.seeded_loop import run_seeded
-from tests.support.leases import GrantedLease
-from tests.support.memory_postgres import MemoryPostgres, Weather
-from tests.support.service import ADMIN, ISSUER
 
 CODEC = Codec(CATALOGUE.aggregates.values())
 EPOCH = datetime(2030, 1, 1, tzinfo=UTC)

@@ -35,12 +35,12 @@ from beamkeep.schemas import (
     validating,
 )
 from beamkeep.testing.seeds import dice, seed
+from beamkeep.testing.service import Doing, memory_service
 from tests.faults.conftest import Report
 from tests.faults.fuzzing import Fuzzed, Target, TooSlowError, fuzz, outcome
 from tests.faults.report import asked
 from tests.support.examples import EXAMPLES
 from tests.support.schemas import of
-from tests.support.service import Doing, memory_service
 
 pytestmark = [pytest.mark.faults, pytest.mark.timed]
 
@@ -212,12 +212,7 @@ def of_schemas() -> Target:
     return Target(read_schema, refusals, SCHEMAS, told, (*keywords, *codes))
 
 
-TARGETS = {
-    "codec": of_events,
-    "cursors": of_places,
-    "bodies": of_bodies,
-    "schemas": of_schemas,
-}
+TARGETS = {"codec": of_events, "cursors": of_places, "bodies": of_bodies, "schemas": of_schemas}
 
 
 @pytest.mark.parametrize("name", TARGETS)

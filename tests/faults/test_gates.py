@@ -30,19 +30,18 @@ from beamkeep.contexts.supply.supply import SupplyStatus, supplies
 from beamkeep.kernel import Aggregate, Record, Refusal, replace
 from beamkeep.runtime.store import Append, MovedError, Position, StoredEvent, Stream
 from beamkeep.testing.seeds import dice, seed
+from beamkeep.testing.service import ISSUER, Doing, let_callers_in
 from tests.faults.auditor import audit_history, read_log
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, connected, fresh_ground
 from tests.faults.report import rounds
 from tests.faults.workload import CODEC, Client, End, Step
-from tests.support.examples import let_callers_in
 from tests.support.examples.enclosure import a_permitted_enclosure
 from tests.support.examples.federation import OWN_SITE
 from tests.support.examples.making import Do
 from tests.support.examples.recipe import define_plan
 from tests.support.examples.safety import APPROVED, ENDORSED
 from tests.support.examples.supply import register_supply
-from tests.support.service import ISSUER, Doing
 
 pytestmark = [pytest.mark.faults, pytest.mark.anyio]
 

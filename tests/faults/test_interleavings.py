@@ -18,12 +18,12 @@ from beamkeep.adapters.postgres.event_store import LOAD_ONE, PostgresEventStore
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.runtime.store import BEGINNING
 from beamkeep.runtime.tail import WHOLE_LOG
+from beamkeep.testing.appends import append, at, registered, updated
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
+from beamkeep.testing.postgres import connected, fresh_database
 from tests.faults.conftest import Report
 from tests.faults.report import asked
-from tests.support.appends import append, at, registered, updated
-from tests.support.postgres import connected, fresh_database
 
 pytestmark = [pytest.mark.faults, pytest.mark.anyio]
 
@@ -73,12 +73,7 @@ class Client:
     async def _read(self) -> None:
         events = await self._connection.fetch(
             *LOAD_ONE.bind(
-                {
-                    "stream_type": "Actor",
-                    "stream_id": self._stream_id,
-                    "fold": None,
-                    "limit": 1000,
-                }
+                {"stream_type": "Actor", "stream_id": self._stream_id, "fold": None, "limit": 1000}
             )
         )
         self.read = len(events)

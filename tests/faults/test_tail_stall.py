@@ -177,9 +177,7 @@ async def test_a_transaction_elsewhere_holds_back_the_lists_and_nothing_else(rep
         assert per_second > LEAST_PER_SECOND
 
 
-async def test_the_stall_test_catches_a_careless_tail_and_a_short_sighted_watch(
-    report: Report,
-):
+async def test_the_stall_test_catches_a_careless_tail_and_a_short_sighted_watch(report: Report):
     chosen, began = seed(), time.monotonic()
     async with fresh_ground() as ground:
         elsewhere = ground.cluster.create_database("elsewhere")

@@ -12,14 +12,7 @@ import httpx2
 import numpy as np
 import pytest
 from tests.recording.conftest import Record
-from tests.support.bluesky_documents import (
-    Named,
-    a_scan,
-    described,
-    measured,
-    started,
-    stopped,
-)
+from tests.support.bluesky_documents import Named, a_scan, described, measured, started, stopped
 from tests.support.stand_in_runs import TOKEN, Fault, Runs, serving_runs
 
 from beamkeep.bluesky import Recorder, spool
@@ -33,6 +26,11 @@ LONG = 20.0
 def tell(recorder: Recorder, documents: Iterable[Named]) -> None:
     for document in documents:
         recorder(*document)
+
+
+def deliver(recorder: Recorder, documents: Iterable[Named]) -> None:
+    tell(recorder, documents)
+    assert recorder.flush(LONG)
 
 
 def values(runs: Runs) -> list[Any]:
@@ -60,20 +58,19 @@ def once(fault: Fault, *ends: str) -> Callable[[str], Fault | None]:
 
 
 def test_a_run_is_started_observed_and_completed(record: Record, runs: Runs):
-    recorder = record()
-    tell(recorder, a_scan(3, uid="0123456789"))
-    assert recorder.flush(LONG)
+    deliver(record(), a_scan(3, uid="0123456789"))
     assert runs.only.body == {"name": "scan 7 01234567", "plan_id": "p"}
     assert values(runs) == [1, 2, 3]
     assert runs.only.status == "Completed"
 
 
 def test_what_a_run_says_of_itself_goes_before_what_the_recorder_says(record: Record, runs: Runs):
-    recorder = record(start={"subject_id": "s", "raid": "r"}, simulated=True)
     start = started(beamkeep={"plan_id": "q", "raid": "z", "name": "Dark field"})
     stream = described(start, det=None)
-    tell(recorder, [start, stream, measured(stream, det=1)])
-    assert recorder.flush(LONG)
+    deliver(
+        record(start={"subject_id": "s", "raid": "r"}, simulated=True),
+        [start, stream, measured(stream, det=1)],
+    )
     assert runs.only.body == {"name": "Dark field", "plan_id": "q", "subject_id": "s", "raid": "z"}
     assert [each["simulated"] for each in runs.only.observations.values()] == [True]
 
@@ -82,27 +79,21 @@ def test_what_a_run_says_of_itself_goes_before_what_the_recorder_says(record: Re
 def test_a_run_that_says_nonsense_of_itself_is_recorded_as_the_recorder_says(
     said: object, record: Record, runs: Runs, caplog: pytest.LogCaptureFixture
 ):
-    recorder = record()
-    tell(recorder, [started("0123456789", beamkeep=said)])
-    assert recorder.flush(LONG)
+    deliver(record(), [started("0123456789", beamkeep=said)])
     assert runs.only.body == {"name": "scan 7 01234567", "plan_id": "p"}
     assert "The beamkeep metadata of run 0123456789 are not a mapping." in caplog.text
 
 
 def test_an_open_run_is_delivered_as_far_as_it_is(record: Record, runs: Runs):
-    recorder = record()
-    tell(recorder, a_scan(3)[:-1])
-    assert recorder.flush(LONG)
+    deliver(record(), a_scan(3)[:-1])
     assert (runs.only.status, values(runs)) == ("Running", [1, 2, 3])
 
 
 def test_batches_have_at_most_500_observations(record: Record, runs: Runs):
-    recorder = record()
     start = started()
     stream = described(start)
     many = measured(stream, **{f"channel{n}": n for n in range(2 * BATCH_SIZE + 1)})
-    tell(recorder, [start, stream, many, stopped(start)])
-    assert recorder.flush(LONG)
+    deliver(record(), [start, stream, many, stopped(start)])
     assert len(runs.only.observations) == 2 * BATCH_SIZE + 1
     assert runs.calls.count(next(c for c in runs.calls if c.endswith("append"))) == 3
 
@@ -127,9 +118,7 @@ def test_batches_have_at_most_500_observations(record: Record, runs: Runs):
 )
 def test_a_call_that_fails_for_now_is_repeated(fault: Fault, record: Record, runs: Runs):
     runs.fault = once(fault, "/runs", "/append", "/complete")
-    recorder = record()
-    tell(recorder, a_scan(3))
-    assert recorder.flush(LONG)
+    deliver(record(), a_scan(3))
     assert (runs.only.status, values(runs)) == ("Completed", [1, 2, 3])
 
 
@@ -177,9 +166,7 @@ def test_a_service_that_hangs_does_not_slow_the_plan(record: Record, runs: Runs)
 
 def test_a_token_is_asked_for_at_every_call(record: Record, runs: Runs):
     tokens = iter(["expired", *[TOKEN] * 100])
-    recorder = record(token=lambda: next(tokens))
-    tell(recorder, a_scan())
-    assert recorder.flush(LONG)
+    deliver(record(token=lambda: next(tokens)), a_scan())
     assert runs.only.status == "Completed"
 
 
@@ -191,9 +178,7 @@ def test_a_token_that_is_not_to_be_had_is_waited_for(record: Record, runs: Runs)
             raise OSError("no identity provider")
         return TOKEN
 
-    recorder = record(token=token)
-    tell(recorder, a_scan())
-    assert recorder.flush(LONG)
+    deliver(record(token=token), a_scan())
     assert runs.only.status == "Completed"
 
 
@@ -202,9 +187,7 @@ def test_a_token_that_fits_no_header_is_waited_for_and_not_told(
     token: str, record: Record, runs: Runs, caplog: pytest.LogCaptureFixture
 ):
     tokens = iter([token, *[TOKEN] * 100])
-    recorder = record(token=lambda: next(tokens))
-    tell(recorder, a_scan())
-    assert recorder.flush(LONG)
+    deliver(record(token=lambda: next(tokens)), a_scan())
     assert runs.only.status == "Completed"
     assert "waits for a retry: Malformed access token." in caplog.text
     assert "gehe" not in caplog.text
@@ -249,8 +232,7 @@ def test_a_run_that_always_fails_does_not_hold_up_the_others(
 ):
     first = started("first")
     recorder = record()
-    tell(recorder, [first])
-    assert recorder.flush(LONG)
+    deliver(recorder, [first])
     (run_id,) = runs.runs
     runs.fault = lambda path: (500, code) if run_id in path else None
     tell(recorder, [stopped(first), *a_scan(uid="second")])
@@ -293,8 +275,7 @@ def test_a_refused_run_is_set_aside_with_the_problem_and_the_next_one_is_deliver
     runs.fault = once(fault, path)
     recorder = record()
     tell(recorder, a_scan(3, uid="first"))
-    tell(recorder, a_scan(2, uid="second"))
-    assert recorder.flush(LONG)
+    deliver(recorder, a_scan(2, uid="second"))
     aside = (tmp_path / "spool" / "refused" / "first.jsonl").read_text()
     (why,) = (line for line in aside.splitlines() if line.startswith('["refused"'))
     assert fault[1] in why
@@ -309,8 +290,7 @@ def test_a_refused_run_that_is_put_back_is_delivered_by_the_next_recorder(
 ):
     runs.fault = once((403, "UnauthorizedError"), "/append")
     recorder, folder = record(), tmp_path / "spool"
-    tell(recorder, a_scan(3, uid="first"))
-    assert recorder.flush(LONG)
+    deliver(recorder, a_scan(3, uid="first"))
     recorder.close()
     (folder / "refused" / "first.jsonl").rename(folder / "first.jsonl")
     assert record().flush(LONG)
@@ -321,10 +301,8 @@ def test_the_rest_of_a_refused_run_is_kept_with_it(record: Record, runs: Runs, t
     runs.fault = once((409, "RunOutsidePlanWindowError"), "/runs")
     recorder = record()
     scan = a_scan(3, uid="first")
-    tell(recorder, scan[:2])
-    assert recorder.flush(LONG)
-    tell(recorder, scan[2:])
-    assert recorder.flush(LONG)
+    deliver(recorder, scan[:2])
+    deliver(recorder, scan[2:])
     kept = (tmp_path / "spool" / "refused" / "first.jsonl").read_text().splitlines()
     assert [line[2:7] for line in kept] == ["start", "descr", "refus", *["event"] * 3, 'stop"']
 
@@ -335,9 +313,7 @@ def test_trouble_is_reported_when_it_begins_and_when_it_ends(
     caplog.set_level(logging.INFO, "beamkeep.bluesky")
     left = [(503, "StoreUnavailableError")] * 5
     runs.fault = lambda _: left.pop() if left else None
-    recorder = record()
-    tell(recorder, a_scan())
-    assert recorder.flush(LONG)
+    deliver(record(), a_scan())
     said = [r.levelname for r in caplog.records if r.name == "beamkeep.bluesky"]
     assert said == ["WARNING", "INFO"]
 
@@ -349,9 +325,7 @@ def test_a_token_is_not_sent_in_the_clear(record: Record, runs: Runs, url: str):
     with pytest.raises(ValueError, match="Give an https:// address"):
         record(url=url)
     # Nothing is left behind that would keep the next one from recording.
-    recorder = record()
-    tell(recorder, a_scan())
-    assert recorder.flush(LONG)
+    deliver(record(), a_scan())
 
 
 # A process that dies, and the one after it.
@@ -456,8 +430,7 @@ def test_the_end_of_a_run_is_on_the_disk_before_it_is_told(
     runs.fault = called
     recorder = record()
     *scan, stop = a_scan(uid="r")
-    tell(recorder, scan)
-    assert recorder.flush(LONG)
+    deliver(recorder, scan)
     recorder(*stop)
     assert recorder.flush(LONG)
     assert safe == [True]
@@ -531,10 +504,8 @@ def test_a_truncation_without_a_time_is_found_again_when_the_clock_has_caught_up
 def test_documents_that_come_again_add_nothing(record: Record, runs: Runs):
     recorder = record()
     scan = a_scan(3)
-    tell(recorder, scan)
-    assert recorder.flush(LONG)
-    tell(recorder, scan)
-    assert recorder.flush(LONG)
+    deliver(recorder, scan)
+    deliver(recorder, scan)
     assert len(runs.runs) == 1
     assert (runs.only.status, values(runs)) == ("Completed", [1, 2, 3])
 
@@ -545,8 +516,7 @@ def test_documents_of_a_delivered_run_that_come_to_the_next_recorder_add_nothing
     scan = a_scan(3)
     for _ in range(2):
         recorder = record()
-        tell(recorder, scan)
-        assert recorder.flush(LONG)
+        deliver(recorder, scan)
         recorder.close()
     assert len(runs.runs) == 1
 
@@ -569,12 +539,10 @@ def test_of_events_that_wait_for_their_stream_the_latest_are_kept(
     record: Record, runs: Runs, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
     monkeypatch.setattr(recorder_module, "MAX_HELD", 3)
-    recorder = record()
     start = started()
     stream, other = described(start), described(start)
     early = [measured(stream, n, det=n) for n in (1, 2, 3)]
-    tell(recorder, [start, *early, measured(other, 4, det=4), stream, other])
-    assert recorder.flush(LONG)
+    deliver(record(), [start, *early, measured(other, 4, det=4), stream, other])
     assert values(runs) == [2, 3, 4]
     assert caplog.text.count("An event of an unknown stream was not recorded.") == 1
 
@@ -586,8 +554,7 @@ def test_an_event_that_waits_is_kept_as_it_was(record: Record, runs: Runs):
     name, event = measured(stream, det=1, image=np.zeros((4, 4)))
     tell(recorder, [start, (name, event)])
     event["data"]["det"] = 2
-    tell(recorder, [stream])
-    assert recorder.flush(LONG)
+    deliver(recorder, [stream])
     assert values(runs) == [1]
 
 
@@ -615,10 +582,8 @@ def test_a_run_whose_start_is_missing_is_not_read_from_the_beginning_again_and_a
 
 
 def test_runs_within_a_run_are_runs_of_their_own(record: Record, runs: Runs):
-    recorder = record()
     outer, inner = a_scan(2), a_scan(4)
-    tell(recorder, [*outer[:3], *inner, *outer[3:]])
-    assert recorder.flush(LONG)
+    deliver(record(), [*outer[:3], *inner, *outer[3:]])
     assert [len(run.observations) for run in runs.runs.values()] == [2, 4]
     assert {run.status for run in runs.runs.values()} == {"Completed"}
 
@@ -648,11 +613,9 @@ def test_a_document_that_makes_no_sense_stops_nothing(document: Named, record: R
 
 @pytest.mark.parametrize("part", ["time", "data", "uid"])
 def test_an_event_that_lacks_a_part_is_passed_over(part: str, record: Record, runs: Runs):
-    recorder = record()
     scan = a_scan(3)
     del scan[3][1][part]
-    tell(recorder, scan)
-    assert recorder.flush(LONG)
+    deliver(record(), scan)
     assert (runs.only.status, values(runs)) == ("Completed", [1, 3])
 
 
@@ -664,13 +627,11 @@ def test_a_full_disk_does_not_stop_the_plan(
 
     recorder = record()
     scan = a_scan(3)
-    tell(recorder, scan[:3])
-    assert recorder.flush(LONG)
+    deliver(recorder, scan[:3])
     with monkeypatch.context() as patched:
         patched.setattr(os, "write", full)
         recorder(*scan[3])
-    tell(recorder, scan[4:])
-    assert recorder.flush(LONG)
+    deliver(recorder, scan[4:])
     assert (runs.only.status, values(runs)) == ("Completed", [1, 3])
     assert "The event document was not recorded." in caplog.text
 
@@ -684,9 +645,7 @@ def test_a_closed_recorder_stops_no_plan(record: Record, runs: Runs):
 
 
 def test_a_uid_may_be_any_text(record: Record, runs: Runs, tmp_path: Path):
-    recorder = record()
-    tell(recorder, a_scan(uid="../../é /"))
-    assert recorder.flush(LONG)
+    deliver(record(), a_scan(uid="../../é /"))
     assert runs.only.status == "Completed"
     assert [path.name for path in (tmp_path / "spool" / "delivered").iterdir()] == [
         "..%2F..%2F%C3%A9%20%2F.jsonl"

@@ -1,12 +1,27 @@
-"""One database that is emptied for each test that asks, and a service on one of its own."""
+"""One database that is emptied for each test that asks, and services on it and in memory."""
 
 from collections.abc import AsyncGenerator
+from typing import NamedTuple
 
 import pytest
-from tests.support.postgres import ARRANGED, Deployed, emptied, fresh_database, postgres_service
 
+from beamkeep.runtime import Service
+from beamkeep.runtime.store import EventStore
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
+from beamkeep.testing.postgres import ARRANGED, Deployed, emptied, fresh_database, postgres_service
+from beamkeep.testing.service import Doing, memory_service
+
+
+class Kept(NamedTuple):
+    """A service prepared as a fresh deployment is, and its store."""
+
+    service: Service
+    store: EventStore
+
+    @property
+    def do(self) -> Doing:
+        return Doing(self.service, self.store)
 
 
 @pytest.fixture(scope="session")
@@ -17,6 +32,21 @@ def shared(cluster: Cluster) -> Database:
 @pytest.fixture
 def unseeded(shared: Database) -> Database:
     return emptied(shared)
+
+
+@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
+def place(request: pytest.FixtureRequest) -> Database | None:
+    """Where a store is: in memory, or in an empty database."""
+    return None if request.param == "memory" else request.getfixturevalue("unseeded")
+
+
+@pytest.fixture
+async def kept(place: Database | None) -> AsyncGenerator[Kept]:
+    if place is None:
+        yield Kept(*await memory_service())
+        return
+    async with postgres_service(place) as deployed:
+        yield Kept(deployed.service, deployed.store)
 
 
 @pytest.fixture

@@ -6,11 +6,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 import pytest
-from tests.support.appends import append, at
 from tests.support.examples import EXAMPLES
-from tests.support.postgres import postgres_service
-from tests.support.service import ISSUER, Doing, call, memory_service
-from tests.support.spec import NOW, enrol, permit
 
 from beamkeep.adapters.memory_store import MemoryLedger
 from beamkeep.adapters.postgres.ledger import ledger
@@ -32,7 +28,11 @@ from beamkeep.kernel import (
 )
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import EventStore
+from beamkeep.testing.appends import append, at
 from beamkeep.testing.database import Database
+from beamkeep.testing.past import NOW
+from beamkeep.testing.postgres import postgres_service
+from beamkeep.testing.service import ISSUER, Doing, call, enrol, memory_service, permit
 
 pytestmark = pytest.mark.anyio
 
@@ -55,14 +55,9 @@ class Audited(NamedTuple):
         await self.store.append(append(side_writes=list(rows)))
 
 
-@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
-def where(request: pytest.FixtureRequest) -> Database | None:
-    return None if request.param == "memory" else request.getfixturevalue("database")
-
-
 @pytest.fixture
-async def audited(where: Database | None) -> AsyncGenerator[Audited]:
-    if where is None:
+async def audited(place: Database | None) -> AsyncGenerator[Audited]:
+    if place is None:
         service, store = await memory_service()
 
         @asynccontextmanager
@@ -71,8 +66,8 @@ async def audited(where: Database | None) -> AsyncGenerator[Audited]:
 
         yield Audited(service, store, opened)
         return
-    async with postgres_service(where) as deployed:
-        yield Audited(deployed.service, deployed.store, lambda: ledger(where.url()))
+    async with postgres_service(place) as deployed:
+        yield Audited(deployed.service, deployed.store, lambda: ledger(place.url()))
 
 
 async def test_the_rows_of_a_fresh_deployment_are_those_its_streams_call_for(audited: Audited):

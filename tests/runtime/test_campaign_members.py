@@ -1,51 +1,22 @@
 """A run and its campaign agree about each other, however many ask at once."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from typing import NamedTuple
 from uuid import UUID
 
 import pytest
-from tests.support.appends import NOW, append, at
+from tests.runtime.conftest import Kept
 from tests.support.examples.campaign import an_active_campaign
-from tests.support.postgres import postgres_service
-from tests.support.service import Doing, memory_service
 from uuid_utils.compat import uuid7
 
 from beamkeep.contexts.campaign.campaign import RunAlreadyAssignedToCampaignError
 from beamkeep.contexts.run.run import RunStarted
-from beamkeep.runtime import Service
 from beamkeep.runtime.dispatch import ConcurrencyError
-from beamkeep.runtime.store import EventStore
 from beamkeep.schemas import JsonObject
-from beamkeep.testing.database import Database
+from beamkeep.testing.appends import NOW, append, at
 
 pytestmark = pytest.mark.anyio
 
 NONE: JsonObject = {}
-
-
-class Kept(NamedTuple):
-    service: Service
-    store: EventStore
-
-    @property
-    def do(self) -> Doing:
-        return Doing(self.service, self.store)
-
-
-@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
-def place(request: pytest.FixtureRequest) -> Database | None:
-    return None if request.param == "memory" else request.getfixturevalue("unseeded")
-
-
-@pytest.fixture
-async def kept(place: Database | None) -> AsyncGenerator[Kept]:
-    if place is None:
-        yield Kept(*await memory_service())
-        return
-    async with postgres_service(place) as deployed:
-        yield Kept(deployed.service, deployed.store)
 
 
 async def a_run(kept: Kept) -> str:

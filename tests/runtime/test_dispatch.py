@@ -9,8 +9,6 @@ from uuid import UUID, uuid4
 
 import pytest
 from tests.support.examples import EXAMPLES
-from tests.support.service import ADMIN, ISSUER, Doing, by, call, memory_service
-from tests.support.spec import enrol, permit
 
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose, prepare
@@ -29,15 +27,7 @@ from beamkeep.contexts.trust.policy import (
 )
 from beamkeep.contexts.trust.visit import VisitCannotTakeControlError
 from beamkeep.contexts.trust.zone import InvalidZoneNameError
-from beamkeep.kernel import (
-    DENIALS,
-    Denial,
-    DenialReason,
-    Operation,
-    Refusal,
-    SurfaceKind,
-    replace,
-)
+from beamkeep.kernel import DENIALS, Denial, DenialReason, Operation, Refusal, SurfaceKind, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request, UnauthorizedError
 from beamkeep.runtime.codec import Codec
@@ -51,6 +41,7 @@ from beamkeep.runtime.entry_points import InvalidSurfaceIdError
 from beamkeep.runtime.parsing import MalformedRequestError
 from beamkeep.runtime.store import Append, MovedError, Position, StoredAnswer
 from beamkeep.runtime.tokens import InvalidTokenError
+from beamkeep.testing.service import ADMIN, ISSUER, Doing, by, call, enrol, memory_service, permit
 
 pytestmark = pytest.mark.anyio
 

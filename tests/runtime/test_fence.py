@@ -7,13 +7,13 @@ from uuid import UUID
 
 import asyncpg
 import pytest
-from tests.support.postgres import connected, fresh_database, until
 
 from beamkeep.adapters.postgres import fence
 from beamkeep.adapters.postgres.fence import UnfitDatabaseError, faults, require_fit
 from beamkeep.adapters.postgres.migrate import MigrationChangedError, migrate, migrations
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
+from beamkeep.testing.postgres import connected, fresh_database, until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 

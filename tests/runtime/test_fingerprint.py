@@ -75,11 +75,7 @@ def test_a_request_in_another_form_has_the_same_fingerprint(
             RUN | ENERGY,
             {"override_parameters": {"energy": 26.5, "mode": None, "motors": [1, 2]}},
         ),
-        (
-            "start_run",
-            RUN | ENERGY,
-            {"override_parameters": {"energy": 26, "motors": [1, 2]}},
-        ),
+        ("start_run", RUN | ENERGY, {"override_parameters": {"energy": 26, "motors": [1, 2]}}),
         (
             "start_run",
             RUN | ENERGY,

@@ -21,13 +21,13 @@ from cryptography.hazmat.primitives.asymmetric.ec import (
     generate_private_key,
 )
 from cryptography.x509.oid import NameOID
-from tests.support.postgres import connected
 
 from beamkeep.adapters.postgres.address import private_route
 from beamkeep.adapters.postgres.fence import faults
 from beamkeep.adapters.postgres.migrate import migrate
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
+from beamkeep.testing.postgres import connected
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 

@@ -135,10 +135,7 @@ def test_every_faulty_field_is_named():
     faults = refused.value.facts["errors"]
     assert faults == [
         {"field": "name", "problem": "Field required"},
-        {
-            "field": "kind",
-            "problem": "Input should be 'human' or 'service_account'",
-        },
+        {"field": "kind", "problem": "Input should be 'human' or 'service_account'"},
         {"field": "nickname", "problem": "Extra inputs are not permitted"},
     ]
     assert "name: Field required; kind: Input should be" in str(refused.value)

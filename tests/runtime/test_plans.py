@@ -11,8 +11,6 @@ import asyncpg
 import psycopg
 import pytest
 from psycopg import sql
-from tests.support.appends import ANSWER, HTTP, ME, NOW, append, at, registered, updated
-from tests.support.postgres import ARRANGED, fresh_database
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres.append_statement import GUARD, AppendShape, append_statement
@@ -48,17 +46,12 @@ from beamkeep.kernel import (
     View,
     replace,
 )
-from beamkeep.runtime.store import (
-    BEGINNING,
-    CallLookup,
-    NewSnapshot,
-    Position,
-    RowQuery,
-    Snapshot,
-)
+from beamkeep.runtime.store import BEGINNING, CallLookup, NewSnapshot, Position, RowQuery, Snapshot
 from beamkeep.runtime.tail import WHOLE_LOG
+from beamkeep.testing.appends import ANSWER, HTTP, ME, NOW, append, at, registered, updated
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
+from beamkeep.testing.postgres import ARRANGED, fresh_database
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 

@@ -14,11 +14,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import psycopg
 import pytest
-from tests.support.appends import ANSWER, HTTP, ME, NOW, append, at, registered, updated
-from tests.support.postgres import Deployed, connected, until, waiting_for_a_table
 from tests.support.proxy import Proxy, Step
-from tests.support.service import call
-from tests.support.spec import enrol
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters import stream_queues
@@ -35,11 +31,7 @@ from beamkeep.contexts.access.actor import (
 )
 from beamkeep.contexts.access.profile import PROFILES, STANDINGS
 from beamkeep.contexts.enclosure.enclosure import FRESHNESS, Freshness
-from beamkeep.contexts.run.observation import (
-    OBSERVATIONS,
-    Observation,
-    RunObservationIdTakenError,
-)
+from beamkeep.contexts.run.observation import OBSERVATIONS, Observation, RunObservationIdTakenError
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import POLICY_GRANTS, PolicyNotFoundError
 from beamkeep.contexts.trust.zone import InvalidZoneNameError
@@ -69,8 +61,11 @@ from beamkeep.runtime.store import (
     StoredAnswer,
     StoreUnavailableError,
 )
+from beamkeep.testing.appends import ANSWER, HTTP, ME, NOW, append, at, registered, updated
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
+from beamkeep.testing.postgres import Deployed, connected, until, waiting_for_a_table
+from beamkeep.testing.service import call, enrol
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
@@ -547,9 +542,18 @@ async def test_a_transaction_older_than_what_it_read_may_not_append_after_it(uns
 # Locks, timeouts, a full disk
 
 
-async def test_a_key_just_being_written_is_in_flight(unseeded: Database):
+@pytest.fixture
+async def hurried(unseeded: Database) -> AsyncGenerator[PostgresEventStore]:
+    """A store that waits 50 ms for a lock."""
     pool = unseeded.connections(2, lock_timeout="50")
-    store, id = PostgresEventStore(pool, unseeded.url()), uuid7()
+    yield PostgresEventStore(pool, unseeded.url())
+    await pool.close()
+
+
+async def test_a_key_just_being_written_is_in_flight(
+    unseeded: Database, hurried: PostgresEventStore
+):
+    id = uuid7()
     async with connected(unseeded) as first:
         await first.execute("BEGIN")
         await first.execute(
@@ -557,45 +561,30 @@ async def test_a_key_just_being_written_is_in_flight(unseeded: Database):
             *(ME, HTTP, ANSWER.key, ANSWER.fingerprint),
         )
         with pytest.raises(IdempotencyInFlightError):
-            await store.append(append(at(1, registered(id)), answer=ANSWER))
+            await hurried.append(append(at(1, registered(id)), answer=ANSWER))
         await first.execute("ROLLBACK")
-    assert await versions(store, id) == []
-    await store.append(append(at(1, registered(id)), answer=ANSWER))
-    await pool.close()
+    assert await versions(hurried, id) == []
+    await hurried.append(append(at(1, registered(id)), answer=ANSWER))
 
 
 async def test_a_row_just_being_written_is_waited_for_and_then_decided_on_again(
-    unseeded: Database,
+    unseeded: Database, hurried: PostgresEventStore
 ):
-    pool = unseeded.connections(2, lock_timeout="50")
-    store = PostgresEventStore(pool, unseeded.url())
     async with connected(unseeded) as first:
         await first.execute("BEGIN; INSERT INTO bk.claims VALUES ('name', 'a', NULL)")
         claim = CLAIMS.insert(Claim("name", "a", ME))
-        with pytest.raises(MovedError):
-            await store.append(append(at(1, registered(uuid7())), side_writes=[claim]))
-    await pool.close()
-
-
-async def test_a_row_without_events_or_key_is_decided_on_again_too(unseeded: Database):
-    pool = unseeded.connections(2, lock_timeout="50")
-    store = PostgresEventStore(pool, unseeded.url())
-    async with connected(unseeded) as first:
-        await first.execute("BEGIN; INSERT INTO bk.claims VALUES ('name', 'a', NULL)")
-        claim = CLAIMS.insert(Claim("name", "a", ME))
-        with pytest.raises(MovedError):
-            await store.append(append(side_writes=[claim]))
+        for events in ([at(1, registered(uuid7()))], []):
+            with pytest.raises(MovedError):
+                await hurried.append(append(*events, side_writes=[claim]))
         with pytest.raises(IdempotencyInFlightError):
-            await store.append(append(side_writes=[claim], answer=ANSWER))
-    await pool.close()
+            await hurried.append(append(side_writes=[claim], answer=ANSWER))
 
 
 @pytest.mark.parametrize("written", ["row", "rows in bulk", "event with rows in bulk"])
 async def test_whatever_is_written_under_a_lock_waits_for_whoever_holds_it(
-    unseeded: Database, written: str
+    unseeded: Database, hurried: PostgresEventStore, written: str
 ):
-    pool = unseeded.connections(2, lock_timeout="50")
-    store, id = PostgresEventStore(pool, unseeded.url()), uuid7()
+    id = uuid7()
     new = append(
         *([at(1, registered(id))] if "event" in written else []),
         side_writes=[Lock("tree"), CLAIMS.insert(Claim("name", "a", ME)), readings(1)],
@@ -606,12 +595,11 @@ async def test_whatever_is_written_under_a_lock_waits_for_whoever_holds_it(
         await first.execute("BEGIN")
         await first.execute(append_writer.LOCK, ["tree"])
         with pytest.raises(MovedError):
-            await store.append(new)
-        assert await store.rows(CLAIMS, {"scope": "name"}) == ()
+            await hurried.append(new)
+        assert await hurried.rows(CLAIMS, {"scope": "name"}) == ()
         await first.execute("ROLLBACK")
-    await store.append(new)
-    assert len(await store.rows(CLAIMS, {"scope": "name"})) == 1
-    await pool.close()
+    await hurried.append(new)
+    assert len(await hurried.rows(CLAIMS, {"scope": "name"})) == 1
 
 
 async def test_whoever_follows_is_woken_by_whatever_is_written(unseeded: Database):

@@ -9,11 +9,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import pytest
-from tests.support.appends import CODEC, ME, NOW, append, at, registered, updated
 from tests.support.examples import EXAMPLES
-from tests.support.leases import GrantedLease
-from tests.support.postgres import Deployed, connected, fresh_database, postgres_service, until
-from tests.support.service import Doing, call
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres import listing
@@ -33,8 +29,12 @@ from beamkeep.runtime.rows import Row, RowFold
 from beamkeep.runtime.store import BEGINNING, Position, StoredEvent
 from beamkeep.runtime.tail import WHOLE_LOG, TailPage, shards
 from beamkeep.telemetry import Telemetry
+from beamkeep.testing.appends import CODEC, ME, NOW, append, at, registered, updated
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
+from beamkeep.testing.leases import GrantedLease
+from beamkeep.testing.postgres import Deployed, connected, fresh_database, postgres_service, until
+from beamkeep.testing.service import Doing, call
 from beamkeep.workers import supervision
 from beamkeep.workers.projector import Follower, Projector, RowChange
 from beamkeep.workers.supervision import Loop, Supervisor

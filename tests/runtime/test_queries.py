@@ -7,11 +7,8 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.support.appends import append, at
 from tests.support.examples.calibration import define_calibration, first_revision
 from tests.support.examples.starting import start_run
-from tests.support.service import ADMIN, ISSUER, Doing, by, call, memory_service
-from tests.support.spec import enrol, permit
 
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose, prepare
@@ -24,11 +21,7 @@ from beamkeep.contexts.caution.caution import (
     Target,
     TargetKind,
 )
-from beamkeep.contexts.safety.clearance import (
-    AssetBinding,
-    ClearanceActivated,
-    ClearanceRegistered,
-)
+from beamkeep.contexts.safety.clearance import AssetBinding, ClearanceActivated, ClearanceRegistered
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.conduit import ConduitNotFoundError
 from beamkeep.contexts.trust.policy import InvalidPolicyPermittedCommandsError
@@ -41,6 +34,8 @@ from beamkeep.runtime.cursors import Cursors
 from beamkeep.runtime.parsing import MalformedRequestError
 from beamkeep.runtime.queries import NotFreshYetError
 from beamkeep.runtime.store import Position
+from beamkeep.testing.appends import append, at
+from beamkeep.testing.service import ADMIN, ISSUER, Doing, by, call, enrol, memory_service, permit
 
 pytestmark = pytest.mark.anyio
 
@@ -112,11 +107,7 @@ class TestOne:
     async def test_its_state_its_owner_and_its_version(self, service: Service, store: MemoryStore):
         zone = await make(service, "define_zone", name="Hutch")
         found = await call(service, "get_zone", {"zone_id": zone})
-        assert json.loads(found.body) == {
-            "zone_id": zone,
-            "name": "Hutch",
-            "owner_id": ada(store),
-        }
+        assert json.loads(found.body) == {"zone_id": zone, "name": "Hutch", "owner_id": ada(store)}
         assert found.version == 1
 
     async def test_an_actor_is_shown_with_its_profile_and_its_logins(
@@ -370,11 +361,7 @@ class TestLists:
         system = "00000000-0000-7000-8000-000000000001"
         monitor = "00000000-0000-7000-8000-000000000002"
         assert await ids(service, "list_actors", kind="human") == [ada(store), otto]
-        assert await ids(service, "list_actors", kind="service_account") == [
-            system,
-            monitor,
-            robot,
-        ]
+        assert await ids(service, "list_actors", kind="service_account") == [system, monitor, robot]
         assert await ids(service, "list_actors", kind="agent") == []
         assert await ids(service, "list_actors", active=False) == [otto]
         assert await ids(service, "list_actors", active="true", kind="human") == [ada(store)]
@@ -752,17 +739,13 @@ class TestDenials:
 class TestEvaluation:
     """What would be decided."""
 
-    async def test_an_allowed_call(self, service: Service, store: MemoryStore):
+    ASKED: Mapping[str, str] = {"command_name": "define_zone", "conduit_id": str(seeded.ENTRY)}
+
+    async def test_an_allowed_call(self, service: Service):
         otto = await enrol(service, "otto")
         policy = await permit(service, otto, "define_zone", scope="Own")
-        assert await ask(
-            service,
-            "evaluate_authorization",
-            principal_id=str(otto),
-            command_name="define_zone",
-            conduit_id=str(seeded.ENTRY),
-            surface_id=str(HTTP),
-        ) == {
+        asked = {**self.ASKED, "principal_id": str(otto), "surface_id": str(HTTP)}
+        assert await ask(service, "evaluate_authorization", **asked) == {
             "decision": "Allow",
             "determining_policies": [str(policy)],
             "object_scope": "Own",
@@ -770,14 +753,8 @@ class TestEvaluation:
         }
 
     async def test_a_denied_call_leaves_no_denial(self, service: Service, store: MemoryStore):
-        otto = await enrol(service, "otto", "define_zone")
-        assert await ask(
-            service,
-            "evaluate_authorization",
-            principal_id=str(otto),
-            command_name="define_zone",
-            conduit_id=str(seeded.ENTRY),
-        ) == {
+        asked = {**self.ASKED, "principal_id": str(await enrol(service, "otto", "define_zone"))}
+        assert await ask(service, "evaluate_authorization", **asked) == {
             "decision": "Deny",
             "determining_policies": [],
             "object_scope": None,
@@ -788,20 +765,9 @@ class TestEvaluation:
     async def test_a_principal_that_does_not_exist_is_404_and_a_command_400(
         self, service: Service, store: MemoryStore
     ):
-        conduit_id = str(seeded.ENTRY)
-        refused = await refusal(
-            service,
-            "evaluate_authorization",
-            principal_id=ABSENT,
-            command_name="fly",
-            conduit_id=conduit_id,
-        )
-        assert type(refused) is ActorNotFoundError
-        refused = await refusal(
-            service,
-            "evaluate_authorization",
-            principal_id=ada(store),
-            command_name="fly",
-            conduit_id=conduit_id,
-        )
-        assert type(refused) is InvalidPolicyPermittedCommandsError
+        for principal_id, expected in (
+            (ABSENT, ActorNotFoundError),
+            (ada(store), InvalidPolicyPermittedCommandsError),
+        ):
+            asked = {**self.ASKED, "principal_id": principal_id, "command_name": "fly"}
+            assert type(await refusal(service, "evaluate_authorization", **asked)) is expected

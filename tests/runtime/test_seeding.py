@@ -5,7 +5,6 @@ import json
 from uuid import UUID
 
 import pytest
-from tests.support.service import ADMIN, ISSUER, call
 
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose, prepare
@@ -18,6 +17,7 @@ from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.store import Append, Position
 from beamkeep.runtime.tokens import InvalidTokenError
+from beamkeep.testing.service import ADMIN, ISSUER, call
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 from uuid import UUID, uuid4, uuid5
 
 import pytest
-from tests.support.appends import append
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory_store import MemoryStore, MemoryWorkQueue
@@ -55,6 +54,7 @@ from beamkeep.runtime.store import (
     WorkLostError,
 )
 from beamkeep.runtime.work import WorkQueue
+from beamkeep.testing.appends import append
 from beamkeep.testing.database import Database
 
 pytestmark = pytest.mark.anyio
@@ -222,11 +222,6 @@ class World(NamedTuple):
 
     async def events(self, lamp_id: UUID) -> list[tuple[str, str]]:
         return [(each.event_type, each.command_name) for each in await self.history(lamp_id)]
-
-
-@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
-def place(request: pytest.FixtureRequest) -> Database | None:
-    return None if request.param == "memory" else request.getfixturevalue("unseeded")
 
 
 @pytest.fixture

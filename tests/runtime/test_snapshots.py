@@ -4,7 +4,6 @@ import asyncio
 import importlib.util
 import json
 import sys
-from collections.abc import AsyncGenerator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,10 +11,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from tests.corpus import FOLDER, read
-from tests.support.appends import append, at, updated
-from tests.support.postgres import postgres_service
-from tests.support.service import by, call, memory_service
-from tests.support.spec import enrol
+from tests.runtime.conftest import Kept
 
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.contexts import CATALOGUE
@@ -35,28 +31,13 @@ from beamkeep.runtime.store import (
     Snapshot,
     Stream,
 )
-from beamkeep.testing.database import Database
+from beamkeep.testing.appends import append, at, updated
+from beamkeep.testing.service import by, call, enrol, memory_service
 from beamkeep.workers.refolding import SnapshotKeeper
 
 pytestmark = pytest.mark.anyio
 CODEC = Codec(CATALOGUE.aggregates.values())
 OTHER_FOLD = uuid4()
-
-type World = tuple[Service, EventStore]
-
-
-@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
-def place(request: pytest.FixtureRequest) -> Database | None:
-    return None if request.param == "memory" else request.getfixturevalue("database")
-
-
-@pytest.fixture
-async def world(place: Database | None) -> AsyncGenerator[World]:
-    if place is None:
-        yield await memory_service()
-        return
-    async with postgres_service(place) as deployed:
-        yield deployed.service, deployed.store
 
 
 async def an_actor(service: Service) -> UUID:
@@ -79,27 +60,27 @@ async def lengthen(store: EventStore, id: UUID, to: int) -> None:
         await store.append(append(*new[begin : begin + READ_AT_ONCE]))
 
 
-async def kept(store: EventStore, stream: Stream) -> Snapshot | None:
+async def snapshot_of(store: EventStore, stream: Stream) -> Snapshot | None:
     return (await store.load([stream], CODEC.folds))[stream].snapshot
 
 
-async def test_a_command_keeps_a_snapshot_with_the_event_that_makes_it_due(world: World):
-    service, store = world
+async def test_a_command_keeps_a_snapshot_with_the_event_that_makes_it_due(kept: Kept):
+    service, store = kept
     stream = "Actor", await an_actor(service)
     await change(service, stream[1], SNAPSHOT_EVERY - 2)
-    assert await kept(store, stream) is None
+    assert await snapshot_of(store, stream) is None
     answered = await change(service, stream[1], 1)
-    snapshot = await kept(store, stream)
+    snapshot = await snapshot_of(store, stream)
     assert snapshot is not None
     assert snapshot.version == answered.version == SNAPSHOT_EVERY
     events = (await store.load([stream]))[stream].events
     assert CODEC.restore(actors, snapshot) == CODEC.fold(actors, events)
     assert (await change(service, stream[1], 1)).version == SNAPSHOT_EVERY + 1
-    assert await kept(store, stream) == snapshot
+    assert await snapshot_of(store, stream) == snapshot
 
 
-async def test_versions_and_preconditions_count_the_events_under_a_snapshot(world: World):
-    service, _ = world
+async def test_versions_and_preconditions_count_the_events_under_a_snapshot(kept: Kept):
+    service, _ = kept
     id = await an_actor(service)
     await change(service, id, SNAPSHOT_EVERY)
     found = await call(service, "get_actor", {"actor_id": str(id)})
@@ -108,8 +89,8 @@ async def test_versions_and_preconditions_count_the_events_under_a_snapshot(worl
     assert again.version == found.version + 1
 
 
-async def test_what_was_once_is_told_exactly_under_a_snapshot(world: World):
-    service, _ = world
+async def test_what_was_once_is_told_exactly_under_a_snapshot(kept: Kept):
+    service, _ = kept
     id = await an_actor(service)
     await change(service, id, SNAPSHOT_EVERY + 3)
     await call(service, "deactivate_actor", {"actor_id": str(id)})
@@ -130,13 +111,13 @@ async def test_what_was_once_is_told_exactly_under_a_snapshot(world: World):
     assert await as_of(then) == (10, True)
 
 
-async def test_a_long_stream_without_a_snapshot_is_read_in_pages_and_then_has_one(world: World):
-    service, store = world
+async def test_a_long_stream_without_a_snapshot_is_read_in_pages_and_then_has_one(kept: Kept):
+    service, store = kept
     stream = "Actor", await an_actor(service)
     await lengthen(store, stream[1], 2 * READ_AT_ONCE + 5)
     found = await call(service, "get_actor", {"actor_id": str(stream[1])})
     assert found.version == 2 * READ_AT_ONCE + 5
-    snapshot = await kept(store, stream)
+    snapshot = await snapshot_of(store, stream)
     assert snapshot is not None
     assert snapshot.version == found.version
     assert (await change(service, stream[1], 1)).version == found.version + 1
@@ -157,13 +138,13 @@ async def test_what_a_cut_off_reading_folded_is_not_folded_again(monkeypatch: py
     monkeypatch.setattr(store, "history", cut_off)
     with pytest.raises(TimeoutError):
         await call(service, "get_actor", {"actor_id": str(stream[1])})
-    snapshot = await kept(store, stream)
+    snapshot = await snapshot_of(store, stream)
     assert snapshot is not None
     assert snapshot.version == 2 * READ_AT_ONCE
 
 
-async def test_a_snapshot_of_another_fold_is_never_used(world: World):
-    service, store = world
+async def test_a_snapshot_of_another_fold_is_never_used(kept: Kept):
+    service, store = kept
     stream = "Actor", await an_actor(service)
     await change(service, stream[1], 3)
     await store.keep_snapshots([NewSnapshot(stream, OTHER_FOLD, Snapshot(3, b'{"wrong":true}'))])
@@ -172,8 +153,8 @@ async def test_a_snapshot_of_another_fold_is_never_used(world: World):
     assert (await change(service, stream[1], 1)).version == 5
 
 
-async def test_streams_with_a_snapshot_of_another_fold_get_one_of_the_present_fold(world: World):
-    service, store = world
+async def test_streams_with_a_snapshot_of_another_fold_get_one_of_the_present_fold(kept: Kept):
+    service, store = kept
     one, two = ("Actor", await an_actor(service)), ("Actor", await an_actor(service))
     await change(service, one[1], 2)
     unknown = "Gone", uuid4()
@@ -183,7 +164,7 @@ async def test_streams_with_a_snapshot_of_another_fold_get_one_of_the_present_fo
         store.snapshots[OTHER_FOLD, unknown] = Snapshot(1, b"{}")
     await SnapshotKeeper(store, service.sessions, CATALOGUE, CODEC).look()
     for stream, version in ((one, 3), (two, 1)):
-        snapshot = await kept(store, stream)
+        snapshot = await snapshot_of(store, stream)
         assert snapshot is not None
         assert snapshot.version == version
         events = (await store.load([stream]))[stream].events
@@ -201,8 +182,8 @@ async def test_a_stream_that_cannot_be_folded_keeps_no_other_from_its_snapshot()
         await store.keep_snapshots([NewSnapshot(stream, OTHER_FOLD, Snapshot(1, b"{}"))])
     store.streams[broken] = store.streams[sound][1:]
     await SnapshotKeeper(store, service.sessions, CATALOGUE, CODEC).look()
-    assert await kept(store, sound) is not None
-    assert await kept(store, broken) is None
+    assert await snapshot_of(store, sound) is not None
+    assert await snapshot_of(store, broken) is None
 
 
 def test_every_state_of_the_corpus_is_restored_from_its_snapshot_and_folds_on_from_it():

@@ -12,8 +12,6 @@ from tests.support.examples.enclosure import a_permitted_enclosure
 from tests.support.examples.federation import OWN_SITE
 from tests.support.examples.recipe import define_plan
 from tests.support.examples.starting import start_run
-from tests.support.postgres import Deployed
-from tests.support.service import INSTALLATION, Doing
 from uuid_utils.compat import uuid7
 
 from beamkeep.app import Deployment, compose
@@ -24,6 +22,8 @@ from beamkeep.contexts.starting.checks import (
 from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.settings import Settings
 from beamkeep.testing.database import Database
+from beamkeep.testing.postgres import Deployed
+from beamkeep.testing.service import INSTALLATION, Doing
 from beamkeep.workers.reporting import Monitor
 from beamkeep.workers.staleness import REF, StalenessWatch
 

@@ -8,19 +8,6 @@ from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 import pytest
-from tests.support.appends import (
-    ANSWER,
-    CODEC,
-    FINGERPRINT,
-    HTTP,
-    ME,
-    NOW,
-    append,
-    at,
-    registered,
-    updated,
-)
-from tests.support.postgres import postgres_service
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters import stream_queues
@@ -85,7 +72,20 @@ from beamkeep.runtime.store import (
     Stream,
 )
 from beamkeep.runtime.tail import WHOLE_LOG
+from beamkeep.testing.appends import (
+    ANSWER,
+    CODEC,
+    FINGERPRINT,
+    HTTP,
+    ME,
+    NOW,
+    append,
+    at,
+    registered,
+    updated,
+)
 from beamkeep.testing.database import Database
+from beamkeep.testing.postgres import postgres_service
 
 pytestmark = pytest.mark.anyio
 
@@ -101,11 +101,6 @@ class Kept(NamedTuple):
     store: EventStore
     lists: ReadModel
     catch_up: Callable[[], Awaitable[None]]
-
-
-@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
-def place(request: pytest.FixtureRequest) -> Database | None:
-    return None if request.param == "memory" else request.getfixturevalue("unseeded")
 
 
 @pytest.fixture
@@ -209,9 +204,7 @@ async def test_the_grants_found_for_one_command_permit_that_command_only(store: 
     ]
 
 
-async def test_the_grants_found_for_all_commands_name_every_command_they_permit(
-    store: EventStore,
-):
+async def test_the_grants_found_for_all_commands_name_every_command_they_permit(store: EventStore):
     me = uuid7()
     grants = [grant(me, "define_zone", "get_zone"), grant(me, "*")]
     await with_grants(store, *grants)
@@ -219,9 +212,7 @@ async def test_the_grants_found_for_all_commands_name_every_command_they_permit(
     assert sorted(opened.grants, key=lambda g: g.policy_id) == grants
 
 
-async def test_a_grant_holds_only_for_its_principal_its_conduit_and_its_surface(
-    store: EventStore,
-):
+async def test_a_grant_holds_only_for_its_principal_its_conduit_and_its_surface(store: EventStore):
     me, inside = uuid7(), grant(uuid7(), "*", surface_id=None)
     outside = grant(me, "*")
     elsewhere = replace(grant(me, "*"), conduit_id=seeded.INTERNAL)
@@ -389,9 +380,7 @@ async def test_a_long_stream_is_read_in_pages(store: EventStore):
 # Loading
 
 
-async def test_several_streams_are_loaded_at_once_and_an_absent_one_is_left_out(
-    store: EventStore,
-):
+async def test_several_streams_are_loaded_at_once_and_an_absent_one_is_left_out(store: EventStore):
     one, two, absent = await an_actor(store), await an_actor(store, 2), uuid7()
     found = await store.load([("Actor", one), ("Actor", two), ("Actor", absent)])
     assert {stream: versions(loaded) for stream, loaded in found.items()} == {

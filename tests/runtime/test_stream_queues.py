@@ -7,7 +7,6 @@ from functools import partial
 
 import asyncpg
 import pytest
-from tests.support.postgres import connected, until
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters import stream_queues
@@ -16,6 +15,7 @@ from beamkeep.adapters.postgres.connections import ACQUIRE_LOCK
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.runtime.store import MovedError, Stream
 from beamkeep.testing.database import Database
+from beamkeep.testing.postgres import connected, until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 

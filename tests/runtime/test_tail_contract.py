@@ -7,8 +7,6 @@ from typing import NamedTuple
 from uuid import UUID, uuid4
 
 import pytest
-from tests.support.appends import CODEC, ME, NOW, append, at, registered, updated
-from tests.support.postgres import connected, postgres_service
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory_store import MemoryStore
@@ -17,7 +15,9 @@ from beamkeep.contexts.trust.zone import ZoneDefined
 from beamkeep.kernel import replace
 from beamkeep.runtime.store import BEGINNING, EventStore, NewEvent, Position
 from beamkeep.runtime.tail import WHOLE_LOG, Bookmark, Tail, TailEvent, shards
+from beamkeep.testing.appends import CODEC, ME, NOW, append, at, registered, updated
 from beamkeep.testing.database import Database
+from beamkeep.testing.postgres import connected, postgres_service
 
 pytestmark = pytest.mark.anyio
 
@@ -38,11 +38,6 @@ class Followed(NamedTuple):
     store: EventStore
     tail: Tail
     writing: Callable[[NewEvent], AbstractAsyncContextManager[None]]
-
-
-@pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
-def place(request: pytest.FixtureRequest) -> Database | None:
-    return None if request.param == "memory" else request.getfixturevalue("unseeded")
 
 
 @pytest.fixture

@@ -314,9 +314,6 @@ def test_what_is_no_number_has_no_unit_and_without_a_schema_there_are_no_values(
 def test_a_patch_leaves_untouched_what_it_does_not_name():
     values: JsonObject = {"a": 1, "b": {"c": 2, "d": 3}, "e": [4], "f": {"g": 5}}
     assert untouched(values, {}) == values
-    assert untouched(values, {"a": 1, "b": {"c": None}, "e": []}) == {
-        "b": {"d": 3},
-        "f": {"g": 5},
-    }
+    assert untouched(values, {"a": 1, "b": {"c": None}, "e": []}) == {"b": {"d": 3}, "f": {"g": 5}}
     assert untouched(values, {"b": None, "f": 6, "h": 7}) == {"a": 1, "e": [4]}
     assert untouched({"a": 1}, {"a": {"b": 2}}) == {}

@@ -12,12 +12,7 @@ CLOSED: JsonObject = {"additionalProperties": False, "unevaluatedProperties": Fa
 
 
 def shut(**members: Json) -> JsonObject:
-    return {
-        "$schema": DIALECT,
-        "type": "object",
-        "properties": members,
-        **CLOSED,
-    }
+    return {"$schema": DIALECT, "type": "object", "properties": members, **CLOSED}
 
 
 CLOSE = "close every object level"

@@ -14,10 +14,9 @@ from beamkeep.surfaces.http.limits import Limits
 from beamkeep.surfaces.http.pages import application
 from beamkeep.surfaces.http.routes import HttpRoute
 from beamkeep.telemetry import Telemetry
-from tests.support.appends import append, at
-from tests.support.examples import CALLERS
-from tests.support.service import ISSUER, call, memory_service
-from tests.support.static_verifier import StaticVerifier
+from beamkeep.testing.appends import append, at
+from beamkeep.testing.service import CALLERS, ISSUER, call, memory_service
+from beamkeep.testing.static_verifier import StaticVerifier
 
 RESOURCE = "https://beamkeep.test"
 WHOEVER_MAY = "whoever may"

@@ -5,14 +5,13 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from tests.support.appends import append, at
-from tests.support.examples import CALLERS, let_callers_in
-
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import Event
+from beamkeep.testing.appends import append, at
 from beamkeep.testing.calling import Calling, SurfaceAnswer
 from beamkeep.testing.server import DATABASES, ISSUER, Server
+from beamkeep.testing.service import CALLERS, let_callers_in
 
 
 class As:

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mappi
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -25,7 +25,6 @@ from tests.faults.conftest import Report
 from tests.faults.fuzzing import changed
 from tests.faults.report import rounds
 from tests.support.rest_client import rest_application
-from tests.support.service import memory_service
 from tests.system.abusing import CUT, Abuser, Case, failures, get, hits, post
 from tests.system.calling import As, permit, registered
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -41,6 +40,7 @@ from beamkeep.testing.calling import Rest
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.seeds import dice, seed
 from beamkeep.testing.server import LocalDeployment, Server, deployment, serving
+from beamkeep.testing.service import memory_service
 from beamkeep.testing.waiting import until
 
 pytestmark = [pytest.mark.faults, pytest.mark.timed, pytest.mark.anyio]
@@ -61,6 +61,22 @@ PATIENCE = 30.0
 LARGEST_REFUSAL = 64 * 1024
 
 MALFORMED = "422 MalformedRequestError"
+NO_ROUTE = "404 RouteNotFoundError"
+MEDIA_TYPE = "415 UnsupportedMediaTypeError"
+CREDENTIALS = "400 MalformedCredentialsError"
+NO_TOKEN = "401 InvalidTokenError"
+MISDIRECTED = "421 MisdirectedRequestError"
+NOT_ALLOWED = "405 MethodNotAllowedError"
+PRECONDITION = "412 PreconditionFailedError"
+HEADERS_TOO_LARGE = "431 HeadersTooLargeError"
+TOO_LARGE = "413 BodyTooLargeError | cut"
+MISMATCH = "400 -32020"
+NO_MESSAGE = "400 -32600"
+PARAMS = "400 -32602"
+NO_JSON = "400 -32700"
+PARAMS_BEFORE = "200 -32602"
+INCOMPLETE = "408 BodyIncompleteError"
+SURFACE = "400 InvalidSurfaceIdError"
 NAMED = b'{"name":"Hutch"}'
 NOWHERE = b"00000000-0000-7000-8000-00000000dead"
 
@@ -176,21 +192,21 @@ QUERIES = [
 
 # Addresses.
 PATHS = [
-    ("nothing there", b"/%b" % C, "404 RouteNotFoundError"),
-    ("over 4 KiB", b"/" + b"a" * 4_100, "404 RouteNotFoundError"),
+    ("nothing there", b"/%b" % C, NO_ROUTE),
+    ("over 4 KiB", b"/" + b"a" * 4_100, NO_ROUTE),
     ("over 4 KiB where something is", b"/zones/" + b"a" * 4_100, "414 UrlTooLongError"),
-    ("4,000 segments", b"/a" * 4_000, "404 RouteNotFoundError"),
-    ("two slashes", b"//zones", "404 RouteNotFoundError"),
-    ("another host after two slashes", b"//evil.test/zones", "404 RouteNotFoundError"),
+    ("4,000 segments", b"/a" * 4_000, NO_ROUTE),
+    ("two slashes", b"//zones", NO_ROUTE),
+    ("another host after two slashes", b"//evil.test/zones", NO_ROUTE),
     ("dots", b"/zones/..", MALFORMED),
-    ("dots to elsewhere", b"/zones/../actors", "404 RouteNotFoundError"),
-    ("escaped dots to elsewhere", b"/zones/%2e%2e/actors", "404 RouteNotFoundError"),
+    ("dots to elsewhere", b"/zones/../actors", NO_ROUTE),
+    ("escaped dots to elsewhere", b"/zones/%2e%2e/actors", NO_ROUTE),
     ("twice escaped", b"/zones/%252e%252e", MALFORMED),
-    ("escaped slash", b"/zones%2f", "404 RouteNotFoundError"),
+    ("escaped slash", b"/zones%2f", NO_ROUTE),
     ("escaped slash within", b"/zones/%2e%2e%2factors", MALFORMED),
-    ("backslash", b"/zones\\..\\actors", "404 RouteNotFoundError"),
-    ("escaped letter", b"/%7aones", "404 RouteNotFoundError"),
-    ("null character", b"/zones%00", "404 RouteNotFoundError"),
+    ("backslash", b"/zones\\..\\actors", NO_ROUTE),
+    ("escaped letter", b"/%7aones", NO_ROUTE),
+    ("null character", b"/zones%00", NO_ROUTE),
     ("null character as an id", b"/zones/%00", MALFORMED),
     ("no UTF-8 as an id", b"/zones/%ff%fe", MALFORMED),
     ("overlong slash as an id", b"/zones/%c0%af", MALFORMED),
@@ -198,62 +214,49 @@ PATHS = [
     ("a percent sign as an id", b"/zones/%", MALFORMED),
     ("another line as an id", b"/zones/%0d%0aX-Odd:%201", MALFORMED),
     ("text as an id", b"/zones/%b" % C, MALFORMED),
-    ("nothing as an id", b"/zones/", "404 RouteNotFoundError"),
-    ("matrix parameters", b"/zones;a=b", "404 RouteNotFoundError"),
-    ("capitals", b"/ZONES", "404 RouteNotFoundError"),
-    ("capitals of a page", b"/HEALTH", "404 RouteNotFoundError"),
-    ("escaped page", b"/%68ealth", "404 RouteNotFoundError"),
-    ("escaped metrics", b"/%6detrics", "404 RouteNotFoundError"),
-    ("escaped MCP", b"/%6dcp", "404 RouteNotFoundError"),
-    ("MCP with a slash", b"/mcp/", "404 RouteNotFoundError"),
-    ("environment", b"/.env", "404 RouteNotFoundError"),
-    ("repository", b"/.git/config", "404 RouteNotFoundError"),
-    ("the host's files", b"/docs/../../../etc/passwd", "404 RouteNotFoundError"),
-    ("star", b"*", "404 RouteNotFoundError"),
-    ("another host", b"http://%b.test/nowhere" % C, "404 RouteNotFoundError"),
+    ("nothing as an id", b"/zones/", NO_ROUTE),
+    ("matrix parameters", b"/zones;a=b", NO_ROUTE),
+    ("capitals", b"/ZONES", NO_ROUTE),
+    ("capitals of a page", b"/HEALTH", NO_ROUTE),
+    ("escaped page", b"/%68ealth", NO_ROUTE),
+    ("escaped metrics", b"/%6detrics", NO_ROUTE),
+    ("escaped MCP", b"/%6dcp", NO_ROUTE),
+    ("MCP with a slash", b"/mcp/", NO_ROUTE),
+    ("environment", b"/.env", NO_ROUTE),
+    ("repository", b"/.git/config", NO_ROUTE),
+    ("the host's files", b"/docs/../../../etc/passwd", NO_ROUTE),
+    ("star", b"*", NO_ROUTE),
+    ("another host", b"http://%b.test/nowhere" % C, NO_ROUTE),
     ("another host, our path", b"http://evil.test/zones?limit=0", MALFORMED),
-    ("another scheme", b"file://evil.test/etc/passwd", "404 RouteNotFoundError"),
+    ("another scheme", b"file://evil.test/etc/passwd", NO_ROUTE),
     ("a fragment", b"/zones?limit=0#fragment", MALFORMED),
 ]
 
-# Methods, on a list, a page and on MCP.
+# Methods that neither a list nor a page nor MCP has, and what is no method.
 METHODS = [
-    (b"HEAD", "405", "200", "405"),
-    (b"OPTIONS", "405 MethodNotAllowedError", "405 MethodNotAllowedError", "405"),
-    (b"TRACE", "405 MethodNotAllowedError", "405 MethodNotAllowedError", "405"),
-    (b"CONNECT", "405 MethodNotAllowedError", "405 MethodNotAllowedError", "405"),
-    (b"PUT", "405 MethodNotAllowedError", "405 MethodNotAllowedError", "405"),
-    (b"PATCH", "405 MethodNotAllowedError", "405 MethodNotAllowedError", "405"),
-    (b"DELETE", "405 MethodNotAllowedError", "405 MethodNotAllowedError", "405"),
-    (b"PROPFIND", "405 MethodNotAllowedError", "405 MethodNotAllowedError", "405"),
-    (b"QUERY", "405 MethodNotAllowedError", "405 MethodNotAllowedError", "405"),
-    (b"BREW", "400", "400", "400"),
-    (b"get", "400", "400", "400"),
-    (b"G\x00T", "400", "400", "400"),
-    (b"X" * 5_000, "400", "400", "400"),
+    *((name, NOT_ALLOWED) for name in (b"OPTIONS", b"TRACE", b"CONNECT", b"PUT", b"PATCH")),
+    *((name, NOT_ALLOWED) for name in (b"DELETE", b"PROPFIND", b"QUERY")),
+    *((name, "400") for name in (b"BREW", b"get", b"G\x00T", b"X" * 5_000)),
 ]
+HEADS = [(b"/zones", "405"), (b"/health", "200"), (b"/mcp", "405")]
 
 # Lines added to the head of a good request for a list.
 HEADERS = [
-    ("17 KiB", (b"X-Odd: " + b"a" * 17_000,), "431 HeadersTooLargeError"),
-    (
-        "17 KiB in two",
-        (b"X-Odd: " + b"a" * 9_000, b"X-Even: " + b"a" * 9_000),
-        "431 HeadersTooLargeError",
-    ),
+    ("17 KiB", (b"X-Odd: " + b"a" * 17_000,), HEADERS_TOO_LARGE),
+    ("17 KiB in two", (b"X-Odd: " + b"a" * 9_000, b"X-Even: " + b"a" * 9_000), HEADERS_TOO_LARGE),
     ("200 KiB", (b"X-Odd: " + b"a" * 200_000,), "431 | 431 HeadersTooLargeError | cut"),
     ("4 MiB", (b"X-Odd: " + b"a" * 4_000_000,), "431 | cut"),
     ("4 MiB of lines", tuple(b"X-%d: a" % n for n in range(400_000)), "431 | cut"),
     ("2,000 lines", tuple(b"X-%d: a" % n for n in range(2_000)), "200"),
     ("2,000 times one line", (b"X-Odd: a",) * 2_000, "200"),
     ("3,000 lines, one twice", (*(b"%x:" % n for n in range(3_000)), b"0: b"), "200"),
-    ("a second token", (b"Authorization: Bearer <ada>",), "400 MalformedCredentialsError"),
-    ("a second scheme", (b"Authorization: Basic eDp5",), "400 MalformedCredentialsError"),
-    ("an empty second", (b"Authorization: ",), "400 MalformedCredentialsError"),
-    ("two surfaces", (b"X-Surface-Id: a", b"X-Surface-Id: b"), "400 InvalidSurfaceIdError"),
-    ("a surface of nobody", (b"X-Surface-Id: %b" % C,), "400 InvalidSurfaceIdError"),
-    ("a surface beyond ASCII", (b"X-Surface-Id: \xff",), "400 InvalidSurfaceIdError"),
-    ("a surface of 10,000", (b"X-Surface-Id: " + b"0" * 10_000,), "400 InvalidSurfaceIdError"),
+    ("a second token", (b"Authorization: Bearer <ada>",), CREDENTIALS),
+    ("a second scheme", (b"Authorization: Basic eDp5",), CREDENTIALS),
+    ("an empty second", (b"Authorization: ",), CREDENTIALS),
+    ("two surfaces", (b"X-Surface-Id: a", b"X-Surface-Id: b"), SURFACE),
+    ("a surface of nobody", (b"X-Surface-Id: %b" % C,), SURFACE),
+    ("a surface beyond ASCII", (b"X-Surface-Id: \xff",), SURFACE),
+    ("a surface of 10,000", (b"X-Surface-Id: " + b"0" * 10_000,), SURFACE),
     ("a correlation id that is none", (b"X-Correlation-Id: %b" % C,), "200"),
     ("a correlation id beyond ASCII", (b"X-Correlation-Id: " + b"\xff" * 32,), "200"),
     ("two correlation ids", (b"X-Correlation-Id: a", b"X-Correlation-Id: b"), "200"),
@@ -298,18 +301,18 @@ COMMANDS = [
     ("a key of 10,000", (b"Idempotency-Key: " + b"a" * 10_000,), MALFORMED),
     ("a key with blanks", (b"Idempotency-Key: a %b" % C,), MALFORMED),
     ("a key beyond ASCII", (b"Idempotency-Key: \xe9",), MALFORMED),
-    ("a weak version", (b'If-Match: W/"1"',), "412 PreconditionFailedError"),
-    ("a version in half quotes", (b'If-Match: "1',), "412 PreconditionFailedError"),
-    ("an empty version", (b"If-Match: ",), "412 PreconditionFailedError"),
-    ("a negative version", (b"If-Match: -1",), "412 PreconditionFailedError"),
-    ("a version of 400 digits", (b"If-Match: " + b"9" * 400,), "412 PreconditionFailedError"),
-    ("a version that is text", (b"If-Match: %b" % C,), "412 PreconditionFailedError"),
-    ("a version beyond ASCII", (b'If-Match: "\xff"',), "412 PreconditionFailedError"),
-    ("two versions", (b'If-Match: "1"', b'If-Match: "2"'), "412 PreconditionFailedError"),
-    ("a list of versions", (b'If-Match: "1", "2"',), "412 PreconditionFailedError"),
-    ("two media types", (b"Content-Type: text/plain",), "415 UnsupportedMediaTypeError"),
-    ("compressed", (b"Content-Encoding: gzip",), "415 UnsupportedMediaTypeError"),
-    ("compressed twice", (b"Content-Encoding: identity, br",), "415 UnsupportedMediaTypeError"),
+    ("a weak version", (b'If-Match: W/"1"',), PRECONDITION),
+    ("a version in half quotes", (b'If-Match: "1',), PRECONDITION),
+    ("an empty version", (b"If-Match: ",), PRECONDITION),
+    ("a negative version", (b"If-Match: -1",), PRECONDITION),
+    ("a version of 400 digits", (b"If-Match: " + b"9" * 400,), PRECONDITION),
+    ("a version that is text", (b"If-Match: %b" % C,), PRECONDITION),
+    ("a version beyond ASCII", (b'If-Match: "\xff"',), PRECONDITION),
+    ("two versions", (b'If-Match: "1"', b'If-Match: "2"'), PRECONDITION),
+    ("a list of versions", (b'If-Match: "1", "2"',), PRECONDITION),
+    ("two media types", (b"Content-Type: text/plain",), MEDIA_TYPE),
+    ("compressed", (b"Content-Encoding: gzip",), MEDIA_TYPE),
+    ("compressed twice", (b"Content-Encoding: identity, br",), MEDIA_TYPE),
     ("an odd expectation", (b"Expect: 200-maybe",), "204"),
     ("two lengths", (b"Content-Length: 3",), "400"),
     ("the same length twice", (b"Content-Length: 13",), "400"),
@@ -324,6 +327,11 @@ BOMB = gzip.compress(b" " * 50_000_000)
 MIB = b"10000\r\n" + b" " * 65_536 + b"\r\n"
 
 
+def bearing(token: bytes) -> bytes:
+    """A request for a list with another token."""
+    return get(b"/zones").replace(b"<ada>", token)
+
+
 def announced(length: bytes, body: bytes) -> bytes:
     """A command whose body is said to have another length than it has."""
     return get(b"/zones", JSON, b"Content-Length: " + length, method=b"POST") + body
@@ -334,57 +342,21 @@ WHOLE = [
     ("a charset that it has not", post(NAMED).replace(b"json", b"json; charset=utf-16"), "201"),
     (
         "a charset that it has",
-        get(
-            b"/zones",
-            b"Content-Type: application/json; charset=utf-16",
-            b"Content-Length: 34",
-            method=b"POST",
-        )
-        + NAMED.decode().encode("utf-16"),
+        post(NAMED.decode().encode("utf-16")).replace(b"json\r", b"json; charset=utf-16\r"),
         MALFORMED,
     ),
-    (
-        "Latin-1",
-        get(
-            b"/zones",
-            b"Content-Type: application/json; charset=latin-1",
-            b"Content-Length: 12",
-            method=b"POST",
-        )
-        + b'{"name":"\xe9"}',
-        MALFORMED,
-    ),
-    (
-        "plain text",
-        post(NAMED).replace(b"application/json", b"text/plain"),
-        "415 UnsupportedMediaTypeError",
-    ),
-    (
-        "a form",
-        post(b"name=Hutch").replace(b"json", b"x-www-form-urlencoded"),
-        "415 UnsupportedMediaTypeError",
-    ),
-    (
-        "no media type",
-        post(NAMED).replace(b"Content-Type: application/json\r\n", b""),
-        "415 UnsupportedMediaTypeError",
-    ),
-    (
-        "a merge patch",
-        post(NAMED).replace(b"json", b"merge-patch+json"),
-        "415 UnsupportedMediaTypeError",
-    ),
-    ("a bomb", post(BOMB, b"Content-Encoding: gzip"), "415 UnsupportedMediaTypeError"),
+    ("Latin-1", post(b'{"name":"\xe9"}').replace(b"json\r", b"json; charset=latin-1\r"), MALFORMED),
+    ("plain text", post(NAMED).replace(b"application/json", b"text/plain"), MEDIA_TYPE),
+    ("a form", post(b"name=Hutch").replace(b"json", b"x-www-form-urlencoded"), MEDIA_TYPE),
+    ("no media type", post(NAMED).replace(b"Content-Type: application/json\r\n", b""), MEDIA_TYPE),
+    ("a merge patch", post(NAMED).replace(b"json", b"merge-patch+json"), MEDIA_TYPE),
+    ("a bomb", post(BOMB, b"Content-Encoding: gzip"), MEDIA_TYPE),
     ("a bomb that is not called one", post(BOMB), MALFORMED),
-    ("a byte over 1 MiB", post(b" " * (1024 * 1024 + 1)), "413 BodyTooLargeError | cut"),
-    ("8 MiB", post(b" " * (8 * 1024 * 1024)), "413 BodyTooLargeError | cut"),
+    ("a byte over 1 MiB", post(b" " * (1024 * 1024 + 1)), TOO_LARGE),
+    ("8 MiB", post(b" " * (8 * 1024 * 1024)), TOO_LARGE),
     ("a terabyte announced", announced(b"1000000000000", NAMED), "413 BodyTooLargeError"),
-    ("2 MiB in chunks", CHUNKED + MIB * 32 + b"0\r\n\r\n", "413 BodyTooLargeError | cut"),
-    (
-        "chunks of a byte",
-        CHUNKED + b"1\r\n \r\n" * 100_000 + b"0\r\n\r\n",
-        MALFORMED,
-    ),
+    ("2 MiB in chunks", CHUNKED + MIB * 32 + b"0\r\n\r\n", TOO_LARGE),
+    ("chunks of a byte", CHUNKED + b"1\r\n \r\n" * 100_000 + b"0\r\n\r\n", MALFORMED),
     (
         "chunks with extensions",
         CHUNKED + b"10;" + b"a" * 9_000 + b"\r\n" + NAMED + b"\r\n0\r\n\r\n",
@@ -424,47 +396,15 @@ WHOLE = [
     ("a request and garbage", get(b"/zones") + b"\x00garbage\r\n\r\n", "200 | 400"),
     ("twenty in one go", get(b"/zones") * 20, "200"),
     ("no token", b"GET /zones HTTP/1.1\r\nHost: <host>\r\n\r\n", "401 MissingTokenError"),
-    (
-        "a basic credential",
-        get(b"/zones").replace(b"Bearer <ada>", b"Basic %b" % C),
-        "400 MalformedCredentialsError",
-    ),
-    (
-        "no more than a scheme",
-        get(b"/zones").replace(b"Bearer <ada>", b"Bearer"),
-        "400 MalformedCredentialsError",
-    ),
-    (
-        "a token beyond ASCII",
-        get(b"/zones").replace(b"<ada>", b"\xff"),
-        "400 MalformedCredentialsError",
-    ),
-    (
-        "a token of 9,000",
-        get(b"/zones").replace(b"<ada>", b"a.b." + b"c" * 9_000),
-        "401 InvalidTokenError",
-    ),
-    (
-        "a token that was altered",
-        get(b"/zones").replace(b"<ada>", b"<ada>x"),
-        "401 InvalidTokenError",
-    ),
-    (
-        "a token without a signature",
-        get(b"/zones").replace(b"<ada>", b"eyJhbGciOiJub25lIn0.e30."),
-        "401 InvalidTokenError",
-    ),
-    ("a token of nobody", get(b"/zones").replace(b"<ada>", b"<mallory>"), "401 InvalidTokenError"),
-    (
-        "a token only its issuer can read",
-        get(b"/zones").replace(b"<ada>", C),
-        "503 IdentityProviderUnavailableError",
-    ),
-    (
-        "HTTP/1.0",
-        b"GET /zones HTTP/1.0\r\nAuthorization: Bearer <ada>\r\n\r\n",
-        "421 MisdirectedRequestError",
-    ),
+    ("a basic credential", get(b"/zones").replace(b"Bearer <ada>", b"Basic %b" % C), CREDENTIALS),
+    ("no more than a scheme", get(b"/zones").replace(b"Bearer <ada>", b"Bearer"), CREDENTIALS),
+    ("a token beyond ASCII", bearing(b"\xff"), CREDENTIALS),
+    ("a token of 9,000", bearing(b"a.b." + b"c" * 9_000), NO_TOKEN),
+    ("a token that was altered", bearing(b"<ada>x"), NO_TOKEN),
+    ("a token without a signature", bearing(b"eyJhbGciOiJub25lIn0.e30."), NO_TOKEN),
+    ("a token of nobody", bearing(b"<mallory>"), NO_TOKEN),
+    ("a token only its issuer can read", bearing(C), "503 IdentityProviderUnavailableError"),
+    ("HTTP/1.0", b"GET /zones HTTP/1.0\r\nAuthorization: Bearer <ada>\r\n\r\n", MISDIRECTED),
     ("HTTP/0.9", b"GET /health\r\n\r\n", "200"),
     ("HTTP/9.9", b"GET /health HTTP/9.9\r\n\r\n", "400"),
     ("the preface of HTTP/2", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400"),
@@ -478,25 +418,12 @@ WHOLE = [
     ("a target and more", get(b"/zones HTTP/1.1 x"), "400"),
     ("a scheme alone", get(b"http://"), "400"),
     ("a host to connect to", get(b"evil.test:443", method=b"CONNECT"), "400"),
-    (
-        "another host's name",
-        get(b"/zones").replace(b"<host>", b"evil.test"),
-        "421 MisdirectedRequestError",
-    ),
-    (
-        "no host's name",
-        get(b"/zones").replace(b"Host: <host>\r\n", b""),
-        "421 MisdirectedRequestError",
-    ),
-    (
-        "a probe by another host's name",
-        get(b"/health").replace(b"<host>", b"evil.test"),
-        "200",
-    ),
+    ("another host's name", get(b"/zones").replace(b"<host>", b"evil.test"), MISDIRECTED),
+    ("no host's name", get(b"/zones").replace(b"Host: <host>\r\n", b""), MISDIRECTED),
+    ("a probe by another host's name", get(b"/health").replace(b"<host>", b"evil.test"), "200"),
 ]
 
-# MCP. A row says the lines of its head, its body, and what comes of it in the present revision
-# and in those before.
+# MCP.
 NOW, BEFORE = b"2026-07-28", b"2025-11-25"
 CALL = (b"Mcp-Method: tools/call", b"Mcp-Name: define_zone")
 TOOL = "200 MalformedRequestError"
@@ -515,284 +442,232 @@ def zone(arguments: bytes) -> bytes:
     return message(b'"name":"define_zone","arguments":' + arguments)
 
 
-def of_method(name: bytes) -> tuple[tuple[bytes, ...], bytes]:
+class Message(NamedTuple):
+    """A message, and what comes of it in the present revision and in those before."""
+
+    name: str
+    head: tuple[bytes, ...]
+    body: bytes
+    now: str
+    before: str
+
+
+def sent(
+    name: str, body: bytes, now: str, before: str = "", head: tuple[bytes, ...] = CALL
+) -> Message:
+    """A message of which the same comes in every revision, if nothing else is said."""
+    return Message(name, head, body, now, before or now)
+
+
+def of_method(
+    method: bytes, name: str, now: str = "404 -32601", before: str = "200 -32601"
+) -> Message:
     """A message of another method, with the line that says so."""
-    return (b"Mcp-Method: " + name,), message(b"", name)
+    return sent(name, message(b"", method), now, before, head=(b"Mcp-Method: " + method,))
 
 
 GOOD = zone(NAMED)
 MESSAGES = [
-    ("a good call", CALL, GOOD, "200", "200"),
-    ("another method in the head", (b"Mcp-Method: tools/list", CALL[1]), GOOD, "400 -32020", "200"),
-    ("another tool in the head", (CALL[0], b"Mcp-Name: forget_actor"), GOOD, "400 -32020", "200"),
-    ("no method in the head", (CALL[1],), GOOD, "400 -32020", "200"),
-    ("no tool in the head", (CALL[0],), GOOD, "400 -32020", "200"),
-    ("two methods in the head", (*CALL, CALL[0]), GOOD, "400 -32020", "200"),
-    ("two tools in the head", (*CALL, CALL[1]), GOOD, "400 -32020", "200"),
-    ("two revisions", (*CALL, b"MCP-Protocol-Version: <version>"), GOOD, "400 -32020", "200 | 400"),
-    (
-        "another revision in the body",
-        CALL,
-        GOOD.replace(b"<version>", b"2031-01-01"),
-        "400 -32020",
+    sent("a good call", GOOD, "200"),
+    sent(
+        "another method in the head",
+        GOOD,
+        MISMATCH,
         "200",
+        head=(b"Mcp-Method: tools/list", CALL[1]),
     ),
-    (
+    sent(
+        "another tool in the head", GOOD, MISMATCH, "200", head=(CALL[0], b"Mcp-Name: forget_actor")
+    ),
+    sent("no method in the head", GOOD, MISMATCH, "200", head=(CALL[1],)),
+    sent("no tool in the head", GOOD, MISMATCH, "200", head=(CALL[0],)),
+    sent("two methods in the head", GOOD, MISMATCH, "200", head=(*CALL, CALL[0])),
+    sent("two tools in the head", GOOD, MISMATCH, "200", head=(*CALL, CALL[1])),
+    sent(
+        "two revisions",
+        GOOD,
+        MISMATCH,
+        "200 | 400",
+        head=(*CALL, b"MCP-Protocol-Version: <version>"),
+    ),
+    sent(
+        "another revision in the body", GOOD.replace(b"<version>", b"2031-01-01"), MISMATCH, "200"
+    ),
+    sent(
         "no _meta",
-        CALL,
         b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"define_zone","arguments":{}}}',
-        "400 -32602",
+        PARAMS,
         TOOL,
     ),
-    (
+    sent(
         "_meta that is a list",
-        CALL,
         GOOD.replace(b'"_meta":{', b'"_meta":[],"x":{'),
-        "400 -32602",
-        "200 -32602",
+        PARAMS,
+        PARAMS_BEFORE,
     ),
-    ("a batch", CALL, b"[%b]" % GOOD, "400 -32600", "400 -32602"),
-    ("an empty batch", CALL, b"[]", "400 -32600", "400 -32602"),
-    ("a batch of 2,000", CALL, b"[%b]" % b",".join([GOOD] * 2_000), "400 -32600", "400 -32602"),
-    ("nothing", CALL, b"", "400 -32700 | 415 UnsupportedMediaTypeError", "400 -32700"),
-    ("null", CALL, b"null", "400 -32600", "400 -32602"),
+    sent("a batch", b"[%b]" % GOOD, NO_MESSAGE, PARAMS),
+    sent("an empty batch", b"[]", NO_MESSAGE, PARAMS),
+    sent("a batch of 2,000", b"[%b]" % b",".join([GOOD] * 2_000), NO_MESSAGE, PARAMS),
+    sent("nothing", b"", "400 -32700 | 415 UnsupportedMediaTypeError", NO_JSON),
+    sent("null", b"null", NO_MESSAGE, PARAMS),
     # The SDK tells whoever sent it what was no message; it is in no log.
-    ("a text", CALL, b'"text"', "400 -32600", "400 -32602"),
-    ("cut off", CALL, GOOD[:-1], "400 -32700", "400 -32700"),
+    sent("a text", b'"text"', NO_MESSAGE, PARAMS),
+    sent("cut off", GOOD[:-1], NO_JSON),
     # The SDK reads what Python reads; no harm is known of it.
-    ("byte order mark", CALL, b"\xef\xbb\xbf" + GOOD, "200", "400 -32700"),
-    (
-        "UTF-16",
-        CALL,
-        GOOD.replace(b"<version>", NOW).decode().encode("utf-16"),
-        "200",
-        "400 -32700",
-    ),
-    ("invalid UTF-8", CALL, zone(b'{"name":"\xff"}'), "400 -32700", "400 -32700"),
-    ("JSON-RPC 1.0", CALL, GOOD.replace(b'"2.0"', b'"1.0"'), "400 -32600", "400 -32602"),
-    ("no method", CALL, b'{"jsonrpc":"2.0","id":1}', "400 -32600", "400 -32602"),
-    (
-        "a method that is a number",
-        CALL,
-        b'{"jsonrpc":"2.0","id":1,"method":5}',
-        "400 -32600",
-        "400 -32602",
-    ),
-    (
+    sent("byte order mark", b"\xef\xbb\xbf" + GOOD, "200", NO_JSON),
+    sent("UTF-16", GOOD.replace(b"<version>", NOW).decode().encode("utf-16"), "200", NO_JSON),
+    sent("invalid UTF-8", zone(b'{"name":"\xff"}'), NO_JSON),
+    sent("JSON-RPC 1.0", GOOD.replace(b'"2.0"', b'"1.0"'), NO_MESSAGE, PARAMS),
+    sent("no method", b'{"jsonrpc":"2.0","id":1}', NO_MESSAGE, PARAMS),
+    sent("a method that is a number", b'{"jsonrpc":"2.0","id":1,"method":5}', NO_MESSAGE, PARAMS),
+    sent(
         "params that are a list",
-        CALL,
         b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[1]}',
-        "400 -32600",
-        "400 -32602",
+        NO_MESSAGE,
+        PARAMS,
     ),
-    ("an answer", CALL, b'{"jsonrpc":"2.0","id":1,"result":{}}', "400 -32600", "202"),
-    (
+    sent("an answer", b'{"jsonrpc":"2.0","id":1,"result":{}}', NO_MESSAGE, "202"),
+    sent(
         "a notification",
-        CALL,
         b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}',
         "202",
-        "202",
     ),
-    (
-        "a notification of nothing known",
-        CALL,
-        b'{"jsonrpc":"2.0","method":"no/such"}',
-        "202",
-        "202",
-    ),
-    ("a command as a notification", CALL, GOOD.replace(b'"id":1,', b""), "202", "202"),
-    (
+    sent("a notification of nothing known", b'{"jsonrpc":"2.0","method":"no/such"}', "202"),
+    sent("a command as a notification", GOOD.replace(b'"id":1,', b""), "202"),
+    sent(
         "an id that is an object",
-        CALL,
         GOOD.replace(b'"id":1', b'"id":{}'),
-        "400 -32600",
+        NO_MESSAGE,
         "202 | 400 -32602",
     ),
-    (
-        "an id that is NaN",
-        CALL,
-        GOOD.replace(b'"id":1', b'"id":NaN'),
-        "400 -32600",
-        "202 | 400 -32602",
+    sent("an id that is NaN", GOOD.replace(b'"id":1', b'"id":NaN'), NO_MESSAGE, "202 | 400 -32602"),
+    sent("an id of 5,000 digits", GOOD.replace(b'"id":1', b'"id":' + b"9" * 5_000), NO_JSON),
+    sent(
+        "an id of 100,000 letters", GOOD.replace(b'"id":1', b'"id":"%b"' % (b"a" * 100_000)), "200"
     ),
-    (
-        "an id of 5,000 digits",
-        CALL,
-        GOOD.replace(b'"id":1', b'"id":' + b"9" * 5_000),
-        "400 -32700",
-        "400 -32700",
-    ),
-    (
-        "an id of 100,000 letters",
-        CALL,
-        GOOD.replace(b'"id":1', b'"id":"%b"' % (b"a" * 100_000)),
-        "200",
-        "200",
-    ),
-    (
-        "an id with a surrogate",
-        CALL,
-        GOOD.replace(b'"id":1', b'"id":"\\ud800"'),
-        "200",
-        "400 -32700",
-    ),
-    (
+    sent("an id with a surrogate", GOOD.replace(b'"id":1', b'"id":"\\ud800"'), "200", NO_JSON),
+    sent(
         "a progress token that is an object",
-        CALL,
         GOOD.replace(b'"_meta":{', b'"_meta":{"progressToken":{},'),
-        "400 -32602",
-        "200 -32602",
+        PARAMS,
+        PARAMS_BEFORE,
     ),
-    ("65 deep", CALL, zone(b'{"name":' + b"[" * 64 + b"]" * 64 + b"}"), TOOL, TOOL),
-    (
+    sent("65 deep", zone(b'{"name":' + b"[" * 64 + b"]" * 64 + b"}"), TOOL),
+    sent(
         "5,000 deep",
-        CALL,
         zone(b'{"name":' + b"[" * 5_000 + b"]" * 5_000 + b"}"),
         f"{TOOL} | 400 -32700",
-        "400 -32700",
+        NO_JSON,
     ),
-    ("1,000,000 brackets", CALL, zone(b"[" * 1_000_000), "400 -32700", "400 -32700"),
-    ("lone surrogate", CALL, zone(b'{"name":"\\ud800%b"}' % C), TOOL, "400 -32700"),
-    ("null character", CALL, zone(b'{"name":"\\u0000%b"}' % C), TOOL, TOOL),
-    ("2^53 + 1", CALL, zone(b'{"name":9007199254740993}'), TOOL, TOOL),
-    ("400 digits", CALL, zone(b'{"name":' + b"9" * 400 + b"}"), TOOL, TOOL),
-    ("5,000 digits", CALL, zone(b'{"name":' + b"9" * 5_000 + b"}"), "400 -32700", "400 -32700"),
-    ("NaN", CALL, zone(b'{"name":NaN}'), TOOL, TOOL),
-    ("-Infinity", CALL, zone(b'{"name":-Infinity}'), TOOL, TOOL),
-    ("1e999", CALL, zone(b'{"name":1e999}'), TOOL, TOOL),
-    (
-        "a name twice",
-        CALL,
-        zone(b'{"name":"Shed","name":"Hutch"}'),
-        "400 -32600",
-        "400 -32600",
-    ),
-    (
+    sent("1,000,000 brackets", zone(b"[" * 1_000_000), NO_JSON),
+    sent("lone surrogate", zone(b'{"name":"\\ud800%b"}' % C), TOOL, NO_JSON),
+    sent("null character", zone(b'{"name":"\\u0000%b"}' % C), TOOL),
+    sent("2^53 + 1", zone(b'{"name":9007199254740993}'), TOOL),
+    sent("400 digits", zone(b'{"name":' + b"9" * 400 + b"}"), TOOL),
+    sent("5,000 digits", zone(b'{"name":' + b"9" * 5_000 + b"}"), NO_JSON),
+    sent("NaN", zone(b'{"name":NaN}'), TOOL),
+    sent("-Infinity", zone(b'{"name":-Infinity}'), TOOL),
+    sent("1e999", zone(b'{"name":1e999}'), TOOL),
+    sent("a name twice", zone(b'{"name":"Shed","name":"Hutch"}'), NO_MESSAGE),
+    sent(
         "a tool's name twice",
-        CALL,
         message(b'"name":"list_zones","name":"define_zone","arguments":%b' % NAMED),
-        "400 -32600",
-        "400 -32600",
+        NO_MESSAGE,
     ),
-    ("arguments that are a list", CALL, zone(b"[]"), "400 -32602", "200 -32602"),
-    ("arguments that are a text", CALL, zone(b'"%b"' % C), "400 -32602", "200 -32602"),
-    ("arguments that are null", CALL, zone(b"null"), TOOL, TOOL),
-    ("a name that is a number", CALL, zone(b'{"name":5}'), TOOL, TOOL),
-    ("a name that is an object", CALL, zone(b'{"name":{"a":["%b"]}}' % C), TOOL, TOOL),
-    ("a name of 900,000", CALL, zone(b'{"name":"%b"}' % (b"a" * 900_000)), TOOL, TOOL),
-    ("50,001 numbers", CALL, zone(b'{"name":[' + b"0," * 50_000 + b"0]}"), TOOL, TOOL),
-    (
-        "20,000 names",
-        CALL,
-        zone(b"{%b}" % b",".join(b'"%x":0' % n for n in range(20_000))),
-        TOOL,
-        TOOL,
-    ),
-    ("a dry run that is a text", CALL, zone(b'{"name":"Hutch","dry_run":"%b"}' % C), TOOL, TOOL),
-    ("a key with blanks", CALL, zone(b'{"name":"Hutch","idempotency_key":"a %b"}' % C), TOOL, TOOL),
-    (
+    sent("arguments that are a list", zone(b"[]"), PARAMS, PARAMS_BEFORE),
+    sent("arguments that are a text", zone(b'"%b"' % C), PARAMS, PARAMS_BEFORE),
+    sent("arguments that are null", zone(b"null"), TOOL),
+    sent("a name that is a number", zone(b'{"name":5}'), TOOL),
+    sent("a name that is an object", zone(b'{"name":{"a":["%b"]}}' % C), TOOL),
+    sent("a name of 900,000", zone(b'{"name":"%b"}' % (b"a" * 900_000)), TOOL),
+    sent("50,001 numbers", zone(b'{"name":[' + b"0," * 50_000 + b"0]}"), TOOL),
+    sent("20,000 names", zone(b"{%b}" % b",".join(b'"%x":0' % n for n in range(20_000))), TOOL),
+    sent("a dry run that is a text", zone(b'{"name":"Hutch","dry_run":"%b"}' % C), TOOL),
+    sent("a key with blanks", zone(b'{"name":"Hutch","idempotency_key":"a %b"}' % C), TOOL),
+    sent(
         "params of 900,000",
-        CALL,
         message(b'"name":"define_zone","arguments":{},"x":"%b"' % (b"a" * 900_000)),
         TOOL,
-        TOOL,
     ),
-    (
-        "2 MiB",
-        CALL,
-        zone(b'{"name":"%b"}' % (b"a" * 2_000_000)),
-        "413 BodyTooLargeError | cut",
-        "413 BodyTooLargeError | cut",
-    ),
-    (
+    sent("2 MiB", zone(b'{"name":"%b"}' % (b"a" * 2_000_000)), TOO_LARGE),
+    sent(
         "an unknown tool",
-        (CALL[0], b"Mcp-Name: %b" % C),
         message(b'"name":"%b"' % C),
         "200 UnknownToolError",
-        "200 UnknownToolError",
+        head=(CALL[0], b"Mcp-Name: %b" % C),
     ),
-    (
+    sent(
         "a tool of 10,000 letters",
-        (CALL[0], b"Mcp-Name: " + b"a" * 10_000),
         message(b'"name":"%b"' % (b"a" * 10_000)),
         "200 UnknownToolError",
-        "200 UnknownToolError",
+        head=(CALL[0], b"Mcp-Name: " + b"a" * 10_000),
     ),
-    (
+    sent(
         "a tool that is a number",
-        (CALL[0], b"Mcp-Name: 5"),
         message(b'"name":5'),
         "400 -32020 | 400 -32602",
-        "200 -32602",
+        PARAMS_BEFORE,
+        head=(CALL[0], b"Mcp-Name: 5"),
     ),
-    ("no tool", (CALL[0],), message(b""), "400 -32602", "200 -32602"),
-    (
+    sent("no tool", message(b""), PARAMS, PARAMS_BEFORE, head=(CALL[0],)),
+    sent(
         "a page of tools that is a number",
-        (b"Mcp-Method: tools/list",),
         message(b'"cursor":5', b"tools/list"),
-        "400 -32602",
-        "200 -32602",
+        PARAMS,
+        PARAMS_BEFORE,
+        head=(b"Mcp-Method: tools/list",),
     ),
-    ("an unknown method", *of_method(b"no/such"), "404 -32601", "200 -32601"),
-    ("a method with dots", *of_method(b"tools/../call"), "404 -32601", "200 -32601"),
-    ("__proto__", *of_method(b"__proto__"), "404 -32601", "200 -32601"),
-    ("resources", *of_method(b"resources/list"), "404 -32601", "200 -32601"),
-    ("prompts", *of_method(b"prompts/list"), "404 -32601", "200 -32601"),
-    ("a method of the client", *of_method(b"sampling/createMessage"), "404 -32601", "200 -32601"),
-    ("a stream", *of_method(b"subscriptions/listen"), "400 -32602", "200 -32601"),
-    ("half a handshake", *of_method(b"initialize"), "404 -32601", "200 -32602"),
-    ("a foreign origin", (*CALL, b"Origin: https://%b.test" % C), GOOD, "403", "403"),
-    ("the origin of a file", (*CALL, b"Origin: null"), GOOD, "403", "403"),
-    ("our own origin, not allowed", (*CALL, b"Origin: http://<host>"), GOOD, "403", "403"),
-    ("a stolen session", (*CALL, b"Mcp-Session-Id: %b" % C), GOOD, "200", "200"),
-    ("a stream taken up again", (*CALL, b"Last-Event-ID: %b" % C), GOOD, "200", "200"),
-    ("an argument in the head", (*CALL, b"Mcp-Param-Name: %b" % C), GOOD, "200", "200"),
-    (
+    of_method(b"no/such", "an unknown method"),
+    of_method(b"tools/../call", "a method with dots"),
+    of_method(b"__proto__", "__proto__"),
+    of_method(b"resources/list", "resources"),
+    of_method(b"prompts/list", "prompts"),
+    of_method(b"sampling/createMessage", "a method of the client"),
+    of_method(b"subscriptions/listen", "a stream", PARAMS, "200 -32601"),
+    of_method(b"initialize", "half a handshake", "404 -32601", PARAMS_BEFORE),
+    sent(
+        "a foreign origin",
+        GOOD,
+        "403 ForeignOriginError",
+        head=(*CALL, b"Origin: https://%b.test" % C),
+    ),
+    sent("the origin of a file", GOOD, "403 ForeignOriginError", head=(*CALL, b"Origin: null")),
+    sent(
+        "our own origin, not allowed",
+        GOOD,
+        "403 ForeignOriginError",
+        head=(*CALL, b"Origin: http://<host>"),
+    ),
+    sent("a stolen session", GOOD, "200", head=(*CALL, b"Mcp-Session-Id: %b" % C)),
+    sent("a stream taken up again", GOOD, "200", head=(*CALL, b"Last-Event-ID: %b" % C)),
+    sent("an argument in the head", GOOD, "200", head=(*CALL, b"Mcp-Param-Name: %b" % C)),
+    sent(
         "a surface of nobody",
-        (*CALL, b"X-Surface-Id: %b" % C),
         GOOD,
         "200 InvalidSurfaceIdError",
-        "200 InvalidSurfaceIdError",
+        head=(*CALL, b"X-Surface-Id: %b" % C),
     ),
-    (
-        "compressed",
-        (*CALL, b"Content-Encoding: gzip"),
-        gzip.compress(GOOD),
-        "415 UnsupportedMediaTypeError",
-        "415 UnsupportedMediaTypeError",
-    ),
-    (
-        "17 KiB of head",
-        (*CALL, b"X-Odd: " + b"a" * 17_000),
-        GOOD,
-        "431 HeadersTooLargeError",
-        "431 HeadersTooLargeError",
-    ),
-    (
-        "a second token",
-        (*CALL, b"Authorization: Bearer <ada>"),
-        GOOD,
-        "400 MalformedCredentialsError",
-        "400 MalformedCredentialsError",
-    ),
+    sent("compressed", gzip.compress(GOOD), MEDIA_TYPE, head=(*CALL, b"Content-Encoding: gzip")),
+    sent("17 KiB of head", GOOD, HEADERS_TOO_LARGE, head=(*CALL, b"X-Odd: " + b"a" * 17_000)),
+    sent("a second token", GOOD, CREDENTIALS, head=(*CALL, b"Authorization: Bearer <ada>")),
 ]
 
 # What the version's line says, with a good call; the host and what is accepted likewise.
 VERSIONS = [
-    (b"MCP-Protocol-Version: 2031-01-01", "400 -32020"),
-    (b"MCP-Protocol-Version: ", "400 -32020"),
-    (b"MCP-Protocol-Version: " + b"9" * 5_000, "400 -32020"),
-    (b"MCP-Protocol-Version: \xff", "400 -32020"),
-    (b"MCP-Protocol-Version: 2026-07-28, 2025-11-25", "400 -32020"),
+    (b"MCP-Protocol-Version: 2031-01-01", MISMATCH),
+    (b"MCP-Protocol-Version: ", MISMATCH),
+    (b"MCP-Protocol-Version: " + b"9" * 5_000, MISMATCH),
+    (b"MCP-Protocol-Version: \xff", MISMATCH),
+    (b"MCP-Protocol-Version: 2026-07-28, 2025-11-25", MISMATCH),
 ]
 HOSTS = [
-    (b"Host: evil.test\r\n", "421 MisdirectedRequestError"),
-    (b"Host: %b.test:80\r\n" % C, "421 MisdirectedRequestError"),
-    (b"Host: 127.0.0.1.evil.test:80\r\n", "421 MisdirectedRequestError"),
-    (b"Host: localhost.evil.test\r\n", "421 MisdirectedRequestError"),
-    (b"Host: evil.test\r\nHost: <host>\r\n", "421 MisdirectedRequestError"),
-    (b"Host: \r\n", "421 MisdirectedRequestError"),
-    (b"", "421 MisdirectedRequestError"),
+    (b"Host: evil.test\r\n", MISDIRECTED),
+    (b"Host: %b.test:80\r\n" % C, MISDIRECTED),
+    (b"Host: 127.0.0.1.evil.test:80\r\n", MISDIRECTED),
+    (b"Host: localhost.evil.test\r\n", MISDIRECTED),
+    (b"Host: evil.test\r\nHost: <host>\r\n", MISDIRECTED),
+    (b"Host: \r\n", MISDIRECTED),
+    (b"", MISDIRECTED),
 ]
 
 
@@ -820,9 +695,10 @@ def table() -> list[Case]:
         *(Case(*row) for row in WHOLE),
         *(
             Case(f"{method[:9]!r} {target.decode()}", get(target, method=method), told)
-            for method, *expected in METHODS
-            for target, told in zip((b"/zones", b"/health", b"/mcp"), expected, strict=True)
+            for method, told in METHODS
+            for target, _ in HEADS
         ),
+        *(Case(f"HEAD {path.decode()}", get(path, method=b"HEAD"), told) for path, told in HEADS),
         *(
             Case(f"MCP {version.decode()}: {name}", mcp(body, *lines, version=version), told)
             for name, lines, body, *expected in MESSAGES
@@ -1012,7 +888,7 @@ async def test_whatever_is_sent_is_refused_as_it_should_be_and_the_service_goes_
             "secrets_found": len(found),
         },
     )
-    assert not [*abuser.wrong, *unhandled, *found]
+    assert [*abuser.wrong, *unhandled, *found] == []
     assert abuser.statuses["500"] == 0
     assert abuser.largest_refusal <= LARGEST_REFUSAL
 
@@ -1056,30 +932,20 @@ SLOW = [
     ("empty lines", b"", b"\r\n", CUT),
     ("half a second request", HEALTH + b"GET /he", b"a", "200"),
     ("silence after a request", HEALTH, b"", "200"),
-    ("a body by the byte", announced(b"100000", b"{"), b" ", "408 BodyIncompleteError"),
-    ("half a body", announced(b"100000", NAMED), b"", "408 BodyIncompleteError"),
-    ("a body by the chunk", CHUNKED, b"1\r\n \r\n", "408 BodyIncompleteError"),
-    ("a chunk's size by the digit", CHUNKED, b"0", "408 BodyIncompleteError"),
-    ("a chunk's extension by the byte", CHUNKED + b"1;", b"a", "408 BodyIncompleteError"),
-    ("a trailer by the byte", CHUNKED + b"0\r\nX: ", b"a", "408 BodyIncompleteError"),
+    ("a body by the byte", announced(b"100000", b"{"), b" ", INCOMPLETE),
+    ("half a body", announced(b"100000", NAMED), b"", INCOMPLETE),
+    ("a body by the chunk", CHUNKED, b"1\r\n \r\n", INCOMPLETE),
+    ("a chunk's size by the digit", CHUNKED, b"0", INCOMPLETE),
+    ("a chunk's extension by the byte", CHUNKED + b"1;", b"a", INCOMPLETE),
+    ("a trailer by the byte", CHUNKED + b"0\r\nX: ", b"a", INCOMPLETE),
     (
         "a body that was promised",
         get(b"/zones", JSON, ENDLESS, b"Expect: 100-continue", method=b"POST"),
         b"",
-        "408 BodyIncompleteError",
+        INCOMPLETE,
     ),
-    (
-        "a body nobody asked for",
-        get(b"/zones", ENDLESS),
-        b" ",
-        "200",
-    ),
-    (
-        "a body for nothing there",
-        get(b"/nowhere", ENDLESS, method=b"POST"),
-        b" ",
-        "404 RouteNotFoundError",
-    ),
+    ("a body nobody asked for", get(b"/zones", ENDLESS), b" ", "200"),
+    ("a body for nothing there", get(b"/nowhere", ENDLESS, method=b"POST"), b" ", NO_ROUTE),
     (
         "a body without a token",
         b"POST /zones HTTP/1.1\r\nHost: <host>\r\n" + ENDLESS + b"\r\n\r\n",
@@ -1090,13 +956,13 @@ SLOW = [
         "a message by the byte",
         mcp(b"", *CALL, ENDLESS).replace(b"Content-Length: 0\r\n", b""),
         b" ",
-        "408 BodyIncompleteError",
+        INCOMPLETE,
     ),
     (
         "an older message by the byte",
         mcp(b"", *CALL, ENDLESS, version=BEFORE).replace(b"Content-Length: 0\r\n", b""),
         b" ",
-        "408 BodyIncompleteError",
+        INCOMPLETE,
     ),
 ]
 
@@ -1254,10 +1120,7 @@ async def test_a_call_that_fails_is_noticed(
             await asyncio.to_thread(abuser.expect, cases)
     lines += [{"event": r.getMessage(), "log_level": r.levelname.lower()} for r in caplog.records]
     log = [json.dumps({"event": line["event"], "level": line["log_level"]}) for line in lines]
-    assert abuser.wrong == [
-        "list: 500 InternalError, not 200",
-        "outright: 500, not 404",
-    ]
+    assert abuser.wrong == ["list: 500 InternalError, not 200", "outright: 500, not 404"]
     assert abuser.statuses["500"] == 2
     assert [json.loads(line)["event"].strip() for line in failures("\n".join(log))] == [
         "call failed",

@@ -13,29 +13,20 @@ from uuid import uuid4
 import httpx2
 import msgspec
 import pytest
-from tests.support.examples import CALLERS, EXAMPLES
+from tests.support.examples import EXAMPLES
 from tests.support.examples.trust import an_actor
 from tests.system.calling import As, Principal, callers, permit, registered
 from tests.system.canaries import FREE, OPEN, PERSONAL, Canaries
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust import seeded
-from beamkeep.kernel import (
-    Aggregate,
-    Entries,
-    Event,
-    History,
-    Many,
-    One,
-    Operation,
-    Question,
-    View,
-)
+from beamkeep.kernel import Aggregate, Entries, Event, History, Many, One, Operation, Question, View
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.surfaces.problem import problem
 from beamkeep.testing.calling import Calling, Mcp, Rest, SurfaceAnswer
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.server import LocalDeployment, Server, deployment, serving
+from beamkeep.testing.service import CALLERS
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 

@@ -12,7 +12,6 @@ from uuid import uuid4
 import httpx2
 import pytest
 from tests.support.examples import EXAMPLES
-from tests.support.service import call, prepared_service
 from tests.system.calling import As, callers, registered
 from tests.system.canaries import FREE, PERSONAL, Canaries, texts
 
@@ -27,6 +26,7 @@ from beamkeep.testing.calling import Calling, Mcp, Rest
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
 from beamkeep.testing.server import Server, deployment, running_server
+from beamkeep.testing.service import call, prepared_service
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 

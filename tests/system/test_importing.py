@@ -126,11 +126,7 @@ def test_sixty_devices_are_entered_once_however_often_they_are_imported(
             "update_asset_settings asset tomo.1.4",
         ],
     )
-    assert imported(server, "yaml", str(file)) == (
-        0,
-        "No changes: 62 objects match.\n",
-        "",
-    )
+    assert imported(server, "yaml", str(file)) == (0, "No changes: 62 objects match.\n", "")
 
 
 def test_a_typo_in_one_device_is_told_with_its_line_and_nothing_is_written(

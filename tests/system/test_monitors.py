@@ -5,10 +5,8 @@ from uuid import UUID
 
 import httpx2
 import pytest
-from tests.support.examples import CALLERS, EXAMPLES
+from tests.support.examples import EXAMPLES
 from tests.support.rest_client import GENEROUS, RESOURCE, always_ready
-from tests.support.service import ISSUER, call, memory_service
-from tests.support.static_verifier import StaticVerifier
 from tests.system.calling import As
 
 from beamkeep.adapters.memory_store import MemoryStore
@@ -19,6 +17,8 @@ from beamkeep.runtime import Service
 from beamkeep.surfaces.http.edge import EdgeOptions
 from beamkeep.surfaces.http.pages import application
 from beamkeep.testing.calling import Calling, Mcp, Rest
+from beamkeep.testing.service import CALLERS, ISSUER, call, memory_service
+from beamkeep.testing.static_verifier import StaticVerifier
 
 pytestmark = pytest.mark.anyio
 

@@ -17,7 +17,7 @@ from schemathesis import GenerationMode
 from schemathesis import checks as general
 from schemathesis.specs.openapi import checks as openapi
 from tests.faults.report import asked, size
-from tests.support.examples import CALLERS, EXAMPLES
+from tests.support.examples import EXAMPLES
 from tests.system.calling import As, callers
 
 from beamkeep.contexts import CATALOGUE
@@ -25,6 +25,7 @@ from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import SurfaceKind
 from beamkeep.testing.calling import Rest
 from beamkeep.testing.server import ADMINISTRATOR, Server
+from beamkeep.testing.service import CALLERS
 
 pytestmark = pytest.mark.faults
 

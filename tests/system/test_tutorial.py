@@ -74,11 +74,11 @@ def in_the_copy(copy: Path, *arguments: str) -> str:
 async def probe() -> dict[str, Any]:
     """What the surfaces of the package at hand say of the transition."""
     from tests.support.rest_client import RESOURCE, RestClient, rest_application
-    from tests.support.service import ISSUER, call, memory_service
 
     import beamkeep
     from beamkeep.contexts.trust import seeded
     from beamkeep.kernel import SurfaceKind
+    from beamkeep.testing.service import ISSUER, call, memory_service
 
     http = str(seeded.SURFACES[SurfaceKind.HTTP])
     service, store = await memory_service()
@@ -146,10 +146,10 @@ async def probe() -> dict[str, Any]:
 async def by_mcp(service: Any, visit: dict[str, str]) -> dict[str, str]:
     """The tool's text, and the visit's status after the tool was called."""
     from mcp import Client
-    from tests.support.service import by
 
     from beamkeep.kernel import SurfaceKind
     from beamkeep.surfaces.mcp import server
+    from beamkeep.testing.service import by
 
     async def ada(_: object) -> Any:
         return by("ada", SurfaceKind.MCP_STREAMABLE_HTTP)

@@ -8,8 +8,6 @@ from uuid import UUID, uuid4
 
 import msgspec
 import pytest
-from tests.support.leases import GrantedLease
-from tests.support.service import call, memory_service
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory_store import MemoryStore
@@ -18,6 +16,8 @@ from beamkeep.contexts.supply.supply import SUPPLY_FRESHNESS
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import StoreUnavailableError
 from beamkeep.telemetry import Telemetry
+from beamkeep.testing.leases import GrantedLease
+from beamkeep.testing.service import call, memory_service
 from beamkeep.workers import observing, supervision
 from beamkeep.workers.observing import EnclosureSignal, Observer, SupplySignal
 from beamkeep.workers.reporting import Monitor

@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.support.appends import CODEC, ME, registered, updated
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory_tail import MemoryTail
@@ -15,6 +14,7 @@ from beamkeep.runtime.codec import BrokenStreamError
 from beamkeep.runtime.rows import Row, RowFold
 from beamkeep.runtime.store import BEGINNING, Position
 from beamkeep.runtime.tail import WHOLE_LOG, TailEvent
+from beamkeep.testing.appends import CODEC, ME, registered, updated
 from beamkeep.workers.projector import BOUNDS, Bounds, Follower, Generation, Projector, RowChange
 
 pytestmark = pytest.mark.anyio

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 from tests.faults.seeded_loop import run_seeded
-from tests.support.leases import GrantedLease
 
 from beamkeep.runtime.store import StoreUnavailableError
 from beamkeep.telemetry import Telemetry
+from beamkeep.testing.leases import GrantedLease
 from beamkeep.testing.seeds import dice
 from beamkeep.workers.supervision import RENEW_EVERY, Loop, Supervisor, every, while_held
 

@@ -7,11 +7,7 @@ import httpx2
 import pytest
 from tests.support.oidc import AUDIENCE, OPAQUE_AUDIENCE, SECRETS, OidcProvider, oidc_provider
 
-from beamkeep.adapters.tokens.providers import (
-    IdentityProviders,
-    IntrospectionProvider,
-    JwtProvider,
-)
+from beamkeep.adapters.tokens.providers import IdentityProviders, IntrospectionProvider, JwtProvider
 from beamkeep.runtime.tokens import IdentityProviderUnavailableError, InvalidTokenError
 from beamkeep.testing.tokens import Clock
 

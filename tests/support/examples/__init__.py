@@ -1,6 +1,6 @@
 """One working example of every command and question, made with calls as far as they can."""
 
-from beamkeep.contexts.trust import seeded
+from beamkeep.testing.service import CALLERS
 from tests.support.examples import (
     assets,
     calibration,
@@ -21,7 +21,7 @@ from tests.support.examples import (
 )
 from tests.support.examples.making import Do, Example
 
-__all__ = ["BESIDE", "CALLERS", "EXAMPLES", "REPLIES", "Do", "Example", "let_callers_in"]
+__all__ = ["BESIDE", "CALLERS", "EXAMPLES", "REPLIES", "Do", "Example"]
 
 EXAMPLES: dict[str, Example] = {
     **trust.EXAMPLES,
@@ -63,24 +63,3 @@ BESIDE = frozenset(
     }
 )
 """The changes that write rows and no event."""
-
-CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_status": "gate"}
-"""Who calls where it cannot be a person, by the name of the operation."""
-
-
-async def let_callers_in(do: Do, issuer: str) -> None:
-    """Register every such machine account, permitted everything on the seeded surfaces."""
-    for name in sorted({*CALLERS.values()}):
-        login = {"issuer": issuer, "subject": name}
-        account = {"name": name, "kind": "service_account", "identities": [login]}
-        made = await do("register_actor", account)
-        for surface_id in seeded.SURFACES.values():
-            policy = {
-                "name": name,
-                "conduit_id": str(seeded.ENTRY),
-                "surface_id": str(surface_id),
-                "permitted_principal_ids": [made["actor_id"]],
-                "permitted_commands": ["*"],
-                "object_scope": "All",
-            }
-            await do("define_policy", policy)

@@ -5,7 +5,7 @@ from typing import Any
 from tests.support.examples.enclosure import an_enclosure
 from tests.support.examples.equipment import a_family, a_model
 from tests.support.examples.federation import OWN_SITE
-from tests.support.examples.making import Do, Example, Make, given
+from tests.support.examples.making import Do, Example, Make, changed, given, made
 
 BEAMLINE = {"name": "Beamline", "tier": "Unit", "facility_code": OWN_SITE}
 PV = {"kind": "EPICS_PV", "value": "BL01:STAGE:X"}
@@ -95,9 +95,7 @@ async def register_frame(do: Do) -> dict[str, Any]:
     return {"name": "Table", "parent_id": placement["frame_id"], "placement": placement}
 
 
-async def a_placed_frame(do: Do) -> str:
-    answer = await do("register_frame", await register_frame(do))
-    return answer["frame_id"]
+a_placed_frame = made("register_frame", register_frame, "frame_id")
 
 
 async def update_frame_placement(do: Do) -> dict[str, Any]:
@@ -106,10 +104,7 @@ async def update_frame_placement(do: Do) -> dict[str, Any]:
     return {"frame_id": frame_id, "placement": {**frame["placement"], "z": 7.0}}
 
 
-async def a_moved_frame(do: Do) -> str:
-    moved = await update_frame_placement(do)
-    await do("update_frame_placement", moved)
-    return moved["frame_id"]
+a_moved_frame = changed("update_frame_placement", update_frame_placement, "frame_id")
 
 
 async def a_mount(do: Do) -> str:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.support.examples.assets import an_asset
-from tests.support.examples.making import Do, Example, given
+from tests.support.examples.making import Do, Example, changed, given, made
 from tests.support.examples.trust import an_actor
 
 AT_25_KEV = {"energy": 25.0, "optics_config": "5x"}
@@ -18,9 +18,7 @@ async def define_calibration(do: Do) -> dict[str, Any]:
     }
 
 
-async def a_calibration(do: Do) -> str:
-    answer = await do("define_calibration", await define_calibration(do))
-    return answer["calibration_id"]
+a_calibration = made("define_calibration", define_calibration, "calibration_id")
 
 
 async def first_revision(do: Do, calibration_id: str) -> dict[str, Any]:
@@ -39,15 +37,10 @@ async def append_revision(do: Do) -> dict[str, Any]:
     return {**first, "status": "Verified", "supersedes_revision_id": revision_id}
 
 
-async def a_revised_calibration(do: Do) -> str:
-    second = await append_revision(do)
-    await do("append_calibration_revision", second)
-    return second["calibration_id"]
+a_revised_calibration = changed("append_calibration_revision", append_revision, "calibration_id")
 
 
-async def a_revision(do: Do) -> str:
-    answer = await do("append_calibration_revision", await append_revision(do))
-    return answer["revision_id"]
+a_revision = made("append_calibration_revision", append_revision, "revision_id")
 
 
 EXAMPLES: dict[str, Example] = {

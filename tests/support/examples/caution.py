@@ -7,7 +7,7 @@ from uuid import uuid4
 from beamkeep.contexts.access.profile import SYSTEM
 from beamkeep.contexts.decision.decision import DecisionRegistered
 from tests.support.examples.assets import an_asset
-from tests.support.examples.making import Do, Example, given
+from tests.support.examples.making import Do, Example, changed, given, made
 
 WORDING: dict[str, Any] = {
     "category": "OperationalWindow",
@@ -24,19 +24,14 @@ async def register_caution(do: Do) -> dict[str, Any]:
     return {"target": target, **WORDING, "propagate_to_children": True}
 
 
-async def a_caution(do: Do) -> str:
-    answer = await do("register_caution", await register_caution(do))
-    return answer["caution_id"]
+a_caution = made("register_caution", register_caution, "caution_id")
 
 
 async def supersede_caution(do: Do) -> dict[str, Any]:
     return {"caution_id": await a_caution(do), **WORDING, "severity": "Warning"}
 
 
-async def a_superseded_caution(do: Do) -> str:
-    supersede = await supersede_caution(do)
-    await do("supersede_caution", supersede)
-    return supersede["caution_id"]
+a_superseded_caution = changed("supersede_caution", supersede_caution, "caution_id")
 
 
 async def a_proposal(do: Do) -> str:

@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import uuid4
 
-from tests.support.examples.making import Do, Example, given
+from tests.support.examples.making import Do, Example, changed, given, made
 from tests.support.examples.trust import a_policy, an_actor
 
 
@@ -30,9 +30,7 @@ async def register_decision(do: Do) -> dict[str, Any]:
     }
 
 
-async def a_decision_of_another(do: Do) -> str:
-    answer = await do("register_decision", await register_decision(do))
-    return answer["decision_id"]
+a_decision_of_another = made("register_decision", register_decision, "decision_id")
 
 
 async def a_rated_decision(do: Do) -> str:
@@ -89,10 +87,9 @@ async def append_logbook_entry(do: Do) -> dict[str, Any]:
     return {"decision_id": await a_decision(do), "text": text, "entry_id": str(uuid4())}
 
 
-async def a_decision_with_a_logbook(do: Do) -> str:
-    entry = await append_logbook_entry(do)
-    await do("append_decision_logbook_entry", entry)
-    return entry["decision_id"]
+a_decision_with_a_logbook = changed(
+    "append_decision_logbook_entry", append_logbook_entry, "decision_id"
+)
 
 
 EXAMPLES: dict[str, Example] = {

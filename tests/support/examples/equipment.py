@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.support.examples.making import Do, Example, given
+from tests.support.examples.making import Do, Example, changed, given, made
 
 MOTOR_SETTINGS: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -46,10 +46,7 @@ async def version_family(do: Do) -> dict[str, Any]:
     }
 
 
-async def a_versioned_family(do: Do) -> str:
-    version = await version_family(do)
-    await do("version_family", version)
-    return version["family_id"]
+a_versioned_family = changed("version_family", version_family, "family_id")
 
 
 async def define_model(do: Do) -> dict[str, Any]:
@@ -62,9 +59,7 @@ async def define_model(do: Do) -> dict[str, Any]:
     }
 
 
-async def a_model(do: Do) -> str:
-    answer = await do("define_model", await define_model(do))
-    return answer["model_id"]
+a_model = made("define_model", define_model, "model_id")
 
 
 async def version_model(do: Do) -> dict[str, Any]:
@@ -72,10 +67,7 @@ async def version_model(do: Do) -> dict[str, Any]:
     return {**entry, "model_id": await a_model(do), "version_tag": "B", "part_number": "PS-200-B"}
 
 
-async def a_versioned_model(do: Do) -> str:
-    version = await version_model(do)
-    await do("version_model", version)
-    return version["model_id"]
+a_versioned_model = changed("version_model", version_model, "model_id")
 
 
 EXAMPLES: dict[str, Example] = {

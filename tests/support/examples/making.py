@@ -31,3 +31,23 @@ def given(**parts: Make | str | list[str]) -> Example:
         }
 
     return example
+
+
+def made(command: str, example: Example, id_field: str) -> Make:
+    """What a command creates by its example, as its id."""
+
+    async def make(do: Do) -> Any:
+        return (await do(command, await example(do)))[id_field]
+
+    return make
+
+
+def changed(command: str, example: Example, id_field: str) -> Make:
+    """What a command changes by its example, as its id."""
+
+    async def make(do: Do) -> Any:
+        arguments = await example(do)
+        await do(command, arguments)
+        return arguments[id_field]
+
+    return make

@@ -6,7 +6,7 @@ from uuid import uuid4
 from tests.support.examples.assets import a_member
 from tests.support.examples.equipment import AFFORDANCES, a_family
 from tests.support.examples.federation import OWN_SITE
-from tests.support.examples.making import Do, Example, given
+from tests.support.examples.making import Do, Example, changed, given, made
 
 PARAMETERS: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -44,19 +44,14 @@ async def define_capability(do: Do) -> dict[str, Any]:
     return {"code": f"beamkeep.capability.scan_{uuid4().hex}", **PROVIDED}
 
 
-async def a_capability(do: Do) -> str:
-    answer = await do("define_capability", await define_capability(do))
-    return answer["capability_id"]
+a_capability = made("define_capability", define_capability, "capability_id")
 
 
 async def version_capability(do: Do) -> dict[str, Any]:
     return {"capability_id": await a_capability(do), "version_tag": "2", **PROVIDED}
 
 
-async def a_versioned_capability(do: Do) -> str:
-    version = await version_capability(do)
-    await do("version_capability", version)
-    return version["capability_id"]
+a_versioned_capability = changed("version_capability", version_capability, "capability_id")
 
 
 async def define_method(do: Do) -> dict[str, Any]:
@@ -69,9 +64,7 @@ async def define_method(do: Do) -> dict[str, Any]:
     }
 
 
-async def a_method(do: Do) -> str:
-    answer = await do("define_method", await define_method(do))
-    return answer["method_id"]
+a_method = made("define_method", define_method, "method_id")
 
 
 async def version_method(do: Do) -> dict[str, Any]:
@@ -85,10 +78,7 @@ async def version_method(do: Do) -> dict[str, Any]:
     }
 
 
-async def a_versioned_method(do: Do) -> str:
-    version = await version_method(do)
-    await do("version_method", version)
-    return version["method_id"]
+a_versioned_method = changed("version_method", version_method, "method_id")
 
 
 async def define_practice(do: Do) -> dict[str, Any]:
@@ -100,9 +90,7 @@ async def define_practice(do: Do) -> dict[str, Any]:
     }
 
 
-async def a_practice(do: Do) -> str:
-    answer = await do("define_practice", await define_practice(do))
-    return answer["practice_id"]
+a_practice = made("define_practice", define_practice, "practice_id")
 
 
 async def version_practice(do: Do) -> dict[str, Any]:
@@ -115,10 +103,7 @@ async def version_practice(do: Do) -> dict[str, Any]:
     }
 
 
-async def a_versioned_practice(do: Do) -> str:
-    version = await version_practice(do)
-    await do("version_practice", version)
-    return version["practice_id"]
+a_versioned_practice = changed("version_practice", version_practice, "practice_id")
 
 
 async def define_plan(do: Do, **method: Any) -> dict[str, Any]:
@@ -141,9 +126,7 @@ async def define_plan(do: Do, **method: Any) -> dict[str, Any]:
     }
 
 
-async def a_plan(do: Do) -> str:
-    answer = await do("define_plan", await define_plan(do))
-    return answer["plan_id"]
+a_plan = made("define_plan", define_plan, "plan_id")
 
 
 async def version_plan(do: Do) -> dict[str, Any]:
@@ -157,10 +140,7 @@ async def update_parameters(do: Do) -> dict[str, Any]:
     return {"plan_id": await a_plan(do), "default_parameters_patch": {"energy": 30, "mode": None}}
 
 
-async def a_changed_plan(do: Do) -> str:
-    update = await update_parameters(do)
-    await do("update_plan_default_parameters", update)
-    return update["plan_id"]
+a_changed_plan = changed("update_plan_default_parameters", update_parameters, "plan_id")
 
 
 STEPS: list[dict[str, Any]] = [
@@ -200,9 +180,7 @@ async def define_recipe(do: Do) -> dict[str, Any]:
     }
 
 
-async def a_recipe(do: Do) -> str:
-    answer = await do("define_recipe", await define_recipe(do))
-    return answer["recipe_id"]
+a_recipe = made("define_recipe", define_recipe, "recipe_id")
 
 
 async def version_recipe(do: Do) -> dict[str, Any]:
@@ -214,10 +192,7 @@ async def version_recipe(do: Do) -> dict[str, Any]:
     }
 
 
-async def a_versioned_recipe(do: Do) -> str:
-    version = await version_recipe(do)
-    await do("version_recipe", version)
-    return version["recipe_id"]
+a_versioned_recipe = changed("version_recipe", version_recipe, "recipe_id")
 
 
 EXAMPLES: dict[str, Example] = {

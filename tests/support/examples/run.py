@@ -5,7 +5,7 @@ from typing import Any
 from uuid_utils.compat import uuid7
 
 from tests.support.examples.decision import a_decision
-from tests.support.examples.making import Do, Example, Make, given
+from tests.support.examples.making import Do, Example, Make, changed, given
 from tests.support.examples.recipe import define_plan
 
 SAMPLED = "2030-01-31T07:30:00Z"
@@ -54,10 +54,7 @@ async def adjust_run(do: Do) -> dict[str, Any]:
     }
 
 
-async def an_adjusted_run(do: Do) -> str:
-    adjustment = await adjust_run(do)
-    await do("adjust_run", adjustment)
-    return adjustment["run_id"]
+an_adjusted_run = changed("adjust_run", adjust_run, "run_id")
 
 
 async def some_readings(do: Do) -> list[dict[str, Any]]:
@@ -101,10 +98,7 @@ async def append_logbook_entry(do: Do) -> dict[str, Any]:
     }
 
 
-async def a_run_with_a_logbook(do: Do) -> str:
-    entry = await append_logbook_entry(do)
-    await do("append_run_logbook_entry", entry)
-    return entry["run_id"]
+a_run_with_a_logbook = changed("append_run_logbook_entry", append_logbook_entry, "run_id")
 
 
 EXAMPLES: dict[str, Example] = {

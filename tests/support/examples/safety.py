@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.support.examples.assets import an_asset
 from tests.support.examples.federation import OWN_SITE
-from tests.support.examples.making import Do, Example, Make, given
+from tests.support.examples.making import Do, Example, Make, given, made
 from tests.support.examples.subject import a_subject
 
 
@@ -26,9 +26,7 @@ async def register_clearance(do: Do) -> dict[str, Any]:
     return {"kind": "radiation", "facility_code": OWN_SITE, **await a_form(do)}
 
 
-async def a_clearance(do: Do) -> str:
-    answer = await do("register_clearance", await register_clearance(do))
-    return answer["clearance_id"]
+a_clearance = made("register_clearance", register_clearance, "clearance_id")
 
 
 REVIEWED = ("submit_clearance", "start_clearance_review", "append_clearance_review_step")
@@ -59,9 +57,7 @@ async def amend_clearance(do: Do) -> dict[str, Any]:
     return {"clearance_id": await an_active_clearance(do), **await a_form(do)}
 
 
-async def an_amendment(do: Do) -> str:
-    answer = await do("amend_clearance", await amend_clearance(do))
-    return answer["clearance_id"]
+an_amendment = made("amend_clearance", amend_clearance, "clearance_id")
 
 
 EXAMPLES: dict[str, Example] = {

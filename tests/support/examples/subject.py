@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.support.examples.assets import an_active_asset
-from tests.support.examples.making import Do, Example, Make, given
+from tests.support.examples.making import Do, Example, Make, changed, given
 
 FOSSIL = {"name": "Fossil 7"}
 
@@ -18,10 +18,7 @@ async def mount_subject(do: Do) -> dict[str, Any]:
     return {"subject_id": subject_id, "asset_id": asset_id, "reason": "Next in line"}
 
 
-async def a_mounted_subject(do: Do) -> str:
-    mount = await mount_subject(do)
-    await do("mount_subject", mount)
-    return mount["subject_id"]
+a_mounted_subject = changed("mount_subject", mount_subject, "subject_id")
 
 
 def a_subject_after(make: Make, *names: str) -> Make:

@@ -48,7 +48,7 @@ LIST_ARGUMENT = re.compile(r"(facets @>|owner_id =|id >|LIMIT) \$(\d+)")
 FIRST_XID = 700
 
 type Key = tuple[str, ...]
-type Table = dict[Key, list["Version"]]
+type Versions = dict[Key, list["Version"]]
 
 
 class Fate(Enum):
@@ -185,7 +185,7 @@ class MemoryPostgres:
         self.epoch = 0
         self.unique_versions = True
         self.streams: dict[Stream, list[Stored]] = {}
-        self.tables: dict[str, Table] = {}
+        self.tables: dict[str, Versions] = {}
         self.working: set[asyncio.Task[Any]] = set()
         self._next_xid, self._position = FIRST_XID, 0
         self._open: dict[int, Transaction] = {}
@@ -286,7 +286,7 @@ class MemoryPostgres:
 
     # --- reading ---
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> Versions:
         """A table beside the log."""
         return self.tables.setdefault(name, {})
 
@@ -457,11 +457,7 @@ class MemoryPostgres:
         return max(e.position for events in self.streams.values() for e in events if e.by is tx)
 
     async def _remember(
-        self,
-        tx: Transaction,
-        key: Sequence[Any],
-        kept: Sequence[Any],
-        patience: float | None,
+        self, tx: Transaction, key: Sequence[Any], kept: Sequence[Any], patience: float | None
     ) -> None:
         await self.weather.pause()
         self.require(tx)
@@ -492,12 +488,7 @@ class MemoryPostgres:
             )
 
     async def _beside(
-        self,
-        tx: Transaction,
-        verb: str,
-        name: str,
-        row: dict[str, Any],
-        patience: float | None,
+        self, tx: Transaction, verb: str, name: str, row: dict[str, Any], patience: float | None
     ) -> None:
         columns = KEYS[name]
         key = tuple(str(row[column]) for column in columns if column in row)
@@ -721,13 +712,7 @@ class MemoryPostgres:
             if e.version > after
         ][:limit]
 
-    def _page(
-        self,
-        below_xmin: bool,
-        tx: str,
-        position: int,
-        *narrow: Any,
-    ) -> list[Any]:
+    def _page(self, below_xmin: bool, tx: str, position: int, *narrow: Any) -> list[Any]:
         *narrowed, limit = narrow
         until, names = None, None
         for each in narrowed:
@@ -744,7 +729,8 @@ class MemoryPostgres:
         nobody: Any = None
         nothing = PageRow._make([nobody] * 9 + [xmin])
         return [
-            PageRow(*e.recorded, *e.place, *e.stream, e.principal_id, xmin) for e in found[:limit]
+            PageRow._make((*e.recorded, *e.place, *e.stream, e.principal_id, xmin))
+            for e in found[:limit]
         ] or [nothing]
 
     def _follows(self, name: str, tx: str, position: int) -> list[Any]:

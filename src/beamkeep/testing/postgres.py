@@ -1,0 +1,169 @@
+"""Fresh PostgreSQL databases for tests, all in one throwaway cluster, and the service on them."""
+
+import asyncio
+import shutil
+import subprocess
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from itertools import count, pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import asyncpg
+import psycopg
+
+from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.event_store import PostgresEventStore
+from beamkeep.adapters.postgres.listing import PostgresLists
+from beamkeep.adapters.postgres.migrate import migrate
+from beamkeep.adapters.postgres.projections import PostgresProjections
+from beamkeep.adapters.postgres.tail import PostgresTail
+from beamkeep.app import IDLE, compose
+from beamkeep.contexts import CATALOGUE
+from beamkeep.runtime import Service
+from beamkeep.runtime.codec import Codec
+from beamkeep.runtime.tail import WHOLE_LOG
+from beamkeep.workers.projector import Projector
+
+from .cluster import Cluster
+from .database import Database
+from .service import INSTALLATION, prepared_service
+
+MIGRATED, ARRANGED, PREPARED = "migrated", "arranged", "prepared"
+DEADLINE = 10.0
+# Nothing but the tests takes transaction ids, so that they can be counted.
+QUIET = {"autovacuum": "off", "max_connections": "200", "recovery_init_sync_method": "syncfs"}
+NUMBERS = count(1)
+ROOM = 8 * 2**30
+
+# What only the owner of the tables can do, and much quicker than another database.
+EMPTY = """
+DO $$
+DECLARE
+  each regclass;
+BEGIN
+  FOR each IN SELECT inhrelid::regclass FROM pg_inherits
+               WHERE inhparent = 'bk.events'::regclass LOOP
+    EXECUTE format('ALTER TABLE %s DISABLE TRIGGER events_no_change', each);
+    EXECUTE format('DELETE FROM %s', each);
+    EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER events_no_change', each);
+  END LOOP;
+  FOR each IN SELECT oid::regclass FROM pg_class
+               WHERE relkind = 'r' AND NOT relispartition
+                 AND (relnamespace = 'proj'::regnamespace OR relnamespace = 'bk'::regnamespace
+                      AND relname NOT IN ('deployment', 'projections', 'bookmarks')) LOOP
+    EXECUTE format('DELETE FROM %s', each);
+  END LOOP;
+END $$
+"""
+
+
+class Deployed(NamedTuple):
+    """The service on a database, prepared as a fresh deployment is."""
+
+    service: Service
+    store: PostgresEventStore
+    lists: PostgresLists
+    tail: PostgresTail
+    projections: PostgresProjections
+    projector: Projector
+
+
+@contextmanager
+def postgres_cluster(**settings: str) -> Generator[Cluster]:
+    """A cluster with templates for `fresh_database`, which counts statements where it can."""
+    if (library := _library("pg_stat_statements")).exists():
+        settings |= {"shared_preload_libraries": library.stem}
+    with Cluster.start(_roomy_memory(), **(QUIET | settings)) as cluster:
+        asyncio.run(migrate(cluster.create_database(MIGRATED)))
+        for before, template in pairwise((MIGRATED, ARRANGED, PREPARED)):
+            cluster.create_database(template, before)
+            asyncio.run(_visit(Database(cluster, template), seeds=template == PREPARED))
+        if "shared_preload_libraries" in settings:
+            with psycopg.connect(cluster.url(), autocommit=True) as connection:
+                connection.execute("CREATE EXTENSION pg_stat_statements")
+        yield cluster
+
+
+def fresh_database(cluster: Cluster, template: str = MIGRATED) -> Database:
+    """A database of one's own; it goes with the cluster."""
+    name = f"fresh_{next(NUMBERS)}"
+    cluster.create_database(name, template)
+    return Database(cluster, name)
+
+
+def emptied(database: Database) -> Database:
+    """The same database, as it was before anything was written."""
+    database.ask(EMPTY)
+    return database
+
+
+@asynccontextmanager
+async def postgres_service(
+    database: Database, shards: Sequence[int] = (WHOLE_LOG,), seeds: bool = True
+) -> AsyncGenerator[Deployed]:
+    """The service on a fresh database, with an administrator; no projector runs by itself."""
+    commands = database.connections()
+    projecting = Connections(database.url("bk_projector"), 4, **IDLE)
+    store = PostgresEventStore(commands, database.url())
+    lists, projections = PostgresLists(commands), PostgresProjections(projecting)
+    await projections.arrange(CATALOGUE.views, shards)
+    cursor_key = await store.cursor_key()
+    service = (
+        await prepared_service(store, lists, cursor_key)
+        if seeds
+        else compose(store, lists, cursor_key, installation=INSTALLATION)
+    )
+    codec, tail = Codec(CATALOGUE.aggregates.values()), PostgresTail(projecting)
+    projector = Projector(CATALOGUE.views, codec, tail, projections=projections)
+    try:
+        yield Deployed(
+            service, store, lists, tail=tail, projections=projections, projector=projector
+        )
+    finally:
+        await commands.close()
+        await projecting.close()
+
+
+@asynccontextmanager
+async def connected(
+    database: Database, user: str = "bk_app", **settings: str
+) -> AsyncGenerator[asyncpg.Connection]:
+    """One bare connection."""
+    connection = await asyncpg.connect(database.url(user), server_settings=settings)
+    try:
+        yield connection
+    finally:
+        connection.terminate()
+
+
+async def until(condition: Callable[[], Awaitable[object]]) -> None:
+    """Wait for a condition to hold, but not for ever."""
+    async with asyncio.timeout(DEADLINE):
+        while not await condition():
+            await asyncio.sleep(0.005)
+
+
+async def waiting_for_a_table(connection: asyncpg.Connection, number: int = 1) -> bool:
+    """Whether so many connections to the database wait for a table to be unlocked."""
+    return await connection.fetchval(
+        """SELECT count(*) = $1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+            WHERE locktype = 'relation' AND NOT granted AND datname = current_database()""",
+        number,
+    )
+
+
+def _roomy_memory() -> Path | None:
+    """Where files are made and removed at no cost, if there is room for a large log."""
+    memory = Path("/dev/shm")  # noqa: S108
+    return memory if memory.is_dir() and shutil.disk_usage(memory).free > ROOM else None
+
+
+async def _visit(database: Database, seeds: bool) -> None:
+    async with postgres_service(database, seeds=seeds):
+        pass
+
+
+def _library(name: str) -> Path:
+    asked = subprocess.run(["pg_config", "--pkglibdir"], capture_output=True, text=True, check=True)
+    return Path(asked.stdout.strip(), f"{name}.so")

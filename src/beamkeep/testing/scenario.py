@@ -1,0 +1,167 @@
+"""Given what happened, when a command, then events and rows, or a refusal."""
+
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from types import ModuleType
+from typing import Any, Self, cast
+from uuid import UUID
+
+import msgspec
+import pytest
+from pydantic import ValidationError
+
+from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.installation import Installation
+from beamkeep.kernel import (
+    Advice,
+    Call,
+    Command,
+    Event,
+    Insert,
+    Operation,
+    Outcome,
+    Record,
+    Refusal,
+    Reply,
+    Rows,
+    SideWrite,
+)
+
+from .past import CALL, Past
+from .service import INSTALLATION
+
+REACHED: set[tuple[str, str]] = set()
+"""Every operation and refusal that some scenario met, and `then` for a success."""
+
+
+class Scenario:
+    """One past and one command; `then` and `refused` say what must come of it."""
+
+    def __init__(
+        self,
+        operations: Sequence[Operation],
+        history: Iterable[Event | SideWrite | Rows] = (),
+        installation: Installation = INSTALLATION,
+    ) -> None:
+        self._operations = {operation.command: operation for operation in operations}
+        self._past = Past(history, installation)
+
+    def when(self, command: Command, *, given: object = None, call: Call = CALL) -> Self:
+        """The command; what its rule is given is read from the past unless it is told here."""
+        self._operation = self._operations[type(command)]
+        self._command, self._given, self._call = command, given, call
+        self._past.principal_id = call.principal_id
+        return self
+
+    def then(self, *expected: Event | SideWrite | Rows | Advice | Reply) -> None:
+        """These events, rows and warnings, in this order."""
+        assert self.decided() == list(expected)
+
+    def decided(self) -> list[Event | SideWrite | Rows | Advice | Reply]:
+        """What comes of it, where a sentence speaks of a part only."""
+        outcome = self._decide()
+        REACHED.add((self._operation.name, "then"))
+        return outcome
+
+    def refused(self, refusal: type[Refusal], saying: str = "") -> Refusal:
+        """This refusal, which the operation declares or every change has."""
+        operation = self._operation
+        implied = () if operation.genesis else (operation.aggregate.absent,)
+        assert refusal in (*operation.refusals, *implied), (
+            f"{operation.name} does not declare {refusal.__name__}"
+        )
+        with pytest.raises(Refusal) as refused:
+            self._decide()
+        assert type(refused.value) is refusal
+        assert saying in str(refused.value)
+        REACHED.add((operation.name, refusal.__name__))
+        return refused.value
+
+    def _decide(self) -> list[Any]:
+        operation, past = self._operation, self._past
+        command = parsed(self._command)
+        arguments: list[Any] = [command]
+        if not operation.genesis:
+            id: UUID = getattr(command, operation.aggregate.id_field)
+            arguments.insert(0, _result(past.one(operation.aggregate, id)))
+        if operation.given and self._given is None:
+            arguments.append(_result(operation.given(*arguments, past)))
+        elif operation.given:
+            arguments.append(self._given)
+        outcome = list(cast("Outcome", operation.rule(*arguments, self._call)))
+        for part in outcome:
+            if isinstance(part, Insert) and part.loser and past.has(part):
+                raise part.loser
+            if isinstance(part, Rows) and past.holds_elsewhere(part):
+                raise part.taken
+        return outcome
+
+
+def parsed[C: Command](command: C) -> C:
+    """The command as it is once its fields are checked: a copy with changes is not yet."""
+    fields = {name: getattr(command, name) for name in command.model_fields_set}
+    return type(command).model_validate(msgspec.to_builtins(fields, enc_hook=dict))
+
+
+class Example(Record):
+    """A command that a matrix tries from every state, what its rule is given, and who calls."""
+
+    command: Command
+    given: object = None
+    call: Call = CALL
+
+
+def matrix[S](
+    operations: Sequence[Operation],
+    values: Iterable[object],
+    examples: Sequence[Example],
+    build_state: Callable[[Any], S],
+    read_axis: Callable[[S], object],
+    expected: str,
+) -> None:
+    """Run every example from every state and compare with a table a reader can check by eye."""
+    declared = {operation.command: operation for operation in operations}
+    columns = [(declared[type(example.command)], example) for example in examples]
+    found = [[operation.name for operation, _ in columns]]
+    for value in values:
+        cells = [_moved(*column, build_state(value), read_axis) for column in columns]
+        found.append([str(value), *cells])
+    assert found == [line.split() for line in expected.strip().splitlines()]
+
+
+def misshapen(command: type[Command], field: str, **arguments: object) -> None:
+    """The command cannot even be put into words: one of its fields has the wrong shape."""
+    with pytest.raises(ValidationError) as error:
+        command(**arguments)
+    assert {fault["loc"][0] for fault in error.value.errors()} == {field}
+
+
+def run_sentences(module: ModuleType) -> None:
+    """Run every test of a module that needs nothing but itself, so that `REACHED` is full."""
+    for name, test in vars(module).items():
+        if name.startswith("test_"):
+            test()
+
+
+def _moved[S](
+    operation: Operation, example: Example, state: S, read_axis: Callable[[S], object]
+) -> str:
+    given = [example.given] if operation.given else []
+    try:
+        decided = operation.rule(state, example.command, *given, example.call)
+    except operation.refusals:
+        return "-"
+    own = operation.aggregate
+    for part in cast("Outcome", decided):
+        moves = isinstance(part, Event) and CATALOGUE.streams[type(part)] is own
+        if moves and getattr(part, own.id_field) == getattr(state, "id"):  # noqa: B009
+            state = own.evolve(state, part)
+    return str(read_axis(state))
+
+
+def _result[T](reading: "Coroutine[Any, Any, T] | Any") -> T:
+    """What a read of the past finds; the past is all in memory, so it never waits."""
+    try:
+        reading.send(None)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("the read waits for something")

@@ -1,0 +1,127 @@
+"""A service in memory, with an administrator and machine accounts."""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+from uuid import UUID, uuid4
+
+from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.app import compose, prepare
+from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.installation import Installation
+from beamkeep.contexts.trust import seeded
+from beamkeep.contexts.trust.bootstrap import Administrator
+from beamkeep.kernel import Event, Operation, Question, SurfaceKind, replace
+from beamkeep.runtime import Service
+from beamkeep.runtime.admission import Caller, Request
+from beamkeep.runtime.codec import Codec
+from beamkeep.runtime.store import EventStore, ReadModel
+
+from .appends import append, at
+from .server import FACILITY_CODE
+from .tokens import ISSUER
+
+ADMIN = Administrator(ISSUER, "ada", "Ada")
+INSTALLATION = Installation(
+    FACILITY_CODE,
+    "https://lab.test/assets/{asset_id}",
+    issuers=frozenset({ISSUER}),
+    login_key=b"k" * 32,
+)
+CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_status": "gate"}
+"""The subject of the machine account that calls an operation which no person may call."""
+
+
+class Doing:
+    """Calls a service in this process, as the administrator wherever a person may call."""
+
+    def __init__(self, service: Service, store: EventStore) -> None:
+        self._service, self._store = service, store
+
+    async def __call__(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
+        answer = await call(self._service, name, arguments, **options)
+        return json.loads(answer.body or b"null")
+
+    async def put(self, event: Event) -> None:
+        """Append the first event of a stream."""
+        await self._store.append(append(at(1, event)))
+
+
+async def memory_service() -> tuple[Service, MemoryStore]:
+    """Return a service on the in-memory store, prepared as a fresh deployment is."""
+    store = MemoryStore(Codec(CATALOGUE.aggregates.values()))
+    return await prepared_service(store, store, b"k" * 32), store
+
+
+async def prepared_service(store: EventStore, lists: ReadModel, cursor_key: bytes) -> Service:
+    """Return a service prepared as a fresh deployment is, with its machine accounts."""
+    here = replace(INSTALLATION, login_key=cursor_key)
+    sown = await prepare(store, lists, ADMIN, open_for_development=False, installation=here)
+    service = compose(store, lists, cursor_key, installation=here)
+    if sown:
+        await let_callers_in(Doing(service, store), ISSUER)
+    return service
+
+
+def by(subject: str, transport: SurfaceKind | None = SurfaceKind.HTTP, **more: Any) -> Caller:
+    """Return a caller whose token names this subject."""
+    return Caller(uuid4(), identity=(ISSUER, subject), transport=transport, **more)
+
+
+async def call(
+    service: Service,
+    name: str,
+    arguments: Mapping[str, Any],
+    subject: str | None = None,
+    **more: Any,
+) -> Any:
+    """Call one operation or question as a surface would, by default as the administrator."""
+    row = service.catalogue.named[name]
+    request = Request(by(subject or CALLERS.get(name, "ada")), arguments, **more)
+    match row:
+        case Operation():
+            return await service.dispatcher.execute(row, request)
+        case Question():
+            return await service.queries.ask(row, request)
+
+
+async def let_callers_in(do: Callable[..., Awaitable[Any]], issuer: str) -> None:
+    """Register the machine accounts, permitted everything on the seeded surfaces."""
+    for name in sorted({*CALLERS.values()}):
+        login = {"issuer": issuer, "subject": name}
+        account = {"name": name, "kind": "service_account", "identities": [login]}
+        made = await do("register_actor", account)
+        for surface_id in seeded.SURFACES.values():
+            await do("define_policy", _policy(name, surface_id, made["actor_id"], "*"))
+
+
+async def enrol(
+    service: Service, subject: str, *commands: str, scope: str = "All", issuer: str = ISSUER
+) -> UUID:
+    """Register a person with this login, permitted these commands on the HTTP surface."""
+    login = {"issuer": issuer, "subject": subject}
+    made = await call(service, "register_actor", {"name": subject, "identities": [login]})
+    if commands:
+        await permit(service, made.id, *commands, scope=scope)
+    return made.id
+
+
+async def permit(service: Service, principal_id: UUID, *commands: str, scope: str = "All") -> UUID:
+    """Define a policy on the HTTP surface for one principal."""
+    surface_id = seeded.SURFACES[SurfaceKind.HTTP]
+    policy = _policy("Test", surface_id, principal_id, *commands, scope=scope)
+    made = await call(service, "define_policy", policy)
+    return made.id
+
+
+def _policy(
+    name: str, surface_id: UUID, principal_id: UUID | str, *commands: str, scope: str = "All"
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "conduit_id": str(seeded.ENTRY),
+        "surface_id": str(surface_id),
+        "permitted_principal_ids": [str(principal_id)],
+        "permitted_commands": list(commands),
+        "object_scope": scope,
+    }
