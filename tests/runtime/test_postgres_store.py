@@ -31,7 +31,12 @@ from beamkeep.contexts.access.actor import (
 )
 from beamkeep.contexts.access.profile import PROFILES, STANDINGS
 from beamkeep.contexts.enclosure.enclosure import FRESHNESS, Freshness
-from beamkeep.contexts.run.observation import OBSERVATIONS, Observation, RunObservationIdTakenError
+from beamkeep.contexts.run.observation import (
+    OBSERVATIONS,
+    Observation,
+    Reading,
+    RunObservationIdTakenError,
+)
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import POLICY_GRANTS, PolicyNotFoundError
 from beamkeep.contexts.trust.zone import InvalidZoneNameError
@@ -256,12 +261,21 @@ async def behind(database: Database, **settings: str) -> AsyncGenerator[Behind]:
 RUN = UUID(int=100)
 
 
+def observed(id: UUID, run_id: UUID) -> Observation:
+    reading = Reading(id, "energy", value=0.1, sampling_procedure="monitor", sampled_at=NOW)
+    return Observation.of(
+        reading,
+        run_id=run_id,
+        recorded_at=NOW,
+        principal_id=ME,
+        surface_id=HTTP,
+        correlation_id=None,
+    )
+
+
 def readings(count: int) -> Rows:
     """This many readings of one run, as rows in bulk."""
-    rows = [
-        Observation(uuid7(), RUN, "energy", 0.1, None, "monitor", NOW, False, NOW, ME, HTTP, None)
-        for _ in range(count)
-    ]
+    rows = [observed(uuid7(), RUN) for _ in range(count)]
     return OBSERVATIONS.append(rows, under="run_id", taken=RunObservationIdTakenError)
 
 

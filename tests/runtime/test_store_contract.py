@@ -23,6 +23,7 @@ from beamkeep.contexts.enclosure.enclosure import FRESHNESS, Freshness
 from beamkeep.contexts.run.observation import (
     OBSERVATIONS,
     Observation,
+    Reading,
     RunObservationIdTakenError,
     UnitAnnotation,
 )
@@ -683,9 +684,15 @@ UNIT = UnitAnnotation("udunits", "keV", 'Energy "é" \\')
 
 
 def observed(number: int, run_id: UUID = RUN, hours: float = 0, **more: Any) -> Observation:
-    observation = Observation(
-        *(UUID(int=number), run_id, "energy", 0.1, UNIT, "monitor"),
-        *(NOW + timedelta(hours=hours), False, NOW, ME, HTTP, UUID(int=7)),
+    at = NOW + timedelta(hours=hours)
+    reading = Reading(UUID(int=number), "energy", 0.1, "monitor", sampled_at=at, unit=UNIT)
+    observation = Observation.of(
+        reading,
+        run_id=run_id,
+        recorded_at=NOW,
+        principal_id=ME,
+        surface_id=HTTP,
+        correlation_id=UUID(int=7),
     )
     return replace(observation, **more)
 

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from annotated_types import MaxLen, MinLen
-from msgspec.structs import asdict
 from pydantic import AfterValidator, AllowInfNan, Strict
 
 from beamkeep.kernel import Call, Cannot, Invalid, Page, Record, Rows, Table, entries
@@ -93,11 +92,26 @@ def append_observations(run: Run, command: AppendObservations, call: Call) -> li
         told = f"The batch contains {twice[0]} more than once."
         raise InvalidRunObservationError(told, observation_ids=twice)
     require_open(run, RunCannotAppendObservationsError)
-    rows = [
-        Observation.of(call, **asdict(reading), run_id=run.id, recorded_at=call.now)
-        for reading in command.entries
-    ]
+    rows = [_row(reading, run.id, call) for reading in command.entries]
     return [OBSERVATIONS.append(rows, under="run_id", taken=RunObservationIdTakenError)]
+
+
+def _row(reading: Reading, run_id: UUID, call: Call) -> Observation:
+    # Written out because a run may send thousands a second; `Observation.of` takes ten times longer.
+    return Observation(
+        reading.observation_id,
+        reading.channel_name,
+        value=reading.value,
+        unit=reading.unit,
+        sampling_procedure=reading.sampling_procedure,
+        sampled_at=reading.sampled_at,
+        simulated=reading.simulated,
+        run_id=run_id,
+        recorded_at=call.now,
+        principal_id=call.principal_id,
+        surface_id=call.surface_id,
+        correlation_id=call.correlation_id,
+    )
 
 
 class ListRunObservations(Page):
