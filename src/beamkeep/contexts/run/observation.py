@@ -97,7 +97,7 @@ def append_observations(run: Run, command: AppendObservations, call: Call) -> li
 
 
 def _row(reading: Reading, run_id: UUID, call: Call) -> Observation:
-    # Written out, because `Observation.of` takes ten times as long and runs send thousands a second.
+    # Written out: `Observation.of` takes ten times as long, and runs send thousands a second.
     return Observation(
         reading.observation_id,
         reading.channel_name,
