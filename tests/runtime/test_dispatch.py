@@ -219,13 +219,13 @@ async def test_each_refusal_comes_before_the_next(service: Service, store: CuedS
     assert (await send(service, "add_grant", request)).status == 204
 
 
-async def test_412_comes_before_400_and_400_before_409(service: Service, store: CuedStore):
+async def test_a_blank_text_comes_before_412_and_412_before_409(service: Service, store: CuedStore):
     policy = str(await team(service, store))
     wrong = {"policy_id": policy, "permitted_principal_id": ABSENT, "reason": " "}
-    with pytest.raises(PreconditionFailedError):
-        await call(service, "revoke_grant", wrong, if_match='"2"')
     with pytest.raises(InvalidPolicyReasonError):
-        await call(service, "revoke_grant", wrong)
+        await call(service, "revoke_grant", wrong, if_match='"2"')
+    with pytest.raises(PreconditionFailedError):
+        await call(service, "revoke_grant", wrong | {"reason": "left"}, if_match='"2"')
     with pytest.raises(PolicyCannotRevokeGrantError):
         await call(service, "revoke_grant", wrong | {"reason": "left"})
 
