@@ -96,6 +96,23 @@ class _OutsideNeeded(Exception):
         self.request = request
 
 
+class _Pending(NamedTuple):
+    """A command that is being carried out, and the stream that it changes, if it names one."""
+
+    operation: Operation
+    request: Request
+    stream: Stream | None
+
+
+class _Found(NamedTuple):
+    """What earlier attempts at the same commands found out."""
+
+    stored: dict[object, object]
+    """Rows that are stored already: their value, by key."""
+    results: dict[Record, object]
+    """Results of steps outside the service, by request."""
+
+
 class _Decision(NamedTuple):
     """What the rule of one command decided."""
 
@@ -153,27 +170,25 @@ class Dispatcher:
 
         Each command sees the events of those before it, but not the rows that those write.
         """
-        streams, (_, first) = [_target(*call) for call in calls], calls[0]
-        stored: dict[object, object] = {}
-        results: dict[Record, object] = {}
-        attempt, looked_again = 1, False
+        commands, (_, first) = [_Pending(*call, _target(*call)) for call in calls], calls[0]
+        found, attempt, looked_again = _Found({}, {}), 1, False
         while attempt <= ATTEMPTS:
             try:
-                for (operation, request), stream in zip(calls, streams, strict=True):
+                for operation, request, stream in commands:
                     if self._store.is_contended(stream):
                         # Only callers with permission wait in the queue of a stream.
                         await self._admission.admit(operation.name, request.caller)
-                async with self._in_turn(streams):
-                    return await self._attempt(calls, streams, stored, results)
+                async with self._in_turn(commands):
+                    return await self._attempt(commands, found)
             except _OutsideNeeded as needed:
                 # No turn and no connection is held while the step runs.
                 step = self._outside[type(needed.request)]
-                results[needed.request] = await step(needed.request)
+                found.results[needed.request] = await step(needed.request)
                 continue
             except (MovedError, AlreadyAnsweredError):
                 pass
-            except RowsStoredError as found:
-                stored |= found.under
+            except RowsStoredError as error:
+                found.stored.update(error.under)
             except KeyTakenError as taken:
                 if taken.insert.loser:
                     raise taken.insert.loser from None
@@ -187,10 +202,10 @@ class Dispatcher:
             attempt += 1
         raise ConcurrencyError
 
-    def _in_turn(self, streams: Sequence[Stream | None]) -> AbstractAsyncContextManager[None]:
-        if len(streams) == 1:
-            return self._store.wait_turn(streams[0])
-        return self._in_turns(sorted({stream for stream in streams if stream}))
+    def _in_turn(self, commands: Sequence[_Pending]) -> AbstractAsyncContextManager[None]:
+        if len(commands) == 1:
+            return self._store.wait_turn(commands[0].stream)
+        return self._in_turns(sorted({each.stream for each in commands if each.stream}))
 
     @asynccontextmanager
     async def _in_turns(self, streams: Sequence[Stream]) -> AsyncGenerator[None]:
@@ -200,29 +215,23 @@ class Dispatcher:
             yield
 
     async def _attempt(
-        self,
-        calls: Sequence[tuple[Operation, Request]],
-        streams: Sequence[Stream | None],
-        stored: Mapping[object, object],
-        results: Mapping[Record, object],
+        self, commands: Sequence[_Pending], found: _Found
     ) -> Sequence[CommandResult]:
         # 1-6. Each command in turn: who, where, may it, again?, load, decide.
-        session, versions, decisions = self._sessions(), dict[Stream, int](), list[_Decision]()
-        for (operation, request), stream in zip(calls, streams, strict=True):
+        session, decisions = self._sessions(), list[_Decision]()
+        for command in commands:
             if decisions:
                 session.decide(decisions[-1].events)
-            decided = await self._decide(
-                operation, request, stream, session, versions, stored, results
-            )
+            decided = await self._decide(command, session, found)
             if isinstance(decided, CommandResult):
                 return [decided]
             decisions.append(decided)
 
         # 7. Append.
-        first, request = decisions[0], calls[0][1]
+        first, request, written = decisions[0], commands[0].request, session.new_versions
         events = [event for decision in decisions for event in decision.events]
         outcome = [part for decision in decisions for part in decision.outcome]
-        answers = [decision.result(versions) for decision in decisions]
+        answers = [decision.result(written) for decision in decisions]
         answer, told = None, answers[0]
         if key := request.idempotency_key:
             answer = AnswerToStore(
@@ -231,7 +240,7 @@ class Dispatcher:
         token = await self._store.append(
             Append(
                 events=events,
-                read={s: v for s, v in session.versions.items() if s not in versions},
+                read={s: v for s, v in session.versions.items() if s not in written},
                 side_writes=side_writes_of(outcome),
                 answer=answer,
                 command_name=first.operation.name,
@@ -252,16 +261,10 @@ class Dispatcher:
         ]
 
     async def _decide(
-        self,
-        operation: Operation,
-        request: Request,
-        stream: Stream | None,
-        session: Session,
-        versions: dict[Stream, int],
-        stored: Mapping[object, object],
-        results: Mapping[Record, object],
+        self, pending: _Pending, session: Session, found: _Found
     ) -> _Decision | CommandResult:
         # 1-3. Who, where, may it. The same statement reads what steps 4 and 5 need.
+        operation, request, stream = pending
         of, target, key = operation.aggregate, stream and stream[1], request.idempotency_key
         sound = key if key and IDEMPOTENCY_KEY.fullmatch(key) else None
         fold = self._codec.folds[of.name]
@@ -279,7 +282,7 @@ class Dispatcher:
         # 4. Again?
         digest = b"" if key is None else fingerprint(operation.name, command)
         if (kept := opened.stored_answer) and not request.dry_run:
-            return await self._replayed(operation, request, kept, digest, admitted)
+            return await self._completed(operation, _replayed(pending, kept, digest), admitted)
 
         # 5. Load.
         given: list[Any] = [command]
@@ -304,16 +307,16 @@ class Dispatcher:
         )
         decided = operation.rule(*given, call)
         if isinstance(decided, Outside):
-            if decided.request not in results:
+            if decided.request not in found.results:
                 if request.dry_run:
                     return CommandResult(200, encode({"events": []}))
                 raise _OutsideNeeded(decided.request)
-            decided = decided.then(results[decided.request])
-        outcome = _without_stored(decided, stored)
+            decided = decided.then(found.results[decided.request])
+        outcome = _without_stored(decided, found.stored)
         if request.dry_run:
             shown = await self._shown(request.caller, admitted, stream, outcome)
             return await self._would_write(outcome, shown)
-        events = self._numbered(operation.name, outcome, session.versions, versions)
+        events = self._numbered(operation.name, outcome, session)
         return _Decision(
             operation=operation,
             admitted=admitted,
@@ -324,29 +327,6 @@ class Dispatcher:
             events=events,
             digest=digest,
         )
-
-    async def _replayed(
-        self,
-        operation: Operation,
-        request: Request,
-        kept: StoredAnswer,
-        digest: bytes,
-        admitted: Admitted,
-    ) -> CommandResult:
-        """Return the stored answer. Raise IdempotencyConflictError if another command got it."""
-        if kept.fingerprint != digest:
-            # An answer that an earlier release kept has the digest of the arguments as sent.
-            name, sent = operation.name, request.arguments
-            if isinstance(sent, Refusal) or kept.fingerprint != fingerprint_as_sent(name, sent):
-                raise IdempotencyConflictError
-        again = CommandResult(
-            status=kept.status,
-            body=kept.result,
-            version=kept.version,
-            token=kept.position,
-            replayed=True,
-        )
-        return await self._completed(operation, again, admitted)
 
     async def _record(self, refusal: Cannot, request: Request) -> None:
         """Write the row of a refusal; log a failure to do so."""
@@ -373,15 +353,9 @@ class Dispatcher:
             raise OutcomeUnknownError from None
         return replace(answered, body=encode(body | msgspec.to_builtins(beside)))
 
-    def _numbered(
-        self,
-        command_name: str,
-        outcome: Outcome,
-        read: Mapping[Stream, int],
-        versions: dict[Stream, int],
-    ) -> list[NewEvent]:
+    def _numbered(self, command_name: str, outcome: Outcome, session: Session) -> list[NewEvent]:
         """Return the events as they will be stored, and note the version of each stream then."""
-        events: list[NewEvent] = []
+        events, read, versions = list[NewEvent](), session.versions, session.new_versions
         for part in outcome:
             event = part.event if isinstance(part, Identified) else part
             if isinstance(event, Event):
@@ -460,6 +434,18 @@ def _target(operation: Operation, request: Request) -> Stream | None:
     of, command = operation.aggregate, request.command
     id = getattr(command, of.id_field) if command else parse_id(request.arguments, of.id_field)
     return (of.name, id) if id else None
+
+
+def _replayed(command: _Pending, kept: StoredAnswer, digest: bytes) -> CommandResult:
+    """Return the stored answer. Raise IdempotencyConflictError if another command got it."""
+    if kept.fingerprint != digest:
+        # An answer that an earlier release kept has the digest of the arguments as sent.
+        name, sent = command.operation.name, command.request.arguments
+        if isinstance(sent, Refusal) or kept.fingerprint != fingerprint_as_sent(name, sent):
+            raise IdempotencyConflictError
+    return CommandResult(
+        kept.status, kept.result, version=kept.version, token=kept.position, replayed=True
+    )
 
 
 def _without_stored(outcome: Outcome, stored: Mapping[object, object]) -> Outcome:

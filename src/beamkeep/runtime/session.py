@@ -61,6 +61,8 @@ class Session:
         """The owner of the objects that an answer may show; None for all owners."""
         self.shows_past = False
         self.versions: dict[Stream, int] = {}
+        self.new_versions: dict[Stream, int] = {}
+        """The version that each stream has once the decided events are written."""
         self._folded: dict[Stream, Folded] = {}
         self._decided: dict[Stream, list[StoredEvent]] = {}
         """Events that commands before this one in the same append have decided."""
