@@ -1,4 +1,4 @@
-"""Admission: who calls, from where, and whether the call is permitted."""
+"""Admission: who calls, at which entry point, and whether a policy permits the call."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
@@ -30,10 +30,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class UnauthorizedError(Refusal, status=403):
-    """The principal may not do this here.
-
-    Ask an administrator for a grant on this surface.
-    """
+    """You are not permitted to make this call on this surface. Ask an administrator for a grant."""
 
 
 class Caller(Record):
@@ -99,7 +96,7 @@ class Admission:
         key: str | None = None,
         fold: UUID | None = None,
     ) -> Admitted:
-        """Return what a call needs, read by one statement. Raise a refusal when it is denied."""
+        """Return the call context, read by one statement. Raise a refusal when it is denied."""
         place, standing, opened = await self._open(name, caller, stream, key, fold)
         verdict = authorize(standing, opened.grants, name, place.conduit_id, place.surface_id)
         if isinstance(verdict, Deny):
@@ -142,7 +139,7 @@ class Admission:
         )
         if opened.standing is None and caller.identity is not None:
             raise InvalidTokenError
-        # Only for the call to which the log context belongs; that call also clears it.
+        # A call made within another one leaves the log context of the outer call as it is.
         if opened.standing and get_contextvars().get("correlation_id") == caller.correlation_id:
             bind_contextvars(principal_id=opened.standing.principal_id)
         if place is None:

@@ -1,4 +1,4 @@
-"""From what a caller sent to a checked command or query."""
+"""Parsing: from the text of a request to a checked command or query."""
 
 import json
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ class MalformedRequestError(Refusal, status=422):
 
 
 type Arguments = Mapping[str, Any] | MalformedRequestError
-"""The arguments of a call, or their refusal, which is raised only after authorization."""
+"""The arguments of a call; malformed ones are refused after the call is authorized."""
 
 
 def parse_body(body: bytes) -> dict[str, Any]:
