@@ -239,10 +239,7 @@ class Reader(Protocol):
     async def matching(
         self, query: "Listing", to_show: bool = False, most: int = ...
     ) -> tuple[UUID, ...]:
-        """Return the ids that a list finds, oldest first. Read their streams before deciding.
-
-        With `to_show`, return only those that the caller may see.
-        """
+        """Return the ids that a list finds, oldest first. Read their streams before deciding."""
         ...
 
     async def happened(

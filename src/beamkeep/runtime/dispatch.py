@@ -12,28 +12,8 @@ from uuid import UUID
 import msgspec
 import structlog
 
-from beamkeep.kernel import (
-    Accepted,
-    Advice,
-    Appended,
-    Call,
-    Cannot,
-    Created,
-    Event,
-    Fenced,
-    Identified,
-    Insert,
-    Operation,
-    Outcome,
-    Outside,
-    Question,
-    Record,
-    Refusal,
-    Reply,
-    Rows,
-    SideWrite,
-    replace,
-)
+from beamkeep import kernel
+from beamkeep.kernel import Event, Identified, Operation, Outcome, Record, Refusal, Rows, replace
 
 from .admission import Admission, Admitted, Caller, Request
 from .codec import Codec, encode
@@ -59,6 +39,7 @@ from .store import (
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 ATTEMPTS = 4
+WRITES_NO_ROW = (Event, Identified, kernel.Fenced, kernel.Advice, kernel.Reply)
 IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
@@ -118,7 +99,7 @@ class _Decision(NamedTuple):
 
     operation: Operation
     admitted: Admitted
-    call: Call
+    call: kernel.Call
     target: UUID
     version: int
     """The version of the target when the rule decided."""
@@ -128,17 +109,17 @@ class _Decision(NamedTuple):
 
     def result(self, versions: Mapping[Stream, int]) -> CommandResult:
         """Return the answer, given the versions of the streams after the append."""
-        of, reply = self.operation.aggregate, _one(self.outcome, Reply)
-        advice = [part for part in self.outcome if isinstance(part, Advice)]
+        of, reply = self.operation.aggregate, _one(self.outcome, kernel.Reply)
+        advice = [part for part in self.outcome if isinstance(part, kernel.Advice)]
         told = msgspec.structs.asdict(reply) if reply else {}
         body: dict[str, Any] = {of.id_field: self.target} if self.operation.genesis else {}
         body |= told | ({"warnings": advice} if advice else {})
-        made = self.operation.genesis or isinstance(reply, Created)
-        status = 202 if isinstance(reply, Accepted) else 201 if made else 200 if body else 204
+        later = isinstance(reply, kernel.Accepted)
+        made = self.operation.genesis or isinstance(reply, kernel.Created)
+        status = 202 if later else 201 if made else 200 if body else 204
         # If the command created another aggregate of this type, report that one's version.
         version = versions.get((of.name, told.get(of.id_field, self.target)), self.version)
-        text = encode(body) if body else b""
-        return CommandResult(status, text, self.target, version=version)
+        return CommandResult(status, encode(body) if body else b"", self.target, version=version)
 
 
 class Dispatcher:
@@ -152,7 +133,7 @@ class Dispatcher:
         sessions: Callable[[], Session],
         clock: Callable[[], datetime],
         new_id: Callable[[], UUID],
-        gets: Mapping[str, Question],
+        gets: Mapping[str, kernel.Question],
         outside: Mapping[type[Record], OutsideStep],
     ) -> None:
         self._admission, self._store, self._codec, self._gets = admission, store, codec, gets
@@ -166,10 +147,8 @@ class Dispatcher:
     async def execute_together(
         self, calls: Sequence[tuple[Operation, Request]]
     ) -> Sequence[CommandResult]:
-        """Decide several commands of one caller in turn, and write all of them by one append.
-
-        Each command sees the events of those before it, but not the rows that those write.
-        """
+        """Decide several commands of one caller in turn, and write all of them by one append."""
+        # Each command sees the events of those before it, but not the rows that those write.
         commands, (_, first) = [_Pending(*call, _target(*call)) for call in calls], calls[0]
         found, attempt, looked_again = _Found({}, {}), 1, False
         while attempt <= ATTEMPTS:
@@ -192,8 +171,8 @@ class Dispatcher:
             except KeyTakenError as taken:
                 if taken.insert.loser:
                     raise taken.insert.loser from None
-            except Cannot as refusal:
-                # The same request, sent twice, may have caused this: then its answer is there now.
+            except kernel.Cannot as refusal:
+                # The same request, sent twice, may be the cause: then its answer is stored now.
                 if first.idempotency_key is None or looked_again:
                     await self._record(refusal, first)
                     raise
@@ -250,7 +229,7 @@ class Dispatcher:
                 causation_id=request.caller.causation_id,
                 occurred_at=first.call.now,
                 snapshots=session.snapshots(events),
-                fence=_one(outcome, Fenced),
+                fence=_one(outcome, kernel.Fenced),
             )
         )
 
@@ -297,7 +276,7 @@ class Dispatcher:
 
         # 6. Decide.
         who, new_id = admitted.standing, request.new_id or self._new_id()
-        call = Call(
+        call = kernel.Call(
             principal_id=who.principal_id,
             principal_kind=who.kind,
             now=self._clock(),
@@ -306,7 +285,7 @@ class Dispatcher:
             correlation_id=request.caller.correlation_id,
         )
         decided = operation.rule(*given, call)
-        if isinstance(decided, Outside):
+        if isinstance(decided, kernel.Outside):
             if decided.request not in found.results:
                 if request.dry_run:
                     return CommandResult(200, encode({"events": []}))
@@ -328,7 +307,7 @@ class Dispatcher:
             digest=digest,
         )
 
-    async def _record(self, refusal: Cannot, request: Request) -> None:
+    async def _record(self, refusal: kernel.Cannot, request: Request) -> None:
         """Write the row of a refusal; log a failure to do so."""
         if refusal.row is None or request.dry_run:
             return
@@ -388,7 +367,7 @@ class Dispatcher:
     async def _would_write(self, outcome: Outcome, shown: Set[Stream]) -> CommandResult:
         """Return the answer of a dry run. Raise the refusal of a key that is taken."""
         for part in outcome:
-            if isinstance(part, Insert) and part.loser:
+            if isinstance(part, kernel.Insert) and part.loser:
                 key = {column: getattr(part.row, column) for column in part.table.key}
                 if await self._store.rows(part.table, key):
                     raise part.loser
@@ -405,18 +384,14 @@ class Dispatcher:
             }
             for event in _events(outcome)
         ]
-        advice = [part for part in outcome if isinstance(part, Advice)]
+        advice = [part for part in outcome if isinstance(part, kernel.Advice)]
         warnings = {"warnings": advice} if advice else {}
         return CommandResult(200, encode({"events": events} | warnings))
 
 
-def side_writes_of(outcome: Outcome) -> list[SideWrite | Rows]:
+def side_writes_of(outcome: Outcome) -> list[kernel.SideWrite | Rows]:
     """Return the rows that an outcome writes with its events."""
-    return [
-        part
-        for part in outcome
-        if not isinstance(part, Event | Identified | Fenced | Advice | Reply)
-    ]
+    return [part for part in outcome if not isinstance(part, WRITES_NO_ROW)]
 
 
 def _events(outcome: Outcome) -> list[Event]:
@@ -454,12 +429,12 @@ def _without_stored(outcome: Outcome, stored: Mapping[object, object]) -> Outcom
     for number, part in enumerate(outcome):
         if isinstance(part, Rows):
             if not stored:
-                parts.append(Appended(len(part.rows), 0))
+                parts.append(kernel.Appended(len(part.rows), 0))
                 continue
             keyed = [(getattr(row, part.table.key[0]), row) for row in part.rows]
             if any(stored.get(k, under := getattr(row, part.under)) != under for k, row in keyed):
                 raise part.taken
             fresh = [row for key, row in keyed if key not in stored]
             parts[number] = replace(part, rows=fresh)
-            parts.append(Appended(len(fresh), len(keyed) - len(fresh)))
+            parts.append(kernel.Appended(len(fresh), len(keyed) - len(fresh)))
     return parts

@@ -111,10 +111,7 @@ class Session:
     async def at[S](
         self, of: Aggregate[S, Any, Any], id: UUID, as_of: int | datetime, loaded: LoadedStream
     ) -> tuple[S, int]:
-        """Return a state and its version as of a version or a time, folded from the first event.
-
-        Refuse one that did not exist then. Read the stream without a snapshot.
-        """
+        """Return the state and the version at a version or time, from a stream without snapshot."""
         state, version, events = None, 0, loaded.events
         while events:
             then = self._codec.until(of.name, events, as_of)
