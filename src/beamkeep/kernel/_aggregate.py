@@ -203,6 +203,9 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         )
 
 
+type AnyAggregate = Aggregate[Any, Any, Any]
+
+
 class Reader(Protocol):
     """Reads for one call. The append fails if anything read here has changed by then."""
 
@@ -228,11 +231,11 @@ class Reader(Protocol):
 
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S: ...
 
-    def version(self, of: Aggregate[Any, Any, Any], id: UUID) -> int:
+    def version(self, of: AnyAggregate, id: UUID) -> int:
         """Return the version at which this call has read one aggregate."""
         ...
 
-    async def visible(self, of: Aggregate[Any, Any, Any], ids: Iterable[UUID]) -> Set[UUID]:
+    async def visible(self, of: AnyAggregate, ids: Iterable[UUID]) -> Set[UUID]:
         """Return those of these ids that the caller may see."""
         ...
 
@@ -249,11 +252,7 @@ class Reader(Protocol):
         ...
 
     async def latest(
-        self,
-        of: Aggregate[Any, Any, Any],
-        ids: Iterable[UUID],
-        types: Sequence[type[Event]],
-        before: datetime,
+        self, of: AnyAggregate, ids: Iterable[UUID], types: Sequence[type[Event]], before: datetime
     ) -> Mapping[UUID, Event]:
         """Return the last event of these types that each of the streams had before a time."""
         ...
@@ -261,7 +260,7 @@ class Reader(Protocol):
     async def written[R](
         self,
         of: Table[R],
-        about: Aggregate[Any, Any, Any],
+        about: AnyAggregate,
         time: str,
         since: datetime,
         until: datetime,

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, Self
 from uuid import UUID
 
-from beamkeep.kernel import Aggregate, Catalogue, Event, Listing, ObjectScope, Table
+from beamkeep.kernel import Aggregate, AnyAggregate, Catalogue, Event, Listing, ObjectScope, Table
 
 from .codec import Codec
 from .store import (
@@ -137,10 +137,10 @@ class Session:
             id: await self.adopt(of, id, found.get((of.name, id), LoadedStream())) for id in wanted
         }
 
-    def version(self, of: Aggregate[Any, Any, Any], id: UUID) -> int:
+    def version(self, of: AnyAggregate, id: UUID) -> int:
         return self.versions[of.name, id]
 
-    async def visible(self, of: Aggregate[Any, Any, Any], ids: Iterable[UUID]) -> Set[UUID]:
+    async def visible(self, of: AnyAggregate, ids: Iterable[UUID]) -> Set[UUID]:
         wanted = frozenset(ids)
         if self.only is None:
             return wanted
@@ -190,11 +190,7 @@ class Session:
         return [event for name, each in found for event in self._codec.decode(name, [each])]
 
     async def latest(
-        self,
-        of: Aggregate[Any, Any, Any],
-        ids: Iterable[UUID],
-        types: Sequence[type[Event]],
-        before: datetime,
+        self, of: AnyAggregate, ids: Iterable[UUID], types: Sequence[type[Event]], before: datetime
     ) -> Mapping[UUID, Event]:
         streams = [(of.name, id) for id in ids]
         found = await self._store.latest(streams, [type.__name__ for type in types], before)
@@ -203,7 +199,7 @@ class Session:
     async def written[R](
         self,
         of: Table[R],
-        about: Aggregate[Any, Any, Any],
+        about: AnyAggregate,
         time: str,
         since: datetime,
         until: datetime,
