@@ -68,7 +68,7 @@ class Operation(Record):
     doc: str
     command: type[Command]
     refusals: tuple[type[Refusal], ...]
-    aggregate: "Aggregate[Any, Any, Any]"
+    aggregate: "AnyAggregate"
     given: Callable[..., Awaitable[object]] | None
     """The loader: returns what the rule needs beside the state and the command."""
     rule: "Callable[..., Decided]"
@@ -209,11 +209,10 @@ type AnyAggregate = Aggregate[Any, Any, Any]
 class Reader(Protocol):
     """Reads for one call. The append fails if anything read here has changed by then."""
 
+    now: datetime
     shows_past: bool
     """Whether an earlier state is shown, beside which nothing of today may stand."""
 
-    @property
-    def now(self) -> datetime: ...
     @property
     def principal_id(self) -> UUID | None: ...
     @property

@@ -193,9 +193,7 @@ class Dispatcher:
                 await turns.enter_async_context(self._store.wait_turn(stream))
             yield
 
-    async def _attempt(
-        self, commands: Sequence[_Pending], found: _Found
-    ) -> Sequence[CommandResult]:
+    async def _attempt(self, commands: Sequence[_Pending], found: _Found) -> list[CommandResult]:
         # 1-6. Each command in turn: who, where, may it, again?, load, decide.
         session, decisions = self._sessions(), list[_Decision]()
         for command in commands:

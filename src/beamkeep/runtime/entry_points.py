@@ -1,10 +1,9 @@
 """Where a call arrives: the surface, and the conduit it opens into."""
 
 from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
-from beamkeep.kernel import Aggregate, Invalid, Record, SurfaceKind
+from beamkeep.kernel import AnyAggregate, Invalid, Record, SurfaceKind
 
 from .codec import Codec
 from .store import EventStore, LoadedStream
@@ -31,7 +30,7 @@ class EntryPoints:
         self,
         store: EventStore,
         codec: Codec,
-        surfaces: Aggregate[Any, Any, Any],
+        surfaces: AnyAggregate,
         seeded: Mapping[SurfaceKind, UUID],
         internal_conduit_id: UUID,
     ) -> None:

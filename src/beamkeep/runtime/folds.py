@@ -4,12 +4,11 @@ import sys
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import msgspec
 
-from beamkeep.kernel import Aggregate
+from beamkeep.kernel import AnyAggregate
 
 PACKAGE = Path(__file__).parents[1]
 DOMAIN = ("kernel", "schemas", "contexts")
@@ -17,7 +16,7 @@ DOMAIN = ("kernel", "schemas", "contexts")
 
 
 @cache
-def fingerprint(aggregate: Aggregate[Any, Any, Any]) -> UUID:
+def fingerprint(aggregate: AnyAggregate) -> UUID:
     """Return a name for the code that folds an aggregate's events, changed whenever it changes."""
     homes = {fold.__module__ for fold in (aggregate.begin, aggregate.evolve)}
     outside = sorted(home for home in homes if not home.startswith("beamkeep."))

@@ -62,15 +62,10 @@ def _left_out_a_name(body: bytes, value: object) -> bool:
 
 
 def _repeats(body: bytes) -> bool:
-    repeated = False
-
-    def look(pairs: list[tuple[str, object]]) -> None:
-        nonlocal repeated
-        repeated = repeated or len(dict(pairs)) < len(pairs)
-
+    found: list[bool] = []
     with suppress(ValueError, RecursionError):
-        json.loads(body, object_pairs_hook=look)
-    return repeated
+        json.loads(body, object_pairs_hook=lambda each: found.append(len(dict(each)) < len(each)))
+    return any(found)
 
 
 def parse[M: BaseModel](model: type[M], arguments: Mapping[str, object]) -> M:
