@@ -77,7 +77,7 @@ class _OutsideNeeded(Exception):
         self.request = request
 
 
-class _Pending(NamedTuple):
+class _Pending(Record):
     """A command that is being carried out, and the stream that it changes, if it names one."""
 
     operation: Operation
@@ -85,7 +85,7 @@ class _Pending(NamedTuple):
     stream: Stream | None
 
 
-class _Found(NamedTuple):
+class _Found(Record):
     """What earlier attempts at the same commands found out."""
 
     stored: dict[object, object]
@@ -153,10 +153,10 @@ class Dispatcher:
         found, attempt, looked_again = _Found({}, {}), 1, False
         while attempt <= ATTEMPTS:
             try:
-                for operation, request, stream in commands:
-                    if self._store.is_contended(stream):
+                for each in commands:
+                    if self._store.is_contended(each.stream):
                         # Only callers with permission wait in the queue of a stream.
-                        await self._admission.admit(operation.name, request.caller)
+                        await self._admission.admit(each.operation.name, each.request.caller)
                 async with self._in_turn(commands):
                     return await self._attempt(commands, found)
             except _OutsideNeeded as needed:
@@ -241,7 +241,7 @@ class Dispatcher:
         self, pending: _Pending, session: Session, found: _Found
     ) -> _Decision | CommandResult:
         # 1-3. Who, where, may it. The same statement reads what steps 4 and 5 need.
-        operation, request, stream = pending
+        operation, request, stream = pending.operation, pending.request, pending.stream
         of, target, key = operation.aggregate, stream and stream[1], request.idempotency_key
         sound = key if key and IDEMPOTENCY_KEY.fullmatch(key) else None
         fold = self._codec.folds[of.name]

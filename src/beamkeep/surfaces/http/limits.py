@@ -1,6 +1,6 @@
 """The limits on one caller."""
 
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 
@@ -60,14 +60,15 @@ class ConcurrencyLimit:
 
     def __init__(self, slots: int) -> None:
         self._slots = slots
-        self._taken = Counter[Hashable]()
+        self._taken: dict[Hashable, int] = {}
 
     @contextmanager
     def held(self, key: Hashable) -> Generator[None]:
         """Hold one slot. Raise TooManyRequestsError when none is free."""
-        if self._taken[key] >= self._slots:
+        taken = self._taken.get(key, 0)
+        if taken >= self._slots:
             raise TooManyRequestsError
-        self._taken[key] += 1
+        self._taken[key] = taken + 1
         try:
             yield
         finally:
