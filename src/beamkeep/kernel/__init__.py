@@ -9,6 +9,7 @@ from ._aggregate import (
     Accepted,
     Advice,
     Aggregate,
+    AnyAggregate,
     Appended,
     Call,
     Command,

@@ -68,7 +68,7 @@ class Operation(Record):
     doc: str
     command: type[Command]
     refusals: tuple[type[Refusal], ...]
-    aggregate: "Aggregate[Any, Any, Any]"
+    aggregate: "AnyAggregate"
     given: Callable[..., Awaitable[object]] | None
     """The loader: returns what the rule needs beside the state and the command."""
     rule: "Callable[..., Decided]"
@@ -203,14 +203,16 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         )
 
 
+type AnyAggregate = Aggregate[Any, Any, Any]
+
+
 class Reader(Protocol):
     """Reads for one call. The append fails if anything read here has changed by then."""
 
+    now: datetime
     shows_past: bool
     """Whether an earlier state is shown, beside which nothing of today may stand."""
 
-    @property
-    def now(self) -> datetime: ...
     @property
     def principal_id(self) -> UUID | None: ...
     @property
@@ -228,21 +230,18 @@ class Reader(Protocol):
 
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S: ...
 
-    def version(self, of: Aggregate[Any, Any, Any], id: UUID) -> int:
+    def version(self, of: AnyAggregate, id: UUID) -> int:
         """Return the version at which this call has read one aggregate."""
         ...
 
-    async def visible(self, of: Aggregate[Any, Any, Any], ids: Iterable[UUID]) -> Set[UUID]:
+    async def visible(self, of: AnyAggregate, ids: Iterable[UUID]) -> Set[UUID]:
         """Return those of these ids that the caller may see."""
         ...
 
     async def matching(
         self, query: "Listing", to_show: bool = False, most: int = ...
     ) -> tuple[UUID, ...]:
-        """Return the ids that a list finds, oldest first. Read their streams before deciding.
-
-        With `to_show`, return only those that the caller may see.
-        """
+        """Return the ids that a list finds, oldest first. Read their streams before deciding."""
         ...
 
     async def happened(
@@ -252,11 +251,7 @@ class Reader(Protocol):
         ...
 
     async def latest(
-        self,
-        of: Aggregate[Any, Any, Any],
-        ids: Iterable[UUID],
-        types: Sequence[type[Event]],
-        before: datetime,
+        self, of: AnyAggregate, ids: Iterable[UUID], types: Sequence[type[Event]], before: datetime
     ) -> Mapping[UUID, Event]:
         """Return the last event of these types that each of the streams had before a time."""
         ...
@@ -264,7 +259,7 @@ class Reader(Protocol):
     async def written[R](
         self,
         of: Table[R],
-        about: Aggregate[Any, Any, Any],
+        about: AnyAggregate,
         time: str,
         since: datetime,
         until: datetime,

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 from typing import Any, TypeAliasType, get_args, get_type_hints
 
-from ._aggregate import Advice, Aggregate, Appended, Operation, Reply
+from ._aggregate import Advice, AnyAggregate, Appended, Operation, Reply
 from ._event import Event
 from ._table import Rows
 from ._view import Many, One, Question, View
@@ -33,7 +33,7 @@ class Catalogue:
         return {row.name: row for row in (*self.operations, *self.questions)}
 
     @cached_property
-    def aggregates(self) -> dict[str, Aggregate[Any, Any, Any]]:
+    def aggregates(self) -> dict[str, AnyAggregate]:
         rows = (*self.by_command.values(), *self.questions)
         return {row.aggregate.name: row.aggregate for row in rows}
 
@@ -46,7 +46,7 @@ class Catalogue:
         return {q.aggregate.name: q for q in self.questions if isinstance(q.source, One)}
 
     @cached_property
-    def streams(self) -> dict[type[Event], Aggregate[Any, Any, Any]]:
+    def streams(self) -> dict[type[Event], AnyAggregate]:
         every = self.aggregates.values()
         return {event: aggregate for aggregate in every for event in event_types(aggregate)}
 
@@ -70,7 +70,7 @@ def faults(operations: Sequence[Operation], questions: Sequence[Question]) -> It
 
 
 @cache
-def event_types(aggregate: Aggregate[Any, Any, Any]) -> tuple[type[Event], ...]:
+def event_types(aggregate: AnyAggregate) -> tuple[type[Event], ...]:
     """Return the event types of an aggregate, from the signatures of `begin` and `evolve`."""
     hints = [get_type_hints(fold)["event"] for fold in (aggregate.begin, aggregate.evolve)]
     return tuple(cls for hint in hints for cls in _members(hint) if issubclass(cls, Event))

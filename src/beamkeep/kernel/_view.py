@@ -10,7 +10,7 @@ from uuid import UUID
 from annotated_types import Ge, Le, MaxLen
 from pydantic import BaseModel, ConfigDict
 
-from ._aggregate import Aggregate, Reader, Route, parse_route, snake
+from ._aggregate import Aggregate, AnyAggregate, Reader, Route, parse_route, snake
 from ._event import Event
 from ._record import Record
 from ._refusal import Refusal
@@ -240,7 +240,7 @@ class Question(Record):
     route: Route
     doc: str
     query: type[Query]
-    aggregate: Aggregate[Any, Any, Any]
+    aggregate: AnyAggregate
     """What it is about. A caller who may not see that object is told that it does not exist."""
     source: Source
     about: str | None
@@ -292,7 +292,7 @@ def reads[S](
 def entries(
     route: str,
     query: type[Page],
-    of: Aggregate[Any, Any, Any],
+    of: AnyAggregate,
     table: Table[Any],
     by: tuple[str, ...] = (),
     compared: Mapping[str, tuple[str, str]] = {},
@@ -309,7 +309,7 @@ def answers[Q: Query, A](
     find: Callable[[Q, Reader], Awaitable[A]],
     shape: type[A],
     *refusals: type[Refusal],
-    of: Aggregate[Any, Any, Any],
+    of: AnyAggregate,
     about: str | None,
     parent_of: ParentLookup | None = None,
 ) -> Question:
@@ -324,7 +324,7 @@ def listed[Q: Page, A](
     find: Callable[[Q, Reader], Awaitable[Sequence[A]]],
     shape: type[A],
     *refusals: type[Refusal],
-    of: Aggregate[Any, Any, Any],
+    of: AnyAggregate,
     about: str,
     parent_of: ParentLookup | None = None,
 ) -> Question:

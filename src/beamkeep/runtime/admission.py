@@ -1,25 +1,15 @@
-"""Admission: who calls, from where, and whether the call is permitted."""
+"""Admission: who calls, at which entry point, and whether a policy permits the call."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import structlog
 from structlog.contextvars import bind_contextvars, get_contextvars
 
-from beamkeep.kernel import (
-    Allow,
-    Catalogue,
-    Command,
-    Denial,
-    Deny,
-    ObjectScope,
-    Record,
-    Refusal,
-    Standing,
-    SurfaceKind,
-    authorize,
-)
+from beamkeep import kernel
+from beamkeep.kernel import Catalogue, Deny, ObjectScope, Record, Refusal, Standing, authorize
 
 from .entry_points import EntryPoint, EntryPoints, InvalidSurfaceIdError
 from .parsing import Arguments
@@ -30,10 +20,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class UnauthorizedError(Refusal, status=403):
-    """The principal may not do this here.
-
-    Ask an administrator for a grant on this surface.
-    """
+    """You are not permitted to make this call on this surface. Ask an administrator for a grant."""
 
 
 class Caller(Record):
@@ -44,7 +31,7 @@ class Caller(Record):
     """Issuer and subject of a verified token."""
     principal_id: UUID | None = None
     """The principal of a call without a token."""
-    transport: SurfaceKind | None = None
+    transport: kernel.SurfaceKind | None = None
     """None for calls from inside the service."""
     selected_surface: str | None = None
     causation_id: UUID | None = None
@@ -59,7 +46,7 @@ class Request(Record):
     idempotency_key: str | None = None
     if_match: str | None = None
     dry_run: bool = False
-    command: Command | None = None
+    command: kernel.Command | None = None
     """The command of a call from inside the service, in place of arguments."""
     new_id: UUID | None = None
     """The id of a new aggregate (default: a fresh one)."""
@@ -99,8 +86,10 @@ class Admission:
         key: str | None = None,
         fold: UUID | None = None,
     ) -> Admitted:
-        """Return what a call needs, read by one statement. Raise a refusal when it is denied."""
-        place, standing, opened = await self._open(name, caller, stream, key, fold)
+        """Return the call context, read by one statement. Raise a refusal when it is denied."""
+        place, standing, opened = await self._open(
+            name, caller, stream=stream, idempotency_key=key, fold=fold
+        )
         verdict = authorize(standing, opened.grants, name, place.conduit_id, place.surface_id)
         if isinstance(verdict, Deny):
             await self._record(name, caller, place, standing, verdict)
@@ -113,19 +102,14 @@ class Admission:
         place, standing, opened = await self._open(None, caller)
         here = place.conduit_id, place.surface_id
         verdicts = {name: authorize(standing, opened.grants, name, *here) for name in names}
-        return {n: v.object_scope for n, v in verdicts.items() if isinstance(v, Allow)}
+        return {n: v.object_scope for n, v in verdicts.items() if isinstance(v, kernel.Allow)}
 
     async def permitted(self, caller: Caller, catalogue: Catalogue) -> frozenset[str]:
         """Return the names of everything that the caller may call here."""
         return frozenset(await self.reach(caller, catalogue.named))
 
     async def _open(
-        self,
-        name: str | None,
-        caller: Caller,
-        stream: Stream | None = None,
-        key: str | None = None,
-        fold: UUID | None = None,
+        self, name: str | None, caller: Caller, **target: Any
     ) -> tuple[EntryPoint, Standing | None, CallContext]:
         place = await self._places.find(caller.transport, caller.selected_surface)
         opened = await self._store.open(
@@ -135,14 +119,12 @@ class Admission:
                 conduit_id=place and place.conduit_id,
                 surface_id=place and place.surface_id,
                 command_name=name,
-                idempotency_key=key,
-                stream=stream,
-                fold=fold,
+                **target,
             )
         )
         if opened.standing is None and caller.identity is not None:
             raise InvalidTokenError
-        # Only for the call to which the log context belongs; that call also clears it.
+        # A call made within another one leaves the log context of the outer call as it is.
         if opened.standing and get_contextvars().get("correlation_id") == caller.correlation_id:
             bind_contextvars(principal_id=opened.standing.principal_id)
         if place is None:
@@ -154,7 +136,7 @@ class Admission:
     ) -> None:
         principal_id = standing.principal_id if standing else caller.principal_id
         assert principal_id is not None, "a token that maps to no actor was refused before"  # noqa: S101
-        denial = Denial(
+        denial = kernel.Denial(
             denial_id=self._new_id(),
             conduit_id=place.conduit_id,
             surface_id=place.surface_id,

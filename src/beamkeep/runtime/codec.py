@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from beamkeep.kernel import Aggregate, Event, Upcast, event_types
+from beamkeep.kernel import Aggregate, AnyAggregate, Event, Upcast, event_types
 
 from .folds import fingerprint
 from .store import NewEvent, Snapshot, StoredEvent
@@ -26,7 +26,7 @@ class BrokenStreamError(Exception):
 class Codec:
     """Reads and writes the events of every aggregate."""
 
-    def __init__(self, aggregates: Iterable[Aggregate[Any, Any, Any]]) -> None:
+    def __init__(self, aggregates: Iterable[AnyAggregate]) -> None:
         self._decode: dict[str, dict[tuple[str, int], Decode]] = {}
         self._stream: dict[type[Event], tuple[str, str, int]] = {}
         self._state: dict[str, Callable[[bytes], Any]] = {}

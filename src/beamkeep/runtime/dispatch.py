@@ -12,28 +12,8 @@ from uuid import UUID
 import msgspec
 import structlog
 
-from beamkeep.kernel import (
-    Accepted,
-    Advice,
-    Appended,
-    Call,
-    Cannot,
-    Created,
-    Event,
-    Fenced,
-    Identified,
-    Insert,
-    Operation,
-    Outcome,
-    Outside,
-    Question,
-    Record,
-    Refusal,
-    Reply,
-    Rows,
-    SideWrite,
-    replace,
-)
+from beamkeep import kernel
+from beamkeep.kernel import Event, Identified, Operation, Outcome, Record, Refusal, Rows, replace
 
 from .admission import Admission, Admitted, Caller, Request
 from .codec import Codec, encode
@@ -59,6 +39,7 @@ from .store import (
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 ATTEMPTS = 4
+WRITES_NO_ROW = (Event, Identified, kernel.Fenced, kernel.Advice, kernel.Reply)
 IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
@@ -96,12 +77,29 @@ class _OutsideNeeded(Exception):
         self.request = request
 
 
+class _Pending(Record):
+    """A command that is being carried out, and the stream that it changes, if it names one."""
+
+    operation: Operation
+    request: Request
+    stream: Stream | None
+
+
+class _Found(Record):
+    """What earlier attempts at the same commands found out."""
+
+    stored: dict[object, object]
+    """Rows that are stored already: their value, by key."""
+    results: dict[Record, object]
+    """Results of steps outside the service, by request."""
+
+
 class _Decision(NamedTuple):
     """What the rule of one command decided."""
 
     operation: Operation
     admitted: Admitted
-    call: Call
+    call: kernel.Call
     target: UUID
     version: int
     """The version of the target when the rule decided."""
@@ -111,17 +109,17 @@ class _Decision(NamedTuple):
 
     def result(self, versions: Mapping[Stream, int]) -> CommandResult:
         """Return the answer, given the versions of the streams after the append."""
-        of, reply = self.operation.aggregate, _one(self.outcome, Reply)
-        advice = [part for part in self.outcome if isinstance(part, Advice)]
+        of, reply = self.operation.aggregate, _one(self.outcome, kernel.Reply)
+        advice = [part for part in self.outcome if isinstance(part, kernel.Advice)]
         told = msgspec.structs.asdict(reply) if reply else {}
         body: dict[str, Any] = {of.id_field: self.target} if self.operation.genesis else {}
         body |= told | ({"warnings": advice} if advice else {})
-        made = self.operation.genesis or isinstance(reply, Created)
-        status = 202 if isinstance(reply, Accepted) else 201 if made else 200 if body else 204
+        later = isinstance(reply, kernel.Accepted)
+        made = self.operation.genesis or isinstance(reply, kernel.Created)
+        status = 202 if later else 201 if made else 200 if body else 204
         # If the command created another aggregate of this type, report that one's version.
         version = versions.get((of.name, told.get(of.id_field, self.target)), self.version)
-        text = encode(body) if body else b""
-        return CommandResult(status, text, self.target, version=version)
+        return CommandResult(status, encode(body) if body else b"", self.target, version=version)
 
 
 class Dispatcher:
@@ -135,7 +133,7 @@ class Dispatcher:
         sessions: Callable[[], Session],
         clock: Callable[[], datetime],
         new_id: Callable[[], UUID],
-        gets: Mapping[str, Question],
+        gets: Mapping[str, kernel.Question],
         outside: Mapping[type[Record], OutsideStep],
     ) -> None:
         self._admission, self._store, self._codec, self._gets = admission, store, codec, gets
@@ -149,36 +147,32 @@ class Dispatcher:
     async def execute_together(
         self, calls: Sequence[tuple[Operation, Request]]
     ) -> Sequence[CommandResult]:
-        """Decide several commands of one caller in turn, and write all of them by one append.
-
-        Each command sees the events of those before it, but not the rows that those write.
-        """
-        streams, (_, first) = [_target(*call) for call in calls], calls[0]
-        stored: dict[object, object] = {}
-        results: dict[Record, object] = {}
-        attempt, looked_again = 1, False
+        """Decide several commands of one caller in turn, and write all of them by one append."""
+        # Each command sees the events of those before it, but not the rows that those write.
+        commands, (_, first) = [_Pending(*call, _target(*call)) for call in calls], calls[0]
+        found, attempt, looked_again = _Found({}, {}), 1, False
         while attempt <= ATTEMPTS:
             try:
-                for (operation, request), stream in zip(calls, streams, strict=True):
-                    if self._store.is_contended(stream):
+                for each in commands:
+                    if self._store.is_contended(each.stream):
                         # Only callers with permission wait in the queue of a stream.
-                        await self._admission.admit(operation.name, request.caller)
-                async with self._in_turn(streams):
-                    return await self._attempt(calls, streams, stored, results)
+                        await self._admission.admit(each.operation.name, each.request.caller)
+                async with self._in_turn(commands):
+                    return await self._attempt(commands, found)
             except _OutsideNeeded as needed:
                 # No turn and no connection is held while the step runs.
                 step = self._outside[type(needed.request)]
-                results[needed.request] = await step(needed.request)
+                found.results[needed.request] = await step(needed.request)
                 continue
             except (MovedError, AlreadyAnsweredError):
                 pass
-            except RowsStoredError as found:
-                stored |= found.under
+            except RowsStoredError as error:
+                found.stored.update(error.under)
             except KeyTakenError as taken:
                 if taken.insert.loser:
                     raise taken.insert.loser from None
-            except Cannot as refusal:
-                # The same request, sent twice, may have caused this: then its answer is there now.
+            except kernel.Cannot as refusal:
+                # The same request, sent twice, may be the cause: then its answer is stored now.
                 if first.idempotency_key is None or looked_again:
                     await self._record(refusal, first)
                     raise
@@ -187,10 +181,10 @@ class Dispatcher:
             attempt += 1
         raise ConcurrencyError
 
-    def _in_turn(self, streams: Sequence[Stream | None]) -> AbstractAsyncContextManager[None]:
-        if len(streams) == 1:
-            return self._store.wait_turn(streams[0])
-        return self._in_turns(sorted({stream for stream in streams if stream}))
+    def _in_turn(self, commands: Sequence[_Pending]) -> AbstractAsyncContextManager[None]:
+        if len(commands) == 1:
+            return self._store.wait_turn(commands[0].stream)
+        return self._in_turns(sorted({each.stream for each in commands if each.stream}))
 
     @asynccontextmanager
     async def _in_turns(self, streams: Sequence[Stream]) -> AsyncGenerator[None]:
@@ -199,30 +193,22 @@ class Dispatcher:
                 await turns.enter_async_context(self._store.wait_turn(stream))
             yield
 
-    async def _attempt(
-        self,
-        calls: Sequence[tuple[Operation, Request]],
-        streams: Sequence[Stream | None],
-        stored: Mapping[object, object],
-        results: Mapping[Record, object],
-    ) -> Sequence[CommandResult]:
+    async def _attempt(self, commands: Sequence[_Pending], found: _Found) -> list[CommandResult]:
         # 1-6. Each command in turn: who, where, may it, again?, load, decide.
-        session, versions, decisions = self._sessions(), dict[Stream, int](), list[_Decision]()
-        for (operation, request), stream in zip(calls, streams, strict=True):
+        session, decisions = self._sessions(), list[_Decision]()
+        for command in commands:
             if decisions:
                 session.decide(decisions[-1].events)
-            decided = await self._decide(
-                operation, request, stream, session, versions, stored, results
-            )
+            decided = await self._decide(command, session, found)
             if isinstance(decided, CommandResult):
                 return [decided]
             decisions.append(decided)
 
         # 7. Append.
-        first, request = decisions[0], calls[0][1]
+        first, request, written = decisions[0], commands[0].request, session.new_versions
         events = [event for decision in decisions for event in decision.events]
         outcome = [part for decision in decisions for part in decision.outcome]
-        answers = [decision.result(versions) for decision in decisions]
+        answers = [decision.result(written) for decision in decisions]
         answer, told = None, answers[0]
         if key := request.idempotency_key:
             answer = AnswerToStore(
@@ -231,7 +217,7 @@ class Dispatcher:
         token = await self._store.append(
             Append(
                 events=events,
-                read={s: v for s, v in session.versions.items() if s not in versions},
+                read={s: v for s, v in session.versions.items() if s not in written},
                 side_writes=side_writes_of(outcome),
                 answer=answer,
                 command_name=first.operation.name,
@@ -241,7 +227,7 @@ class Dispatcher:
                 causation_id=request.caller.causation_id,
                 occurred_at=first.call.now,
                 snapshots=session.snapshots(events),
-                fence=_one(outcome, Fenced),
+                fence=_one(outcome, kernel.Fenced),
             )
         )
 
@@ -252,16 +238,10 @@ class Dispatcher:
         ]
 
     async def _decide(
-        self,
-        operation: Operation,
-        request: Request,
-        stream: Stream | None,
-        session: Session,
-        versions: dict[Stream, int],
-        stored: Mapping[object, object],
-        results: Mapping[Record, object],
+        self, pending: _Pending, session: Session, found: _Found
     ) -> _Decision | CommandResult:
         # 1-3. Who, where, may it. The same statement reads what steps 4 and 5 need.
+        operation, request, stream = pending.operation, pending.request, pending.stream
         of, target, key = operation.aggregate, stream and stream[1], request.idempotency_key
         sound = key if key and IDEMPOTENCY_KEY.fullmatch(key) else None
         fold = self._codec.folds[of.name]
@@ -279,7 +259,7 @@ class Dispatcher:
         # 4. Again?
         digest = b"" if key is None else fingerprint(operation.name, command)
         if (kept := opened.stored_answer) and not request.dry_run:
-            return await self._replayed(operation, request, kept, digest, admitted)
+            return await self._completed(operation, _replayed(pending, kept, digest), admitted)
 
         # 5. Load.
         given: list[Any] = [command]
@@ -294,7 +274,7 @@ class Dispatcher:
 
         # 6. Decide.
         who, new_id = admitted.standing, request.new_id or self._new_id()
-        call = Call(
+        call = kernel.Call(
             principal_id=who.principal_id,
             principal_kind=who.kind,
             now=self._clock(),
@@ -303,17 +283,17 @@ class Dispatcher:
             correlation_id=request.caller.correlation_id,
         )
         decided = operation.rule(*given, call)
-        if isinstance(decided, Outside):
-            if decided.request not in results:
+        if isinstance(decided, kernel.Outside):
+            if decided.request not in found.results:
                 if request.dry_run:
                     return CommandResult(200, encode({"events": []}))
                 raise _OutsideNeeded(decided.request)
-            decided = decided.then(results[decided.request])
-        outcome = _without_stored(decided, stored)
+            decided = decided.then(found.results[decided.request])
+        outcome = _without_stored(decided, found.stored)
         if request.dry_run:
             shown = await self._shown(request.caller, admitted, stream, outcome)
             return await self._would_write(outcome, shown)
-        events = self._numbered(operation.name, outcome, session.versions, versions)
+        events = self._numbered(operation.name, outcome, session)
         return _Decision(
             operation=operation,
             admitted=admitted,
@@ -325,30 +305,7 @@ class Dispatcher:
             digest=digest,
         )
 
-    async def _replayed(
-        self,
-        operation: Operation,
-        request: Request,
-        kept: StoredAnswer,
-        digest: bytes,
-        admitted: Admitted,
-    ) -> CommandResult:
-        """Return the stored answer. Raise IdempotencyConflictError if another command got it."""
-        if kept.fingerprint != digest:
-            # An answer that an earlier release kept has the digest of the arguments as sent.
-            name, sent = operation.name, request.arguments
-            if isinstance(sent, Refusal) or kept.fingerprint != fingerprint_as_sent(name, sent):
-                raise IdempotencyConflictError
-        again = CommandResult(
-            status=kept.status,
-            body=kept.result,
-            version=kept.version,
-            token=kept.position,
-            replayed=True,
-        )
-        return await self._completed(operation, again, admitted)
-
-    async def _record(self, refusal: Cannot, request: Request) -> None:
+    async def _record(self, refusal: kernel.Cannot, request: Request) -> None:
         """Write the row of a refusal; log a failure to do so."""
         if refusal.row is None or request.dry_run:
             return
@@ -373,15 +330,9 @@ class Dispatcher:
             raise OutcomeUnknownError from None
         return replace(answered, body=encode(body | msgspec.to_builtins(beside)))
 
-    def _numbered(
-        self,
-        command_name: str,
-        outcome: Outcome,
-        read: Mapping[Stream, int],
-        versions: dict[Stream, int],
-    ) -> list[NewEvent]:
+    def _numbered(self, command_name: str, outcome: Outcome, session: Session) -> list[NewEvent]:
         """Return the events as they will be stored, and note the version of each stream then."""
-        events: list[NewEvent] = []
+        events, read, versions = list[NewEvent](), session.versions, session.new_versions
         for part in outcome:
             event = part.event if isinstance(part, Identified) else part
             if isinstance(event, Event):
@@ -414,7 +365,7 @@ class Dispatcher:
     async def _would_write(self, outcome: Outcome, shown: Set[Stream]) -> CommandResult:
         """Return the answer of a dry run. Raise the refusal of a key that is taken."""
         for part in outcome:
-            if isinstance(part, Insert) and part.loser:
+            if isinstance(part, kernel.Insert) and part.loser:
                 key = {column: getattr(part.row, column) for column in part.table.key}
                 if await self._store.rows(part.table, key):
                     raise part.loser
@@ -431,18 +382,14 @@ class Dispatcher:
             }
             for event in _events(outcome)
         ]
-        advice = [part for part in outcome if isinstance(part, Advice)]
+        advice = [part for part in outcome if isinstance(part, kernel.Advice)]
         warnings = {"warnings": advice} if advice else {}
         return CommandResult(200, encode({"events": events} | warnings))
 
 
-def side_writes_of(outcome: Outcome) -> list[SideWrite | Rows]:
+def side_writes_of(outcome: Outcome) -> list[kernel.SideWrite | Rows]:
     """Return the rows that an outcome writes with its events."""
-    return [
-        part
-        for part in outcome
-        if not isinstance(part, Event | Identified | Fenced | Advice | Reply)
-    ]
+    return [part for part in outcome if not isinstance(part, WRITES_NO_ROW)]
 
 
 def _events(outcome: Outcome) -> list[Event]:
@@ -462,18 +409,30 @@ def _target(operation: Operation, request: Request) -> Stream | None:
     return (of.name, id) if id else None
 
 
+def _replayed(command: _Pending, kept: StoredAnswer, digest: bytes) -> CommandResult:
+    """Return the stored answer. Raise IdempotencyConflictError if another command got it."""
+    if kept.fingerprint != digest:
+        # An answer that an earlier release kept has the digest of the arguments as sent.
+        name, sent = command.operation.name, command.request.arguments
+        if isinstance(sent, Refusal) or kept.fingerprint != fingerprint_as_sent(name, sent):
+            raise IdempotencyConflictError
+    return CommandResult(
+        kept.status, kept.result, version=kept.version, token=kept.position, replayed=True
+    )
+
+
 def _without_stored(outcome: Outcome, stored: Mapping[object, object]) -> Outcome:
     """Return an outcome without rows that are stored already, and with how many are new."""
     parts = list(outcome)
     for number, part in enumerate(outcome):
         if isinstance(part, Rows):
             if not stored:
-                parts.append(Appended(len(part.rows), 0))
+                parts.append(kernel.Appended(len(part.rows), 0))
                 continue
             keyed = [(getattr(row, part.table.key[0]), row) for row in part.rows]
             if any(stored.get(k, under := getattr(row, part.under)) != under for k, row in keyed):
                 raise part.taken
             fresh = [row for key, row in keyed if key not in stored]
             parts[number] = replace(part, rows=fresh)
-            parts.append(Appended(len(fresh), len(keyed) - len(fresh)))
+            parts.append(kernel.Appended(len(fresh), len(keyed) - len(fresh)))
     return parts

@@ -1,4 +1,4 @@
-"""From what a caller sent to a checked command or query."""
+"""Parsing: from the text of a request to a checked command or query."""
 
 import json
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ class MalformedRequestError(Refusal, status=422):
 
 
 type Arguments = Mapping[str, Any] | MalformedRequestError
-"""The arguments of a call, or their refusal, which is raised only after authorization."""
+"""The arguments of a call; malformed ones are refused after the call is authorized."""
 
 
 def parse_body(body: bytes) -> dict[str, Any]:
@@ -62,15 +62,10 @@ def _left_out_a_name(body: bytes, value: object) -> bool:
 
 
 def _repeats(body: bytes) -> bool:
-    repeated = False
-
-    def look(pairs: list[tuple[str, object]]) -> None:
-        nonlocal repeated
-        repeated = repeated or len(dict(pairs)) < len(pairs)
-
+    found: list[bool] = []
     with suppress(ValueError, RecursionError):
-        json.loads(body, object_pairs_hook=look)
-    return repeated
+        json.loads(body, object_pairs_hook=lambda each: found.append(len(dict(each)) < len(each)))
+    return any(found)
 
 
 def parse[M: BaseModel](model: type[M], arguments: Mapping[str, object]) -> M:

@@ -12,12 +12,12 @@ import msgspec
 from beamkeep import kernel
 from beamkeep.kernel import Enricher, Query, Question, Record, Refusal, View, replace
 
-from .admission import Admission, Admitted, Request
+from .admission import Admission, Request
 from .codec import Codec, encode, shown
 from .cursors import Cursors
 from .parsing import MalformedRequestError, parse, parse_id
 from .session import Session
-from .store import EventStore, LoadedStream, Position, ReadModel, RowQuery, Stream
+from .store import CallContext, EventStore, LoadedStream, Position, ReadModel, RowQuery, Stream
 
 FRESHNESS_DEADLINE = 1.0
 FRESHNESS_STEP = 0.02
@@ -70,20 +70,14 @@ class QueryRunner:
             about = await question.parent_of(about, session)
             stream = question.aggregate.name, about
             admitted = await self._admission.admit(question.name, request.caller, stream, fold=fold)
-        seen = admitted.sees(admitted.opened.owner_id, question.aggregate.self_owned, about)
-        if question.parent_of and not seen:
-            raise question.refusals[0]  # as for a part that does not exist
-        loaded = admitted.opened.loaded if seen else LoadedStream()
-        asked = _Asked(
-            question=question,
-            query=query,
-            admitted=admitted,
-            session=session,
-            about=about,
-            loaded=loaded,
-        )
+        opened = admitted.opened
+        if not admitted.sees(opened.owner_id, question.aggregate.self_owned, about):
+            if question.parent_of:
+                raise question.refusals[0]  # as for a part that does not exist
+            opened = replace(opened, loaded=LoadedStream())
+        asked = _Asked(question, query, session=session, opened=opened, about=about)
         if question.about and not isinstance(question.source, kernel.One):
-            await session.adopt(question.aggregate, about, loaded)
+            await session.adopt(question.aggregate, about, opened.loaded)
 
         # 5. Find.
         match question.source:
@@ -113,11 +107,11 @@ class QueryRunner:
         assert isinstance(asked.query, kernel.Get)  # noqa: S101
         of, (_, id), as_of = asked.question.aggregate, asked.stream, asked.query.as_of
         if as_of is None:
-            state = await asked.session.adopt(of, id, asked.loaded)
+            state = await asked.session.adopt(of, id, asked.opened.loaded)
             version = asked.session.versions[of.name, id]
         else:
-            state, version = await asked.session.at(of, id, as_of, asked.loaded)
-        answer = shown(of, state, asked.admitted.opened.owner_id)
+            state, version = await asked.session.at(of, id, as_of, asked.opened.loaded)
+        answer = shown(of, state, asked.opened.owner_id)
         asked.session.shows_past = as_of is not None
         if joined := source.enricher:
             answer |= msgspec.to_builtins((await joined([state.id], asked.session))[state.id])
@@ -141,24 +135,19 @@ class QueryRunner:
         return self._page(asked, [encode(envelope) for envelope in kept], last)
 
     async def _many(self, asked: "_Asked", view: View[Any], joined: Enricher | None) -> Found:
-        page = asked.page
+        page, session = asked.page, asked.session
         assert isinstance(page, kernel.Listing)  # noqa: S101
         if page.min_token is not None:
             await self._wait_until(view, page.min_token)
-        place = self._place(asked)
-        found = await self._lists.listing(
-            view,
-            await view.filter_for(page, asked.session),
-            None if asked.admitted.scope is kernel.ObjectScope.ALL else asked.principal_id,
-            UUID(place) if place else None,
-            page.limit + 1,
-        )
+        after = UUID(place) if (place := self._place(asked)) else None
+        list_filter = await view.filter_for(page, session)
+        found = await self._lists.listing(view, list_filter, session.only, after, page.limit + 1)
         kept = found[: page.limit]
         rows = [row for _, row in kept]
         if (joined or view.period) and kept:
             ids = [id for id, _ in kept]
-            beside: Mapping[UUID, Any] = await joined(ids, asked.session) if joined else {}
-            now, shown = asked.session.now, [msgspec.json.decode(row) for row in rows]
+            beside: Mapping[UUID, Any] = await joined(ids, session) if joined else {}
+            now, shown = session.now, [msgspec.json.decode(row) for row in rows]
             for (id, _), row in zip(kept, shown, strict=True):
                 row.update(msgspec.to_builtins(beside.get(id, {})))
                 if view.period:
@@ -216,14 +205,14 @@ class QueryRunner:
 class _Asked(Record):
     question: Question
     query: Query
-    admitted: Admitted
     session: Session
+    opened: CallContext
     about: UUID | None
-    loaded: LoadedStream
 
     @property
     def principal_id(self) -> UUID:
-        return self.admitted.standing.principal_id
+        assert self.session.principal_id is not None, "it reads for the caller"  # noqa: S101
+        return self.session.principal_id
 
     @property
     def stream(self) -> Stream:

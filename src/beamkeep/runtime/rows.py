@@ -41,13 +41,11 @@ class RowFold:
 
     def after(self, row: Row | None, events: Sequence[StoredEvent | TailEvent], by: UUID) -> Row:
         """Return the row after these events; `by` is the principal of the first."""
-        happened = self._codec.decode(self._aggregate.name, events)
+        others = happened = self._codec.decode(self._aggregate.name, events)
         if row is None:
             first, *others = happened
             state, times = self._aggregate.begin(first), {"created_at": first.occurred_at}
             row = Row(0, by, state, milestones=times | self._ahead)
-        else:
-            others = happened
         milestones, reached = row.milestones, self._reached
         for event in happened:
             if names := reached.get(type(event)):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
-from beamkeep.kernel import Catalogue, Command, Record
+from beamkeep.kernel import Catalogue, Command, Operation, Record
 
 from .admission import Caller, Request
 from .dispatch import CommandResult, Dispatcher
@@ -49,13 +49,10 @@ class CommandSender:
             principal_id=as_,
             causation_id=caused_by.event_id if caused_by else None,
         )
-        calls = [
-            (command.command, command.new_id) if isinstance(command, Creation) else (command, None)
-            for command in commands
-        ]
-        return await self._dispatcher.execute_together(
-            [
-                (self._operations[type(command)], Request(caller, {}, command=command, new_id=new))
-                for command, new in calls
-            ]
-        )
+        calls: list[tuple[Operation, Request]] = []
+        for sent in commands:
+            new_id = sent.new_id if isinstance(sent, Creation) else None
+            command = sent.command if isinstance(sent, Creation) else sent
+            request = Request(caller, {}, command=command, new_id=new_id)
+            calls.append((self._operations[type(command)], request))
+        return await self._dispatcher.execute_together(calls)

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, Self
 from uuid import UUID
 
-from beamkeep.kernel import Aggregate, Catalogue, Event, Listing, ObjectScope, Table
+from beamkeep.kernel import Aggregate, AnyAggregate, Catalogue, Event, Listing, ObjectScope, Table
 
 from .codec import Codec
 from .store import (
@@ -61,6 +61,8 @@ class Session:
         """The owner of the objects that an answer may show; None for all owners."""
         self.shows_past = False
         self.versions: dict[Stream, int] = {}
+        self.new_versions: dict[Stream, int] = {}
+        """The version that each stream has once the decided events are written."""
         self._folded: dict[Stream, Folded] = {}
         self._decided: dict[Stream, list[StoredEvent]] = {}
         """Events that commands before this one in the same append have decided."""
@@ -109,10 +111,7 @@ class Session:
     async def at[S](
         self, of: Aggregate[S, Any, Any], id: UUID, as_of: int | datetime, loaded: LoadedStream
     ) -> tuple[S, int]:
-        """Return a state and its version as of a version or a time, folded from the first event.
-
-        Refuse one that did not exist then. Read the stream without a snapshot.
-        """
+        """Return the state and the version at a version or time, from a stream without snapshot."""
         state, version, events = None, 0, loaded.events
         while events:
             then = self._codec.until(of.name, events, as_of)
@@ -138,10 +137,10 @@ class Session:
             id: await self.adopt(of, id, found.get((of.name, id), LoadedStream())) for id in wanted
         }
 
-    def version(self, of: Aggregate[Any, Any, Any], id: UUID) -> int:
+    def version(self, of: AnyAggregate, id: UUID) -> int:
         return self.versions[of.name, id]
 
-    async def visible(self, of: Aggregate[Any, Any, Any], ids: Iterable[UUID]) -> Set[UUID]:
+    async def visible(self, of: AnyAggregate, ids: Iterable[UUID]) -> Set[UUID]:
         wanted = frozenset(ids)
         if self.only is None:
             return wanted
@@ -191,11 +190,7 @@ class Session:
         return [event for name, each in found for event in self._codec.decode(name, [each])]
 
     async def latest(
-        self,
-        of: Aggregate[Any, Any, Any],
-        ids: Iterable[UUID],
-        types: Sequence[type[Event]],
-        before: datetime,
+        self, of: AnyAggregate, ids: Iterable[UUID], types: Sequence[type[Event]], before: datetime
     ) -> Mapping[UUID, Event]:
         streams = [(of.name, id) for id in ids]
         found = await self._store.latest(streams, [type.__name__ for type in types], before)
@@ -204,7 +199,7 @@ class Session:
     async def written[R](
         self,
         of: Table[R],
-        about: Aggregate[Any, Any, Any],
+        about: AnyAggregate,
         time: str,
         since: datetime,
         until: datetime,

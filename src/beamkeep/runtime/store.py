@@ -8,21 +8,8 @@ from uuid import UUID
 
 from msgspec import Raw
 
-from beamkeep.kernel import (
-    Cannot,
-    Denial,
-    Fenced,
-    Grant,
-    Insert,
-    ListFilter,
-    Record,
-    Refusal,
-    Rows,
-    SideWrite,
-    Standing,
-    Table,
-    View,
-)
+from beamkeep import kernel
+from beamkeep.kernel import Cannot, Record, Refusal, Table
 
 type Stream = tuple[str, UUID]
 """An aggregate's name and id."""
@@ -85,8 +72,8 @@ class LoadedStream(Record):
 class CallContext(Record):
     """What the opening statement found; for a denied call, only the standing and the grants."""
 
-    standing: Standing | None
-    grants: tuple[Grant, ...]
+    standing: kernel.Standing | None
+    grants: tuple[kernel.Grant, ...]
     stored_answer: StoredAnswer | None = None
     owner_id: UUID | None = None
     """The principal of the stream's first event."""
@@ -132,7 +119,7 @@ class Append(Record):
     events: Sequence[NewEvent]
     read: Mapping[Stream, int]
     """The versions of the other streams that were read."""
-    side_writes: Sequence[SideWrite | Rows]
+    side_writes: Sequence[kernel.SideWrite | kernel.Rows]
     answer: AnswerToStore | None
     command_name: str
     principal_id: UUID
@@ -141,7 +128,7 @@ class Append(Record):
     causation_id: UUID | None
     occurred_at: datetime
     snapshots: Sequence[NewSnapshot] = ()
-    fence: Fenced | None = None
+    fence: kernel.Fenced | None = None
 
 
 class Position(NamedTuple):
@@ -193,7 +180,7 @@ class AlreadyAnsweredError(Exception):
 class KeyTakenError(Exception):
     """Another holder has the key of a row beside the streams."""
 
-    def __init__(self, insert: Insert) -> None:
+    def __init__(self, insert: kernel.Insert) -> None:
         super().__init__(insert.table.name)
         self.insert = insert
 
@@ -321,11 +308,11 @@ class EventStore(Protocol):
         """Delete older snapshots of other folds than these, and return how many."""
         ...
 
-    async def deny(self, denial: Denial) -> None:
+    async def deny(self, denial: kernel.Denial) -> None:
         """Record a denial, in a transaction of its own."""
         ...
 
-    async def record_refusal(self, insert: Insert) -> None:
+    async def record_refusal(self, insert: kernel.Insert) -> None:
         """Write the row of a refusal in a transaction of its own, unless its key is taken."""
         ...
 
@@ -335,8 +322,8 @@ class ReadModel(Protocol):
 
     async def listing(
         self,
-        view: View[Any],
-        list_filter: ListFilter,
+        view: kernel.View[Any],
+        list_filter: kernel.ListFilter,
         owner_id: UUID | None,
         after: UUID | None,
         limit: int,
@@ -344,6 +331,6 @@ class ReadModel(Protocol):
         """Return ids and rows as JSON, ordered by id; with `owner_id`, only of this owner."""
         ...
 
-    async def follows(self, view: View[Any], position: Position) -> bool:
+    async def follows(self, view: kernel.View[Any], position: Position) -> bool:
         """Return whether the view includes everything up to a position."""
         ...

@@ -53,11 +53,7 @@ class Bookmark(Record):
 
 
 class Tail(Protocol):
-    """Delivers every event at least once, in the order of transaction id and position.
-
-    A follower reads a page, does its work and then moves its bookmark. No transaction is open in
-    between, so after a crash the follower reads the same page again.
-    """
+    """Delivers every event at least once, in the order of transaction id and position."""
 
     async def begin(self, follower: str, generation: int, shards: Sequence[int]) -> None:
         """Put a bookmark at the beginning of each shard, unless the follower has one there."""
@@ -75,10 +71,7 @@ class Tail(Protocol):
         stream_types: Sequence[str] | None = None,
         until: int | None = None,
     ) -> TailPage:
-        """Return the next events after a position, of these stream types or of all.
-
-        Leave out events of transactions that are not below the watermark, or not below `until`.
-        """
+        """Return the next events of transactions below the watermark, and below `until`."""
         ...
 
     async def move(self, bookmarks: Sequence[Bookmark], reached: Position) -> bool:

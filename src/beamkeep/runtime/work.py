@@ -30,11 +30,9 @@ class WorkQueue(Protocol):
     async def claim(
         self, kind: str, owner: UUID, lease: timedelta, limit: int
     ) -> Sequence[ClaimedWork]:
-        """Claim work of a kind that is due, the longest due first; expired leases are taken over.
-
-        Work that was claimed `MOST_IDLE_CLAIMS` times in vain is left to people.
-        """
+        """Claim work that is due or whose lease has expired, the longest due first."""
         ...
 
 
 MOST_IDLE_CLAIMS = 5
+"""Work that was claimed this many times without a result is left to people."""

@@ -141,11 +141,9 @@ def _refused(refusal: Refusal) -> types.CallToolResult:
 
 
 def _result(body: bytes, failed: bool = False, **headers: object) -> types.CallToolResult:
-    """Return the body that REST would send, and its headers as `_meta`.
-
-    A model reads only the content, so the content has both as text too.
-    """
+    """Return the body that REST would send, and its headers as `_meta`."""
     meta = {name: value for name, value in headers.items() if value is not None}
+    # A model reads only the content, so the content has both as text too.
     texts = [body or b"{}", *([encode(meta)] if meta else [])]
     return types.CallToolResult(
         content=[types.TextContent(text=text.decode()) for text in texts],

@@ -113,14 +113,11 @@ def _described(
     properties, required = asked.get("properties", {}), asked.get("required", ())
     in_path = endpoint.route.fields
     own = {name: schema for name, schema in properties.items() if name not in in_path}
-    parameters = [
-        *(
-            {"name": name, "in": "path", "required": True, "schema": properties.get(name, ID)}
-            for name in in_path
-        ),
-        ref("parameters", "Surface"),
-        ref("parameters", "Correlation"),
+    parameters: list[SchemaObject] = [
+        {"name": name, "in": "path", "required": True, "schema": properties.get(name, ID)}
+        for name in in_path
     ]
+    parameters += [ref("parameters", name) for name in ("Surface", "Correlation")]
     body: SchemaObject = {}
     if isinstance(endpoint, Operation):
         answers = _outcomes(endpoint, schemas.reply(endpoint))
@@ -196,11 +193,9 @@ def _answer(description: str, schema: SchemaObject | None, *headers: str) -> Sch
 def _refused(several: Sequence[type[Refusal]]) -> SchemaObject:
     codes = {"properties": {"code": {"enum": [refusal.__name__ for refusal in several]}}}
     texts = [f"`{r.__name__}`: {_sentences(r.__doc__ or '')}" for r in several]
-    headers: list[str] = []
-    if any(refusal.retry_after for refusal in several):
-        headers.append("Retry-After")
-    if any(issubclass(refusal, tokens.TokenRefusal) for refusal in several):
-        headers.append("WWW-Authenticate")
+    waits = any(refusal.retry_after for refusal in several)
+    challenges = any(issubclass(refusal, tokens.TokenRefusal) for refusal in several)
+    headers = ["Retry-After"] * waits + ["WWW-Authenticate"] * challenges
     schema = {"allOf": [ref("schemas", "Problem"), codes]}
     return {
         "description": "\n\n".join(texts),

@@ -99,17 +99,16 @@ class Edge:
             return
         id, surface = request.correlation_id, route.surface
         with self._telemetry.call(route.name, surface, id) as record, ExitStack() as slot:
+            code = None
             try:
                 response = await self._answer(route, request, slot, record)
-                status, code = response.status, None
             except Exception as error:
                 refusal = _refusal(error, request, route.name)
-                status, code = refusal.status, type(refusal).__name__
-                response = self.refused(refusal, surface)
+                response, code = self.refused(refusal, surface), type(refusal).__name__
             # 7. The response. A stream is part of its call, and cut off if it fails.
             if isinstance(response, StreamResponse):
                 await self._send(response, request, send)
-            record.answered(status, code)
+            record.answered(response.status, code)
         if isinstance(response, HttpResponse):
             await self._send(response, request, send)
 

@@ -18,10 +18,9 @@ from .messages import JSON, HttpRequest, HttpResponse
 from .origins import AllowedNames
 from .routes import HttpRoute
 
-AMBIGUOUS = {
-    "code": types.INVALID_REQUEST,
-    "message": "A name occurs twice in one object. Give each name once.",
-}
+TWICE = "A name occurs twice in one object. Give each name once."
+FAULT = {"code": types.INVALID_REQUEST, "message": TWICE}
+AMBIGUOUS = encode({"jsonrpc": "2.0", "id": None, "error": FAULT})
 
 
 def mcp_route(service: Service, telemetry: Telemetry, origins: Sequence[str]) -> HttpRoute:
@@ -36,8 +35,7 @@ def mcp_route(service: Service, telemetry: Telemetry, origins: Sequence[str]) ->
     async def answer(request: HttpRequest) -> HttpResponse:
         body = await request.json()
         if repeats_a_name(body):
-            failure = {"jsonrpc": "2.0", "id": None, "error": AMBIGUOUS}
-            return HttpResponse(400, JSON, encode(failure))
+            return HttpResponse(400, JSON, AMBIGUOUS)
         read: list[Message] = [{"type": "http.request", "body": body}]
         written: list[Message] = []
 

@@ -105,10 +105,7 @@ class HttpResponse(NamedTuple):
 
 
 class StreamResponse(NamedTuple):
-    """A response whose body is sent part by part, as fast as the client reads it.
-
-    The generator is closed when the client disconnects and when the service stops.
-    """
+    """A response whose parts are sent until the client disconnects or the service stops."""
 
     status: int
     headers: Headers

@@ -38,10 +38,7 @@ def hosts_of(base_url: str) -> list[str]:
 
 
 class Cors:
-    """Lets pages of exactly these origins call the service from a browser.
-
-    Callers send tokens in a header and the service sets no cookie, so credentials stay off.
-    """
+    """Lets pages of exactly these origins call the service; without cookies, as it sets none."""
 
     def __init__(self, origins: Iterable[str]) -> None:
         self._origins = frozenset(origin.encode() for origin in origins)

@@ -1,6 +1,6 @@
 """Everything that is served over HTTP, and the pages of it that anyone may read."""
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from importlib.resources import files
 
 from beamkeep import surfaces
@@ -34,25 +34,24 @@ def application(
     telemetry: Telemetry | None = None,
     routes: Sequence[HttpRoute] = (),
 ) -> Edge:
-    """Return everything the service answers over HTTP.
-
-    `ready` says what the service lacks, if anything. Without `metrics` there is no /metrics here.
-    """
+    """Return everything served over HTTP; `ready` returns what the service lacks, or None."""
     telemetry = telemetry or Telemetry()
 
     async def readiness(_: HttpRequest) -> HttpResponse:
         missing = await ready()
         return HttpResponse(503 if missing else 200, TEXT, (missing or "ready").encode())
 
-    docs = files(surfaces).joinpath("docs.html").read_bytes()
+    pages = {
+        "/health": _fixed(TEXT, b"alive"),
+        "/ready": readiness,
+        "/docs": _fixed(DOCS, files(surfaces).joinpath("docs.html").read_bytes()),
+        "/openapi.json": _fixed(JSON, document_text(service.catalogue).encode()),
+        METADATA: _metadata(options, ""),
+        f"{METADATA}/mcp": _metadata(options, "/mcp"),
+    }
     all_routes = [
-        *_page("/health", _fixed(TEXT, b"alive")),
-        *_page("/ready", readiness),
+        *_public(pages),
         *(_metrics(metrics) if metrics else ()),
-        *_page("/docs", _fixed(DOCS, docs)),
-        *_page("/openapi.json", _fixed(JSON, document_text(service.catalogue).encode())),
-        *_metadata(options, ""),
-        *_metadata(options, "/mcp"),
         *rest_routes(service),
         mcp_route(service, telemetry, mcp_origins),
         *routes,
@@ -69,17 +68,17 @@ def _metrics(metrics: Callable[[], bytes]) -> Iterator[PublicRoute]:
     async def exposition(_: HttpRequest) -> HttpResponse:
         return HttpResponse(200, METRICS, metrics())
 
-    return _page("/metrics", exposition)
+    return _public({"/metrics": exposition})
 
 
-def _metadata(options: EdgeOptions, path: str) -> Iterator[PublicRoute]:
-    """Yield the metadata of a protected resource (RFC 9728)."""
+def _metadata(options: EdgeOptions, path: str) -> Responder:
+    """Return the metadata of a protected resource (RFC 9728)."""
     metadata = {
         "resource": options.resource_url + path,
         "authorization_servers": options.authorization_servers,
         "bearer_methods_supported": ["header"],
     }
-    return _page(METADATA + path, _fixed(JSON, encode(metadata)))
+    return _fixed(JSON, encode(metadata))
 
 
 def _fixed(headers: Headers, body: bytes) -> Responder:
@@ -89,6 +88,7 @@ def _fixed(headers: Headers, body: bytes) -> Responder:
     return answer
 
 
-def _page(path: str, answer: Responder) -> Iterator[PublicRoute]:
-    for method in ("GET", "HEAD"):
-        yield PublicRoute(path, Route(method, path), answer)
+def _public(pages: Mapping[str, Responder]) -> Iterator[PublicRoute]:
+    for path, answer in pages.items():
+        for method in ("GET", "HEAD"):
+            yield PublicRoute(path, Route(method, path), answer)

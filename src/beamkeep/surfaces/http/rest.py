@@ -48,9 +48,8 @@ def _command_route(service: Service, operation: Operation) -> HttpRoute:
         )
         headers = dict(JSON) if result.body else {}
         if result.status == 201 and (id := _new_id(operation, result)):
-            headers[b"location"] = object_path.format_map(
-                {operation.aggregate.id_field: id}
-            ).encode()
+            location = object_path.format_map({operation.aggregate.id_field: id})
+            headers[b"location"] = location.encode()
         if result.version is not None:
             headers[b"etag"] = b'"%d"' % result.version
         if result.token is not None:
