@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 import httpx2
 import pytest
 from tests.support.rest_client import RESOURCE, rest_application
-from tests.support.service import memory_service
 
 from beamkeep.surfaces.http.origins import REQUEST_HEADERS, RESPONSE_HEADERS
 from beamkeep.surfaces.openapi import HEADERS, PARAMETERS
+from beamkeep.testing.service import memory_service
 
 pytestmark = pytest.mark.anyio
 

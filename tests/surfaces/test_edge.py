@@ -11,8 +11,6 @@ import httpx2
 import pytest
 from starlette.types import Message, Receive, Scope
 from tests.support.rest_client import RESOURCE, always_ready, rest_application
-from tests.support.service import ISSUER, memory_service
-from tests.support.static_verifier import StaticVerifier
 
 from beamkeep.kernel import Refusal, Route, SurfaceKind
 from beamkeep.runtime.admission import Caller
@@ -37,6 +35,8 @@ from beamkeep.surfaces.http.refusals import (
     UrlTooLongError,
 )
 from beamkeep.surfaces.http.routes import HttpResponse, HttpRoute
+from beamkeep.testing.service import ISSUER, memory_service
+from beamkeep.testing.static_verifier import StaticVerifier
 from beamkeep.testing.tokens import Clock
 
 pytestmark = pytest.mark.anyio

@@ -23,7 +23,6 @@ from mcp.client.streamable_http import streamable_http_client
 from starlette.types import ASGIApp, Message
 from tests.support.examples.equipment import LINEAR_STAGE, MOTOR_SETTINGS
 from tests.support.rest_client import GENEROUS, RESOURCE, always_ready
-from tests.support.service import ISSUER, by, call, memory_service
 
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import CATALOGUE
@@ -52,6 +51,7 @@ from beamkeep.surfaces.mcp import UnknownToolError, server
 from beamkeep.surfaces.problem import problem
 from beamkeep.surfaces.tools import INSTRUCTIONS, ChangeOptions, tool
 from beamkeep.telemetry import Telemetry
+from beamkeep.testing.service import ISSUER, by, call, memory_service
 
 pytestmark = pytest.mark.anyio
 
@@ -695,7 +695,7 @@ async def test_stdio_asks_who_calls_anew_for_every_call(tmp_path: Path):
         from beamkeep.kernel import SurfaceKind
         from beamkeep.runtime.tokens import InvalidTokenError
         from beamkeep.surfaces.mcp import serve_stdio
-        from tests.support.service import by, memory_service
+        from beamkeep.testing.service import by, memory_service
 
         left = iter(range(3))
 

@@ -8,8 +8,6 @@ from uuid import UUID
 import pytest
 from tests.support.examples.federation import OWN_SITE
 from tests.support.examples.run import a_held_run
-from tests.support.service import Doing, call, memory_service
-from tests.support.spec import NOW, Past, enrol
 
 from beamkeep.contexts.caution.caution import (
     CautionCategory,
@@ -71,6 +69,8 @@ from beamkeep.contexts.trust.visit import (
 )
 from beamkeep.kernel import CLAIMS, Claim, Event, SideWrite, claim_key, replace
 from beamkeep.schemas import Json
+from beamkeep.testing.past import NOW, Past
+from beamkeep.testing.service import Doing, call, enrol, memory_service
 
 pytestmark = pytest.mark.anyio
 

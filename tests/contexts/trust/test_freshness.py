@@ -8,11 +8,11 @@ from uuid import UUID
 import pytest
 from tests.support.examples.enclosure import PERMITTED, an_enclosure
 from tests.support.examples.supply import a_lost_supply, a_supply, an_available_supply
-from tests.support.service import INSTALLATION, Doing, memory_service
 
 from beamkeep.app import compose
 from beamkeep.contexts.trust.freshness import as_stale
 from beamkeep.kernel import Refusal
+from beamkeep.testing.service import INSTALLATION, Doing, memory_service
 
 pytestmark = pytest.mark.anyio
 
