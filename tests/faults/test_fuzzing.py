@@ -35,7 +35,7 @@ from beamkeep.schemas import (
     validating,
 )
 from beamkeep.testing.seeds import dice, seed
-from beamkeep.testing.service import Doing, memory_service
+from beamkeep.testing.service import AdminClient, memory_service
 from tests.faults.conftest import Report
 from tests.faults.fuzzing import Fuzzed, Target, TooSlowError, fuzz, outcome
 from tests.faults.report import asked
@@ -151,7 +151,7 @@ def said() -> tuple[dict[str, dict[str, Any]], list[bytes]]:
 
     async def saying() -> tuple[dict[str, dict[str, Any]], list[bytes]]:
         service, store = await memory_service()
-        do = Doing(service, store)
+        do = AdminClient(service, store)
         given = {name: await EXAMPLES[name](do) for name in CATALOGUE.named}
         for operation in OPERATIONS:
             await do(operation.name, await EXAMPLES[operation.name](do))

@@ -30,7 +30,7 @@ from beamkeep.contexts.supply.supply import SupplyStatus, supplies
 from beamkeep.kernel import Aggregate, Record, Refusal, replace
 from beamkeep.runtime.store import Append, MovedError, Position, StoredEvent, Stream
 from beamkeep.testing.seeds import dice, seed
-from beamkeep.testing.service import ISSUER, Doing, let_callers_in
+from beamkeep.testing.service import ISSUER, AdminClient, let_callers_in
 from tests.faults.auditor import audit_history, read_log
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, connected, fresh_ground
@@ -227,7 +227,7 @@ async def race(ground: Ground, appends: Appends, numbers: Iterator[int]) -> dict
     )
     service = await deployment.service()
     projecting = asyncio.create_task(deployment.supervisor.run([deployment.projector()]))
-    do, client = Doing(service, deployment.store), Client(service)
+    do, client = AdminClient(service, deployment.store), Client(service)
     flips, stations = Counter[str](), list[Station]()
     await let_in(do)
     for first in numbers:

@@ -137,7 +137,7 @@ async def connected(
         connection.terminate()
 
 
-async def until(condition: Callable[[], Awaitable[object]]) -> None:
+async def eventually(condition: Callable[[], Awaitable[object]]) -> None:
     """Wait for a condition to hold, but not for ever."""
     async with asyncio.timeout(DEADLINE):
         while not await condition():

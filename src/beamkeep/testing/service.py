@@ -32,8 +32,8 @@ CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_s
 """The subject of the machine account that calls an operation which no person may call."""
 
 
-class Doing:
-    """Calls a service in this process, as the administrator wherever a person may call."""
+class AdminClient:
+    """A client of a service in this process: the administrator wherever a person may call."""
 
     def __init__(self, service: Service, store: EventStore) -> None:
         self._service, self._store = service, store
@@ -59,7 +59,7 @@ async def prepared_service(store: EventStore, lists: ReadModel, cursor_key: byte
     sown = await prepare(store, lists, ADMIN, open_for_development=False, installation=here)
     service = compose(store, lists, cursor_key, installation=here)
     if sown:
-        await let_callers_in(Doing(service, store), ISSUER)
+        await let_callers_in(AdminClient(service, store), ISSUER)
     return service
 
 

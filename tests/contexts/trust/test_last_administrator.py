@@ -23,7 +23,7 @@ from beamkeep.contexts.trust.administrators import actor_removal
 from beamkeep.kernel import Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.testing.database import Database
-from beamkeep.testing.postgres import connected, until
+from beamkeep.testing.postgres import connected, eventually
 from beamkeep.testing.service import INSTALLATION, ISSUER, call, memory_service
 
 pytestmark = pytest.mark.anyio
@@ -136,7 +136,7 @@ async def at_once(database: Database, service: Service, *removals: Removed) -> l
         async def both_wait() -> bool:
             return await watching.fetchval(BOTH_WAIT)
 
-        await until(both_wait)
+        await eventually(both_wait)
     return [task.result() for task in both]
 
 
