@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator
 from contextlib import aclosing, asynccontextmanager
 from itertools import cycle, islice
 from pathlib import Path
@@ -12,6 +12,7 @@ import pytest
 from tests.support.ioc import Ioc, IocRecord, Network, loopback_network
 
 from beamkeep.adapters.epics import EpicsSignals
+from beamkeep.testing.waiting import until
 from beamkeep.workers.signals import SignalReading
 
 pytestmark = pytest.mark.anyio
@@ -98,12 +99,6 @@ def children() -> set[str]:
         for task in Path("/proc/self/task").iterdir()
         for pid in (task / "children").read_text().split()
     }
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 def followers(signal: str) -> int:

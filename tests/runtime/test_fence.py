@@ -13,7 +13,8 @@ from beamkeep.adapters.postgres.fence import UnfitDatabaseError, faults, require
 from beamkeep.adapters.postgres.migrate import MigrationChangedError, migrate, migrations
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
-from beamkeep.testing.postgres import connected, eventually, fresh_database
+from beamkeep.testing.postgres import connected, fresh_database
+from beamkeep.testing.waiting import until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
@@ -107,8 +108,8 @@ async def test_a_server_that_could_lose_writes_is_refused(reconfigured: Database
     reconfigured.ask(f"ALTER SYSTEM SET {setting} = off")
     reconfigured.ask("SELECT pg_reload_conf()")
     async with connected(reconfigured) as watch:
-        await eventually(partial(watch.fetchval, f"SELECT current_setting('{setting}') = 'off'"))
-    await eventually(partial(faults, reconfigured.url()))
+        await until(partial(watch.fetchval, f"SELECT current_setting('{setting}') = 'off'"))
+    await until(partial(faults, reconfigured.url()))
     assert await fault(reconfigured) == f"PostgreSQL setting {setting} is off. Set it to on."
 
 

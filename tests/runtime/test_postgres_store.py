@@ -69,8 +69,9 @@ from beamkeep.runtime.store import (
 from beamkeep.testing.appends import ANSWER, HTTP, ME, NOW, append, at, registered, updated
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
-from beamkeep.testing.postgres import Deployed, connected, eventually, waiting_for_a_table
+from beamkeep.testing.postgres import Deployed, connected, waiting_for_a_table
 from beamkeep.testing.service import call, enrol
+from beamkeep.testing.waiting import until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
@@ -340,7 +341,7 @@ async def test_a_lost_answer_stays_open_while_the_rows_are_locked(unseeded: Data
         async def tried_again() -> bool:
             return reached.connections.asked >= so_far + 3 or appending.done()
 
-        await eventually(tried_again)
+        await until(tried_again)
         await other.execute("ROLLBACK")
         await appending
         assert await versions(reached.store, id) == [1]
@@ -829,7 +830,7 @@ async def test_a_profile_and_the_event_of_its_end_go_together(
         # While the events cannot be written, neither is the profile deleted.
         await reader.execute("BEGIN; LOCK TABLE bk.events IN SHARE MODE")
         forgetting = asyncio.create_task(forget())
-        await eventually(partial(waiting_for_a_table, reader))
+        await until(partial(waiting_for_a_table, reader))
         assert len(await deployed.store.rows(PROFILES, {"actor_id": actor.id})) == 1
         await reader.execute("ROLLBACK")
         await forgetting
@@ -867,7 +868,7 @@ async def test_a_cancelled_task_leaves_its_connection_to_others(
     async with connected(unseeded, "postgres") as watch:
         await watch.execute("BEGIN; LOCK TABLE bk.claims")
         stuck = [asyncio.create_task(two.fetch("SELECT FROM bk.claims")) for _ in range(6)]
-        await eventually(partial(waiting_for_a_table, watch, 2))
+        await until(partial(waiting_for_a_table, watch, 2))
         for task in stuck:
             task.cancel()
         await asyncio.gather(*stuck, return_exceptions=True)

@@ -36,11 +36,11 @@ from beamkeep.testing.leases import GrantedLease
 from beamkeep.testing.postgres import (
     Deployed,
     connected,
-    eventually,
     fresh_database,
     postgres_service,
 )
 from beamkeep.testing.service import AdminClient, call
+from beamkeep.testing.waiting import until
 from beamkeep.workers import supervision
 from beamkeep.workers.projector import Follower, Projector, RowChange
 from beamkeep.workers.supervision import Loop, Supervisor
@@ -201,7 +201,7 @@ async def test_a_running_projector_follows_when_woken_and_stops_when_told(deploy
         (id,) = await actors(deployed, 1)
         position = await deployed.store.append(append(at(2, updated(id))))
         wake.set()
-        await eventually(partial(deployed.lists.follows, VIEWS["actor"], position))
+        await until(partial(deployed.lists.follows, VIEWS["actor"], position))
     supervisor.stop()
     async with asyncio.timeout(5):
         await running
@@ -296,16 +296,16 @@ async def test_a_shard_is_leased_to_one_worker_and_handed_over(database: Databas
     assert await one() == (0, 1), "asking again takes nothing twice"
 
     await one.close()
-    await eventually(partial(leases, two, (2, 1)))
-    await eventually(partial(leases, three, (0,)))
+    await until(partial(leases, two, (2, 1)))
+    await until(partial(leases, three, (0,)))
 
     database.ask(
         """SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database d ON d.oid = database
             WHERE locktype = 'advisory' AND datname = current_database()
             GROUP BY pid HAVING count(*) = 2"""
     )
-    await eventually(partial(leases, three, (0, 1, 2)))
-    await eventually(partial(leases, two, ()))
+    await until(partial(leases, three, (0, 1, 2)))
+    await until(partial(leases, two, ()))
     await two.close()
     await three.close()
 
@@ -492,7 +492,7 @@ async def test_the_other_lists_go_on_while_one_cannot_be_switched(
     try:
         zone = await call(deployed.service, "define_zone", {"name": "Hutch"})
         assert zone.token is not None
-        await eventually(partial(deployed.lists.follows, VIEWS["zone"], zone.token))
+        await until(partial(deployed.lists.follows, VIEWS["zone"], zone.token))
     finally:
         supervisor.stop()
         await running

@@ -15,7 +15,8 @@ from beamkeep.adapters.postgres.connections import ACQUIRE_LOCK
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.runtime.store import MovedError, Stream
 from beamkeep.testing.database import Database
-from beamkeep.testing.postgres import connected, eventually
+from beamkeep.testing.postgres import connected
+from beamkeep.testing.waiting import until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
@@ -101,7 +102,7 @@ async def test_one_process_at_a_time_has_its_turn_and_one_connection_of_each_wai
     async with AsyncExitStack() as queues, one.wait_turn(stream):
         await queues.enter_async_context(queueing(other, stream, 5))
         await queues.enter_async_context(queueing(one, stream, 5))
-        await eventually(partial(reached, watch, (1, 1)))
+        await until(partial(reached, watch, (1, 1)))
     assert await held(watch) == (0, 0)
 
 
@@ -120,8 +121,8 @@ async def test_whoever_waits_too_long_for_another_process_goes_on_without(
     one, other = process(), process(statement_timeout="50")
     stream = await fight(("Actor", uuid7()), one, other)
     async with one.wait_turn(stream), other.wait_turn(stream):
-        await eventually(partial(reached, watch, (1, 0)))
-    await eventually(partial(reached, watch, (0, 0)))
+        await until(partial(reached, watch, (1, 0)))
+    await until(partial(reached, watch, (0, 0)))
 
 
 async def test_a_process_that_is_stopped_in_its_turn_does_not_keep_it(
@@ -132,7 +133,7 @@ async def test_a_process_that_is_stopped_in_its_turn_does_not_keep_it(
     with monkeypatch.context() as hurried:
         give_up_holders_after(hurried, "50")
         async with one.wait_turn(stream):
-            await eventually(partial(reached, watch, (0, 0)))
+            await until(partial(reached, watch, (0, 0)))
     async with one.wait_turn(stream):
         assert await held(watch) == (1, 0)
 
@@ -144,7 +145,7 @@ async def test_a_turn_whose_connection_is_ended_is_gone_on_with(
     stream = await fight(("Actor", uuid7()), one)
     async with one.wait_turn(stream):
         await watch.fetch(TERMINATE)
-        await eventually(partial(reached, watch, (0, 0)))
+        await until(partial(reached, watch, (0, 0)))
     async with one.wait_turn(stream):
         assert await held(watch) == (1, 0)
 

@@ -54,7 +54,7 @@ async def client(server: Server) -> AsyncGenerator[httpx2.AsyncClient]:
         yield http
 
 
-async def until[T](ask: Callable[[], Awaitable[T]], enough: Callable[[T], bool]) -> T:
+async def answered_with[T](ask: Callable[[], Awaitable[T]], enough: Callable[[T], bool]) -> T:
     """Ask again and again until the answer is enough, but not for ever."""
     async with asyncio.timeout(DEADLINE):
         while not enough(answer := await ask()):
@@ -85,9 +85,9 @@ async def test_a_service_whose_watch_has_stopped_is_not_ready_until_it_looks_aga
 
         # Nobody reports of it; the watch finds it silent, and that is no matter here.
         database.ask("INSERT INTO bk.enclosure_freshness VALUES (gen_random_uuid(), now())")
-        late = await until(told_late, lambda answer: answer.status_code != 200)
+        late = await answered_with(told_late, lambda answer: answer.status_code != 200)
         assert (late.status_code, late.text[:37]) == (503, "The staleness watch last looked 600 s")
-        await until(told, lambda answer: answer.status_code == 200)
+        await answered_with(told, lambda answer: answer.status_code == 200)
         database.ask("DELETE FROM bk.enclosure_freshness")
 
 
@@ -101,7 +101,7 @@ async def test_while_the_database_is_down_the_service_says_so_and_it_comes_back_
 
             await admin("define_zone", {"name": "Before"})
             cluster.kill()
-            down = await until(ready, lambda answer: answer.status_code != 200)
+            down = await answered_with(ready, lambda answer: answer.status_code != 200)
             assert (down.status_code, down.text) == (503, "The database does not answer.")
             assert (await http.get("/health")).status_code == 200
             refused = await admin.send("define_zone", {"name": "Meanwhile"})
@@ -109,7 +109,7 @@ async def test_while_the_database_is_down_the_service_says_so_and_it_comes_back_
 
             cluster.resume()
             since = time.monotonic()
-            await until(ready, lambda answer: answer.status_code == 200)
+            await answered_with(ready, lambda answer: answer.status_code == 200)
             assert time.monotonic() - since < BACK_WITHIN
 
             made = await admin("define_zone", {"name": "After"})
@@ -127,7 +127,7 @@ async def caught_up(by: As, name: str) -> list[dict[str, Any]]:
     async def ask() -> SurfaceAnswer:
         return await by.send(name, {"min_token": by.position_token, "limit": 100})
 
-    answer = await until(ask, lambda answer: answer.status != 503)
+    answer = await answered_with(ask, lambda answer: answer.status != 503)
     return answer.body["items"]
 
 
@@ -144,15 +144,15 @@ async def test_metrics_count_calls_and_show_the_lag_of_the_lists_and_who_holds_t
         before = sample(await metrics(), counter)
         await admin("define_zone", {"name": "Hutch"})
         # They are given out as they were for a second.
-        after = await until(metrics, lambda text: sample(text, counter) > before)
+        after = await answered_with(metrics, lambda text: sample(text, counter) > before)
         assert sample(after, counter) == before + 1
 
-        lags = await until(metrics, lambda text: "beamkeep_projection_lag_seconds{" in text)
+        lags = await answered_with(metrics, lambda text: "beamkeep_projection_lag_seconds{" in text)
         for view in CATALOGUE.views:
             assert f'beamkeep_projection_lag_seconds{{projection="{view.name}"' in lags
 
         looked = "beamkeep_staleness_watch_age_seconds"
-        await until(metrics, lambda text: 0 < sample(text, looked) < inf)
+        await answered_with(metrics, lambda text: 0 < sample(text, looked) < inf)
 
         assert "# TYPE beamkeep_projection_blocked_by_seconds gauge" in await metrics()
         name = server.database.name
@@ -162,8 +162,8 @@ async def test_metrics_count_calls_and_show_the_lag_of_the_lists_and_who_holds_t
                 f"beamkeep_projection_blocked_by_seconds"
                 f'{{database="{name}",pid="{idle.info.backend_pid}"}}'
             )
-            await until(metrics, lambda text: blocked in text)
-        await until(metrics, lambda text: blocked not in text)
+            await answered_with(metrics, lambda text: blocked in text)
+        await answered_with(metrics, lambda text: blocked not in text)
 
 
 def sample(metrics: str, name: str) -> float:
@@ -189,9 +189,9 @@ async def test_every_command_accepted_before_the_end_is_answered(cluster: Cluste
                 async def waiting() -> int:
                     return counted(server, WAITING)
 
-                await until(waiting, lambda count: count > 0)
+                await answered_with(waiting, lambda count: count > 0)
                 server.process.send_signal(signal.SIGTERM)
-                await until(lambda: accepts(server), lambda accepted: not accepted)
+                await answered_with(lambda: accepts(server), lambda accepted: not accepted)
                 under_way = [call for call in sent if not call.done()]
             assert under_way
             ended = await asyncio.gather(*sent, return_exceptions=True)
@@ -308,7 +308,7 @@ async def test_a_service_is_ready_once_somebody_can_vouch_for_tokens(cluster: Cl
                 (told,) = [line for line in logged(server) if "because" in line]
                 assert str(keys) in told["because"]
                 keys.write_bytes(kept)
-                await until(ready, lambda answer: answer.status_code == 200)
+                await answered_with(ready, lambda answer: answer.status_code == 200)
                 # Keys that were had keep what they open open.
                 keys.unlink()
                 assert (await ready()).text == "ready"

@@ -36,8 +36,9 @@ from beamkeep.testing.appends import CODEC, append, at
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
 from beamkeep.testing.past import NOW
-from beamkeep.testing.postgres import connected, eventually, postgres_service
+from beamkeep.testing.postgres import connected, postgres_service
 from beamkeep.testing.service import INSTALLATION, by, call, memory_service
+from beamkeep.testing.waiting import until
 
 pytestmark = pytest.mark.anyio
 
@@ -272,7 +273,7 @@ async def relocate_both_ways(
         async def both_wait() -> bool:
             return await watching.fetchval(WAITING) == 2
 
-        await eventually(both_wait)
+        await until(both_wait)
     return [task.result() for task in both]
 
 

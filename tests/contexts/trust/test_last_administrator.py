@@ -23,8 +23,9 @@ from beamkeep.contexts.trust.administrators import actor_removal
 from beamkeep.kernel import Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.testing.database import Database
-from beamkeep.testing.postgres import connected, eventually
+from beamkeep.testing.postgres import connected
 from beamkeep.testing.service import INSTALLATION, ISSUER, call, memory_service
+from beamkeep.testing.waiting import until
 
 pytestmark = pytest.mark.anyio
 
@@ -136,7 +137,7 @@ async def at_once(database: Database, service: Service, *removals: Removed) -> l
         async def both_wait() -> bool:
             return await watching.fetchval(BOTH_WAIT)
 
-        await eventually(both_wait)
+        await until(both_wait)
     return [task.result() for task in both]
 
 
