@@ -24,6 +24,7 @@ from tests.faults import conftest as faults
 from tests.faults.conftest import Report
 from tests.faults.fuzzing import changed
 from tests.faults.report import rounds
+from tests.support.listening import listening
 from tests.support.rest_client import rest_application
 from tests.system.abusing import CUT, Abuser, Case, failures, get, hits, post
 from tests.system.calling import As, permit, registered
@@ -1042,18 +1043,11 @@ def kept(server: Server, connections: Iterable[socket.socket]) -> int:
 
 
 @asynccontextmanager
-async def listening(app: ASGIApp, **options: Any) -> AsyncGenerator[Abuser]:
+async def abused(app: ASGIApp, **options: Any) -> AsyncGenerator[Abuser]:
     """An application on a socket, in this process."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off", **options))
-    running = asyncio.create_task(server.serve())
-    while not server.started:
-        await asyncio.sleep(0.005)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    try:
+    config = uvicorn.Config(app, port=0, log_config=None, lifespan="off", **options)
+    async with listening(config) as port:
         yield Abuser(f"http://127.0.0.1:{port}", {b"<ada>": b"ada"})
-    finally:
-        server.should_exit = True
-        await running
 
 
 async def test_a_call_that_fails_is_noticed(
@@ -1070,7 +1064,7 @@ async def test_a_call_that_fails_is_noticed(
 
     cases = [Case("list", get(b"/zones"), "200"), Case("outright", get(b"/nowhere"), "404")]
     with capture_logs() as lines:
-        async with listening(front) as abuser:
+        async with abused(front) as abuser:
             monkeypatch.setattr(store, "open", fails)
             await asyncio.to_thread(abuser.expect, cases)
     lines += [{"event": r.getMessage(), "log_level": r.levelname.lower()} for r in caplog.records]
@@ -1093,7 +1087,7 @@ async def test_a_server_that_waits_for_ever_or_believes_a_trailer_is_noticed(
     app = rest_application(service, Limits(deadline_seconds=1))
     held = [row for row in SLOW if row[0] in {"nothing", "a head by the byte", "empty lines"}]
     (trailer,) = [Case(*row) for row in WHOLE if row[0] == "a credential in the trailer"]
-    async with listening(app, http=connection, timeout_graceful_shutdown=1) as abuser:
+    async with abused(app, http=connection, timeout_graceful_shutdown=1) as abuser:
         await asyncio.to_thread(abuser.expect, [trailer])
         slow = drips(abuser, held, PATIENCE if bounded else 3.0)
         for drip in slow.values():

@@ -92,7 +92,7 @@ async def let_callers_in(do: Callable[..., Awaitable[Any]], issuer: str) -> None
         account = {"name": name, "kind": "service_account", "identities": [login]}
         made = await do("register_actor", account)
         for surface_id in seeded.SURFACES.values():
-            await do("define_policy", _policy(name, surface_id, made["actor_id"], "*"))
+            await do("define_policy", policy(name, surface_id, made["actor_id"], "*"))
 
 
 async def enrol(
@@ -106,17 +106,23 @@ async def enrol(
     return made.id
 
 
-async def permit(service: Service, principal_id: UUID, *commands: str, scope: str = "All") -> UUID:
-    """Define a policy on the HTTP surface for one principal."""
-    surface_id = seeded.SURFACES[SurfaceKind.HTTP]
-    policy = _policy("Test", surface_id, principal_id, *commands, scope=scope)
-    made = await call(service, "define_policy", policy)
+async def permit(
+    service: Service,
+    principal_id: UUID,
+    *commands: str,
+    scope: str = "All",
+    on: SurfaceKind = SurfaceKind.HTTP,
+) -> UUID:
+    """Define a policy on a seeded surface for one principal."""
+    allowed = policy("Test", seeded.SURFACES[on], principal_id, *commands, scope=scope)
+    made = await call(service, "define_policy", allowed)
     return made.id
 
 
-def _policy(
-    name: str, surface_id: UUID, principal_id: UUID | str, *commands: str, scope: str = "All"
+def policy(
+    name: str, surface_id: UUID | str, principal_id: UUID | str, *commands: str, scope: str = "All"
 ) -> dict[str, Any]:
+    """Return the arguments of `define_policy` for one principal on one surface."""
     return {
         "name": name,
         "conduit_id": str(seeded.ENTRY),
