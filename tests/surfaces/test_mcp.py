@@ -5,7 +5,7 @@ import json
 import re
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
 from textwrap import dedent
@@ -34,12 +34,7 @@ from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admission, Caller, UnauthorizedError
 from beamkeep.runtime.dispatch import IdempotencyConflictError, PreconditionFailedError
 from beamkeep.runtime.parsing import MalformedRequestError
-from beamkeep.runtime.tokens import (
-    Asking,
-    InvalidTokenError,
-    MissingTokenError,
-    VerifiedPrincipal,
-)
+from beamkeep.runtime.tokens import InvalidTokenError, MissingTokenError
 from beamkeep.surfaces.http.edge import Edge, EdgeOptions
 from beamkeep.surfaces.http.limits import Limits
 from beamkeep.surfaces.http.pages import application
@@ -52,7 +47,8 @@ from beamkeep.surfaces.mcp import UnknownToolError, server
 from beamkeep.surfaces.problem import problem
 from beamkeep.surfaces.tools import INSTRUCTIONS, ChangeOptions, tool
 from beamkeep.telemetry import Telemetry
-from beamkeep.testing.service import ISSUER, by, call, enrol, memory_service, permit
+from beamkeep.testing.service import by, call, enrol, memory_service, permit
+from beamkeep.testing.static_verifier import StaticVerifier
 
 pytestmark = pytest.mark.anyio
 
@@ -62,22 +58,14 @@ NOW, BEFORE = "2026-07-28", "2025-11-25"
 MCP = SurfaceKind.MCP_STREAMABLE_HTTP
 
 
-class Verifier:
-    """Takes the token's text for the subject."""
-
-    async def verify(self, token: str, asking: Asking = nullcontext) -> VerifiedPrincipal:
-        if token == "expired":
-            raise InvalidTokenError
-        return VerifiedPrincipal(ISSUER, token, 2e9)
-
-
+SUBJECTS = ("ada", "bob", "carol", "dan", "erin", "frank", "stranger")
 METADATA = 'resource_metadata="https://beamkeep.test/.well-known/oauth-protected-resource/mcp"'
 
 
 def app(service: Service, limits: Limits = GENEROUS, telemetry: Telemetry | None = None) -> Edge:
     """Everything that is served over HTTP, as a deployment puts it together."""
     hosts = ("127.0.0.1:*",)
-    options = EdgeOptions(RESOURCE, Verifier(), limits=limits, allowed_hosts=hosts)
+    options = EdgeOptions(RESOURCE, StaticVerifier(*SUBJECTS), limits=limits, allowed_hosts=hosts)
     return application(
         service,
         options,
@@ -113,6 +101,11 @@ async def kept() -> tuple[Service, MemoryStore]:
 @pytest.fixture(scope="module")
 def service(kept: tuple[Service, MemoryStore]) -> Service:
     return kept[0]
+
+
+@pytest.fixture(scope="module")
+def store(kept: tuple[Service, MemoryStore]) -> MemoryStore:
+    return kept[1]
 
 
 @pytest.fixture(scope="module")
@@ -403,10 +396,8 @@ async def test_a_call_arrives_at_the_surface_of_its_transport(service: Service, 
 
 
 async def test_a_failure_is_logged_once_and_nothing_of_it_is_told(
-    kept: tuple[Service, MemoryStore], monkeypatch: pytest.MonkeyPatch
+    service: Service, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ):
-    service, store = kept
-
     async def fail(*_: object, **__: object) -> None:
         raise RuntimeError("the password is swordfish")
 
@@ -644,10 +635,8 @@ async def test_a_body_beyond_the_limit_is_not_read(service: Service):
 
 
 async def test_a_call_that_takes_too_long_is_given_up(
-    kept: tuple[Service, MemoryStore], monkeypatch: pytest.MonkeyPatch
+    service: Service, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ):
-    service, store = kept
-
     async def stall(*_: object) -> None:
         await asyncio.sleep(60)
 

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager
+from functools import partial
 from math import inf
 from typing import Any
 from uuid import uuid4
@@ -29,6 +30,7 @@ from beamkeep.testing.server import (
     running_server,
     serving,
 )
+from beamkeep.testing.waiting import until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
@@ -80,25 +82,18 @@ async def test_a_service_whose_watch_has_stopped_is_not_ready_until_it_looks_aga
             database.ask("UPDATE bk.heartbeat SET beat_at = now() - interval '10 minutes'")
             return await http.get("/ready")
 
-        async def told() -> httpx2.Response:
-            return await http.get("/ready")
-
         # Nobody reports of it; the watch finds it silent, and that is no matter here.
         database.ask("INSERT INTO bk.enclosure_freshness VALUES (gen_random_uuid(), now())")
         late = await answered_with(told_late, lambda answer: answer.status_code != 200)
         assert (late.status_code, late.text[:37]) == (503, "The staleness watch last looked 600 s")
-        await answered_with(told, lambda answer: answer.status_code == 200)
+        await answered_with(partial(http.get, "/ready"), lambda answer: answer.status_code == 200)
         database.ask("DELETE FROM bk.enclosure_freshness")
 
 
 async def test_while_the_database_is_down_the_service_says_so_and_it_comes_back_by_itself():
     with Cluster.start() as cluster, running_server(cluster) as server:
         async with client(server) as http:
-            admin = As(Rest(http), server.admin)
-
-            async def ready() -> httpx2.Response:
-                return await http.get("/ready")
-
+            admin, ready = As(Rest(http), server.admin), partial(http.get, "/ready")
             await admin("define_zone", {"name": "Before"})
             cluster.kill()
             down = await answered_with(ready, lambda answer: answer.status_code != 200)
@@ -123,10 +118,7 @@ async def test_while_the_database_is_down_the_service_says_so_and_it_comes_back_
 
 async def caught_up(by: As, name: str) -> list[dict[str, Any]]:
     """The list, once it shows what was written last."""
-
-    async def ask() -> SurfaceAnswer:
-        return await by.send(name, {"min_token": by.position_token, "limit": 100})
-
+    ask = partial(by.send, name, {"min_token": by.position_token, "limit": 100})
     answer = await answered_with(ask, lambda answer: answer.status != 503)
     return answer.body["items"]
 
@@ -185,13 +177,9 @@ async def test_every_command_accepted_before_the_end_is_answered(cluster: Cluste
                     asyncio.create_task(rest.send(token, "define_zone", {"name": f"Zone {n}"}))
                     for n in range(IN_FLIGHT)
                 ]
-
-                async def waiting() -> int:
-                    return counted(server, WAITING)
-
-                await answered_with(waiting, lambda count: count > 0)
+                await until(lambda: counted(server, WAITING), "a command waits")
                 server.process.send_signal(signal.SIGTERM)
-                await answered_with(lambda: accepts(server), lambda accepted: not accepted)
+                await answered_with(partial(accepts, server), lambda accepted: not accepted)
                 under_way = [call for call in sent if not call.done()]
             assert under_way
             ended = await asyncio.gather(*sent, return_exceptions=True)
@@ -298,10 +286,7 @@ async def test_a_service_is_ready_once_somebody_can_vouch_for_tokens(cluster: Cl
         keys.unlink()
         with serving(made, "No identity provider can verify a token.") as server:
             async with client(server) as http:
-
-                async def ready() -> httpx2.Response:
-                    return await http.get("/ready")
-
+                ready = partial(http.get, "/ready")
                 waits = await ready()
                 assert waits.status_code == 503
                 assert str(keys) not in waits.text
