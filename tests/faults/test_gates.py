@@ -18,7 +18,7 @@ from functools import partial
 from itertools import chain, islice
 from random import Random
 from typing import Any, Self
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -214,7 +214,7 @@ async def test_the_race_finds_an_append_that_does_not_check_what_was_read(
 
 async def race(ground: Ground, appends: Appends, numbers: Iterator[int]) -> dict[str, Any]:
     """Attempts to start runs, at one station after the other, while its gates flip."""
-    chosen = seed()
+    race_id = uuid4()
     deployment = ground.deployment(
         require_run_clearance=True,
         self_facility_code=OWN_SITE,
@@ -233,9 +233,9 @@ async def race(ground: Ground, appends: Appends, numbers: Iterator[int]) -> dict
     for first in numbers:
         station, stop = await a_station(do), asyncio.Event()
         stations.append(station)
-        flipper = Flipper(do, station, dice(chosen, "flips", first))
+        flipper = Flipper(do, station, dice(seed(), "flips", first))
         flipping = asyncio.create_task(flipper.run(stop))
-        keys = (f"{chosen}-{n}" for n in chain([first], islice(numbers, STARTS_AT_A_STATION - 1)))
+        keys = (f"{race_id}-{n}" for n in chain([first], islice(numbers, STARTS_AT_A_STATION - 1)))
         await asyncio.gather(*(start(client, station, keys) for _ in range(CLIENTS)))
         stop.set()
         await flipping
