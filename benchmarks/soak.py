@@ -352,9 +352,9 @@ async def _until_followed(whole: Ground) -> float:
     connections = Connections(whole.made.database.url("bk_projector"), 1)
     projections, since = PostgresProjections(connections), time.monotonic()
 
-    async def followed() -> bool | None:
+    async def followed() -> bool:
         behind = await projections.lag()
-        return (len(behind) == len(CATALOGUE.views) and not any(behind.values())) or None
+        return len(behind) == len(CATALOGUE.views) and not any(behind.values())
 
     await until(followed, "the lists show everything")
     await connections.close()

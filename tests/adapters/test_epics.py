@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator
 from contextlib import aclosing, asynccontextmanager
 from itertools import cycle, islice
 from pathlib import Path
@@ -12,6 +12,7 @@ import pytest
 from tests.support.ioc import Ioc, IocRecord, Network, loopback_network
 
 from beamkeep.adapters.epics import EpicsSignals
+from beamkeep.testing.waiting import until
 from beamkeep.workers.signals import SignalReading
 
 pytestmark = pytest.mark.anyio
@@ -100,17 +101,11 @@ def children() -> set[str]:
     }
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
-        while not condition():
-            await asyncio.sleep(0.01)
-
-
 def followers(signal: str) -> int:
     return sum(each.subscriber_count for each in aioca.get_channel_infos() if each.name == signal)
 
 
-async def test_fifty_flips_are_fifty_readings_in_order(ioc: Ioc) -> None:
+async def test_fifty_flips_are_fifty_readings_in_order(ioc: Ioc):
     async with listening([PERMIT]) as listener:
         assert await listener.next() == DENIED
         ioc.put(PERMIT, *islice(cycle([1, 0]), 50))
@@ -119,7 +114,7 @@ async def test_fifty_flips_are_fifty_readings_in_order(ioc: Ioc) -> None:
         assert await listener.next() == SignalReading(PERMIT, "Denied", "alarm MINOR (SOFT)")
 
 
-async def test_an_invalid_alarm_takes_the_value_away_and_its_end_gives_it_back(ioc: Ioc) -> None:
+async def test_an_invalid_alarm_takes_the_value_away_and_its_end_gives_it_back(ioc: Ioc):
     async with listening([PERMIT]) as listener:
         assert await listener.next() == DENIED
         ioc.alarm(PERMIT, "INVALID", "LINK")
@@ -132,25 +127,25 @@ async def test_an_invalid_alarm_takes_the_value_away_and_its_end_gives_it_back(i
         assert await listener.next() == GRANTED
 
 
-async def test_a_signal_in_invalid_alarm_has_no_value_from_the_start(ioc: Ioc) -> None:
+async def test_a_signal_in_invalid_alarm_has_no_value_from_the_start(ioc: Ioc):
     ioc.alarm(PERMIT, "INVALID", "COMM")
     async with listening([PERMIT]) as listener:
         assert await listener.next() == SignalReading(PERMIT, None, "alarm INVALID (COMM)")
 
 
-async def test_a_state_is_read_as_its_label(ioc: Ioc) -> None:
+async def test_a_state_is_read_as_its_label(ioc: Ioc):
     async with listening([HUTCH]) as listener:
         assert await listener.next() == SignalReading(HUTCH, "Searched", "Searched")
         ioc.put(HUTCH, 2)
         assert await listener.next() == SignalReading(HUTCH, "Locked", "Locked")
 
 
-async def test_a_state_without_a_label_is_no_value(ioc: Ioc) -> None:
+async def test_a_state_without_a_label_is_no_value(ioc: Ioc):
     async with listening(["SR:UNLABELLED"]) as listener:
         assert (await listener.next()).value is None
 
 
-async def test_a_number_is_read_as_plain_text(ioc: Ioc) -> None:
+async def test_a_number_is_read_as_plain_text(ioc: Ioc):
     async with listening([TURNS]) as listener:
         assert (await listener.next()).value == "7"
     async with listening([CURRENT]) as listener:
@@ -160,14 +155,14 @@ async def test_a_number_is_read_as_plain_text(ioc: Ioc) -> None:
         assert read == ["1", "300", "-0.00000025", None]
 
 
-async def test_every_signal_is_read_at_first_and_once_however_often_it_is_named(ioc: Ioc) -> None:
+async def test_every_signal_is_read_at_first_and_once_however_often_it_is_named(ioc: Ioc):
     async with listening([PERMIT, TURNS, PERMIT]) as listener:
         assert {each.signal for each in await listener.several(2)} == {PERMIT, TURNS}
         ioc.put(TURNS, 8)
         assert await listener.next() == SignalReading(TURNS, "8", "8")
 
 
-async def test_a_signal_nobody_serves_is_not_connected(ioc: Ioc) -> None:
+async def test_a_signal_nobody_serves_is_not_connected(ioc: Ioc):
     async with listening(["PSS:NOBODY", PERMIT], connect_timeout=0.5) as listener:
         read: list[SignalReading] = []
         while DENIED not in read:
@@ -176,7 +171,7 @@ async def test_a_signal_nobody_serves_is_not_connected(ioc: Ioc) -> None:
             assert await listener.next() == nobody
 
 
-async def test_a_signal_that_may_no_longer_be_read_has_no_value_until_it_may(ioc: Ioc) -> None:
+async def test_a_signal_that_may_no_longer_be_read_has_no_value_until_it_may(ioc: Ioc):
     async with listening([PERMIT]) as listener:
         assert await listener.next() == DENIED
         ioc.access(PERMIT, "HIDDEN")
@@ -187,14 +182,14 @@ async def test_a_signal_that_may_no_longer_be_read_has_no_value_until_it_may(ioc
         assert reading == DENIED
 
 
-async def test_nothing_is_followed_once_the_readings_are_closed(ioc: Ioc) -> None:
+async def test_nothing_is_followed_once_the_readings_are_closed(ioc: Ioc):
     async with listening([PERMIT]) as listener:
         await listener.next()
         assert followers(PERMIT) == 1
     assert followers(PERMIT) == 0
 
 
-async def test_nothing_is_followed_once_the_listener_is_cancelled(ioc: Ioc) -> None:
+async def test_nothing_is_followed_once_the_listener_is_cancelled(ioc: Ioc):
     async def listen() -> None:
         async with listening([PERMIT]) as listener:
             while True:
@@ -208,14 +203,14 @@ async def test_nothing_is_followed_once_the_listener_is_cancelled(ioc: Ioc) -> N
     assert followers(PERMIT) == 0
 
 
-async def test_a_silence_shorter_than_an_echo_cannot_be_noticed() -> None:
+async def test_a_silence_shorter_than_an_echo_cannot_be_noticed():
     with pytest.raises(ValueError, match="more than 5 seconds"):
         EpicsSignals(silence_seconds=5.0)
 
 
 async def test_a_killed_ioc_is_noticed_at_once_and_only_its_own_signals_are_lost(
     ioc: Ioc, network: Network
-) -> None:
+):
     other = IocRecord("OTHER:PERMIT", "boolOut", 1, ("Denied", "Granted"))
     with Ioc(network.ports[1], other) as doomed:
         async with listening([PERMIT, other.name]) as listener:
@@ -227,9 +222,7 @@ async def test_a_killed_ioc_is_noticed_at_once_and_only_its_own_signals_are_lost
 
 
 @pytest.mark.faults
-async def test_a_signal_that_appears_late_or_again_is_read_without_asking_anew(
-    network: Network,
-) -> None:
+async def test_a_signal_that_appears_late_or_again_is_read_without_asking_anew(network: Network):
     late = IocRecord("LATE:PERMIT", "boolOut", 1, ("Denied", "Granted"))
     async with listening([late.name], connect_timeout=0.2) as listener:
         assert await listener.next() == SignalReading(late.name, None, "not connected")
@@ -246,9 +239,7 @@ async def test_a_signal_that_appears_late_or_again_is_read_without_asking_anew(
 
 
 @pytest.mark.faults
-async def test_a_signal_lost_and_found_while_we_were_busy_is_read_as_it_is_now(
-    network: Network,
-) -> None:
+async def test_a_signal_lost_and_found_while_we_were_busy_is_read_as_it_is_now(network: Network):
     before = IocRecord("BUSY:PERMIT", "longOut", 1)
     after = IocRecord("BUSY:PERMIT", "boolOut", 1, ("Denied", "Granted"))
     async with listening([before.name]) as listener:
@@ -270,7 +261,7 @@ async def test_a_signal_lost_and_found_while_we_were_busy_is_read_as_it_is_now(
 @pytest.mark.faults
 async def test_a_frozen_ioc_is_noticed_within_the_silence_and_read_again_once_it_goes_on(
     network: Network,
-) -> None:
+):
     record = IocRecord("FROZEN:PERMIT", "boolOut", 1, ("Denied", "Granted"))
     with Ioc(network.ports[1], record) as ioc:
         async with listening([record.name]) as listener:

@@ -3,14 +3,14 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import httpx2
 import pytest
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
+from tests.support.listening import listening
 
 from beamkeep.adapters.http_server import configured, serve_both
 from beamkeep.testing.server import free_port
@@ -30,19 +30,6 @@ def config(app: ASGIApp, port: int = 0, **more: Any) -> uvicorn.Config:
     made = configured(app, host="127.0.0.1", port=port, **settings)
     made.lifespan = "off"
     return made
-
-
-@asynccontextmanager
-async def listening(made: uvicorn.Config) -> AsyncGenerator[int]:
-    server = uvicorn.Server(made)
-    serving = asyncio.create_task(server.serve())
-    while not server.started:
-        await asyncio.sleep(0.005)
-    try:
-        yield server.servers[0].sockets[0].getsockname()[1]
-    finally:
-        server.should_exit = True
-        await serving
 
 
 @pytest.mark.parametrize(

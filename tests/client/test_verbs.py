@@ -5,8 +5,8 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Generator
-from contextlib import nullcontext
 from pathlib import Path
+from queue import Queue
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -16,16 +16,15 @@ import pytest
 import structlog.testing
 import uvicorn
 from click.testing import CliRunner, Result
+from tests.support.listening import listening
+from tests.support.rest_client import rest_application
 
 from beamkeep.app import CATALOGUE
 from beamkeep.client import http
 from beamkeep.client.terminal import show
 from beamkeep.client.verbs import Verb, verbs
 from beamkeep.kernel import Operation, Question
-from beamkeep.runtime.tokens import Asking, VerifiedPrincipal
-from beamkeep.surfaces.http.edge import EdgeOptions
-from beamkeep.surfaces.http.pages import application
-from beamkeep.testing.service import ISSUER, memory_service
+from beamkeep.testing.service import memory_service
 
 ZONE = str(uuid4())
 
@@ -336,45 +335,26 @@ def test_a_token_for_this_machine_is_not_sent_to_a_proxy():
 # Against the real service
 
 
-class Verifier:
-    """Takes the token's text for the subject."""
-
-    async def verify(self, token: str, asking: Asking = nullcontext) -> VerifiedPrincipal:
-        return VerifiedPrincipal(ISSUER, token, 2e9)
-
-
 @pytest.fixture
 def url() -> Generator[str]:
     """A service in memory, listening in a thread of its own."""
-    started = threading.Event()
-    running: list[uvicorn.Server] = []
+    ports, over = Queue[int](), threading.Event()
 
     async def serve() -> None:
         service, _ = await memory_service()
-        edge = EdgeOptions("http://127.0.0.1", Verifier())
-
-        async def ready() -> None:
-            return None
-
-        served = application(service, edge, ready=ready, metrics=lambda: b"")
-        config = uvicorn.Config(served, port=0, log_level="error", ws="none")
-        running.append(uvicorn.Server(config))
-        serving = asyncio.create_task(running[0].serve())
-        while not running[0].started:
-            await asyncio.sleep(0.005)
-        started.set()
-        await serving
+        config = uvicorn.Config(rest_application(service), port=0, log_level="error", ws="none")
+        async with listening(config) as port:
+            ports.put(port)
+            await asyncio.to_thread(over.wait)
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     # Its log would mix with what the verbs print.
     with structlog.testing.capture_logs():
         thread.start()
-        assert started.wait(10)
-        port = running[0].servers[0].sockets[0].getsockname()[1]
         try:
-            yield f"http://127.0.0.1:{port}"
+            yield f"http://127.0.0.1:{ports.get(timeout=10)}"
         finally:
-            running[0].should_exit = True
+            over.set()
             thread.join()
 
 

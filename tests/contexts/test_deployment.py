@@ -1,10 +1,10 @@
 """What contexts know of the deployment comes with the reader."""
 
 import pytest
-from tests.support.service import INSTALLATION
-from tests.support.spec import Past
 
 from beamkeep.contexts.installation import installation
+from beamkeep.testing.past import Past
+from beamkeep.testing.service import INSTALLATION
 
 
 def test_a_loader_finds_the_installation_of_its_reader():

@@ -32,11 +32,11 @@ from tests.contexts.trust import (
     test_visit,
     test_zone,
 )
-from tests.support.spec import REACHED, run_sentences
 
 from beamkeep import contexts
 from beamkeep.kernel import Operation
 from beamkeep.kernel.values import declared_refusals
+from beamkeep.testing.scenario import REACHED, run_sentences
 
 SENTENCES = (
     test_actor,

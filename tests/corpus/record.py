@@ -18,7 +18,7 @@ from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.runtime.codec import Codec, encode
 from beamkeep.runtime.store import StoredEvent
-from beamkeep.testing.service import ADMIN, INSTALLATION, ISSUER, Doing, let_callers_in
+from beamkeep.testing.service import ADMIN, INSTALLATION, ISSUER, AdminClient, let_callers_in
 from tests.corpus import FOLDER, Line, digest, file_of, read
 from tests.runtime.test_rows import STREAMS
 from tests.support.examples import EXAMPLES, caution, enclosure, federation, supply, trust
@@ -116,7 +116,7 @@ async def with_examples(clock: Callable[[], datetime], new_id: Callable[[], UUID
     await prepare(store, store, ADMIN, False, *here)
     service = compose(store, store, b"k" * 32, *here)
 
-    do = Doing(service, store)
+    do = AdminClient(service, store)
     with ExitStack() as patched:
         for examples in (caution, enclosure, federation, supply, trust):
             patched.enter_context(patch.object(examples, "uuid4", new_id))

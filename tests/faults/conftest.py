@@ -1,12 +1,14 @@
 """What the fault tests share."""
 
 import logging
+import time
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
 import pytest
 import structlog
 
+from beamkeep.testing.seeds import seed
 from tests.faults.report import merge
 
 type Report = Callable[[str, Mapping[str, Any]], None]
@@ -14,10 +16,12 @@ type Report = Callable[[str, Mapping[str, Any]], None]
 
 @pytest.fixture
 def report(capsys: pytest.CaptureFixture[str]) -> Report:
-    """Keeps the figures of a test and shows them, whether or not it passes."""
+    """Keeps the figures of a test, its seed and its seconds, and shows them, even if it fails."""
+    began = time.monotonic()
 
     def show(key: str, figures: Mapping[str, Any]) -> None:
-        line = merge(key, figures)
+        seconds = round(time.monotonic() - began, 1)
+        line = merge(key, {"seed": seed(), "seconds": seconds, **figures})
         with capsys.disabled():
             print(f"\n{line}")
 

@@ -18,7 +18,7 @@ from functools import partial
 from itertools import chain, islice
 from random import Random
 from typing import Any, Self
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -30,7 +30,7 @@ from beamkeep.contexts.supply.supply import SupplyStatus, supplies
 from beamkeep.kernel import Aggregate, Record, Refusal, replace
 from beamkeep.runtime.store import Append, MovedError, Position, StoredEvent, Stream
 from beamkeep.testing.seeds import dice, seed
-from beamkeep.testing.service import ISSUER, Doing, let_callers_in
+from beamkeep.testing.service import ISSUER, AdminClient, let_callers_in
 from tests.faults.auditor import audit_history, read_log
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, connected, fresh_ground
@@ -214,7 +214,7 @@ async def test_the_race_finds_an_append_that_does_not_check_what_was_read(
 
 async def race(ground: Ground, appends: Appends, numbers: Iterator[int]) -> dict[str, Any]:
     """Attempts to start runs, at one station after the other, while its gates flip."""
-    chosen, began = seed(), time.monotonic()
+    race_id = uuid4()
     deployment = ground.deployment(
         require_run_clearance=True,
         self_facility_code=OWN_SITE,
@@ -227,15 +227,15 @@ async def race(ground: Ground, appends: Appends, numbers: Iterator[int]) -> dict
     )
     service = await deployment.service()
     projecting = asyncio.create_task(deployment.supervisor.run([deployment.projector()]))
-    do, client = Doing(service, deployment.store), Client(service)
+    do, client = AdminClient(service, deployment.store), Client(service)
     flips, stations = Counter[str](), list[Station]()
     await let_in(do)
     for first in numbers:
         station, stop = await a_station(do), asyncio.Event()
         stations.append(station)
-        flipper = Flipper(do, station, dice(chosen, "flips", first))
+        flipper = Flipper(do, station, dice(seed(), "flips", first))
         flipping = asyncio.create_task(flipper.run(stop))
-        keys = (f"{chosen}-{n}" for n in chain([first], islice(numbers, STARTS_AT_A_STATION - 1)))
+        keys = (f"{race_id}-{n}" for n in chain([first], islice(numbers, STARTS_AT_A_STATION - 1)))
         await asyncio.gather(*(start(client, station, keys) for _ in range(CLIENTS)))
         stop.set()
         await flipping
@@ -248,8 +248,6 @@ async def race(ground: Ground, appends: Appends, numbers: Iterator[int]) -> dict
     refused = Counter(a.refusal for a in client.history if a.end is End.REFUSED)
     streams = await Streams.read(ground.admin_url)
     return {
-        "seed": chosen,
-        "seconds": round(time.monotonic() - began, 1),
         "clients": CLIENTS,
         "stations": len(stations),
         "attempts": len(client.history),

@@ -288,13 +288,12 @@ async def ground() -> AsyncGenerator[Ground]:
 async def test_reads_and_writes_are_one_history_though_the_database_is_killed(
     ground: Ground, report: Report
 ):
-    chosen, began, seconds = seed(), time.monotonic(), asked("HISTORY_SECONDS", 25)
-    kills = 0
+    kills, seconds = 0, asked("HISTORY_SECONDS", 25)
     async with deployed(ground) as (deployment, service):
 
         async def nemesis() -> None:
             nonlocal kills
-            over, chance = time.monotonic() + seconds, dice(chosen, "nemesis")
+            over, chance = time.monotonic() + seconds, dice(seed(), "nemesis")
             while (pause := chance.uniform(2, 6)) < over - time.monotonic():
                 await asyncio.sleep(pause)
                 await asyncio.to_thread(ground.cluster.kill)
@@ -303,12 +302,11 @@ async def test_reads_and_writes_are_one_history_though_the_database_is_killed(
             await asyncio.sleep(max(0, over - time.monotonic()))
 
         def reader(floor: Floor, number: int) -> Reads:
-            return Reader(deployment, service, floor, dice(chosen, "reader", number))
+            return Reader(deployment, service, floor, dice(seed(), "reader", number))
 
-        outcome = await run(nemesis, ground, service, reader, chosen)
+        outcome = await run(nemesis, ground, service, reader)
     figures = outcome.figures
-    spent = round(time.monotonic() - began, 1)
-    report("T6", {"seed": chosen, "seconds": spent, "kills": kills, **figures})
+    report("T6", {"kills": kills, **figures})
     assert not [a.refusal for a in outcome.client.history if a.end is End.LEAKED]
     assert figures["unanswered_reads"].keys() <= {StoreUnavailableError.__name__}
     assert figures["at_once"] > 0
@@ -319,7 +317,6 @@ async def test_reads_and_writes_are_one_history_though_the_database_is_killed(
 async def test_a_reader_that_takes_a_list_for_the_truth_is_found_out(
     ground: Ground, report: Report
 ):
-    chosen, began = seed(), time.monotonic()
     async with deployed(ground) as (deployment, service):
         connections = Connections(ground.app_url, 8)
 
@@ -331,12 +328,11 @@ async def test_a_reader_that_takes_a_list_for_the_truth_is_found_out(
 
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(deployment.supervisor.run([deployment.projector()]))
-            outcome = await run(nemesis, ground, service, reader, chosen)
+            outcome = await run(nemesis, ground, service, reader)
             deployment.supervisor.stop()
         await connections.close()
     figures = outcome.figures
-    spent = round(time.monotonic() - began, 1)
-    report("T6 a list for the truth", {"seed": chosen, "seconds": spent, **figures})
+    report("T6 a list for the truth", figures)
     assert figures["stale"] > 0
     assert figures["lost"] == figures["overtaken"] == 0
 
@@ -407,14 +403,13 @@ async def run(
     ground: Ground,
     service: Service,
     reader: Callable[[Floor, int], Reads],
-    seed: int,
 ) -> Outcome:
     """Let all clients write and read for as long as the nemesis is about, and audit it."""
     client, floor, stop = Timed(service), Floor(), asyncio.Event()
     before = len(await read_log(ground.admin_url))
     await floor.furnish(client)
     parties = [
-        Party(client, floor, reader(floor, n), dice(seed, "client", n)) for n in range(CLIENTS)
+        Party(client, floor, reader(floor, n), dice(seed(), "client", n)) for n in range(CLIENTS)
     ]
     async with asyncio.TaskGroup() as tasks:
         for party in parties:

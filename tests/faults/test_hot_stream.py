@@ -6,12 +6,12 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.runtime.store import Stream
-from beamkeep.testing.seeds import seed
 from tests.faults.auditor import audit_history, read_log
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, fresh_ground
@@ -56,7 +56,7 @@ def at_once(store: PostgresEventStore, stream: Stream | None) -> AbstractAsyncCo
 
 async def heat(ground: Ground, instances: int, seconds: int) -> dict[str, Any]:
     """All writers on one stream after the other, spread over so many instances of the service."""
-    chosen, latencies, first = seed(), list[float](), list[float]()
+    heat_id, latencies, first = uuid4(), list[float](), list[float]()
     deployments = [ground.deployment() for _ in range(instances)]
     clients = [Client(await deployment.service()) for deployment in deployments]
     before = len(await read_log(ground.admin_url))
@@ -68,7 +68,7 @@ async def heat(ground: Ground, instances: int, seconds: int) -> dict[str, Any]:
             number, actor_id = await stream.next_change()
             changes = Step("update_actor_profile", {"actor_id": actor_id, "phone": str(number)})
             began = time.monotonic()
-            await client.attempt(f"{chosen}-{number}", changes)
+            await client.attempt(f"{heat_id}-{number}", changes)
             # Those who find a stream cold fight over it; a hot stream is found cold once.
             timed = latencies if number % LONGEST >= WRITERS else first
             timed.append(time.monotonic() - began)
@@ -90,8 +90,6 @@ async def heat(ground: Ground, instances: int, seconds: int) -> dict[str, Any]:
     assert audit.lost == audit.holes == audit.misnumbered == audit.unaccounted == 0
     assert audit.written_though_refused == audit.doubled == 0
     return {
-        "seed": chosen,
-        "seconds": seconds,
         "writers": WRITERS,
         "instances": instances,
         "streams": stream.streams,

@@ -86,13 +86,12 @@ class Keyed(NamedTuple):
 
 async def storm(keys: int) -> dict[str, Any]:
     """All attempts of every key, some keys at once, and what came of them."""
-    chosen, began = seed(), time.monotonic()
     async with fresh_ground() as ground:
         deployment = ground.deployment()
         steps = await requests(Client(await deployment.service()), keys)
         await deployment.close()
         before = len(await read_log(ground.admin_url))
-        nemesis = Nemesis(ground, dice(chosen, "nemesis"))
+        nemesis = Nemesis(ground, dice(seed(), "nemesis"))
         at_once = asyncio.Semaphore(AT_ONCE)
         async with served(ground) as http, asyncio.TaskGroup() as tasks:
             clients = SurfaceClient(Rest(http)), SurfaceClient(Mcp(http))
@@ -107,8 +106,6 @@ async def storm(keys: int) -> dict[str, Any]:
     told = clients[0].told | clients[1].told
     told_others = clients[0].told_others | clients[1].told_others
     return {
-        "seed": chosen,
-        "seconds": round(time.monotonic() - began, 1),
         "keys": keys,
         "attempts": len(history),
         "by_rest": len(clients[0].history),

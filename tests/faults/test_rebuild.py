@@ -117,7 +117,6 @@ async def test_a_list_that_is_locked_says_that_it_cannot_answer():
 
 async def read_during(ways: Iterable[Rebuild], events: int, logs: Path) -> dict[str, Any]:
     """Build the lists anew in these ways, under readers and writers, and what they saw."""
-    chosen, began = seed(), time.monotonic()
     async with fresh_ground() as ground:
         deployment = ground.deployment()
         service = await deployment.service()
@@ -128,14 +127,14 @@ async def read_during(ways: Iterable[Rebuild], events: int, logs: Path) -> dict[
         async with a_worker(ground, "worker", logs) as worker:
             setting = Setting(ground, deployment, worker, 120 + events / 2000)
             await until_level(setting)
-            readers = await Readers.leafed(service, dice(chosen, "readers"))
+            readers = await Readers.leafed(service, dice(seed(), "readers"))
             stop = asyncio.Event()
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(readers.get(stop))
                 for _ in range(READERS):
                     tasks.create_task(readers.list(stop))
                 for number in range(WRITERS):
-                    each = dice(chosen, "writer", number)
+                    each = dice(seed(), "writer", number)
                     tasks.create_task(write_steadily(number, client, world, each, stop))
                 lags = tasks.create_task(watch_lag(deployment, stop))
                 writing, written = time.monotonic(), len(client.history)
@@ -153,8 +152,6 @@ async def read_during(ways: Iterable[Rebuild], events: int, logs: Path) -> dict[
     history = audit_history(own, client.history, before)
     at_switch = [readers.slowest_list(switch) for switch in switches]
     return {
-        "seed": chosen,
-        "seconds": round(time.monotonic() - began, 1),
         "events": len(log),
         "rebuilds": len(switches),
         "generation": generation,

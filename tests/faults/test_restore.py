@@ -47,6 +47,7 @@ from tests.faults.ground import Ground, connected, fresh_ground
 from tests.faults.operating import Operator, Step, sections
 from tests.faults.report import ROOT, rounds
 from tests.faults.tail import Recorder
+from tests.faults.test_database_kill import until_shown
 from tests.faults.workload import CODEC, RAW_ZONE, Attempt, Client, End, World
 
 pytestmark = [pytest.mark.faults, pytest.mark.anyio]
@@ -143,11 +144,7 @@ class Life:
     async def until_answered(self, number: int) -> None:
         """Wait for so many more attempts to have ended."""
         wanted = len(self.history) + number
-
-        async def answered() -> bool | None:
-            return len(self.history) >= wanted or None
-
-        await until(answered, f"{number} more answers")
+        await until(lambda: len(self.history) >= wanted, f"{number} more answers")
 
     async def end(self, ground: Ground, deployment: Deployment, client: Client) -> Gone:
         """Forget the second person too, and remember what there was."""
@@ -332,14 +329,12 @@ DRILLS: dict[str, Callable[[Life], Awaitable[None]]] = {
 
 @pytest.mark.parametrize("name", DRILLS)
 async def test_a_restored_database_skips_nothing_and_brings_nobody_back(report: Report, name: str):
-    chosen, began = seed(), time.monotonic()
     figures: Counter[str] = Counter(dict.fromkeys(WRONG, 0))
     for number in rounds("DRILLS", 1, 1, 30):
-        life = Life(chosen + number)
+        life = Life(seed() + number)
         await DRILLS[name](life)
         figures.update({"drills": 1, **life.figures})
-    took = round(time.monotonic() - began, 1)
-    report(f"T14 {name}", {"seed": chosen, "seconds": took, **figures})
+    report(f"T14 {name}", figures)
     assert not any(figures[wrong] for wrong in WRONG), figures
     assert figures["undone"] > 0
     assert figures["acknowledged"] > figures["drills"] * WRITERS * EACH
@@ -370,8 +365,7 @@ def test_an_answer_must_be_the_one_that_the_page_shows(shown: str, answer: str, 
 async def test_without_the_fence_a_dump_is_followed_with_gaps(
     report: Report, monkeypatch: pytest.MonkeyPatch
 ):
-    chosen, began = seed(), time.monotonic()
-    life = Life(chosen)
+    life = Life(seed())
     with Cluster.start() as cluster, Operator.beside(cluster) as here:
         ground = await migrated(here)
         async with connected(ground.admin_url) as connection:
@@ -387,8 +381,7 @@ async def test_without_the_fence_a_dump_is_followed_with_gaps(
                     break
             await life.require_refused(there.ground, "just loaded", ANOTHER, UNREACHED)
             figures = await used_without_the_fence(life, there.ground, monkeypatch)
-    took = round(time.monotonic() - began, 1)
-    report("T14 dump without the fence", {"seed": chosen, "seconds": took, **figures})
+    report("T14 dump without the fence", figures)
     assert life.figures["bad_states_served"] == 0
     assert figures["skipped"] > 0
     assert figures["rows_differing"] > 0
@@ -397,8 +390,7 @@ async def test_without_the_fence_a_dump_is_followed_with_gaps(
 async def test_without_the_fence_events_below_a_bookmark_are_skipped(
     report: Report, monkeypatch: pytest.MonkeyPatch
 ):
-    chosen, began = seed(), time.monotonic()
-    life = Life(chosen)
+    life = Life(seed())
     async with fresh_ground() as ground:
         async with life.on(ground) as (deployment, client):
             await life.begin(ground, client)
@@ -409,8 +401,7 @@ async def test_without_the_fence_events_below_a_bookmark_are_skipped(
         await put_bookmarks(ground, ahead)
         await life.require_refused(ground, "bookmarks ahead", AHEAD)
         figures = await used_without_the_fence(life, ground, monkeypatch)
-    took = round(time.monotonic() - began, 1)
-    report("T14 bookmarks without the fence", {"seed": chosen, "seconds": took, **figures})
+    report("T14 bookmarks without the fence", figures)
     assert life.figures["bad_states_served"] == 0
     assert figures["rows_differing"] > 0
 
@@ -454,12 +445,12 @@ async def served(operator: Operator) -> AsyncGenerator[httpx2.AsyncClient]:
     try:
         async with httpx2.AsyncClient(base_url=url, timeout=DEADLINE) as http:
 
-            async def ready() -> bool | None:
+            async def ready() -> bool:
                 assert process.poll() is None, "it did not start"
                 try:
-                    return (await http.get("/ready")).is_success or None
+                    return (await http.get("/ready")).is_success
                 except httpx2.TransportError:
-                    return None
+                    return False
 
             await until(ready, "the service is ready")
             yield http
@@ -476,16 +467,6 @@ async def caught_up(deployment: Deployment) -> None:
     tail, projections = deployment.tail, deployment.projections
     projector = Projector(CATALOGUE.views, CODEC, tail, projections=projections)
     await projector.catch_up(deployment.shards)
-
-
-async def until_shown(deployment: Deployment, position: Position) -> None:
-    """Wait until every list shows everything up to a position."""
-
-    async def shown() -> bool | None:
-        views = [await deployment.lists.follows(view, position) for view in CATALOGUE.views]
-        return all(views) or None
-
-    await until(shown, "the lists show everything")
 
 
 async def tail_of(ground: Ground, log: list[LoggedEvent]) -> TailFigures:
@@ -547,13 +528,9 @@ async def until_replayed(primary: Ground, standby: Ground) -> None:
     """Wait until the standby has all that the primary has now."""
     async with connected(primary.admin_url) as connection:
         end = await connection.fetchval("SELECT pg_current_wal_flush_lsn()::text")
+    reached = "SELECT pg_last_wal_replay_lsn() >= $1::text::pg_lsn"
     async with connected(standby.admin_url) as connection:
-
-        async def replayed() -> bool | None:
-            reached = "SELECT pg_last_wal_replay_lsn() >= $1::text::pg_lsn"
-            return await connection.fetchval(reached, end) or None
-
-        await until(replayed, "the standby has everything")
+        await until(lambda: connection.fetchval(reached, end), "the standby has everything")
 
 
 async def cut_off(standby: Ground) -> None:
@@ -561,9 +538,5 @@ async def cut_off(standby: Ground) -> None:
     async with connected(standby.admin_url) as connection:
         await connection.execute("ALTER SYSTEM SET primary_conninfo = ''")
         await connection.execute("SELECT pg_reload_conf()")
-
-        async def alone() -> bool | None:
-            nobody = "SELECT NOT EXISTS (SELECT 1 FROM pg_stat_wal_receiver)"
-            return await connection.fetchval(nobody) or None
-
-        await until(alone, "the standby receives nothing any more")
+        alone = "SELECT NOT EXISTS (SELECT 1 FROM pg_stat_wal_receiver)"
+        await until(lambda: connection.fetchval(alone), "the standby receives nothing any more")

@@ -76,7 +76,6 @@ class ShortSightedConnections(Connections):
 
 
 async def test_a_transaction_elsewhere_holds_back_the_lists_and_nothing_else(report: Report):
-    chosen, began = seed(), time.monotonic()
     longest, backlog = asked("STALL_SECONDS", 8), asked("STALL_EVENTS", 20_000)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     free: list[float] = []
@@ -99,7 +98,7 @@ async def test_a_transaction_elsewhere_holds_back_the_lists_and_nothing_else(rep
                 recording = tasks.create_task(recorder.run(stop))
                 writing = [
                     tasks.create_task(
-                        Writer(n, client, world, dice(chosen, n), ground.app_url).run(stop)
+                        Writer(n, client, world, dice(seed(), n), ground.app_url).run(stop)
                     )
                     for n in range(WRITERS)
                 ]
@@ -142,8 +141,6 @@ async def test_a_transaction_elsewhere_holds_back_the_lists_and_nothing_else(rep
     report(
         "T7",
         {
-            "seed": chosen,
-            "seconds": round(time.monotonic() - began, 1),
             "holds": len(holders),
             "longest_hold_seconds": longest,
             "named_after_seconds": [round(each, 2) for each in named],
@@ -178,7 +175,6 @@ async def test_a_transaction_elsewhere_holds_back_the_lists_and_nothing_else(rep
 
 
 async def test_the_stall_test_catches_a_careless_tail_and_a_short_sighted_watch(report: Report):
-    chosen, began = seed(), time.monotonic()
     async with fresh_ground() as ground:
         elsewhere = ground.cluster.create_database("elsewhere")
         deployment = ground.deployment()
@@ -198,16 +194,16 @@ async def test_the_stall_test_catches_a_careless_tail_and_a_short_sighted_watch(
             async with an_open_transaction(elsewhere) as holder:
                 slow = tasks.create_task(write_zone(ground.app_url, client, "slow", 2.0, True))
 
-                async def begun() -> bool | None:
+                async def begun() -> bool:
                     found = await seeing.blocked_by(0.0)
-                    return any(database == "beamkeep" for _, database, _ in found) or None
+                    return any(database == "beamkeep" for _, database, _ in found)
 
                 await until(begun, "a slow transaction has begun")
                 last = await client.attempt("quick", Step("define_zone", {"name": "Hutch"}))
 
-                async def seen() -> bool | None:
+                def seen() -> bool:
                     token = last.answered and last.answered.token
-                    return any(event.at == token for event in careless.seen) or None
+                    return any(event.at == token for event in careless.seen)
 
                 await until(seen, "the careless tail shows what was written last")
                 await slow
@@ -225,8 +221,6 @@ async def test_the_stall_test_catches_a_careless_tail_and_a_short_sighted_watch(
     report(
         "T7 without the xmin rule",
         {
-            "seed": chosen,
-            "seconds": round(time.monotonic() - began, 1),
             "named_after_seconds": str(named),
             "events_passed_while_held": passed[1],
             "skipped_with_the_rule": with_rule.skipped,
@@ -262,9 +256,9 @@ async def named_after(deployment: Deployment, holder: Held, at_most: float = 60.
 async def until_unblocked(deployment: Deployment) -> None:
     """Wait until the metrics name nobody any more."""
 
-    async def nobody() -> bool | None:
+    def nobody() -> bool:
         (gauge,) = deployment.telemetry.projection_blocked_by.collect()
-        return not gauge.samples or None
+        return not gauge.samples
 
     await until(nobody, "the metrics name nobody")
 
@@ -291,11 +285,8 @@ async def events_passed(url: str, recorder: Recorder, holder: Held) -> int:
 async def until_caught_up(url: str, position: Position) -> float:
     """Wait until the lists show everything up to a position, and say when they did."""
     async with connected(url) as connection:
-
-        async def shown() -> float | None:
-            return time.monotonic() if await are_shown(connection, position) else None
-
-        return await until(shown, "the lists show everything")
+        await until(lambda: are_shown(connection, position), "the lists show everything")
+    return time.monotonic()
 
 
 def milliseconds(seconds: Sequence[float]) -> dict[str, float]:

@@ -1,7 +1,6 @@
 """Workers are killed and paused at random; the lists come out as if nothing had happened."""
 
 import asyncio
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from random import Random
@@ -19,6 +18,7 @@ from tests.faults.auditor import audit_history, differing_rows, read_log, stored
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, connected, fresh_ground
 from tests.faults.report import rounds
+from tests.faults.test_database_kill import until_shown
 from tests.faults.workers import Worker
 from tests.faults.workload import CODEC, Client, World, Writer
 
@@ -80,7 +80,6 @@ async def harass(
 
     Where they are only paused, the first stale write is enough.
     """
-    chosen, began = seed(), time.monotonic()
     async with fresh_ground() as ground:
         deployment = ground.deployment()
         client, world = Client(await deployment.service()), World()
@@ -89,12 +88,12 @@ async def harass(
         async with connected(ground.admin_url) as connection:
             await connection.execute(WATCH)
         workers = [Worker(ground, f"worker-{n}", logs, module) for n in range(2)]
-        nemesis = Nemesis(ground, workers, dice(chosen, "nemesis"), only_pauses)
+        nemesis = Nemesis(ground, workers, dice(seed(), "nemesis"), only_pauses)
         stop = asyncio.Event()
         try:
             async with asyncio.TaskGroup() as tasks:
                 for number in range(WRITERS):
-                    each = dice(chosen, "writer", number)
+                    each = dice(seed(), "writer", number)
                     writer = Writer(number, client, world, each, ground.app_url)
                     tasks.create_task(writer.run(stop))
                 for _ in faults:
@@ -117,8 +116,6 @@ async def harass(
             )
         await deployment.close()
     return {
-        "seed": chosen,
-        "seconds": round(time.monotonic() - began, 1),
         "killed": nemesis.killed,
         "paused": nemesis.paused,
         "paused_past_the_lease": nemesis.dispossessed,
@@ -172,7 +169,7 @@ class Nemesis:
 
             async def another() -> bool | None:
                 holder = await self._holder()
-                return True if holder and holder[0] != name else None
+                return holder and holder[0] != name
 
             await until(another, "the other worker takes over")
             self.dispossessed += 1
@@ -189,15 +186,11 @@ class Nemesis:
 
 async def shown_in_time(deployment: Deployment, position: Position) -> bool:
     """Whether every list comes to show everything up to a position."""
-
-    async def shown() -> bool | None:
-        views = [await deployment.lists.follows(view, position) for view in CATALOGUE.views]
-        return all(views) or None
-
     try:
-        return await until(shown, "the lists show everything")
+        await until_shown(deployment, position)
     except AssertionError:
         return False
+    return True
 
 
 async def rebuild(ground: Ground, deployment: Deployment) -> tuple[int, int]:

@@ -57,6 +57,11 @@ def once(fault: Fault, *ends: str) -> Callable[[str], Fault | None]:
     return fails
 
 
+def full(*_: object) -> int:
+    """A write on a full disk."""
+    raise OSError("no space left")
+
+
 def test_a_run_is_started_observed_and_completed(record: Record, runs: Runs):
     deliver(record(), a_scan(3, uid="0123456789"))
     assert runs.only.body == {"name": "scan 7 01234567", "plan_id": "p"}
@@ -358,11 +363,8 @@ def test_a_crash_between_sending_and_remembering_sends_again_and_adds_nothing(
     first = record()
     scan = a_scan(3, uid="r")
     path = tmp_path / "spool" / "r.jsonl"
-    for number, document in enumerate(scan[:-1], 1):
-        first(*document)
-        assert first.flush(LONG)
-        if number == forgotten:
-            break
+    for document in scan[:forgotten]:
+        deliver(first, [document])
     first.close()
     # All lines but those of the crash's own moment.
     lines = path.read_text().splitlines(keepends=True)
@@ -431,8 +433,7 @@ def test_the_end_of_a_run_is_on_the_disk_before_it_is_told(
     recorder = record()
     *scan, stop = a_scan(uid="r")
     deliver(recorder, scan)
-    recorder(*stop)
-    assert recorder.flush(LONG)
+    deliver(recorder, [stop])
     assert safe == [True]
 
 
@@ -459,9 +460,6 @@ def test_what_comes_late_does_not_spoil_a_run_whose_end_was_told_and_not_answere
 def test_a_full_disk_does_not_keep_the_end_of_a_run(
     record: Record, runs: Runs, monkeypatch: pytest.MonkeyPatch
 ):
-    def full(*_: object) -> int:
-        raise OSError("no space left")
-
     runs.fault = lambda path: (500, "InternalError") if path.endswith("/append") else None
     recorder = record()
     tell(recorder, a_scan())
@@ -572,12 +570,10 @@ def test_a_run_whose_start_is_missing_is_not_read_from_the_beginning_again_and_a
     recorder = record()
     start, *rest = a_scan(3)
     for document in rest:
-        recorder(*document)
-        assert recorder.flush(LONG)
+        deliver(recorder, [document])
         assert recorder.flush(LONG)
     assert len(read) == len(rest)
-    recorder(*start)
-    assert recorder.flush(LONG)
+    deliver(recorder, [start])
     assert (runs.only.status, values(runs)) == ("Completed", [1, 2, 3])
 
 
@@ -604,10 +600,7 @@ def test_runs_within_a_run_are_runs_of_their_own(record: Record, runs: Runs):
 )
 def test_a_document_that_makes_no_sense_stops_nothing(document: Named, record: Record, runs: Runs):
     recorder = record()
-    recorder(*document)
-    tell(recorder, a_scan(3))
-    recorder(*document)
-    assert recorder.flush(LONG)
+    deliver(recorder, [document, *a_scan(3), document])
     assert (runs.only.status, values(runs)) == ("Completed", [1, 2, 3])
 
 
@@ -622,9 +615,6 @@ def test_an_event_that_lacks_a_part_is_passed_over(part: str, record: Record, ru
 def test_a_full_disk_does_not_stop_the_plan(
     record: Record, runs: Runs, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    def full(*_: object) -> int:
-        raise OSError("no space left")
-
     recorder = record()
     scan = a_scan(3)
     deliver(recorder, scan[:3])

@@ -10,7 +10,7 @@ from beamkeep.runtime.store import EventStore
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import ARRANGED, Deployed, emptied, fresh_database, postgres_service
-from beamkeep.testing.service import Doing, memory_service
+from beamkeep.testing.service import AdminClient, memory_service
 
 
 class Kept(NamedTuple):
@@ -20,8 +20,8 @@ class Kept(NamedTuple):
     store: EventStore
 
     @property
-    def do(self) -> Doing:
-        return Doing(self.service, self.store)
+    def do(self) -> AdminClient:
+        return AdminClient(self.service, self.store)
 
 
 @pytest.fixture(scope="session")

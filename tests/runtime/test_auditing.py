@@ -32,7 +32,7 @@ from beamkeep.testing.appends import append, at
 from beamkeep.testing.database import Database
 from beamkeep.testing.past import NOW
 from beamkeep.testing.postgres import postgres_service
-from beamkeep.testing.service import ISSUER, Doing, call, enrol, memory_service, permit
+from beamkeep.testing.service import ISSUER, AdminClient, call, enrol, memory_service, permit
 
 pytestmark = pytest.mark.anyio
 
@@ -76,7 +76,7 @@ async def test_the_rows_of_a_fresh_deployment_are_those_its_streams_call_for(aud
 
 async def test_whatever_is_done_the_rows_are_those_the_streams_call_for():
     service, store = await memory_service()
-    do = Doing(service, store)
+    do = AdminClient(service, store)
     for name, example in EXAMPLES.items():
         await do(name, await example(do))
     for derived in DERIVED:

@@ -27,7 +27,7 @@ from beamkeep.contexts.run.observation import (
 from beamkeep.kernel import Refusal, replace
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import postgres_service
-from beamkeep.testing.service import INSTALLATION, Doing, memory_service
+from beamkeep.testing.service import INSTALLATION, AdminClient, memory_service
 
 pytestmark = pytest.mark.anyio
 
@@ -36,15 +36,15 @@ KEY = b"k" * 32
 
 
 @pytest.fixture
-async def do(place: Database | None) -> AsyncGenerator[Doing]:
+async def do(place: Database | None) -> AsyncGenerator[AdminClient]:
     """Calls of a service that keeps prompts and answers."""
     if place is None:
         _, store = await memory_service()
-        yield Doing(compose(store, store, KEY, installation=KEEPING), store)
+        yield AdminClient(compose(store, store, KEY, installation=KEEPING), store)
         return
     async with postgres_service(place) as deployed:
         service = compose(deployed.store, deployed.lists, KEY, installation=KEEPING)
-        yield Doing(service, deployed.store)
+        yield AdminClient(service, deployed.store)
 
 
 async def a_decision(do: Do) -> str:
@@ -65,10 +65,10 @@ class Kind(NamedTuple):
     logbook_list: str
     logbook_taken: type[Refusal]
 
-    async def shown(self, do: Doing, owner_id: str, **asked: Any) -> list[dict[str, Any]]:
+    async def shown(self, do: AdminClient, owner_id: str, **asked: Any) -> list[dict[str, Any]]:
         return (await do(self.listing, {self.owner_id: owner_id, **asked}))["items"]
 
-    async def example(self, do: Doing) -> dict[str, Any]:
+    async def example(self, do: AdminClient) -> dict[str, Any]:
         return await EXAMPLES[self.append](do)
 
 
@@ -100,7 +100,7 @@ EACH = pytest.mark.parametrize("kind", [INFERENCES, OBSERVATIONS], ids=["decisio
 
 
 @EACH
-async def test_a_batch_sent_again_is_kept_once(do: Doing, kind: Kind):
+async def test_a_batch_sent_again_is_kept_once(do: AdminClient, kind: Kind):
     sent = await kind.example(do)
     assert await do(kind.append, sent) == {"appended_count": 2, "duplicate_count": 0}
     more = {**sent["entries"][0], kind.entry_id: str(uuid4())}
@@ -111,7 +111,7 @@ async def test_a_batch_sent_again_is_kept_once(do: Doing, kind: Kind):
 
 
 @EACH
-async def test_an_entry_of_another_keeps_the_whole_batch_out(do: Doing, kind: Kind):
+async def test_an_entry_of_another_keeps_the_whole_batch_out(do: AdminClient, kind: Kind):
     sent, other = [await kind.example(do) for _ in range(2)]
     await do(kind.append, sent)
     mixed = {**other, "entries": [*other["entries"], sent["entries"][0]]}
@@ -122,7 +122,7 @@ async def test_an_entry_of_another_keeps_the_whole_batch_out(do: Doing, kind: Ki
 
 
 @EACH
-async def test_entries_of_one_moment_are_paged_by_their_ids(do: Doing, kind: Kind):
+async def test_entries_of_one_moment_are_paged_by_their_ids(do: AdminClient, kind: Kind):
     owner_id, (one, _) = await kind.an_owner(do), await kind.two(do)
     ids = sorted(str(uuid4()) for _ in range(5))
     entries = [{**one, kind.entry_id: id} for id in reversed(ids)]
@@ -137,7 +137,9 @@ async def test_entries_of_one_moment_are_paged_by_their_ids(do: Doing, kind: Kin
 
 
 @EACH
-async def test_entries_are_listed_as_they_happened_with_all_that_was_sent(do: Doing, kind: Kind):
+async def test_entries_are_listed_as_they_happened_with_all_that_was_sent(
+    do: AdminClient, kind: Kind
+):
     sent = await kind.example(do)
     await do(kind.append, sent)
     later, sooner = sent["entries"]
@@ -158,7 +160,7 @@ async def test_entries_are_listed_as_they_happened_with_all_that_was_sent(do: Do
 
 
 @EACH
-async def test_a_logbook_entry_sent_again_is_kept_once(do: Doing, kind: Kind):
+async def test_a_logbook_entry_sent_again_is_kept_once(do: AdminClient, kind: Kind):
     entry = await EXAMPLES[kind.logbook](do)
     for _ in range(2):
         assert await do(kind.logbook, entry) == {"entry_id": entry["entry_id"]}
@@ -169,7 +171,9 @@ async def test_a_logbook_entry_sent_again_is_kept_once(do: Doing, kind: Kind):
 
 
 @EACH
-async def test_a_logbook_is_read_in_the_order_it_was_written_and_by_author(do: Doing, kind: Kind):
+async def test_a_logbook_is_read_in_the_order_it_was_written_and_by_author(
+    do: AdminClient, kind: Kind
+):
     owner = {kind.owner_id: await kind.an_owner(do)}
     texts = ["We waited.", "We stopped.", "We went home."]
     for text in texts:
@@ -180,14 +184,14 @@ async def test_a_logbook_is_read_in_the_order_it_was_written_and_by_author(do: D
     assert (await do(kind.logbook_list, nobody))["items"] == []
 
 
-async def test_messages_are_shown_only_when_asked_for(do: Doing):
+async def test_messages_are_shown_only_when_asked_for(do: AdminClient):
     sent = await EXAMPLES["append_inferences"](do)
     await do("append_inferences", sent)
     _, later = await INFERENCES.shown(do, sent["decision_id"])
     assert later["messages"] is None
 
 
-async def test_observations_sent_again_with_their_key_are_answered_alike(do: Doing):
+async def test_observations_sent_again_with_their_key_are_answered_alike(do: AdminClient):
     sent = await EXAMPLES["append_observations"](do)
     for _ in range(2):
         answer = await do("append_observations", sent, idempotency_key="batch-1")
@@ -196,14 +200,14 @@ async def test_observations_sent_again_with_their_key_are_answered_alike(do: Doi
     assert answer == {"appended_count": 0, "duplicate_count": 2}
 
 
-async def test_a_dry_run_keeps_nothing(do: Doing):
+async def test_a_dry_run_keeps_nothing(do: AdminClient):
     sent = await EXAMPLES["append_observations"](do)
     for _ in range(2):
         assert await do("append_observations", sent, dry_run=True) == {"events": []}
     assert await OBSERVATIONS.shown(do, sent["run_id"]) == []
 
 
-async def test_observations_are_found_by_what_they_are_and_when_they_were_sampled(do: Doing):
+async def test_observations_are_found_by_what_they_are_and_when_they_were_sampled(do: AdminClient):
     sent = await EXAMPLES["append_observations"](do)
     await do("append_observations", sent)
     later, sooner = [entry["observation_id"] for entry in sent["entries"]]
@@ -222,7 +226,7 @@ async def test_observations_are_found_by_what_they_are_and_when_they_were_sample
     assert await found(sampled_from=SOONER, sampled_to=SOONER) == []
 
 
-async def test_what_a_run_has_already_is_not_sent_to_it_when_it_has_ended(do: Doing):
+async def test_what_a_run_has_already_is_not_sent_to_it_when_it_has_ended(do: AdminClient):
     sent = await EXAMPLES["append_observations"](do)
     await do("append_observations", sent, idempotency_key="batch")
     await do("complete_run", {"run_id": sent["run_id"]})
@@ -232,13 +236,13 @@ async def test_what_a_run_has_already_is_not_sent_to_it_when_it_has_ended(do: Do
     assert answer == {"appended_count": 2, "duplicate_count": 0}
 
 
-async def test_no_person_writes_a_debrief(do: Doing):
+async def test_no_person_writes_a_debrief(do: AdminClient):
     entry = await EXAMPLES["append_run_logbook_entry"](do)
     with pytest.raises(RunLogbookAuthorNotAgentError):
         await do("append_run_logbook_entry", {**entry, "kind": "Debrief"})
 
 
-async def test_the_logbook_of_a_run_that_ended_is_read_by_kind(do: Doing):
+async def test_the_logbook_of_a_run_that_ended_is_read_by_kind(do: AdminClient):
     run_id = await a_completed_run(do)
     await do("append_run_logbook_entry", {"run_id": run_id, "text": "It ended."})
     for kind, texts in (("Note", ["It ended."]), ("Debrief", [])):
@@ -246,7 +250,7 @@ async def test_the_logbook_of_a_run_that_ended_is_read_by_kind(do: Doing):
         assert [row["text"] for row in page["items"]] == texts
 
 
-async def test_an_adjustment_answers_what_governs_the_run_now(do: Doing):
+async def test_an_adjustment_answers_what_governs_the_run_now(do: AdminClient):
     adjustment = await EXAMPLES["adjust_run"](do)
     answer = await do("adjust_run", adjustment)
     assert answer == {"effective_parameters": {"energy": 27.5}}
@@ -257,7 +261,7 @@ async def test_an_adjustment_answers_what_governs_the_run_now(do: Doing):
 
 
 async def test_a_decision_shows_those_that_follow_it():
-    do = Doing(*await memory_service())
+    do = AdminClient(*await memory_service())
     first = await do("register_decision", {"context": "RunHold", "choice": "Hold"})
     child = {"context": "RunHold", "choice": "Stop", "parent_id": first["decision_id"]}
     following = await do("register_decision", child)
@@ -266,7 +270,7 @@ async def test_a_decision_shows_those_that_follow_it():
 
 
 async def test_decisions_are_found_by_what_they_are_and_what_they_are_not():
-    do, choices = Doing(*await memory_service()), ("Hold", "Stop", "Wait")
+    do, choices = AdminClient(*await memory_service()), ("Hold", "Stop", "Wait")
     for choice in choices:
         await do("register_decision", {"context": "RunHold", "choice": choice})
     page = await do("list_decisions", {})
@@ -283,7 +287,7 @@ async def test_decisions_are_found_by_what_they_are_and_what_they_are_not():
 
 
 async def test_runs_are_found_by_how_they_fare_and_when_they_were_started():
-    do = Doing(*await memory_service())
+    do = AdminClient(*await memory_service())
     running, held, ended = [await started_run(do) for _ in range(3)]
     await do("hold_run", {"run_id": held})
     await do("stop_run", {"run_id": ended, "reason": "The sample is gone"})

@@ -41,7 +41,16 @@ from beamkeep.runtime.entry_points import InvalidSurfaceIdError
 from beamkeep.runtime.parsing import MalformedRequestError
 from beamkeep.runtime.store import Append, MovedError, Position, StoredAnswer
 from beamkeep.runtime.tokens import InvalidTokenError
-from beamkeep.testing.service import ADMIN, ISSUER, Doing, by, call, enrol, memory_service, permit
+from beamkeep.testing.service import (
+    ADMIN,
+    ISSUER,
+    AdminClient,
+    by,
+    call,
+    enrol,
+    memory_service,
+    permit,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -581,7 +590,7 @@ async def test_a_dry_run_shows_the_payload_of_another_stream_only_to_who_may_rea
     otto = await enrol(
         service, "otto", "add_run_to_campaign", "get_campaign", "get_run", scope="Own"
     )
-    arguments = await EXAMPLES["add_run_to_campaign"](Doing(service, store))
+    arguments = await EXAMPLES["add_run_to_campaign"](AdminClient(service, store))
     assert await payloads(service, "add_run_to_campaign", arguments) == [False, False]
     for own, shown in (("run", {False}), ("campaign", {True})):
         stored = store.streams[own.capitalize(), UUID(arguments[f"{own}_id"])]

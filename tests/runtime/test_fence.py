@@ -13,7 +13,8 @@ from beamkeep.adapters.postgres.fence import UnfitDatabaseError, faults, require
 from beamkeep.adapters.postgres.migrate import MigrationChangedError, migrate, migrations
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
-from beamkeep.testing.postgres import connected, fresh_database, until
+from beamkeep.testing.postgres import connected, fresh_database
+from beamkeep.testing.waiting import until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 

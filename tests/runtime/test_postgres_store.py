@@ -69,8 +69,9 @@ from beamkeep.runtime.store import (
 from beamkeep.testing.appends import ANSWER, HTTP, ME, NOW, append, at, registered, updated
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
-from beamkeep.testing.postgres import Deployed, connected, until, waiting_for_a_table
+from beamkeep.testing.postgres import Deployed, connected, waiting_for_a_table
 from beamkeep.testing.service import call, enrol
+from beamkeep.testing.waiting import until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 

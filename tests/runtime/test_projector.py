@@ -33,8 +33,14 @@ from beamkeep.testing.appends import CODEC, ME, NOW, append, at, registered, upd
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
 from beamkeep.testing.leases import GrantedLease
-from beamkeep.testing.postgres import Deployed, connected, fresh_database, postgres_service, until
-from beamkeep.testing.service import Doing, call
+from beamkeep.testing.postgres import (
+    Deployed,
+    connected,
+    fresh_database,
+    postgres_service,
+)
+from beamkeep.testing.service import AdminClient, call
+from beamkeep.testing.waiting import until
 from beamkeep.workers import supervision
 from beamkeep.workers.projector import Follower, Projector, RowChange
 from beamkeep.workers.supervision import Loop, Supervisor
@@ -165,7 +171,7 @@ def live(database: Database, name: str) -> object:
 
 
 async def test_every_list_is_the_fold_of_its_streams(database: Database, deployed: Deployed):
-    do = Doing(deployed.service, deployed.store)
+    do = AdminClient(deployed.service, deployed.store)
     for name in (operation.name for operation in CATALOGUE.operations):
         await do(name, await EXAMPLES[name](do))
     await actors(deployed, 5, versions=3)

@@ -35,7 +35,16 @@ from beamkeep.runtime.parsing import MalformedRequestError
 from beamkeep.runtime.queries import NotFreshYetError
 from beamkeep.runtime.store import Position
 from beamkeep.testing.appends import append, at
-from beamkeep.testing.service import ADMIN, ISSUER, Doing, by, call, enrol, memory_service, permit
+from beamkeep.testing.service import (
+    ADMIN,
+    ISSUER,
+    AdminClient,
+    by,
+    call,
+    enrol,
+    memory_service,
+    permit,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -638,7 +647,7 @@ class TestObjectRule:
 
     async def test_of_what_used_a_calibration_only_ones_own_is_told(self):
         service, store = await memory_service()
-        do = Doing(service, store)
+        do = AdminClient(service, store)
         commands = ("define_calibration", "append_calibration_revision", "list_calibration_uses")
         await enrol(service, "olga", *commands, scope="Own")
         made = await do("define_calibration", await define_calibration(do), subject="olga")

@@ -23,7 +23,7 @@ from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.settings import Settings
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import Deployed
-from beamkeep.testing.service import INSTALLATION, Doing
+from beamkeep.testing.service import INSTALLATION, AdminClient
 from beamkeep.workers.reporting import Monitor
 from beamkeep.workers.staleness import REF, StalenessWatch
 
@@ -50,7 +50,7 @@ class World:
             installation=INSTALLATION,
             clock=lambda: datetime.now(UTC) + self.shift,
         )
-        self.service, self.do = service, Doing(service, deployed.store)
+        self.service, self.do = service, AdminClient(service, deployed.store)
 
     async def enclosure(self, plan_id: str) -> Any:
         """What readiness says of the permit for a plan."""

@@ -15,7 +15,8 @@ from beamkeep.adapters.postgres.connections import ACQUIRE_LOCK
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.runtime.store import MovedError, Stream
 from beamkeep.testing.database import Database
-from beamkeep.testing.postgres import connected, until
+from beamkeep.testing.postgres import connected
+from beamkeep.testing.waiting import until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx2
+from starlette.types import ASGIApp
 
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.kernel import Catalogue, Event, Operation
@@ -101,12 +102,19 @@ def rest_application(
     )
 
 
+def http_client(
+    application: ASGIApp, base_url: str = RESOURCE, **options: Any
+) -> httpx2.AsyncClient:
+    """A client of an application, without a network."""
+    transport = httpx2.ASGITransport(application)
+    return httpx2.AsyncClient(transport=transport, base_url=base_url, **options)
+
+
 @asynccontextmanager
 async def rest_client(limits: Limits = GENEROUS) -> AsyncGenerator[RestClient]:
     """A fresh deployment with Ada, who may do everything, and Bob, who may do nothing."""
     service, store = await memory_service()
     bob = {"name": "Bob", "identities": [{"issuer": ISSUER, "subject": "bob"}]}
     await call(service, "register_actor", bob)
-    transport = httpx2.ASGITransport(rest_application(service, limits))
-    async with httpx2.AsyncClient(transport=transport, base_url=RESOURCE) as http:
+    async with http_client(rest_application(service, limits)) as http:
         yield RestClient(http, service.catalogue, store)

@@ -11,7 +11,6 @@ import structlog
 from mcp_types import CallToolRequestParams
 from structlog.contextvars import merge_contextvars
 from tests.support.rest_client import RestClient, rest_client
-from tests.support.service import ISSUER, by, memory_service
 
 from beamkeep.contexts.access.profile import IDENTITIES, MONITOR
 from beamkeep.contexts.enclosure.enclosure import ObserveEnclosureStatus, PermitStatus
@@ -19,6 +18,7 @@ from beamkeep.kernel import SurfaceKind
 from beamkeep.runtime.admission import Caller
 from beamkeep.surfaces.mcp import Tools
 from beamkeep.telemetry import Telemetry
+from beamkeep.testing.service import ISSUER, by, memory_service
 from beamkeep.workers.reporting import Monitor
 
 pytestmark = pytest.mark.anyio

@@ -5,11 +5,11 @@ from contextlib import asynccontextmanager
 
 import httpx2
 import pytest
-from tests.support.rest_client import RESOURCE, rest_application
-from tests.support.service import memory_service
+from tests.support.rest_client import http_client, rest_application
 
 from beamkeep.surfaces.http.origins import REQUEST_HEADERS, RESPONSE_HEADERS
 from beamkeep.surfaces.openapi import HEADERS, PARAMETERS
+from beamkeep.testing.service import memory_service
 
 pytestmark = pytest.mark.anyio
 
@@ -33,8 +33,7 @@ FOREIGN = [
 async def browser(*origins: str) -> AsyncGenerator[httpx2.AsyncClient]:
     """A client of a service that lets pages of these origins call it."""
     service, _ = await memory_service()
-    transport = httpx2.ASGITransport(rest_application(service, cors_origins=origins))
-    async with httpx2.AsyncClient(transport=transport, base_url=RESOURCE) as http:
+    async with http_client(rest_application(service, cors_origins=origins)) as http:
         yield http
 
 

@@ -10,9 +10,7 @@ from uuid import UUID, uuid4
 import httpx2
 import pytest
 from starlette.types import Message, Receive, Scope
-from tests.support.rest_client import RESOURCE, always_ready, rest_application
-from tests.support.service import ISSUER, memory_service
-from tests.support.static_verifier import StaticVerifier
+from tests.support.rest_client import RESOURCE, always_ready, http_client, rest_application
 
 from beamkeep.kernel import Refusal, Route, SurfaceKind
 from beamkeep.runtime.admission import Caller
@@ -37,6 +35,8 @@ from beamkeep.surfaces.http.refusals import (
     UrlTooLongError,
 )
 from beamkeep.surfaces.http.routes import HttpResponse, HttpRoute
+from beamkeep.testing.service import ISSUER, memory_service
+from beamkeep.testing.static_verifier import StaticVerifier
 from beamkeep.testing.tokens import Clock
 
 pytestmark = pytest.mark.anyio
@@ -112,6 +112,11 @@ async def identify(one: Edge, sent: Scope) -> Caller:
     return await one.identify(HttpRequest(sent, whole(b""), one.options.limits), CALL)
 
 
+async def refuses(refusal: type[Refusal], one: Edge, sent: Scope) -> None:
+    with pytest.raises(refusal):
+        await identify(one, sent)
+
+
 async def read_json(sent: Scope, receive: Receive, limits: Limits | None = None) -> bytes:
     return await HttpRequest(sent, receive, limits or Limits()).json()
 
@@ -146,13 +151,11 @@ async def test_a_correlation_id_that_is_no_uuid_is_replaced_by_a_fresh_one():
     ],
 )
 async def test_credentials_that_are_not_one_bearer_token_are_malformed(credentials: str):
-    with pytest.raises(MalformedCredentialsError):
-        await identify(edge(), scope(("authorization", credentials)))
+    await refuses(MalformedCredentialsError, edge(), scope(("authorization", credentials)))
 
 
 async def test_two_tokens_are_one_too_many():
-    with pytest.raises(MalformedCredentialsError):
-        await identify(edge(), scope(ADA, ADA))
+    await refuses(MalformedCredentialsError, edge(), scope(ADA, ADA))
 
 
 async def test_the_scheme_is_read_in_any_case():
@@ -161,8 +164,7 @@ async def test_the_scheme_is_read_in_any_case():
 
 
 async def test_without_token_only_a_service_open_for_development_answers():
-    with pytest.raises(MissingTokenError):
-        await identify(edge(), scope())
+    await refuses(MissingTokenError, edge(), scope())
     caller = await identify(edge(developer_id=DEVELOPER), scope())
     assert (caller.identity, caller.principal_id) == (None, DEVELOPER)
     known = await identify(edge(developer_id=DEVELOPER), scope(ADA))
@@ -170,11 +172,11 @@ async def test_without_token_only_a_service_open_for_development_answers():
 
 
 async def test_a_bad_token_is_refused_even_when_none_is_needed():
-    with pytest.raises(InvalidTokenError):
-        await identify(edge(developer_id=DEVELOPER), scope(("authorization", "Bearer x")))
+    await refuses(
+        InvalidTokenError, edge(developer_id=DEVELOPER), scope(("authorization", "Bearer x"))
+    )
     nobody_to_ask = Edge(EdgeOptions(RESOURCE, None, DEVELOPER))
-    with pytest.raises(InvalidTokenError):
-        await identify(nobody_to_ask, scope(ADA))
+    await refuses(InvalidTokenError, nobody_to_ask, scope(ADA))
 
 
 @pytest.mark.parametrize(
@@ -200,13 +202,11 @@ async def test_a_principal_has_a_burst_and_then_its_pace():
     one = edge(Limits(per_principal_rate=2, per_principal_burst=3), clock=clock)
     for _ in range(3):
         await identify(one, scope(ADA))
-    with pytest.raises(TooManyRequestsError):
-        await identify(one, scope(ADA, path="/actors"))
+    await refuses(TooManyRequestsError, one, scope(ADA, path="/actors"))
     await identify(one, scope(("authorization", "Bearer bob")))
     clock.now += 0.5
     await identify(one, scope(ADA))
-    with pytest.raises(TooManyRequestsError):
-        await identify(one, scope(ADA))
+    await refuses(TooManyRequestsError, one, scope(ADA))
     assert dict(one.refused(TooManyRequestsError()).headers)[b"retry-after"] == b"1"
 
 
@@ -215,11 +215,9 @@ async def test_an_address_without_a_good_token_is_slowed_down_and_nobody_else():
     for sent in (scope(), scope(("authorization", "Bearer x"))):
         with pytest.raises((MissingTokenError, InvalidTokenError)):
             await identify(one, sent)
-    with pytest.raises(TooManyRequestsError):
-        await identify(one, scope())
+    await refuses(TooManyRequestsError, one, scope())
     await identify(one, scope(ADA))
-    with pytest.raises(MissingTokenError):
-        await identify(one, scope(address="192.0.2.2"))
+    await refuses(MissingTokenError, one, scope(address="192.0.2.2"))
 
 
 class Provider:
@@ -252,23 +250,18 @@ async def test_an_address_pays_before_a_provider_is_asked_whatever_it_answers(an
     provider = Provider(answer)
     one = asking(provider)
     for number in range(2):
-        with pytest.raises(type(answer)):
-            await identify(one, with_token(f"fresh{number}"))
+        await refuses(type(answer), one, with_token(f"fresh{number}"))
     for number in range(100):
-        with pytest.raises(TooManyRequestsError):
-            await identify(one, with_token(f"more{number}"))
+        await refuses(TooManyRequestsError, one, with_token(f"more{number}"))
     assert provider.asked == 2
-    with pytest.raises(type(answer)):
-        await identify(one, with_token("elsewhere", address="192.0.2.2"))
+    await refuses(type(answer), one, with_token("elsewhere", address="192.0.2.2"))
 
 
 async def test_an_address_pays_for_a_provider_that_is_away_also_where_nobody_was_asked():
     one = asking(Provider(IdentityProviderUnavailableError(), asks=False))
     for _ in range(2):
-        with pytest.raises(IdentityProviderUnavailableError):
-            await identify(one, with_token("fresh"))
-    with pytest.raises(TooManyRequestsError):
-        await identify(one, with_token("fresh"))
+        await refuses(IdentityProviderUnavailableError, one, with_token("fresh"))
+    await refuses(TooManyRequestsError, one, with_token("fresh"))
 
 
 async def test_an_address_gets_back_what_it_paid_for_a_good_token():
@@ -357,12 +350,9 @@ async def test_a_principal_has_only_so_many_calls_at_once():
 
 async def test_an_address_or_head_that_is_too_long_is_refused_before_the_token_is_read():
     one = edge(Limits(url_bytes=20, header_bytes=57))
-    with pytest.raises(UrlTooLongError):
-        await identify(one, scope(path="/" + "z" * 20))
-    with pytest.raises(UrlTooLongError):
-        await identify(one, {**scope(), "query_string": b"a=" + b"z" * 20})
-    with pytest.raises(HeadersTooLargeError):
-        await identify(one, scope(("x-odd", "z" * 40)))
+    await refuses(UrlTooLongError, one, scope(path="/" + "z" * 20))
+    await refuses(UrlTooLongError, one, {**scope(), "query_string": b"a=" + b"z" * 20})
+    await refuses(HeadersTooLargeError, one, scope(("x-odd", "z" * 40)))
 
 
 async def test_a_body_is_read_in_parts_up_to_its_limit():
@@ -443,8 +433,7 @@ async def test_no_body_needs_no_media_type():
 
 async def calling(limits: Limits, routes: Sequence[HttpRoute] = ()) -> httpx2.AsyncClient:
     service, _ = await memory_service()
-    transport = httpx2.ASGITransport(rest_application(service, limits, routes))
-    return httpx2.AsyncClient(transport=transport, base_url=RESOURCE, headers=[ADA])
+    return http_client(rest_application(service, limits, routes), headers=[ADA])
 
 
 @pytest.mark.parametrize(
@@ -483,8 +472,8 @@ async def test_every_answer_has_the_same_protective_headers(path: str):
 async def test_transport_security_is_not_promised_where_there_is_none():
     service, _ = await memory_service()
     plain = EdgeOptions("http://localhost:8000")
-    transport = httpx2.ASGITransport(application(service, plain, ready=always_ready, metrics=bytes))
-    async with httpx2.AsyncClient(transport=transport, base_url=plain.resource_url) as http:
+    app = application(service, plain, ready=always_ready, metrics=bytes)
+    async with http_client(app, plain.resource_url) as http:
         answer = await http.get("/.well-known/oauth-protected-resource/mcp")
     assert answer.json()["resource"] == "http://localhost:8000/mcp"
     assert "strict-transport-security" not in answer.headers
@@ -568,9 +557,7 @@ async def known_by_name() -> AsyncGenerator[httpx2.AsyncClient]:
     allowed = ("127.0.0.1:*", "lab.test:8443")
     named = EdgeOptions(RESOURCE, StaticVerifier("ada"), allowed_hosts=allowed)
     app = application(service, named, ready=always_ready, metrics=bytes)
-    async with httpx2.AsyncClient(
-        transport=httpx2.ASGITransport(app), base_url=RESOURCE, headers=[ADA]
-    ) as http:
+    async with http_client(app, headers=[ADA]) as http:
         yield http
 
 
@@ -616,8 +603,7 @@ async def test_metrics_with_an_address_of_their_own_are_nowhere_else():
         (apart, "/zones", 404),
         (apart, "/%6detrics", 404),
     ):
-        transport = httpx2.ASGITransport(app)
-        async with httpx2.AsyncClient(transport=transport, base_url=RESOURCE) as http:
+        async with http_client(app) as http:
             assert (await http.get(path)).status_code == status, path
 
 
@@ -628,8 +614,7 @@ async def test_a_service_that_is_not_ready_says_what_is_missing():
         return "The schema is two migrations behind."
 
     app = application(service, options(), ready=migrating, metrics=bytes)
-    transport = httpx2.ASGITransport(app)
-    async with httpx2.AsyncClient(transport=transport, base_url=RESOURCE) as http:
+    async with http_client(app) as http:
         answer = await http.get("/ready")
         alive = await http.get("/health")
     assert (answer.status_code, answer.text) == (503, "The schema is two migrations behind.")

@@ -5,7 +5,7 @@ import json
 import re
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
 from textwrap import dedent
@@ -22,8 +22,8 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from starlette.types import ASGIApp, Message
 from tests.support.examples.equipment import LINEAR_STAGE, MOTOR_SETTINGS
+from tests.support.listening import listening
 from tests.support.rest_client import GENEROUS, RESOURCE, always_ready
-from tests.support.service import ISSUER, by, call, memory_service
 
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import CATALOGUE
@@ -34,12 +34,7 @@ from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admission, Caller, UnauthorizedError
 from beamkeep.runtime.dispatch import IdempotencyConflictError, PreconditionFailedError
 from beamkeep.runtime.parsing import MalformedRequestError
-from beamkeep.runtime.tokens import (
-    Asking,
-    InvalidTokenError,
-    MissingTokenError,
-    VerifiedPrincipal,
-)
+from beamkeep.runtime.tokens import InvalidTokenError, MissingTokenError
 from beamkeep.surfaces.http.edge import Edge, EdgeOptions
 from beamkeep.surfaces.http.limits import Limits
 from beamkeep.surfaces.http.pages import application
@@ -52,6 +47,8 @@ from beamkeep.surfaces.mcp import UnknownToolError, server
 from beamkeep.surfaces.problem import problem
 from beamkeep.surfaces.tools import INSTRUCTIONS, ChangeOptions, tool
 from beamkeep.telemetry import Telemetry
+from beamkeep.testing.service import by, call, enrol, memory_service, permit
+from beamkeep.testing.static_verifier import StaticVerifier
 
 pytestmark = pytest.mark.anyio
 
@@ -61,22 +58,14 @@ NOW, BEFORE = "2026-07-28", "2025-11-25"
 MCP = SurfaceKind.MCP_STREAMABLE_HTTP
 
 
-class Verifier:
-    """Takes the token's text for the subject."""
-
-    async def verify(self, token: str, asking: Asking = nullcontext) -> VerifiedPrincipal:
-        if token == "expired":
-            raise InvalidTokenError
-        return VerifiedPrincipal(ISSUER, token, 2e9)
-
-
+SUBJECTS = ("ada", "bob", "carol", "dan", "erin", "frank", "stranger")
 METADATA = 'resource_metadata="https://beamkeep.test/.well-known/oauth-protected-resource/mcp"'
 
 
 def app(service: Service, limits: Limits = GENEROUS, telemetry: Telemetry | None = None) -> Edge:
     """Everything that is served over HTTP, as a deployment puts it together."""
     hosts = ("127.0.0.1:*",)
-    options = EdgeOptions(RESOURCE, Verifier(), limits=limits, allowed_hosts=hosts)
+    options = EdgeOptions(RESOURCE, StaticVerifier(*SUBJECTS), limits=limits, allowed_hosts=hosts)
     return application(
         service,
         options,
@@ -88,18 +77,10 @@ def app(service: Service, limits: Limits = GENEROUS, telemetry: Telemetry | None
 
 
 @asynccontextmanager
-async def listening(application: ASGIApp) -> AsyncGenerator[str]:
+async def serving(application: ASGIApp) -> AsyncGenerator[str]:
     config = uvicorn.Config(application, port=0, log_level="error", lifespan="off", ws="none")
-    running = uvicorn.Server(config)
-    serving = asyncio.create_task(running.serve())
-    while not running.started:
-        await asyncio.sleep(0.005)
-    port = running.servers[0].sockets[0].getsockname()[1]
-    try:
+    async with listening(config) as port:
         yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        running.should_exit = True
-        await serving
 
 
 @asynccontextmanager
@@ -123,8 +104,13 @@ def service(kept: tuple[Service, MemoryStore]) -> Service:
 
 
 @pytest.fixture(scope="module")
+def store(kept: tuple[Service, MemoryStore]) -> MemoryStore:
+    return kept[1]
+
+
+@pytest.fixture(scope="module")
 async def url(service: Service) -> AsyncGenerator[str]:
-    async with listening(app(service)) as url:
+    async with serving(app(service)) as url:
         yield url
 
 
@@ -136,18 +122,8 @@ async def ada(request: pytest.FixtureRequest, url: str) -> AsyncGenerator[Client
 
 async def grant(service: Service, subject: str, *commands: str) -> str:
     """Register a principal who may call these and nothing else, by MCP."""
-    login = {"issuer": ISSUER, "subject": subject}
-    answered = await call(service, "register_actor", {"name": subject, "identities": [login]})
-    policy = {
-        "name": subject,
-        "conduit_id": str(seeded.ENTRY),
-        "surface_id": str(seeded.SURFACES[MCP]),
-        "permitted_principal_ids": [str(answered.id)],
-        "permitted_commands": list(commands),
-        "object_scope": "Own",
-    }
-    defined = await call(service, "define_policy", policy)
-    return str(defined.id)
+    principal_id = await enrol(service, subject)
+    return str(await permit(service, principal_id, *commands, scope="Own", on=MCP))
 
 
 def body_of(result: types.CallToolResult | types.InputRequiredResult) -> dict[str, Any]:
@@ -195,12 +171,8 @@ async def test_a_revoked_grant_empties_the_list_at_once(service: Service, url: s
     found = json.loads((await call(service, "get_policy", {"policy_id": policy_id})).body)
     (principal_id,) = found["permitted_principal_ids"]
     async with client(url, "carol") as carol:
-        revoked = {
-            "policy_id": policy_id,
-            "permitted_principal_id": principal_id,
-            "reason": "left",
-        }
-        await call(service, "revoke_grant", revoked)
+        left = {"permitted_principal_id": principal_id, "reason": "left"}
+        await call(service, "revoke_grant", {"policy_id": policy_id, **left})
         assert (await carol.list_tools()).tools == []
 
 
@@ -409,9 +381,7 @@ async def test_an_idempotency_key_replays_the_first_answer(ada: Client):
     refused_with(other, IdempotencyConflictError())
 
 
-async def test_a_dry_run_answers_events_and_writes_nothing(
-    ada: Client, kept: tuple[Service, MemoryStore]
-):
+async def test_a_dry_run_answers_events_and_writes_nothing(ada: Client):
     before = body_of(await ada.call_tool("list_zones", {"limit": 100}))
     told = body_of(await ada.call_tool("define_zone", {"name": "Hutch", "dry_run": True}))
     assert [event["event_type"] for event in told["events"]] == ["ZoneDefined"]
@@ -426,10 +396,8 @@ async def test_a_call_arrives_at_the_surface_of_its_transport(service: Service, 
 
 
 async def test_a_failure_is_logged_once_and_nothing_of_it_is_told(
-    kept: tuple[Service, MemoryStore], monkeypatch: pytest.MonkeyPatch
+    service: Service, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ):
-    service, store = kept
-
     async def fail(*_: object, **__: object) -> None:
         raise RuntimeError("the password is swordfish")
 
@@ -465,7 +433,7 @@ async def test_a_call_does_not_list_the_tools_first(url: str, monkeypatch: pytes
 
 async def test_calls_are_counted_by_name_surface_and_outcome(service: Service):
     telemetry = Telemetry()
-    async with listening(app(service, telemetry=telemetry)) as url, client(url) as connected:
+    async with serving(app(service, telemetry=telemetry)) as url, client(url) as connected:
         await zone(connected)
         await connected.call_tool("get_zone", {"zone_id": str(uuid4())})
     told = telemetry.exposition().decode()
@@ -474,7 +442,7 @@ async def test_calls_are_counted_by_name_surface_and_outcome(service: Service):
 
 
 async def test_a_tool_and_a_refused_message_are_each_logged_once(service: Service):
-    async with listening(app(service)) as url, client(url) as connected:
+    async with serving(app(service)) as url, client(url) as connected:
         with structlog.testing.capture_logs() as lines:
             await zone(connected)
             await connected.list_tools()
@@ -535,11 +503,8 @@ async def test_a_message_with_a_name_twice_is_refused(url: str, version: str):
 
 
 async def test_a_legacy_handshake_mints_no_session_either(url: str):
-    params = {
-        "protocolVersion": BEFORE,
-        "capabilities": {},
-        "clientInfo": {"name": "t", "version": "1"},
-    }
+    client_info = {"name": "t", "version": "1"}
+    params = {"protocolVersion": BEFORE, "capabilities": {}, "clientInfo": client_info}
     body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
     response = await post(url, body, mcp_protocol_version=None, mcp_method=None)
     assert response.json()["result"]["protocolVersion"] == BEFORE
@@ -582,7 +547,7 @@ async def test_a_bad_token_and_one_of_nobody_we_know_are_challenged_alike(
 
 
 async def test_no_principal_calls_more_at_once_than_the_edge_lets_it(service: Service):
-    async with listening(app(service, Limits(concurrent_per_principal=0))) as url:
+    async with serving(app(service, Limits(concurrent_per_principal=0))) as url:
         response = await post(url)
     assert response.status_code == 429
     assert response.json() == problem(TooManyRequestsError())
@@ -641,17 +606,15 @@ async def test_only_post_is_served(url: str, method: str, version: str | None):
     assert response.headers["allow"] == "POST"
 
 
+FORGETTING = {"mcp_method": "tools/call", "mcp_name": "forget_actor"}
+
+
 @pytest.mark.parametrize(
     ("body", "changes", "status", "code"),
     [
         (message("tools/list"), {"mcp_method": "tools/call"}, 400, -32020),
         (message("tools/list"), {"mcp_method": None}, 400, -32020),
-        (
-            message("tools/call", name="list_zones"),
-            {"mcp_method": "tools/call", "mcp_name": "forget_actor"},
-            400,
-            -32020,
-        ),
+        (message("tools/call", name="list_zones"), FORGETTING, 400, -32020),
         (message("tools/list", "2031-01-01"), {"mcp_protocol_version": "2031-01-01"}, 400, -32022),
         (message("tools/list", "2031-01-01"), {}, 400, -32020),
         (message("no/such"), {"mcp_method": "no/such"}, 404, -32601),
@@ -666,22 +629,20 @@ async def test_what_contradicts_itself_or_is_not_spoken_here_is_refused(
 
 
 async def test_a_body_beyond_the_limit_is_not_read(service: Service):
-    async with listening(app(service, Limits(body_bytes=500))) as url:
+    async with serving(app(service, Limits(body_bytes=500))) as url:
         response = await post(url, message("tools/list", padding="x" * 1000))
     assert response.status_code == 413
 
 
 async def test_a_call_that_takes_too_long_is_given_up(
-    kept: tuple[Service, MemoryStore], monkeypatch: pytest.MonkeyPatch
+    service: Service, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ):
-    service, store = kept
-
     async def stall(*_: object) -> None:
         await asyncio.sleep(60)
 
     monkeypatch.setattr(store, "open", stall)
     for version in (NOW, BEFORE):
-        async with listening(app(service, Limits(deadline_seconds=0.2))) as url:
+        async with serving(app(service, Limits(deadline_seconds=0.2))) as url:
             body = message("tools/list", version)
             response = await post(url, body, mcp_protocol_version=version)
         assert response.json() == problem(DeadlineExceededError())
@@ -695,7 +656,7 @@ async def test_stdio_asks_who_calls_anew_for_every_call(tmp_path: Path):
         from beamkeep.kernel import SurfaceKind
         from beamkeep.runtime.tokens import InvalidTokenError
         from beamkeep.surfaces.mcp import serve_stdio
-        from tests.support.service import by, memory_service
+        from beamkeep.testing.service import by, memory_service
 
         left = iter(range(3))
 

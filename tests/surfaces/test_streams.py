@@ -13,7 +13,6 @@ import pytest
 from starlette.types import Scope
 from structlog.testing import capture_logs
 from tests.support.rest_client import GENEROUS, rest_application
-from tests.support.service import ISSUER, call, memory_service
 
 from beamkeep.adapters.http_server import MainServer, configured, serve_both
 from beamkeep.kernel import ObjectScope, Route, replace
@@ -21,6 +20,7 @@ from beamkeep.surfaces.http.edge import Edge
 from beamkeep.surfaces.http.limits import Limits
 from beamkeep.surfaces.http.messages import HttpRequest, HttpResponse, StreamResponse
 from beamkeep.surfaces.http.routes import HttpRoute, StreamRoute
+from beamkeep.testing.service import ISSUER, call, memory_service
 
 pytestmark = pytest.mark.anyio
 

@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
-from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import Event
 from beamkeep.testing.appends import append, at
 from beamkeep.testing.calling import Calling, SurfaceAnswer
 from beamkeep.testing.server import DATABASES, ISSUER, Server
-from beamkeep.testing.service import CALLERS, let_callers_in
+from beamkeep.testing.service import CALLERS, let_callers_in, policy
 
 
 class As:
@@ -100,15 +99,5 @@ async def permit(
     admin: As, principal: Principal, commands: list[str], scope: str, surface_id: str
 ) -> str:
     """Permit one principal some calls on one of the seeded surfaces; the policy's id."""
-    made = await admin(
-        "define_policy",
-        {
-            "name": f"{scope} for one",
-            "conduit_id": str(seeded.ENTRY),
-            "surface_id": surface_id,
-            "permitted_principal_ids": [str(principal.id)],
-            "permitted_commands": commands,
-            "object_scope": scope,
-        },
-    )
-    return made["policy_id"]
+    allowed = policy(f"{scope} for one", surface_id, principal.id, *commands, scope=scope)
+    return (await admin("define_policy", allowed))["policy_id"]

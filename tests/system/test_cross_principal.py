@@ -30,35 +30,29 @@ from beamkeep.testing.service import CALLERS
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
-EVERY_READ = pytest.mark.parametrize(
-    "question",
-    [each for each in CATALOGUE.questions if each.about or isinstance(each.source, Many)],
-    ids=lambda each: each.name,
-)
-EVERY_LIST = pytest.mark.parametrize(
-    "question",
-    [each for each in CATALOGUE.questions if isinstance(each.source, Many)],
-    ids=lambda each: each.name,
-)
-EVERY_TREE = pytest.mark.parametrize(
-    "question",
-    [q for q in CATALOGUE.questions if isinstance(q.source, Many) and q.source.view.tree],
-    ids=lambda each: each.name,
-)
 # What never changes has one event, and its history one page.
 CHANGING = {each.aggregate.name for each in CATALOGUE.operations if not each.genesis}
-EVERY_PAGED_READ = pytest.mark.parametrize(
-    "question",
-    [
-        each
-        for each in CATALOGUE.questions
-        # The rows beside a conduit stand for those beside everything else.
-        if isinstance(each.source, Many)
-        or (isinstance(each.source, Entries) and each.aggregate.name == "Conduit")
-        or (isinstance(each.source, History) and each.aggregate.name in CHANGING)
-    ],
-    ids=lambda each: each.name,
-)
+
+
+def every(holds: Callable[[Question], object]) -> pytest.MarkDecorator:
+    """Every question of which this is true."""
+    chosen = [each for each in CATALOGUE.questions if holds(each)]
+    return pytest.mark.parametrize("question", chosen, ids=lambda each: each.name)
+
+
+def is_paged(question: Question) -> bool:
+    """Whether the answer goes on with a cursor; one list of entries stands for all of them."""
+    match question.source:
+        case Many():
+            return True
+        case Entries():
+            return question.aggregate.name == "Conduit"
+        case History():
+            return question.aggregate.name in CHANGING
+        case _:
+            return False
+
+
 ON_REST = pytest.mark.parametrize("surface", [Rest])
 BOTH_SURFACES = pytest.mark.parametrize("surface", [Rest, Mcp])
 
@@ -79,6 +73,15 @@ class People:
     def on(self, principal: Principal) -> As:
         """A principal, calling on the surface at hand."""
         return As(self.here, principal.token, self.others)
+
+    async def permit(self, principal: Principal, command: str, scope: str) -> str:
+        """Permit a principal one call on the surface at hand; the policy's id."""
+        return await permit(self.admin, principal, [command], scope, self.here.surface_id)
+
+    async def let_own_all(self, principal: Principal) -> None:
+        """Permit a principal everything: with its own here, with everybody's elsewhere."""
+        await self.permit(principal, "*", "Own")
+        await permit(self.admin, principal, ["*"], "All", self.elsewhere.surface_id)
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +131,7 @@ def command(name: str) -> Operation:
 
 
 @BOTH_SURFACES
-@EVERY_READ
+@every(lambda each: each.about or isinstance(each.source, Many))
 async def test_a_read_shows_an_object_only_to_whom_a_policy_shows_it(
     question: Question, people: People
 ):
@@ -145,15 +148,12 @@ async def test_a_read_shows_an_object_only_to_whom_a_policy_shows_it(
     await require_shown(elsewhere, question, arguments, id, p1.position_token)
 
     # Own: only the owner.
-    own = [question.name], "Own", people.here.surface_id
-    await permit(people.admin, people.p2, *own)
+    await people.permit(people.p2, question.name, "Own")
     await require_hidden(p2, people.p2, question, arguments, absent, p1.position_token)
     await require_shown(p1, question, arguments, id, p1.position_token)
 
     # All: everybody's, until it is taken away.
-    policy_id = await permit(
-        people.admin, people.p3, [question.name], "All", people.here.surface_id
-    )
+    policy_id = await people.permit(people.p3, question.name, "All")
     await require_shown(p3, question, arguments, id, p1.position_token)
     left = {"permitted_principal_id": str(people.p3.id), "reason": "Left"}
     await people.admin("revoke_grant", {"policy_id": policy_id, **left})
@@ -162,11 +162,11 @@ async def test_a_read_shows_an_object_only_to_whom_a_policy_shows_it(
 
 
 @BOTH_SURFACES
-@EVERY_LIST
+@every(lambda each: isinstance(each.source, Many))
 async def test_no_filter_finds_what_is_anothers(question: Question, people: People):
     p1, p2 = people.on(people.p1), people.on(people.p2)
     _, id = await an_object_of(p1, question)
-    await permit(people.admin, people.p2, [question.name], "Own", people.here.surface_id)
+    await people.permit(people.p2, question.name, "Own")
     id_field, token = question.aggregate.id_field, p1.position_token
     rows = await p1.listed(question.name, token)
     (row,) = [row for row in rows if row[id_field] == id]
@@ -180,10 +180,10 @@ async def test_no_filter_finds_what_is_anothers(question: Question, people: Peop
 
 
 @BOTH_SURFACES
-@EVERY_TREE
+@every(lambda each: isinstance(each.source, Many) and each.source.view.tree)
 async def test_no_way_along_a_tree_leads_to_what_is_anothers(question: Question, people: People):
     p1, p2 = people.on(people.p1), people.on(people.p2)
-    await permit(people.admin, people.p2, [question.name], "Own", people.here.surface_id)
+    await people.permit(people.p2, question.name, "Own")
     above = await EXAMPLES[f"register_{question.aggregate.noun}"](p1)
     below = (await p1(f"register_{question.aggregate.noun}", above))[question.aggregate.id_field]
     token = p1.position_token
@@ -193,10 +193,10 @@ async def test_no_way_along_a_tree_leads_to_what_is_anothers(question: Question,
 
 
 @BOTH_SURFACES
-@EVERY_PAGED_READ
+@every(is_paged)
 async def test_nobody_goes_on_where_anothers_page_ended(question: Question, people: People):
     p1, p3 = people.on(people.p1), people.on(people.p3)
-    await permit(people.admin, people.p3, [question.name], "All", people.here.surface_id)
+    await people.permit(people.p3, question.name, "All")
     arguments, cursor = await a_cursor_of(p1, question, people.on(people.p4))
     refused = await p3.send(question.name, {**arguments, "cursor": cursor})
     assert refused.status == 422
@@ -210,9 +210,7 @@ async def test_an_answer_is_not_given_again_to_another_principal_or_on_another_s
 ):
     p1, p2, p3 = (people.on(who) for who in (people.p1, people.p2, people.p3))
     await permit(people.admin, people.p1, ["define_zone"], "Own", people.elsewhere.surface_id)
-    policy_id = await permit(
-        people.admin, people.p3, ["define_zone"], "All", people.here.surface_id
-    )
+    policy_id = await people.permit(people.p3, "define_zone", "All")
     zone, key = ("define_zone", {"name": "Hutch"}), {"idempotency_key": "the-same"}
     first = await p1.send(*zone, **key)
     again = await p1.send(*zone, **key)
@@ -234,7 +232,7 @@ async def test_an_answer_is_not_given_again_to_another_principal_or_on_another_s
 async def test_what_another_may_do_is_not_told_to_one_who_may_see_only_its_own(people: People):
     p2 = people.on(people.p2)
     name = "evaluate_authorization"
-    await permit(people.admin, people.p2, [name], "Own", people.here.surface_id)
+    await people.permit(people.p2, name, "Own")
     asked = {
         "command_name": "get_visit",
         "conduit_id": str(seeded.ENTRY),
@@ -253,7 +251,7 @@ async def test_what_another_may_do_is_not_told_to_one_who_may_see_only_its_own(p
 async def test_denials_are_shown_to_the_owner_of_the_conduit_they_happened_on(people: People):
     p1, p2, p4 = (people.on(who) for who in (people.p1, people.p2, people.p4))
     name = "list_conduit_denials"
-    await permit(people.admin, people.p2, [name], "Own", people.here.surface_id)
+    await people.permit(people.p2, name, "Own")
     zones = [(await p1("define_zone", {"name": "Z"}))["zone_id"] for _ in range(2)]
     ends = {"source_zone_id": zones[0], "target_zone_id": zones[1]}
     conduit = await p1("define_conduit", {"name": "Gate", **ends})
@@ -318,16 +316,13 @@ REFUSED = {
 
 
 @ON_REST
-@pytest.mark.parametrize(
-    "question", [each for each in CATALOGUE.questions if each.about], ids=lambda each: each.name
-)
+@every(lambda each: each.about)
 async def test_a_read_of_what_is_ones_own_tells_nothing_of_what_is_anothers(
     question: Question, people: People
 ):
     p1 = Marking(people.here, people.p1.token, people.others)
     p2 = people.on(people.p2)
-    await permit(people.admin, people.p2, ["*"], "Own", people.here.surface_id)
-    await permit(people.admin, people.p2, ["*"], "All", people.elsewhere.surface_id)
+    await people.let_own_all(people.p2)
     own = await which_is_asked_about(question, people)
     arguments = await EXAMPLES[question.name](Mixed(people, p2, p1, question.aggregate, own))
     answer = await p2.send(question.name, arguments)
@@ -357,8 +352,7 @@ async def test_a_dry_run_tells_nothing_of_what_is_anothers(
 ):
     p1 = Marking(people.here, people.p1.token, people.others)
     p2 = people.on(people.p2)
-    await permit(people.admin, people.p2, ["*"], "Own", people.here.surface_id)
-    await permit(people.admin, people.p2, ["*"], "All", people.elsewhere.surface_id)
+    await people.let_own_all(people.p2)
     arguments = await EXAMPLES[operation.name](p1)
     if done:
         await p1(operation.name, arguments)
@@ -390,16 +384,13 @@ async def which_is_asked_about(question: Question, people: People) -> int:
     return nobodys.ids.index(id) if id in nobodys.ids else len(nobodys.ids) - 1
 
 
+SHOWN = test_a_read_shows_an_object_only_to_whom_a_policy_shows_it
 # What must notice a service that has let go of its filters, by what it looks at.
 CHECKS: dict[str, Callable[[People], Awaitable[None]]] = {
-    "get": partial(test_a_read_shows_an_object_only_to_whom_a_policy_shows_it, read("get_zone")),
-    "sub-resource": partial(
-        test_a_read_shows_an_object_only_to_whom_a_policy_shows_it, read("get_zone_history")
-    ),
-    "entries": partial(
-        test_a_read_shows_an_object_only_to_whom_a_policy_shows_it, read("list_conduit_denials")
-    ),
-    "list": partial(test_a_read_shows_an_object_only_to_whom_a_policy_shows_it, read("list_zones")),
+    "get": partial(SHOWN, read("get_zone")),
+    "sub-resource": partial(SHOWN, read("get_zone_history")),
+    "entries": partial(SHOWN, read("list_conduit_denials")),
+    "list": partial(SHOWN, read("list_zones")),
     "filter": partial(test_no_filter_finds_what_is_anothers, read("list_surfaces")),
     "tree": partial(test_no_way_along_a_tree_leads_to_what_is_anothers, read("list_assets")),
     "cursor": partial(test_nobody_goes_on_where_anothers_page_ended, read("list_zones")),

@@ -1,12 +1,11 @@
 """Monitors cannot be impersonated: whatever the policies say, nobody else reports what they see."""
 
 from collections.abc import AsyncGenerator
-from uuid import UUID
 
 import httpx2
 import pytest
 from tests.support.examples import EXAMPLES
-from tests.support.rest_client import GENEROUS, RESOURCE, always_ready
+from tests.support.rest_client import GENEROUS, RESOURCE, always_ready, http_client
 from tests.system.calling import As
 
 from beamkeep.adapters.memory_store import MemoryStore
@@ -17,7 +16,7 @@ from beamkeep.runtime import Service
 from beamkeep.surfaces.http.edge import EdgeOptions
 from beamkeep.surfaces.http.pages import application
 from beamkeep.testing.calling import Calling, Mcp, Rest
-from beamkeep.testing.service import CALLERS, ISSUER, call, memory_service
+from beamkeep.testing.service import CALLERS, call, enrol, memory_service, policy
 from beamkeep.testing.static_verifier import StaticVerifier
 
 pytestmark = pytest.mark.anyio
@@ -29,21 +28,11 @@ MONITORS = {name: CALLERS[name] for name in OBSERVING}
 
 async def admitted(service: Service, store: MemoryStore, subject: str, kind: ActorKind) -> None:
     """Register somebody of this kind, permitted everything on every seeded surface."""
-    login = {"issuer": ISSUER, "subject": subject}
-    made = await call(service, "register_actor", {"name": subject, "identities": [login]})
-    id: UUID = made.id
+    id = await enrol(service, subject)
     # An agent's actor comes with its agent, which no command defines yet.
     store.tables[STANDINGS.name][(id,)] = Standing(id, kind)
     for surface_id in seeded.SURFACES.values():
-        policy = {
-            "name": "Everything",
-            "conduit_id": str(seeded.ENTRY),
-            "surface_id": str(surface_id),
-            "permitted_principal_ids": [str(id)],
-            "permitted_commands": ["*"],
-            "object_scope": "All",
-        }
-        await call(service, "define_policy", policy)
+        await call(service, "define_policy", policy("Everything", surface_id, id, "*"))
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +43,7 @@ async def http() -> AsyncGenerator[httpx2.AsyncClient]:
     known = StaticVerifier("ada", "eve", "hal", *MONITORS.values())
     options = EdgeOptions(RESOURCE, known, limits=GENEROUS)
     served = application(service, options, ready=always_ready, metrics=lambda: b"")
-    transport = httpx2.ASGITransport(served)
-    async with httpx2.AsyncClient(transport=transport, base_url=RESOURCE) as http:
+    async with http_client(served) as http:
         yield http
 
 

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager
+from functools import partial
 from math import inf
 from typing import Any
 from uuid import uuid4
@@ -29,6 +30,7 @@ from beamkeep.testing.server import (
     running_server,
     serving,
 )
+from beamkeep.testing.waiting import until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
@@ -54,7 +56,7 @@ async def client(server: Server) -> AsyncGenerator[httpx2.AsyncClient]:
         yield http
 
 
-async def until[T](ask: Callable[[], Awaitable[T]], enough: Callable[[T], bool]) -> T:
+async def answered_with[T](ask: Callable[[], Awaitable[T]], enough: Callable[[T], bool]) -> T:
     """Ask again and again until the answer is enough, but not for ever."""
     async with asyncio.timeout(DEADLINE):
         while not enough(answer := await ask()):
@@ -80,28 +82,21 @@ async def test_a_service_whose_watch_has_stopped_is_not_ready_until_it_looks_aga
             database.ask("UPDATE bk.heartbeat SET beat_at = now() - interval '10 minutes'")
             return await http.get("/ready")
 
-        async def told() -> httpx2.Response:
-            return await http.get("/ready")
-
         # Nobody reports of it; the watch finds it silent, and that is no matter here.
         database.ask("INSERT INTO bk.enclosure_freshness VALUES (gen_random_uuid(), now())")
-        late = await until(told_late, lambda answer: answer.status_code != 200)
+        late = await answered_with(told_late, lambda answer: answer.status_code != 200)
         assert (late.status_code, late.text[:37]) == (503, "The staleness watch last looked 600 s")
-        await until(told, lambda answer: answer.status_code == 200)
+        await answered_with(partial(http.get, "/ready"), lambda answer: answer.status_code == 200)
         database.ask("DELETE FROM bk.enclosure_freshness")
 
 
 async def test_while_the_database_is_down_the_service_says_so_and_it_comes_back_by_itself():
     with Cluster.start() as cluster, running_server(cluster) as server:
         async with client(server) as http:
-            admin = As(Rest(http), server.admin)
-
-            async def ready() -> httpx2.Response:
-                return await http.get("/ready")
-
+            admin, ready = As(Rest(http), server.admin), partial(http.get, "/ready")
             await admin("define_zone", {"name": "Before"})
             cluster.kill()
-            down = await until(ready, lambda answer: answer.status_code != 200)
+            down = await answered_with(ready, lambda answer: answer.status_code != 200)
             assert (down.status_code, down.text) == (503, "The database does not answer.")
             assert (await http.get("/health")).status_code == 200
             refused = await admin.send("define_zone", {"name": "Meanwhile"})
@@ -109,7 +104,7 @@ async def test_while_the_database_is_down_the_service_says_so_and_it_comes_back_
 
             cluster.resume()
             since = time.monotonic()
-            await until(ready, lambda answer: answer.status_code == 200)
+            await answered_with(ready, lambda answer: answer.status_code == 200)
             assert time.monotonic() - since < BACK_WITHIN
 
             made = await admin("define_zone", {"name": "After"})
@@ -123,11 +118,8 @@ async def test_while_the_database_is_down_the_service_says_so_and_it_comes_back_
 
 async def caught_up(by: As, name: str) -> list[dict[str, Any]]:
     """The list, once it shows what was written last."""
-
-    async def ask() -> SurfaceAnswer:
-        return await by.send(name, {"min_token": by.position_token, "limit": 100})
-
-    answer = await until(ask, lambda answer: answer.status != 503)
+    ask = partial(by.send, name, {"min_token": by.position_token, "limit": 100})
+    answer = await answered_with(ask, lambda answer: answer.status != 503)
     return answer.body["items"]
 
 
@@ -144,15 +136,15 @@ async def test_metrics_count_calls_and_show_the_lag_of_the_lists_and_who_holds_t
         before = sample(await metrics(), counter)
         await admin("define_zone", {"name": "Hutch"})
         # They are given out as they were for a second.
-        after = await until(metrics, lambda text: sample(text, counter) > before)
+        after = await answered_with(metrics, lambda text: sample(text, counter) > before)
         assert sample(after, counter) == before + 1
 
-        lags = await until(metrics, lambda text: "beamkeep_projection_lag_seconds{" in text)
+        lags = await answered_with(metrics, lambda text: "beamkeep_projection_lag_seconds{" in text)
         for view in CATALOGUE.views:
             assert f'beamkeep_projection_lag_seconds{{projection="{view.name}"' in lags
 
         looked = "beamkeep_staleness_watch_age_seconds"
-        await until(metrics, lambda text: 0 < sample(text, looked) < inf)
+        await answered_with(metrics, lambda text: 0 < sample(text, looked) < inf)
 
         assert "# TYPE beamkeep_projection_blocked_by_seconds gauge" in await metrics()
         name = server.database.name
@@ -162,8 +154,8 @@ async def test_metrics_count_calls_and_show_the_lag_of_the_lists_and_who_holds_t
                 f"beamkeep_projection_blocked_by_seconds"
                 f'{{database="{name}",pid="{idle.info.backend_pid}"}}'
             )
-            await until(metrics, lambda text: blocked in text)
-        await until(metrics, lambda text: blocked not in text)
+            await answered_with(metrics, lambda text: blocked in text)
+        await answered_with(metrics, lambda text: blocked not in text)
 
 
 def sample(metrics: str, name: str) -> float:
@@ -185,13 +177,9 @@ async def test_every_command_accepted_before_the_end_is_answered(cluster: Cluste
                     asyncio.create_task(rest.send(token, "define_zone", {"name": f"Zone {n}"}))
                     for n in range(IN_FLIGHT)
                 ]
-
-                async def waiting() -> int:
-                    return counted(server, WAITING)
-
-                await until(waiting, lambda count: count > 0)
+                await until(lambda: counted(server, WAITING), "a command waits")
                 server.process.send_signal(signal.SIGTERM)
-                await until(lambda: accepts(server), lambda accepted: not accepted)
+                await answered_with(partial(accepts, server), lambda accepted: not accepted)
                 under_way = [call for call in sent if not call.done()]
             assert under_way
             ended = await asyncio.gather(*sent, return_exceptions=True)
@@ -298,17 +286,14 @@ async def test_a_service_is_ready_once_somebody_can_vouch_for_tokens(cluster: Cl
         keys.unlink()
         with serving(made, "No identity provider can verify a token.") as server:
             async with client(server) as http:
-
-                async def ready() -> httpx2.Response:
-                    return await http.get("/ready")
-
+                ready = partial(http.get, "/ready")
                 waits = await ready()
                 assert waits.status_code == 503
                 assert str(keys) not in waits.text
                 (told,) = [line for line in logged(server) if "because" in line]
                 assert str(keys) in told["because"]
                 keys.write_bytes(kept)
-                await until(ready, lambda answer: answer.status_code == 200)
+                await answered_with(ready, lambda answer: answer.status_code == 200)
                 # Keys that were had keep what they open open.
                 keys.unlink()
                 assert (await ready()).text == "ready"

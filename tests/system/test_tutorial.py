@@ -10,8 +10,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import httpx2
-
 ROOT = Path(__file__).parents[2]
 TUTORIAL = ROOT / "docs/tutorials/add-a-transition.md"
 MOST_LINES = 25
@@ -73,19 +71,18 @@ def in_the_copy(copy: Path, *arguments: str) -> str:
 
 async def probe() -> dict[str, Any]:
     """What the surfaces of the package at hand say of the transition."""
-    from tests.support.rest_client import RESOURCE, RestClient, rest_application
+    from tests.support.rest_client import RestClient, http_client, rest_application
 
     import beamkeep
     from beamkeep.contexts.trust import seeded
     from beamkeep.kernel import SurfaceKind
-    from beamkeep.testing.service import ISSUER, call, memory_service
+    from beamkeep.testing.service import ISSUER, call, memory_service, policy
 
     http = str(seeded.SURFACES[SurfaceKind.HTTP])
     service, store = await memory_service()
     login = {"issuer": ISSUER, "subject": "bob"}
     bob = (await call(service, "register_actor", {"name": "Bob", "identities": [login]})).id
-    transport = httpx2.ASGITransport(rest_application(service))
-    async with httpx2.AsyncClient(transport=transport, base_url=RESOURCE) as plain:
+    async with http_client(rest_application(service)) as plain:
         client = RestClient(plain, service.catalogue, store)
 
         async def arrived() -> dict[str, str]:
@@ -107,17 +104,8 @@ async def probe() -> dict[str, Any]:
         shown = await client.do("get_visit", visit)
         again = await client.send(NAME, visit)
 
-        policy = {
-            "name": "Deferring",
-            "conduit_id": str(seeded.ENTRY),
-            "surface_id": http,
-            "permitted_principal_ids": [str(bob)],
-            "object_scope": "All",
-        }
-        unknown = await client.send(
-            "define_policy", {**policy, "permitted_commands": ["postpone_visit"]}
-        )
-        await client.do("define_policy", {**policy, "permitted_commands": [NAME]})
+        unknown = await client.send("define_policy", policy("Odd", http, bob, "postpone_visit"))
+        await client.do("define_policy", policy("Deferring", http, bob, NAME))
         granted = await client.send(NAME, visit, token="bob")
 
         described = (await client.http.get("/openapi.json")).json()["paths"][PATH]["post"]

@@ -1,7 +1,7 @@
 """What a control system says becomes observations: every change, in order, and silence too."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Collection
+from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
@@ -18,6 +18,7 @@ from beamkeep.runtime.store import StoreUnavailableError
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.leases import GrantedLease
 from beamkeep.testing.service import call, memory_service
+from beamkeep.testing.waiting import until
 from beamkeep.workers import observing, supervision
 from beamkeep.workers.observing import EnclosureSignal, Observer, SupplySignal
 from beamkeep.workers.reporting import Monitor
@@ -150,12 +151,6 @@ class World:
 @pytest.fixture
 async def world() -> World:
     return await World(*await memory_service()).prepare()
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
-        while not holds():
-            await asyncio.sleep(0.001)
 
 
 async def test_every_change_of_a_signal_is_recorded_in_order(world: World):

@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 import subprocess
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from itertools import count, pairwise
 from pathlib import Path
@@ -30,7 +30,6 @@ from .database import Database
 from .service import INSTALLATION, prepared_service
 
 MIGRATED, ARRANGED, PREPARED = "migrated", "arranged", "prepared"
-DEADLINE = 10.0
 # Nothing but the tests takes transaction ids, so that they can be counted.
 QUIET = {"autovacuum": "off", "max_connections": "200", "recovery_init_sync_method": "syncfs"}
 NUMBERS = count(1)
@@ -135,13 +134,6 @@ async def connected(
         yield connection
     finally:
         connection.terminate()
-
-
-async def until(condition: Callable[[], Awaitable[object]]) -> None:
-    """Wait for a condition to hold, but not for ever."""
-    async with asyncio.timeout(DEADLINE):
-        while not await condition():
-            await asyncio.sleep(0.005)
 
 
 async def waiting_for_a_table(connection: asyncpg.Connection, number: int = 1) -> bool:

@@ -2,10 +2,12 @@
 
 import os
 import random
+from functools import cache
 
 
+@cache
 def seed() -> int:
-    """Return the seed of this run: that of BEAMKEEP_SEED, or a new one."""
+    """Return the seed of this process: that of BEAMKEEP_SEED, or a random one."""
     return int(os.environ.get("BEAMKEEP_SEED") or random.SystemRandom().getrandbits(32))
 
 

@@ -32,8 +32,8 @@ CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_s
 """The subject of the machine account that calls an operation which no person may call."""
 
 
-class Doing:
-    """Calls a service in this process, as the administrator wherever a person may call."""
+class AdminClient:
+    """A client of a service in this process: the administrator wherever a person may call."""
 
     def __init__(self, service: Service, store: EventStore) -> None:
         self._service, self._store = service, store
@@ -59,7 +59,7 @@ async def prepared_service(store: EventStore, lists: ReadModel, cursor_key: byte
     sown = await prepare(store, lists, ADMIN, open_for_development=False, installation=here)
     service = compose(store, lists, cursor_key, installation=here)
     if sown:
-        await let_callers_in(Doing(service, store), ISSUER)
+        await let_callers_in(AdminClient(service, store), ISSUER)
     return service
 
 
@@ -92,7 +92,7 @@ async def let_callers_in(do: Callable[..., Awaitable[Any]], issuer: str) -> None
         account = {"name": name, "kind": "service_account", "identities": [login]}
         made = await do("register_actor", account)
         for surface_id in seeded.SURFACES.values():
-            await do("define_policy", _policy(name, surface_id, made["actor_id"], "*"))
+            await do("define_policy", policy(name, surface_id, made["actor_id"], "*"))
 
 
 async def enrol(
@@ -106,17 +106,23 @@ async def enrol(
     return made.id
 
 
-async def permit(service: Service, principal_id: UUID, *commands: str, scope: str = "All") -> UUID:
-    """Define a policy on the HTTP surface for one principal."""
-    surface_id = seeded.SURFACES[SurfaceKind.HTTP]
-    policy = _policy("Test", surface_id, principal_id, *commands, scope=scope)
-    made = await call(service, "define_policy", policy)
+async def permit(
+    service: Service,
+    principal_id: UUID,
+    *commands: str,
+    scope: str = "All",
+    on: SurfaceKind = SurfaceKind.HTTP,
+) -> UUID:
+    """Define a policy on a seeded surface for one principal."""
+    allowed = policy("Test", seeded.SURFACES[on], principal_id, *commands, scope=scope)
+    made = await call(service, "define_policy", allowed)
     return made.id
 
 
-def _policy(
-    name: str, surface_id: UUID, principal_id: UUID | str, *commands: str, scope: str = "All"
+def policy(
+    name: str, surface_id: UUID | str, principal_id: UUID | str, *commands: str, scope: str = "All"
 ) -> dict[str, Any]:
+    """Return the arguments of `define_policy` for one principal on one surface."""
     return {
         "name": name,
         "conduit_id": str(seeded.ENTRY),

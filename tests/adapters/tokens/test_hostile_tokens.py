@@ -408,7 +408,7 @@ async def providers(tmp_path: Path) -> AsyncIterator[IdentityProviders]:
 @pytest.mark.parametrize("build", HOSTILE.values(), ids=HOSTILE)
 async def test_a_hostile_token_is_refused_before_and_after_its_good_twin_was_accepted(
     providers: IdentityProviders, build: Callable[[], str]
-) -> None:
+):
     hostile = build()
     with pytest.raises((InvalidTokenError, MalformedCredentialsError)):
         await providers.verify(hostile)
@@ -418,19 +418,17 @@ async def test_a_hostile_token_is_refused_before_and_after_its_good_twin_was_acc
 
 
 @pytest.mark.parametrize("build", GOOD_TOKENS.values(), ids=GOOD_TOKENS)
-async def test_a_good_token_is_accepted(
-    providers: IdentityProviders, build: Callable[[], str]
-) -> None:
+async def test_a_good_token_is_accepted(providers: IdentityProviders, build: Callable[[], str]):
     assert (await providers.verify(build())).issuer == ISSUER
 
 
-async def test_a_good_token_says_whose_it_is(providers: IdentityProviders) -> None:
+async def test_a_good_token_says_whose_it_is(providers: IdentityProviders):
     principal = await providers.verify(GOOD)
     assert (principal.issuer, principal.subject) == (ISSUER, "7f3a")
     assert principal.expires_at == NOW + 3600
 
 
-async def test_a_verifier_refuses_the_tokens_of_another_issuer(tmp_path: Path) -> None:
+async def test_a_verifier_refuses_the_tokens_of_another_issuer(tmp_path: Path):
     provider = JwtProvider(issuer="https://other.test", audiences=(AUDIENCE,), jwks_file=tmp_path)
     jwt = parse_jwt(GOOD)
     assert jwt is not None
@@ -439,10 +437,10 @@ async def test_a_verifier_refuses_the_tokens_of_another_issuer(tmp_path: Path) -
             await JwtVerifier(provider, http, clock=Clock(), stopwatch=Clock()).verify(jwt)
 
 
-def test_a_token_has_one_spelling() -> None:
+def test_a_token_has_one_spelling():
     assert parse_jwt(GOOD) is not None
     assert parse_jwt(f"{HEAD}.{BODY}.{last_bits_respelled(SIGNATURE)}") is None
 
 
-def test_no_two_hostile_tokens_are_the_same() -> None:
+def test_no_two_hostile_tokens_are_the_same():
     assert len({build() for build in HOSTILE.values()}) == len(HOSTILE)

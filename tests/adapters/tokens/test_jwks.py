@@ -8,6 +8,7 @@ import anyio
 import httpx2
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
+from tests.support.provider_harness import ProviderHarness
 
 from beamkeep.adapters.tokens.providers import IdentityProviders, JwtProvider
 from beamkeep.runtime.tokens import (
@@ -35,37 +36,22 @@ OLD = rsa.generate_private_key(65537, 2048)
 NEW = rsa.generate_private_key(65537, 2048)
 
 
-class Site:
-    """An issuer that publishes keys, and our verifier of its tokens, on one clock."""
+class Site(ProviderHarness):
+    """An issuer that publishes keys."""
 
     def __init__(self) -> None:
-        self.clock, self.set_back = Clock(), 0.0
-        self.published: dict[str, PrivateKey] = {"old": OLD}
-        self.answer: httpx2.Response | Exception | None = None
-        self.gate: anyio.Event | None = None
-        self.fetches = 0
-        self.http = httpx2.AsyncClient(transport=httpx2.MockTransport(self._serve))
-        provider = JwtProvider(
-            issuer=ISSUER, audiences=(AUDIENCE,), jwks_uri="https://idp.test/jwks"
+        super().__init__(
+            JwtProvider(issuer=ISSUER, audiences=(AUDIENCE,), jwks_uri="https://idp.test/jwks")
         )
-        self.providers = IdentityProviders([provider], None, self.http, self.wall_clock, self.clock)
+        self.published: dict[str, PrivateKey] = {"old": OLD}
         self._made = 0
 
-    async def _serve(self, _: httpx2.Request) -> httpx2.Response:
-        self.fetches += 1
-        if self.gate is not None:
-            await self.gate.wait()
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return self.answer or httpx2.Response(
-            200, json={"keys": [jwk(key, kid) for kid, key in self.published.items()]}
-        )
+    def usual_answer(self) -> dict[str, object]:
+        return {"keys": [jwk(key, kid) for kid, key in self.published.items()]}
 
-    def wall_clock(self) -> float:
-        return self.clock.now - self.set_back
-
-    def after(self, seconds: float) -> None:
-        self.clock.now = NOW + seconds
+    @property
+    def fetches(self) -> int:
+        return len(self.requests)
 
     def token(self, kid: str = "old", key: PrivateKey = OLD, lasts: float = 3600) -> str:
         """A token never seen before."""
@@ -73,17 +59,6 @@ class Site:
         now = self.clock.now
         body = claims(iat=now, exp=now + lasts, jti=f"{self._made}")
         return mint(key, header(kid=kid), body)
-
-    async def accepts(self, token: str) -> VerifiedPrincipal:
-        return await self.providers.verify(token)
-
-    async def refuses(self, token: str) -> None:
-        with pytest.raises(InvalidTokenError):
-            await self.providers.verify(token)
-
-    async def cannot_tell(self, token: str) -> None:
-        with pytest.raises(IdentityProviderUnavailableError):
-            await self.providers.verify(token)
 
 
 @pytest.fixture
@@ -93,7 +68,7 @@ async def site() -> AsyncIterator[Site]:
         yield site
 
 
-async def test_keys_are_fetched_once_for_many_tokens(site: Site) -> None:
+async def test_keys_are_fetched_once_for_many_tokens(site: Site):
     for _ in range(5):
         await site.accepts(site.token())
     site.after(599)
@@ -101,14 +76,14 @@ async def test_keys_are_fetched_once_for_many_tokens(site: Site) -> None:
     assert site.fetches == 1
 
 
-async def test_keys_are_fetched_again_after_ten_minutes(site: Site) -> None:
+async def test_keys_are_fetched_again_after_ten_minutes(site: Site):
     await site.accepts(site.token())
     site.after(600)
     await site.accepts(site.token())
     assert site.fetches == 2
 
 
-async def test_a_new_key_is_accepted_after_one_refresh(site: Site) -> None:
+async def test_a_new_key_is_accepted_after_one_refresh(site: Site):
     await site.accepts(site.token())
     site.published["new"] = NEW
     site.after(60)
@@ -117,7 +92,7 @@ async def test_a_new_key_is_accepted_after_one_refresh(site: Site) -> None:
     assert site.fetches == 2
 
 
-async def test_a_removed_key_is_refused_within_ten_minutes(site: Site) -> None:
+async def test_a_removed_key_is_refused_within_ten_minutes(site: Site):
     await site.accepts(site.token())
     del site.published["old"]
     site.after(599)
@@ -126,9 +101,7 @@ async def test_a_removed_key_is_refused_within_ten_minutes(site: Site) -> None:
     await site.refuses(site.token())
 
 
-async def test_a_token_accepted_with_a_removed_key_is_refused_within_ten_minutes(
-    site: Site,
-) -> None:
+async def test_a_token_accepted_with_a_removed_key_is_refused_within_ten_minutes(site: Site):
     await site.accepts(site.token())
     del site.published["old"]
     site.after(590)
@@ -140,7 +113,7 @@ async def test_a_token_accepted_with_a_removed_key_is_refused_within_ten_minutes
     await site.refuses(token)
 
 
-async def test_a_key_replaced_under_the_same_id_is_refused(site: Site) -> None:
+async def test_a_key_replaced_under_the_same_id_is_refused(site: Site):
     await site.accepts(site.token())
     site.published["old"] = NEW
     site.after(600)
@@ -148,7 +121,7 @@ async def test_a_key_replaced_under_the_same_id_is_refused(site: Site) -> None:
     await site.accepts(site.token("old", NEW))
 
 
-async def test_a_flood_of_random_key_ids_makes_one_fetch_a_minute(site: Site) -> None:
+async def test_a_flood_of_random_key_ids_makes_one_fetch_a_minute(site: Site):
     for second in range(300):
         site.after(second)
         for each in range(3):
@@ -156,7 +129,7 @@ async def test_a_flood_of_random_key_ids_makes_one_fetch_a_minute(site: Site) ->
     assert site.fetches == 5
 
 
-async def test_a_flood_of_random_key_ids_does_not_keep_good_tokens_out(site: Site) -> None:
+async def test_a_flood_of_random_key_ids_does_not_keep_good_tokens_out(site: Site):
     for each in range(200):
         await site.refuses(site.token(f"random-{each}"))
     await site.accepts(site.token())
@@ -172,12 +145,12 @@ HOPELESS: dict[str, tuple[Members, Members]] = {
 
 
 @pytest.mark.parametrize(("head", "body"), HOPELESS.values(), ids=HOPELESS)
-async def test_a_hopeless_token_costs_no_fetch(site: Site, head: Members, body: Members) -> None:
+async def test_a_hopeless_token_costs_no_fetch(site: Site, head: Members, body: Members):
     await site.refuses(mint(OLD, head, body))
     assert site.fetches == 0
 
 
-async def test_many_at_once_make_one_fetch(site: Site) -> None:
+async def test_many_at_once_make_one_fetch(site: Site):
     site.gate = anyio.Event()
     async with anyio.create_task_group() as tasks:
         for _ in range(50):
@@ -187,7 +160,7 @@ async def test_many_at_once_make_one_fetch(site: Site) -> None:
     assert site.fetches == 1
 
 
-async def test_a_caller_that_gives_up_leaves_the_fetch_to_the_others(site: Site) -> None:
+async def test_a_caller_that_gives_up_leaves_the_fetch_to_the_others(site: Site):
     site.gate = anyio.Event()
     first = anyio.CancelScope()
     accepted: list[VerifiedPrincipal] = []
@@ -227,7 +200,7 @@ OUTAGES: dict[str, httpx2.Response | Exception] = {
 @pytest.mark.parametrize("outage", OUTAGES.values(), ids=OUTAGES)
 async def test_an_outage_is_bridged_with_old_keys_for_an_hour_and_no_longer(
     site: Site, outage: httpx2.Response | Exception
-) -> None:
+):
     await site.accepts(site.token())
     site.answer = outage
     for second in (600, 1800, 3599):
@@ -240,7 +213,7 @@ async def test_an_outage_is_bridged_with_old_keys_for_an_hour_and_no_longer(
     await site.cannot_tell(last)
 
 
-async def test_an_outage_is_probed_once_a_minute(site: Site) -> None:
+async def test_an_outage_is_probed_once_a_minute(site: Site):
     await site.accepts(site.token())
     site.answer = httpx2.ConnectError("refused")
     for second in range(600, 1200):
@@ -249,7 +222,7 @@ async def test_an_outage_is_probed_once_a_minute(site: Site) -> None:
     assert site.fetches == 1 + 10
 
 
-async def test_a_key_removed_during_an_outage_is_refused_a_minute_after_it(site: Site) -> None:
+async def test_a_key_removed_during_an_outage_is_refused_a_minute_after_it(site: Site):
     await site.accepts(site.token())
     site.answer = httpx2.ConnectError("refused")
     site.after(600)
@@ -261,7 +234,7 @@ async def test_a_key_removed_during_an_outage_is_refused_a_minute_after_it(site:
     await site.refuses(token)
 
 
-async def test_an_unknown_key_during_an_outage_is_not_called_invalid(site: Site) -> None:
+async def test_an_unknown_key_during_an_outage_is_not_called_invalid(site: Site):
     await site.accepts(site.token())
     site.answer = httpx2.ConnectError("refused")
     site.after(60)
@@ -271,7 +244,7 @@ async def test_an_unknown_key_during_an_outage_is_not_called_invalid(site: Site)
 
 async def test_a_provider_never_reached_is_unavailable_and_tried_again_after_two_seconds(
     site: Site,
-) -> None:
+):
     site.answer = httpx2.ConnectError("refused")
     for _ in range(20):
         await site.cannot_tell(site.token())
@@ -282,21 +255,19 @@ async def test_a_provider_never_reached_is_unavailable_and_tried_again_after_two
     assert site.fetches == 2
 
 
-async def test_a_fetch_that_never_ends_is_given_up(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_fetch_that_never_ends_is_given_up(site: Site, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("beamkeep.adapters.tokens.endpoint.RESPONSE_TIMEOUT", 0.01)
     site.gate = anyio.Event()
     with anyio.fail_after(5):
         await site.cannot_tell(site.token())
 
 
-async def test_an_empty_key_set_refuses_every_token(site: Site) -> None:
+async def test_an_empty_key_set_refuses_every_token(site: Site):
     site.published = {}
     await site.refuses(site.token())
 
 
-async def test_a_verified_token_is_not_kept_beyond_its_expiry(site: Site) -> None:
+async def test_a_verified_token_is_not_kept_beyond_its_expiry(site: Site):
     await site.accepts(site.token())
     token = site.token(lasts=30)
     expiry = (await site.accepts(token)).expires_at
@@ -310,7 +281,7 @@ async def test_a_verified_token_is_not_kept_beyond_its_expiry(site: Site) -> Non
     await site.refuses(token)
 
 
-async def test_a_verified_token_is_kept_for_five_minutes(site: Site) -> None:
+async def test_a_verified_token_is_kept_for_five_minutes(site: Site):
     token = site.token()
     await site.accepts(token)
     site.published = {}
@@ -322,7 +293,7 @@ async def test_a_verified_token_is_kept_for_five_minutes(site: Site) -> None:
     await site.refuses(token)
 
 
-async def test_keys_in_a_file_are_read_again_after_ten_minutes(tmp_path: Path) -> None:
+async def test_keys_in_a_file_are_read_again_after_ten_minutes(tmp_path: Path):
     file, clock = tmp_path / "keys.json", Clock()
     file.write_text(json.dumps({"keys": [jwk(OLD, "old")]}))
     provider = JwtProvider(issuer=ISSUER, audiences=(AUDIENCE,), jwks_file=file)
@@ -336,7 +307,7 @@ async def test_keys_in_a_file_are_read_again_after_ten_minutes(tmp_path: Path) -
             await providers.verify(mint(OLD, header(kid="old"), claims(jti="3")))
 
 
-async def test_a_missing_file_of_keys_is_an_outage(tmp_path: Path) -> None:
+async def test_a_missing_file_of_keys_is_an_outage(tmp_path: Path):
     provider = JwtProvider(issuer=ISSUER, audiences=(AUDIENCE,), jwks_file=tmp_path / "absent")
     async with httpx2.AsyncClient() as http:
         providers = IdentityProviders([provider], None, http, Clock())
@@ -344,7 +315,7 @@ async def test_a_missing_file_of_keys_is_an_outage(tmp_path: Path) -> None:
             await providers.verify(mint(OLD, header(kid="old")))
 
 
-async def test_a_clock_that_is_set_back_does_not_prolong_a_withdrawn_key(site: Site) -> None:
+async def test_a_clock_that_is_set_back_does_not_prolong_a_withdrawn_key(site: Site):
     await site.accepts(site.token())
     del site.published["old"]
     site.set_back = 86_400.0
@@ -356,7 +327,7 @@ async def test_a_clock_that_is_set_back_does_not_prolong_a_withdrawn_key(site: S
     assert site.fetches == 2
 
 
-async def test_nobody_vouches_before_the_keys_of_some_provider_are_there(site: Site) -> None:
+async def test_nobody_vouches_before_the_keys_of_some_provider_are_there(site: Site):
     site.answer = httpx2.ConnectError("down")
     assert not await site.providers.any_available()
     assert await site.providers.outages() == [
@@ -375,7 +346,7 @@ async def test_nobody_vouches_before_the_keys_of_some_provider_are_there(site: S
     assert site.fetches == 2
 
 
-async def test_a_provider_that_goes_away_vouches_with_its_keys_for_an_hour(site: Site) -> None:
+async def test_a_provider_that_goes_away_vouches_with_its_keys_for_an_hour(site: Site):
     await site.accepts(site.token())
     site.answer = httpx2.ConnectError("down")
     site.after(3599)
@@ -386,13 +357,13 @@ async def test_a_provider_that_goes_away_vouches_with_its_keys_for_an_hour(site:
     await site.cannot_tell(site.token())
 
 
-async def test_a_key_set_without_a_usable_key_is_named(site: Site) -> None:
+async def test_a_key_set_without_a_usable_key_is_named(site: Site):
     site.published.clear()
     assert not await site.providers.any_available()
     assert "with a key for RS256" in (await site.providers.faults())[0]
 
 
-async def test_one_provider_that_vouches_is_enough(tmp_path: Path) -> None:
+async def test_one_provider_that_vouches_is_enough(tmp_path: Path):
     (tmp_path / "jwks.json").write_text(json.dumps({"keys": [jwk(OLD, "old")]}))
     there, gone = (
         JwtProvider(issuer=file, audiences=(AUDIENCE,), jwks_file=tmp_path / file)

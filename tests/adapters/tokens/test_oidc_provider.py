@@ -31,16 +31,14 @@ def clock() -> Clock:
     return Clock(time.time())
 
 
-def by_signature(
-    provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock
-) -> IdentityProviders:
+def signed_by(provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock) -> IdentityProviders:
     configured = JwtProvider(
         issuer=provider.issuer, audiences=(AUDIENCE,), jwks_uri=f"{provider.issuer}/jwks"
     )
     return IdentityProviders([configured], None, http, clock)
 
 
-def by_question(
+def introspected_by(
     provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock, client: str = "beam keep"
 ) -> IdentityProviders:
     configured = IntrospectionProvider.model_validate(
@@ -56,82 +54,95 @@ def by_question(
     return IdentityProviders([configured], provider.issuer, http, clock)
 
 
-async def test_a_signed_token_is_verified_with_the_published_keys(
+@pytest.fixture
+def by_signature(
     provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock
-) -> None:
+) -> IdentityProviders:
+    return signed_by(provider, http, clock)
+
+
+@pytest.fixture
+def by_question(
+    provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock
+) -> IdentityProviders:
+    return introspected_by(provider, http, clock)
+
+
+async def test_a_signed_token_is_verified_with_the_published_keys(
+    provider: OidcProvider, by_signature: IdentityProviders, clock: Clock
+):
     token = provider.token()
     assert token.count(".") == 2
-    principal = await by_signature(provider, http, clock).verify(token)
+    principal = await by_signature.verify(token)
     assert (principal.issuer, principal.subject) == (provider.issuer, "console")
     assert principal.expires_at == pytest.approx(clock.now + 3600, abs=60)
 
 
 async def test_an_opaque_token_is_verified_by_asking(
-    provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock
-) -> None:
+    provider: OidcProvider, by_question: IdentityProviders, clock: Clock
+):
     token = provider.token(OPAQUE_AUDIENCE)
     assert "." not in token
-    principal = await by_question(provider, http, clock).verify(token)
+    principal = await by_question.verify(token)
     assert (principal.issuer, principal.subject) == (provider.issuer, "console")
     assert principal.expires_at == pytest.approx(clock.now + 3600, abs=60)
 
 
 async def test_a_signed_token_for_another_service_is_refused(
-    provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock
-) -> None:
+    provider: OidcProvider, by_signature: IdentityProviders
+):
     with pytest.raises(InvalidTokenError):
-        await by_signature(provider, http, clock).verify(provider.token("https://other.test"))
+        await by_signature.verify(provider.token("https://other.test"))
 
 
 async def test_an_opaque_token_for_another_service_is_refused(
-    provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock
-) -> None:
+    provider: OidcProvider, by_question: IdentityProviders
+):
     token = provider.token("https://opaque.other.test")
     with pytest.raises(InvalidTokenError):
-        await by_question(provider, http, clock).verify(token)
+        await by_question.verify(token)
 
 
 async def test_a_signed_token_the_provider_does_not_introspect_is_refused(
-    provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock
-) -> None:
+    provider: OidcProvider, by_question: IdentityProviders
+):
     with pytest.raises(InvalidTokenError):
-        await by_question(provider, http, clock).verify(provider.token())
+        await by_question.verify(provider.token())
 
 
 async def test_a_token_nobody_issued_is_refused(
-    provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock
-) -> None:
+    provider: OidcProvider, by_question: IdentityProviders
+):
     with pytest.raises(InvalidTokenError):
-        await by_question(provider, http, clock).verify("made-up")
+        await by_question.verify("made-up")
 
 
 async def test_a_revoked_opaque_token_is_refused_after_thirty_seconds(
-    provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock
-) -> None:
-    providers = by_question(provider, http, clock)
+    provider: OidcProvider, by_question: IdentityProviders, clock: Clock
+):
     token, asked_at = provider.token(OPAQUE_AUDIENCE), clock.now
-    await providers.verify(token)
+    await by_question.verify(token)
     provider.revoke(token)
     clock.now = asked_at + 29
-    await providers.verify(token)
+    await by_question.verify(token)
     clock.now = asked_at + 30
     with pytest.raises(InvalidTokenError):
-        await providers.verify(token)
+        await by_question.verify(token)
 
 
 async def test_a_client_the_provider_does_not_know_is_not_answered(
     provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock
-) -> None:
-    providers = by_question(provider, http, clock, client="stranger")
+):
+    providers = introspected_by(provider, http, clock, client="stranger")
     with pytest.raises(IdentityProviderUnavailableError):
         await providers.verify(provider.token(OPAQUE_AUDIENCE))
 
 
 async def test_without_the_provider_signed_tokens_verify_and_opaque_ones_cannot(
     http: httpx2.AsyncClient, clock: Clock
-) -> None:
+):
     with oidc_provider() as provider:
-        signed, asked = by_signature(provider, http, clock), by_question(provider, http, clock)
+        signed, asked = signed_by(provider, http, clock), introspected_by(provider, http, clock)
         await signed.verify(provider.token())
         unseen, opaque = provider.token(), provider.token(OPAQUE_AUDIENCE)
         provider.stop()

@@ -71,17 +71,17 @@ REFUSED: dict[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize("settings", ACCEPTED.values(), ids=ACCEPTED)
-def test_a_provider_may_be_configured_so(settings: dict[str, object]) -> None:
+def test_a_provider_may_be_configured_so(settings: dict[str, object]):
     assert CONFIGURED.validate_python(settings).kind == settings["kind"]
 
 
 @pytest.mark.parametrize("settings", REFUSED.values(), ids=REFUSED)
-def test_a_provider_may_not_be_configured_so(settings: dict[str, object]) -> None:
+def test_a_provider_may_not_be_configured_so(settings: dict[str, object]):
     with pytest.raises(ValidationError):
         CONFIGURED.validate_python(settings)
 
 
-def test_a_refused_configuration_does_not_tell_the_secret() -> None:
+def test_a_refused_configuration_does_not_tell_the_secret():
     with pytest.raises(ValidationError) as refusal:
         IntrospectionProvider.model_validate(ASKED | {"client_secret_file": "secret"})
     assert "s3cret" not in str(refusal.value)
@@ -89,7 +89,7 @@ def test_a_refused_configuration_does_not_tell_the_secret() -> None:
 
 
 @pytest.mark.parametrize("provider", [JwtProvider, IntrospectionProvider])
-def test_every_setting_is_described(provider: type[JwtProvider | IntrospectionProvider]) -> None:
+def test_every_setting_is_described(provider: type[JwtProvider | IntrospectionProvider]):
     assert all(field.description for field in provider.model_fields.values())
 
 
@@ -100,7 +100,7 @@ async def http() -> AsyncIterator[httpx2.AsyncClient]:
 
 
 @pytest.mark.anyio
-async def test_two_providers_cannot_have_one_issuer(http: httpx2.AsyncClient) -> None:
+async def test_two_providers_cannot_have_one_issuer(http: httpx2.AsyncClient):
     twice = [JwtProvider.model_validate(JWT), JwtProvider.model_validate(JWT)]
     with pytest.raises(ValueError, match="Two identity providers have the issuer"):
         IdentityProviders(twice, None, http, Clock())
@@ -110,15 +110,13 @@ async def test_two_providers_cannot_have_one_issuer(http: httpx2.AsyncClient) ->
 @pytest.mark.parametrize("default", ["https://unknown.test", ISSUER])
 async def test_the_default_issuer_must_be_an_introspection_provider(
     http: httpx2.AsyncClient, default: str
-) -> None:
+):
     with pytest.raises(ValueError, match="not a configured introspection provider"):
         IdentityProviders([JwtProvider.model_validate(JWT)], default, http, Clock())
 
 
 @pytest.mark.anyio
-async def test_an_opaque_token_without_a_default_issuer_is_refused(
-    http: httpx2.AsyncClient,
-) -> None:
+async def test_an_opaque_token_without_a_default_issuer_is_refused(http: httpx2.AsyncClient):
     providers = IdentityProviders(
         [IntrospectionProvider.model_validate(ASKED)], None, http, Clock()
     )
@@ -129,7 +127,7 @@ async def test_an_opaque_token_without_a_default_issuer_is_refused(
 @pytest.mark.anyio
 async def test_only_the_tokens_used_last_are_remembered(
     http: httpx2.AsyncClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     monkeypatch.setattr(cache, "MAX_CACHED_TOKENS", 2)
     file, clock = tmp_path / "keys.json", Clock()
     file.write_text(json.dumps({"keys": [jwk(KEY, "rsa")]}))
@@ -150,9 +148,7 @@ async def test_only_the_tokens_used_last_are_remembered(
 
 
 @pytest.mark.anyio
-async def test_a_flood_of_worthless_tokens_pushes_no_good_one_out(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_flood_of_worthless_tokens_pushes_no_good_one_out(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(cache, "MAX_CACHED_TOKENS", 2)
     good = {"active": True, "sub": "7f3a", "aud": AUDIENCE, "exp": NOW + 60}
     questions = 0
@@ -175,9 +171,7 @@ async def test_a_flood_of_worthless_tokens_pushes_no_good_one_out(
 
 
 @pytest.mark.anyio
-async def test_a_remembered_token_waits_for_nothing(
-    http: httpx2.AsyncClient, tmp_path: Path
-) -> None:
+async def test_a_remembered_token_waits_for_nothing(http: httpx2.AsyncClient, tmp_path: Path):
     file = tmp_path / "keys.json"
     file.write_text(json.dumps({"keys": [jwk(KEY, "rsa")]}))
     settings = JWT | {"jwks_uri": None, "jwks_file": file}

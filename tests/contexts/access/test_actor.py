@@ -2,9 +2,6 @@
 
 from uuid import UUID
 
-from tests.support.service import INSTALLATION
-from tests.support.spec import ABSENT, CALL, LATER, NEW, NOW, Example, Scenario, matrix
-
 from beamkeep.contexts.access import actor
 from beamkeep.contexts.access.actor import (
     ADMINISTRATORS,
@@ -59,6 +56,9 @@ from beamkeep.kernel import (
     Standing,
     replace,
 )
+from beamkeep.testing.past import ABSENT, CALL, LATER, NEW, NOW
+from beamkeep.testing.scenario import Example, Scenario, matrix
+from beamkeep.testing.service import INSTALLATION
 
 ID, OTHER = NEW, UUID(int=2)
 AT_DESY = Login(issuer="https://idp.desy.test", subject="lise")

@@ -9,7 +9,6 @@ from hypothesis import given as given_any
 from hypothesis import settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from tests.support.spec import ABSENT, CALL, LATER, ME, NEW, NOW, Scenario, misshapen
 
 from beamkeep.contexts.access.actor import ActorNotFoundError, ActorRegistered
 from beamkeep.contexts.calibration.calibration import (
@@ -68,6 +67,8 @@ from beamkeep.kernel import (
     replace,
 )
 from beamkeep.schemas import JsonObject
+from beamkeep.testing.past import ABSENT, CALL, LATER, ME, NEW, NOW
+from beamkeep.testing.scenario import Scenario, misshapen
 
 ID, CAMERA, OTHER_CAMERA, WHY = UUID(int=7), UUID(int=30), UUID(int=31), UUID(int=40)
 R1, R2 = UUID(int=51), UUID(int=52)

@@ -4,7 +4,6 @@ from datetime import datetime
 from uuid import UUID
 
 import pytest
-from tests.support.spec import ABSENT, LATER, ME, NOW, Past
 
 from beamkeep.contexts.calibration.calibration import (
     AssertedSource,
@@ -27,6 +26,7 @@ from beamkeep.contexts.calibration.revision import (
 )
 from beamkeep.contexts.run.run import RunStarted
 from beamkeep.kernel import CLAIMS, Claim, Event, SideWrite
+from beamkeep.testing.past import ABSENT, LATER, ME, NOW, Past
 
 A, B, FIRST, SECOND, OTHER = (UUID(int=number) for number in range(1, 6))
 CAMERA, AXIS = UUID(int=30), {"axis": "x"}

@@ -2,8 +2,6 @@
 
 from uuid import UUID
 
-from tests.support.spec import ABSENT, ME, NEW, NOW, Example, Scenario, matrix
-
 from beamkeep.contexts.access.actor import ActorDeactivated, ActorNotFoundError, ActorRegistered
 from beamkeep.contexts.campaign.campaign import (
     OPERATIONS,
@@ -56,6 +54,8 @@ from beamkeep.contexts.run.run import begin as begin_run
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, SubjectRegistered
 from beamkeep.kernel import ActorKind, Event, Many, Refusal, replace
 from beamkeep.schemas import JsonObject
+from beamkeep.testing.past import ABSENT, ME, NEW, NOW
+from beamkeep.testing.scenario import Example, Scenario, matrix
 
 ID, OTHER, SUBJECT = NEW, UUID(int=5), UUID(int=20)
 RUN, OTHER_RUN, PLAN, METHOD = UUID(int=30), UUID(int=31), UUID(int=32), UUID(int=33)

@@ -3,19 +3,6 @@
 from datetime import timedelta
 from uuid import UUID
 
-from tests.support.spec import (
-    ABSENT,
-    CALL,
-    LATER,
-    ME,
-    NEW,
-    NOW,
-    Example,
-    Scenario,
-    matrix,
-    misshapen,
-)
-
 from beamkeep.contexts.caution.caution import (
     OPERATIONS,
     Caution,
@@ -49,6 +36,8 @@ from beamkeep.contexts.equipment.asset import (
 )
 from beamkeep.contexts.run.procedure import ProcedureNotFoundError
 from beamkeep.kernel import Event, Refusal, SideWrite, replace
+from beamkeep.testing.past import ABSENT, CALL, LATER, ME, NEW, NOW
+from beamkeep.testing.scenario import Example, Scenario, matrix, misshapen
 
 ID, NEXT, DECISION, STAGE = NEW, UUID(int=2), UUID(int=3), UUID(int=30)
 SOMEONE = UUID(int=8)

@@ -4,7 +4,6 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from tests.support.spec import ABSENT, LATER, ME, NOW, Past
 
 from beamkeep.contexts.caution.caution import (
     IN_EFFECT,
@@ -23,6 +22,7 @@ from beamkeep.contexts.caution.caution import (
 from beamkeep.contexts.caution.coverage import cautions_covering
 from beamkeep.contexts.equipment.place import PLACES, AssetPlace
 from beamkeep.kernel import Event, Listing, Many, SideWrite, replace
+from beamkeep.testing.past import ABSENT, LATER, ME, NOW, Past
 
 pytestmark = pytest.mark.anyio
 

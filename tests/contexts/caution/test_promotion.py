@@ -2,8 +2,6 @@
 
 from uuid import UUID
 
-from tests.support.spec import ABSENT, CALL, ME, NEW, NOW, Scenario
-
 from beamkeep.contexts.caution.caution import (
     CautionCannotSupersedeError,
     CautionCategory,
@@ -40,6 +38,8 @@ from beamkeep.kernel import (
     replace,
 )
 from beamkeep.schemas import Json, JsonObject
+from beamkeep.testing.past import ABSENT, CALL, ME, NEW, NOW
+from beamkeep.testing.scenario import Scenario
 
 DECISION, DRAFTER, OLD, OTHER = UUID(int=2), UUID(int=3), UUID(int=4), UUID(int=5)
 STAGE, LENS = UUID(int=30), UUID(int=31)

@@ -4,7 +4,6 @@ from datetime import timedelta
 from uuid import UUID
 
 from msgspec.structs import asdict
-from tests.support.spec import ABSENT, CALL, LATER, ME, NEW, NOW, Scenario, misshapen
 
 from beamkeep.contexts.access.actor import ActorDeactivated, ActorNotFoundError, ActorRegistered
 from beamkeep.contexts.decision import OPERATIONS, QUESTIONS
@@ -56,6 +55,8 @@ from beamkeep.kernel import (
     replace,
 )
 from beamkeep.schemas import Json, JsonObject
+from beamkeep.testing.past import ABSENT, CALL, LATER, ME, NEW, NOW
+from beamkeep.testing.scenario import Scenario, misshapen
 
 ID, PARENT, OTHER = NEW, UUID(int=5), UUID(int=6)
 GRACE, ROBOT, OTHER_ROBOT = UUID(int=20), UUID(int=21), UUID(int=22)

@@ -2,8 +2,6 @@
 
 from uuid import UUID
 
-from tests.support.spec import CALL, LATER, NEW, NOW, Example, Scenario, matrix
-
 from beamkeep.contexts.enclosure.enclosure import (
     FRESHNESS,
     OPERATIONS,
@@ -33,6 +31,8 @@ from beamkeep.contexts.federation.facility import (
 )
 from beamkeep.contexts.trust.trigger import MonitorTriggerRequiredError, TriggerSource
 from beamkeep.kernel import CLAIMS, ActorKind, Claim, Event, Insert, SideWrite, replace
+from beamkeep.testing.past import CALL, LATER, NEW, NOW
+from beamkeep.testing.scenario import Example, Scenario, matrix
 
 ID, OTHER, SITE = NEW, UUID(int=2), UUID(int=10)
 PERMITTED, NOT_PERMITTED, UNKNOWN = PermitStatus

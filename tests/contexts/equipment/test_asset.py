@@ -4,16 +4,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.support.spec import (
-    ABSENT,
-    LATER,
-    NEW,
-    NOW,
-    Example,
-    Past,
-    Scenario,
-    matrix,
-)
 
 from beamkeep.contexts.enclosure.enclosure import (
     EnclosureDecommissioned,
@@ -128,6 +118,8 @@ from beamkeep.contexts.federation.facility import (
 )
 from beamkeep.kernel import Cannot, Command, Event, Lock, Refusal, SideWrite, claim, replace
 from beamkeep.schemas import JsonObject, JsonSchema
+from beamkeep.testing.past import ABSENT, LATER, NEW, NOW, Past
+from beamkeep.testing.scenario import Example, Scenario, matrix
 
 ID, ROOT, SHELF, OTHER_ROOT = NEW, UUID(int=2), UUID(int=3), UUID(int=4)
 SITE, CLOSED_SITE = UUID(int=20), UUID(int=21)

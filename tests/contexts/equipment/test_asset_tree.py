@@ -10,11 +10,7 @@ from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 import pytest
-from tests.support.appends import CODEC, append, at
 from tests.support.examples.federation import OWN_SITE
-from tests.support.postgres import connected, postgres_service, until
-from tests.support.service import INSTALLATION, by, call, memory_service
-from tests.support.spec import NOW
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
@@ -36,8 +32,13 @@ from beamkeep.runtime.admission import Request
 from beamkeep.runtime.dispatch import ConcurrencyError
 from beamkeep.runtime.store import EventStore
 from beamkeep.runtime.tail import WHOLE_LOG
+from beamkeep.testing.appends import CODEC, append, at
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
+from beamkeep.testing.past import NOW
+from beamkeep.testing.postgres import connected, postgres_service
+from beamkeep.testing.service import INSTALLATION, by, call, memory_service
+from beamkeep.testing.waiting import until
 
 pytestmark = pytest.mark.anyio
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 from tests.support.schemas import DIALECT
-from tests.support.spec import NEW, NOW, Example, Scenario, matrix
 
 from beamkeep.contexts.equipment.declaration import MOST_WARNINGS, DeclarationStatus
 from beamkeep.contexts.equipment.family import (
@@ -29,6 +28,8 @@ from beamkeep.contexts.equipment.family import (
 )
 from beamkeep.kernel import Advice, Many, replace
 from beamkeep.schemas import JsonSchema
+from beamkeep.testing.past import NEW, NOW
+from beamkeep.testing.scenario import Example, Scenario, matrix
 
 ID = NEW
 FIRST, SECOND, LAST = DeclarationStatus

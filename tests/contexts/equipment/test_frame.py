@@ -4,7 +4,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.support.spec import ABSENT, NEW, NOW, Example, Past, Scenario, matrix
 
 from beamkeep.contexts.equipment import frame as frame_module
 from beamkeep.contexts.equipment import mount as mount_module
@@ -36,6 +35,8 @@ from beamkeep.contexts.equipment.mount import (
 )
 from beamkeep.contexts.equipment.placement import Placement
 from beamkeep.kernel import Event, Listing, replace
+from beamkeep.testing.past import ABSENT, NEW, NOW, Past
+from beamkeep.testing.scenario import Example, Scenario, matrix
 
 OPERATIONS = (*frame_module.OPERATIONS, *mount_module.OPERATIONS)
 ID, HALL, OTHER, PART, SLOT = NEW, UUID(int=2), UUID(int=3), UUID(int=4), UUID(int=5)

@@ -7,12 +7,12 @@ from collections.abc import AsyncGenerator
 
 import pytest
 from tests.support.examples.federation import OWN_SITE
-from tests.support.postgres import postgres_service
-from tests.support.service import call
 
 from beamkeep.kernel import Refusal
 from beamkeep.runtime import Service
 from beamkeep.testing.database import Database
+from beamkeep.testing.postgres import postgres_service
+from beamkeep.testing.service import call
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 

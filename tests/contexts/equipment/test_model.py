@@ -3,8 +3,6 @@
 from typing import Any
 from uuid import UUID
 
-from tests.support.spec import ABSENT, NEW, NOW, Example, Scenario, matrix, misshapen
-
 from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.equipment.family import (
     FamilyDefined,
@@ -35,6 +33,8 @@ from beamkeep.contexts.equipment.model import (
     evolve,
 )
 from beamkeep.kernel import Event, Many, SideWrite, replace
+from beamkeep.testing.past import ABSENT, NEW, NOW
+from beamkeep.testing.scenario import Example, Scenario, matrix, misshapen
 
 ID = NEW
 STAGES, CAMERAS, OLD = UUID(int=10), UUID(int=11), UUID(int=12)

@@ -3,8 +3,6 @@
 from typing import Any
 from uuid import UUID
 
-from tests.support.spec import ABSENT, NEW, NOW, Example, Scenario, matrix, misshapen
-
 from beamkeep.contexts.equipment.asset import (
     AssetDecommissioned,
     AssetInstalledInMount,
@@ -52,6 +50,8 @@ from beamkeep.contexts.equipment.mount import (
 )
 from beamkeep.contexts.equipment.placement import Placement
 from beamkeep.kernel import Event, replace
+from beamkeep.testing.past import ABSENT, NEW, NOW
+from beamkeep.testing.scenario import Example, Scenario, matrix, misshapen
 
 ID, TABLE, OLD_TABLE, PART = NEW, UUID(int=2), UUID(int=3), UUID(int=4)
 HALL, OLD_HALL = UUID(int=10), UUID(int=11)

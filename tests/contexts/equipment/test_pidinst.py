@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.support.spec import LATER, NEW, NOW, Past
 
 from beamkeep.contexts.equipment.asset import (
     AlternateIdentifier,
@@ -36,6 +35,7 @@ from beamkeep.contexts.equipment.place import PLACES, AssetPlace
 from beamkeep.contexts.federation.facility import FacilityKind, FacilityRegistered
 from beamkeep.kernel import Cannot, Event, SideWrite, claim
 from beamkeep.schemas import JsonObject
+from beamkeep.testing.past import LATER, NEW, NOW, Past
 
 ID, ROOT, CHILD, LATER_CHILD, PLAIN_CHILD = NEW, *(UUID(int=n) for n in range(2, 6))
 SITE, CAMERA, STAGE, PIXEL = (UUID(int=n) for n in (20, 30, 31, 40))

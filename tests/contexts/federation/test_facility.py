@@ -4,7 +4,6 @@ import asyncio
 from uuid import UUID
 
 import pytest
-from tests.support.spec import ABSENT, CALL, NEW, NOW, Example, Past, Scenario, matrix
 
 from beamkeep.contexts.federation.facility import (
     OPERATIONS,
@@ -28,6 +27,8 @@ from beamkeep.contexts.federation.facility import (
     own_site,
 )
 from beamkeep.kernel import CLAIMS, Claim, Event, Insert, SideWrite, replace
+from beamkeep.testing.past import ABSENT, CALL, NEW, NOW, Past
+from beamkeep.testing.scenario import Example, Scenario, matrix
 
 PEER, HALL, OTHER_HALL = UUID(int=10), UUID(int=20), UUID(int=21)
 SITE, AREA = FacilityKind.SITE, FacilityKind.AREA

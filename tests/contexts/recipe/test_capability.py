@@ -4,7 +4,6 @@ from typing import Any
 from uuid import UUID
 
 from tests.support.schemas import DIALECT
-from tests.support.spec import ABSENT, NEW, NOW, Scenario
 
 from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.equipment.family import Affordance
@@ -30,6 +29,8 @@ from beamkeep.contexts.recipe.capability import (
 )
 from beamkeep.kernel import CLAIMS, Advice, Claim, Event, SideWrite, claim, replace
 from beamkeep.schemas import JsonSchema
+from beamkeep.testing.past import ABSENT, NEW, NOW
+from beamkeep.testing.scenario import Scenario
 
 ID, ANOTHER = NEW, UUID(int=5)
 CODE = "beamkeep.capability.tomography"

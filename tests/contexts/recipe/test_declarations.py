@@ -7,11 +7,11 @@ from tests.contexts.recipe import test_method as of_method
 from tests.contexts.recipe import test_plan as of_plan
 from tests.contexts.recipe import test_practice as of_practice
 from tests.contexts.recipe import test_recipe as of_recipe
-from tests.support.spec import Example, matrix
 
 from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.recipe import capability, method, plan, practice, recipe
 from beamkeep.kernel import Cannot, Invalid, NotFound, replace
+from beamkeep.testing.scenario import Example, matrix
 
 
 class Kind(NamedTuple):

@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 from tests.contexts.recipe.test_capability import CARELESS, FORBIDDEN, PARAMETERS, WARNINGS
-from tests.support.spec import ABSENT, NEW, NOW, Scenario
 
 from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.equipment.family import (
@@ -45,6 +44,8 @@ from beamkeep.contexts.recipe.method import (
 )
 from beamkeep.kernel import Event, replace
 from beamkeep.schemas import JsonSchema
+from beamkeep.testing.past import ABSENT, NEW, NOW
+from beamkeep.testing.scenario import Scenario
 
 ID = NEW
 CAPABILITY, STAGES, CAMERAS, OLD = UUID(int=20), UUID(int=10), UUID(int=11), UUID(int=12)

@@ -12,7 +12,6 @@ from tests.contexts.recipe.test_method import defined as defined_method
 from tests.contexts.recipe.test_practice import defined as defined_practice
 from tests.contexts.recipe.test_practice import facility
 from tests.support.schemas import DIALECT
-from tests.support.spec import ABSENT, LATER, NEW, NOW, Example, Scenario, matrix
 
 from beamkeep.contexts.equipment.asset import (
     AssetActivated,
@@ -73,6 +72,8 @@ from beamkeep.contexts.recipe.practice import (
 from beamkeep.contexts.recipe.practice import begin as begin_practice
 from beamkeep.kernel import Event, Invalid, SideWrite, replace
 from beamkeep.schemas import UnitChange
+from beamkeep.testing.past import ABSENT, LATER, NEW, NOW
+from beamkeep.testing.scenario import Example, Scenario, matrix
 
 ID, METHOD, PRACTICE, FREE_PRACTICE = NEW, UUID(int=21), UUID(int=22), UUID(int=23)
 SITE, HALL, OTHER_SITE, OTHER_HALL = (UUID(int=n) for n in range(30, 34))

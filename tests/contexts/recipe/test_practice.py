@@ -6,7 +6,6 @@ from uuid import UUID
 from tests.contexts.recipe.test_method import AROUND as METHOD_AROUND
 from tests.contexts.recipe.test_method import CAMERAS, OLD, STAGES
 from tests.contexts.recipe.test_method import defined as method_defined
-from tests.support.spec import ABSENT, NEW, NOW, Scenario
 
 from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.equipment.family import FamilyNotFoundError
@@ -37,6 +36,8 @@ from beamkeep.contexts.recipe.practice import (
     evolve,
 )
 from beamkeep.kernel import Event, SideWrite, claim, replace
+from beamkeep.testing.past import ABSENT, NEW, NOW
+from beamkeep.testing.scenario import Scenario
 
 ID, METHOD, SITE = NEW, UUID(int=21), UUID(int=30)
 method = replace(method_defined, method_id=METHOD)

@@ -5,7 +5,6 @@ from uuid import UUID
 
 from tests.contexts.recipe.test_method import CAPABILITY
 from tests.contexts.recipe.test_method import capability as realized
-from tests.support.spec import ABSENT, LATER, NEW, NOW, Scenario
 
 from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.recipe.capability import (
@@ -47,6 +46,8 @@ from beamkeep.contexts.recipe.steps import (
     UnboundRecipeOutputError,
 )
 from beamkeep.kernel import Event, replace
+from beamkeep.testing.past import ABSENT, LATER, NEW, NOW
+from beamkeep.testing.scenario import Scenario
 
 ID, ANOTHER = NEW, UUID(int=5)
 SHAPES = (ExecutorShape.PROCEDURE,)

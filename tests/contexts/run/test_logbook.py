@@ -4,7 +4,6 @@ from typing import Any
 from uuid import UUID
 
 from tests.contexts.run.test_run import DECISION, ENDS, ID, decision, held, started
-from tests.support.spec import ABSENT, CALL, LATER, NEW, NOW, Scenario
 
 from beamkeep.contexts.decision.decision import DecisionNotFoundError
 from beamkeep.contexts.decision.logbook import LogbookEntryMade
@@ -21,6 +20,8 @@ from beamkeep.contexts.run.logbook import (
 )
 from beamkeep.contexts.run.run import RunNotFoundError
 from beamkeep.kernel import ActorKind, Entries, Event, SideWrite, replace
+from beamkeep.testing.past import ABSENT, CALL, LATER, NEW, NOW
+from beamkeep.testing.scenario import Scenario
 
 ENTRY, OTHER_RUN, SURFACE, CORRELATION = UUID(int=60), UUID(int=2), UUID(int=70), UUID(int=71)
 CALLED = replace(CALL, surface_id=SURFACE, correlation_id=CORRELATION)

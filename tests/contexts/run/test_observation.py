@@ -8,7 +8,6 @@ from uuid import UUID
 
 from msgspec.structs import asdict
 from tests.contexts.run.test_run import ENDS, ID, held, started
-from tests.support.spec import CALL, LATER, NOW, Scenario, misshapen
 
 from beamkeep.contexts.run.observation import (
     OBSERVATIONS,
@@ -24,6 +23,8 @@ from beamkeep.contexts.run.observation import (
 )
 from beamkeep.contexts.run.run import RunNotFoundError
 from beamkeep.kernel import Entries, Event, Rows, replace
+from beamkeep.testing.past import CALL, LATER, NOW
+from beamkeep.testing.scenario import Scenario, misshapen
 
 FIRST, SECOND, OTHER_RUN = UUID(int=60), UUID(int=61), UUID(int=2)
 SURFACE, CORRELATION = UUID(int=70), UUID(int=71)

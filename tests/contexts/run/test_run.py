@@ -4,8 +4,6 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from tests.support.spec import ABSENT, CALL, LATER, NEW, NOW, Example, Scenario, matrix
-
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, DecisionRegistered
 from beamkeep.contexts.recipe.method import MethodDefined, MethodDeprecated, MethodVersioned
 from beamkeep.contexts.recipe.method import begin as method_of
@@ -56,6 +54,8 @@ from beamkeep.contexts.run.run import (
 )
 from beamkeep.kernel import Event, Many, Refusal, replace
 from beamkeep.schemas import JsonObject
+from beamkeep.testing.past import ABSENT, CALL, LATER, NEW, NOW
+from beamkeep.testing.scenario import Example, Scenario, matrix
 
 ID, PLAN, METHOD, STAGE, CAMERA = NEW, UUID(int=20), UUID(int=21), UUID(int=30), UUID(int=31)
 SUBJECT, DECISION, CAMPAIGN, CAUTION = UUID(int=40), UUID(int=41), UUID(int=42), UUID(int=43)

@@ -3,19 +3,6 @@
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from tests.support.spec import (
-    ABSENT,
-    CALL,
-    LATER,
-    ME,
-    NEW,
-    NOW,
-    Example,
-    Scenario,
-    matrix,
-    misshapen,
-)
-
 from beamkeep.contexts.equipment.asset import (
     AssetDecommissioned,
     AssetNotFoundError,
@@ -83,6 +70,8 @@ from beamkeep.contexts.safety.clearance import (
 )
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, SubjectRegistered
 from beamkeep.kernel import Command, Event, Refusal, SideWrite, claim, replace
+from beamkeep.testing.past import ABSENT, CALL, LATER, ME, NEW, NOW
+from beamkeep.testing.scenario import Example, Scenario, matrix, misshapen
 
 ID, CHILD, SIBLING, SITE = NEW, UUID(int=2), UUID(int=3), UUID(int=20)
 BEAMLINE, FOSSIL, SCAN, PLAN = UUID(int=30), UUID(int=31), UUID(int=32), UUID(int=33)

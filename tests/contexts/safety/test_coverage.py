@@ -4,7 +4,6 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from tests.support.spec import ABSENT, LATER, NOW, Past
 
 from beamkeep.contexts.equipment.place import PLACES, AssetPlace
 from beamkeep.contexts.safety.clearance import (
@@ -31,6 +30,7 @@ from beamkeep.contexts.safety.clearance import (
 )
 from beamkeep.contexts.safety.coverage import clearances_covering
 from beamkeep.kernel import Event, Listing, Many, SideWrite, replace
+from beamkeep.testing.past import ABSENT, LATER, NOW, Past
 
 pytestmark = pytest.mark.anyio
 

@@ -8,8 +8,6 @@ from uuid import UUID
 import pytest
 from tests.support.examples.federation import OWN_SITE
 from tests.support.examples.run import a_held_run
-from tests.support.service import Doing, call, memory_service
-from tests.support.spec import NOW, Past, enrol
 
 from beamkeep.contexts.caution.caution import (
     CautionCategory,
@@ -71,6 +69,8 @@ from beamkeep.contexts.trust.visit import (
 )
 from beamkeep.kernel import CLAIMS, Claim, Event, SideWrite, claim_key, replace
 from beamkeep.schemas import Json
+from beamkeep.testing.past import NOW, Past
+from beamkeep.testing.service import AdminClient, call, enrol, memory_service
 
 pytestmark = pytest.mark.anyio
 
@@ -382,7 +382,7 @@ async def test_more_than_can_be_told_is_refused_and_not_cut(monkeypatch: pytest.
 
 async def test_whoever_sees_only_their_own_is_told_only_of_their_own():
     service, store = await memory_service()
-    do = Doing(service, store)
+    do = AdminClient(service, store)
     run_id = await a_held_run(do)
     await do("append_run_logbook_entry", {"run_id": run_id, "text": "It hums"})
     run = await do("get_run", {"run_id": run_id})

@@ -7,9 +7,6 @@ from typing import Any
 from uuid import UUID
 
 from tests.contexts.recipe.test_practice import facility
-from tests.support.appends import CODEC, append, at
-from tests.support.service import INSTALLATION, memory_service
-from tests.support.spec import LATER, ME, NOW
 
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose
@@ -66,6 +63,9 @@ from beamkeep.kernel import CLAIMS, Claim, Event, Insert, SideWrite, claim_key, 
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import NewEvent
 from beamkeep.schemas import JsonObject
+from beamkeep.testing.appends import CODEC, append, at
+from beamkeep.testing.past import LATER, ME, NOW
+from beamkeep.testing.service import INSTALLATION, memory_service
 
 type Part = Event | SideWrite
 

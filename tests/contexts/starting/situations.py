@@ -29,8 +29,6 @@ from tests.contexts.starting.fair import (
     observed,
     supply,
 )
-from tests.support.service import INSTALLATION
-from tests.support.spec import LATER, NOW
 
 from beamkeep.contexts.enclosure.enclosure import (
     EnclosureDecommissioned,
@@ -83,6 +81,8 @@ from beamkeep.contexts.supply.supply import (
 )
 from beamkeep.kernel import Event, Record, replace
 from beamkeep.schemas import JsonObject
+from beamkeep.testing.past import LATER, NOW
+from beamkeep.testing.service import INSTALLATION
 
 FAIRNESS = 0.85
 EARLIER = NOW.replace(year=2029)

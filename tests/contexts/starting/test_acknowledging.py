@@ -17,7 +17,6 @@ from tests.contexts.starting.fair import (
     service_after,
 )
 from tests.contexts.starting.test_start import FAILING
-from tests.support.service import call
 
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.kernel import Refusal
@@ -30,6 +29,7 @@ from beamkeep.runtime.store import (
     Stream,
 )
 from beamkeep.surfaces.problem import problem
+from beamkeep.testing.service import call
 
 pytestmark = pytest.mark.anyio
 

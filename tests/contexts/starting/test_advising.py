@@ -29,8 +29,6 @@ from tests.contexts.starting.fair import (
     service_after,
     supply,
 )
-from tests.support.service import call
-from tests.support.spec import LATER, NOW, Past
 
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.contexts.calibration.calibration import (
@@ -49,6 +47,8 @@ from beamkeep.runtime import Service
 from beamkeep.runtime.parsing import MalformedRequestError
 from beamkeep.schemas import JsonObject
 from beamkeep.surfaces.problem import problem
+from beamkeep.testing.past import LATER, NOW, Past
+from beamkeep.testing.service import call
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from tests.contexts.starting.fair import CAMERA, REQUIRING, STAGE, SUBJECT, Part, past
 from tests.contexts.starting.test_start import FAILING, FAILING_OTHERWISE, Wrong
-from tests.support.spec import NOW, Past
 
 from beamkeep.contexts.starting.gates import (
     GateResult,
@@ -21,6 +20,7 @@ from beamkeep.contexts.starting.gates import (
 )
 from beamkeep.contexts.subject.subject import subjects
 from beamkeep.kernel import Cannot, Refusal
+from beamkeep.testing.past import NOW, Past
 
 pytestmark = pytest.mark.anyio
 

@@ -32,8 +32,6 @@ from tests.contexts.starting.fair import (
 )
 from tests.contexts.starting.situations import Situation, drawn
 from tests.contexts.starting.test_start import FAILING
-from tests.support.service import INSTALLATION, call
-from tests.support.spec import ABSENT, CALL, LATER, NOW, Past
 
 from beamkeep.contexts.equipment.asset import (
     AssetActivated,
@@ -64,6 +62,8 @@ from beamkeep.contexts.starting.start import StartRun, run_start, start_run
 from beamkeep.contexts.subject.subject import SubjectDismounted, SubjectNotFoundError
 from beamkeep.contexts.supply.supply import SupplyMarkedRecovering
 from beamkeep.kernel import Refusal, replace
+from beamkeep.testing.past import ABSENT, CALL, LATER, NOW, Past
+from beamkeep.testing.service import INSTALLATION, call
 
 pytestmark = pytest.mark.anyio
 

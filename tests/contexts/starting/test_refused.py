@@ -15,8 +15,6 @@ from tests.contexts.starting.fair import (
     past,
     service_after,
 )
-from tests.support.service import call
-from tests.support.spec import CALL, NOW, Scenario
 
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.contexts.enclosure.enclosure import PermitStatus
@@ -26,6 +24,9 @@ from beamkeep.contexts.starting.checks import RunEnclosureCoverageMismatchError
 from beamkeep.contexts.starting.start import OPERATIONS
 from beamkeep.kernel import Cannot, Insert, replace
 from beamkeep.runtime import Service
+from beamkeep.testing.past import CALL, NOW
+from beamkeep.testing.scenario import Scenario
+from beamkeep.testing.service import call
 
 pytestmark = pytest.mark.anyio
 

@@ -17,8 +17,6 @@ from tests.contexts.starting.fair import (
     service_after,
 )
 from tests.contexts.starting.test_start import FAILING
-from tests.support.service import call
-from tests.support.spec import ABSENT, LATER, enrol
 
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.contexts.starting.gates import NOT_SHOWN
@@ -27,6 +25,8 @@ from beamkeep.kernel import Refusal, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.codec import encode
 from beamkeep.surfaces.problem import problem
+from beamkeep.testing.past import ABSENT, LATER
+from beamkeep.testing.service import call, enrol
 
 pytestmark = pytest.mark.anyio
 

@@ -51,7 +51,6 @@ from tests.contexts.starting.fair import (
     revision,
     supply,
 )
-from tests.support.spec import ABSENT, CALL, LATER, NEW, NOW, Scenario
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.calibration.calibration import (
@@ -152,6 +151,8 @@ from beamkeep.contexts.supply.supply import (
 )
 from beamkeep.kernel import Event, Operation, Record, Refusal, replace
 from beamkeep.schemas import JsonObject, UnitChange
+from beamkeep.testing.past import ABSENT, CALL, LATER, NEW, NOW
+from beamkeep.testing.scenario import Scenario
 
 EARLIER, MOMENT = NOW - timedelta(days=1), timedelta(microseconds=1)
 CAUTION, WARNING, NOTICE = CautionSeverity.CAUTION, CautionSeverity.WARNING, CautionSeverity.NOTICE

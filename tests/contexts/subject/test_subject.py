@@ -2,8 +2,6 @@
 
 from uuid import UUID
 
-from tests.support.spec import ABSENT, CALL, LATER, NEW, NOW, Example, Scenario, matrix
-
 from beamkeep.contexts.equipment.asset import (
     AssetActivated,
     AssetDecommissioned,
@@ -56,6 +54,8 @@ from beamkeep.contexts.subject.subject import (
     evolve,
 )
 from beamkeep.kernel import Event, Many, Refusal, replace
+from beamkeep.testing.past import ABSENT, CALL, LATER, NEW, NOW
+from beamkeep.testing.scenario import Example, Scenario, matrix
 
 ID, STAGE, SPARE = NEW, UUID(int=30), UUID(int=31)
 IGSN = SubjectExternalIdNamespace.IGSN

@@ -2,8 +2,6 @@
 
 from uuid import UUID
 
-from tests.support.spec import NOW
-
 from beamkeep.contexts.equipment.asset import AssetRegistered, AssetTier
 from beamkeep.contexts.equipment.place import PLACES, AssetPlace
 from beamkeep.contexts.federation.facility import (
@@ -12,6 +10,7 @@ from beamkeep.contexts.federation.facility import (
     FacilityRegistered,
 )
 from beamkeep.kernel import Event, SideWrite, claim
+from beamkeep.testing.past import NOW
 
 
 def facility(id: UUID, code: str, parent_id: UUID | None = None) -> tuple[Event | SideWrite, ...]:

@@ -5,7 +5,6 @@ from uuid import UUID
 
 import pytest
 from tests.contexts.supply.around import asset, facility
-from tests.support.spec import ABSENT, INSTALLATION, NOW, Past
 
 from beamkeep.contexts.equipment.asset import (
     AssetNotFoundError,
@@ -25,6 +24,8 @@ from beamkeep.contexts.supply.supply import (
 )
 from beamkeep.contexts.trust.trigger import TriggerSource
 from beamkeep.kernel import Event, Listing, SideWrite, replace
+from beamkeep.testing.past import ABSENT, NOW, Past
+from beamkeep.testing.service import INSTALLATION
 
 pytestmark = pytest.mark.anyio
 

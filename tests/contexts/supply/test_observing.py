@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from tests.support.examples.supply import a_lost_supply, a_supply
-from tests.support.service import call, memory_service
 
 from beamkeep.runtime import Service
+from beamkeep.testing.service import call, memory_service
 
 pytestmark = pytest.mark.anyio
 

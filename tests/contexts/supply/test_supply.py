@@ -4,8 +4,6 @@ from datetime import timedelta
 from uuid import UUID
 
 from tests.contexts.supply.around import asset, facility
-from tests.support.service import INSTALLATION
-from tests.support.spec import ABSENT, CALL, LATER, NEW, NOW, Example, Scenario, matrix
 
 from beamkeep.contexts.equipment.asset import (
     AssetDecommissioned,
@@ -70,6 +68,9 @@ from beamkeep.kernel import (
     free,
     replace,
 )
+from beamkeep.testing.past import ABSENT, CALL, LATER, NEW, NOW
+from beamkeep.testing.scenario import Example, Scenario, matrix
+from beamkeep.testing.service import INSTALLATION
 
 ID, ANOTHER, SITE, OTHER_SITE = NEW, UUID(int=5), UUID(int=20), UUID(int=21)
 BEAMLINE, STAGE, OTHER_BEAMLINE = UUID(int=30), UUID(int=31), UUID(int=32)

@@ -2,9 +2,6 @@
 
 from uuid import UUID
 
-from tests.support.service import INSTALLATION, ISSUER
-from tests.support.spec import CALL, ME, NOW, Scenario
-
 from beamkeep.contexts.access.actor import (
     ADMINISTRATORS,
     ActorCannotUnbindIdentityError,
@@ -51,6 +48,9 @@ from beamkeep.kernel import (
     SurfaceKind,
     replace,
 )
+from beamkeep.testing.past import CALL, ME, NOW
+from beamkeep.testing.scenario import Scenario
+from beamkeep.testing.service import INSTALLATION, ISSUER
 
 ADA, GRACE, OTTO = UUID(int=100), UUID(int=101), UUID(int=102)
 HTTP = seeded.SURFACES[SurfaceKind.HTTP]

@@ -3,7 +3,6 @@
 from uuid import UUID
 
 import pytest
-from tests.support.spec import Past
 
 from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.contexts.trust.policy import (
@@ -14,6 +13,7 @@ from beamkeep.contexts.trust.policy import (
     evaluation,
 )
 from beamkeep.kernel import ActorKind, DenialReason, Grant, ObjectScope, Standing
+from beamkeep.testing.past import Past
 
 pytestmark = pytest.mark.anyio
 

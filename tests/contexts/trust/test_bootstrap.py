@@ -4,8 +4,6 @@ from collections.abc import Iterable
 from uuid import UUID
 
 import pytest
-from tests.support.service import INSTALLATION
-from tests.support.spec import CALL, NEW, NOW, Past
 
 from beamkeep.contexts.access.actor import ActorRegistered, BoundLogin
 from beamkeep.contexts.access.profile import IDENTITIES, STANDINGS, Identity, digest_of
@@ -35,6 +33,8 @@ from beamkeep.kernel import (
     SurfaceKind,
     replace,
 )
+from beamkeep.testing.past import CALL, NEW, NOW, Past
+from beamkeep.testing.service import INSTALLATION
 
 pytestmark = pytest.mark.anyio
 

@@ -2,8 +2,6 @@
 
 from uuid import UUID
 
-from tests.support.spec import ABSENT, NEW, NOW, Scenario
-
 from beamkeep.contexts.trust.conduit import (
     OPERATIONS,
     Conduit,
@@ -13,6 +11,8 @@ from beamkeep.contexts.trust.conduit import (
     begin,
 )
 from beamkeep.contexts.trust.zone import ZoneDefined, ZoneNotFoundError
+from beamkeep.testing.past import ABSENT, NEW, NOW
+from beamkeep.testing.scenario import Scenario
 
 A, B = UUID(int=10), UUID(int=11)
 

@@ -8,11 +8,11 @@ from uuid import UUID
 import pytest
 from tests.support.examples.enclosure import PERMITTED, an_enclosure
 from tests.support.examples.supply import a_lost_supply, a_supply, an_available_supply
-from tests.support.service import INSTALLATION, Doing, memory_service
 
 from beamkeep.app import compose
 from beamkeep.contexts.trust.freshness import as_stale
 from beamkeep.kernel import Refusal
+from beamkeep.testing.service import INSTALLATION, AdminClient, memory_service
 
 pytestmark = pytest.mark.anyio
 
@@ -44,8 +44,8 @@ class World:
         )
 
     @property
-    def do(self) -> Doing:
-        return Doing(self.service, self.store)
+    def do(self) -> AdminClient:
+        return AdminClient(self.service, self.store)
 
     def events(self, id: str) -> int:
         return len(self.store.streams["Enclosure", UUID(id)])
@@ -173,7 +173,7 @@ async def deregistered(world: World, id: str) -> None:
 )
 async def test_whoever_vouches_for_a_supply_is_believed_until_its_observer_reports_again(
     world: World,
-    make: Callable[[Doing], Awaitable[str]],
+    make: Callable[[AdminClient], Awaitable[str]],
     vouch: Callable[[World, str], Awaitable[None]],
 ):
     id = await make(world.do)

@@ -6,7 +6,6 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.service import call, memory_service
 
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.contexts import CATALOGUE
@@ -23,6 +22,7 @@ from beamkeep.kernel import (
     SurfaceKind,
 )
 from beamkeep.runtime.codec import Codec
+from beamkeep.testing.service import call, memory_service
 
 CODEC = Codec(CATALOGUE.aggregates.values())
 PEOPLE = 4

@@ -7,8 +7,6 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
-from tests.support.postgres import connected, until
-from tests.support.service import INSTALLATION, ISSUER, call, memory_service
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.listing import PostgresLists
@@ -25,6 +23,9 @@ from beamkeep.contexts.trust.administrators import actor_removal
 from beamkeep.kernel import Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.testing.database import Database
+from beamkeep.testing.postgres import connected
+from beamkeep.testing.service import INSTALLATION, ISSUER, call, memory_service
+from beamkeep.testing.waiting import until
 
 pytestmark = pytest.mark.anyio
 

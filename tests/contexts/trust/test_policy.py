@@ -2,8 +2,6 @@
 
 from uuid import UUID
 
-from tests.support.spec import ABSENT, CALL, ME, NEW, NOW, Scenario
-
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import ActorDeactivated, ActorNotFoundError, ActorRegistered
 from beamkeep.contexts.trust import administrators, policy, seeded
@@ -27,6 +25,8 @@ from beamkeep.contexts.trust.policy import (
 )
 from beamkeep.contexts.trust.surface import SurfaceDefined, SurfaceNotFoundError
 from beamkeep.kernel import ActorKind, Event, Grant, ObjectScope, SideWrite, SurfaceKind, replace
+from beamkeep.testing.past import ABSENT, CALL, ME, NEW, NOW
+from beamkeep.testing.scenario import Scenario
 
 OPERATION_NAMES = CATALOGUE.named.keys()
 ID = NEW

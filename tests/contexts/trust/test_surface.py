@@ -2,8 +2,6 @@
 
 from uuid import UUID
 
-from tests.support.spec import ABSENT, NEW, NOW, Scenario
-
 from beamkeep.contexts.trust.conduit import ConduitDefined, ConduitNotFoundError
 from beamkeep.contexts.trust.surface import (
     OPERATIONS,
@@ -14,6 +12,8 @@ from beamkeep.contexts.trust.surface import (
     begin,
 )
 from beamkeep.kernel import SurfaceKind
+from beamkeep.testing.past import ABSENT, NEW, NOW
+from beamkeep.testing.scenario import Scenario
 
 ENTRY = UUID(int=20)
 INTERNAL = UUID("00000000-0000-7000-8000-000000000021")

@@ -3,18 +3,6 @@
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from tests.support.spec import (
-    ABSENT,
-    CALL,
-    LATER,
-    ME,
-    NEW,
-    NOW,
-    Example,
-    Scenario,
-    matrix,
-)
-
 from beamkeep.contexts.trust.policy import PolicyDefined, PolicyNotFoundError
 from beamkeep.contexts.trust.policy import begin as begin_policy
 from beamkeep.contexts.trust.surface import (
@@ -68,6 +56,8 @@ from beamkeep.contexts.trust.visit import (
     evolve,
 )
 from beamkeep.kernel import Command, Event, ObjectScope, Refusal, SideWrite, SurfaceKind, replace
+from beamkeep.testing.past import ABSENT, CALL, LATER, ME, NEW, NOW
+from beamkeep.testing.scenario import Example, Scenario, matrix
 
 ID, PARENT, STRANGER = NEW, UUID(int=2), UUID(int=3)
 ENTRY, CONSOLE, OTHER_CONSOLE = UUID(int=20), UUID(int=30), UUID(int=31)

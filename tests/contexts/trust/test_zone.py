@@ -1,7 +1,5 @@
 """Zone: a name, for good."""
 
-from tests.support.spec import NEW, NOW, Scenario
-
 from beamkeep.contexts.trust.zone import (
     OPERATIONS,
     DefineZone,
@@ -9,6 +7,8 @@ from beamkeep.contexts.trust.zone import (
     ZoneDefined,
     begin,
 )
+from beamkeep.testing.past import NEW, NOW
+from beamkeep.testing.scenario import Scenario
 
 given = Scenario(OPERATIONS)
 
