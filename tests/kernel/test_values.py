@@ -7,7 +7,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from beamkeep.kernel import Invalid
-from beamkeep.kernel.values import Name, Reason, Timestamp, trimmed, trimmed_or_none
+from beamkeep.kernel.values import Name, Reason, Timestamp, trimmed
 
 
 class InvalidWordError(Invalid):
@@ -23,13 +23,6 @@ def test_a_blank_text_is_refused(text: str):
     with pytest.raises(InvalidWordError) as refused:
         trimmed(text, InvalidWordError)
     assert str(refused.value) == ("The word is not usable. Enter at least one visible character.")
-    with pytest.raises(InvalidWordError):
-        trimmed_or_none(text, InvalidWordError)
-
-
-def test_a_text_may_be_left_out():
-    assert trimmed_or_none(None, InvalidWordError) is None
-    assert trimmed_or_none(" x ", InvalidWordError) == "x"
 
 
 @pytest.mark.parametrize(("shape", "most"), [(Name, 200), (Reason, 500)])

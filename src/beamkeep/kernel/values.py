@@ -46,11 +46,6 @@ def trimmed(text: str, refusal: type[Refusal]) -> str:
     return kept
 
 
-def trimmed_or_none(text: str | None, refusal: type[Refusal]) -> str | None:
-    """Return the trimmed text, or None when there is none."""
-    return None if text is None else trimmed(text, refusal)
-
-
 @dataclass(frozen=True)
 class Trimmed:
     """Marks a text of a command that is trimmed, and refused when it is blank."""
