@@ -729,8 +729,8 @@ assets = Aggregate("Asset", begin, evolve, absent=AssetNotFoundError)
 OPERATIONS = (
     assets.creates("POST /assets", RegisterAsset, register_asset, AssetNotFoundError,
         FacilityNotFoundError, FamilyNotFoundError, ModelNotFoundError, EnclosureNotFoundError,
-        InvalidAssetParentError, InvalidAssetAlternateIdentifierError, AssetCannotRegisterError,
-        AssetModelMismatchError, given=references),
+        InvalidAssetParentError, AssetCannotRegisterError, AssetModelMismatchError,
+        given=references),
     assets.changes("POST /assets/{asset_id}/rename", RenameAsset, rename_asset,
         AssetCannotRenameError),
     assets.changes("POST /assets/{asset_id}/activate", ActivateAsset, activate_asset,

@@ -195,11 +195,10 @@ models = Aggregate("Model", begin, evolve, absent=ModelNotFoundError)
 # fmt: off
 OPERATIONS = (
     models.creates("POST /models", DefineModel, define_model, FamilyNotFoundError,
-        InvalidModelManufacturerError, InvalidModelDeclaredFamilyIdsError, ModelCannotDefineError,
-        given=declared_families),
+        InvalidModelDeclaredFamilyIdsError, ModelCannotDefineError, given=declared_families),
     models.changes("POST /models/{model_id}/version", VersionModel, version_model,
-        FamilyNotFoundError, InvalidModelManufacturerError, InvalidModelDeclaredFamilyIdsError,
-        ModelCannotVersionError, given=lambda _, command, read: declared_families(command, read)),
+        FamilyNotFoundError, InvalidModelDeclaredFamilyIdsError, ModelCannotVersionError,
+        given=lambda _, command, read: declared_families(command, read)),
     models.changes("POST /models/{model_id}/deprecate", DeprecateModel, deprecate_model,
         ModelCannotDeprecateError, destructive=True),
 )

@@ -127,8 +127,7 @@ class ListRunObservations(Page):
 # fmt: off
 OPERATIONS = (
     runs.changes("POST /runs/{run_id}/observations/append", AppendObservations,
-        append_observations, InvalidRunObservationError, RunCannotAppendObservationsError,
-        RunObservationIdTakenError),
+        append_observations, RunCannotAppendObservationsError, RunObservationIdTakenError),
 )
 # fmt: on
 

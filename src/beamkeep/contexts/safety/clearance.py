@@ -565,8 +565,7 @@ clearances = Aggregate("Clearance", begin, evolve=evolve, absent=ClearanceNotFou
 OPERATIONS = (
     clearances.creates("POST /clearances", RegisterClearance, register_clearance,
         FacilityNotFoundError, SubjectNotFoundError, AssetNotFoundError, RunNotFoundError,
-        ProcedureNotFoundError, InvalidClearanceBindingsError, InvalidClearanceHazardsError,
-        InvalidClearanceValidityError, given=facility),
+        ProcedureNotFoundError, InvalidClearanceValidityError, given=facility),
     clearances.changes("POST /clearances/{clearance_id}/submit", SubmitClearance, submit_clearance,
         ClearanceCannotSubmitError),
     clearances.changes("POST /clearances/{clearance_id}/start-review", StartClearanceReview,
@@ -584,8 +583,7 @@ OPERATIONS = (
         ClearanceCannotExpireError, destructive=True),
     clearances.changes("POST /clearances/{clearance_id}/amend", AmendClearance, amend_clearance,
         SubjectNotFoundError, AssetNotFoundError, RunNotFoundError, ProcedureNotFoundError,
-        InvalidClearanceBindingsError, InvalidClearanceHazardsError, InvalidClearanceValidityError,
-        ClearanceCannotAmendError, given=amendments),
+        InvalidClearanceValidityError, ClearanceCannotAmendError, given=amendments),
 )
 # fmt: on
 
