@@ -215,5 +215,5 @@ class ListModels(Listing):
 
 
 QUESTIONS = reads(
-    "/models", models, ListModels, facets={"family_id": lambda model: model.declared_family_ids}
+    "/models", models, ListModels, facets={"family_id": lambda it: it.declared_family_ids}
 )

@@ -1,5 +1,6 @@
 """Run: one execution of a plan, with the parameters it ran with and how it ended."""
 
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
@@ -417,14 +418,9 @@ class ListRuns(Listing):
     started_to: Timestamp | None = None
 
 
-QUESTIONS = reads(
-    "/runs",
-    runs,
-    ListRuns,
-    facets={
-        "asset_id": lambda run: run.asset_ids,
-        "pinned_calibration_id": lambda run: run.pinned_calibration_ids,
-    },
-    compared={"started_from": ("created_at", ">="), "started_to": ("created_at", "<")},
-    version=2,
-)
+FACETS: Mapping[str, Callable[[Run], Iterable[object]]] = {
+    "asset_id": lambda run: run.asset_ids,
+    "pinned_calibration_id": lambda run: run.pinned_calibration_ids,
+}
+PERIOD = {"started_from": ("created_at", ">="), "started_to": ("created_at", "<")}
+QUESTIONS = reads("/runs", runs, ListRuns, facets=FACETS, compared=PERIOD, version=2)

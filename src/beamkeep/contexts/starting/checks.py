@@ -19,14 +19,8 @@ from beamkeep.contexts.recipe.plan import (
     units_changed,
 )
 from beamkeep.contexts.recipe.practice import Practice, practices
-from beamkeep.contexts.run.run import (
-    OPEN,
-    DeclarationVersions,
-    InvalidRunParametersError,
-    ListRuns,
-    Run,
-    runs,
-)
+from beamkeep.contexts.run import run
+from beamkeep.contexts.run.run import DeclarationVersions, InvalidRunParametersError, Run, runs
 from beamkeep.contexts.safety.clearance import Clearance
 from beamkeep.contexts.subject.subject import Subject, subjects
 from beamkeep.kernel import Cannot, Reader, Record, replace
@@ -107,10 +101,10 @@ MOST_RUNS = 20
 
 async def live_runs_on(asset_ids: Iterable[UUID], read: Reader) -> Sequence[Run]:
     """Return the first open runs that use one of these assets."""
-    list_filter = ListRuns(status=OPEN, asset_id=frozenset(asset_ids))
+    list_filter = run.ListRuns(status=run.OPEN, asset_id=frozenset(asset_ids))
     # A list lags behind its streams: fold what it finds before it counts.
     found = await read.many(runs, await read.matching(list_filter, most=MOST_RUNS))
-    return [run for run in found.values() if run.status in OPEN]
+    return [each for each in found.values() if each.status in run.OPEN]
 
 
 async def run_preconditions(

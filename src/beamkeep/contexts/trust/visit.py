@@ -446,13 +446,6 @@ class ListVisits(Listing):
     policy_id: UUID | None = None
 
 
-QUESTIONS = reads(
-    "/visits",
-    visits,
-    ListVisits,
-    milestones={
-        "arrived_at": (VisitArrived,),
-        "started_at": (VisitStarted,),
-        "ended_at": (VisitCompleted, VisitCancelled, VisitAborted, VisitVoided),
-    },
-)
+ENDS = VisitCompleted, VisitCancelled, VisitAborted, VisitVoided
+TIMES = {"arrived_at": (VisitArrived,), "started_at": (VisitStarted,), "ended_at": ENDS}
+QUESTIONS = reads("/visits", visits, ListVisits, milestones=TIMES)
