@@ -30,6 +30,7 @@ type Reason = Annotated[str, MinLen(1), MaxLen(500)]
 type Tag = Annotated[str, MinLen(1), MaxLen(50)]
 type ReferenceScheme = Annotated[str, MinLen(1), MaxLen(50)]
 type ReferenceValue = Annotated[str, MinLen(1), MaxLen(200)]
+References = dict[ReferenceScheme, ReferenceValue]
 # A day's margin keeps a time of any zone representable in UTC.
 FIRST, LAST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 1, tzinfo=UTC)
 type Timestamp = Annotated[datetime, AwareDatetime, Ge(FIRST), Lt(LAST), BeforeValidator(_zoned)]

@@ -32,8 +32,7 @@ from beamkeep.kernel.values import (
     FreeText,
     Name,
     Reason,
-    ReferenceScheme,
-    ReferenceValue,
+    References,
     Tag,
     Trimmed,
     outside_references,
@@ -224,7 +223,7 @@ class RegisterCampaign(Command):
     description: Annotated[Description, Trimmed(InvalidCampaignDescriptionError)] | None = None
     tags: frozenset[Annotated[Tag, Trimmed(InvalidCampaignTagsError)]] = frozenset()
     """At most 20 tags."""
-    external_refs: dict[ReferenceScheme, ReferenceValue] = Field(default_factory=dict)
+    external_refs: References = Field(default_factory=dict)
     """References to the campaign in other systems, by scheme, for example proposal; at most 20."""
 
 

@@ -191,14 +191,10 @@ def observe_enclosure_status(
     """Report, as a monitor, the permit of an enclosure; a repetition keeps the permit fresh."""
     trigger.require_monitor(call)
     before, after = enclosure.permit_status, command.permit_status
-    observed = EnclosurePermitObserved.of(
-        command,
-        occurred_at=call.now,
-        from_permit_status=before,
-        to_permit_status=after,
-        trigger=trigger.source_of(call),
-    )
-    LIFECYCLE.allow(enclosure.lifecycle, observed)
+    LIFECYCLE.require(enclosure.lifecycle, EnclosurePermitObserved)
+    change = {"from_permit_status": before, "to_permit_status": after}
+    made = {"occurred_at": call.now, "trigger": trigger.source_of(call)}
+    observed = EnclosurePermitObserved.of(command, **change, **made)
     news = [observed] if before is not after else []
     # A report of Unknown, for example by the staleness watch, does not keep the permit fresh.
     if after is PermitStatus.UNKNOWN:

@@ -158,10 +158,8 @@ def define_model(
     """Define a vendor's catalogue entry."""
     ids = _family_ids(command)
     require_current(given.values(), ModelCannotDefineError)
-    defined = ModelDefined.of(
-        command, occurred_at=call.now, model_id=call.new_id, declared_family_ids=ids
-    )
-    return [defined]
+    now, id = call.now, call.new_id
+    return [ModelDefined.of(command, occurred_at=now, model_id=id, declared_family_ids=ids)]
 
 
 def version_model(

@@ -33,9 +33,8 @@ def _kept(unit: UnitAnnotation) -> UnitAnnotation:
     if not code.isprintable() or code != code.strip():
         raise ValueError("the code must be printable and have no blanks around it")
     if len(code) > LONGEST_OPAQUE_UNIT and not (unit.system and is_code(unit.system, code)):
-        raise ValueError(
-            f"a code of more than {LONGEST_OPAQUE_UNIT} characters must be a unit of its system"
-        )
+        told = f"a code of more than {LONGEST_OPAQUE_UNIT} characters must be a unit of its system"
+        raise ValueError(told)
     return unit
 
 

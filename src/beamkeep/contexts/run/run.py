@@ -367,10 +367,8 @@ def adjust_run(
         raise InvalidRunParametersPatchError("Give at least one parameter a new value.")
     effective = carried_parameters(merged, given, InvalidRunParametersError)
     require_open(run, RunCannotAdjustError)
-    adjusted = RunAdjusted.of(
-        command, occurred_at=call.now, parameters_patch=patch, effective_parameters=effective
-    )
-    return [adjusted, RunAdjustment(effective)]
+    new = {"parameters_patch": patch, "effective_parameters": effective}
+    return [RunAdjusted.of(command, occurred_at=call.now, **new), RunAdjustment(effective)]
 
 
 def require_open(run: Run, refusal: type[Cannot]) -> None:

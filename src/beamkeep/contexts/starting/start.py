@@ -133,11 +133,8 @@ def start_run(
     )
     if campaign is None:
         return [started]
-    return [
-        started,
-        run.RunAddedToCampaign(call.now, call.new_id, campaign.id),
-        joining.CampaignRunAdded(call.now, campaign.id, call.new_id),
-    ]
+    added = joining.CampaignRunAdded(call.now, campaign.id, call.new_id)
+    return [started, run.RunAddedToCampaign(call.now, call.new_id, campaign.id), added]
 
 
 class RunStartAnswer(Record):
