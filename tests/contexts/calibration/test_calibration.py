@@ -56,17 +56,7 @@ from beamkeep.contexts.equipment.asset import (
     AssetTier,
 )
 from beamkeep.contexts.run.procedure import ProcedureNotFoundError
-from beamkeep.kernel import (
-    CLAIMS,
-    ActorKind,
-    Claim,
-    Event,
-    Many,
-    Refusal,
-    SideWrite,
-    View,
-    replace,
-)
+from beamkeep.kernel import CLAIMS, ActorKind, Claim, Event, Many, Refusal, SideWrite, View, replace
 from beamkeep.schemas import JsonObject
 
 ID, CAMERA, OTHER_CAMERA, WHY = UUID(int=7), UUID(int=30), UUID(int=31), UUID(int=40)

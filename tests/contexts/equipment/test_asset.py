@@ -4,16 +4,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.support.spec import (
-    ABSENT,
-    LATER,
-    NEW,
-    NOW,
-    Example,
-    Past,
-    Scenario,
-    matrix,
-)
+from tests.support.spec import ABSENT, LATER, NEW, NOW, Example, Past, Scenario, matrix
 
 from beamkeep.contexts.enclosure.enclosure import (
     EnclosureDecommissioned,
@@ -320,13 +311,6 @@ def test_nothing_a_new_asset_names_may_be_retired():
 def test_the_families_of_a_new_asset_are_declared_by_its_model():
     given().when(register(family_ids=[CAMERA, STAGE], model_id=PIXEL)).refused(
         AssetModelMismatchError, saying=f"Model Pixel does not declare {STAGE};"
-    )
-
-
-def test_a_blank_identifier_is_refused():
-    blank = replace(SERIAL, value=" ")
-    given().when(register(alternate_identifiers=[blank])).refused(
-        InvalidAssetAlternateIdentifierError
     )
 
 

@@ -7,10 +7,7 @@ import pytest
 from tests.contexts.supply.around import asset, facility
 from tests.support.spec import ABSENT, INSTALLATION, NOW, Past
 
-from beamkeep.contexts.equipment.asset import (
-    AssetNotFoundError,
-    with_all_above,
-)
+from beamkeep.contexts.equipment.asset import AssetNotFoundError, with_all_above
 from beamkeep.contexts.supply.gate import Coverage, SupplyScope, coverage, scope_of
 from beamkeep.contexts.supply.supply import (
     Supply,

@@ -7,14 +7,8 @@ from tests.contexts.supply.around import asset, facility
 from tests.support.service import INSTALLATION
 from tests.support.spec import ABSENT, CALL, LATER, NEW, NOW, Example, Scenario, matrix
 
-from beamkeep.contexts.equipment.asset import (
-    AssetDecommissioned,
-    AssetNotFoundError,
-)
-from beamkeep.contexts.federation.facility import (
-    FacilityDecommissioned,
-    FacilityNotFoundError,
-)
+from beamkeep.contexts.equipment.asset import AssetDecommissioned, AssetNotFoundError
+from beamkeep.contexts.federation.facility import FacilityDecommissioned, FacilityNotFoundError
 from beamkeep.contexts.supply.supply import (
     OPERATIONS,
     QUESTIONS,

@@ -3,17 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from tests.support.spec import (
-    ABSENT,
-    CALL,
-    LATER,
-    ME,
-    NEW,
-    NOW,
-    Example,
-    Scenario,
-    matrix,
-)
+from tests.support.spec import ABSENT, CALL, LATER, ME, NEW, NOW, Example, Scenario, matrix
 
 from beamkeep.contexts.trust.policy import PolicyDefined, PolicyNotFoundError
 from beamkeep.contexts.trust.policy import begin as begin_policy

@@ -2,13 +2,7 @@
 
 from tests.support.spec import NEW, NOW, Scenario
 
-from beamkeep.contexts.trust.zone import (
-    OPERATIONS,
-    DefineZone,
-    Zone,
-    ZoneDefined,
-    begin,
-)
+from beamkeep.contexts.trust.zone import OPERATIONS, DefineZone, Zone, ZoneDefined, begin
 
 given = Scenario(OPERATIONS)
 
