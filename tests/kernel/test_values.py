@@ -1,17 +1,46 @@
 """Small constrained values: their bounds, and how a text is trimmed."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from beamkeep.kernel import Invalid
-from beamkeep.kernel.values import Name, Reason, Timestamp, trimmed
+from beamkeep.kernel import Command, Invalid, Record
+from beamkeep.kernel.values import (
+    Name,
+    Reason,
+    Timestamp,
+    Trimmed,
+    declared_refusals,
+    trimmed,
+)
 
 
 class InvalidWordError(Invalid):
     """The word is not usable."""
+
+
+class InvalidNoteError(Invalid):
+    """The note is not usable."""
+
+
+class Note(Record):
+    text: Annotated[str, Trimmed(InvalidNoteError)]
+
+
+type Notes = Note | list[Notes]
+
+
+class WriteNotes(Command):
+    word: Annotated[str, Trimmed(InvalidWordError)] | None
+    again: Annotated[str, Trimmed(InvalidWordError)]
+    notes: tuple[Notes, ...]
+
+
+def test_the_fields_of_a_command_and_of_its_records_declare_refusals_each_once():
+    assert set(declared_refusals(WriteNotes)) == {InvalidWordError, InvalidNoteError}
+    assert len(declared_refusals(WriteNotes)) == 2
 
 
 def test_blanks_around_a_text_are_dropped_and_those_inside_stay():

@@ -1,22 +1,23 @@
 """Small constrained values used across contexts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, get_args, get_type_hints
 
 from annotated_types import Ge, Lt, MaxLen, MinLen
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from ._event import MayContainPersonalData
+from ._record import Record
 from ._refusal import Refusal
 
 EXAMPLE = "2030-01-31T07:30:00Z"
 
 
-def _written_out(value: object) -> object:
+def _zoned(value: object) -> object:
     if isinstance(value, int | float) or (isinstance(value, str) and ":" not in value):
         raise ValueError(f"a time needs a date, a time of day and a zone, for example {EXAMPLE}")
     return value
@@ -29,11 +30,10 @@ type Reason = Annotated[str, MinLen(1), MaxLen(500)]
 type Tag = Annotated[str, MinLen(1), MaxLen(50)]
 type ReferenceScheme = Annotated[str, MinLen(1), MaxLen(50)]
 type ReferenceValue = Annotated[str, MinLen(1), MaxLen(200)]
+References = dict[ReferenceScheme, ReferenceValue]
 # A day's margin keeps a time of any zone representable in UTC.
 FIRST, LAST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 1, tzinfo=UTC)
-type Timestamp = Annotated[
-    datetime, AwareDatetime, Ge(FIRST), Lt(LAST), BeforeValidator(_written_out)
-]
+type Timestamp = Annotated[datetime, AwareDatetime, Ge(FIRST), Lt(LAST), BeforeValidator(_zoned)]
 
 type FreeText = Annotated[str, MayContainPersonalData()]
 """A text of an event in which someone may have named a person."""
@@ -58,17 +58,15 @@ class Trimmed:
 
 
 def declared_refusals(model: type[BaseModel]) -> tuple[type[Refusal], ...]:
-    """Return the refusals that the fields of a command declare."""
+    """Return the refusals that the fields of a command declare, also inside its records."""
     fields = model.model_fields.values()
-    parts = (part for field in fields for part in (field.annotation, *field.metadata))
-    return tuple(dict.fromkeys(refusal for part in parts for refusal in _refusals(part)))
-
-
-def _refusals(part: Any) -> Iterator[type[Refusal]]:
-    if isinstance(part, Trimmed):
-        yield part.refusal
-    for inner in get_args(part):
-        yield from _refusals(inner)
+    parts: list[Any] = [part for each in fields for part in (each.annotation, *each.metadata)]
+    for part in parts:  # it grows by what each part contains; an alias may contain itself
+        held = get_args(part) or (getattr(part, "__value__", None),)
+        if isinstance(part, type) and issubclass(part, Record):
+            held = get_type_hints(part, include_extras=True).values()
+        parts += [each for each in held if each not in parts]
+    return tuple({part.refusal: None for part in parts if isinstance(part, Trimmed)})
 
 
 def outside_references(given: Mapping[str, str], refusal: type[Refusal]) -> dict[str, str]:

@@ -251,8 +251,7 @@ def test_a_forgotten_profile_is_not_changed_and_a_bad_value_is_told_before():
 
 def test_a_profile_of_a_deactivated_actor_is_still_changed():
     given(*LISE, deactivated).when(UpdateActorProfile(actor_id=ID, phone=None)).then(
-        ActorProfileUpdated(NOW, ID, ("phone",)),
-        PROFILES.replace(replace(PROFILE, phone=None)),
+        ActorProfileUpdated(NOW, ID, ("phone",)), PROFILES.replace(replace(PROFILE, phone=None))
     )
 
 

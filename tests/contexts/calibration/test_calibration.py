@@ -55,17 +55,7 @@ from beamkeep.contexts.equipment.asset import (
     AssetTier,
 )
 from beamkeep.contexts.run.procedure import ProcedureNotFoundError
-from beamkeep.kernel import (
-    CLAIMS,
-    ActorKind,
-    Claim,
-    Event,
-    Many,
-    Refusal,
-    SideWrite,
-    View,
-    replace,
-)
+from beamkeep.kernel import CLAIMS, ActorKind, Claim, Event, Many, Refusal, SideWrite, View, replace
 from beamkeep.schemas import JsonObject
 from beamkeep.testing.past import ABSENT, CALL, LATER, ME, NEW, NOW
 from beamkeep.testing.scenario import Scenario, misshapen

@@ -42,14 +42,7 @@ from beamkeep.contexts.campaign.campaign import (
     begin,
     evolve,
 )
-from beamkeep.contexts.run.run import (
-    Run,
-    RunAddedToCampaign,
-    RunCompleted,
-    RunNotFoundError,
-    RunRemovedFromCampaign,
-    RunStarted,
-)
+from beamkeep.contexts.run import run
 from beamkeep.contexts.run.run import begin as begin_run
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, SubjectRegistered
 from beamkeep.kernel import ActorKind, Event, Many, Refusal, replace
@@ -61,10 +54,7 @@ ID, OTHER, SUBJECT = NEW, UUID(int=5), UUID(int=20)
 RUN, OTHER_RUN, PLAN, METHOD = UUID(int=30), UUID(int=31), UUID(int=32), UUID(int=33)
 NONE: JsonObject = {}
 
-AROUND = (
-    ActorRegistered(NOW, ME, ActorKind.HUMAN),
-    SubjectRegistered(NOW, SUBJECT, "Sample 1"),
-)
+AROUND = (ActorRegistered(NOW, ME, ActorKind.HUMAN), SubjectRegistered(NOW, SUBJECT, "Sample 1"))
 registered = CampaignRegistered(NOW, ID, "Ageing", CampaignIntent.SERIES, ME, None, None, (), {})
 full = CampaignRegistered(
     *(NOW, ID, "Ageing", CampaignIntent.SERIES, ME, SUBJECT, "Once a week"),
@@ -76,12 +66,12 @@ resumed = CampaignResumed(NOW, ID)
 closed = CampaignClosed(NOW, ID)
 abandoned = CampaignAbandoned(NOW, ID, "no sample")
 added = CampaignRunAdded(NOW, ID, RUN)
-joined = RunAddedToCampaign(NOW, RUN, ID)
-running = RunStarted(
+joined = run.RunAddedToCampaign(NOW, RUN, ID)
+running = run.RunStarted(
     *(NOW, RUN, "Week 1", PLAN, None, METHOD, (), None, None, NONE, NONE, (), (), None)
 )
 removed = CampaignRunRemoved(NOW, ID, RUN, "wrong cell")
-left = RunRemovedFromCampaign(NOW, RUN, ID, "wrong cell")
+left = run.RunRemovedFromCampaign(NOW, RUN, ID, "wrong cell")
 
 REGISTER = RegisterCampaign(name=" Ageing ", intent=CampaignIntent.SERIES, lead_actor_id=ME)
 START = StartCampaign(campaign_id=ID)
@@ -200,7 +190,7 @@ def test_nothing_happens_to_a_campaign_that_does_not_exist():
 
 
 def test_a_run_joins_a_campaign_on_both_sides_whether_it_is_over_or_was_in_it_before():
-    for past in ((), (RunCompleted(NOW, RUN),), (added, joined, removed, left)):
+    for past in ((), (run.RunCompleted(NOW, RUN),), (added, joined, removed, left)):
         given(registered, running, *past).when(ADD).then(added, joined)
 
 
@@ -209,7 +199,7 @@ def test_a_run_leaves_a_campaign_on_both_sides():
 
 
 def test_a_run_is_in_no_two_campaigns():
-    elsewhere = RunAddedToCampaign(NOW, RUN, OTHER)
+    elsewhere = run.RunAddedToCampaign(NOW, RUN, OTHER)
     refused = (
         given(registered, running, elsewhere)
         .when(ADD)
@@ -219,7 +209,7 @@ def test_a_run_is_in_no_two_campaigns():
 
 
 def test_a_run_of_another_campaign_or_of_none_is_no_member():
-    for past in ((), (RunAddedToCampaign(NOW, RUN, OTHER),)):
+    for past in ((), (run.RunAddedToCampaign(NOW, RUN, OTHER),)):
         given(registered, running, *past).when(REMOVE).refused(CampaignRunNotMemberError)
 
 
@@ -239,7 +229,7 @@ def test_a_campaign_that_is_over_keeps_its_members():
 
 def test_what_is_wrong_with_a_membership_is_told_in_order():
     for command in (ADD, REMOVE):
-        given(registered, abandoned).when(command).refused(RunNotFoundError)
+        given(registered, abandoned).when(command).refused(run.RunNotFoundError)
     given(registered, abandoned, running).when(REMOVE).refused(CampaignCannotRemoveRunError)
     given(registered, abandoned, running, joined).when(ADD).refused(CampaignCannotAddRunError)
 
@@ -318,7 +308,7 @@ def test_every_move_from_every_status():
 
 
 def test_members_change_in_every_status_but_the_last():
-    member: Run = replace(begin_run(running), campaign_id=ID)
+    member: run.Run = replace(begin_run(running), campaign_id=ID)
     members = [Example(ADD, given=begin_run(running)), Example(REMOVE, given=member)]
     matrix(OPERATIONS, CampaignStatus, members, in_status, lambda it: it.status, MEMBERS)
 

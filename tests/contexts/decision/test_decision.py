@@ -82,8 +82,7 @@ AROUND = (
     policy(OTHER_POLICY),
 )
 registered = DecisionRegistered(
-    *(NOW, ID, ME, "RunHold", "Hold"),
-    *(None, None, None, None, None, None, (), None, ()),
+    *(NOW, ID, ME, "RunHold", "Hold"), *(None, None, None, None, None, None, (), None, ())
 )
 full = DecisionRegistered(
     *(NOW, ID, GRACE, "RunHold", "Hold", PARENT, OverrideKind.APPEAL, "rule 7", "The beam drifts"),

@@ -315,13 +315,6 @@ def test_the_families_of_a_new_asset_are_declared_by_its_model():
     )
 
 
-def test_a_blank_identifier_is_refused():
-    blank = replace(SERIAL, value=" ")
-    given().when(register(alternate_identifiers=[blank])).refused(
-        InvalidAssetAlternateIdentifierError
-    )
-
-
 def numbered(count: int) -> list[dict[str, str]]:
     return [{"kind": "Other", "value": str(n)} for n in range(count)]
 

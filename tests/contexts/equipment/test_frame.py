@@ -6,6 +6,7 @@ from uuid import UUID
 import pytest
 
 from beamkeep.contexts.equipment import frame as frame_module
+from beamkeep.contexts.equipment import mount
 from beamkeep.contexts.equipment import mount as mount_module
 from beamkeep.contexts.equipment.frame import (
     DecommissionFrame,
@@ -25,13 +26,6 @@ from beamkeep.contexts.equipment.frame import (
     begin,
     evolve,
     frames,
-)
-from beamkeep.contexts.equipment.mount import (
-    ListMounts,
-    MountDecommissioned,
-    MountPlacementUpdated,
-    MountRegistered,
-    frame_contents,
 )
 from beamkeep.contexts.equipment.placement import Placement
 from beamkeep.kernel import Event, Listing, replace
@@ -53,7 +47,7 @@ registered = FrameRegistered(NOW, ID, "Table", HALL, HERE)
 a_root = FrameRegistered(NOW, ID, "Table", None, None)
 decommissioned = FrameDecommissioned(NOW, ID, "rebuilt")
 part = FrameRegistered(NOW, PART, "Plate", ID, IN_IT)
-slot = MountRegistered(NOW, SLOT, "Slot 1", None, IN_IT)
+slot = mount.MountRegistered(NOW, SLOT, "Slot 1", None, IN_IT)
 
 
 def place(placement: Placement) -> UpdateFramePlacement:
@@ -123,9 +117,9 @@ def test_a_frame_is_not_placed_where_it_cannot_be():
 
 def test_a_frame_in_which_nothing_in_use_is_placed_is_decommissioned():
     given(registered).when(DECOMMISSION).then(decommissioned)
-    gone = FrameDecommissioned(NOW, PART, "x"), MountDecommissioned(NOW, SLOT, "x")
+    gone = FrameDecommissioned(NOW, PART, "x"), mount.MountDecommissioned(NOW, SLOT, "x")
     given(registered, part, slot, *gone).when(DECOMMISSION).then(decommissioned)
-    moved = MountPlacementUpdated(NOW, SLOT, HERE)
+    moved = mount.MountPlacementUpdated(NOW, SLOT, HERE)
     given(registered, slot, moved).when(DECOMMISSION).then(decommissioned)
 
 
@@ -144,12 +138,14 @@ class Late(Past):
     async def matching(
         self, query: Listing, to_show: bool = False, most: int = 10_000
     ) -> tuple[UUID, ...]:
-        return (SLOT,) if isinstance(query, ListMounts) else (PART,)
+        return (SLOT,) if isinstance(query, mount.ListMounts) else (PART,)
 
 
 def test_the_streams_are_believed_where_the_lists_are_late():
-    gone = FrameDecommissioned(NOW, PART, "x"), MountPlacementUpdated(NOW, SLOT, HERE)
-    reading = frame_contents(begin(registered), DECOMMISSION, Late([registered, part, slot, *gone]))
+    gone = FrameDecommissioned(NOW, PART, "x"), mount.MountPlacementUpdated(NOW, SLOT, HERE)
+    reading = mount.frame_contents(
+        begin(registered), DECOMMISSION, Late([registered, part, slot, *gone])
+    )
     with pytest.raises(StopIteration) as found:
         reading.send(None)
     assert found.value.value == []

@@ -3,13 +3,8 @@
 from typing import Any
 from uuid import UUID
 
+from beamkeep.contexts.equipment import family
 from beamkeep.contexts.equipment.declaration import DeclarationStatus
-from beamkeep.contexts.equipment.family import (
-    FamilyDefined,
-    FamilyDeprecated,
-    FamilyNotFoundError,
-    FamilyVersioned,
-)
 from beamkeep.contexts.equipment.model import (
     OPERATIONS,
     QUESTIONS,
@@ -39,11 +34,11 @@ from beamkeep.testing.scenario import Example, Scenario, matrix, misshapen
 ID = NEW
 STAGES, CAMERAS, OLD = UUID(int=10), UUID(int=11), UUID(int=12)
 AROUND = (
-    FamilyDefined(NOW, STAGES, name="Stages", affordances=(), settings_schema=None),
-    FamilyDefined(NOW, CAMERAS, name="Cameras", affordances=(), settings_schema=None),
-    FamilyVersioned(NOW, CAMERAS, version_tag="2", affordances=(), settings_schema=None),
-    FamilyDefined(NOW, OLD, name="Relays", affordances=(), settings_schema=None),
-    FamilyDeprecated(NOW, OLD),
+    family.FamilyDefined(NOW, STAGES, name="Stages", affordances=(), settings_schema=None),
+    family.FamilyDefined(NOW, CAMERAS, name="Cameras", affordances=(), settings_schema=None),
+    family.FamilyVersioned(NOW, CAMERAS, version_tag="2", affordances=(), settings_schema=None),
+    family.FamilyDefined(NOW, OLD, name="Relays", affordances=(), settings_schema=None),
+    family.FamilyDeprecated(NOW, OLD),
 )
 ACME = Manufacturer("Acme", "03yrm5c26", IdentifierScheme.ROR)
 
@@ -128,13 +123,6 @@ def test_an_identifier_comes_with_its_scheme():
         )
 
 
-def test_no_text_of_a_manufacturer_is_blank():
-    for manufacturer in (Manufacturer(" "), replace(ACME, identifier=" ")):
-        given().when(defining(manufacturer=manufacturer)).refused(
-            InvalidModelManufacturerError, saying="Enter at least one visible character."
-        )
-
-
 def test_a_deprecated_family_takes_no_new_model():
     old: dict[str, Any] = {"declared_family_ids": frozenset({STAGES, OLD})}
     told = f"Deprecated: Relays ({OLD}). Use a current one instead."
@@ -179,7 +167,7 @@ def test_what_is_wrong_is_told_in_order():
         "declared_family_ids": frozenset({OLD, ABSENT}),
     }
     steps: list[tuple[type[Any], dict[str, Any]]] = [
-        (FamilyNotFoundError, {"declared_family_ids": frozenset[UUID]()}),
+        (family.FamilyNotFoundError, {"declared_family_ids": frozenset[UUID]()}),
         (InvalidModelManufacturerError, {"manufacturer": ACME}),
         (InvalidModelDeclaredFamilyIdsError, {"declared_family_ids": frozenset({OLD})}),
     ]

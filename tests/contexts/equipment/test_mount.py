@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID
 
+from beamkeep.contexts.equipment import frame
 from beamkeep.contexts.equipment.asset import (
     AssetDecommissioned,
     AssetInstalledInMount,
@@ -12,12 +13,6 @@ from beamkeep.contexts.equipment.asset import (
     AssetUninstalledFromMount,
 )
 from beamkeep.contexts.equipment.asset import begin as begin_asset
-from beamkeep.contexts.equipment.frame import (
-    Frame,
-    FrameDecommissioned,
-    FrameNotFoundError,
-    FrameRegistered,
-)
 from beamkeep.contexts.equipment.mount import (
     OPERATIONS,
     AssetAlreadyInstalledError,
@@ -66,9 +61,9 @@ def asset(id: UUID) -> AssetRegistered:
 
 
 AROUND = (
-    FrameRegistered(NOW, HALL, "Hall", None, None),
-    FrameRegistered(NOW, OLD_HALL, "Old hall", None, None),
-    FrameDecommissioned(NOW, OLD_HALL, "rebuilt"),
+    frame.FrameRegistered(NOW, HALL, "Hall", None, None),
+    frame.FrameRegistered(NOW, OLD_HALL, "Old hall", None, None),
+    frame.FrameDecommissioned(NOW, OLD_HALL, "rebuilt"),
     MountRegistered(NOW, TABLE, "Table", None, None),
     MountRegistered(NOW, OLD_TABLE, "Old table", None, None),
     MountDecommissioned(NOW, OLD_TABLE, "rebuilt"),
@@ -134,7 +129,7 @@ def test_what_is_wrong_with_a_registration_is_told_in_order():
     wrong: dict[str, Any] = {"parent_id": ABSENT, "placement": nowhere}
     for refusal, mended in (
         (MountNotFoundError, {"parent_id": OLD_TABLE}),
-        (FrameNotFoundError, {"placement": replace(nowhere, frame_id=HALL)}),
+        (frame.FrameNotFoundError, {"placement": replace(nowhere, frame_id=HALL)}),
         (InvalidMountPlacementError, {"placement": HERE}),
         (MountCannotRegisterError, {}),
     ):
@@ -202,7 +197,7 @@ def test_a_mount_is_placed_anew():
 
 
 def test_a_mount_is_not_placed_where_it_cannot_be():
-    given(registered).when(place(replace(HERE, frame_id=ABSENT))).refused(FrameNotFoundError)
+    given(registered).when(place(replace(HERE, frame_id=ABSENT))).refused(frame.FrameNotFoundError)
     nowhere = place(replace(HERE, rz=float("inf")))
     given(registered, decommissioned).when(nowhere).refused(InvalidMountPlacementError)
     given(registered, decommissioned).when(PLACE).refused(
@@ -251,7 +246,7 @@ def test_each_event_changes_what_it_is_about_and_nothing_else():
     assert evolve(new, decommissioned) == replace(new, status=MountStatus.DECOMMISSIONED)
 
 
-A_FRAME = Frame(HALL, "Hall", None, None)
+A_FRAME = frame.Frame(HALL, "Hall", None, None)
 MOVES = [
     Example(INSTALL, begin_asset(asset(CAMERA))),
     Example(UNINSTALL, begin_asset(asset(CAMERA))),

@@ -25,9 +25,7 @@ from beamkeep.contexts.equipment.asset import (
 from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.equipment.family import Affordance, FamilyDeprecated
 from beamkeep.contexts.equipment.place import PLACES, AssetPlace
-from beamkeep.contexts.recipe.capability import (
-    CapabilityDeprecated,
-)
+from beamkeep.contexts.recipe.capability import CapabilityDeprecated
 from beamkeep.contexts.recipe.capability import begin as begin_capability
 from beamkeep.contexts.recipe.method import MethodDeprecated, MethodVersioned
 from beamkeep.contexts.recipe.method import begin as begin_method
@@ -65,10 +63,7 @@ from beamkeep.contexts.recipe.plan import (
     evolve,
     missing_family_ids,
 )
-from beamkeep.contexts.recipe.practice import (
-    PracticeDeprecated,
-    PracticeNotFoundError,
-)
+from beamkeep.contexts.recipe.practice import PracticeDeprecated, PracticeNotFoundError
 from beamkeep.contexts.recipe.practice import begin as begin_practice
 from beamkeep.kernel import Event, Invalid, SideWrite, replace
 from beamkeep.schemas import UnitChange

@@ -185,9 +185,5 @@ def test_a_practice_is_what_its_events_say():
     assert evolve(practice, deprecated) == replace(practice, status=DeclarationStatus.DEPRECATED)
 
 
-FACETS = {
-    "status=Defined",
-    f"method_id={METHOD}",
-    "facility_code=ring",
-}
+FACETS = {"status=Defined", f"method_id={METHOD}", "facility_code=ring"}
 """What a list finds the declaration by."""

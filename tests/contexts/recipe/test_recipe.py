@@ -245,8 +245,5 @@ def test_a_recipe_is_what_its_events_say():
     )
 
 
-FACETS = {
-    "status=Defined",
-    f"capability_id={CAPABILITY}",
-}
+FACETS = {"status=Defined", f"capability_id={CAPABILITY}"}
 """What a list finds the declaration by."""

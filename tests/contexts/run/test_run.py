@@ -305,10 +305,7 @@ def test_a_run_of_a_deprecated_method_may_still_be_adjusted():
 
 
 def test_what_is_wrong_with_an_adjustment_is_told_in_order():
-    wrong: dict[str, Any] = {
-        "decided_by_decision_id": ABSENT,
-        "parameters_patch": {},
-    }
+    wrong: dict[str, Any] = {"decided_by_decision_id": ABSENT, "parameters_patch": {}}
     steps: list[tuple[type[Refusal], dict[str, Any]]] = [
         (DecisionNotFoundError, {"decided_by_decision_id": DECISION}),
         (InvalidRunParametersPatchError, {"parameters_patch": {"energy": 36}}),

@@ -523,11 +523,7 @@ def test_a_clearance_that_does_not_exist_does_not_move():
 
 
 def test_what_has_ended_stays_so():
-    for ended in (
-        (*UNDER_REVIEW, endorsed, rejected),
-        (*ACTIVE, expired),
-        (*ACTIVE, superseded),
-    ):
+    for ended in ((*UNDER_REVIEW, endorsed, rejected), (*ACTIVE, expired), (*ACTIVE, superseded)):
         for command, refusal in MOVES:
             given(*ended).when(command).refused(refusal, saying="The status is ")
 

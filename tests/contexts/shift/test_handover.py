@@ -54,11 +54,7 @@ from beamkeep.contexts.shift.handover import (
     ShiftHandover,
     handover,
 )
-from beamkeep.contexts.supply.supply import (
-    SupplyMarkedUnavailable,
-    SupplyRegistered,
-    SupplyStatus,
-)
+from beamkeep.contexts.supply.supply import SupplyMarkedUnavailable, SupplyRegistered, SupplyStatus
 from beamkeep.contexts.trust.trigger import TriggerSource
 from beamkeep.contexts.trust.visit import (
     VisitArrived,

@@ -26,13 +26,7 @@ from beamkeep.contexts.caution.caution import (
     TargetKind,
 )
 from beamkeep.contexts.decision.decision import DecisionRegistered
-from beamkeep.contexts.enclosure.enclosure import (
-    FRESHNESS,
-    EnclosurePermitObserved,
-    EnclosureRegistered,
-    Freshness,
-    PermitStatus,
-)
+from beamkeep.contexts.enclosure import enclosure
 from beamkeep.contexts.equipment.asset import AssetRegistered, AssetTier
 from beamkeep.contexts.equipment.place import PLACES, AssetPlace
 from beamkeep.contexts.federation.facility import FacilityRegistered
@@ -103,11 +97,7 @@ SCHEMA, IN_EV = energy_in("keV"), energy_in("eV")
 
 
 def asset(
-    id: UUID,
-    name: str,
-    parent_id: UUID | None,
-    *family_ids: UUID,
-    enclosure_id: UUID | None = None,
+    id: UUID, name: str, parent_id: UUID | None, *family_ids: UUID, enclosure_id: UUID | None = None
 ) -> tuple[Part, ...]:
     tier, code = AssetTier.DEVICE, None
     if parent_id is None:
@@ -118,14 +108,14 @@ def asset(
     )
 
 
-def observed(id: UUID, after: PermitStatus) -> EnclosurePermitObserved:
-    before, monitor = PermitStatus.UNKNOWN, TriggerSource.MONITOR
-    return EnclosurePermitObserved(NOW, id, before, after, monitor, "pss", "Seen")
+def observed(id: UUID, after: enclosure.PermitStatus) -> enclosure.EnclosurePermitObserved:
+    before, monitor = enclosure.PermitStatus.UNKNOWN, TriggerSource.MONITOR
+    return enclosure.EnclosurePermitObserved(NOW, id, before, after, monitor, "pss", "Seen")
 
 
 def heard(id: UUID, age: timedelta = timedelta(0)) -> Insert:
     """The monitor of an enclosure was last heard of so long ago."""
-    return FRESHNESS.insert(Freshness(id, NOW - age, age))
+    return enclosure.FRESHNESS.insert(enclosure.Freshness(id, NOW - age, age))
 
 
 def followed(id: UUID = BEAM, age: timedelta = timedelta(0)) -> Insert:
@@ -226,11 +216,11 @@ FAIR: dict[str, tuple[Part, ...]] = {
         *asset(SHED, "Shed", None),
     ),
     "enclosures": (
-        EnclosureRegistered(NOW, HALL, "Hall", INSTALLATION.facility_code),
-        observed(HALL, PermitStatus.PERMITTED),
+        enclosure.EnclosureRegistered(NOW, HALL, "Hall", INSTALLATION.facility_code),
+        observed(HALL, enclosure.PermitStatus.PERMITTED),
         heard(HALL),
-        EnclosureRegistered(NOW, HUTCH, "Hutch", INSTALLATION.facility_code),
-        observed(HUTCH, PermitStatus.PERMITTED),
+        enclosure.EnclosureRegistered(NOW, HUTCH, "Hutch", INSTALLATION.facility_code),
+        observed(HUTCH, enclosure.PermitStatus.PERMITTED),
         heard(HUTCH),
     ),
     "supply": (supply(BEAM, "Ring beam"), moved(SupplyMarkedAvailable)),
@@ -288,7 +278,7 @@ async def service_after(
     await store.append(append(*events, side_writes=beside))
     for part in beside:
         # What the store stamped by its own clock is as old as the past says.
-        if isinstance(part, Insert) and isinstance(part.row, Freshness | SupplyFreshness):
+        if isinstance(part, Insert) and isinstance(part.row, enclosure.Freshness | SupplyFreshness):
             reported_at = store.clock() - (part.row.age or timedelta(0))
             key = getattr(part.row, part.table.key[0])
             store.tables[part.table.name][key,] = replace(part.row, last_reported_at=reported_at)

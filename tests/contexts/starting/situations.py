@@ -61,15 +61,7 @@ from beamkeep.contexts.safety.clearance import (
     ClearanceSuperseded,
     SubjectBinding,
 )
-from beamkeep.contexts.subject.subject import (
-    SubjectDiscarded,
-    SubjectMeasured,
-    SubjectMounted,
-    SubjectRegistered,
-    SubjectRemoved,
-    SubjectReturned,
-    SubjectStored,
-)
+from beamkeep.contexts.subject import subject
 from beamkeep.contexts.supply.supply import (
     SupplyDegraded,
     SupplyDeregistered,
@@ -165,17 +157,17 @@ class Drawing:
         self._note("RunOutsidePlanWindowError", outside)
 
     def _subject(self) -> UUID | None:
-        mounted = SubjectMounted(NOW, SUBJECT, STAGE, "Next")
+        mounted = subject.SubjectMounted(NOW, SUBJECT, STAGE, "Next")
         moves: Sequence[Event] = self._mostly(
             (mounted,),
-            (mounted, SubjectMeasured(NOW, SUBJECT)),
+            (mounted, subject.SubjectMeasured(NOW, SUBJECT)),
             (),
-            (SubjectRemoved(NOW, SUBJECT, None),),
-            (SubjectReturned(NOW, SUBJECT),),
-            (SubjectStored(NOW, SUBJECT),),
-            (SubjectDiscarded(NOW, SUBJECT, "Broken"),),
+            (subject.SubjectRemoved(NOW, SUBJECT, None),),
+            (subject.SubjectReturned(NOW, SUBJECT),),
+            (subject.SubjectStored(NOW, SUBJECT),),
+            (subject.SubjectDiscarded(NOW, SUBJECT, "Broken"),),
         )
-        self._past += [SubjectRegistered(NOW, SUBJECT, "Fossil 7"), *moves]
+        self._past += [subject.SubjectRegistered(NOW, SUBJECT, "Fossil 7"), *moves]
         subject_id = self._mostly(SUBJECT, None)
         on_asset = bool(moves) and moves[0] is mounted
         self._note("RunSubjectNotMountedError", subject_id is not None and not on_asset)

@@ -22,12 +22,7 @@ from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.kernel import Refusal
 from beamkeep.runtime import Service
 from beamkeep.runtime.dispatch import CommandResult
-from beamkeep.runtime.store import (
-    LoadedStream,
-    OutcomeUnknownError,
-    StoreUnavailableError,
-    Stream,
-)
+from beamkeep.runtime.store import LoadedStream, OutcomeUnknownError, StoreUnavailableError, Stream
 from beamkeep.surfaces.problem import problem
 from beamkeep.testing.service import call
 

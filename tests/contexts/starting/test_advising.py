@@ -216,9 +216,7 @@ async def service() -> Service:
     return found
 
 
-async def test_a_change_of_unit_stops_every_start_until_the_plan_is_written_anew(
-    service: Service,
-):
+async def test_a_change_of_unit_stops_every_start_until_the_plan_is_written_anew(service: Service):
     await call(service, "version_method", in_unit("eV", "2"))
     refusal = await refused(service, "start_run", BARE)
     assert type(refusal) is RunParameterUnitsChangedError

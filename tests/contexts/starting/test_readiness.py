@@ -33,23 +33,10 @@ from tests.contexts.starting.fair import (
 from tests.contexts.starting.situations import Situation, drawn
 from tests.contexts.starting.test_start import FAILING
 
-from beamkeep.contexts.equipment.asset import (
-    AssetActivated,
-    AssetDegraded,
-    AssetFaulted,
-    AssetMaintenanceEntered,
-)
-from beamkeep.contexts.recipe.plan import (
-    PlanNotFoundError,
-    PlanVersioned,
-    Window,
-)
+from beamkeep.contexts.equipment import asset
+from beamkeep.contexts.recipe import plan
 from beamkeep.contexts.run.run import CautionTarget
-from beamkeep.contexts.safety.clearance import (
-    AssetBinding,
-    ClearanceActivated,
-    ClearanceApproved,
-)
+from beamkeep.contexts.safety.clearance import AssetBinding, ClearanceActivated, ClearanceApproved
 from beamkeep.contexts.starting.acknowledging import ShownCaution
 from beamkeep.contexts.starting.gates import StartFact
 from beamkeep.contexts.starting.readiness import (
@@ -158,11 +145,11 @@ async def advised(*more: Part, without: tuple[str, ...] = ()) -> tuple[StartFact
 
 async def test_assets_that_are_not_as_they_should_be_are_worth_knowing():
     assert await advised(
-        AssetActivated(NOW, STAGE),
-        AssetMaintenanceEntered(NOW, STAGE),
-        AssetDegraded(NOW, STAGE, "It drifts"),
-        AssetFaulted(NOW, CAMERA, "Blind"),
-        AssetFaulted(NOW, BEAMLINE, "Not of the plan itself"),
+        asset.AssetActivated(NOW, STAGE),
+        asset.AssetMaintenanceEntered(NOW, STAGE),
+        asset.AssetDegraded(NOW, STAGE, "It drifts"),
+        asset.AssetFaulted(NOW, CAMERA, "Blind"),
+        asset.AssetFaulted(NOW, BEAMLINE, "Not of the plan itself"),
     ) == (
         StartFact("Asset", STAGE, "Stage", "Degraded"),
         StartFact("Asset", STAGE, "Stage", "Maintenance"),
@@ -177,11 +164,11 @@ async def test_a_supply_that_is_coming_back_is_worth_knowing():
 
 
 async def test_a_clearance_that_ends_before_the_plan_does_is_worth_knowing():
-    sooner, window = LATER - timedelta(hours=1), Window(NOW, None)
+    sooner, window = LATER - timedelta(hours=1), plan.Window(NOW, None)
     approved = ClearanceApproved(NOW, PAPER, None, sooner), ClearanceActivated(NOW, PAPER)
     ends = StartFact("Clearance", PAPER, "Salts", "Active", sooner, None, True)
     assert await advised(*approved) == (ends,)
-    endless = PlanVersioned.of(FAIR["plan"][0], version_tag="2", window=window)
+    endless = plan.PlanVersioned.of(FAIR["plan"][0], version_tag="2", window=window)
     assert await advised(endless) == (replace(ends, until=LATER),)
 
 
@@ -216,7 +203,7 @@ async def test_readiness_is_told_in_this_shape():
 async def test_readiness_of_what_does_not_exist_is_refused():
     service, _ = await service_after(past())
     for plan_id, subject_id, refusal in (
-        (ABSENT, SUBJECT, PlanNotFoundError),
+        (ABSENT, SUBJECT, plan.PlanNotFoundError),
         (PLAN, ABSENT, SubjectNotFoundError),
     ):
         asked = {"plan_id": str(plan_id), "subject_id": str(subject_id)}

@@ -59,28 +59,11 @@ from beamkeep.contexts.calibration.calibration import (
     CalibrationRevisionNotFoundError,
 )
 from beamkeep.contexts.calibration.quantity import Quantity
-from beamkeep.contexts.campaign.campaign import (
-    CampaignAbandoned,
-    CampaignClosed,
-    CampaignHeld,
-    CampaignNotFoundError,
-    CampaignRunAdded,
-    CampaignStarted,
-)
+from beamkeep.contexts.campaign import campaign
 from beamkeep.contexts.caution.caution import CautionRetired, CautionSeverity, RetireReason
 from beamkeep.contexts.decision.decision import DecisionNotFoundError
-from beamkeep.contexts.enclosure.enclosure import (
-    FRESHNESS,
-    Freshness,
-    PermitStatus,
-)
-from beamkeep.contexts.equipment.asset import (
-    AssetActivated,
-    AssetDecommissioned,
-    AssetFamilyRemoved,
-    AssetFaulted,
-    AssetMaintenanceEntered,
-)
+from beamkeep.contexts.enclosure.enclosure import FRESHNESS, Freshness, PermitStatus
+from beamkeep.contexts.equipment import asset
 from beamkeep.contexts.recipe.method import MethodDeprecated, MethodVersioned
 from beamkeep.contexts.recipe.plan import (
     PlanDefaultParametersUpdated,
@@ -131,17 +114,7 @@ from beamkeep.contexts.starting.start import (
     RunCannotJoinCampaignError,
     StartRun,
 )
-from beamkeep.contexts.subject.subject import (
-    SubjectDiscarded,
-    SubjectDismounted,
-    SubjectMounted,
-    SubjectMoved,
-    SubjectNotFoundError,
-    SubjectRegistered,
-    SubjectRemoved,
-    SubjectReturned,
-    SubjectStored,
-)
+from beamkeep.contexts.subject import subject
 from beamkeep.contexts.supply.supply import (
     SupplyDegraded,
     SupplyDeregistered,
@@ -168,7 +141,7 @@ started = RunStarted(
     *((kept(LEAK, BEAMLINE, WARNING), kept(DUST, STAGE, CAUTION)), DECISION),
     *(DeclarationVersions(plan=1, practice=1, method=1, capability=1), (PAPER,), ()),
 )
-membership = RunAddedToCampaign(NOW, NEW, CAMPAIGN), CampaignRunAdded(NOW, CAMPAIGN, NEW)
+membership = RunAddedToCampaign(NOW, NEW, CAMPAIGN), campaign.CampaignRunAdded(NOW, CAMPAIGN, NEW)
 
 
 def given(*more: Part, without: Sequence[str] = ()) -> Scenario:
@@ -270,19 +243,19 @@ FAILING: dict[str, Wrong] = {
     ),
     "subject": Wrong(
         RunSubjectNotMountedError,
-        (SubjectDismounted(NOW, SUBJECT, STAGE, "Turned over"),),
+        (subject.SubjectDismounted(NOW, SUBJECT, STAGE, "Turned over"),),
         facts=(StartFact("Subject", SUBJECT, "Fossil 7", "Received"),),
         cleared_by=("mount_subject",),
     ),
     "assets": Wrong(
         RunAssetDecommissionedError,
-        (AssetDecommissioned(NOW, CAMERA),),
+        (asset.AssetDecommissioned(NOW, CAMERA),),
         facts=(BOTH_ASSETS[0], StartFact("Asset", CAMERA, "Camera", "Decommissioned")),
         cleared_by=("version_plan",),
     ),
     "families": Wrong(
         RunFamiliesNotSatisfiedError,
-        (AssetFamilyRemoved(NOW, STAGE, STAGES),),
+        (asset.AssetFamilyRemoved(NOW, STAGE, STAGES),),
         facts=BOTH_ASSETS,
         cleared_by=("add_asset_family", "version_plan"),
     ),
@@ -359,19 +332,18 @@ FAILING_OTHERWISE: list[tuple[str, Wrong]] = [
 # Everything that can be wrong, in the order in which a start is told.
 IN_ORDER = (
     Wrong(PlanNotFoundError, change={"plan_id": ABSENT}),
-    Wrong(SubjectNotFoundError, change={"subject_id": ABSENT}),
-    Wrong(CampaignNotFoundError, change={"campaign_id": ABSENT}),
+    Wrong(subject.SubjectNotFoundError, change={"subject_id": ABSENT}),
+    Wrong(campaign.CampaignNotFoundError, change={"campaign_id": ABSENT}),
     Wrong(DecisionNotFoundError, change={"decided_by_decision_id": ABSENT}),
     Wrong(
         CalibrationRevisionNotFoundError,
         change={"pinned_calibration_ids": (REVISION, REVISION, ABSENT)},
     ),
     Wrong(
-        InvalidRunPinnedCalibrationIdsError,
-        change={"pinned_calibration_ids": (REVISION, REVISION)},
+        InvalidRunPinnedCalibrationIdsError, change={"pinned_calibration_ids": (REVISION, REVISION)}
     ),
     *FAILING.values(),
-    Wrong(RunCannotJoinCampaignError, (CampaignClosed(NOW, CAMPAIGN),)),
+    Wrong(RunCannotJoinCampaignError, (campaign.CampaignClosed(NOW, CAMPAIGN),)),
 )
 
 
@@ -552,8 +524,8 @@ def test_of_very_many_live_runs_the_first_are_noted():
 
 def test_a_subject_mounted_outside_the_plan_is_noted():
     elsewhere = (
-        SubjectRegistered(NOW, SUBJECT, "Fossil 7"),
-        SubjectMounted(NOW, SUBJECT, SHED, "x"),
+        subject.SubjectRegistered(NOW, SUBJECT, "Fossil 7"),
+        subject.SubjectMounted(NOW, SUBJECT, SHED, "x"),
     )
     state = f"Mounted on asset {SHED}, which is not in the plan"
     noted = StartAdvisory("Subject", SUBJECT, state)
@@ -609,12 +581,12 @@ def test_what_the_plan_follows_may_be_deprecated():
     )
 
 
-SUBJECTS: tuple[tuple[SubjectMoved, str, tuple[str, ...]], ...] = (
-    (SubjectDismounted(NOW, SUBJECT, STAGE, "Turned"), "Received", ("mount_subject",)),
-    (SubjectRemoved(NOW, SUBJECT, STAGE), "Removed", ()),
-    (SubjectReturned(NOW, SUBJECT), "Returned", ()),
-    (SubjectStored(NOW, SUBJECT), "Stored", ()),
-    (SubjectDiscarded(NOW, SUBJECT, "Broken"), "Discarded", ()),
+SUBJECTS: tuple[tuple[subject.SubjectMoved, str, tuple[str, ...]], ...] = (
+    (subject.SubjectDismounted(NOW, SUBJECT, STAGE, "Turned"), "Received", ("mount_subject",)),
+    (subject.SubjectRemoved(NOW, SUBJECT, STAGE), "Removed", ()),
+    (subject.SubjectReturned(NOW, SUBJECT), "Returned", ()),
+    (subject.SubjectStored(NOW, SUBJECT), "Stored", ()),
+    (subject.SubjectDiscarded(NOW, SUBJECT, "Broken"), "Discarded", ()),
 )
 
 
@@ -628,9 +600,9 @@ def test_a_subject_that_is_not_on_its_asset_is_refused_and_told_how_it_stands():
 
 def test_neither_maintenance_nor_a_fault_refuses_a_start():
     starts(
-        AssetActivated(NOW, STAGE),
-        AssetMaintenanceEntered(NOW, STAGE),
-        AssetFaulted(NOW, CAMERA, "Blind"),
+        asset.AssetActivated(NOW, STAGE),
+        asset.AssetMaintenanceEntered(NOW, STAGE),
+        asset.AssetFaulted(NOW, CAMERA, "Blind"),
         advisories=(
             StartAdvisory("Asset", STAGE, "Maintenance"),
             StartAdvisory("Asset", CAMERA, "Faulted"),
@@ -640,7 +612,9 @@ def test_neither_maintenance_nor_a_fault_refuses_a_start():
 
 def test_a_refused_asset_is_named():
     FAILING["assets"].when()
-    given(AssetDecommissioned(NOW, STAGE), AssetDecommissioned(NOW, CAMERA)).when(START).refused(
+    given(asset.AssetDecommissioned(NOW, STAGE), asset.AssetDecommissioned(NOW, CAMERA)).when(
+        START
+    ).refused(
         RunAssetDecommissionedError,
         saying=f"Asset 'Stage' ({STAGE}) is Decommissioned; Asset 'Camera' ({CAMERA}) is ",
     )
@@ -667,10 +641,7 @@ def test_no_clearance_is_asked_for_where_none_is_required():
 CLEARANCES: tuple[tuple[tuple[ClearanceChanged, ...], tuple[str, ...]], ...] = (
     ((), ("submit_clearance",)),
     ((ClearanceSubmitted(NOW, PAPER),), ("start_clearance_review",)),
-    (
-        (ClearanceReviewStarted(NOW, PAPER),),
-        ("append_clearance_review_step", "approve_clearance"),
-    ),
+    ((ClearanceReviewStarted(NOW, PAPER),), ("append_clearance_review_step", "approve_clearance")),
     ((ClearanceApproved(NOW, PAPER, None, None),), ("activate_clearance",)),
     ((ClearanceRejected(NOW, PAPER, "No shielding"),), ("register_clearance",)),
     ((ClearanceExpired(NOW, PAPER, "Over"),), ("register_clearance",)),
@@ -802,20 +773,23 @@ def test_an_enclosure_around_what_the_assets_stand_on_counts():
 
 
 def test_a_campaign_that_is_not_over_is_joined():
-    for event in (CampaignStarted(NOW, CAMPAIGN), CampaignHeld(NOW, CAMPAIGN, "No beam")):
+    for event in (
+        campaign.CampaignStarted(NOW, CAMPAIGN),
+        campaign.CampaignHeld(NOW, CAMPAIGN, "No beam"),
+    ):
         starts(event)
 
 
 def test_a_campaign_that_is_over_is_not_joined():
     for event, status in (
-        (CampaignClosed(NOW, CAMPAIGN), "Closed"),
-        (CampaignAbandoned(NOW, CAMPAIGN, "No sample"), "Abandoned"),
+        (campaign.CampaignClosed(NOW, CAMPAIGN), "Closed"),
+        (campaign.CampaignAbandoned(NOW, CAMPAIGN, "No sample"), "Abandoned"),
     ):
         given(event).when(START).refused(RunCannotJoinCampaignError, f"'Ageing' is {status}.")
 
 
 def test_a_run_outside_a_campaign_joins_none():
-    given(CampaignClosed(NOW, CAMPAIGN)).when(starting(campaign_id=None)).then(started)
+    given(campaign.CampaignClosed(NOW, CAMPAIGN)).when(starting(campaign_id=None)).then(started)
 
 
 def test_only_cautions_in_effect_and_grave_enough_are_kept():

@@ -6,10 +6,7 @@ from uuid import UUID
 import pytest
 from tests.contexts.supply.around import asset, facility
 
-from beamkeep.contexts.equipment.asset import (
-    AssetNotFoundError,
-    with_all_above,
-)
+from beamkeep.contexts.equipment.asset import AssetNotFoundError, with_all_above
 from beamkeep.contexts.supply.gate import Coverage, SupplyScope, coverage, scope_of
 from beamkeep.contexts.supply.supply import (
     Supply,

@@ -5,14 +5,8 @@ from uuid import UUID
 
 from tests.contexts.supply.around import asset, facility
 
-from beamkeep.contexts.equipment.asset import (
-    AssetDecommissioned,
-    AssetNotFoundError,
-)
-from beamkeep.contexts.federation.facility import (
-    FacilityDecommissioned,
-    FacilityNotFoundError,
-)
+from beamkeep.contexts.equipment.asset import AssetDecommissioned, AssetNotFoundError
+from beamkeep.contexts.federation.facility import FacilityDecommissioned, FacilityNotFoundError
 from beamkeep.contexts.supply.supply import (
     OPERATIONS,
     QUESTIONS,

@@ -2,20 +2,7 @@
 
 from uuid import UUID
 
-from beamkeep.contexts.access.actor import (
-    ADMINISTRATORS,
-    ActorCannotUnbindIdentityError,
-    ActorDeactivated,
-    ActorIdentityBound,
-    ActorProfileForgotten,
-    ActorRegistered,
-    BindActorIdentity,
-    DeactivateActor,
-    ForgetActor,
-    LastAdministratorError,
-    UnbindActorIdentity,
-    standing_of,
-)
+from beamkeep.contexts.access import actor
 from beamkeep.contexts.access.actor import begin as actor_of
 from beamkeep.contexts.access.profile import (
     DEVELOPER,
@@ -55,14 +42,14 @@ from beamkeep.testing.service import INSTALLATION, ISSUER
 ADA, GRACE, OTTO = UUID(int=100), UUID(int=101), UUID(int=102)
 HTTP = seeded.SURFACES[SurfaceKind.HTTP]
 CONSOLE = UUID(int=30)
-HELD = Lock(ADMINISTRATORS)
+HELD = Lock(actor.ADMINISTRATORS)
 type Part = Event | SideWrite
 
 
 def person(id: UUID, kind: ActorKind = ActorKind.HUMAN) -> list[Part]:
-    registered = ActorRegistered(NOW, id, kind, ())
+    registered = actor.ActorRegistered(NOW, id, kind, ())
     profile = Profile("Somebody", actor_id=id, created_at=NOW, updated_at=NOW)
-    standing = standing_of(actor_of(registered))
+    standing = actor.standing_of(actor_of(registered))
     return [registered, STANDINGS.insert(standing), PROFILES.insert(profile)]
 
 
@@ -87,8 +74,8 @@ def given(*history: Part) -> Scenario:
     return Scenario(OPERATIONS, history)
 
 
-def unbind(id: UUID) -> UnbindActorIdentity:
-    return UnbindActorIdentity(actor_id=id, issuer=ISSUER, subject=f"s{id.int}")
+def unbind(id: UUID) -> actor.UnbindActorIdentity:
+    return actor.UnbindActorIdentity(actor_id=id, issuer=ISSUER, subject=f"s{id.int}")
 
 
 def revoke(number: int, id: UUID) -> RevokePolicyGrant:
@@ -97,8 +84,8 @@ def revoke(number: int, id: UUID) -> RevokePolicyGrant:
 
 ALONE = (*person(ADA), login(ADA), *policy(1, ADA))
 REMOVALS: tuple[Command, ...] = (
-    DeactivateActor(actor_id=ADA),
-    ForgetActor(actor_id=ADA),
+    actor.DeactivateActor(actor_id=ADA),
+    actor.ForgetActor(actor_id=ADA),
     unbind(ADA),
     revoke(1, ADA),
 )
@@ -107,7 +94,7 @@ REMOVALS: tuple[Command, ...] = (
 def test_the_last_administrator_stays():
     for removal in REMOVALS:
         given(*ALONE).when(removal).refused(
-            LastAdministratorError, saying=f"Actor {ADA} is the last one."
+            actor.LastAdministratorError, saying=f"Actor {ADA} is the last one."
         )
 
 
@@ -124,18 +111,18 @@ def test_whoever_could_not_administrate_does_not_make_up_for_the_last():
         [*person(DEVELOPER), *policy(2, DEVELOPER)],
     ):
         for removal in REMOVALS:
-            given(*ALONE, *others).when(removal).refused(LastAdministratorError)
+            given(*ALONE, *others).when(removal).refused(actor.LastAdministratorError)
 
 
 def test_of_two_administrators_one_may_go():
     two = (*ALONE, *person(GRACE), login(GRACE), *policy(2, GRACE))
-    given(*two).when(DeactivateActor(actor_id=ADA)).then(
-        ActorDeactivated(NOW, ADA),
+    given(*two).when(actor.DeactivateActor(actor_id=ADA)).then(
+        actor.ActorDeactivated(NOW, ADA),
         STANDINGS.replace(Standing(ADA, ActorKind.HUMAN, DenialReason.INACTIVE_PRINCIPAL)),
         HELD,
     )
-    given(*two).when(ForgetActor(actor_id=ADA)).then(
-        ActorProfileForgotten(NOW, ADA),
+    given(*two).when(actor.ForgetActor(actor_id=ADA)).then(
+        actor.ActorProfileForgotten(NOW, ADA),
         PROFILES.delete(ADA),
         IDENTITIES.delete(ISSUER, f"s{ADA.int}"),
         HELD,
@@ -149,40 +136,46 @@ def test_of_two_administrators_one_may_go():
 
 def test_an_administrator_who_stays_one_may_lose_a_second_login_or_a_second_grant():
     again = (*ALONE, login(ADA, subject="t"), *policy(2, ADA))
-    other = UnbindActorIdentity(actor_id=ADA, issuer=ISSUER, subject=f"t{ADA.int}")
+    other = actor.UnbindActorIdentity(actor_id=ADA, issuer=ISSUER, subject=f"t{ADA.int}")
     for removal in (unbind(ADA), other, revoke(1, ADA), revoke(2, ADA)):
         assert given(*again).when(removal).decided()
-    given(*ALONE, login(ADA, subject="t")).when(revoke(1, ADA)).refused(LastAdministratorError)
+    given(*ALONE, login(ADA, subject="t")).when(revoke(1, ADA)).refused(
+        actor.LastAdministratorError
+    )
 
 
 def test_somebody_who_is_no_administrator_goes_while_there_is_one_or_none():
     otto = (*person(OTTO), login(OTTO), *policy(3, OTTO, commands=("get_zone",)))
     for history in (otto, (*ALONE, *otto)):
-        for removal in (DeactivateActor(actor_id=OTTO), ForgetActor(actor_id=OTTO), unbind(OTTO)):
+        for removal in (
+            actor.DeactivateActor(actor_id=OTTO),
+            actor.ForgetActor(actor_id=OTTO),
+            unbind(OTTO),
+        ):
             assert HELD in given(*history).when(removal).decided()
         assert HELD not in given(*history).when(revoke(3, OTTO)).decided()
 
 
 def test_a_machine_account_goes_without_asking_who_administrates():
     robot = (*person(OTTO, ActorKind.SERVICE_ACCOUNT), login(OTTO))
-    assert HELD not in given(*ALONE, *robot).when(DeactivateActor(actor_id=OTTO)).decided()
+    assert HELD not in given(*ALONE, *robot).when(actor.DeactivateActor(actor_id=OTTO)).decided()
 
 
 def test_developer_counts_where_the_deployment_is_open_for_development():
     history = (*ALONE, *person(DEVELOPER), *policy(2, DEVELOPER))
     here = replace(INSTALLATION, open_for_development=True, issuers=frozenset[str]())
-    for removal in (DeactivateActor(actor_id=DEVELOPER), revoke(2, DEVELOPER)):
-        Scenario(OPERATIONS, history, here).when(removal).refused(LastAdministratorError)
+    for removal in (actor.DeactivateActor(actor_id=DEVELOPER), revoke(2, DEVELOPER)):
+        Scenario(OPERATIONS, history, here).when(removal).refused(actor.LastAdministratorError)
     for removal in REMOVALS:
         assert Scenario(OPERATIONS, history, here).when(removal).decided()
 
 
 def test_a_login_of_somebody_else_is_still_not_unbound():
-    wrong = UnbindActorIdentity(actor_id=OTTO, issuer=ISSUER, subject=f"s{ADA.int}")
-    given(*ALONE, *person(OTTO)).when(wrong).refused(ActorCannotUnbindIdentityError)
+    wrong = actor.UnbindActorIdentity(actor_id=OTTO, issuer=ISSUER, subject=f"s{ADA.int}")
+    given(*ALONE, *person(OTTO)).when(wrong).refused(actor.ActorCannotUnbindIdentityError)
 
 
-BIND = BindActorIdentity(actor_id=OTTO, issuer=ISSUER, subject="mine")
+BIND = actor.BindActorIdentity(actor_id=OTTO, issuer=ISSUER, subject="mine")
 HELPDESK = policy(4, ME, OTTO, commands=("get_zone",))
 
 
@@ -203,7 +196,7 @@ def test_a_login_is_bound_to_an_actor_that_holds_as_much_or_nothing():
     digest = digest_of(INSTALLATION.login_key, OTTO, ISSUER, "mine")
     for history in (person(OTTO), [*person(OTTO), *HELPDESK]):
         parts = given(*history).when(BIND).decided()
-        assert parts[0] == ActorIdentityBound(NOW, OTTO, ISSUER, digest)
+        assert parts[0] == actor.ActorIdentityBound(NOW, OTTO, ISSUER, digest)
 
 
 def test_an_administrator_binds_a_login_to_anybody():

@@ -1,12 +1,6 @@
 """Zone: a name, for good."""
 
-from beamkeep.contexts.trust.zone import (
-    OPERATIONS,
-    DefineZone,
-    Zone,
-    ZoneDefined,
-    begin,
-)
+from beamkeep.contexts.trust.zone import OPERATIONS, DefineZone, Zone, ZoneDefined, begin
 from beamkeep.testing.past import NEW, NOW
 from beamkeep.testing.scenario import Scenario
 

@@ -31,18 +31,8 @@ from beamkeep.kernel import (
 )
 from beamkeep.kernel.values import Name, Trimmed
 
-from .profile import (
-    IDENTITIES,
-    PROFILES,
-    SEEDED,
-    STANDINGS,
-    SYSTEM,
-    Identity,
-    Profile,
-    digest_of,
-    names,
-    profiles,
-)
+from . import profile
+from .profile import IDENTITIES, PROFILES, SEEDED, STANDINGS, SYSTEM, Identity, Profile, digest_of
 
 MOST_BINDINGS = 10
 LOGIN_BYTES = 2_500
@@ -92,13 +82,9 @@ class ActorIdentityBound(ActorIdentityEvent): ...
 class ActorIdentityUnbound(ActorIdentityEvent): ...
 
 
-type ActorChanged = (
-    ActorDeactivated
-    | ActorProfileUpdated
-    | ActorProfileForgotten
-    | ActorIdentityBound
-    | ActorIdentityUnbound
-)
+type ActorProfileChanged = ActorProfileUpdated | ActorProfileForgotten
+type ActorIdentityChanged = ActorIdentityBound | ActorIdentityUnbound
+type ActorChanged = ActorDeactivated | ActorProfileChanged | ActorIdentityChanged
 
 
 class ActorNotFoundError(NotFound): ...
@@ -410,11 +396,8 @@ class ListActors(Listing):
     active: bool | None = None
 
 
+TIMES = {"deactivated_at": (ActorDeactivated,)}
+SHOWN, LISTED = profile.profiles, profile.names
 QUESTIONS = reads(
-    "/actors",
-    actors,
-    ListActors,
-    milestones={"deactivated_at": (ActorDeactivated,)},
-    shown_with=profiles,
-    listed_with=names,
+    "/actors", actors, ListActors, milestones=TIMES, shown_with=SHOWN, listed_with=LISTED
 )

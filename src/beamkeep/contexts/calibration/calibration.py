@@ -75,11 +75,6 @@ class AssertedSource(Record, tag_field="kind", tag="Asserted"):
 
 
 type RevisionSource = MeasuredSource | ComputedSource | AssertedSource
-KINDS: Mapping[type[RevisionSource], SourceKind] = {
-    MeasuredSource: SourceKind.MEASURED,
-    ComputedSource: SourceKind.COMPUTED,
-    AssertedSource: SourceKind.ASSERTED,
-}
 
 
 # Events are stored for ever: add a field with a default; never rename or drop one.
@@ -200,7 +195,8 @@ def _revised(calibration: Calibration, event: CalibrationRevisionAppended) -> Ca
     revised = replace(revised, last_revised_at=event.occurred_at)
     if not _takes_over(calibration, new):
         return revised
-    current, kind = replace(revised, current_revision_id=new.revision_id), KINDS[type(new.source)]
+    current = replace(revised, current_revision_id=new.revision_id)
+    kind = SourceKind(new.source.__struct_config__.tag)
     return replace(current, current_status=new.status, current_source_kind=kind)
 
 
@@ -334,9 +330,8 @@ def define_calibration(
     if twin_id:
         told = f"Append a revision to calibration {twin_id}."
         raise CalibrationAlreadyExistsError(told, calibration_id=twin_id)
-    defined = CalibrationDefined.of(
-        command, occurred_at=call.now, calibration_id=call.new_id, operating_point=point
-    )
+    new = {"calibration_id": call.new_id, "operating_point": point}
+    defined = CalibrationDefined.of(command, occurred_at=call.now, **new)
     return [defined, *claims_of(begin(defined))]
 
 

@@ -11,13 +11,8 @@ from beamkeep.contexts.run.run import ListRuns, runs
 from beamkeep.kernel import Page, Query, Reader, Record, answers, listed
 from beamkeep.schemas import JsonObject
 
-from .calibration import (
-    CalibrationRevisionNotFoundError,
-    Revision,
-    calibration_ids,
-    calibrations,
-    revision_of,
-)
+from . import calibration
+from .calibration import CalibrationRevisionNotFoundError, Revision, calibrations
 from .quantity import Quantity
 
 
@@ -54,7 +49,7 @@ class CalibrationUse(Record):
 async def calibration_id(revision_id: UUID, read: Reader) -> UUID:
     """Return the calibration of a revision."""
     try:
-        return (await calibration_ids([revision_id], read))[revision_id]
+        return (await calibration.calibration_ids([revision_id], read))[revision_id]
     except CalibrationRevisionNotFoundError:
         # The answer is the same as for a revision that the caller may not see.
         raise CalibrationRevisionNotFoundError from None
@@ -62,14 +57,9 @@ async def calibration_id(revision_id: UUID, read: Reader) -> UUID:
 
 async def revision(query: GetCalibrationRevision, read: Reader) -> RevisionShown:
     """Return the revision with its calibration."""
-    calibration = await read.one(calibrations, await calibration_id(query.revision_id, read))
-    return RevisionShown(
-        **asdict(revision_of(calibration, query.revision_id)),
-        calibration_id=calibration.id,
-        asset_id=calibration.asset_id,
-        quantity=calibration.quantity,
-        operating_point=calibration.operating_point,
-    )
+    of = await read.one(calibrations, await calibration_id(query.revision_id, read))
+    found = calibration.revision_of(of, query.revision_id)
+    return RevisionShown.of(of, **asdict(found), calibration_id=of.id)
 
 
 async def uses(query: ListCalibrationUses, read: Reader) -> Sequence[CalibrationUse]:

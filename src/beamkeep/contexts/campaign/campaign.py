@@ -9,13 +9,8 @@ from annotated_types import MaxLen, MinLen
 from pydantic import Field
 
 from beamkeep.contexts.access.actor import ActorNotFoundError, actors
-from beamkeep.contexts.run.run import (
-    Run,
-    RunAddedToCampaign,
-    RunNotFoundError,
-    RunRemovedFromCampaign,
-    runs,
-)
+from beamkeep.contexts.run import run
+from beamkeep.contexts.run.run import Run, RunNotFoundError, runs
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, subjects
 from beamkeep.kernel import (
     Aggregate,
@@ -37,8 +32,7 @@ from beamkeep.kernel.values import (
     FreeText,
     Name,
     Reason,
-    ReferenceScheme,
-    ReferenceValue,
+    References,
     Tag,
     Trimmed,
     outside_references,
@@ -229,7 +223,7 @@ class RegisterCampaign(Command):
     description: Annotated[Description, Trimmed(InvalidCampaignDescriptionError)] | None = None
     tags: frozenset[Annotated[Tag, Trimmed(InvalidCampaignTagsError)]] = frozenset()
     """At most 20 tags."""
-    external_refs: dict[ReferenceScheme, ReferenceValue] = Field(default_factory=dict)
+    external_refs: References = Field(default_factory=dict)
     """References to the campaign in other systems, by scheme, for example proposal; at most 20."""
 
 
@@ -270,12 +264,6 @@ async def lead_and_subject(command: RegisterCampaign, read: Reader) -> None:
         await read.one(subjects, command.subject_id)
 
 
-async def run(
-    campaign: Campaign, command: AddRunToCampaign | RemoveRunFromCampaign, read: Reader
-) -> Run:
-    return await read.one(runs, command.run_id)
-
-
 def register_campaign(
     command: RegisterCampaign, given: None, call: Call
 ) -> list[CampaignRegistered]:
@@ -283,12 +271,9 @@ def register_campaign(
     if len(command.tags) > MOST_TAGS:
         raise InvalidCampaignTagsError(f"There are {len(command.tags)} tags.")
     refs = outside_references(command.external_refs, InvalidCampaignExternalRefsError)
-    tags, id = tuple(sorted(command.tags)), call.new_id
-    return [
-        CampaignRegistered.of(
-            command, occurred_at=call.now, campaign_id=id, tags=tags, external_refs=refs
-        )
-    ]
+    new = {"occurred_at": call.now, "campaign_id": call.new_id}
+    tags = tuple(sorted(command.tags))
+    return [CampaignRegistered.of(command, **new, tags=tags, external_refs=refs)]
 
 
 def start_campaign(campaign: Campaign, command: StartCampaign, call: Call) -> list[CampaignStarted]:
@@ -322,32 +307,27 @@ def abandon_campaign(
 
 def add_run_to_campaign(
     campaign: Campaign, command: AddRunToCampaign, given: Run, call: Call
-) -> list[CampaignRunAdded | RunAddedToCampaign]:
+) -> list[CampaignRunAdded | run.RunAddedToCampaign]:
     """Add a run in any status to a campaign."""
     _require_open(campaign, CampaignCannotAddRunError)
     if given.campaign_id == campaign.id:
         raise CampaignRunAlreadyMemberError
     if given.campaign_id is not None:
-        raise RunAlreadyAssignedToCampaignError(
-            f"The run is in campaign {given.campaign_id}.", campaign_id=given.campaign_id
-        )
-    return [
-        CampaignRunAdded(call.now, campaign.id, given.id),
-        RunAddedToCampaign(call.now, given.id, campaign.id),
-    ]
+        told = f"The run is in campaign {given.campaign_id}."
+        raise RunAlreadyAssignedToCampaignError(told, campaign_id=given.campaign_id)
+    added = CampaignRunAdded(call.now, campaign.id, given.id)
+    return [added, run.RunAddedToCampaign(call.now, given.id, campaign.id)]
 
 
 def remove_run_from_campaign(
     campaign: Campaign, command: RemoveRunFromCampaign, given: Run, call: Call
-) -> list[CampaignRunRemoved | RunRemovedFromCampaign]:
+) -> list[CampaignRunRemoved | run.RunRemovedFromCampaign]:
     """Remove a run from a campaign."""
     _require_open(campaign, CampaignCannotRemoveRunError)
     if given.campaign_id != campaign.id:
         raise CampaignRunNotMemberError
-    return [
-        CampaignRunRemoved(call.now, campaign.id, run_id=given.id, reason=command.reason),
-        RunRemovedFromCampaign(call.now, given.id, campaign_id=campaign.id, reason=command.reason),
-    ]
+    removed = CampaignRunRemoved.of(command, occurred_at=call.now)
+    return [removed, run.RunRemovedFromCampaign.of(command, occurred_at=call.now)]
 
 
 def _with_members(campaign: Campaign, run_ids: frozenset[UUID]) -> Campaign:
@@ -377,10 +357,12 @@ OPERATIONS = (
         CampaignCannotAbandonError, destructive=True),
     campaigns.changes("POST /campaigns/{campaign_id}/add-run", AddRunToCampaign,
         add_run_to_campaign, RunNotFoundError, CampaignCannotAddRunError,
-        CampaignRunAlreadyMemberError, RunAlreadyAssignedToCampaignError, given=run),
+        CampaignRunAlreadyMemberError, RunAlreadyAssignedToCampaignError,
+        given=lambda _, command, read: read.one(runs, command.run_id)),
     campaigns.changes("POST /campaigns/{campaign_id}/remove-run", RemoveRunFromCampaign,
         remove_run_from_campaign, RunNotFoundError, CampaignCannotRemoveRunError,
-        CampaignRunNotMemberError, given=run),
+        CampaignRunNotMemberError,
+        given=lambda _, command, read: read.one(runs, command.run_id)),
 )
 # fmt: on
 
@@ -395,10 +377,7 @@ class ListCampaigns(Listing):
     tag: Tag | None = None
 
 
+TIMES = {"started_at": (CampaignStarted,), "last_status_changed_at": tuple(STATUS.moves)}
 QUESTIONS = reads(
-    "/campaigns",
-    campaigns,
-    ListCampaigns,
-    milestones={"started_at": (CampaignStarted,), "last_status_changed_at": tuple(STATUS.moves)},
-    facets={"tag": lambda campaign: campaign.tags},
+    "/campaigns", campaigns, ListCampaigns, milestones=TIMES, facets={"tag": lambda it: it.tags}
 )

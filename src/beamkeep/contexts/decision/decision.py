@@ -282,16 +282,15 @@ def register_decision(
         kind = reserved.agent_kind
         told = f"In context {command.context} only an agent of kind {kind} can decide."
         raise DecisionCannotRegisterError(told, agent_kind=kind)
-    return [
-        DecisionRegistered.of(
-            command,
-            occurred_at=call.now,
-            decision_id=call.new_id,
-            actor_id=given.id if given else call.principal_id,
-            inputs=inputs,
-            determining_policy_ids=tuple(sorted(command.determining_policy_ids)),
-        )
-    ]
+    registered = DecisionRegistered.of(
+        command,
+        occurred_at=call.now,
+        decision_id=call.new_id,
+        actor_id=given.id if given else call.principal_id,
+        inputs=inputs,
+        determining_policy_ids=tuple(sorted(command.determining_policy_ids)),
+    )
+    return [registered]
 
 
 def rate_decision(decision: Decision, command: RateDecision, call: Call) -> list[DecisionRated]:

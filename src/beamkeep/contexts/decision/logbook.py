@@ -63,14 +63,9 @@ def append_once[E: LogbookEntry](
     id = command.entry_id or call.new_id
     if before:
         return [LogbookEntryMade(id)]
-    entry = logbook.row.of(
-        command,
-        entry_id=id,
-        author_id=call.principal_id,
-        recorded_at=call.now,
-        surface_id=call.surface_id,
-        correlation_id=call.correlation_id,
-    )
+    origin = {"surface_id": call.surface_id, "correlation_id": call.correlation_id}
+    written = {"author_id": call.principal_id, "recorded_at": call.now, **origin}
+    entry = logbook.row.of(command, entry_id=id, **written)
     return [logbook.insert(entry), LogbookEntryMade(id)]
 
 
@@ -90,12 +85,6 @@ class DecisionLogbookEntryIdTakenError(Cannot):
 
 class AppendDecisionLogbookEntry(DecisionCommand, LogbookCommand):
     text: Annotated[LogbookText, Trimmed(InvalidDecisionLogbookTextError)]
-
-
-async def sent_before(
-    decision: Decision, command: AppendDecisionLogbookEntry, read: Reader
-) -> DecisionLogbookEntry | None:
-    return await entry_sent_before(command, LOGBOOK, read)
 
 
 def append_decision_logbook_entry(
@@ -119,7 +108,8 @@ class ListDecisionLogbookEntries(Page):
 # fmt: off
 OPERATIONS = (
     decisions.changes("POST /decisions/{decision_id}/logbook/append", AppendDecisionLogbookEntry,
-        append_decision_logbook_entry, DecisionLogbookEntryIdTakenError, given=sent_before),
+        append_decision_logbook_entry, DecisionLogbookEntryIdTakenError,
+        given=lambda _, command, read: entry_sent_before(command, LOGBOOK, read)),
 )
 QUESTIONS = (
     entries("GET /decisions/{decision_id}/logbook", ListDecisionLogbookEntries, decisions, LOGBOOK,

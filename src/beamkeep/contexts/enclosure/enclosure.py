@@ -6,20 +6,11 @@ from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
-from beamkeep.contexts.federation.facility import (
-    Facility,
-    FacilityCode,
-    FacilityNotFoundError,
-    FacilityStatus,
-    facility_by_code,
-)
+from beamkeep.contexts.federation import facility
+from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
+from beamkeep.contexts.trust import trigger
 from beamkeep.contexts.trust.freshness import Reported, reports
-from beamkeep.contexts.trust.trigger import (
-    MonitorTriggerRequiredError,
-    TriggerSource,
-    require_monitor,
-    trigger,
-)
+from beamkeep.contexts.trust.trigger import TriggerSource
 from beamkeep.kernel import (
     Aggregate,
     Axis,
@@ -188,7 +179,7 @@ def register_enclosure(
     command: RegisterEnclosure, given: Facility, call: Call
 ) -> list[EnclosureRegistered | SideWrite]:
     """Register an enclosure; its permit is Unknown until its monitor reports."""
-    if given.status is not FacilityStatus.ACTIVE:
+    if given.status is not facility.FacilityStatus.ACTIVE:
         raise EnclosureCannotRegisterError(f"Facility {given.code} is {given.status}.")
     made = EnclosureRegistered.of(command, occurred_at=call.now, enclosure_id=call.new_id)
     return [made, FRESHNESS.insert(Freshness(call.new_id, None)), *claims_of(begin(made))]
@@ -198,16 +189,12 @@ def observe_enclosure_status(
     enclosure: Enclosure, command: ObserveEnclosureStatus, call: Call
 ) -> list[EnclosurePermitObserved | SideWrite]:
     """Report, as a monitor, the permit of an enclosure; a repetition keeps the permit fresh."""
-    require_monitor(call)
+    trigger.require_monitor(call)
     before, after = enclosure.permit_status, command.permit_status
-    observed = EnclosurePermitObserved.of(
-        command,
-        occurred_at=call.now,
-        from_permit_status=before,
-        to_permit_status=after,
-        trigger=trigger(call),
-    )
-    LIFECYCLE.allow(enclosure.lifecycle, observed)
+    LIFECYCLE.require(enclosure.lifecycle, EnclosurePermitObserved)
+    change = {"from_permit_status": before, "to_permit_status": after}
+    made = {"occurred_at": call.now, "trigger": trigger.source_of(call)}
+    observed = EnclosurePermitObserved.of(command, **change, **made)
     news = [observed] if before is not after else []
     # A report of Unknown, for example by the staleness watch, does not keep the permit fresh.
     if after is PermitStatus.UNKNOWN:
@@ -233,9 +220,10 @@ enclosures = Aggregate("Enclosure", begin, evolve=evolve, absent=EnclosureNotFou
 OPERATIONS = (
     enclosures.creates("POST /enclosures", RegisterEnclosure, register_enclosure,
         FacilityNotFoundError, EnclosureCannotRegisterError, EnclosureAlreadyExistsError,
-        given=lambda command, read: facility_by_code(command.facility_code, read)),
+        given=lambda command, read: facility.facility_by_code(command.facility_code, read)),
     enclosures.changes("POST /enclosures/{enclosure_id}/observe-status", ObserveEnclosureStatus,
-        observe_enclosure_status, MonitorTriggerRequiredError, EnclosureCannotObserveStatusError),
+        observe_enclosure_status, trigger.MonitorTriggerRequiredError,
+        EnclosureCannotObserveStatusError),
     enclosures.changes("POST /enclosures/{enclosure_id}/decommission", DecommissionEnclosure,
         decommission_enclosure, EnclosureCannotDecommissionError, destructive=True),
 )
@@ -255,14 +243,13 @@ async def reported(ids: Sequence[UUID], read: Reader) -> dict[UUID, Reported]:
     return await reports(ids, FRESHNESS, read)
 
 
+OBSERVED, ENDED = (EnclosurePermitObserved,), (EnclosureDecommissioned,)
+TIMES = {"last_observed_at": OBSERVED, "decommissioned_at": ENDED}
 QUESTIONS = reads(
     "/enclosures",
     enclosures,
     ListEnclosures,
-    milestones={
-        "last_observed_at": (EnclosurePermitObserved,),
-        "decommissioned_at": (EnclosureDecommissioned,),
-    },
+    milestones=TIMES,
     shown_with=reported,
     listed_with=reported,
 )

@@ -9,12 +9,8 @@ from uuid import UUID
 from annotated_types import MaxLen
 
 from beamkeep.contexts.enclosure.enclosure import Enclosure, EnclosureNotFoundError, enclosures
-from beamkeep.contexts.federation.facility import (
-    Facility,
-    FacilityCode,
-    FacilityNotFoundError,
-    facility_by_code,
-)
+from beamkeep.contexts.federation import facility
+from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
 from beamkeep.kernel import (
     Aggregate,
     Axis,
@@ -498,7 +494,7 @@ async def references(command: RegisterAsset, read: Reader) -> AssetReferences:
     code, enclosure_id = command.facility_code, command.located_in_enclosure_id
     return AssetReferences(
         await read.one(assets, command.parent_id) if command.parent_id else None,
-        await facility_by_code(code, read) if code else None,
+        await facility.facility_by_code(code, read) if code else None,
         families=await read.many(families, sorted(command.family_ids)),
         model=await read.one(models, command.model_id) if command.model_id else None,
         enclosure=await read.one(enclosures, enclosure_id) if enclosure_id else None,
@@ -729,8 +725,8 @@ assets = Aggregate("Asset", begin, evolve, absent=AssetNotFoundError)
 OPERATIONS = (
     assets.creates("POST /assets", RegisterAsset, register_asset, AssetNotFoundError,
         FacilityNotFoundError, FamilyNotFoundError, ModelNotFoundError, EnclosureNotFoundError,
-        InvalidAssetParentError, InvalidAssetAlternateIdentifierError, AssetCannotRegisterError,
-        AssetModelMismatchError, given=references),
+        InvalidAssetParentError, AssetCannotRegisterError, AssetModelMismatchError,
+        given=references),
     assets.changes("POST /assets/{asset_id}/rename", RenameAsset, rename_asset,
         AssetCannotRenameError),
     assets.changes("POST /assets/{asset_id}/activate", ActivateAsset, activate_asset,

@@ -206,5 +206,5 @@ class ListFamilies(Listing):
 
 
 QUESTIONS = reads(
-    "/families", families, ListFamilies, facets={"affordance": lambda family: family.affordances}
+    "/families", families, ListFamilies, facets={"affordance": lambda it: it.affordances}
 )

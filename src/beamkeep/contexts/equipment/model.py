@@ -158,10 +158,8 @@ def define_model(
     """Define a vendor's catalogue entry."""
     ids = _family_ids(command)
     require_current(given.values(), ModelCannotDefineError)
-    defined = ModelDefined.of(
-        command, occurred_at=call.now, model_id=call.new_id, declared_family_ids=ids
-    )
-    return [defined]
+    now, id = call.now, call.new_id
+    return [ModelDefined.of(command, occurred_at=now, model_id=id, declared_family_ids=ids)]
 
 
 def version_model(
@@ -195,11 +193,10 @@ models = Aggregate("Model", begin, evolve, absent=ModelNotFoundError)
 # fmt: off
 OPERATIONS = (
     models.creates("POST /models", DefineModel, define_model, FamilyNotFoundError,
-        InvalidModelManufacturerError, InvalidModelDeclaredFamilyIdsError, ModelCannotDefineError,
-        given=declared_families),
+        InvalidModelDeclaredFamilyIdsError, ModelCannotDefineError, given=declared_families),
     models.changes("POST /models/{model_id}/version", VersionModel, version_model,
-        FamilyNotFoundError, InvalidModelManufacturerError, InvalidModelDeclaredFamilyIdsError,
-        ModelCannotVersionError, given=lambda _, command, read: declared_families(command, read)),
+        FamilyNotFoundError, InvalidModelDeclaredFamilyIdsError, ModelCannotVersionError,
+        given=lambda _, command, read: declared_families(command, read)),
     models.changes("POST /models/{model_id}/deprecate", DeprecateModel, deprecate_model,
         ModelCannotDeprecateError, destructive=True),
 )
@@ -216,5 +213,5 @@ class ListModels(Listing):
 
 
 QUESTIONS = reads(
-    "/models", models, ListModels, facets={"family_id": lambda model: model.declared_family_ids}
+    "/models", models, ListModels, facets={"family_id": lambda it: it.declared_family_ids}
 )

@@ -22,25 +22,9 @@ from beamkeep.kernel import (
 )
 from beamkeep.kernel.values import FreeText, Name, Reason, Trimmed
 
-from .asset import (
-    Asset,
-    AssetInstalledInMount,
-    AssetLifecycle,
-    AssetNotFoundError,
-    AssetUninstalledFromMount,
-    assets,
-)
-from .frame import (
-    DecommissionFrame,
-    Frame,
-    FrameCannotDecommissionError,
-    FrameInUseError,
-    FrameNotFoundError,
-    FrameStatus,
-    ListFrames,
-    decommission_frame,
-    frames,
-)
+from . import asset, frame
+from .asset import Asset, AssetLifecycle, AssetNotFoundError, assets
+from .frame import DecommissionFrame, Frame, FrameNotFoundError, FrameStatus, ListFrames, frames
 from .placement import Placement, require_finite
 
 
@@ -238,7 +222,7 @@ def register_mount(
 
 def install_asset(
     mount: Mount, command: InstallMountAsset, given: Asset, call: Call
-) -> list[MountAssetInstalled | AssetInstalledInMount]:
+) -> list[MountAssetInstalled | asset.AssetInstalledInMount]:
     """Install an asset in an empty mount."""
     STATUS.require(mount.status, MountAssetInstalled)
     if mount.installed_asset_id is not None:
@@ -248,19 +232,19 @@ def install_asset(
     if id := given.mount_id:
         raise AssetAlreadyInstalledError(f"The asset is in mount {id}.", mount_id=id)
     installed = MountAssetInstalled(call.now, mount.id, given.id)
-    return [installed, AssetInstalledInMount(call.now, given.id, mount.id)]
+    return [installed, asset.AssetInstalledInMount(call.now, given.id, mount.id)]
 
 
 def uninstall_asset(
     mount: Mount, command: UninstallMountAsset, given: Asset | None, call: Call
-) -> list[MountAssetUninstalled | AssetUninstalledFromMount]:
+) -> list[MountAssetUninstalled | asset.AssetUninstalledFromMount]:
     """Uninstall the asset from a mount."""
     STATUS.require(mount.status, MountAssetUninstalled)
     if (asset_id := mount.installed_asset_id) is None:
         raise MountCannotUninstallError("The mount is empty.")
     return [
         MountAssetUninstalled.of(command, occurred_at=call.now, asset_id=asset_id),
-        AssetUninstalledFromMount.of(command, occurred_at=call.now, asset_id=asset_id),
+        asset.AssetUninstalledFromMount.of(command, occurred_at=call.now, asset_id=asset_id),
     ]
 
 
@@ -324,8 +308,9 @@ OPERATIONS = (
     mounts.changes("POST /mounts/{mount_id}/decommission", DecommissionMount, decommission_mount,
         MountCannotDecommissionError, MountHasAssetInstalledError, MountHasActiveChildrenError,
         given=active_children, destructive=True),
-    frames.changes("POST /frames/{frame_id}/decommission", DecommissionFrame, decommission_frame,
-        FrameCannotDecommissionError, FrameInUseError, given=frame_contents, destructive=True),
+    frames.changes("POST /frames/{frame_id}/decommission", DecommissionFrame,
+        frame.decommission_frame, frame.FrameCannotDecommissionError, frame.FrameInUseError,
+        given=frame_contents, destructive=True),
 )
 # fmt: on
 

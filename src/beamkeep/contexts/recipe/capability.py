@@ -7,13 +7,7 @@ from uuid import UUID
 
 from annotated_types import MaxLen, MinLen
 
-from beamkeep.contexts.equipment.declaration import (
-    Declaration,
-    DeclarationStatus,
-    Lifecycle,
-    VersionTag,
-    declared_schema,
-)
+from beamkeep.contexts.equipment import declaration
 from beamkeep.contexts.equipment.family import Affordance
 from beamkeep.kernel import (
     Advice,
@@ -107,14 +101,14 @@ class CapabilityCannotDeprecateError(Cannot):
     """A deprecated capability cannot be deprecated again."""
 
 
-STATUS = Lifecycle(
+STATUS = declaration.Lifecycle(
     (CapabilityVersioned, CapabilityCannotVersionError),
     (CapabilityDeprecated, CapabilityCannotDeprecateError),
     InvalidCapabilityVersionTagError,
 )
 
 
-class Capability(Declaration, kw_only=True):
+class Capability(declaration.Declaration, kw_only=True):
     code: str
     description: str | None
     required_affordances: frozenset[Affordance]
@@ -164,7 +158,7 @@ class CapabilityCommand(Command):
 
 
 class VersionCapability(CapabilityCommand, DeclareCapability):
-    version_tag: Annotated[VersionTag, Trimmed(InvalidCapabilityVersionTagError)]
+    version_tag: Annotated[declaration.VersionTag, Trimmed(InvalidCapabilityVersionTagError)]
 
 
 class DeprecateCapability(CapabilityCommand):
@@ -214,7 +208,7 @@ def _content(command: DeclareCapability) -> tuple[dict[str, object], list[Advice
     if not command.executor_shapes:
         raise InvalidCapabilityExecutorShapesError
     refusal = InvalidCapabilityParametersSchemaError
-    _, advice = declared_schema(command.parameters_schema, refusal)
+    _, advice = declaration.declared_schema(command.parameters_schema, refusal)
     content: dict[str, object] = {
         "description": (command.description or "").strip() or None,
         "required_affordances": tuple(sorted(command.required_affordances)),
@@ -243,7 +237,7 @@ OPERATIONS = (
 class ListCapabilities(Listing):
     """List capabilities, oldest first."""
 
-    status: DeclarationStatus | None = None
+    status: declaration.DeclarationStatus | None = None
     executor_shape: ExecutorShape | None = None
     affordance: Affordance | None = None
     """Only capabilities that require this affordance."""

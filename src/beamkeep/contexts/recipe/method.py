@@ -6,14 +6,7 @@ from uuid import UUID
 
 from annotated_types import MaxLen
 
-from beamkeep.contexts.equipment.declaration import (
-    Declaration,
-    DeclarationStatus,
-    Lifecycle,
-    VersionTag,
-    declared_schema,
-    require_current,
-)
+from beamkeep.contexts.equipment import declaration
 from beamkeep.contexts.equipment.family import Family, FamilyNotFoundError, families
 from beamkeep.contexts.supply.supply import SupplyKind
 from beamkeep.kernel import (
@@ -104,14 +97,14 @@ class MethodParametersNotSubsetError(Cannot):
     """The method's parameters schema must not allow more than the capability's schema."""
 
 
-STATUS = Lifecycle(
+STATUS = declaration.Lifecycle(
     (MethodVersioned, MethodCannotVersionError),
     (MethodDeprecated, MethodCannotDeprecateError),
     InvalidMethodVersionTagError,
 )
 
 
-class Method(Declaration, kw_only=True):
+class Method(declaration.Declaration, kw_only=True):
     capability_id: UUID
     needed_family_ids: frozenset[UUID]
     needed_supplies: frozenset[str]
@@ -151,7 +144,7 @@ class MethodCommand(Command):
 
 
 class VersionMethod(MethodCommand, DeclareMethod):
-    version_tag: Annotated[VersionTag, Trimmed(InvalidMethodVersionTagError)]
+    version_tag: Annotated[declaration.VersionTag, Trimmed(InvalidMethodVersionTagError)]
 
 
 class DeprecateMethod(MethodCommand): ...
@@ -199,17 +192,18 @@ def _content(command: DeclareMethod) -> tuple[dict[str, object], list[Advice]]:
     ids, kinds = sorted(command.needed_family_ids), sorted(command.needed_supplies)
     if len(kinds) > MOST_SUPPLIES:
         raise InvalidMethodNeededSuppliesError(f"There are {len(kinds)} kinds.")
-    _, advice = declared_schema(command.parameters_schema, InvalidMethodParametersSchemaError)
+    refusal = InvalidMethodParametersSchemaError
+    _, advice = declaration.declared_schema(command.parameters_schema, refusal)
     return {"needed_family_ids": tuple(ids), "needed_supplies": tuple(kinds)}, advice
 
 
 def _require_realizable(command: DeclareMethod, given: MethodReferences) -> None:
     """Refuse a method that does not fit its capability or needs a deprecated family."""
     capability, needed = given
-    require_current([capability], MethodBoundCapabilityDeprecatedError)
+    declaration.require_current([capability], MethodBoundCapabilityDeprecatedError)
     if ExecutorShape.METHOD not in capability.executor_shapes:
         raise MethodCapabilityExecutorMismatchError(f"{capability.code} has only PROCEDURE.")
-    require_current(needed.values(), MethodFamilyDeprecatedError)
+    declaration.require_current(needed.values(), MethodFamilyDeprecatedError)
     own, bounds = command.parameters_schema, capability.parameters_schema
     require_subset(own, bounds, MethodParametersNotSubsetError)
 
@@ -236,7 +230,7 @@ OPERATIONS = (
 class ListMethods(Listing):
     """List methods, oldest first."""
 
-    status: DeclarationStatus | None = None
+    status: declaration.DeclarationStatus | None = None
     capability_id: UUID | None = None
     family_id: UUID | None = None
     """Only methods that need this family."""

@@ -8,20 +8,8 @@ from uuid import UUID
 from annotated_types import MaxLen
 from pydantic import Field
 
-from beamkeep.contexts.equipment.asset import (
-    Asset,
-    AssetLifecycle,
-    AssetNotFoundError,
-    assets,
-    with_all_above,
-)
-from beamkeep.contexts.equipment.declaration import (
-    Declaration,
-    DeclarationStatus,
-    Lifecycle,
-    VersionTag,
-    require_current,
-)
+from beamkeep.contexts.equipment import asset, declaration
+from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle, AssetNotFoundError, assets
 from beamkeep.contexts.equipment.family import Family, families
 from beamkeep.contexts.equipment.place import upwards
 from beamkeep.contexts.federation.facility import Facility, facility_by_code
@@ -160,14 +148,14 @@ class PlanAffordancesNotSatisfiedError(Cannot):
     """The families of a plan's assets must cover every affordance that the capability requires."""
 
 
-STATUS = Lifecycle(
+STATUS = declaration.Lifecycle(
     (PlanVersioned, PlanCannotVersionError),
     (PlanDeprecated, PlanCannotDeprecateError),
     InvalidPlanVersionTagError,
 )
 
 
-class Plan(Declaration, kw_only=True):
+class Plan(declaration.Declaration, kw_only=True):
     practice_id: UUID
     method_id: UUID
     asset_ids: frozenset[UUID]
@@ -210,7 +198,7 @@ class PlanCommand(Command):
 
 
 class VersionPlan(PlanCommand, DeclarePlan):
-    version_tag: Annotated[VersionTag, Trimmed(InvalidPlanVersionTagError)]
+    version_tag: Annotated[declaration.VersionTag, Trimmed(InvalidPlanVersionTagError)]
 
 
 class UpdatePlanDefaultParameters(PlanCommand):
@@ -245,7 +233,7 @@ async def references(practice_id: UUID, asset_ids: Iterable[UUID], read: Reader)
     site, where = None, dict[UUID, Facility]()
     if practice.facility_code is not None:
         site = await facility_by_code(practice.facility_code, read)
-        known = await with_all_above(bound, read)
+        known = await asset.with_all_above(bound, read)
         codes = {id: code for id in bound if (code := upwards(id, known)[-1].facility_code)}
         found = {code: await facility_by_code(code, read) for code in sorted({*codes.values()})}
         where = {id: found[code] for id, code in codes.items()}
@@ -302,7 +290,7 @@ def update_plan_default_parameters(
     patch = command.default_parameters_patch
     merged = merge_patch(plan.default_parameters, patch)
     parameters = carried_parameters(merged, given.method, InvalidPlanDefaultParametersError)
-    if plan.status is DeclarationStatus.DEPRECATED:
+    if plan.status is declaration.DeclarationStatus.DEPRECATED:
         raise PlanCannotUpdateDefaultParametersError
     # A number that the patch does not name would silently be taken for one in the new unit.
     if unnamed := units_changed(untouched(plan.default_parameters, patch), given):
@@ -361,9 +349,9 @@ def _content(command: DeclarePlan, given: PlanReferences) -> dict[str, object]:
 
 def _require_bindable(given: PlanReferences) -> None:
     """Refuse what a plan cannot follow, and assets that cannot perform it."""
-    require_current([given.practice], PlanBoundPracticeDeprecatedError)
-    require_current([given.method], PlanBoundMethodDeprecatedError)
-    require_current([given.capability], PlanBoundCapabilityDeprecatedError)
+    declaration.require_current([given.practice], PlanBoundPracticeDeprecatedError)
+    declaration.require_current([given.method], PlanBoundMethodDeprecatedError)
+    declaration.require_current([given.capability], PlanBoundCapabilityDeprecatedError)
     bound = given.assets.values()
     retired = [each for each in bound if each.lifecycle is AssetLifecycle.DECOMMISSIONED]
     _require_none(retired, PlanAssetDecommissionedError)
@@ -413,7 +401,7 @@ OPERATIONS = (
 class ListPlans(Listing):
     """List plans, oldest first."""
 
-    status: DeclarationStatus | None = None
+    status: declaration.DeclarationStatus | None = None
     practice_id: UUID | None = None
     method_id: UUID | None = None
     asset_id: UUID | None = None

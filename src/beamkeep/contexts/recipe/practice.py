@@ -4,19 +4,9 @@ from collections.abc import Mapping
 from typing import Annotated
 from uuid import UUID
 
-from beamkeep.contexts.equipment.declaration import (
-    Declaration,
-    DeclarationStatus,
-    Lifecycle,
-    VersionTag,
-    require_current,
-)
+from beamkeep.contexts.equipment import declaration
 from beamkeep.contexts.equipment.family import Family, FamilyNotFoundError, families
-from beamkeep.contexts.federation.facility import (
-    FacilityCode,
-    FacilityNotFoundError,
-    facility_by_code,
-)
+from beamkeep.contexts.federation import facility
 from beamkeep.kernel import (
     Aggregate,
     Blank,
@@ -87,14 +77,14 @@ class PracticeFamilyDeprecatedError(Cannot):
     """A practice cannot name a deprecated family."""
 
 
-STATUS = Lifecycle(
+STATUS = declaration.Lifecycle(
     (PracticeVersioned, PracticeCannotVersionError),
     (PracticeDeprecated, PracticeCannotDeprecateError),
     InvalidPracticeVersionTagError,
 )
 
 
-class Practice(Declaration, kw_only=True):
+class Practice(declaration.Declaration, kw_only=True):
     method_id: UUID
     facility_code: str | None
     family_ids: frozenset[UUID]
@@ -110,7 +100,7 @@ def evolve(practice: Practice, event: PracticeVersioned | PracticeDeprecated) ->
 
 class DeclarePractice(Command):
     name: Annotated[Name, Trimmed(InvalidPracticeNameError)]
-    facility_code: FacilityCode | None
+    facility_code: facility.FacilityCode | None
     """The site: plans can bind only assets at this site or in its areas; null for every site."""
     family_ids: FamilyIds
     """Families that the assets of a plan must cover in addition to those of the method."""
@@ -118,7 +108,7 @@ class DeclarePractice(Command):
 
 class DefinePractice(DeclarePractice):
     method_id: UUID
-    facility_code: FacilityCode | None = None
+    facility_code: facility.FacilityCode | None = None
     family_ids: FamilyIds = frozenset()
 
 
@@ -127,7 +117,7 @@ class PracticeCommand(Command):
 
 
 class VersionPractice(PracticeCommand, DeclarePractice):
-    version_tag: Annotated[VersionTag, Trimmed(InvalidPracticeVersionTagError)]
+    version_tag: Annotated[declaration.VersionTag, Trimmed(InvalidPracticeVersionTagError)]
 
 
 class DeprecatePractice(PracticeCommand): ...
@@ -140,7 +130,7 @@ type PracticeReferences = tuple[Method, Mapping[UUID, Family]]
 async def references(method_id: UUID, command: DeclarePractice, read: Reader) -> PracticeReferences:
     method = await read.one(methods, method_id)
     if command.facility_code is not None:
-        await facility_by_code(command.facility_code, read)
+        await facility.facility_by_code(command.facility_code, read)
     return method, await read.many(families, sorted(command.family_ids))
 
 
@@ -181,8 +171,8 @@ def _family_ids(command: DeclarePractice) -> tuple[UUID, ...]:
 
 def _require_references_current(given: PracticeReferences) -> None:
     method, named = given
-    require_current([method], PracticeBoundMethodDeprecatedError)
-    require_current(named.values(), PracticeFamilyDeprecatedError)
+    declaration.require_current([method], PracticeBoundMethodDeprecatedError)
+    declaration.require_current(named.values(), PracticeFamilyDeprecatedError)
 
 
 practices = Aggregate("Practice", begin, evolve, absent=PracticeNotFoundError)
@@ -190,11 +180,11 @@ practices = Aggregate("Practice", begin, evolve, absent=PracticeNotFoundError)
 # fmt: off
 OPERATIONS = (
     practices.creates("POST /practices", DefinePractice, define_practice, MethodNotFoundError,
-        FacilityNotFoundError, FamilyNotFoundError, InvalidPracticeScopeError,
+        facility.FacilityNotFoundError, FamilyNotFoundError, InvalidPracticeScopeError,
         PracticeBoundMethodDeprecatedError, PracticeFamilyDeprecatedError,
         given=lambda command, read: references(command.method_id, command, read)),
     practices.changes("POST /practices/{practice_id}/version", VersionPractice, version_practice,
-        FacilityNotFoundError, FamilyNotFoundError, InvalidPracticeScopeError,
+        facility.FacilityNotFoundError, FamilyNotFoundError, InvalidPracticeScopeError,
         PracticeCannotVersionError, PracticeBoundMethodDeprecatedError,
         PracticeFamilyDeprecatedError,
         given=lambda practice, command, read: references(practice.method_id, command, read)),
@@ -207,9 +197,9 @@ OPERATIONS = (
 class ListPractices(Listing):
     """List practices, oldest first."""
 
-    status: DeclarationStatus | None = None
+    status: declaration.DeclarationStatus | None = None
     method_id: UUID | None = None
-    facility_code: FacilityCode | None = None
+    facility_code: facility.FacilityCode | None = None
 
 
 QUESTIONS = reads("/practices", practices, ListPractices, milestones=STATUS.milestones)

@@ -6,13 +6,7 @@ from uuid import UUID
 
 from annotated_types import Ge
 
-from beamkeep.contexts.equipment.declaration import (
-    Declaration,
-    DeclarationStatus,
-    Lifecycle,
-    VersionTag,
-    require_current,
-)
+from beamkeep.contexts.equipment import declaration
 from beamkeep.kernel import (
     Aggregate,
     Blank,
@@ -98,7 +92,7 @@ class RecipeCapabilityExecutorMismatchError(Cannot):
     """A recipe can only realize a capability that has the executor shape PROCEDURE."""
 
 
-STATUS = Lifecycle(
+STATUS = declaration.Lifecycle(
     (RecipeVersioned, RecipeCannotVersionError),
     (RecipeDeprecated, RecipeCannotDeprecateError),
     InvalidRecipeVersionTagError,
@@ -115,7 +109,7 @@ class RecipeVersionEntry(Record):
     defined_at: datetime
 
 
-class Recipe(Declaration, kw_only=True):
+class Recipe(declaration.Declaration, kw_only=True):
     capability_id: UUID
     steps: Steps
     closing_steps: Steps
@@ -161,7 +155,7 @@ class RecipeCommand(Command):
 
 
 class VersionRecipe(RecipeCommand, DeclareRecipe):
-    version_tag: Annotated[VersionTag, Trimmed(InvalidRecipeVersionTagError)]
+    version_tag: Annotated[declaration.VersionTag, Trimmed(InvalidRecipeVersionTagError)]
 
 
 class DeprecateRecipe(RecipeCommand):
@@ -211,7 +205,7 @@ def _require_sound(command: DeclareRecipe, capability: Capability) -> None:
 
 def _require_realizable(capability: Capability) -> None:
     """Refuse a capability that no recipe can realize."""
-    require_current([capability], RecipeBoundCapabilityDeprecatedError)
+    declaration.require_current([capability], RecipeBoundCapabilityDeprecatedError)
     if ExecutorShape.PROCEDURE not in capability.executor_shapes:
         raise RecipeCapabilityExecutorMismatchError(f"{capability.code} has only METHOD.")
 
@@ -237,7 +231,7 @@ OPERATIONS = (
 class ListRecipes(Listing):
     """List recipes, oldest first."""
 
-    status: DeclarationStatus | None = None
+    status: declaration.DeclarationStatus | None = None
     capability_id: UUID | None = None
 
 

@@ -96,8 +96,5 @@ OPERATIONS = (
 )
 # fmt: on
 
-QUESTIONS = (
-    entries(
-        "GET /runs/{run_id}/logbook", ListRunLogbookEntries, runs, RUN_LOGBOOK, by=logbook.BY_TIME
-    ),
-)
+ROUTE, BY_TIME = "GET /runs/{run_id}/logbook", logbook.BY_TIME
+QUESTIONS = (entries(ROUTE, ListRunLogbookEntries, runs, RUN_LOGBOOK, by=BY_TIME),)

@@ -33,9 +33,8 @@ def _kept(unit: UnitAnnotation) -> UnitAnnotation:
     if not code.isprintable() or code != code.strip():
         raise ValueError("the code must be printable and have no blanks around it")
     if len(code) > LONGEST_OPAQUE_UNIT and not (unit.system and is_code(unit.system, code)):
-        raise ValueError(
-            f"a code of more than {LONGEST_OPAQUE_UNIT} characters must be a unit of its system"
-        )
+        told = f"a code of more than {LONGEST_OPAQUE_UNIT} characters must be a unit of its system"
+        raise ValueError(told)
     return unit
 
 
@@ -127,8 +126,7 @@ class ListRunObservations(Page):
 # fmt: off
 OPERATIONS = (
     runs.changes("POST /runs/{run_id}/observations/append", AppendObservations,
-        append_observations, InvalidRunObservationError, RunCannotAppendObservationsError,
-        RunObservationIdTakenError),
+        append_observations, RunCannotAppendObservationsError, RunObservationIdTakenError),
 )
 # fmt: on
 

@@ -18,14 +18,12 @@ class RefusedStart(Record):
     correlation_id: UUID | None
 
 
-REFUSED_STARTS = Table(
-    "refused_start", RefusedStart, key=("plan_id", "principal_id", "error_code", "minute")
-)
+KEY = "plan_id", "principal_id", "error_code", "minute"
+REFUSED_STARTS = Table("refused_start", RefusedStart, key=KEY)
 
 
 def refused_start(plan_id: UUID, refusal: Refusal, call: Call) -> Insert:
     """Return the row that a refused start of a plan leaves."""
     minute, code = call.now.replace(second=0, microsecond=0), type(refusal).__name__
-    return REFUSED_STARTS.insert(
-        RefusedStart.of(call, plan_id=plan_id, error_code=code, minute=minute, refused_at=call.now)
-    )
+    what = {"plan_id": plan_id, "error_code": code, "minute": minute, "refused_at": call.now}
+    return REFUSED_STARTS.insert(RefusedStart.of(call, **what))

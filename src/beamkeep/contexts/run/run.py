@@ -1,5 +1,6 @@
 """Run: one execution of a plan, with the parameters it ran with and how it ended."""
 
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
@@ -366,10 +367,8 @@ def adjust_run(
         raise InvalidRunParametersPatchError("Give at least one parameter a new value.")
     effective = carried_parameters(merged, given, InvalidRunParametersError)
     require_open(run, RunCannotAdjustError)
-    adjusted = RunAdjusted.of(
-        command, occurred_at=call.now, parameters_patch=patch, effective_parameters=effective
-    )
-    return [adjusted, RunAdjustment(effective)]
+    new = {"parameters_patch": patch, "effective_parameters": effective}
+    return [RunAdjusted.of(command, occurred_at=call.now, **new), RunAdjustment(effective)]
 
 
 def require_open(run: Run, refusal: type[Cannot]) -> None:
@@ -417,14 +416,9 @@ class ListRuns(Listing):
     started_to: Timestamp | None = None
 
 
-QUESTIONS = reads(
-    "/runs",
-    runs,
-    ListRuns,
-    facets={
-        "asset_id": lambda run: run.asset_ids,
-        "pinned_calibration_id": lambda run: run.pinned_calibration_ids,
-    },
-    compared={"started_from": ("created_at", ">="), "started_to": ("created_at", "<")},
-    version=2,
-)
+FACETS: Mapping[str, Callable[[Run], Iterable[object]]] = {
+    "asset_id": lambda run: run.asset_ids,
+    "pinned_calibration_id": lambda run: run.pinned_calibration_ids,
+}
+PERIOD = {"started_from": ("created_at", ">="), "started_to": ("created_at", "<")}
+QUESTIONS = reads("/runs", runs, ListRuns, facets=FACETS, compared=PERIOD, version=2)

@@ -11,12 +11,8 @@ from pydantic import Field
 
 from beamkeep.contexts.equipment.asset import AssetNotFoundError, assets
 from beamkeep.contexts.equipment.place import PLACES
-from beamkeep.contexts.federation.facility import (
-    Facility,
-    FacilityCode,
-    FacilityNotFoundError,
-    facility_by_code,
-)
+from beamkeep.contexts.federation import facility
+from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
 from beamkeep.contexts.run.procedure import ProcedureNotFoundError
 from beamkeep.contexts.run.run import RunNotFoundError, runs
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, subjects
@@ -192,16 +188,10 @@ class ClearanceSuperseded(ClearanceEvent):
     superseded_by_clearance_id: UUID
 
 
-type ClearanceChanged = (
-    ClearanceSubmitted
-    | ClearanceReviewStarted
-    | ClearanceReviewStepAppended
-    | ClearanceApproved
-    | ClearanceRejected
-    | ClearanceActivated
-    | ClearanceExpired
-    | ClearanceSuperseded
-)
+type ClearanceMoved = ClearanceSubmitted | ClearanceReviewStarted | ClearanceActivated
+type ClearanceDecided = ClearanceReviewStepAppended | ClearanceApproved | ClearanceRejected
+type ClearanceEnded = ClearanceExpired | ClearanceSuperseded
+type ClearanceChanged = ClearanceMoved | ClearanceDecided | ClearanceEnded
 
 
 class ClearanceNotFoundError(NotFound): ...
@@ -383,8 +373,8 @@ class ClearanceMade(Created):
     clearance_id: UUID
 
 
-async def facility(command: RegisterClearance, read: Reader) -> Facility:
-    found = await facility_by_code(command.facility_code, read)
+async def issuer(command: RegisterClearance, read: Reader) -> Facility:
+    found = await facility.facility_by_code(command.facility_code, read)
     await _require_bound(command.bindings, read)
     return found
 
@@ -442,12 +432,8 @@ def append_clearance_review_step(
     clearance: Clearance, command: AppendClearanceReviewStep, call: Call
 ) -> list[ClearanceReviewStepAppended]:
     """Add a review step with the caller's decision to a clearance under review."""
-    appended = ClearanceReviewStepAppended.of(
-        command,
-        occurred_at=call.now,
-        step_index=len(clearance.review_steps),
-        decided_by=call.principal_id,
-    )
+    step = {"step_index": len(clearance.review_steps), "decided_by": call.principal_id}
+    appended = ClearanceReviewStepAppended.of(command, occurred_at=call.now, **step)
     return [STATUS.allow(clearance.status, appended)]
 
 
@@ -521,16 +507,13 @@ def amend_clearance(
     if clearance.status is not ClearanceStatus.ACTIVE:
         raise ClearanceCannotAmendError(f"The status is {clearance.status}; it must be Active.")
     if ahead := [each.id for each in given if each.status in UNDECIDED]:
-        told = (
-            f"Clearance {ahead[0]} is an open amendment of this clearance. Activate or reject it."
-        )
+        first = f"Clearance {ahead[0]} is an open amendment of this clearance."
+        told = f"{first} Activate or reject it."
         raise ClearanceCannotAmendError(told, clearance_ids=ahead)
     return [amended, ClearanceMade(call.new_id)]
 
 
-def _registered(
-    form: ClearanceForm, call: Call, kind: str, facility_code: str, parent_id: UUID | None = None
-) -> ClearanceRegistered:
+def _registered(form: ClearanceForm, call: Call, **more: str | UUID) -> ClearanceRegistered:
     """Return the event of a valid form, or raise what is wrong with the form."""
     if not form.bindings:
         raise InvalidClearanceBindingsError("There is no binding.")
@@ -539,14 +522,8 @@ def _registered(
     if len(form.hazards) > MOST_HAZARDS:
         raise InvalidClearanceHazardsError(f"There are {len(form.hazards)} hazards.")
     _require_order(form.valid_from, form.valid_until)
-    return ClearanceRegistered.of(
-        form,
-        occurred_at=call.now,
-        clearance_id=call.new_id,
-        kind=kind,
-        facility_code=facility_code,
-        parent_id=parent_id,
-    )
+    new = {"occurred_at": call.now, "clearance_id": call.new_id, "parent_id": None}
+    return ClearanceRegistered.of(form, **new | more)
 
 
 def _require_order(since: datetime | None, until: datetime | None) -> None:
@@ -565,8 +542,7 @@ clearances = Aggregate("Clearance", begin, evolve=evolve, absent=ClearanceNotFou
 OPERATIONS = (
     clearances.creates("POST /clearances", RegisterClearance, register_clearance,
         FacilityNotFoundError, SubjectNotFoundError, AssetNotFoundError, RunNotFoundError,
-        ProcedureNotFoundError, InvalidClearanceBindingsError, InvalidClearanceHazardsError,
-        InvalidClearanceValidityError, given=facility),
+        ProcedureNotFoundError, InvalidClearanceValidityError, given=issuer),
     clearances.changes("POST /clearances/{clearance_id}/submit", SubmitClearance, submit_clearance,
         ClearanceCannotSubmitError),
     clearances.changes("POST /clearances/{clearance_id}/start-review", StartClearanceReview,
@@ -584,8 +560,7 @@ OPERATIONS = (
         ClearanceCannotExpireError, destructive=True),
     clearances.changes("POST /clearances/{clearance_id}/amend", AmendClearance, amend_clearance,
         SubjectNotFoundError, AssetNotFoundError, RunNotFoundError, ProcedureNotFoundError,
-        InvalidClearanceBindingsError, InvalidClearanceHazardsError, InvalidClearanceValidityError,
-        ClearanceCannotAmendError, given=amendments),
+        InvalidClearanceValidityError, ClearanceCannotAmendError, given=amendments),
 )
 # fmt: on
 
@@ -617,6 +592,10 @@ async def asset_and_ancestors(asset_id: UUID, read: Reader) -> Iterable[object]:
 
 IN_FORCE = Period("in_force", status=S.ACTIVE, since="valid_from", until="valid_until")
 
+VALID_UNTIL = {
+    "valid_until_before": ("valid_until", "<="),
+    "valid_until_from": ("valid_until", ">="),
+}
 QUESTIONS = reads(
     "/clearances",
     clearances,
@@ -628,9 +607,6 @@ QUESTIONS = reads(
         "covering_asset_id": lambda clearance: _ids(clearance.bindings, AssetBinding),
     },
     expanded={"covering_asset_id": asset_and_ancestors},
-    compared={
-        "valid_until_before": ("valid_until", "<="),
-        "valid_until_from": ("valid_until", ">="),
-    },
+    compared=VALID_UNTIL,
     period=IN_FORCE,
 )

@@ -251,9 +251,8 @@ async def _codes(code: str, read: Reader) -> frozenset[str]:
     """Return the codes of a facility and of its Areas."""
     found = await facility.facility_by_code(code, read)
     area_ids = await read.matching(facility.ListFacilities(parent_id=found.id))
-    return frozenset(
-        {code, *(each.code for each in (await read.many(facilities, area_ids)).values())}
-    )
+    areas = await read.many(facilities, area_ids)
+    return frozenset({code, *(area.code for area in areas.values())})
 
 
 def _facility_codes(
@@ -330,15 +329,7 @@ def _id[S, G: Event, E: Event](event: Event, of: Aggregate[S, G, E]) -> UUID:
     return getattr(event, of.id_field)
 
 
+ROUTE, REFUSED = "GET /shifts/handover", (InvalidShiftPeriodError, FacilityNotFoundError)
 QUESTIONS = (
-    answers(
-        "GET /shifts/handover",
-        GetShiftHandover,
-        handover,
-        ShiftHandover,
-        InvalidShiftPeriodError,
-        FacilityNotFoundError,
-        of=runs,
-        about=None,
-    ),
+    answers(ROUTE, GetShiftHandover, handover, ShiftHandover, *REFUSED, of=runs, about=None),
 )

@@ -6,27 +6,13 @@ from uuid import UUID
 
 from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.installation import installation
+from beamkeep.contexts.recipe import plan as plan_context
 from beamkeep.contexts.recipe.capability import capabilities
 from beamkeep.contexts.recipe.method import Method
-from beamkeep.contexts.recipe.plan import (
-    Plan,
-    PlanMethod,
-    carried_parameters,
-    missing_family_ids,
-    plan_method,
-    plans,
-    told_units,
-    units_changed,
-)
+from beamkeep.contexts.recipe.plan import Plan, PlanMethod, carried_parameters, plans
 from beamkeep.contexts.recipe.practice import Practice, practices
-from beamkeep.contexts.run.run import (
-    OPEN,
-    DeclarationVersions,
-    InvalidRunParametersError,
-    ListRuns,
-    Run,
-    runs,
-)
+from beamkeep.contexts.run import run
+from beamkeep.contexts.run.run import DeclarationVersions, InvalidRunParametersError, Run, runs
 from beamkeep.contexts.safety.clearance import Clearance
 from beamkeep.contexts.subject.subject import Subject, subjects
 from beamkeep.kernel import Cannot, Reader, Record, replace
@@ -107,10 +93,10 @@ MOST_RUNS = 20
 
 async def live_runs_on(asset_ids: Iterable[UUID], read: Reader) -> Sequence[Run]:
     """Return the first open runs that use one of these assets."""
-    list_filter = ListRuns(status=OPEN, asset_id=frozenset(asset_ids))
+    list_filter = run.ListRuns(status=run.OPEN, asset_id=frozenset(asset_ids))
     # A list lags behind its streams: fold what it finds before it counts.
     found = await read.many(runs, await read.matching(list_filter, most=MOST_RUNS))
-    return [run for run in found.values() if run.status in OPEN]
+    return [each for each in found.values() if each.status in run.OPEN]
 
 
 async def run_preconditions(
@@ -122,7 +108,7 @@ async def run_preconditions(
     """
     plan = await read.one(plans, plan_id)
     practice = await read.one(practices, plan.practice_id)
-    method = await plan_method(plan, read)
+    method = await plan_context.plan_method(plan, read)
     work = await gates.preconditions(plan.asset_ids, method.method.needed_supplies, read)
     subject = await read.one(subjects, subject_id, to_show) if subject_id else None
     if subject and not await read.visible(subjects, [subject.id]):
@@ -153,15 +139,14 @@ def run_checks(
     given: RunPreconditions, override: JsonObject, now: datetime
 ) -> Mapping[str, GateResult]:
     """Return the results of all start checks of a run, in the order in which they refuse it."""
+    work = given.work
     return {
         "parameters": _parameters(given, override),
         "units": _units(given),
         "plan": _plan(given.plan),
         "window": _window(given.plan, now),
         "subject": gates.subject_gate(given.subject, RunSubjectNotMountedError),
-        "assets": gates.asset_gate(
-            given.work.assets, RunAssetDecommissionedError, ["version_plan"]
-        ),
+        "assets": gates.asset_gate(work.assets, RunAssetDecommissionedError, ["version_plan"]),
         "families": _families(given),
         "clearance": gates.clearance_gate(
             given.clearances,
@@ -169,9 +154,9 @@ def run_checks(
             missing=RunRequiresActiveClearanceError,
             not_in_force=RunClearanceCoverageMismatchError,
         ),
-        "supply": gates.supply_gate(given.work.supplies, RunRequiresAvailableSupplyError),
+        "supply": gates.supply_gate(work.supplies, RunRequiresAvailableSupplyError),
         "enclosure": gates.enclosure_gate(
-            given.work.enclosures,
+            work.enclosures,
             none_permitted=RunRequiresPermittedEnclosureError,
             some_not_permitted=RunEnclosureCoverageMismatchError,
         ),
@@ -202,11 +187,12 @@ def _parameters(given: RunPreconditions, override: JsonObject) -> GateResult:
 
 def _units(given: RunPreconditions) -> GateResult:
     plan, method = given.plan, given.method
-    changed = units_changed(plan.default_parameters, given.followed)
+    changed = plan_context.units_changed(plan.default_parameters, given.followed)
     if not changed:
         return GateResult([fact("Method", method, method.status)])
     facts = [StartFact("Parameter", plan.id, name=each.path, state=str(each)) for each in changed]
-    told = f"{told_units(changed)} Give the default parameters of the plan in the new unit."
+    remedy = "Give the default parameters of the plan in the new unit."
+    told = f"{plan_context.told_units(changed)} {remedy}"
     refusal = RunParameterUnitsChangedError(told, parameters=changed)
     return GateResult(facts, refusal, [*CORRECTS_DEFAULTS])
 
@@ -231,7 +217,7 @@ def _window(plan: Plan, now: datetime) -> GateResult:
 def _families(given: RunPreconditions) -> GateResult:
     assets = given.work.assets
     facts = [fact("Asset", asset, asset.lifecycle) for asset in assets]
-    missing = missing_family_ids(assets, given.method, given.practice)
+    missing = plan_context.missing_family_ids(assets, given.method, given.practice)
     if not missing:
         return GateResult(facts)
     told = f"Missing families: {', '.join(map(str, missing))}. Add these families to the assets."

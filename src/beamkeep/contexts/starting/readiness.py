@@ -67,15 +67,8 @@ async def readiness(query: GetPlanReadiness, read: Reader) -> PlanReadiness:
     )
 
 
+ROUTE = "GET /plans/{plan_id}/readiness"
+REFUSED, ABOUT = (SubjectNotFoundError, CalibrationRevisionNotFoundError), "plan_id"
 QUESTIONS = (
-    answers(
-        "GET /plans/{plan_id}/readiness",
-        GetPlanReadiness,
-        readiness,
-        PlanReadiness,
-        SubjectNotFoundError,
-        CalibrationRevisionNotFoundError,
-        of=plans,
-        about="plan_id",
-    ),
+    answers(ROUTE, GetPlanReadiness, readiness, PlanReadiness, *REFUSED, of=plans, about=ABOUT),
 )

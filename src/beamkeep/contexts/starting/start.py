@@ -13,23 +13,13 @@ from beamkeep.contexts.calibration.calibration import (
     calibration_ids,
     calibrations,
 )
-from beamkeep.contexts.campaign.campaign import OPEN as JOINABLE
-from beamkeep.contexts.campaign.campaign import (
-    Campaign,
-    CampaignNotFoundError,
-    CampaignRunAdded,
-    campaigns,
-)
+from beamkeep.contexts.campaign import campaign as joining
+from beamkeep.contexts.campaign.campaign import Campaign, CampaignNotFoundError, campaigns
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, decisions
 from beamkeep.contexts.recipe.plan import PlanNotFoundError
+from beamkeep.contexts.run import run
 from beamkeep.contexts.run.refused import refused_start
-from beamkeep.contexts.run.run import (
-    InvalidRunParametersError,
-    RunAddedToCampaign,
-    RunStarted,
-    StartAdvisory,
-    runs,
-)
+from beamkeep.contexts.run.run import InvalidRunParametersError, runs
 from beamkeep.contexts.safety.clearance import IN_FORCE
 from beamkeep.contexts.subject.subject import SubjectNotFoundError
 from beamkeep.kernel import Blank, Call, Cannot, Command, Invalid, Reader, Record
@@ -110,7 +100,7 @@ async def run_start(command: StartRun, read: Reader) -> RunStart:
 
 def start_run(
     command: StartRun, given: RunStart, call: Call
-) -> list[RunStarted | RunAddedToCampaign | CampaignRunAdded]:
+) -> list[run.RunStarted | run.RunAddedToCampaign | joining.CampaignRunAdded]:
     """Start a run of a plan, if every start check passes."""
     found, campaign, pinned = given.preconditions, given.campaign, command.pinned_calibration_ids
     if len(pinned) > MOST_PINNED:
@@ -119,16 +109,15 @@ def start_run(
         raise InvalidRunPinnedCalibrationIdsError("An id occurs more than once.")
     try:
         require_passed(run_checks(found, command.override_parameters, call.now))
-        if campaign is not None and campaign.status not in JOINABLE:
+        if campaign is not None and campaign.status not in joining.OPEN:
             told = f"Campaign '{campaign.name}' is {campaign.status}."
-            raise RunCannotJoinCampaignError(
-                f"{told} Start the run without a campaign, or in another one."
-            )
+            remedy = "Start the run without a campaign, or in another one."
+            raise RunCannotJoinCampaignError(f"{told} {remedy}")
     except Cannot as refusal:
         raise refusal.leaving(refused_start(found.plan.id, refusal, call)) from None
     clearances = (found.clearances or {}).values()
     in_force = (each.id for each in clearances if IN_FORCE.holds_of(each, call.now))
-    started = RunStarted.of(
+    started = run.RunStarted.of(
         command,
         occurred_at=call.now,
         run_id=call.new_id,
@@ -140,15 +129,12 @@ def start_run(
         acknowledged_cautions=tuple(map(acknowledgement, found.work.cautions)),
         declaration_versions=found.versions,
         clearance_ids=tuple(sorted(in_force)),
-        advisories=tuple(map(StartAdvisory.of, run_advisories(found, given.pinned, call.now))),
+        advisories=tuple(map(run.StartAdvisory.of, run_advisories(found, given.pinned, call.now))),
     )
     if campaign is None:
         return [started]
-    return [
-        started,
-        RunAddedToCampaign(call.now, call.new_id, campaign.id),
-        CampaignRunAdded(call.now, campaign.id, call.new_id),
-    ]
+    added = joining.CampaignRunAdded(call.now, campaign.id, call.new_id)
+    return [started, run.RunAddedToCampaign(call.now, call.new_id, campaign.id), added]
 
 
 class RunStartAnswer(Record):
@@ -160,9 +146,9 @@ class RunStartAnswer(Record):
 async def run_start_answers(ids: Sequence[UUID], read: Reader) -> Mapping[UUID, RunStartAnswer]:
     """Return what was shown at the start of each run."""
     answers: dict[UUID, RunStartAnswer] = {}
-    for id, run in (await read.many(runs, ids)).items():
-        shown = await shown_again(run.acknowledged_cautions, read)
-        answers[id] = RunStartAnswer(shown, await advised(run, read))
+    for id, started in (await read.many(runs, ids)).items():
+        shown = await shown_again(started.acknowledged_cautions, read)
+        answers[id] = RunStartAnswer(shown, await advised(started, read))
     return answers
 
 

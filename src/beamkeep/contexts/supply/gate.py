@@ -81,9 +81,8 @@ async def coverage(kinds: Iterable[str], assets: Mapping[UUID, Asset], read: Rea
     rows = await read.rows(SUPPLY_FRESHNESS, supply_id=ids) if ids else ()
     silent_for = {row.supply_id: row.age for row in rows if is_stale(row.age, stale_after)}
     in_scope = [SupplyInScope(each, silent_for.get(each.id)) for each in serving]
-    return Coverage(
-        {kind: tuple(it for it in in_scope if it.supply.kind == kind) for kind in needed}
-    )
+    by_kind = {kind: tuple(it for it in in_scope if it.supply.kind == kind) for kind in needed}
+    return Coverage(by_kind)
 
 
 async def scope_of(assets: Mapping[UUID, Asset], read: Reader) -> SupplyScope:

@@ -10,23 +10,12 @@ from annotated_types import MaxLen, MinLen
 
 from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle, AssetNotFoundError, assets
 from beamkeep.contexts.equipment.place import facility_scopes
-from beamkeep.contexts.federation.facility import (
-    Facility,
-    FacilityCode,
-    FacilityNotFoundError,
-    FacilityStatus,
-    facility_by_code,
-)
+from beamkeep.contexts.federation import facility
+from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
 from beamkeep.contexts.installation import installation
+from beamkeep.contexts.trust import trigger
 from beamkeep.contexts.trust.freshness import Reported, is_stale, reports
-from beamkeep.contexts.trust.trigger import (
-    MonitorTriggerNotPermittedError,
-    MonitorTriggerRequiredError,
-    TriggerSource,
-    require_monitor,
-    require_no_monitor,
-    trigger,
-)
+from beamkeep.contexts.trust.trigger import TriggerSource
 from beamkeep.kernel import (
     Aggregate,
     Axis,
@@ -264,12 +253,12 @@ class SupplyPlace(Record):
 
 
 async def supply_place(command: RegisterSupply, read: Reader) -> SupplyPlace:
-    facility = await facility_by_code(command.facility_code, read)
+    place = await facility.facility_by_code(command.facility_code, read)
     if command.containing_asset_id is None:
-        return SupplyPlace(facility)
+        return SupplyPlace(place)
     asset = await read.one(assets, command.containing_asset_id)
     scopes = await facility_scopes([asset.id], read)
-    return SupplyPlace(facility, asset, scopes[asset.id].facility_scope)
+    return SupplyPlace(place, asset, scopes[asset.id].facility_scope)
 
 
 def register_supply(
@@ -277,7 +266,7 @@ def register_supply(
 ) -> list[SupplyRegistered | SideWrite]:
     """Register a supply of a facility or of one asset; its status is Unknown at first."""
     code, status, asset = given.facility.code, given.facility.status, given.asset
-    if status is not FacilityStatus.ACTIVE:
+    if status is not facility.FacilityStatus.ACTIVE:
         raise SupplyCannotRegisterError(f"Facility {code} is {status}; it must be Active.")
     if asset is not None:
         if asset.lifecycle is AssetLifecycle.DECOMMISSIONED:
@@ -299,7 +288,7 @@ def mark_supply_available(
     supply: Supply, command: MarkSupplyAvailable, given: bool, call: Call
 ) -> list[SupplyMarkedAvailable | SideWrite]:
     """Mark an Unknown supply available, or an Available one whose observer is silent."""
-    require_no_monitor(call)
+    trigger.require_no_monitor(call)
     marked = _moved(SupplyMarkedAvailable, supply, command, call, stale=given)
     return [marked, SUPPLY_FRESHNESS.delete(supply.id)]
 
@@ -333,7 +322,7 @@ def restore_supply(
     supply: Supply, command: RestoreSupply, call: Call
 ) -> list[SupplyRestored | SideWrite]:
     """Mark a recovering supply available again."""
-    require_no_monitor(call)
+    trigger.require_no_monitor(call)
     restored = _moved(SupplyRestored, supply, command, call)
     return [restored, SUPPLY_FRESHNESS.delete(supply.id)]
 
@@ -342,7 +331,7 @@ def observe_supply_status(
     supply: Supply, command: ObserveSupplyStatus, call: Call
 ) -> list[SupplyMarkedUnavailable | SupplyMarkedRecovering | SideWrite]:
     """Report, as a monitor, whether a supply is lost or back; a repetition keeps it fresh."""
-    require_monitor(call)
+    trigger.require_monitor(call)
     heard = SUPPLY_FRESHNESS.upsert(SupplyFreshness(supply.id, call.now))
     lost = command.status is SupplyStatus.UNAVAILABLE
     event = SupplyMarkedUnavailable if lost else SupplyMarkedRecovering
@@ -373,7 +362,7 @@ def _moved[E: SupplyMoved](
     """Return the event, or raise its refusal when the status that counts does not allow it."""
     STATUS.require(counted_status(supply, stale), event)
     ref = command.monitor_ref if isinstance(command, ObserveSupplyStatus) else None
-    told = {"from_status": supply.status, "trigger": trigger(call), "monitor_ref": ref}
+    told = {"from_status": supply.status, "trigger": trigger.source_of(call), "monitor_ref": ref}
     return event.of(command, occurred_at=call.now, **told)
 
 
@@ -385,8 +374,8 @@ OPERATIONS = (
         AssetNotFoundError, SupplyCannotRegisterError, SupplyAlreadyExistsError,
         given=supply_place),
     supplies.changes("POST /supplies/{supply_id}/mark-available", MarkSupplyAvailable,
-        mark_supply_available, MonitorTriggerNotPermittedError, SupplyCannotMarkAvailableError,
-        given=silent),
+        mark_supply_available, trigger.MonitorTriggerNotPermittedError,
+        SupplyCannotMarkAvailableError, given=silent),
     supplies.changes("POST /supplies/{supply_id}/degrade", DegradeSupply, degrade_supply,
         SupplyCannotDegradeError),
     supplies.changes("POST /supplies/{supply_id}/mark-unavailable", MarkSupplyUnavailable,
@@ -394,9 +383,9 @@ OPERATIONS = (
     supplies.changes("POST /supplies/{supply_id}/mark-recovering", MarkSupplyRecovering,
         mark_supply_recovering, SupplyCannotMarkRecoveringError),
     supplies.changes("POST /supplies/{supply_id}/restore", RestoreSupply, restore_supply,
-        MonitorTriggerNotPermittedError, SupplyCannotRestoreError),
+        trigger.MonitorTriggerNotPermittedError, SupplyCannotRestoreError),
     supplies.changes("POST /supplies/{supply_id}/observe-status", ObserveSupplyStatus,
-        observe_supply_status, MonitorTriggerRequiredError, SupplyCannotObserveStatusError),
+        observe_supply_status, trigger.MonitorTriggerRequiredError, SupplyCannotObserveStatusError),
     supplies.changes("POST /supplies/{supply_id}/deregister", DeregisterSupply, deregister_supply,
         SupplyCannotDeregisterError, destructive=True),
 )
@@ -417,11 +406,7 @@ async def reported(ids: Sequence[UUID], read: Reader) -> dict[UUID, Reported]:
     return await reports(ids, SUPPLY_FRESHNESS, read)
 
 
+TIMES = {"last_status_changed_at": tuple(STATUS.moves)}
 QUESTIONS = reads(
-    "/supplies",
-    supplies,
-    ListSupplies,
-    milestones={"last_status_changed_at": tuple(STATUS.moves)},
-    shown_with=reported,
-    listed_with=reported,
+    "/supplies", supplies, ListSupplies, milestones=TIMES, shown_with=reported, listed_with=reported
 )

@@ -3,40 +3,15 @@
 from collections.abc import Callable
 from uuid import UUID
 
-from beamkeep.contexts.access.actor import (
-    Actor,
-    ActorCannotBindIdentityError,
-    ActorCannotDeactivateError,
-    ActorCannotForgetError,
-    ActorCannotUnbindIdentityError,
-    ActorDetails,
-    ActorIdentityAlreadyBoundError,
-    BindActorIdentity,
-    DeactivateActor,
-    ForgetActor,
-    LastAdministratorError,
-    UnbindActorIdentity,
-    actor_details,
-    actors,
-    bind_actor_identity,
-    deactivate_actor,
-    forget_actor,
-    login_pair,
-    unbind_actor_identity,
-)
+from beamkeep.contexts.access import actor
+from beamkeep.contexts.access.actor import Actor, ActorDetails, actor_details, actors, login_pair
 from beamkeep.contexts.access.profile import DEVELOPER, IDENTITIES, STANDINGS
 from beamkeep.contexts.installation import installation
 from beamkeep.kernel import ActorKind, Reader, Record, replace
 
+from . import policy
 from .grants import POLICY_GRANTS, GrantExceedsOwnError, own_grants, require_held
-from .policy import (
-    Policy,
-    PolicyCannotRevokeGrantError,
-    RevokePolicyGrant,
-    makes_administrators,
-    policies,
-    revoke_grant,
-)
+from .policy import Policy, makes_administrators, policies
 from .seeded import SURFACES
 
 
@@ -87,56 +62,61 @@ async def none_stays(lost: Callable[[AdministratorAccess], bool], read: Reader) 
     return bool(found)
 
 
-async def actor_removal(
-    actor: Actor, command: DeactivateActor | ForgetActor | UnbindActorIdentity, read: Reader
-) -> ActorDetails:
+type ActorRemoval = actor.DeactivateActor | actor.ForgetActor | actor.UnbindActorIdentity
+
+
+async def actor_removal(removed: Actor, command: ActorRemoval, read: Reader) -> ActorDetails:
     """Return the details of an actor that loses a login, or all access."""
     # A deactivation needs no personal data.
-    unneeded = isinstance(command, DeactivateActor)
-    details = ActorDetails() if unneeded else await actor_details(actor, command, read)
-    login = login_pair(command) if isinstance(command, UnbindActorIdentity) else None
+    unneeded = isinstance(command, actor.DeactivateActor)
+    details = ActorDetails() if unneeded else await actor_details(removed, command, read)
+    login = login_pair(command) if isinstance(command, actor.UnbindActorIdentity) else None
 
     def lost(access: AdministratorAccess) -> bool:
-        return access.actor_id == actor.id and login in (None, access.login)
+        return access.actor_id == removed.id and login in (None, access.login)
 
     # An actor who is not an administrator now is checked too: a grant may be added meanwhile.
-    possible = actor.active and actor.kind is ActorKind.HUMAN
+    possible = removed.active and removed.kind is ActorKind.HUMAN
     return replace(details, last_administrator=possible and await none_stays(lost, read))
 
 
 async def last_administrator_revoked(
-    policy: Policy, command: RevokePolicyGrant, read: Reader
+    changed: Policy, command: policy.RevokePolicyGrant, read: Reader
 ) -> bool:
-    revoked = policy.id, command.permitted_principal_id
+    revoked = changed.id, command.permitted_principal_id
 
     def lost(access: AdministratorAccess) -> bool:
         return (access.policy_id, access.actor_id) == revoked
 
-    return makes_administrators(policy) and await none_stays(lost, read)
+    return makes_administrators(changed) and await none_stays(lost, read)
 
 
-async def login_target(actor: Actor, command: BindActorIdentity, read: Reader) -> ActorDetails:
+async def login_target(
+    target: Actor, command: actor.BindActorIdentity, read: Reader
+) -> ActorDetails:
     """Return the details of an actor; raise when the actor holds more than the caller."""
-    if actor.id != read.principal_id:
-        theirs = await read.rows(POLICY_GRANTS, principal_id=actor.id)
+    if target.id != read.principal_id:
+        theirs = await read.rows(POLICY_GRANTS, principal_id=target.id)
         require_held(theirs, await own_grants(read))
-    return await actor_details(actor, command, read)
+    return await actor_details(target, command, read)
 
 
 # fmt: off
 OPERATIONS = (
-    actors.changes("POST /actors/{actor_id}/deactivate", DeactivateActor, deactivate_actor,
-        ActorCannotDeactivateError, LastAdministratorError, given=actor_removal, destructive=True),
-    actors.changes("POST /actors/{actor_id}/forget", ForgetActor, forget_actor,
-        ActorCannotForgetError, LastAdministratorError, given=actor_removal, destructive=True),
-    actors.changes("POST /actors/{actor_id}/identities/bind", BindActorIdentity,
-        bind_actor_identity, ActorCannotBindIdentityError, ActorIdentityAlreadyBoundError,
-        GrantExceedsOwnError, given=login_target),
-    actors.changes("POST /actors/{actor_id}/identities/unbind", UnbindActorIdentity,
-        unbind_actor_identity, ActorCannotUnbindIdentityError, LastAdministratorError,
+    actors.changes("POST /actors/{actor_id}/deactivate", actor.DeactivateActor,
+        actor.deactivate_actor, actor.ActorCannotDeactivateError, actor.LastAdministratorError,
         given=actor_removal, destructive=True),
-    policies.changes("POST /policies/{policy_id}/revoke-grant", RevokePolicyGrant, revoke_grant,
-        PolicyCannotRevokeGrantError, LastAdministratorError, given=last_administrator_revoked,
+    actors.changes("POST /actors/{actor_id}/forget", actor.ForgetActor, actor.forget_actor,
+        actor.ActorCannotForgetError, actor.LastAdministratorError, given=actor_removal,
         destructive=True),
+    actors.changes("POST /actors/{actor_id}/identities/bind", actor.BindActorIdentity,
+        actor.bind_actor_identity, actor.ActorCannotBindIdentityError,
+        actor.ActorIdentityAlreadyBoundError, GrantExceedsOwnError, given=login_target),
+    actors.changes("POST /actors/{actor_id}/identities/unbind", actor.UnbindActorIdentity,
+        actor.unbind_actor_identity, actor.ActorCannotUnbindIdentityError,
+        actor.LastAdministratorError, given=actor_removal, destructive=True),
+    policies.changes("POST /policies/{policy_id}/revoke-grant", policy.RevokePolicyGrant,
+        policy.revoke_grant, policy.PolicyCannotRevokeGrantError, actor.LastAdministratorError,
+        given=last_administrator_revoked, destructive=True),
 )
 # fmt: on

@@ -47,21 +47,15 @@ def foundations(call: CallFor) -> Iterator[tuple[str, Outcome]]:
     for id, name in ((SYSTEM, "System"), (MONITOR, "Monitor")):
         command = RegisterActor(name=name, kind="service_account")
         yield f"actor-{name}", register_actor(command, b"", call(id))
-    for id, name in (
-        (seeded.CLIENTS, "Clients"),
-        (seeded.SERVICE, "Service"),
-        (seeded.WORKERS, "Workers"),
-    ):
+    zones = (seeded.CLIENTS, "Clients"), (seeded.SERVICE, "Service"), (seeded.WORKERS, "Workers")
+    for id, name in zones:
         yield f"zone-{name}", define_zone(DefineZone(name=name), call(id))
-    for id, name, source in (
-        (seeded.ENTRY, "Entry", seeded.CLIENTS),
-        (seeded.INTERNAL, "Internal", seeded.WORKERS),
-    ):
+    entry, internal = (seeded.ENTRY, seeded.CLIENTS), (seeded.INTERNAL, seeded.WORKERS)
+    for name, (id, source) in (("Entry", entry), ("Internal", internal)):
         conduit = DefineConduit(name=name, source_zone_id=source, target_zone_id=seeded.SERVICE)
         yield f"conduit-{name}", define_conduit(conduit, None, call(id))
-    for (kind, id), name in zip(
-        seeded.SURFACES.items(), ("HTTP", "MCP stdio", "MCP streamable HTTP"), strict=True
-    ):
+    names = "HTTP", "MCP stdio", "MCP streamable HTTP"
+    for (kind, id), name in zip(seeded.SURFACES.items(), names, strict=True):
         surface = DefineSurface(name=name, kind=kind, conduit_id=seeded.ENTRY)
         yield f"surface-{kind}", define_surface(surface, None, call(id))
     yield "policy-Monitors", _policy("Monitors", MONITOR, MONITORED, None, call(seeded.MONITORS))

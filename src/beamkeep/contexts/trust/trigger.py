@@ -26,18 +26,18 @@ TRIGGERS = {
 }
 
 
-def trigger(call: Call) -> TriggerSource:
+def source_of(call: Call) -> TriggerSource:
     """Return who triggers a change by this call."""
     return TRIGGERS[call.principal_kind]
 
 
 def require_monitor(call: Call) -> None:
     """Raise MonitorTriggerRequiredError when the caller is not a monitor."""
-    if trigger(call) is not TriggerSource.MONITOR:
+    if source_of(call) is not TriggerSource.MONITOR:
         raise MonitorTriggerRequiredError
 
 
 def require_no_monitor(call: Call) -> None:
     """Raise MonitorTriggerNotPermittedError when the caller is a monitor."""
-    if trigger(call) is TriggerSource.MONITOR:
+    if source_of(call) is TriggerSource.MONITOR:
         raise MonitorTriggerNotPermittedError

@@ -29,8 +29,7 @@ from beamkeep.kernel import (
 from beamkeep.kernel.values import (
     FreeText,
     Reason,
-    ReferenceScheme,
-    ReferenceValue,
+    References,
     Timestamp,
     Trimmed,
     outside_references,
@@ -228,7 +227,7 @@ def evolve(visit: Visit, event: VisitChanged) -> Visit:
             return replace(visit, controlling=CONTROLLING.after(event))
 
 
-type VisitExternalRefs = Annotated[dict[ReferenceScheme, ReferenceValue], MaxLen(20)]
+type VisitExternalRefs = Annotated[References, MaxLen(20)]
 
 
 class RegisterVisit(Command):
@@ -393,9 +392,8 @@ def release_visit_surface_control(
 
 
 def _release(visit: Visit, now: datetime, to: UUID | None = None) -> VisitSurfaceControlReleased:
-    return VisitSurfaceControlReleased(
-        now, visit.id, surface_id=visit.parent_surface_id, taken_by_visit_id=to
-    )
+    id, place = visit.id, visit.parent_surface_id
+    return VisitSurfaceControlReleased(now, id, surface_id=place, taken_by_visit_id=to)
 
 
 def _with_release(visit: Visit, event: VisitMoved | VisitMovedWithReason) -> VisitOutcome:
@@ -446,13 +444,6 @@ class ListVisits(Listing):
     policy_id: UUID | None = None
 
 
-QUESTIONS = reads(
-    "/visits",
-    visits,
-    ListVisits,
-    milestones={
-        "arrived_at": (VisitArrived,),
-        "started_at": (VisitStarted,),
-        "ended_at": (VisitCompleted, VisitCancelled, VisitAborted, VisitVoided),
-    },
-)
+ENDS = VisitCompleted, VisitCancelled, VisitAborted, VisitVoided
+TIMES = {"arrived_at": (VisitArrived,), "started_at": (VisitStarted,), "ended_at": ENDS}
+QUESTIONS = reads("/visits", visits, ListVisits, milestones=TIMES)
