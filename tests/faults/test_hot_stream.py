@@ -43,7 +43,7 @@ async def test_sixteen_writers_on_one_stream_lose_nothing_and_are_hardly_told_to
 async def test_the_hot_stream_finds_commands_that_are_only_optimistic(
     ground: Ground, report: Report, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(PostgresEventStore, "turn", at_once)
+    monkeypatch.setattr(PostgresEventStore, "wait_turn", at_once)
     figures = await heat(ground, 1, 2)
     report("T8 optimistic only", figures)
     assert figures["conflicts_per_success"] > MOST_CONFLICTS

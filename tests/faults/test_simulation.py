@@ -38,8 +38,8 @@ class BlindWriter(AppendWriter):
 class BlindStore(PostgresEventStore):
     """Writes with the blind writer."""
 
-    def __init__(self, connections: Connections, url: str) -> None:
-        super().__init__(connections, url)
+    def __init__(self, connections: Connections, *more: Any) -> None:
+        super().__init__(connections, *more)
         self._writer = BlindWriter(connections)
 
 
