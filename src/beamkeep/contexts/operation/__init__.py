@@ -1,0 +1,1 @@
+"""Operation: procedures, which people drive by hand or a conductor walks."""

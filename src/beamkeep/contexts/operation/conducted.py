@@ -1,0 +1,111 @@
+"""Conducts in words: kinds, phases, outcomes and the activity rows that a conductor writes."""
+
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from beamkeep.kernel import Record
+from beamkeep.schemas import JsonObject
+
+
+class ConductKind(StrEnum):
+    ONCE = "Once"
+    OR_HOLD = "OrHold"
+    FROM = "From"
+    UNTIL_CONVERGED = "UntilConverged"
+    UNTIL_ADVISED = "UntilAdvised"
+    UNTIL_ADVISED_FROM = "UntilAdvisedFrom"
+
+
+class Phase(StrEnum):
+    STEPS = "Steps"
+    CLOSING = "Closing"
+
+
+class ConductOutcome(StrEnum):
+    COMPLETED = "Completed"
+    ABORTED = "Aborted"
+    HELD = "Held"
+    HALTED = "Halted"
+    CANCELLED = "Cancelled"
+    INTERRUPTED = "Interrupted"
+
+
+class ActivitySource(StrEnum):
+    MANUAL = "Manual"
+    CONDUCTOR = "Conductor"
+
+
+class StepKind(StrEnum):
+    SETPOINT = "setpoint"
+    ACTION = "action"
+    CHECK = "check"
+    CAPTURE = "capture"
+    COMPUTE = "compute"
+
+
+class Stage(StrEnum):
+    STARTED = "Started"
+    SUBMITTED = "Submitted"
+    READING = "Reading"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    SKIPPED = "Skipped"
+
+
+class ActuationKind(StrEnum):
+    PHYSICAL = "Physical"
+    SIMULATED = "Simulated"
+    HYBRID = "Hybrid"
+
+
+class FailureSource(StrEnum):
+    """What failed: a step of this kind, or the loop, the advisor or the lifecycle."""
+
+    SETPOINT = "setpoint"
+    ACTION = "action"
+    CHECK = "check"
+    CAPTURE = "capture"
+    COMPUTE = "compute"
+    LOOP = "loop"
+    ADVISOR = "advisor"
+    LIFECYCLE = "lifecycle"
+
+
+class Failure(Record):
+    """Why a walk or a closing step failed."""
+
+    phase: Phase
+    source_kind: FailureSource
+    error_class: str
+    message: str
+    target: str | None = None
+    """The address, action, job, advisor or gate."""
+    step_index: int | None = None
+    iteration_index: int | None = None
+
+
+class Activity(Record):
+    """One thing that was done during a procedure."""
+
+    activity_id: UUID
+    procedure_id: UUID
+    source: ActivitySource
+    step_kind: StepKind
+    stage: Stage
+    detail: JsonObject
+    sampled_at: datetime
+    """When it happened."""
+    recorded_at: datetime
+    principal_id: UUID
+    surface_id: UUID | None
+    correlation_id: UUID | None
+    conduct_id: UUID | None = None
+    claim: int | None = None
+    """The turn of the worker that wrote the row."""
+    phase: Phase | None = None
+    iteration_index: int | None = None
+    step_index: int | None = None
+    attempt: int | None = None
+    sequence: int = 0
+    """The order in which rows were committed, given by the database."""
