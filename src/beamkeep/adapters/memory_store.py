@@ -83,6 +83,7 @@ class MemoryStore:
         """The claims on durable work, and when their leases end."""
         self.position = BEGINNING
         self._locks: dict[str, asyncio.Lock] = {}
+        self._numbers: dict[str, int] = {}
         self._turns = StreamQueues()
 
     async def open(self, opening: CallLookup) -> CallContext:
@@ -396,7 +397,7 @@ class MemoryStore:
                 case Insert(table, row) | Upsert(table, row):
                     rows[_key(table, row)] = self._stamped(table, row)
                 case Rows(table, added):
-                    rows.update({_key(table, row): row for row in added})
+                    rows.update({_key(table, row): self._stamped(table, row) for row in added})
                 case Replace(table, row):
                     if (taken := _key(table, row)) in rows:
                         rows[taken] = self._stamped(table, row)
@@ -414,7 +415,10 @@ class MemoryStore:
         return [replace(row, **{age: now - at(row) if at(row) else None}) for row in rows]
 
     def _stamped(self, table: Table[Any], row: Any) -> Any:
-        """Return the row with the time of this store's clock, if the table has a time column."""
+        """Return the row with its number and the time of this store's clock, if it has them."""
+        if table.numbered:
+            self._numbers[table.name] = number = self._numbers.get(table.name, 0) + 1
+            row = replace(row, **{table.numbered: number})
         stamp = table.stamped[0] if table.stamped else None
         if stamp is None or getattr(row, stamp) is None:
             return row

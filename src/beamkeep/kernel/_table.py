@@ -20,6 +20,8 @@ class Table[R](Record):
     """The column that names the parent row, where the rows form a tree."""
     stamped: tuple[str, str] | None = None
     """A column that the store fills with its own time, and the field that is read as its age."""
+    numbered: str | None = None
+    """A column that the store numbers; rows written under one lock are numbered as committed."""
 
     def insert(self, row: R, loser: type[Refusal] | None = None) -> "Insert":
         """Add a row. A command that finds its key taken is refused with `loser`."""

@@ -23,7 +23,7 @@ from beamkeep.runtime.store import (
 
 from .append_statement import MOVED, bound_statement, read_values
 from .connections import CONNECTION_ERRORS, UNAVAILABLE_ERRORS, Connections
-from .tables import copy_records, read_rows, stored_columns
+from .tables import copy_records, read_rows, written_columns
 
 # The lock ends with its transaction, so that a writer that died blocks nobody.
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(name, 2)) FROM unnest($1::text[]) AS n (name)"
@@ -105,7 +105,7 @@ class AppendWriter:
                     await connection.copy_records_to_table(
                         part.table.name,
                         schema_name="bk",
-                        columns=stored_columns(part.table),
+                        columns=written_columns(part.table),
                         records=copy_records(part),
                     )
             if several:

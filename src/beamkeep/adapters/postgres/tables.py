@@ -80,7 +80,7 @@ def row_values(writes: Sequence[RowWrite]) -> str:
 def write_clause(shape: RowWriteShape, rows: str, condition: str) -> str:
     """Return the clause that writes rows, which a parameter holds, if a condition is true."""
     kind, table, key = shape
-    name, columns = f"bk.{table.name}", stored_columns(table)
+    name, columns = f"bk.{table.name}", written_columns(table)
     source = f"jsonb_populate_recordset(NULL::{name}, :{rows}::text::jsonb) AS r"
     same_key = " AND ".join(f"t.{column} = r.{column}" for column in key)
     values = [_written_value(table, column) for column in columns]
@@ -105,7 +105,7 @@ def insert_if_absent(table: Table[Any]) -> Statement:
 
 def copy_records(rows: Rows) -> list[tuple[Any, ...]]:
     """Return rows as COPY takes them: records and objects as JSON, other values unchanged."""
-    columns = stored_columns(rows.table)
+    columns = written_columns(rows.table)
     records = list(map(attrgetter(*columns), rows.rows))
     for place in map(columns.index, _json_columns(rows.table)):
         for number, record in enumerate(records):
@@ -113,6 +113,11 @@ def copy_records(rows: Rows) -> list[tuple[Any, ...]]:
                 text = encode(record[place]).decode()
                 records[number] = (*record[:place], text, *record[place + 1 :])
     return records
+
+
+def written_columns(table: Table[Any]) -> tuple[str, ...]:
+    """Return the columns of a table that a write fills, without those that the database fills."""
+    return tuple(name for name in stored_columns(table) if name != table.numbered)
 
 
 def stored_columns(table: Table[Any]) -> tuple[str, ...]:

@@ -317,7 +317,7 @@ def _senseless(step: RecipeStep, closing: bool) -> Iterator[StepFault]:
             yield invalid("output_name", "a step without `output_uri` yields no artifact")
     for place, value in _values(step):
         found = reference(value)
-        if found is None and (key := _reserved_key(value)):
+        if found is None and (key := reserved_key(value)):
             yield invalid(place, f"the key {key[:100]!r} of a literal must not start with $")
         if closing and isinstance(found, SteeringRef):
             yield invalid(place, "a closing step cannot use $steering")
@@ -387,7 +387,7 @@ def _with_values(step: RecipeStep, change: Callable[[Json], Json]) -> RecipeStep
             return replace(step, parameters=parameters)
 
 
-def _reserved_key(literal: Json) -> str | None:
+def reserved_key(literal: Json) -> str | None:
     """Return a key in a literal that only a reference may have; None if there is none."""
     pending = [literal]
     while pending:
