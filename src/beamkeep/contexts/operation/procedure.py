@@ -376,6 +376,8 @@ class Procedure(Record):
     last_conduct: EndedConduct | None = None
     last_status_reason: str | None = None
     interrupted_at: datetime | None = None
+    acknowledged_cautions: tuple[AcknowledgedCaution, ...] = ()
+    """The cautions that were shown at the last start."""
     steps_pinned: bool = False
     """Whether the steps are known; they never change afterwards."""
 
@@ -396,7 +398,10 @@ def evolve(procedure: Procedure, event: ProcedureChanged) -> Procedure:
             )
         case ProcedureConductRequested():
             active = ActiveConduct.of(event, requested_at=event.occurred_at)
-            return replace(procedure, active_conduct=active, steps_pinned=True)
+            shown = event.acknowledged_cautions or procedure.acknowledged_cautions
+            return replace(
+                procedure, active_conduct=active, steps_pinned=True, acknowledged_cautions=shown
+            )
         case ProcedureConductCancelRequested():
             return _conducting(procedure, cancel_requested=True)
         case ProcedureConductWalked():
@@ -409,6 +414,9 @@ def evolve(procedure: Procedure, event: ProcedureChanged) -> Procedure:
                 ended_at=event.occurred_at,
             )
             return replace(procedure, active_conduct=None, last_conduct=ended)
+        case ProcedureStarted():
+            shown = event.acknowledged_cautions
+            procedure = replace(procedure, acknowledged_cautions=shown)
         case ProcedureTruncated():
             procedure = replace(procedure, interrupted_at=event.interrupted_at)
         case _:
