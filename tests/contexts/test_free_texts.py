@@ -32,6 +32,7 @@ Practice     facility_code name version_tag
 Plan         default_parameters name version_tag
 Recipe       name steps version_tag
 Run          acknowledged_cautions advisories debriefer_kind name parameters plan_version_tag raid
+Procedure    acknowledged_cautions bindings capability_version_tag coordinate failure kind loop name steps
 Calibration  operating_point value
 Campaign     external_refs name
 Clearance    bindings facility_code kind

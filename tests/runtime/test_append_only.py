@@ -183,6 +183,9 @@ decision_inference     SI      -             -          -
 decision_logbook_entry SI      -             -          -
 run_observation        SI      -             -          -
 run_logbook_entry      SI      -             -          -
+procedure_steps        SI      -             -          -
+procedure_iteration    SIU     -             -          -
+procedure_activity     SI      -             -          -
 refused_start          SI      -             -          -
 snapshots              SIUD    -             -          -
 work                   SIU     -             S          -

@@ -10,6 +10,7 @@ from tests.support.examples import (
     enclosure,
     equipment,
     federation,
+    operation,
     recipe,
     run,
     safety,
@@ -38,6 +39,7 @@ EXAMPLES: dict[str, Example] = {
     **safety.EXAMPLES,
     **caution.EXAMPLES,
     **run.EXAMPLES,
+    **operation.EXAMPLES,
     **starting.EXAMPLES,
     **shift.EXAMPLES,
 }
@@ -51,6 +53,8 @@ REPLIES: dict[str, int] = {
     "append_calibration_revision": 201,
     "amend_clearance": 201,
     "supersede_caution": 201,
+    "start_procedure": 200,
+    "append_activities": 200,
 }
 """The changes that answer something, and with which status."""
 
@@ -60,6 +64,7 @@ BESIDE = frozenset(
         "append_decision_logbook_entry",
         "append_observations",
         "append_run_logbook_entry",
+        "append_activities",
     }
 )
 """The changes that write rows and no event."""

@@ -1,0 +1,113 @@
+"""Examples of procedures, their iterations and their activities."""
+
+from typing import Any
+
+from uuid_utils.compat import uuid7
+
+from tests.support.examples.assets import a_member
+from tests.support.examples.decision import a_decision
+from tests.support.examples.making import Do, Example, Make, given
+from tests.support.examples.recipe import a_recipe
+from tests.support.examples.run import SAMPLED, started_run
+
+ALIGNMENT: dict[str, Any] = {"name": "Align the rotation axis", "kind": "center_alignment"}
+
+
+async def register_procedure(do: Do) -> dict[str, Any]:
+    return {
+        **ALIGNMENT,
+        "target_asset_ids": [await a_member(do)],
+        "parent_run_id": await started_run(do),
+        "max_consecutive_unconverged_iterations": 3,
+        "recipe": {"recipe_id": await a_recipe(do), "bindings": {"energy": 25.0}},
+    }
+
+
+async def a_procedure(do: Do) -> str:
+    answer = await do("register_procedure", ALIGNMENT)
+    return answer["procedure_id"]
+
+
+async def a_procedure_of_a_recipe(do: Do) -> str:
+    answer = await do("register_procedure", await register_procedure(do))
+    return answer["procedure_id"]
+
+
+def a_procedure_after(*calls: tuple[str, dict[str, Any]]) -> Make:
+    """A procedure by hand to which these commands were given."""
+
+    async def make(do: Do) -> str:
+        procedure_id = await a_procedure(do)
+        for name, more in calls:
+            await do(name, {"procedure_id": procedure_id, **more})
+        return procedure_id
+
+    return make
+
+
+START: tuple[str, dict[str, Any]] = ("start_procedure", {})
+BEGIN: tuple[str, dict[str, Any]] = ("start_iteration", {"iteration_index": 1})
+END: tuple[str, dict[str, Any]] = (
+    "end_iteration",
+    {"iteration_index": 1, "converged": True, "value": 1.25, "reason": "Centred"},
+)
+a_started_procedure = a_procedure_after(START)
+a_held_procedure = a_procedure_after(START, ("hold_procedure", {"reason": "Beam lost"}))
+an_iterating_procedure = a_procedure_after(START, BEGIN)
+an_iterated_procedure = a_procedure_after(START, BEGIN, END)
+
+
+async def some_activities(do: Do) -> list[dict[str, Any]]:
+    activity = {
+        "activity_id": str(uuid7()),
+        "step_kind": "setpoint",
+        "stage": "Succeeded",
+        "detail": {"address": "bl:sample:x", "value": 1.25},
+        "sampled_at": SAMPLED,
+    }
+    return [activity, {**activity, "activity_id": str(uuid7()), "step_kind": "check"}]
+
+
+async def append_activities(do: Do) -> dict[str, Any]:
+    return {"procedure_id": await a_started_procedure(do), "entries": await some_activities(do)}
+
+
+async def a_procedure_with_activities(do: Do) -> str:
+    activities = await append_activities(do)
+    await do("append_activities", activities)
+    return activities["procedure_id"]
+
+
+async def end_iteration(do: Do) -> dict[str, Any]:
+    return {"procedure_id": await an_iterating_procedure(do), **END[1]}
+
+
+async def start_iteration(do: Do) -> dict[str, Any]:
+    return {"procedure_id": await a_started_procedure(do), **BEGIN[1]}
+
+
+EXAMPLES: dict[str, Example] = {
+    "register_procedure": register_procedure,
+    "start_procedure": given(procedure_id=a_procedure),
+    "hold_procedure": given(
+        procedure_id=a_started_procedure, reason="Beam lost", decided_by_decision_id=a_decision
+    ),
+    "resume_procedure": given(procedure_id=a_held_procedure, decided_by_decision_id=a_decision),
+    "complete_procedure": given(procedure_id=a_started_procedure),
+    "abort_procedure": given(procedure_id=a_held_procedure, reason="The stage grinds"),
+    "truncate_procedure": given(
+        procedure_id=a_started_procedure,
+        reason="The power was cut",
+        interrupted_at="2020-01-31T07:30:00Z",
+    ),
+    "start_iteration": start_iteration,
+    "end_iteration": end_iteration,
+    "append_activities": append_activities,
+    "get_procedure": given(procedure_id=a_procedure_of_a_recipe),
+    "get_procedure_history": given(procedure_id=an_iterated_procedure),
+    "list_procedures": given(status=["Running", "Held"], kind="center_alignment"),
+    "list_procedure_iterations": given(procedure_id=an_iterated_procedure),
+    "list_procedure_activities": given(
+        procedure_id=a_procedure_with_activities, stage="Succeeded"
+    ),
+}
