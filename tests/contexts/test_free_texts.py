@@ -32,7 +32,7 @@ Practice     facility_code name version_tag
 Plan         default_parameters name version_tag
 Recipe       name steps version_tag
 Run          acknowledged_cautions advisories debriefer_kind name parameters plan_version_tag raid
-Procedure    acknowledged_cautions bindings capability_version_tag coordinate failure kind loop name steps
+Procedure    acknowledged_cautions bindings coordinate failure kind loop name steps version_tag
 Calibration  operating_point value
 Campaign     external_refs name
 Clearance    bindings facility_code kind
@@ -40,11 +40,13 @@ Clearance    bindings facility_code kind
 
 ALIKE = {
     "closing_steps": "steps",
+    "closing_failures": "failure",
+    "capability_version_tag": "version_tag",
     "override_parameters": "parameters",
     "effective_parameters": "parameters",
     "parameters_patch": "parameters",
 }
-WHOLE = ("steps", "bindings", "acknowledged_cautions", "advisories")
+WHOLE = ("steps", "bindings", "acknowledged_cautions", "advisories", "failure")
 """Fields that are listed as one, whatever texts they hold."""
 
 

@@ -177,11 +177,12 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         rule: Callable[[S, C, Call], Decided] | Callable[[S, C, X, Call], Decided],
         *refusals: type[Refusal],
         given: "Callable[[S, C, Reader], Awaitable[X]] | None" = None,
+        answered_with: "Enricher | None" = None,
         destructive: bool = False,
     ) -> Operation:
         """Declare a rule that adds to a stream. An absent stream is refused before it runs."""
-        more = {"given": given, "genesis": False, "destructive": destructive}
-        return self._operation(route, command, rule, refusals, **more)
+        more = {"given": given, "answered_with": answered_with, "destructive": destructive}
+        return self._operation(route, command, rule, refusals, genesis=False, **more)
 
     def _operation(
         self,

@@ -318,7 +318,7 @@ class Dispatcher:
         self, operation: Operation, answered: CommandResult, admitted: Admitted
     ) -> CommandResult:
         """Return the answer with what is read anew each time it is given."""
-        if operation.answered_with is None or answered.status != 201:
+        if operation.answered_with is None or not answered.body:
             return answered
         body: dict[str, Any] = msgspec.json.decode(answered.body)
         id = UUID(body[operation.aggregate.id_field])

@@ -9,6 +9,7 @@ from hypothesis import given as given_any
 from hypothesis import settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from tests.contexts.operation.procedures import PROCEDURE, a_procedure
 
 from beamkeep.contexts.access.actor import ActorNotFoundError, ActorRegistered
 from beamkeep.contexts.calibration.calibration import (
@@ -54,7 +55,7 @@ from beamkeep.contexts.equipment.asset import (
     AssetRegistered,
     AssetTier,
 )
-from beamkeep.contexts.run.procedure import ProcedureNotFoundError
+from beamkeep.contexts.operation.procedure import ProcedureNotFoundError
 from beamkeep.kernel import CLAIMS, ActorKind, Claim, Event, Many, Refusal, SideWrite, View, replace
 from beamkeep.schemas import JsonObject
 from beamkeep.testing.past import ABSENT, CALL, LATER, ME, NEW, NOW
@@ -238,12 +239,18 @@ def test_a_calibration_that_does_not_exist_is_not_changed():
         given().when(command).refused(CalibrationNotFoundError)
 
 
-def test_no_procedure_and_no_dataset_can_be_named_yet():
+def test_the_source_of_a_value_must_exist():
     for source, refusal in (
         (SourceGiven(SourceKind.MEASURED, procedure_id=ABSENT), ProcedureNotFoundError),
         (SourceGiven(SourceKind.COMPUTED, dataset_id=ABSENT), DatasetNotFoundError),
     ):
-        given(defined).when(appending(source=source)).refused(refusal, saying=str(ABSENT))
+        given(defined).when(appending(source=source)).refused(refusal)
+
+
+def test_a_procedure_in_any_status_measures_a_value():
+    source = SourceGiven(SourceKind.MEASURED, procedure_id=PROCEDURE)
+    outcome = given(defined, a_procedure(PROCEDURE)).when(appending(source=source)).decided()
+    assert outcome[0] == replace(appended, source=MeasuredSource(PROCEDURE))
 
 
 def test_what_is_superseded_is_a_revision_of_the_same_calibration():

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from uuid import UUID
 
+from tests.contexts.operation.procedures import PROCEDURE, a_procedure
 from beamkeep.contexts.caution.caution import (
     OPERATIONS,
     Caution,
@@ -34,7 +35,7 @@ from beamkeep.contexts.equipment.asset import (
     AssetRegistered,
     AssetTier,
 )
-from beamkeep.contexts.run.procedure import ProcedureNotFoundError
+from beamkeep.contexts.operation.procedure import ProcedureNotFoundError
 from beamkeep.kernel import Event, Refusal, SideWrite, replace
 from beamkeep.testing.past import ABSENT, CALL, LATER, ME, NEW, NOW
 from beamkeep.testing.scenario import Example, Scenario, matrix, misshapen
@@ -107,7 +108,12 @@ def test_a_caution_need_not_end_nor_have_tags_nor_reach_further():
 
 def test_what_a_caution_is_about_must_exist():
     given().when(registering(target=about("Asset", ABSENT))).refused(AssetNotFoundError)
-    given().when(registering(target=about("Procedure", STAGE))).refused(ProcedureNotFoundError)
+    on_procedure = registering(target=about("Procedure", PROCEDURE), propagate_to_children=False)
+    given().when(on_procedure).refused(ProcedureNotFoundError)
+    outcome = given(a_procedure(PROCEDURE)).when(on_procedure).decided()
+    assert outcome[0] == replace(
+        registered, target=Target(TargetKind.PROCEDURE, PROCEDURE), propagate_to_children=False
+    )
 
 
 def test_what_is_out_of_use_may_have_cautions():

@@ -25,7 +25,7 @@ from beamkeep.contexts.caution.promotion import (
 )
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, DecisionRegistered
 from beamkeep.contexts.equipment.asset import AssetNotFoundError, AssetRegistered, AssetTier
-from beamkeep.contexts.run.procedure import ProcedureNotFoundError
+from beamkeep.contexts.operation.procedure import ProcedureNotFoundError
 from beamkeep.kernel import (
     CLAIMS,
     ActorKind,

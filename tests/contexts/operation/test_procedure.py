@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from tests.contexts.operation.procedures import a_procedure
 from tests.support.spec import ABSENT, ME, NEW, NOW, Example, Scenario, matrix
 
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, DecisionRegistered
@@ -51,7 +52,6 @@ from beamkeep.contexts.operation.procedure import (
     ProcedureParentRunNotRunningError,
     ProcedureRecipe,
     ProcedureRecipeStaleError,
-    ProcedureRegistered,
     ProcedureResumed,
     ProcedureStarted,
     ProcedureStatus,
@@ -80,7 +80,9 @@ from beamkeep.contexts.recipe.recipe import (
 from beamkeep.contexts.recipe.steps import RecipeCheckStep, RecipeSetpointStep, WithinTolerance
 from beamkeep.contexts.run.run import RunHeld, RunNotFoundError, RunResumed, RunStarted
 from beamkeep.kernel import Event, replace
+from beamkeep.schemas import JsonObject
 
+NONE: JsonObject = {}
 ID, RUN, CAPABILITY, RECIPE = NEW, UUID(int=20), UUID(int=21), UUID(int=22)
 STAGE, DECISION, CONDUCT, OTHER = UUID(int=23), UUID(int=24), UUID(int=25), UUID(int=26)
 SCHEMA: dict[str, Any] = {
@@ -107,7 +109,7 @@ stage = AssetRegistered.of(
 )
 run = RunStarted(
     *(NOW, RUN, "Night 1", UUID(int=30), None, UUID(int=31), (), None, None),
-    *({}, {}, (), (), None),
+    *(NONE, NONE, (), (), None),
 )
 run_held = RunHeld(NOW, RUN, None, None)
 decision = DecisionRegistered(
@@ -141,22 +143,7 @@ versioned = RecipeVersioned(
 )
 AROUND = (stage, run, decision, capability, recipe)
 
-registered = ProcedureRegistered(
-    NOW,
-    ID,
-    name="Align",
-    kind="center_alignment",
-    target_asset_ids=(),
-    parent_run_id=None,
-    capability_id=None,
-    capability_version_tag=None,
-    max_consecutive_unconverged_iterations=None,
-    recipe_id=None,
-    recipe_version_number=None,
-    bindings={},
-    steps=None,
-    closing_steps=None,
-)
+registered = a_procedure(ID)
 MOVE, SETTLE = replace(move, value=25.0), replace(settle, criterion=WithinTolerance(25.0, 0.1))
 driven = replace(
     registered,

@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from tests.contexts.operation.procedures import PROCEDURE, a_procedure
 from beamkeep.contexts.equipment.asset import (
     AssetDecommissioned,
     AssetNotFoundError,
@@ -16,7 +17,7 @@ from beamkeep.contexts.federation.facility import (
     FacilityNotFoundError,
     FacilityRegistered,
 )
-from beamkeep.contexts.run.procedure import ProcedureNotFoundError
+from beamkeep.contexts.operation.procedure import ProcedureNotFoundError
 from beamkeep.contexts.run.run import RunNotFoundError, RunStarted
 from beamkeep.contexts.safety.clearance import (
     OPERATIONS,
@@ -210,6 +211,12 @@ def test_what_a_clearance_is_bound_to_must_exist():
         bindings = [{"kind": kind, "id": ABSENT}]
         given().when(registering(bindings=bindings)).refused(refusal)
         given(*ACTIVE).when(amending(bindings=bindings), call=AMENDING).refused(refusal)
+
+
+def test_a_clearance_is_bound_to_a_procedure():
+    bindings = [{"kind": "Procedure", "id": PROCEDURE}]
+    outcome = given(a_procedure(PROCEDURE)).when(registering(bindings=bindings)).decided()
+    assert outcome == [replace(registered, bindings=(ProcedureBinding(PROCEDURE),))]
 
 
 def test_what_a_clearance_is_bound_to_is_missed_in_the_order_of_the_kinds():

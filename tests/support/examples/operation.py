@@ -107,7 +107,5 @@ EXAMPLES: dict[str, Example] = {
     "get_procedure_history": given(procedure_id=an_iterated_procedure),
     "list_procedures": given(status=["Running", "Held"], kind="center_alignment"),
     "list_procedure_iterations": given(procedure_id=an_iterated_procedure),
-    "list_procedure_activities": given(
-        procedure_id=a_procedure_with_activities, stage="Succeeded"
-    ),
+    "list_procedure_activities": given(procedure_id=a_procedure_with_activities, stage="Succeeded"),
 }

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, TypeAdapter
 from beamkeep.contexts.access.actor import ActorNotFoundError, actors
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, decisions
 from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle, AssetNotFoundError, assets
-from beamkeep.contexts.run.procedure import ProcedureNotFoundError
+from beamkeep.contexts.operation.procedure import ProcedureNotFoundError, procedures
 from beamkeep.kernel import (
     CLAIMS,
     Aggregate,
@@ -284,7 +284,7 @@ async def superseded(
     """Return the superseded revision; raise when anything that the command names does not exist."""
     match command.source:
         case SourceGiven(SourceKind.MEASURED, procedure_id=UUID() as id):
-            raise ProcedureNotFoundError(f"There is no procedure {id}.")
+            await read.one(procedures, id)
         case SourceGiven(SourceKind.COMPUTED, dataset_id=UUID() as id):
             raise DatasetNotFoundError(f"There is no dataset {id}.")
         case SourceGiven(SourceKind.ASSERTED, actor_id=UUID() as id):

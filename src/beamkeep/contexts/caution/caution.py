@@ -10,7 +10,7 @@ from annotated_types import MaxLen, MinLen
 
 from beamkeep.contexts.equipment.asset import AssetNotFoundError, assets
 from beamkeep.contexts.equipment.place import PLACES
-from beamkeep.contexts.run.procedure import ProcedureNotFoundError
+from beamkeep.contexts.operation.procedure import ProcedureNotFoundError, procedures
 from beamkeep.kernel import (
     Aggregate,
     Axis,
@@ -222,8 +222,9 @@ class CautionMade(Created):
 async def require_target(target: Target, read: Reader) -> None:
     """Raise when the target does not exist."""
     if target.kind is TargetKind.PROCEDURE:
-        raise ProcedureNotFoundError(f"There is no procedure {target.id}.")
-    await read.one(assets, target.id)
+        await read.one(procedures, target.id)
+    else:
+        await read.one(assets, target.id)
 
 
 async def target_found(command: RegisterCaution, read: Reader) -> None:

@@ -8,7 +8,7 @@ from pydantic import StrictBool, StringConstraints, ValidationError
 
 from beamkeep.contexts.decision.decision import Decision, DecisionNotFoundError, decisions
 from beamkeep.contexts.equipment.asset import AssetNotFoundError
-from beamkeep.contexts.run.procedure import ProcedureNotFoundError
+from beamkeep.contexts.operation.procedure import ProcedureNotFoundError
 from beamkeep.kernel import (
     CLAIMS,
     ActorKind,

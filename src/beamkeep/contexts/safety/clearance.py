@@ -13,7 +13,7 @@ from beamkeep.contexts.equipment.asset import AssetNotFoundError, assets
 from beamkeep.contexts.equipment.place import PLACES
 from beamkeep.contexts.federation import facility
 from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
-from beamkeep.contexts.run.procedure import ProcedureNotFoundError
+from beamkeep.contexts.operation.procedure import ProcedureNotFoundError, procedures
 from beamkeep.contexts.run.run import RunNotFoundError, runs
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, subjects
 from beamkeep.kernel import (
@@ -403,8 +403,7 @@ async def _require_bound(bindings: Sequence[Binding], read: Reader) -> None:
     await read.many(subjects, _ids(bindings, SubjectBinding))
     await read.many(assets, _ids(bindings, AssetBinding))
     await read.many(runs, _ids(bindings, RunBinding))
-    if named := _ids(bindings, ProcedureBinding):
-        raise ProcedureNotFoundError(f"There is no procedure {named[0]}.")
+    await read.many(procedures, _ids(bindings, ProcedureBinding))
 
 
 def register_clearance(

@@ -16,6 +16,8 @@ from beamkeep.contexts.equipment.place import facility_scopes
 from beamkeep.contexts.federation import facility
 from beamkeep.contexts.federation.facility import FacilityNotFoundError, facilities
 from beamkeep.contexts.installation import installation
+from beamkeep.contexts.operation import procedure
+from beamkeep.contexts.operation.procedure import Procedure, procedures
 from beamkeep.contexts.recipe.plan import Plan, plans
 from beamkeep.contexts.run.logbook import RUN_LOGBOOK
 from beamkeep.contexts.run.refused import REFUSED_STARTS
@@ -71,6 +73,8 @@ class ShiftHandover(Record, rename={"since": "from", "until": "to"}):
     """Supplies whose status changed."""
     expiring: tuple[HandoverLine, ...]
     """Clearances whose validity ends within 24 hours after the shift."""
+    procedures: tuple[HandoverLine, ...]
+    """Procedures that were started, held, resumed or ended, with the reason."""
     adjustments: tuple[HandoverLine, ...]
     """Runs whose parameters were changed."""
     refused: tuple[HandoverLine, ...]
@@ -99,6 +103,7 @@ class GetShiftHandover(Query):
 RUNS = RunStarted, *ENDS
 HOLDS = RunHeld, RunResumed
 ADJUSTMENTS = (RunAdjusted,)
+PROCEDURES = tuple(procedure.STATUS.moves)
 EQUIPMENT = (*asset.CONDITION.moves, asset.AssetMaintenanceEntered, asset.AssetMaintenanceExited)
 CAUTIONS = caution.CautionRegistered, caution.CautionSuperseded, caution.CautionRetired
 SUPPLIES = tuple(supply.STATUS.moves)
@@ -106,13 +111,16 @@ PERMITS = (EnclosurePermitObserved,)
 CLEARANCES = clearance.STATUS_CHANGES
 VISITS = *visit.STATUS.moves, *visit.CONTROLLING.moves
 REPORTED = (
-    *(*RUNS, *HOLDS, *ADJUSTMENTS, *EQUIPMENT, *CAUTIONS),
+    *(*RUNS, *HOLDS, *ADJUSTMENTS, *PROCEDURES, *EQUIPMENT, *CAUTIONS),
     *(*SUPPLIES, *PERMITS, *CLEARANCES, *VISITS),
 )
 
-type HandoverObject = Run | Asset | Caution | Supply | Clearance | Enclosure | Visit | Plan
+type HandoverObject = (
+    Run | Procedure | Asset | Caution | Supply | Clearance | Enclosure | Visit | Plan
+)
 PATHS: Mapping[type[HandoverObject], str] = {
     Run: "/runs",
+    Procedure: "/procedures",
     Asset: "/assets",
     Caution: "/cautions",
     Supply: "/supplies",
@@ -213,6 +221,7 @@ async def handover(query: GetShiftHandover, read: Reader) -> ShiftHandover:
         cautions=await log.lines(cautions, CAUTIONS),
         supplies=await log.lines(supplies, SUPPLIES),
         expiring=_by_time(expiring),
+        procedures=await log.lines(procedures, PROCEDURES),
         adjustments=await log.lines(runs, ADJUSTMENTS),
         refused=tuple(
             _line(plan, each.refused_at, "refused", each.error_code)
@@ -239,6 +248,7 @@ async def _open(log: ShiftLog) -> tuple[HandoverLine, ...] | None:
     if len(later) > MOST_EVENTS:
         return None
     lines = await log.left_open(runs, open_items.OPEN_RUNS, later)
+    lines += await log.left_open(procedures, open_items.OPEN_PROCEDURES, later)
     lines += await log.left_open(assets, open_items.FAILING_ASSETS, later)
     lines += await log.left_open(assets, open_items.ASSETS_IN_MAINTENANCE, later)
     lines += await log.left_open(enclosures, open_items.CLOSED_ENCLOSURES, later)
@@ -264,7 +274,9 @@ def _facility_codes(
         case Visit():
             # A surface stands nowhere: a visit belongs to the deployment's own Site.
             return {own}
-        case Run() | Plan() | Asset() | Caution():
+        case Procedure() if not of.target_asset_ids:
+            return {own}
+        case Run() | Procedure() | Plan() | Asset() | Caution():
             return {standing[id] for id in _asset_ids(of)}
 
 
@@ -272,6 +284,8 @@ def _asset_ids(of: HandoverObject) -> Iterable[UUID]:
     match of:
         case Run() | Plan():
             return of.asset_ids
+        case Procedure():
+            return of.target_asset_ids
         case Asset():
             return (of.id,)
         case Caution():
@@ -317,7 +331,7 @@ def _name(of: HandoverObject) -> str:
         case Visit():
             references = (f"{scheme} {value}" for scheme, value in of.external_refs.items())
             return ", ".join([of.type, *references])
-        case Run() | Asset() | Supply() | Enclosure() | Plan():
+        case Run() | Procedure() | Asset() | Supply() | Enclosure() | Plan():
             return of.name
 
 

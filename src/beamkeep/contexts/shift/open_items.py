@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from beamkeep.contexts.enclosure import enclosure
 from beamkeep.contexts.equipment import asset
+from beamkeep.contexts.operation import procedure
 from beamkeep.contexts.run import run
 from beamkeep.contexts.supply import supply
 from beamkeep.contexts.trust import visit
@@ -43,6 +44,11 @@ OPEN_RUNS = OpenItems(
     [run.ListRuns(status=run.OPEN)],
     {run.RunStarted: run.RunStatus.RUNNING, **_targets(run.STATUS)},
 )
+OPEN_PROCEDURES = OpenItems(
+    procedure.OPEN,
+    [procedure.ListProcedures(status=procedure.OPEN)],
+    _targets(procedure.STATUS),
+)
 FAILING_ASSETS = OpenItems(
     FAILING,
     [asset.ListAssets(condition=condition) for condition in sorted(FAILING)],
@@ -68,6 +74,6 @@ OPEN_VISITS = OpenItems(
     PRESENT, [visit.ListVisits(status=status) for status in sorted(PRESENT)], _targets(visit.STATUS)
 )
 OPEN_ITEMS = (
-    *(OPEN_RUNS, FAILING_ASSETS, ASSETS_IN_MAINTENANCE),
+    *(OPEN_RUNS, OPEN_PROCEDURES, FAILING_ASSETS, ASSETS_IN_MAINTENANCE),
     *(CLOSED_ENCLOSURES, LACKING_SUPPLIES, OPEN_VISITS),
 )

@@ -1,6 +1,6 @@
-"""Starting: the gates before an execution starts, the start of a run, and its readiness."""
+"""Starting: the gates before an execution starts, the starts of runs and procedures, readiness."""
 
-from . import readiness, start
+from . import procedure, readiness, start
 
-OPERATIONS = start.OPERATIONS
+OPERATIONS = (*start.OPERATIONS, *procedure.OPERATIONS)
 QUESTIONS = readiness.QUESTIONS

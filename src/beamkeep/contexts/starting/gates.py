@@ -82,7 +82,10 @@ class Preconditions(Record):
 
 
 async def preconditions(
-    asset_ids: Collection[UUID], supply_kinds: Iterable[str], read: Reader
+    asset_ids: Collection[UUID],
+    supply_kinds: Iterable[str],
+    read: Reader,
+    procedure_id: UUID | None = None,
 ) -> Preconditions:
     """Return the current preconditions of work on these assets that needs these supplies."""
     ancestry = await with_all_above(asset_ids, read)
@@ -92,7 +95,7 @@ async def preconditions(
         ancestry,
         supplies=await coverage(supply_kinds, ancestry, read),
         enclosures=await permits(sorted(id for id in enclosure_ids if id), read),
-        cautions=shown(await cautions_covering(asset_ids, read)),
+        cautions=shown(await cautions_covering(asset_ids, read, procedure_id)),
     )
 
 

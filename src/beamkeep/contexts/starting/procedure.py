@@ -19,7 +19,7 @@ from beamkeep.contexts.operation.procedure import (
 from beamkeep.contexts.recipe.capability import Capability, capabilities
 from beamkeep.contexts.recipe.method import methods
 from beamkeep.contexts.run.run import Run, runs
-from beamkeep.kernel import Call, Cannot, Reader, Record
+from beamkeep.kernel import Call, Cannot, Reader, Record, Reply
 
 from . import gates
 from .acknowledging import ShownCaution, acknowledgement, shown_again
@@ -94,14 +94,18 @@ def require_startable(given: ProcedurePreconditions) -> None:
     )
 
 
+class StartedProcedure(Reply):
+    procedure_id: UUID
+
+
 def start_procedure(
     procedure: Procedure, command: StartProcedure, given: ProcedurePreconditions, call: Call
-) -> list[ProcedureStarted]:
+) -> list[ProcedureStarted | StartedProcedure]:
     """Start a procedure by hand, if every start gate passes."""
     cautions = tuple(map(acknowledgement, given.work.cautions))
     started = STATUS.allow(procedure.status, ProcedureStarted(call.now, procedure.id, cautions))
     require_startable(given)
-    return [started]
+    return [started, StartedProcedure(procedure.id)]
 
 
 class ProcedureStartAnswer(Record):
