@@ -201,10 +201,12 @@ def test_a_choice_is_one_of_its_values(row: Row):
 ID, TIME = str(UUID(int=1)), "2030-01-31T07:30:00Z"
 INFERENCE = dict.fromkeys(("operation_name", "provider_name", "request_model"), "x")
 READING = {"channel_name": "x", "value": 1, "sampling_procedure": "monitor"}
+ACTIVITY: dict[str, object] = {"step_kind": "check", "stage": "Failed", "detail": {}}
 RECORDS: dict[str, dict[str, object]] = {
     "register_actor identities?": {"issuer": "https://idp.test", "subject": "ada"},
     "append_inferences entries": {"inference_id": ID, "occurred_at": TIME, **INFERENCE},
     "append_observations entries": {"observation_id": ID, "sampled_at": TIME, **READING},
+    "append_activities entries": {"activity_id": ID, "sampled_at": TIME, **ACTIVITY},
     "register_clearance bindings": {"kind": "Subject", "id": ID},
     "amend_clearance bindings": {"kind": "Subject", "id": ID},
 }

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from tests.contexts.operation.procedures import a_procedure
-from tests.support.spec import ABSENT, ME, NEW, NOW, Example, Scenario, matrix
+from tests.support.spec import ABSENT, ME, NEW, NOW, Example, Scenario, matrix, misshapen
 
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, DecisionRegistered
 from beamkeep.contexts.equipment.asset import AssetNotFoundError, AssetRegistered, AssetTier
@@ -405,6 +405,14 @@ def test_the_open_iteration_is_ended_with_what_it_came_to():
     event, row = replace(ended, **came_to), replace(ROW, ended_at=NOW, **came_to)
     given(*open_one).when(END.model_copy(update=came_to)).then(event, ITERATIONS.replace(row))
     given(*open_one, held).when(END.model_copy(update=came_to)).then(event, ITERATIONS.replace(row))
+
+
+def test_an_iteration_ends_with_a_finite_number_a_boolean_or_a_short_text():
+    for value in (1, 1.5, True, "x" * 1000):
+        EndProcedureIteration(procedure_id=ID, iteration_index=1, converged=None, value=value)
+    for value in (float("nan"), float("inf"), "x" * 1001, [1.0]):
+        fields = {"procedure_id": ID, "iteration_index": 1, "converged": None, "value": value}
+        misshapen(EndProcedureIteration, "value", **fields)
 
 
 def test_only_the_open_iteration_is_ended():
