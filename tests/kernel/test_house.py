@@ -185,6 +185,7 @@ def test_the_aggregates_are_found():
         "contexts/equipment/model.py",
         "contexts/equipment/mount.py",
         "contexts/federation/facility.py",
+        "contexts/operation/procedure.py",
         "contexts/recipe/capability.py",
         "contexts/recipe/method.py",
         "contexts/recipe/plan.py",

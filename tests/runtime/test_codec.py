@@ -27,7 +27,7 @@ from beamkeep.kernel import Aggregate, Event, NotFound, Record, Upcast
 from beamkeep.kernel.values import FreeText
 from beamkeep.runtime.codec import BrokenStreamError, Codec, encode
 from beamkeep.runtime.store import StoredEvent
-from beamkeep.schemas import JsonObject, JsonSchema
+from beamkeep.schemas import Json, JsonObject, JsonSchema
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 ID, EVENT_ID = UUID(int=1), UUID(int=2)
@@ -53,6 +53,8 @@ def events_of(kind: type[Event]) -> st.SearchStrategy[Event]:
     }
     of_number = {name: st.none() | FINITE for name, hint in hints.items() if hint == float | None}
     of_steps = {name: STEPS for name, hint in hints.items() if hint is Steps}
+    of_steps |= {n: st.none() | STEPS for n, hint in hints.items() if hint == Steps | None}
+    of_steps |= {name: JSON for name, hint in hints.items() if hint is Json}
     of_json = of_json | perhaps_json | of_schema
     return st.builds(kind, **of_time | of_text | of_json | of_number | of_steps)
 
@@ -194,6 +196,24 @@ PolicyGrantRevoked: policy_id permitted_principal_id reason
 PracticeDefined: practice_id name facility_code family_ids method_id
 PracticeDeprecated: practice_id
 PracticeVersioned: practice_id name facility_code family_ids version_tag
+ProcedureAborted: procedure_id reason
+ProcedureCompleted: procedure_id
+ProcedureConductCancelRequested: procedure_id conduct_id reason
+ProcedureConductEnded: procedure_id conduct_id outcome succeeded completed_count failure
+    closing_failures actuation_kind claim_count undecided_step_indexes
+ProcedureConductRequested: procedure_id conduct_id conduct_kind root_kind continues_conduct_id
+    steps closing_steps from_step_index redo_step_indexes skip_step_indexes abandon loop
+    acknowledged_cautions decided_by_decision_id
+ProcedureConductWalked: procedure_id conduct_id walk_outcome failure
+ProcedureHeld: procedure_id reason decided_by_decision_id
+ProcedureIterationEnded: procedure_id iteration_index converged reason value advised_stop advice
+ProcedureIterationStarted: procedure_id iteration_index coordinate
+ProcedureRegistered: procedure_id name kind target_asset_ids parent_run_id capability_id
+    capability_version_tag max_consecutive_unconverged_iterations recipe_id
+    recipe_version_number bindings steps closing_steps
+ProcedureResumed: procedure_id decided_by_decision_id
+ProcedureStarted: procedure_id acknowledged_cautions
+ProcedureTruncated: procedure_id reason interrupted_at
 RecipeDefined: recipe_id steps closing_steps version_number name capability_id
 RecipeDeprecated: recipe_id replaced_by_recipe_id
 RecipeVersioned: recipe_id steps closing_steps version_number version_tag
@@ -244,7 +264,8 @@ ZoneDefined: zone_id name
 
 STREAMS = """
 Actor Asset Calibration Campaign Capability Caution Clearance Conduit Decision Enclosure Facility
-Family Frame Method Model Mount Plan Policy Practice Recipe Run Subject Supply Surface Visit Zone
+Family Frame Method Model Mount Plan Policy Practice Procedure Recipe Run Subject Supply Surface
+Visit Zone
 """
 
 

@@ -321,7 +321,7 @@ class Dispatcher:
         if operation.answered_with is None or not answered.body:
             return answered
         body: dict[str, Any] = msgspec.json.decode(answered.body)
-        id = UUID(body[operation.aggregate.id_field])
+        id = answered.id or UUID(body[operation.aggregate.id_field])
         try:
             reading = self._sessions().read_for(admitted.standing.principal_id, admitted.scope)
             beside = (await operation.answered_with([id], reading))[id]
@@ -416,9 +416,9 @@ def _replayed(command: _Pending, kept: StoredAnswer, digest: bytes) -> CommandRe
         name, sent = command.operation.name, command.request.arguments
         if isinstance(sent, Refusal) or kept.fingerprint != fingerprint_as_sent(name, sent):
             raise IdempotencyConflictError
-    return CommandResult(
-        kept.status, kept.result, version=kept.version, token=kept.position, replayed=True
-    )
+    id = command.stream and command.stream[1]
+    version, token = kept.version, kept.position
+    return CommandResult(kept.status, kept.result, id, version, token=token, replayed=True)
 
 
 def _without_stored(outcome: Outcome, stored: Mapping[object, object]) -> Outcome:

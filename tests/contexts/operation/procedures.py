@@ -2,9 +2,8 @@
 
 from uuid import UUID
 
-from tests.support.spec import NOW
-
 from beamkeep.contexts.operation.procedure import ProcedureRegistered
+from beamkeep.testing.past import NOW
 
 PROCEDURE = UUID(int=900)
 

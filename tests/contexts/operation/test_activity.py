@@ -4,7 +4,6 @@ from typing import Any
 from uuid import UUID
 
 from tests.contexts.operation.procedures import a_procedure
-from tests.support.spec import CALL, NEW, NOW, Scenario
 
 from beamkeep.contexts.operation.activity import (
     ACTIVITIES,
@@ -23,6 +22,8 @@ from beamkeep.contexts.operation.procedure import (
     ProcedureStarted,
 )
 from beamkeep.kernel import Event, Lock, Rows, replace
+from beamkeep.testing.past import CALL, NEW, NOW
+from beamkeep.testing.scenario import Scenario
 
 ID, FIRST, SECOND, OTHER = NEW, UUID(int=60), UUID(int=61), UUID(int=62)
 SURFACE, CORRELATION = UUID(int=70), UUID(int=71)

@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 from tests.contexts.operation.procedures import a_procedure
-from tests.support.spec import ABSENT, ME, NEW, NOW, Example, Scenario, matrix, misshapen
 
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, DecisionRegistered
 from beamkeep.contexts.equipment.asset import AssetNotFoundError, AssetRegistered, AssetTier
@@ -81,6 +80,8 @@ from beamkeep.contexts.recipe.steps import RecipeCheckStep, RecipeSetpointStep, 
 from beamkeep.contexts.run.run import RunHeld, RunNotFoundError, RunResumed, RunStarted
 from beamkeep.kernel import Event, replace
 from beamkeep.schemas import JsonObject
+from beamkeep.testing.past import ABSENT, ME, NEW, NOW
+from beamkeep.testing.scenario import Example, Scenario, matrix, misshapen
 
 NONE: JsonObject = {}
 ID, RUN, CAPABILITY, RECIPE = NEW, UUID(int=20), UUID(int=21), UUID(int=22)

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from tests.contexts.operation.procedures import PROCEDURE, a_procedure
+
 from beamkeep.contexts.equipment.asset import (
     AssetDecommissioned,
     AssetNotFoundError,

@@ -20,7 +20,6 @@ from tests.contexts.starting.fair import (
     moved,
     observed,
 )
-from tests.support.spec import NEW, NOW, Scenario
 
 from beamkeep.contexts.caution.caution import CautionSeverity, Target, TargetKind
 from beamkeep.contexts.enclosure.enclosure import PermitStatus
@@ -50,6 +49,8 @@ from beamkeep.contexts.starting.procedure import (
 from beamkeep.contexts.supply.supply import SupplyMarkedUnavailable
 from beamkeep.kernel import Event, Refusal, replace
 from beamkeep.schemas import JsonObject
+from beamkeep.testing.past import NEW, NOW
+from beamkeep.testing.scenario import Scenario
 
 ID, RUN = NEW, UUID(int=95)
 NONE: JsonObject = {}
@@ -78,11 +79,11 @@ def given(*history: Part) -> Scenario:
 
 
 def test_a_procedure_starts_when_every_gate_is_open():
-    given(part).when(START).then(ProcedureStarted(NOW, ID, shown), StartedProcedure(ID))
+    given(part).when(START).then(ProcedureStarted(NOW, ID, shown), StartedProcedure())
 
 
 def test_a_procedure_about_nothing_in_particular_needs_nothing():
-    given(a_procedure(ID)).when(START).then(ProcedureStarted(NOW, ID, ()), StartedProcedure(ID))
+    given(a_procedure(ID)).when(START).then(ProcedureStarted(NOW, ID, ()), StartedProcedure())
 
 
 def test_a_caution_about_the_procedure_itself_is_shown():
@@ -91,7 +92,7 @@ def test_a_caution_about_the_procedure_itself_is_shown():
     warned = replace(caution(own, STAGE, CautionSeverity.WARNING), target=about)
     acknowledged = AcknowledgedCaution(own, CautionTarget("Procedure", ID), "Wear", "Warning")
     given(a_procedure(ID), warned).when(START).then(
-        ProcedureStarted(NOW, ID, (acknowledged,)), StartedProcedure(ID)
+        ProcedureStarted(NOW, ID, (acknowledged,)), StartedProcedure()
     )
 
 

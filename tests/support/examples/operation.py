@@ -4,7 +4,7 @@ from typing import Any
 
 from uuid_utils.compat import uuid7
 
-from tests.support.examples.assets import a_member
+from tests.support.examples.assets import an_asset
 from tests.support.examples.decision import a_decision
 from tests.support.examples.making import Do, Example, Make, given
 from tests.support.examples.recipe import a_recipe
@@ -16,7 +16,7 @@ ALIGNMENT: dict[str, Any] = {"name": "Align the rotation axis", "kind": "center_
 async def register_procedure(do: Do) -> dict[str, Any]:
     return {
         **ALIGNMENT,
-        "target_asset_ids": [await a_member(do)],
+        "target_asset_ids": [await an_asset(do)],
         "parent_run_id": await started_run(do),
         "max_consecutive_unconverged_iterations": 3,
         "recipe": {"recipe_id": await a_recipe(do), "bindings": {"energy": 25.0}},

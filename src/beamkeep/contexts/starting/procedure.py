@@ -12,6 +12,7 @@ from beamkeep.contexts.operation.procedure import (
     ProcedureCommand,
     ProcedureParentRunNotRunningError,
     ProcedureStarted,
+    ProcedureStatus,
     procedures,
     require_parent_running,
     require_procedure_shape,
@@ -95,7 +96,7 @@ def require_startable(given: ProcedurePreconditions) -> None:
 
 
 class StartedProcedure(Reply):
-    procedure_id: UUID
+    status: ProcedureStatus = ProcedureStatus.RUNNING
 
 
 def start_procedure(
@@ -105,7 +106,7 @@ def start_procedure(
     cautions = tuple(map(acknowledgement, given.work.cautions))
     started = STATUS.allow(procedure.status, ProcedureStarted(call.now, procedure.id, cautions))
     require_startable(given)
-    return [started, StartedProcedure(procedure.id)]
+    return [started, StartedProcedure()]
 
 
 class ProcedureStartAnswer(Record):
