@@ -231,6 +231,7 @@ DESTRUCTIVE = """
     remove_subject return_subject store_subject discard_subject
     deprecate_capability deprecate_method deprecate_practice deprecate_plan deprecate_recipe
     complete_run stop_run abort_run truncate_run
+    complete_procedure abort_procedure truncate_procedure
     close_campaign abandon_campaign
     reject_clearance expire_clearance
     supersede_caution retire_caution
