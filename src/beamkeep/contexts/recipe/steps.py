@@ -269,7 +269,7 @@ def expand(steps: Sequence[RecipeStep], bindings: Mapping[str, Json]) -> tuple[R
         found = reference(value)
         return bindings[found.name] if isinstance(found, BindingRef) else value
 
-    return tuple(_with_values(step, bound) for step in steps)
+    return tuple(with_values(step, bound) for step in steps)
 
 
 def references(step: RecipeStep) -> Iterator[tuple[str, Reference]]:
@@ -370,8 +370,8 @@ def _values(step: RecipeStep) -> Iterator[tuple[str, Json]]:
             yield from ((f"input_uris[{n}]", uri) for n, uri in enumerate(step.input_uris))
 
 
-def _with_values(step: RecipeStep, change: Callable[[Json], Json]) -> RecipeStep:
-    """Return the step with changed values; addresses of files are not changed."""
+def with_values(step: RecipeStep, change: Callable[[Json], Json]) -> RecipeStep:
+    """Return the step with every value changed that can be a reference."""
     match step:
         case RecipeSetpointStep():
             return replace(step, value=change(step.value))
@@ -384,7 +384,8 @@ def _with_values(step: RecipeStep, change: Callable[[Json], Json]) -> RecipeStep
             return step
         case RecipeComputeStep():
             parameters = {name: change(value) for name, value in step.parameters.items()}
-            return replace(step, parameters=parameters)
+            input_uris = tuple(change(uri) for uri in step.input_uris)
+            return replace(step, parameters=parameters, input_uris=input_uris)
 
 
 def reserved_key(literal: Json) -> str | None:

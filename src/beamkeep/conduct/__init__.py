@@ -1,0 +1,1 @@
+"""The conductor as a pure machine: what is known of a conduct decides its next action."""

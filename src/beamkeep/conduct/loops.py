@@ -1,0 +1,124 @@
+"""Loops: when passes begin and end, and what a loop comes to."""
+
+from beamkeep.contexts.operation.advancing import BeginPass, End, EndPass, Walked
+from beamkeep.contexts.operation.conducted import ConductOutcome, Failure, FailureSource, Phase
+from beamkeep.contexts.operation.loop import (
+    AdviceVerdict,
+    Convergence,
+    Evidence,
+    MeasuredPass,
+    ObjectiveKind,
+    Steering,
+    equal,
+    initial_coordinate,
+)
+from beamkeep.kernel import Record, replace
+
+from .advising import advice_fault, meets
+from .ending import walked
+from .knowledge import history
+from .known import Known, Pass
+from .resolving import results
+
+
+class AskAdvisor(Record):
+    """Ask the advisor, and extend what is known by the answer."""
+
+    advisor: str
+    evidence: Evidence
+
+
+type LoopAction = BeginPass | EndPass | AskAdvisor | Walked | End
+
+
+def go_on(known: Known, loop: Convergence | Steering) -> LoopAction:
+    """Return what follows when no pass is open, or when every step of the open pass is done."""
+    if isinstance(loop, Steering):
+        first, name = initial_coordinate(loop.space), loop.objective.capture_name
+    else:
+        first, name = None, loop.capture_name
+    if not known.passes:
+        return BeginPass(1, first)
+    last = known.passes[-1]
+    if not last.ended:
+        captures, _ = results(known.steps, history(known, Phase.STEPS))
+        last = replace(last, captures=captures, value=captures.get(name))
+    if isinstance(loop, Steering):
+        return _steer(known, loop, last)
+    return _converge(known, loop, last)
+
+
+def advisor_failure(known: Known, loop: Steering, error_class: str, message: str) -> Failure:
+    """Return the failure of the advisor after the last pass."""
+    return replace(
+        _loop_failure(known, error_class, message),
+        source_kind=FailureSource.ADVISOR,
+        target=loop.advisor.name,
+    )
+
+
+def _converge(known: Known, loop: Convergence, last: Pass) -> LoopAction:
+    if not last.ended:
+        converged = meets(loop.criterion, last.value)
+        return EndPass(last.iteration_index, converged=converged, value=last.value)
+    if last.converged:
+        return walked(known, ConductOutcome.COMPLETED)
+    patience, count = loop.max_consecutive_unconverged_iterations, len(known.passes)
+    met = [number for number, each in enumerate(known.passes, 1) if each.converged]
+    failure = None
+    if patience is not None and count - max(met, default=0) >= patience:
+        why = f"{patience} passes in a row did not meet the criterion."
+        failure = _loop_failure(known, "ConvergenceIterationCapReached", why)
+    elif count >= loop.max_iterations:
+        why = f"{count} passes did not meet the criterion."
+        failure = _loop_failure(known, "IterationCeilingReached", why)
+    if failure:
+        return walked(known, ConductOutcome.ABORTED, failure)
+    return BeginPass(last.iteration_index + 1)
+
+
+def _steer(known: Known, loop: Steering, last: Pass) -> LoopAction:
+    stop, coordinate, passes = last.advised_stop, last.next_coordinate, (*known.passes[:-1], last)
+    spent = sum(each.took for each in passes)
+    if stop is None:
+        # No answer is stored: the pass is not ended yet, or a person ended it.
+        if (advice := known.answer) is None:
+            return AskAdvisor(loop.advisor.name, _evidence(loop, passes, spent))
+        if not isinstance(advice, Failure) and (fault := advice_fault(loop.space, advice)):
+            advice = advisor_failure(known, loop, "AdviceMalformedError", fault)
+        if isinstance(advice, Failure):
+            return walked(known, ConductOutcome.ABORTED, advice)
+        stop, coordinate = advice.verdict is AdviceVerdict.STOP, advice.next_coordinate
+        if not last.ended:
+            index, value = last.iteration_index, last.value
+            return EndPass(index, value=value, advised_stop=stop, advice=advice)
+    is_late = loop.time_budget is not None and spent >= loop.time_budget
+    if not stop and not is_late and len(passes) < loop.max_iterations:
+        return BeginPass(last.iteration_index + 1, coordinate)
+    goal = loop.objective
+    if stop or goal.kind is not ObjectiveKind.SATISFY or equal(goal.target_value, last.value):
+        return walked(known, ConductOutcome.COMPLETED)
+    why = "The budget is used up, and the last pass missed the target value."
+    failure = _loop_failure(known, "SteeringBudgetExhausted", why)
+    return walked(known, ConductOutcome.ABORTED, failure)
+
+
+def _evidence(loop: Steering, passes: tuple[Pass, ...], spent: float) -> Evidence:
+    return Evidence(
+        objective=loop.objective,
+        space=loop.space,
+        options=loop.advisor.options,
+        passes=tuple(map(MeasuredPass.of, passes)),
+        remaining_iterations=max(0, loop.max_iterations - len(passes)),
+        remaining_time=None if loop.time_budget is None else max(0.0, loop.time_budget - spent),
+    )
+
+
+def _loop_failure(known: Known, error_class: str, message: str) -> Failure:
+    return Failure(
+        phase=Phase.STEPS,
+        source_kind=FailureSource.LOOP,
+        error_class=error_class,
+        message=message,
+        iteration_index=known.passes[-1].iteration_index,
+    )

@@ -1,0 +1,144 @@
+"""Loops: what repeats the steps of a conduct in passes, and what an advisor answers."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated
+
+import msgspec
+from annotated_types import Ge, Le, MaxLen, MinLen
+
+from beamkeep.contexts.recipe.steps import Criterion, RegisteredName, SlotName
+from beamkeep.contexts.routes import is_number
+from beamkeep.kernel import Record
+from beamkeep.schemas import Json, JsonObject
+
+MOST_PASSES = 10_000
+
+type Passes = Annotated[int, Ge(1), Le(MOST_PASSES)]
+type Coordinate = Mapping[str, Json]
+"""The value of every axis, by its name."""
+
+
+class Convergence(Record, tag_field="kind", tag="converge"):
+    """Passes are repeated until a captured value meets a criterion."""
+
+    capture_name: SlotName
+    criterion: Criterion
+    max_iterations: Passes = 100
+    max_consecutive_unconverged_iterations: Passes | None = None
+    """How many passes in a row may miss the criterion."""
+
+
+class ObjectiveKind(StrEnum):
+    MINIMIZE = "Minimize"
+    MAXIMIZE = "Maximize"
+    SATISFY = "Satisfy"
+    EXPLORE = "Explore"
+
+
+class SteeringObjective(Record):
+    """What an advisor shall reach with a captured value."""
+
+    kind: ObjectiveKind
+    capture_name: SlotName
+    target_value: Json = None
+    """Given for Satisfy, and only then."""
+
+
+class SteeringAxis(Record):
+    """One thing that an advisor chooses: a number between two others, or one of some choices."""
+
+    name: SlotName
+    lower: float | None = None
+    upper: float | None = None
+    choices: Annotated[tuple[Json, ...], MaxLen(1000)] | None = None
+    initial: Json = None
+
+
+class SteeringSpace(Record):
+    """Everything that an advisor chooses."""
+
+    axes: Annotated[tuple[SteeringAxis, ...], MinLen(1), MaxLen(20)]
+
+
+class NamedAdvisor(Record):
+    """An advisor of the deployment and its options."""
+
+    name: RegisteredName
+    options: JsonObject = msgspec.field(default_factory=dict[str, Json])
+
+
+class Steering(Record, tag_field="kind", tag="steer"):
+    """Passes are repeated at coordinates that an advisor chooses."""
+
+    advisor: NamedAdvisor
+    objective: SteeringObjective
+    space: SteeringSpace
+    max_iterations: Passes = 100
+    time_budget: float | None = None
+    """In seconds."""
+
+
+class AdviceVerdict(StrEnum):
+    MEASURE = "Measure"
+    STOP = "Stop"
+
+
+class SteeringAdvice(Record):
+    """What an advisor answers after a pass."""
+
+    verdict: AdviceVerdict
+    next_coordinate: Coordinate | None = None
+    rationale: str = ""
+    confidence: float | None = None
+    confidence_source: str | None = None
+    alternatives: tuple[JsonObject, ...] = ()
+    model_ref: str | None = None
+
+
+class MeasuredPass(Record):
+    """What one pass measured, for an advisor."""
+
+    iteration_index: int
+    coordinate: Coordinate | None
+    value: Json
+    captures: JsonObject
+
+
+class Evidence(Record):
+    """Everything that an advisor sees."""
+
+    objective: SteeringObjective
+    space: SteeringSpace
+    options: JsonObject
+    passes: tuple[MeasuredPass, ...]
+    remaining_iterations: int
+    remaining_time: float | None
+    """In seconds; None without a time budget."""
+
+
+def initial_coordinate(space: SteeringSpace) -> Coordinate:
+    """Return the coordinate of the first pass."""
+    return {axis.name: _initial(axis) for axis in space.axes}
+
+
+def is_on(axis: SteeringAxis, value: Json) -> bool:
+    """Return whether a value is one that an axis can take."""
+    if axis.choices:
+        return any(equal(choice, value) for choice in axis.choices)
+    if axis.lower is None or axis.upper is None or not is_number(value):
+        return False
+    return axis.lower <= value <= axis.upper
+
+
+def equal(one: Json, other: Json) -> bool:
+    """Return whether two values are equal in type and value: 1 equals 1.0, and true does not."""
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(equal, one, other))
+    return isinstance(one, bool) is isinstance(other, bool) and one == other
+
+
+def _initial(axis: SteeringAxis) -> Json:
+    if axis.initial is not None:
+        return axis.initial
+    return axis.choices[0] if axis.choices else axis.lower
