@@ -97,7 +97,6 @@ class Conducted(Record):
     """One conduct of the history: what was asked, and how it ended."""
 
     request: RequestedConduct
-    requested_tick: int
     end: End | None = None
     walked: Walked | None = None
     status: str = ""
@@ -131,6 +130,7 @@ class World:
         self.stops: list[tuple[int, str, UUID, Phase]] = []
         self.jobs: dict[UUID, str] = {}
         self.conducts: list[Conducted] = []
+        self.broken: list[str] = []
         self.figures: Counter[str] = Counter()
         self._draw_procedure()
 
@@ -198,7 +198,7 @@ class World:
         self.claim, self.owner, self.beat, self.lease_until = 0, 0, self.now, 0.0
         self.status = "Running"
         self.version += 1
-        self.conducts.append(Conducted(request, self.tick))
+        self.conducts.append(Conducted(request))
 
     def fold(self) -> Known:
         """Return what streams and rows tell."""
@@ -296,7 +296,8 @@ class World:
             StatusEvent.COMPLETED: "Completed",
         }
         if action.status_event:
-            assert self.status == "Running"
+            if self.status != "Running":
+                self.broken.append(f"{action.status_event} while {self.status}")
             self.status = names[action.status_event]
         ended = replace(self.conducts[-1], end=action, status=self.status, facts=known)
         self.conducts[-1] = ended

@@ -27,6 +27,7 @@ STATUS_AFTER = {
 def audit(world: World) -> list[str]:
     """Return everything that is wrong with a history."""
     return [
+        *world.broken,
         *_effects_follow_rows(world),
         *_repetitions_are_permitted(world),
         *_stops_are_final(world),
@@ -160,18 +161,17 @@ def _expected(world: World, each: Conducted, verbs: set[str]) -> set[ConductOutc
         return {ConductOutcome.HELD}
     if each.request.abandon:
         return {ConductOutcome.ABORTED}
-    own = [
+    # A later conduct may attach to a job of this one and write its outcome: look at the end.
+    failed = [
         row
-        for row in world.rows.values()
-        if row.conduct_id == each.request.conduct_id and row.phase is Phase.STEPS
+        for row in each.facts.activities
+        if (row.conduct_id, row.phase) == (each.request.conduct_id, Phase.STEPS)
+        and row.stage is Stage.FAILED
     ]
-    began = {(row.iteration_index, row.step_index, row.attempt) for row in own}
-    failed = [row for row in own if row.stage is Stage.FAILED]
-    if failed and len(began) > 0:
+    if failed:
         step = world.steps[failed[-1].step_index or 0]
         holds = each.request.root_kind is ConductKind.OR_HOLD and getattr(step, "repeatable", True)
         is_recoverable = holds and failed[-1].step_kind not in ("action", "compute")
-        # A job of an earlier conduct that this one attached to fails for that conduct.
         return {ConductOutcome.HELD if is_recoverable else ConductOutcome.ABORTED}
     going_on = {ConductOutcome.COMPLETED, ConductOutcome.INTERRUPTED}
     if each.request.loop:

@@ -169,7 +169,7 @@ def _attach(step: RecipeStep, last: Attempt) -> Attach:
         conduct_id=last.conduct_id,
         submission_key=knowledge.job_key(last),
         job_id=str(submitted.detail.get("job_id")) if submitted else None,
-        started_at=last.rows[Stage.STARTED].sampled_at,
+        started_at=next(iter(last.rows.values())).sampled_at,
     )
 
 
