@@ -3,8 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from tests.conduct.simulation import WINDOW, Conducted, World
-
 from beamkeep.contexts.operation.conducted import (
     Activity,
     ConductKind,
@@ -13,6 +11,7 @@ from beamkeep.contexts.operation.conducted import (
     Stage,
 )
 from beamkeep.contexts.recipe.steps import RecipeSetpointStep
+from tests.conduct.simulation import WINDOW, Conducted, World
 
 REAL_ENDS = {ConductOutcome.COMPLETED, ConductOutcome.ABORTED}
 STATUS_AFTER = {

@@ -3,9 +3,6 @@
 from collections import Counter
 
 import pytest
-from tests.conduct.simulation import Variant, simulate
-from tests.conduct.simulation_audit import audit
-from tests.faults.report import rounds
 
 from beamkeep.conduct.known import Known
 from beamkeep.conduct.walking import Action, next_action
@@ -13,6 +10,9 @@ from beamkeep.contexts.operation.advancing import End, Walked
 from beamkeep.contexts.operation.conducted import ConductOutcome
 from beamkeep.kernel import replace
 from beamkeep.testing.seeds import seed
+from tests.conduct.simulation import Variant, simulate
+from tests.conduct.simulation_audit import audit
+from tests.faults.report import rounds
 
 SEEDS, MANY_SEEDS, FEWEST = 500, 20_000, 2_000
 HAPPENED = (
