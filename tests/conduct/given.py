@@ -3,14 +3,16 @@
 from datetime import UTC, datetime
 from uuid import UUID
 
-from beamkeep.conduct.known import Known, RequestedConduct, StepAttempt, activity_id
+from beamkeep.conduct.known import Known, RequestedConduct
 from beamkeep.contexts.operation.conducted import (
     Activity,
     ActivitySource,
     ConductKind,
     Phase,
     Stage,
+    StepAttempt,
     StepKind,
+    activity_id,
 )
 from beamkeep.contexts.recipe.steps import (
     Equals,

@@ -5,20 +5,11 @@ from collections.abc import Callable, Generator
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from random import Random
-from typing import Any
 from uuid import UUID, uuid5
 
 from beamkeep.conduct.advising import grid_walk
 from beamkeep.conduct.ending import lifecycle
-from beamkeep.conduct.known import (
-    Flags,
-    Known,
-    Pass,
-    RequestedConduct,
-    StepAttempt,
-    activity_id,
-    submission_key,
-)
+from beamkeep.conduct.known import Flags, Known, Pass, RequestedConduct
 from beamkeep.conduct.loops import AskAdvisor, advisor_failure
 from beamkeep.conduct.walking import Action, Attach, FailStep, Skip, Start, next_action
 from beamkeep.contexts.operation.advancing import BeginPass, End, EndPass, StatusEvent, Walked
@@ -30,7 +21,10 @@ from beamkeep.contexts.operation.conducted import (
     Failure,
     Phase,
     Stage,
+    StepAttempt,
     StepKind,
+    activity_id,
+    submission_key,
 )
 from beamkeep.contexts.operation.loop import (
     AdviceVerdict,
@@ -445,7 +439,9 @@ class Worker:
             world.lease_until, world.beat = world.now + LEASE, world.now
             self.sent_at = world.now
 
-    def _write(self, at: StepAttempt, stage: Stage, detail: JsonObject, of: UUID) -> Generator[Any]:
+    def _write(
+        self, at: StepAttempt, stage: Stage, detail: JsonObject, of: UUID
+    ) -> Generator[None, None, Activity | None]:
         """Write a row; when the answer is lost, send the same row again."""
         steps = self.known.steps if at.phase is Phase.STEPS else self.known.closing_steps
         when = EPOCH + timedelta(seconds=self.world.now)
@@ -494,10 +490,9 @@ class Worker:
             case Skip():
                 yield from self._write(action.at, Stage.SKIPPED, {}, self.conduct_id)
             case Attach():
-                assert action.submission_key
-                assert action.conduct_id
                 world.figures["attached"] += 1
-                yield from self._wait(action.at, action.submission_key, action.conduct_id)
+                key = submission_key(action.conduct_id, action.at)
+                yield from self._wait(action.at, key, action.conduct_id)
             case AskAdvisor():
                 yield from self._breathe()
                 self._ask(action)
@@ -515,7 +510,9 @@ class Worker:
         assert isinstance(loop, Steering)
         answer: SteeringAdvice | Failure = grid_walk(action.evidence)
         if roll < 0.05:
-            answer = advisor_failure(self.known, loop, "AdvisorTimeoutError", "No answer.")
+            answer = advisor_failure(
+                self.known, loop.advisor.name, "AdvisorTimeoutError", "No answer."
+            )
         elif roll < 0.1:
             answer = SteeringAdvice(AdviceVerdict.MEASURE, {"x": 7.0})
         self.known = replace(self.known, answer=answer)

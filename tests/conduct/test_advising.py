@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamkeep.conduct.advising import advice_fault, grid_walk, meets
+from beamkeep.conduct.advising import advice_fault, grid_walk
 from beamkeep.contexts.operation.loop import (
     AdviceVerdict,
     Evidence,
@@ -14,6 +14,7 @@ from beamkeep.contexts.operation.loop import (
     SteeringObjective,
     SteeringSpace,
 )
+from beamkeep.contexts.recipe.criteria import meets
 from beamkeep.contexts.recipe.steps import Equals, WithinTolerance
 from beamkeep.kernel import replace
 from beamkeep.schemas import Json

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 
 from beamkeep.conduct.ending import lifecycle
-from beamkeep.conduct.known import Known, submission_key
+from beamkeep.conduct.known import Known
 from beamkeep.conduct.walking import Attach, Skip, Start, next_action
 from beamkeep.contexts.operation.advancing import End
-from beamkeep.contexts.operation.conducted import Activity, ConductOutcome
+from beamkeep.contexts.operation.conducted import Activity, ConductOutcome, submission_key
 from beamkeep.kernel import replace
 from tests.conduct.given import EARLIER, KINDS, NOON, THIS, at, known, request, row
 
@@ -79,7 +79,7 @@ def rows_of(table: str) -> list[list[str]]:
 
 
 def continued(kind: str, *rows: Activity, **asked: object) -> str:
-    return told(known(KINDS[kind], rows=rows, conduct=request(**asked)))
+    return told(known(KINDS[kind], rows=rows, conduct=replace(request(), **asked)))
 
 
 @pytest.mark.parametrize(("kind", "unattended", "asked", "redone"), rows_of(IN_DOUBT))
@@ -176,12 +176,11 @@ def test_the_walk_goes_on_at_the_first_step_that_is_not_finished():
     assert action.at == at(2)
 
 
-def test_a_job_is_attached_to_by_its_id_and_its_key():
+def test_a_job_is_attached_to_by_the_id_of_its_row():
     rows = row("Started", conduct=EARLIER), row("Submitted", conduct=EARLIER, job_id="7")
     action = next_action(known(KINDS["compute once"], rows=rows))
     assert isinstance(action, Attach)
     assert (action.at, action.conduct_id, action.job_id) == (at(), EARLIER, "7")
-    assert action.submission_key == submission_key(EARLIER, at())
     assert action.started_at == NOON
 
 

@@ -152,12 +152,8 @@ def test_the_open_pass_ends_when_the_procedure_is_aborted_and_only_then():
 def closing(*rows: tuple[str, int, int], **facts: object) -> Known:
     """Known of a conduct that walks its closing steps."""
     found = [row(stage, step, attempt, phase=Phase.CLOSING) for stage, step, attempt in rows]
-    return known(
-        CHECK,
-        closing_steps=CLOSING,
-        rows=(*DONE, *found),
-        **({"walk_outcome": ConductOutcome.COMPLETED} | facts),
-    )
+    walked = known(CHECK, closing_steps=CLOSING, rows=(*DONE, *found))
+    return replace(walked, **({"walk_outcome": ConductOutcome.COMPLETED} | facts))
 
 
 def start_of(facts: Known) -> tuple[int, int]:

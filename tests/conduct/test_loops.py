@@ -179,7 +179,7 @@ def test_a_spent_budget_completes_unless_the_target_was_missed(
 
 def test_an_advisor_that_fails_aborts_with_its_error_class():
     facts = looped(STEER, Pass(1, THIS), seen=4.0)
-    failure = advisor_failure(facts, STEER, "AdvisorTimeoutError", "No answer in 60 s.")
+    failure = advisor_failure(facts, "grid_walk", "AdvisorTimeoutError", "No answer in 60 s.")
     action = next_action(replace(facts, answer=failure))
     assert isinstance(action, End)
     assert (action.outcome, action.failure) == (ConductOutcome.ABORTED, failure)

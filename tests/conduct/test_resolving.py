@@ -4,9 +4,15 @@ from uuid import UUID, uuid5
 
 import pytest
 
-from beamkeep.conduct.known import Known, Pass, activity_id, submission_key
+from beamkeep.conduct.known import Known, Pass
 from beamkeep.conduct.walking import FailStep, Start, next_action
-from beamkeep.contexts.operation.conducted import ConductOutcome, Phase, Stage
+from beamkeep.contexts.operation.conducted import (
+    ConductOutcome,
+    Phase,
+    Stage,
+    activity_id,
+    submission_key,
+)
 from beamkeep.contexts.operation.loop import Convergence
 from beamkeep.contexts.recipe.steps import (
     Equals,

@@ -1,4 +1,4 @@
-"""Advising: whether advice can be followed, whether a value is reached, and a walk on a grid."""
+"""Advising: whether advice can be followed, and the advisor that walks a grid."""
 
 from math import prod
 
@@ -9,24 +9,12 @@ from beamkeep.contexts.operation.loop import (
     SteeringAdvice,
     SteeringAxis,
     SteeringSpace,
-    equal,
     is_on,
 )
-from beamkeep.contexts.recipe.steps import Equals, WithinTolerance
-from beamkeep.contexts.routes import is_number
+from beamkeep.contexts.recipe.criteria import equal
 from beamkeep.schemas import Json
 
 LONGEST_RATIONALE = 2000
-
-
-def meets(criterion: Equals | WithinTolerance, reading: Json) -> bool:
-    """Return whether the reading meets the criterion; a text is within no tolerance."""
-    expected = criterion.expected
-    if isinstance(criterion, Equals):
-        return equal(expected, reading)
-    if not (is_number(expected) and is_number(reading)):
-        return False
-    return abs(reading - expected) <= criterion.tolerance
 
 
 def advice_fault(space: SteeringSpace, advice: SteeringAdvice) -> str:

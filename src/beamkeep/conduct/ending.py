@@ -1,6 +1,6 @@
 """Ending: how a conduct ends, and what its end says."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import msgspec
 
@@ -16,7 +16,7 @@ from beamkeep.contexts.operation.conducted import (
 from beamkeep.schemas import JsonObject
 
 from . import knowledge
-from .knowledge import Attempt, Knowledge
+from .knowledge import Attempts
 from .known import Known, steps_of
 
 LONGEST_TEXT = 500
@@ -28,8 +28,6 @@ STATUS_EVENTS: Mapping[ConductOutcome, StatusEvent] = {
     ConductOutcome.CANCELLED: StatusEvent.HELD,
     ConductOutcome.INTERRUPTED: StatusEvent.HELD,
 }
-IN_DOUBT = "StepOutcomeUnknown", "The step was started, and its outcome is not known."
-NOT_RUN = "ClosingStepNotRun", "The conduct ended before this step."
 
 
 def stopped(known: Known) -> End | None:
@@ -48,11 +46,11 @@ def stopped(known: Known) -> End | None:
     return None
 
 
-def failed(known: Known, index: int, attempts: Sequence[Attempt]) -> Walked | End:
+def failed(known: Known, index: int, attempts: Attempts) -> Walked | End:
     """Return how the walk ends after a failed step."""
-    failure, step = _failure_of(known, Phase.STEPS, index, attempts), known.steps[index]
-    only_read = knowledge.kind_of(step) in (StepKind.CHECK, StepKind.CAPTURE)
-    is_recoverable = only_read or knowledge.is_absolute_setpoint(step)
+    failure, step = unfinished(known, Phase.STEPS, index, attempts), known.steps[index]
+    only_reads = knowledge.kind_of(step) in (StepKind.CHECK, StepKind.CAPTURE)
+    is_recoverable = only_reads or knowledge.is_absolute_setpoint(step)
     if known.conduct.root_kind is ConductKind.OR_HOLD and is_recoverable:
         return ended(known, ConductOutcome.HELD, failure)
     return walked(known, ConductOutcome.ABORTED, failure)
@@ -65,16 +63,16 @@ def walked(known: Known, outcome: ConductOutcome, failure: Failure | None = None
 
 def ended(known: Known, outcome: ConductOutcome, failure: Failure | None = None) -> End:
     """Return the last append of the conduct."""
-    goal, flags = STATUS_EVENTS[outcome], known.flags
+    goal, flags, end_pass = STATUS_EVENTS[outcome], known.flags, None
     is_there = flags.aborted or (flags.held and goal is StatusEvent.HELD)
     reason = reason_text(failure) if failure and not is_there else None
-    end_pass = None
     if goal is StatusEvent.ABORTED and known.passes and not known.passes[-1].ended:
         end_pass = EndPass(known.passes[-1].iteration_index, reason=reason)
+    so_far = knowledge.history(known, Phase.STEPS)
     return End(
         outcome=outcome,
         succeeded=outcome is ConductOutcome.COMPLETED,
-        completed_count=knowledge.finished_count(known),
+        completed_count=sum(map(knowledge.is_finished, so_far.values())),
         failure=failure,
         closing_failures=_closing_failures(known) if known.walk_outcome else (),
         undecided_step_indexes=knowledge.undecided(known) if goal is StatusEvent.HELD else (),
@@ -84,22 +82,44 @@ def ended(known: Known, outcome: ConductOutcome, failure: Failure | None = None)
     )
 
 
-def lifecycle(error_class: str, message: str, target: str) -> Failure:
-    """Return a failure that no step caused."""
-    return Failure(Phase.STEPS, FailureSource.LIFECYCLE, error_class, message, target=target)
+def _closing_failures(known: Known) -> tuple[Failure, ...]:
+    attempts = knowledge.history(known, Phase.CLOSING)
+    return tuple(
+        unfinished(known, Phase.CLOSING, index, attempts.get(index, ()))
+        for index in range(len(known.closing_steps))
+        if not knowledge.is_finished(attempts.get(index, ()))
+    )
 
 
-def step_failure(known: Known, phase: Phase, index: int, said: tuple[str, str]) -> Failure:
-    """Return the failure of a step: its error class and message."""
+def unfinished(known: Known, phase: Phase, index: int, attempts: Attempts) -> Failure:
+    """Return why a step is not finished."""
+    error_class, message = "ClosingStepNotRun", "The conduct ended before this step."
+    if attempts and (outcome := attempts[-1].outcome):
+        error_class = str(outcome.detail.get("error_class"))
+        message = str(outcome.detail.get("message", ""))
+    elif attempts:
+        error_class = "StepOutcomeUnknown"
+        message = "The step was started, and its outcome is not known."
     parts: JsonObject = msgspec.to_builtins(steps_of(known, phase)[index])
     return Failure(
         phase=phase,
         source_kind=FailureSource(parts["kind"]),
-        error_class=said[0],
-        message=said[1][:LONGEST_TEXT],
+        error_class=error_class,
+        message=message[:LONGEST_TEXT],
         target=str(parts.get("address") or parts.get("name") or parts.get("job")),
         step_index=index,
         iteration_index=knowledge.iteration_index(known, phase),
+    )
+
+
+def lifecycle(error_class: str, message: str, target: str) -> Failure:
+    """Return a failure that no step caused."""
+    return Failure(
+        phase=Phase.STEPS,
+        source_kind=FailureSource.LIFECYCLE,
+        error_class=error_class,
+        message=message,
+        target=target,
     )
 
 
@@ -109,20 +129,3 @@ def reason_text(failure: Failure) -> str:
     target = f" {failure.target}" if failure.target else ""
     said = f"{failure.source_kind}{place}{target}: {failure.error_class}: {failure.message}"
     return said[:LONGEST_TEXT]
-
-
-def _closing_failures(known: Known) -> tuple[Failure, ...]:
-    attempts = knowledge.history(known, Phase.CLOSING)
-    return tuple(
-        _failure_of(known, Phase.CLOSING, index, attempts.get(index, ()))
-        for index in range(len(known.closing_steps))
-        if knowledge.knowledge(attempts.get(index, ())) is not Knowledge.FINISHED
-    )
-
-
-def _failure_of(known: Known, phase: Phase, index: int, attempts: Sequence[Attempt]) -> Failure:
-    """Return why a step is not finished."""
-    said = IN_DOUBT if attempts else NOT_RUN
-    if attempts and (outcome := attempts[-1].outcome):
-        said = str(outcome.detail.get("error_class")), str(outcome.detail.get("message", ""))
-    return step_failure(known, phase, index, said)

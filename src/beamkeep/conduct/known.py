@@ -1,12 +1,17 @@
 """Everything that a worker knows of a conduct: from its rows, from the streams, from its claim."""
 
 from datetime import timedelta
-from uuid import UUID, uuid5
+from uuid import UUID
 
 import msgspec
 
-from beamkeep.contexts.operation import conducted
-from beamkeep.contexts.operation.conducted import ConductKind, ConductOutcome, Failure, Phase, Stage
+from beamkeep.contexts.operation.conducted import (
+    Activity,
+    ConductKind,
+    ConductOutcome,
+    Failure,
+    Phase,
+)
 from beamkeep.contexts.operation.loop import Convergence, Coordinate, Steering, SteeringAdvice
 from beamkeep.contexts.recipe.steps import RecipeStep
 from beamkeep.contexts.routes import ControlRoute
@@ -69,7 +74,7 @@ class Known(Record):
     walk_failure: Failure | None = None
     passes: tuple[Pass, ...] = ()
     """Every pass of the procedure, in order."""
-    activities: tuple[conducted.Activity, ...] = ()
+    activities: tuple[Activity, ...] = ()
     """In order of sequence: at least the conductor's rows of the last pass and of `Closing`."""
     silence: timedelta = timedelta()
     """How long nobody was at work before this claim; at the first claim, the age of the request."""
@@ -85,31 +90,3 @@ class Known(Record):
 def steps_of(known: Known, phase: Phase) -> tuple[RecipeStep, ...]:
     """Return the steps that are walked in a phase."""
     return known.steps if phase is Phase.STEPS else known.closing_steps
-
-
-class StepAttempt(Record):
-    """One attempt of one step."""
-
-    phase: Phase
-    iteration_index: int | None
-    step_index: int
-    attempt: int
-
-
-OUTCOMES = frozenset({Stage.SUCCEEDED, Stage.FAILED, Stage.SKIPPED})
-
-
-def submission_key(conduct_id: UUID, at: StepAttempt) -> UUID:
-    """Return the key that a compute job of this attempt is submitted under."""
-    return uuid5(conduct_id, _path(at))
-
-
-def activity_id(conduct_id: UUID, at: StepAttempt, stage: Stage, ordinal: int = 0) -> UUID:
-    """Return the id of a row: an attempt has one outcome, and a repeated insert adds nothing."""
-    name = "Outcome" if stage in OUTCOMES else stage
-    return uuid5(conduct_id, f"{_path(at)}:{name}:{ordinal}")
-
-
-def _path(at: StepAttempt) -> str:
-    iteration = "-" if at.iteration_index is None else at.iteration_index
-    return f"{at.phase}:{iteration}:{at.step_index}:{at.attempt}"

@@ -9,16 +9,15 @@ from beamkeep.contexts.operation.loop import (
     MeasuredPass,
     ObjectiveKind,
     Steering,
-    equal,
     initial_coordinate,
 )
+from beamkeep.contexts.recipe.criteria import equal, meets
 from beamkeep.kernel import Record, replace
 
-from .advising import advice_fault, meets
+from .advising import advice_fault
 from .ending import walked
-from .knowledge import history
+from .knowledge import history, results
 from .known import Known, Pass
-from .resolving import results
 
 
 class AskAdvisor(Record):
@@ -33,14 +32,12 @@ type LoopAction = BeginPass | EndPass | AskAdvisor | Walked | End
 
 def go_on(known: Known, loop: Convergence | Steering) -> LoopAction:
     """Return what follows when no pass is open, or when every step of the open pass is done."""
-    if isinstance(loop, Steering):
-        first, name = initial_coordinate(loop.space), loop.objective.capture_name
-    else:
-        first, name = None, loop.capture_name
     if not known.passes:
+        first = initial_coordinate(loop.space) if isinstance(loop, Steering) else None
         return BeginPass(1, first)
     last = known.passes[-1]
     if not last.ended:
+        name = loop.objective.capture_name if isinstance(loop, Steering) else loop.capture_name
         captures, _ = results(known.steps, history(known, Phase.STEPS))
         last = replace(last, captures=captures, value=captures.get(name))
     if isinstance(loop, Steering):
@@ -48,13 +45,10 @@ def go_on(known: Known, loop: Convergence | Steering) -> LoopAction:
     return _converge(known, loop, last)
 
 
-def advisor_failure(known: Known, loop: Steering, error_class: str, message: str) -> Failure:
+def advisor_failure(known: Known, advisor: str, error_class: str, message: str) -> Failure:
     """Return the failure of the advisor after the last pass."""
-    return replace(
-        _loop_failure(known, error_class, message),
-        source_kind=FailureSource.ADVISOR,
-        target=loop.advisor.name,
-    )
+    failure = _loop_failure(known, error_class, message)
+    return replace(failure, source_kind=FailureSource.ADVISOR, target=advisor)
 
 
 def _converge(known: Known, loop: Convergence, last: Pass) -> LoopAction:
@@ -65,15 +59,12 @@ def _converge(known: Known, loop: Convergence, last: Pass) -> LoopAction:
         return walked(known, ConductOutcome.COMPLETED)
     patience, count = loop.max_consecutive_unconverged_iterations, len(known.passes)
     met = [number for number, each in enumerate(known.passes, 1) if each.converged]
-    failure = None
     if patience is not None and count - max(met, default=0) >= patience:
         why = f"{patience} passes in a row did not meet the criterion."
-        failure = _loop_failure(known, "ConvergenceIterationCapReached", why)
-    elif count >= loop.max_iterations:
+        return _aborted(known, "ConvergenceIterationCapReached", why)
+    if count >= loop.max_iterations:
         why = f"{count} passes did not meet the criterion."
-        failure = _loop_failure(known, "IterationCeilingReached", why)
-    if failure:
-        return walked(known, ConductOutcome.ABORTED, failure)
+        return _aborted(known, "IterationCeilingReached", why)
     return BeginPass(last.iteration_index + 1)
 
 
@@ -85,7 +76,7 @@ def _steer(known: Known, loop: Steering, last: Pass) -> LoopAction:
         if (advice := known.answer) is None:
             return AskAdvisor(loop.advisor.name, _evidence(loop, passes, spent))
         if not isinstance(advice, Failure) and (fault := advice_fault(loop.space, advice)):
-            advice = advisor_failure(known, loop, "AdviceMalformedError", fault)
+            advice = advisor_failure(known, loop.advisor.name, "AdviceMalformedError", fault)
         if isinstance(advice, Failure):
             return walked(known, ConductOutcome.ABORTED, advice)
         stop, coordinate = advice.verdict is AdviceVerdict.STOP, advice.next_coordinate
@@ -99,8 +90,7 @@ def _steer(known: Known, loop: Steering, last: Pass) -> LoopAction:
     if stop or goal.kind is not ObjectiveKind.SATISFY or equal(goal.target_value, last.value):
         return walked(known, ConductOutcome.COMPLETED)
     why = "The budget is used up, and the last pass missed the target value."
-    failure = _loop_failure(known, "SteeringBudgetExhausted", why)
-    return walked(known, ConductOutcome.ABORTED, failure)
+    return _aborted(known, "SteeringBudgetExhausted", why)
 
 
 def _evidence(loop: Steering, passes: tuple[Pass, ...], spent: float) -> Evidence:
@@ -122,3 +112,7 @@ def _loop_failure(known: Known, error_class: str, message: str) -> Failure:
         message=message,
         iteration_index=known.passes[-1].iteration_index,
     )
+
+
+def _aborted(known: Known, error_class: str, message: str) -> Walked | End:
+    return walked(known, ConductOutcome.ABORTED, _loop_failure(known, error_class, message))

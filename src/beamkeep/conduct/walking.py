@@ -1,24 +1,28 @@
 """Walking: the next action of a conduct, from everything that is known of it."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
 import msgspec
 
 from beamkeep.contexts.operation.advancing import BeginPass, End
-from beamkeep.contexts.operation.conducted import ConductOutcome, Failure, Phase, Stage
+from beamkeep.contexts.operation.conducted import (
+    ConductOutcome,
+    Failure,
+    Phase,
+    Stage,
+    StepAttempt,
+)
 from beamkeep.contexts.recipe.steps import RecipeStep, references
 from beamkeep.contexts.routes import RouteFinding, route_of
 from beamkeep.kernel import Record
 from beamkeep.schemas import JsonObject
 
 from . import knowledge
-from .ending import IN_DOUBT, ended, failed, lifecycle, step_failure, stopped, walked
-from .knowledge import Attempt, Knowledge, Remedy
-from .known import Known, StepAttempt, steps_of
+from .ending import ended, failed, lifecycle, stopped, unfinished, walked
+from .knowledge import Attempts
+from .known import Known, steps_of
 from .loops import LoopAction, go_on
-from .resolving import resolved
 
 
 class Start(Record):
@@ -44,11 +48,10 @@ class Attach(Record):
 
     at: StepAttempt
     step: RecipeStep
-    conduct_id: UUID | None
-    """The conduct that began the attempt."""
-    submission_key: UUID | None
+    conduct_id: UUID
+    """The conduct that began the attempt; the submission key of the job follows from it."""
     job_id: str | None
-    """Of the `Submitted` row; without one the job is looked up by its submission key."""
+    """Of the `Submitted` row; without one, the job is looked up by its submission key."""
     started_at: datetime
     """The timeout of the step counts from here."""
 
@@ -98,19 +101,20 @@ def _walk(known: Known) -> Action:
     return go_on(known, loop) if loop else walked(known, ConductOutcome.COMPLETED)
 
 
-def _step(known: Known, index: int, attempts: Sequence[Attempt]) -> Action:
+def _step(known: Known, index: int, attempts: Attempts) -> Action:
     """Return what is to do about the first step that is not done."""
     if knowledge.is_skipped(known, index):
         return Skip(_next_attempt(known, Phase.STEPS, index, attempts))
-    if knowledge.knowledge(attempts) in (Knowledge.UNTOUCHED, Knowledge.FINISHED):
+    if not attempts or knowledge.is_finished(attempts):
         return _start(known, Phase.STEPS, index, attempts)
     is_own = attempts[-1].conduct_id == known.conduct.conduct_id
     if is_own and attempts[-1].outcome:
         return failed(known, index, attempts)
-    if action := _retry(known, Phase.STEPS, index, attempts):
+    may_redo = not is_own and index in known.conduct.redo_step_indexes
+    if action := _go_on(known, Phase.STEPS, index, attempts, may_redo=may_redo):
         return action
     outcome = ConductOutcome.INTERRUPTED if is_own else ConductOutcome.HALTED
-    return ended(known, outcome, step_failure(known, Phase.STEPS, index, IN_DOUBT))
+    return ended(known, outcome, unfinished(known, Phase.STEPS, index, attempts))
 
 
 def _close(known: Known, outcome: ConductOutcome) -> StepAction | End:
@@ -121,7 +125,7 @@ def _close(known: Known, outcome: ConductOutcome) -> StepAction | End:
         if not so_far:
             action = _start(known, Phase.CLOSING, index, so_far)
         elif so_far[-1].outcome is None:
-            action = _retry(known, Phase.CLOSING, index, so_far)
+            action = _go_on(known, Phase.CLOSING, index, so_far)
         if action and (known.flags.cancel_requested or _bar(known, action)):
             break
         if action:
@@ -129,25 +133,31 @@ def _close(known: Known, outcome: ConductOutcome) -> StepAction | End:
     return ended(known, outcome, known.walk_failure)
 
 
-def _retry(
-    known: Known, phase: Phase, index: int, attempts: Sequence[Attempt]
+def _go_on(
+    known: Known, phase: Phase, index: int, attempts: Attempts, *, may_redo: bool = False
 ) -> StepAction | None:
     """Return the way on after a step that failed or is in doubt; None if a person must decide."""
-    step = steps_of(known, phase)[index]
-    match knowledge.remedy(known, step, attempts):
-        case Remedy.REPEAT:
-            return _start(known, phase, index, attempts)
-        case Remedy.ATTACH:
-            return _attach(step, attempts[-1])
-        case Remedy.ASK:
-            return None
+    step, last = steps_of(known, phase)[index], attempts[-1]
+    if knowledge.is_doubted_twice(known, attempts):
+        return None
+    if knowledge.has_job(known, step, last):
+        submitted = last.rows.get(Stage.SUBMITTED)
+        return Attach(
+            at=last.at,
+            step=step,
+            conduct_id=last.conduct_id,
+            job_id=str(submitted.detail.get("job_id")) if submitted else None,
+            started_at=next(iter(last.rows.values())).sampled_at,
+        )
+    may_repeat = knowledge.may_repeat(step, last) or may_redo
+    return _start(known, phase, index, attempts) if may_repeat else None
 
 
-def _start(known: Known, phase: Phase, index: int, attempts: Sequence[Attempt]) -> StepAction:
+def _start(known: Known, phase: Phase, index: int, attempts: Attempts) -> StepAction:
     """Return the next attempt of a step, with its values or with the reason against it."""
     step = steps_of(known, phase)[index]
     at = _next_attempt(known, phase, index, attempts)
-    ready = resolved(known, step, phase)
+    ready = knowledge.resolved(known, step, phase)
     if isinstance(ready, RouteFinding):
         return FailStep(at, ready.error_class, ready.message)
     detail: JsonObject = msgspec.to_builtins(ready)
@@ -161,21 +171,7 @@ def _start(known: Known, phase: Phase, index: int, attempts: Sequence[Attempt]) 
     return Start(at, ready, detail)
 
 
-def _attach(step: RecipeStep, last: Attempt) -> Attach:
-    submitted = last.rows.get(Stage.SUBMITTED)
-    return Attach(
-        at=last.at,
-        step=step,
-        conduct_id=last.conduct_id,
-        submission_key=knowledge.job_key(last),
-        job_id=str(submitted.detail.get("job_id")) if submitted else None,
-        started_at=next(iter(last.rows.values())).sampled_at,
-    )
-
-
-def _next_attempt(
-    known: Known, phase: Phase, index: int, attempts: Sequence[Attempt]
-) -> StepAttempt:
+def _next_attempt(known: Known, phase: Phase, index: int, attempts: Attempts) -> StepAttempt:
     number = attempts[-1].at.attempt + 1 if attempts else 1
     iteration = knowledge.iteration_index(known, phase)
     return StepAttempt(phase, iteration, step_index=index, attempt=number)

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from beamkeep.kernel import Record
 from beamkeep.schemas import JsonObject
@@ -109,3 +109,31 @@ class Activity(Record):
     attempt: int | None = None
     sequence: int = 0
     """The order in which rows were committed, given by the database."""
+
+
+class StepAttempt(Record):
+    """One attempt of one step; a pass of a loop counts its attempts anew."""
+
+    phase: Phase
+    iteration_index: int | None
+    step_index: int
+    attempt: int
+
+
+OUTCOMES = frozenset({Stage.SUCCEEDED, Stage.FAILED, Stage.SKIPPED})
+
+
+def submission_key(conduct_id: UUID, at: StepAttempt) -> UUID:
+    """Return the key that a compute job of this attempt is submitted under."""
+    return uuid5(conduct_id, _path(at))
+
+
+def activity_id(conduct_id: UUID, at: StepAttempt, stage: Stage, ordinal: int = 0) -> UUID:
+    """Return the id of a row: an attempt has one outcome, and a repeated insert adds nothing."""
+    name = "Outcome" if stage in OUTCOMES else stage
+    return uuid5(conduct_id, f"{_path(at)}:{name}:{ordinal}")
+
+
+def _path(at: StepAttempt) -> str:
+    iteration = "-" if at.iteration_index is None else at.iteration_index
+    return f"{at.phase}:{iteration}:{at.step_index}:{at.attempt}"

@@ -7,6 +7,7 @@ from typing import Annotated
 import msgspec
 from annotated_types import Ge, Le, MaxLen, MinLen
 
+from beamkeep.contexts.recipe.criteria import equal
 from beamkeep.contexts.recipe.steps import Criterion, RegisteredName, SlotName
 from beamkeep.contexts.routes import is_number
 from beamkeep.kernel import Record
@@ -129,13 +130,6 @@ def is_on(axis: SteeringAxis, value: Json) -> bool:
     if axis.lower is None or axis.upper is None or not is_number(value):
         return False
     return axis.lower <= value <= axis.upper
-
-
-def equal(one: Json, other: Json) -> bool:
-    """Return whether two values are equal in type and value: 1 equals 1.0, and true does not."""
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(equal, one, other))
-    return isinstance(one, bool) is isinstance(other, bool) and one == other
 
 
 def _initial(axis: SteeringAxis) -> Json:
