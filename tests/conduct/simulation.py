@@ -131,7 +131,7 @@ class World:
     def _draw_procedure(self) -> None:
         roll = self.dice
         shape = roll.choice(["once", "once", "hold", "hold", "converge", "steer"])
-        self.steps = tuple(self._step(i, shape == "steer") for i in range(roll.randint(1, 5)))
+        self.steps = tuple(self._step(i, shape == "steer") for i in range(roll.randint(1, 6)))
         closing = (self._step(i, False) for i in range(100, 100 + roll.choice([0, 1, 2, 3])))
         self.closing_steps = tuple(closing)
         loop: Convergence | Steering | None = None
@@ -162,7 +162,9 @@ class World:
     def _step(self, index: int, steered: bool) -> RecipeStep:
         roll = self.dice
         repeatable = roll.random() < 0.5
-        value: Json = roll.choice([float(index), {"$capture": f"c{index - 1}"}])
+        value: Json = float(index)
+        if roll.random() < 0.2:
+            value = {"$capture": f"c{index - 1}"}
         if steered and roll.random() < 0.5:
             value = {"$steering": "x"}
         return roll.choice(
@@ -330,7 +332,7 @@ class World:
         assert last.end
         assert last.end.outcome in ENDED_WELL_ENOUGH
         self.figures["continue"] += 1
-        abandon = roll.random() < 0.15
+        abandon = roll.random() < 0.08
         if not self.parent_running and not abandon:
             return
         undecided = [i for i in last.end.undecided_step_indexes if roll.random() < 0.6]
@@ -538,7 +540,7 @@ class Worker:
             world.figures["fenced"] += 1
             raise Dropped
         error = world.dice.random()
-        if error < 0.04:
+        if error < 0.03:
             failed: JsonObject = {
                 "error_class": "ControlNotConnectedError",
                 "message": "",
@@ -587,7 +589,7 @@ class Worker:
         stage, detail = Stage.SUCCEEDED, dict[str, Json]()
         is_interrupted = world.stop in ("cancel", "abort") and error < 0.6
         reads = isinstance(step, RecipeCheckStep | RecipeCaptureStep)
-        if is_interrupted or error < 0.12:
+        if is_interrupted or error < 0.08:
             stage = Stage.FAILED
             name = "StepCancelled" if is_interrupted else "ControlTimeoutError"
             detail |= {"error_class": name, "message": "", "in_doubt": not reads}
@@ -623,10 +625,10 @@ def simulate(seed: int, variant: Variant | None = None) -> World:
             _interfere(world, workers, roll)
         elif event < 0.05:
             world.now += roll.choice([5.0, 35.0, 70.0, 400.0])
-        elif event < 0.055:
-            world.parent_running = not world.parent_running and roll.random() < 0.9
-        elif event < 0.06:
-            world.permitted = not world.permitted
+        elif event < 0.054:
+            world.parent_running = not world.parent_running or roll.random() < 0.5
+        elif event < 0.058:
+            world.permitted = not world.permitted or roll.random() < 0.5
         elif event < 0.12 and world.active is None:
             world.person("continue")
         else:
@@ -637,7 +639,7 @@ def simulate(seed: int, variant: Variant | None = None) -> World:
 
 def _interfere(world: World, workers: list[Worker], roll: Random) -> None:
     match roll.choice(
-        ["kill", "kill", "kill", "sleep", "sleep", "sleep", "hold", "cancel", "abort"]
+        ["kill", "kill", "kill", "kill", "sleep", "sleep", "sleep", "hold", "cancel", "abort"]
     ):
         case "kill":
             workers.remove(roll.choice(workers))

@@ -137,6 +137,12 @@ def _conducts_end_as_the_table_says(world: World) -> Iterator[str]:
             yield f"succeeded is {end.succeeded} for {end.outcome}"
         if end.outcome is ConductOutcome.ABORTED and end.failure is None:
             yield "aborted without a failure"
+        index = end.failure.step_index if end.failure else None
+        if end.outcome is ConductOutcome.HALTED and index not in end.undecided_step_indexes:
+            yield f"halted at {index}, and {end.undecided_step_indexes} need a decision"
+        is_barred = known.refusal is not None or known.silence > known.takeover_window
+        if end.outcome is ConductOutcome.INTERRUPTED and index is None and not is_barred:
+            yield "interrupted without a reason"
         finished = [index for index in range(len(world.steps)) if _finished(world, each, index)]
         if end.outcome is ConductOutcome.COMPLETED and len(finished) != len(world.steps):
             yield "completed with a step that is not finished"
