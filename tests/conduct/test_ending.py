@@ -215,3 +215,11 @@ def test_closing_steps_that_were_not_run_are_listed(why: dict[str, object]):
 @pytest.mark.parametrize("flags", [Flags(held=True), Flags(parent_run_left=True)])
 def test_neither_a_hold_nor_the_parent_run_ends_the_closing_walk(flags: Flags):
     assert start_of(closing(flags=flags)) == (0, 1)
+
+
+def test_a_pass_that_a_person_opened_does_not_concern_a_conduct_without_a_loop():
+    completed = end_of(known(CHECK, rows=DONE, passes=(Pass(1),)))
+    assert (completed.outcome, completed.completed_count) == (ConductOutcome.COMPLETED, 1)
+    aborted = end_of(known(CHECK, rows=FAILED, passes=(Pass(1),)))
+    assert aborted.end_pass == EndPass(1, reason=aborted.reason)
+    assert end_of(known(CHECK, rows=FAILED, passes=(Pass(1, ended=True),))).end_pass is None
