@@ -85,6 +85,11 @@ def test_the_grid_has_five_points_on_an_axis_unless_told():
     assert grid_walk(wide).next_coordinate == {"x": 0.25}
 
 
+def test_a_grid_of_one_point_is_at_the_lower_end():
+    single = replace(EVIDENCE, options={"points_per_axis": 1}, space=SteeringSpace((X,)))
+    assert grid_walk(single).next_coordinate == {"x": 0.0}
+
+
 def test_a_grid_walk_stops_when_the_target_is_reached():
     goal = SteeringObjective(ObjectiveKind.SATISFY, "seen", 1)
     assert grid_walk(replace(after(1, 1.0), objective=goal)).verdict is AdviceVerdict.STOP
