@@ -34,7 +34,7 @@ class Attempt(Record):
 
 type Attempts = Sequence[Attempt]
 """The attempts of one step, the highest last; a step that is untouched has none."""
-type History = Mapping[int, Attempts]
+type StepHistory = Mapping[int, Attempts]
 
 
 def last_pass(known: Known) -> Pass | None:
@@ -48,13 +48,14 @@ def iteration_index(known: Known, phase: Phase) -> int | None:
     return found.iteration_index if found and phase is Phase.STEPS else None
 
 
-def history(known: Known, phase: Phase) -> History:
+def history(known: Known, phase: Phase) -> StepHistory:
     """Return the attempts of the steps in the last pass, or of the closing steps."""
     current, found = iteration_index(known, phase), dict[StepAttempt, dict[Stage, Activity]]()
     owners = dict[StepAttempt, UUID]()
     for row in known.activities:
         if row.phase is phase and row.iteration_index == current and row.conduct_id:
-            at = StepAttempt(phase, current, row.step_index or 0, row.attempt or 0)
+            index, number = row.step_index or 0, row.attempt or 0
+            at = StepAttempt(phase, current, step_index=index, attempt=number)
             found.setdefault(at, {}).setdefault(row.stage, row)
             owners.setdefault(at, row.conduct_id)
     attempts = dict[int, list[Attempt]]()
@@ -71,7 +72,7 @@ def is_finished(attempts: Attempts) -> bool:
     return outcome is not None and outcome.stage is not Stage.FAILED
 
 
-def boundary(known: Known, so_far: History) -> int | None:
+def boundary(known: Known, so_far: StepHistory) -> int | None:
     """Return the first step that is not done for this conduct; None if all steps are done."""
     indexes = range(len(known.steps))
     return next((i for i in indexes if not _is_done(known, i, so_far.get(i, ()))), None)
@@ -157,7 +158,7 @@ def resolved(known: Known, step: RecipeStep, phase: Phase) -> RecipeStep | Route
     return next(step_findings(known.routes, ready, inline=known.inline), ready)
 
 
-def results(steps: Sequence[RecipeStep], attempts: History) -> tuple[JsonObject, JsonObject]:
+def results(steps: Sequence[RecipeStep], attempts: StepHistory) -> tuple[JsonObject, JsonObject]:
     """Return captured values and addresses of artifacts by name, each of its highest success."""
     captures, outputs = dict[str, Json](), dict[str, Json]()
     for index, step in enumerate(steps):

@@ -417,8 +417,8 @@ def _replayed(command: _Pending, kept: StoredAnswer, digest: bytes) -> CommandRe
         if isinstance(sent, Refusal) or kept.fingerprint != fingerprint_as_sent(name, sent):
             raise IdempotencyConflictError
     id = command.stream and command.stream[1]
-    version, token = kept.version, kept.position
-    return CommandResult(kept.status, kept.result, id, version, token=token, replayed=True)
+    again = CommandResult(kept.status, kept.result, id, replayed=True)
+    return replace(again, version=kept.version, token=kept.position)
 
 
 def _without_stored(outcome: Outcome, stored: Mapping[object, object]) -> Outcome:
