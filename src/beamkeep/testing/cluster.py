@@ -39,7 +39,7 @@ PORT_ATTEMPTS = 5
 
 
 class ClusterError(RuntimeError):
-    """The cluster did not do what was asked of it."""
+    """A command of the cluster failed."""
 
 
 class Cluster:
@@ -55,7 +55,7 @@ class Cluster:
 
     @classmethod
     def start(cls, directory: Path | None = None, **settings: str) -> Self:
-        """Make a new cluster in a directory of its own under `directory` and start it."""
+        """Create and start a new cluster in its own directory under `directory`."""
         if directory is not None:
             directory.mkdir(parents=True, exist_ok=True)
             if not _reachable(directory.resolve()):
@@ -72,7 +72,7 @@ class Cluster:
 
     @classmethod
     def found(cls, home: Path) -> Self:
-        """Start a cluster on what another left behind when its machine went down."""
+        """Start a cluster on the data of another cluster whose machine went down."""
         cluster = cls(home, _own_directory(_short_directory()))
         try:
             # It names a process of the machine that went down, whose number is taken here.
@@ -85,11 +85,11 @@ class Cluster:
 
     @property
     def pid(self) -> int:
-        """The process id of the running postmaster."""
+        """Return the process id of the running postmaster."""
         return self._running().pid
 
     def url(self, database: str = "postgres", user: str = "postgres", tcp: bool = False) -> str:
-        """The address of a database, over the socket unless `tcp` is asked for."""
+        """Return the address of a database, over the socket or, with `tcp`, over TCP."""
         name, path = quote(user, safe=""), quote(database, safe="")
         if tcp:
             return f"postgresql://{name}@127.0.0.1:{self.port}/{path}"
@@ -128,7 +128,7 @@ class Cluster:
             self._process = None
 
     def pause(self) -> None:
-        """Stop every process of the server where it is, and return once none runs any more."""
+        """Pause every process of the server, and return when all are paused."""
         process = self._running()
         process.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
@@ -143,14 +143,14 @@ class Cluster:
             time.sleep(0.001)
 
     def go_on(self) -> None:
-        """Let a paused server go on as if nothing had happened."""
+        """Resume a paused server."""
         process = self._running()
         for pid in (*_children(process.pid), process.pid):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
 
     def shut_down(self) -> None:
-        """End in good order, with a checkpoint."""
+        """Shut down with a checkpoint."""
         process = self._running()
         process.send_signal(signal.SIGINT)
         if process.wait(DEADLINE):
@@ -158,13 +158,13 @@ class Cluster:
         self._process = None
 
     def ended(self) -> bool:
-        """Whether the server has ended by itself; it may then be resumed."""
+        """Return whether the server has ended by itself; `resume` starts it again."""
         if self._process is not None and self._process.poll() is not None:
             self._process = None
         return self._process is None
 
     def damage(self) -> str:
-        """What `pg_amcheck` finds wrong with the tables and indexes of all databases."""
+        """Return the faults that `pg_amcheck` finds in the tables and indexes of all databases."""
         where = ("--host", str(self.sockets), "--port", str(self.port), "--username", "postgres")
         how = ("--all", "--install-missing", "--heapallindexed")
         ran = subprocess.run(
@@ -173,7 +173,7 @@ class Cluster:
         return ran.stdout + ran.stderr if ran.returncode else ""
 
     def torn_pages(self) -> str:
-        """What `pg_checksums` finds wrong with the pages of a cluster that was shut down."""
+        """Return the faults that `pg_checksums` finds in the pages of a stopped cluster."""
         before = self.log.stat().st_size
         code = self._run("pg_checksums", "--check").wait(DEADLINE)
         return self.log.read_text()[before:] if code else ""
@@ -241,7 +241,7 @@ class Cluster:
             os.fsync(file.fileno())
 
     def _start_on_a_free_port(self) -> None:
-        """Start, on another port if somebody was quicker to take the first."""
+        """Start on a free port; try another if the first was taken meanwhile."""
         for remaining in reversed(range(PORT_ATTEMPTS)):
             self.port = _free_port()
             try:
@@ -252,13 +252,13 @@ class Cluster:
         return None
 
     def _running(self) -> subprocess.Popen[bytes]:
-        """The postmaster's process, which must be running."""
+        """Return the postmaster's process. Raise when it is not running."""
         if self._process is None:
             raise ClusterError("the cluster is not running")
         return self._process
 
     def _accepts_connections(self) -> bool:
-        """Whether the postmaster has written that it is ready, in the file `pg_ctl` reads too."""
+        """Return whether the postmaster has reported in its file that it is ready."""
         try:
             lines = (self.data / "postmaster.pid").read_text().splitlines()
         except FileNotFoundError:
@@ -285,7 +285,7 @@ class Cluster:
 
 
 def _binary(name: str) -> str:
-    """The path of an installed PostgreSQL program; PG_BINDIR chooses between versions."""
+    """Return the path of an installed PostgreSQL program; PG_BINDIR selects the version."""
     directory = os.environ.get("PG_BINDIR")
     if directory is None:
         asked = subprocess.run(
@@ -299,7 +299,7 @@ def _binary(name: str) -> str:
 
 
 def _own_directory(parent: Path) -> Path:
-    """A new private directory that belongs to the user that runs PostgreSQL."""
+    """Return a new private directory of the user that runs PostgreSQL."""
     made = Path(tempfile.mkdtemp(prefix="bk-", dir=parent)).resolve()
     if os.geteuid() == 0:
         shutil.chown(made, "postgres", "postgres")
@@ -307,7 +307,7 @@ def _own_directory(parent: Path) -> Path:
 
 
 def _short_directory() -> Path:
-    """A temporary directory open to PostgreSQL's user, short enough to hold a socket."""
+    """Return a temporary directory of PostgreSQL's user, short enough for a socket path."""
     for name in (tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm"):  # noqa: S108
         path = Path(name).resolve()
         if len(str(path)) <= LONGEST_SOCKET_DIRECTORY and path.is_dir() and _reachable(path):
@@ -316,7 +316,7 @@ def _short_directory() -> Path:
 
 
 def _reachable(path: Path) -> bool:
-    """Whether PostgreSQL's user may pass through every directory down to `path`."""
+    """Return whether PostgreSQL's user may enter every directory down to `path`."""
     if os.geteuid() != 0:
         return os.access(path, os.X_OK)
     account = pwd.getpwnam("postgres")
@@ -324,7 +324,7 @@ def _reachable(path: Path) -> bool:
 
 
 def _passable(status: os.stat_result, account: pwd.struct_passwd) -> bool:
-    """Whether the execute bit that applies to the account is set."""
+    """Return whether the execute bit that applies to the account is set."""
     if status.st_uid == account.pw_uid:
         return bool(status.st_mode & 0o100)
     if status.st_gid == account.pw_gid:
@@ -333,7 +333,7 @@ def _passable(status: os.stat_result, account: pwd.struct_passwd) -> bool:
 
 
 def _free_port() -> int:
-    """A port on which nobody listens now."""
+    """Return a free port."""
     for port in random.sample(PORTS, 200):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -346,7 +346,7 @@ def _free_port() -> int:
 
 
 def _children(parent: int) -> list[int]:
-    """The pids of the living children of a process."""
+    """Return the process ids of the living children of a process."""
     found: list[int] = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -357,12 +357,12 @@ def _children(parent: int) -> list[int]:
 
 
 def _state(pid: int) -> str:
-    """The letter of a process's state; that of a dead one if there is none."""
+    """Return the letter of a process's state; that of a dead process if it is gone."""
     return _status(pid)[0]
 
 
 def _status(pid: int) -> tuple[str, int]:
-    """The state of a process and its parent."""
+    """Return the state of a process and its parent."""
     try:
         # The name in brackets may itself hold spaces and brackets.
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

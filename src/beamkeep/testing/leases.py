@@ -1,4 +1,4 @@
-"""A lease that the test grants and takes away."""
+"""A lease that a test grants and revokes."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from beamkeep.runtime.tail import WHOLE_LOG
 
 
 class GrantedLease:
-    """Holds the parts the test grants; raises the error it is given instead."""
+    """A lease on the parts that a test grants; raises an error that the test sets."""
 
     def __init__(self, *parts: int) -> None:
         self.parts: Sequence[int] = parts or (WHOLE_LOG,)

@@ -1,4 +1,4 @@
-"""The whole log, and the rows that lists must have after it."""
+"""The event log, and the rows that lists must have for it."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""PostgreSQL in memory: exactly the statements of the adapters, with transactions in flight.
+"""PostgreSQL in memory: the statements of the adapters, with concurrent transactions.
 
 It has what their races need: snapshots, transaction ids taken while others are still open, unique
 keys that wait for whoever holds them, row locks, time limits, and answers that are lost.
@@ -52,7 +52,7 @@ type Versions = dict[Key, list["Version"]]
 
 
 class Fate(Enum):
-    """What becomes of one exchange with the server."""
+    """The result of one exchange with the server."""
 
     WELL = auto()
     BEFORE = auto()
@@ -64,7 +64,7 @@ class Fate(Enum):
 
 
 class Weather:
-    """How long things take, and what goes wrong."""
+    """The delays and faults of a simulation."""
 
     def __init__(self, dice: Random, rate: float, slow: bool = False) -> None:
         self._dice, self._rate = dice, rate
@@ -72,14 +72,14 @@ class Weather:
         self.lost = 0
 
     def fate(self) -> Fate:
-        """What becomes of the next exchange."""
+        """Return the result of the next exchange."""
         if self._rate == 0 or self._dice.random() >= self._rate:
             return Fate.WELL
         self.lost += 1
         return self._dice.choice((Fate.BEFORE, Fate.AFTER, Fate.UNHEARD))
 
     async def pause(self) -> None:
-        """A step in which others may run; now and then a long one."""
+        """Let other tasks run, sometimes for long."""
         drawn = self._dice.random()
         if drawn < 0.6:
             await asyncio.sleep(0)
@@ -88,11 +88,11 @@ class Weather:
             await asyncio.sleep(self._dice.random() * longest)
 
     def coin(self) -> bool:
-        """Either."""
+        """Return true or false at random."""
         return self._dice.random() < 0.5
 
     def error(self) -> Exception:
-        """One of the errors by which a lost connection shows itself."""
+        """Return one of the errors of a lost connection."""
         kinds = (
             asyncpg.PostgresConnectionError,
             asyncpg.AdminShutdownError,
@@ -102,12 +102,12 @@ class Weather:
         return self._dice.choice(kinds)("the connection is lost")
 
     def clear(self) -> None:
-        """No more faults."""
+        """Stop all faults."""
         self._rate = 0.0
 
 
 class Transaction:
-    """One transaction; in flight until it has its place among the commits or is undone."""
+    """One transaction, which is in flight until it is committed or rolled back."""
 
     def __init__(self) -> None:
         self.xid: int | None = None
@@ -122,7 +122,7 @@ class Transaction:
         return self.at is None and not self.aborted
 
     def seen_by(self, snapshot: int) -> bool:
-        """Whether a snapshot shows what it wrote."""
+        """Return whether a snapshot shows the writes of this transaction."""
         return self.at is not None and self.at <= snapshot
 
 
@@ -135,7 +135,7 @@ class Version:
         self.after: Version | None = None
 
     def seen_by(self, snapshot: int) -> bool:
-        """Whether a snapshot shows it."""
+        """Return whether a snapshot shows this version."""
         return self.by.seen_by(snapshot) and not (self.gone and self.gone.seen_by(snapshot))
 
 
@@ -160,7 +160,7 @@ class Stored(NamedTuple):
 
     @property
     def place(self) -> tuple[int, int]:
-        """Where it stands in the tail."""
+        """Return the position of the event in the tail."""
         return self.by.xid or 0, self.position
 
     @property
@@ -195,7 +195,7 @@ class MemoryPostgres:
         self.weather = Weather(Random(0), 0.0)  # noqa: S311
 
     def copy(self, clock: Callable[[], datetime]) -> "MemoryPostgres":
-        """Another database that begins with everything in this one."""
+        """Return a copy of this database."""
         other = copy(self)
         other.clock, other.working, other._open, other._active = clock, set(), {}, {}
         other._held = {}
@@ -207,7 +207,7 @@ class MemoryPostgres:
         return other
 
     def arrange(self, names: Sequence[str]) -> None:
-        """Make these lists, in one generation that is read."""
+        """Create these lists in one generation that is in use."""
         for name in names:
             tx = self.begin()
             row = {"name": name, "generation": 1, "live": True, "reached": (0, 0)}
@@ -217,13 +217,13 @@ class MemoryPostgres:
     # --- transactions ---
 
     def begin(self) -> Transaction:
-        """A transaction without an id yet."""
+        """Return a new transaction, which has no id yet."""
         tx = Transaction()
         self._active[tx] = None
         return tx
 
     def identify(self, tx: Transaction) -> int:
-        """The id of a transaction that writes."""
+        """Return the id of a transaction, which gets one when it first writes."""
         self.require(tx)
         if tx.xid is None:
             tx.xid, self._next_xid = self._next_xid, self._next_xid + 1
@@ -231,14 +231,14 @@ class MemoryPostgres:
         return tx.xid
 
     def commit(self, tx: Transaction) -> None:
-        """Show everything it wrote."""
+        """Commit a transaction."""
         self.require(tx)
         self.commits += 1
         tx.at = self.commits
         self._end(tx)
 
     def abort(self, tx: Transaction) -> None:
-        """Undo everything it wrote."""
+        """Roll back a transaction."""
         if tx.in_flight:
             tx.aborted = True
             self._end(tx)
@@ -251,12 +251,12 @@ class MemoryPostgres:
         self._down_until = asyncio.get_running_loop().time() + outage
 
     def require(self, tx: Transaction) -> None:
-        """A transaction that was undone meanwhile gets no further."""
+        """Raise when a transaction was rolled back meanwhile."""
         if tx.aborted:
             raise asyncpg.CrashShutdownError("the server went down")
 
     def xmin(self) -> int:
-        """Below it, no transaction is in flight."""
+        """Return the id below which no transaction is in flight."""
         return next(iter(self._open), self._next_xid)
 
     def _end(self, tx: Transaction) -> None:
@@ -279,7 +279,7 @@ class MemoryPostgres:
         self.require(tx)
 
     async def _hold(self, tx: Transaction, name: str, patience: float | None) -> None:
-        """Take a name that one transaction has until it ends."""
+        """Lock a name for a transaction until it ends."""
         while (holder := self._held.get(name, tx)) is not tx and holder.in_flight:
             await self.wait_for(tx, holder, patience)
         self._held[name] = tx
@@ -287,24 +287,24 @@ class MemoryPostgres:
     # --- reading ---
 
     def table(self, name: str) -> Versions:
-        """A table beside the log."""
+        """Return a table beside the log."""
         return self.tables.setdefault(name, {})
 
     def events(self, stream: Stream, snapshot: int | None = None) -> list[Stored]:
-        """What a snapshot shows of a stream, by version."""
+        """Return the events of a stream that a snapshot shows, by version."""
         seen = self.commits if snapshot is None else snapshot
         found = [event for event in self.streams.get(stream, ()) if event.by.seen_by(seen)]
         found.sort(key=lambda event: event.version)
         return found
 
     def log(self) -> list[Stored]:
-        """Every committed event, in the order of the tail."""
+        """Return every committed event, in the order of the tail."""
         found = [e for events in self.streams.values() for e in events if e.by.at is not None]
         found.sort(key=lambda event: event.place)
         return found
 
     def rows(self, name: str, snapshot: int | None = None) -> list[Any]:
-        """What a snapshot shows of a table."""
+        """Return the rows of a table that a snapshot shows."""
         seen = self.commits if snapshot is None else snapshot
         return [
             version.row
@@ -314,14 +314,14 @@ class MemoryPostgres:
         ]
 
     def row(self, name: str, *key: str) -> Any:
-        """The row with this key, if there is one."""
+        """Return the row with this key, if there is one."""
         versions = self.table(name).get(key, ())
         return next((v.row for v in versions if v.seen_by(self.commits)), None)
 
     def selected(
         self, name: str, where: Sequence[tuple[str, Sequence[object]]], snapshot: int | None = None
     ) -> list[Any]:
-        """The rows whose columns are among these values."""
+        """Return the rows whose columns are among these values."""
         wanted = [(column, {str(value) for value in values}) for column, values in where]
         return [
             row
@@ -339,7 +339,7 @@ class MemoryPostgres:
         command_timeout: float | None = None,
         server_settings: dict[str, str] | None = None,
     ) -> "Connection":
-        """Stands in for `asyncpg.connect`."""
+        """Return a connection, in place of `asyncpg.connect`."""
         await self.weather.pause()
         if asyncio.get_running_loop().time() < self._down_until:
             raise ConnectionRefusedError("the server is down")
@@ -520,7 +520,7 @@ class MemoryPostgres:
         patience: float | None,
         skip: Callable[[Any], bool] = lambda _: False,
     ) -> bool:
-        """Put a new version in place of the one seen, or of what others have made of it since."""
+        """Replace a version of a row, or the version that others have made of it since."""
         self.identify(tx)
         versions = self.table(name).get(key, [])
         # An append sees by its own snapshot, everything else by one of this very moment.
@@ -579,7 +579,7 @@ class MemoryPostgres:
     # --- answering ---
 
     def answer(self, statement: str, arguments: Sequence[Any]) -> list[Any] | None:
-        """The rows of a statement that only reads; none if it writes."""
+        """Return the rows of a statement that only reads; None if it writes."""
         match statement:
             case call_lookup.OPEN.text:
                 return self._opened(**dict(zip(call_lookup.OPEN.names, arguments, strict=True)))
@@ -684,7 +684,7 @@ class MemoryPostgres:
         return found
 
     def _read(self, stream: Stream, fold: UUID | None, limit: int) -> list[Any]:
-        """The snapshot of a stream, if there is one of this fold, and the events after it."""
+        """Return the snapshot of a stream for this fold, if there is one, and later events."""
         kept = self.row("snapshots", str(fold), stream[0], str(stream[1]))
         after = kept["version"] if kept else 0
         later = [e.recorded for e in self.events(stream) if e.version > after][:limit]
@@ -754,7 +754,7 @@ class MemoryPostgres:
 
 
 class Connection:
-    """What the adapters use of a connection of asyncpg."""
+    """A connection with the methods of asyncpg that the adapters use."""
 
     def __init__(self, database: MemoryPostgres, settings: dict[str, str]) -> None:
         self._database, self._epoch = database, database.epoch
@@ -764,7 +764,7 @@ class Connection:
         self._closed = False
 
     async def fetch(self, statement: str, *arguments: Any) -> list[Any]:
-        """The rows of one statement."""
+        """Return the rows of one statement."""
         database, weather = self._database, self._database.weather
         fate = weather.fate()
         await weather.pause()
@@ -791,7 +791,7 @@ class Connection:
     async def _write(
         self, tx: Transaction | None, statement: str, arguments: Sequence[Any]
     ) -> list[Any]:
-        """The server's part: it goes on whether or not anybody still listens."""
+        """Carry out a write on the server, even if the client is gone."""
         database = self._database
         if tx:
             return await database.execute(tx, statement, arguments, self._lock_timeout)
@@ -810,7 +810,7 @@ class Connection:
         return rows
 
     async def execute(self, statement: str, *arguments: Any) -> str:
-        """One statement whose rows nobody needs."""
+        """Run one statement and drop its rows."""
         if statement == "BEGIN":
             await self._begin()
         elif statement == "COMMIT":
@@ -839,7 +839,7 @@ class Connection:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncGenerator[None]:
-        """Several statements in one transaction."""
+        """Run several statements in one transaction."""
         database, weather = self._database, self._database.weather
         await weather.pause()
         self._require_open()
@@ -852,25 +852,25 @@ class Connection:
             database.abort(tx)
 
     def is_closed(self) -> bool:
-        """Whether the client knows that the connection is gone."""
+        """Return whether the client knows that the connection is lost."""
         return self._closed
 
     def is_in_transaction(self) -> bool:
-        """Whether a transaction is open."""
+        """Return whether a transaction is open."""
         return self._transaction is not None
 
     def terminate(self) -> None:
-        """Leave without a word."""
+        """Close the connection without telling the server."""
         self._closed = True
         self._abandon()
 
     async def close(self) -> None:
-        """Leave."""
+        """Close the connection."""
         self._closed = True
         self._abandon()
 
     def _abandon(self) -> None:
-        """What was begun and not committed is undone."""
+        """Roll back what is not committed."""
         if self._transaction:
             self._database.abort(self._transaction)
             self._transaction = None
@@ -888,7 +888,7 @@ class Connection:
 
 
 def _holder(versions: Sequence[Version], tx: Transaction) -> Transaction | None:
-    """Whom an insert has to wait for; itself if the key is taken for good."""
+    """Return the transaction that an insert waits for; itself if the key is taken."""
     for version in versions:
         if version.by.aborted:
             continue
@@ -914,12 +914,12 @@ def _list_of(statement: str) -> str:
 
 
 def _texts(array: str) -> list[str]:
-    """The texts of an array as PostgreSQL writes it."""
+    """Return the texts of an array in the format of PostgreSQL."""
     return msgspec.json.decode(f"[{array[1:-1]}]")
 
 
 def _column(row: dict[str, Any], name: str) -> object:
-    """What a row has in a column, be it one that the database works out by itself."""
+    """Return the value of a column, which the database may compute."""
     if name == "unrestricted":
         return row["permitted_commands"] == ["*"] and row["object_scope"] == "All"
     return row[name]

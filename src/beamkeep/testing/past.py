@@ -37,7 +37,7 @@ ABSENT = UUID(int=404)
 
 
 class Past:
-    """What happened before, as a rule may read it: streams folded, rows in place."""
+    """The events and rows before a command, as a rule reads them."""
 
     def __init__(
         self,
@@ -68,12 +68,12 @@ class Past:
                     pass
 
     def has(self, insert: Insert) -> bool:
-        """Whether the key of a row is taken."""
+        """Return whether the key of a row is taken."""
         key = tuple(getattr(insert.row, column) for column in insert.table.key)
         return key in self._tables[insert.table.name]
 
     def holds_elsewhere(self, bulk: Rows) -> bool:
-        """Whether the key of one of these rows is taken by what does not belong with them."""
+        """Return whether a row of another aggregate has the key of one of these rows."""
         key, under, stored = bulk.table.key[0], bulk.under, self._tables[bulk.table.name]
         taken = [(row, stored.get((getattr(row, key),))) for row in bulk.rows]
         return any(other and getattr(row, under) != getattr(other, under) for row, other in taken)

@@ -58,7 +58,7 @@ END $$
 
 
 class Deployed(NamedTuple):
-    """The service on a database, prepared as a fresh deployment is."""
+    """A service on a database that is prepared like a fresh deployment."""
 
     service: Service
     store: PostgresEventStore
@@ -70,7 +70,7 @@ class Deployed(NamedTuple):
 
 @contextmanager
 def postgres_cluster(**settings: str) -> Generator[Cluster]:
-    """A cluster with templates for `fresh_database`, which counts statements where it can."""
+    """Provide a cluster with templates for `fresh_database`; it counts statements if it can."""
     if (library := _library("pg_stat_statements")).exists():
         settings |= {"shared_preload_libraries": library.stem}
     with Cluster.start(_roomy_memory(), **(QUIET | settings)) as cluster:
@@ -85,14 +85,14 @@ def postgres_cluster(**settings: str) -> Generator[Cluster]:
 
 
 def fresh_database(cluster: Cluster, template: str = MIGRATED) -> Database:
-    """A database of one's own; it goes with the cluster."""
+    """Return a new database, which is removed with the cluster."""
     name = f"fresh_{next(NUMBERS)}"
     cluster.create_database(name, template)
     return Database(cluster, name)
 
 
 def emptied(database: Database) -> Database:
-    """The same database, as it was before anything was written."""
+    """Return the same database without anything that was written to it."""
     database.ask(EMPTY)
     return database
 
@@ -101,7 +101,7 @@ def emptied(database: Database) -> Database:
 async def postgres_service(
     database: Database, shards: Sequence[int] = (WHOLE_LOG,), seeds: bool = True
 ) -> AsyncGenerator[Deployed]:
-    """The service on a fresh database, with an administrator; no projector runs by itself."""
+    """Provide a service on a fresh database, with an administrator and without a projector."""
     commands = database.connections()
     projecting = Connections(database.url("bk_projector"), 4, **IDLE)
     store = PostgresEventStore(commands, database.url())
@@ -128,7 +128,7 @@ async def postgres_service(
 async def connected(
     database: Database, user: str = "bk_app", **settings: str
 ) -> AsyncGenerator[asyncpg.Connection]:
-    """One bare connection."""
+    """Provide one connection."""
     connection = await asyncpg.connect(database.url(user), server_settings=settings)
     try:
         yield connection
@@ -137,7 +137,7 @@ async def connected(
 
 
 async def waiting_for_a_table(connection: asyncpg.Connection, number: int = 1) -> bool:
-    """Whether so many connections to the database wait for a table to be unlocked."""
+    """Return whether this many connections to the database wait for a table lock."""
     return await connection.fetchval(
         """SELECT count(*) = $1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database
             WHERE locktype = 'relation' AND NOT granted AND datname = current_database()""",
@@ -146,7 +146,7 @@ async def waiting_for_a_table(connection: asyncpg.Connection, number: int = 1) -
 
 
 def _roomy_memory() -> Path | None:
-    """Where files are made and removed at no cost, if there is room for a large log."""
+    """Return a directory in memory if it has room for a large log."""
     memory = Path("/dev/shm")  # noqa: S108
     return memory if memory.is_dir() and shutil.disk_usage(memory).free > ROOM else None
 

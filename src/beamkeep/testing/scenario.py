@@ -34,7 +34,7 @@ REACHED: set[tuple[str, str]] = set()
 
 
 class Scenario:
-    """One past and one command; `then` and `refused` say what must come of it."""
+    """One past and one command; `then` and `refused` assert the result."""
 
     def __init__(
         self,
@@ -46,24 +46,24 @@ class Scenario:
         self._past = Past(history, installation)
 
     def when(self, command: Command, *, given: object = None, call: Call = CALL) -> Self:
-        """The command; what its rule is given is read from the past unless it is told here."""
+        """Set the command; the input of its rule is read from the past unless it is given here."""
         self._operation = self._operations[type(command)]
         self._command, self._given, self._call = command, given, call
         self._past.principal_id = call.principal_id
         return self
 
     def then(self, *expected: Event | SideWrite | Rows | Advice | Reply) -> None:
-        """These events, rows and warnings, in this order."""
+        """Assert that the command leads to these events, rows and warnings, in this order."""
         assert self.decided() == list(expected)
 
     def decided(self) -> list[Event | SideWrite | Rows | Advice | Reply]:
-        """What comes of it, where a sentence speaks of a part only."""
+        """Return everything that the command leads to."""
         outcome = self._decide()
         REACHED.add((self._operation.name, "then"))
         return outcome
 
     def refused(self, refusal: type[Refusal], saying: str = "") -> Refusal:
-        """This refusal, which the operation declares or every change has."""
+        """Assert that the command is refused with this class, and return the refusal."""
         operation = self._operation
         implied = () if operation.genesis else (operation.aggregate.absent,)
         assert refusal in (*operation.refusals, *implied), (
@@ -97,13 +97,13 @@ class Scenario:
 
 
 def parsed[C: Command](command: C) -> C:
-    """The command as it is once its fields are checked: a copy with changes is not yet."""
+    """Return the command with its fields validated, which a copy with changes is not."""
     fields = {name: getattr(command, name) for name in command.model_fields_set}
     return type(command).model_validate(msgspec.to_builtins(fields, enc_hook=dict))
 
 
 class Example(Record):
-    """A command that a matrix tries from every state, what its rule is given, and who calls."""
+    """A command that a matrix tries from every state, with the input of its rule and the call."""
 
     command: Command
     given: object = None
@@ -118,7 +118,7 @@ def matrix[S](
     read_axis: Callable[[S], object],
     expected: str,
 ) -> None:
-    """Run every example from every state and compare with a table a reader can check by eye."""
+    """Run every example from every state and compare the result with a hand-written table."""
     declared = {operation.command: operation for operation in operations}
     columns = [(declared[type(example.command)], example) for example in examples]
     found = [[operation.name for operation, _ in columns]]
@@ -129,14 +129,14 @@ def matrix[S](
 
 
 def misshapen(command: type[Command], field: str, **arguments: object) -> None:
-    """The command cannot even be put into words: one of its fields has the wrong shape."""
+    """Assert that a command with these arguments is refused because of this field alone."""
     with pytest.raises(ValidationError) as error:
         command(**arguments)
     assert {fault["loc"][0] for fault in error.value.errors()} == {field}
 
 
 def run_sentences(module: ModuleType) -> None:
-    """Run every test of a module that needs nothing but itself, so that `REACHED` is full."""
+    """Run every test of a module that takes no fixture, so that `REACHED` is complete."""
     for name, test in vars(module).items():
         if name.startswith("test_"):
             test()
@@ -159,7 +159,7 @@ def _moved[S](
 
 
 def _result[T](reading: "Coroutine[Any, Any, T] | Any") -> T:
-    """What a read of the past finds; the past is all in memory, so it never waits."""
+    """Return the result of a read of the past, which is in memory and never waits."""
     try:
         reading.send(None)
     except StopIteration as done:

@@ -1,4 +1,4 @@
-"""A token verifier for tests: the token is the subject, if it is one of those it knows."""
+"""A token verifier for tests: a token is the name of a known subject."""
 
 from contextlib import nullcontext
 
@@ -8,13 +8,13 @@ from .tokens import ISSUER
 
 
 class StaticVerifier:
-    """Vouches for a fixed set of subjects."""
+    """Accepts the tokens of a fixed set of subjects."""
 
     def __init__(self, *subjects: str) -> None:
         self._subjects = frozenset(subjects)
 
     async def verify(self, token: str, asking: Asking = nullcontext) -> VerifiedPrincipal:
-        """The principal whose token this is."""
+        """Return the principal of a token."""
         if token not in self._subjects:
             raise InvalidTokenError
         return VerifiedPrincipal(ISSUER, token, float("inf"))

@@ -274,7 +274,7 @@ class AssetCannotAddFamilyError(Cannot):
 
 
 class AssetCannotRemoveFamilyError(Cannot):
-    """The asset cannot leave the family."""
+    """An asset in use can leave only a family that it is a member of."""
 
 
 class AssetCannotUpdateSettingsError(Cannot):
@@ -286,7 +286,7 @@ class AssetCannotAddAlternateIdentifierError(Cannot):
 
 
 class AssetCannotRemoveAlternateIdentifierError(Cannot):
-    """The alternate identifier cannot be removed."""
+    """Only an alternate identifier that an asset in use has can be removed."""
 
 
 class AssetCannotAssignExternalIdError(Cannot):

@@ -100,7 +100,7 @@ class AssetAlreadyInstalledError(Cannot):
 
 
 class MountCannotUninstallError(Cannot):
-    """An asset can be uninstalled only from an active mount that holds one."""
+    """An asset can be uninstalled only from an active mount, and only if an asset is in it."""
 
 
 class MountCannotUpdatePlacementError(Cannot):
