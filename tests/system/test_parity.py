@@ -10,7 +10,8 @@ from tests.support.examples import BESIDE, EXAMPLES
 from tests.support.examples.assets import ORIGIN, a_decommissioned_mount, an_asset
 from tests.support.examples.campaign import a_closed_campaign
 from tests.support.examples.decision import a_decision, one_inference_twice
-from tests.support.examples.making import Do, Make
+from tests.support.examples.making import Make
+from tests.support.examples.operation import one_activity_twice
 from tests.support.examples.run import one_reading_twice
 from tests.system.calling import As, callers, registered
 
@@ -28,15 +29,11 @@ EARLIER = "2030-01-31T07:30:00Z"
 EARLIEST = "2000-01-31T07:30:00Z"
 
 
-async def none(do: Do) -> list[str]:
-    return []
-
-
 # How the arguments of an example are spoiled, so that the first refusal about sense is given.
 # The name of another argument stands for what that argument is.
 SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "register_actor": {"name": " "},
-    "update_actor_profile": {"name": " "},
+    "update_actor_profile": {"email": " "},
     "bind_actor_identity": {"issuer": " "},
     "unbind_actor_identity": {"issuer": " "},
     "define_zone": {"name": " "},
@@ -51,7 +48,7 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "cancel_visit": {"reason": " "},
     "abort_visit": {"reason": " "},
     "void_visit": {"reason": " "},
-    "register_facility": {"code": "No code"},
+    "register_facility": {"name": " "},
     "decommission_facility": {"reason": " "},
     "register_enclosure": {"name": " "},
     "observe_enclosure_status": {"reason": " "},
@@ -85,7 +82,7 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "append_decision_logbook_entry": {"text": " "},
     "define_calibration": {"operating_point": {}},
     "append_calibration_revision": {"value": {}},
-    "register_clearance": {"kind": " "},
+    "register_clearance": {"title": " "},
     "append_clearance_review_step": {"role": " "},
     "approve_clearance": {"valid_until": EARLIEST},
     "reject_clearance": {"reason": " "},
@@ -99,8 +96,14 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "stop_run": {"reason": " "},
     "abort_run": {"reason": " "},
     "truncate_run": {"reason": " "},
-    "adjust_run": {"parameters_patch": {}},
+    "adjust_run": {"reason": " "},
     "append_observations": {"entries": one_reading_twice},
+    "register_procedure": {"name": " "},
+    "hold_procedure": {"reason": " "},
+    "abort_procedure": {"reason": " "},
+    "truncate_procedure": {"reason": " "},
+    "end_iteration": {"reason": " "},
+    "append_activities": {"entries": one_activity_twice},
     "append_run_logbook_entry": {"text": " "},
     "register_asset": {"name": " "},
     "rename_asset": {"name": " "},
@@ -122,7 +125,7 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "register_frame": {"name": " "},
     "update_frame_placement": {"placement": {"frame_id": str(uuid4()), **ORIGIN}},
     "decommission_frame": {"reason": " "},
-    "define_capability": {"code": "scan"},
+    "define_capability": {"name": " "},
     "version_capability": {"name": " "},
     "deprecate_capability": {"replaced_by_capability_id": "capability_id"},
     "define_method": {"name": " "},
@@ -132,7 +135,7 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "define_plan": {"name": " "},
     "version_plan": {"name": " "},
     "define_recipe": {"name": " "},
-    "version_recipe": {"steps": none},
+    "version_recipe": {"version_tag": " "},
     "deprecate_recipe": {"replaced_by_recipe_id": "recipe_id"},
     "update_plan_default_parameters": {"default_parameters_patch": {"energy": "high"}},
 }

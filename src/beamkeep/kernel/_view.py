@@ -42,7 +42,7 @@ class Listing(Page):
     """The `Position-Token` of an earlier answer. The list includes that change."""
 
 
-COMPARISONS = {">=": operator.ge, "<": operator.lt, "<=": operator.le}
+COMPARISONS = {">=": operator.ge, ">": operator.gt, "<": operator.lt, "<=": operator.le}
 ALONG = ("below", "above")
 """The filters of a list whose rows form a tree."""
 

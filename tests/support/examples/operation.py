@@ -10,7 +10,7 @@ from tests.support.examples.making import Do, Example, Make, given
 from tests.support.examples.recipe import a_recipe
 from tests.support.examples.run import SAMPLED, started_run
 
-ALIGNMENT: dict[str, Any] = {"name": "Align the rotation axis", "kind": "center_alignment"}
+ALIGNMENT: dict[str, Any] = {"name": "Home the rotation axis", "kind": "homing"}
 
 
 async def register_procedure(do: Do) -> dict[str, Any]:
@@ -49,7 +49,7 @@ START: tuple[str, dict[str, Any]] = ("start_procedure", {})
 BEGIN: tuple[str, dict[str, Any]] = ("start_iteration", {"iteration_index": 1})
 END: tuple[str, dict[str, Any]] = (
     "end_iteration",
-    {"iteration_index": 1, "converged": True, "value": 1.25, "reason": "Centred"},
+    {"iteration_index": 1, "converged": True, "value": "found", "reason": "At the mark"},
 )
 a_started_procedure = a_procedure_after(START)
 a_held_procedure = a_procedure_after(START, ("hold_procedure", {"reason": "Beam lost"}))
@@ -66,6 +66,11 @@ async def some_activities(do: Do) -> list[dict[str, Any]]:
         "sampled_at": SAMPLED,
     }
     return [activity, {**activity, "activity_id": str(uuid7()), "step_kind": "check"}]
+
+
+async def one_activity_twice(do: Do) -> list[dict[str, Any]]:
+    first, _ = await some_activities(do)
+    return [first, first]
 
 
 async def append_activities(do: Do) -> dict[str, Any]:
@@ -105,7 +110,7 @@ EXAMPLES: dict[str, Example] = {
     "append_activities": append_activities,
     "get_procedure": given(procedure_id=a_procedure_of_a_recipe),
     "get_procedure_history": given(procedure_id=an_iterated_procedure),
-    "list_procedures": given(status=["Running", "Held"], kind="center_alignment"),
+    "list_procedures": given(status=["Running", "Held"], kind="homing"),
     "list_procedure_iterations": given(procedure_id=an_iterated_procedure),
     "list_procedure_activities": given(procedure_id=a_procedure_with_activities, stage="Succeeded"),
 }

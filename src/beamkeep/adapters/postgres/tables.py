@@ -11,6 +11,7 @@ import msgspec
 from beamkeep.kernel import Delete, Insert, Record, Replace, Rows, Table, Upsert
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.store import RowQuery
+from beamkeep.schemas import Json
 
 from .connections import Connections
 from .statements import Statement
@@ -208,19 +209,16 @@ def _decode(row: dict[str, Any], json_columns: Sequence[str]) -> dict[str, Any]:
 @cache
 def _json_columns(table: Table[Any]) -> tuple[str, ...]:
     """Return the columns that contain a record or an object."""
-    return tuple(
-        column
-        for column, hint in get_type_hints(table.row).items()
-        if any(_is_json(kind) for kind in (hint, *get_args(hint)))
-    )
+    return tuple(column for column, hint in get_type_hints(table.row).items() if _is_json(hint))
 
 
 def _is_json(hint: Any) -> bool:
-    """Whether a type, or the type behind an alias, is a record or an object."""
+    """Return whether a type contains a record, an object or any JSON value."""
     if isinstance(hint, TypeAliasType):
-        return _is_json(hint.__value__)
+        return hint is Json or _is_json(hint.__value__)
     kind = get_origin(hint) or hint
-    return isinstance(kind, type) and issubclass(kind, Record | dict)
+    is_object = isinstance(kind, type) and issubclass(kind, Record | dict)
+    return is_object or any(map(_is_json, get_args(hint)))
 
 
 def _is_several(value: object) -> bool:
