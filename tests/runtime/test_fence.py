@@ -31,6 +31,7 @@ EVERY_MIGRATION = [
     "0011_denials",
     "0013_snapshots",
     "0014_work",
+    "0015_procedures",
 ]
 
 

@@ -53,6 +53,24 @@ from beamkeep.contexts.federation.facility import (
     FacilityKind,
     FacilityRegistered,
 )
+from beamkeep.contexts.operation.conducted import (
+    ActuationKind,
+    ConductKind,
+    ConductOutcome,
+    Failure,
+    FailureSource,
+    Phase,
+)
+from beamkeep.contexts.operation.procedure import (
+    ProcedureConductCancelRequested,
+    ProcedureConductEnded,
+    ProcedureConductRequested,
+    ProcedureConductWalked,
+    ProcedureHeld,
+    ProcedureRegistered,
+    ProcedureStarted,
+)
+from beamkeep.contexts.recipe.steps import RecipeCaptureStep
 from beamkeep.contexts.run.run import (
     AcknowledgedCaution,
     CautionTarget,
@@ -123,6 +141,14 @@ OVERRIDE: JsonObject = {"gap": None}
 EFFECTIVE: JsonObject = {"energy": 25.0, "modes": ["fly", None]}
 INPUTS: JsonObject = {"run_id": str(C), "n": [1, 0.5]}
 BOUND = (AssetBinding(A), SubjectBinding(B), ExternalBinding("proposal", "P é"))
+FAILURE = Failure(
+    phase=Phase.STEPS,
+    source_kind=FailureSource.CAPTURE,
+    error_class="CaptureFailedError",
+    message="no value",
+    target="bl:x",
+    step_index=0,
+)
 STREAMS: dict[str, Sequence[Event]] = {
     "actor": [
         ActorRegistered(at(0), ID, ActorKind.HUMAN),
@@ -234,6 +260,58 @@ STREAMS: dict[str, Sequence[Event]] = {
         RunRemovedFromCampaign(at(4), ID, A, "by mistake"),
         RunTruncated(at(5), ID, "power cut", at(4), None),
         DecisionDebriefRequested(at(6), ID, A, "RunDebriefer", B),
+    ],
+    "procedure": [
+        ProcedureRegistered(
+            at(0),
+            ID,
+            name="Home é",
+            kind="homing",
+            target_asset_ids=(A, B),
+            parent_run_id=C,
+            capability_id=None,
+            capability_version_tag=None,
+            max_consecutive_unconverged_iterations=3,
+            recipe_id=None,
+            recipe_version_number=None,
+            bindings={},
+            steps=None,
+            closing_steps=None,
+        ),
+        ProcedureStarted(at(1), ID, ()),
+        ProcedureConductRequested(
+            at(2),
+            ID,
+            conduct_id=A,
+            conduct_kind=ConductKind.OR_HOLD,
+            root_kind=ConductKind.OR_HOLD,
+            continues_conduct_id=None,
+            steps=(RecipeCaptureStep("bl:x", "home_x"),),
+            closing_steps=(),
+            from_step_index=None,
+            redo_step_indexes=(),
+            skip_step_indexes=(),
+            abandon=False,
+            loop=None,
+            acknowledged_cautions=(),
+            decided_by_decision_id=None,
+        ),
+        ProcedureConductCancelRequested(at(3), ID, A, "wrong axis"),
+        ProcedureConductWalked(at(4), ID, A, ConductOutcome.ABORTED, FAILURE),
+        ProcedureConductEnded(
+            at(5),
+            ID,
+            conduct_id=A,
+            outcome=ConductOutcome.HELD,
+            succeeded=False,
+            completed_count=0,
+            failure=FAILURE,
+            closing_failures=(FAILURE,),
+            actuation_kind=ActuationKind.SIMULATED,
+            claim_count=2,
+            undecided_step_indexes=(0,),
+        ),
+        ProcedureHeld(at(6), ID, "read error", None),
     ],
 }
 
@@ -502,6 +580,10 @@ def test_a_policy_just_defined_was_updated_then():
 
 
 FACETS = {
+    "procedure": {
+        *("status=Held", "kind=homing", f"parent_run_id={C}", "conducting=false"),
+        *(f"target_asset_id={A}", f"target_asset_id={B}", "last_outcome=Held"),
+    },
     "actor": {"kind=human", "active=false"},
     "zone": set[str](),
     "conduit": {f"source_zone_id={A}", f"target_zone_id={B}"},
