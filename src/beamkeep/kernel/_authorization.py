@@ -27,7 +27,7 @@ class ObjectScope(StrEnum):
 
 
 class DenialReason(StrEnum):
-    """Why a call was denied. It is recorded and never shown to the caller."""
+    """Why a call was denied. The reason is recorded and never shown to the caller."""
 
     UNKNOWN_PRINCIPAL = "unknown_principal"
     INACTIVE_PRINCIPAL = "inactive_principal"

@@ -13,7 +13,7 @@ class Refusal(Exception):
 
     status: ClassVar[int] = 500
     retry_after: ClassVar[int | None] = None
-    """Seconds after which the same request may succeed, where that is known."""
+    """Seconds after which the same request may succeed; None if unknown."""
 
     says: ClassVar[str] = ""
     """The message of a subclass without a docstring; its braces stand for the subclass's name."""

@@ -295,7 +295,7 @@ class EventStore(Protocol):
         ...
 
     async def keep_snapshots(self, snapshots: Sequence[NewSnapshot]) -> None:
-        """Store snapshots without an append; a newer one of the same fold stays."""
+        """Store snapshots without an append; a newer snapshot of the same fold stays."""
         ...
 
     async def outdated_snapshots(

@@ -1,4 +1,4 @@
-"""Events of actors, and appends of them, for tests of the stores."""
+"""Events of actors, and appends of these events, for tests of the stores."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime

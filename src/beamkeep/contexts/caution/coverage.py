@@ -1,12 +1,12 @@
 """Which cautions cover given assets; a caution warns and never refuses work."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from uuid import UUID
 
 from beamkeep.contexts.equipment.place import PLACES
 from beamkeep.kernel import Reader
 
-from .caution import IN_EFFECT, Caution, CautionStatus, ListCautions, Target, TargetKind, cautions
+from .caution import IN_EFFECT, Caution, CautionStatus, ListCautions, TargetKind, cautions
 
 
 async def cautions_covering(
@@ -18,15 +18,13 @@ async def cautions_covering(
     list_filter = ListCautions(status=CautionStatus.ACTIVE, target_id=frozenset(targets))
     # A list lags behind its streams: fold what it finds before it counts.
     found = (await read.many(cautions, await read.matching(list_filter))).values()
-    own = Target(TargetKind.PROCEDURE, procedure_id) if procedure_id else None
-    covering = [
-        each
-        for each in found
-        if each.target == own
-        or (
-            each.target.kind is TargetKind.ASSET
-            and (each.target.id in named or each.propagate_to_children)
-        )
-    ]
+    covering = [each for each in found if _covers(each, named, procedure_id)]
     in_effect = [each for each in covering if IN_EFFECT.holds_of(each, read.now)]
     return sorted(in_effect, key=lambda each: (-each.severity.rank, each.id))
+
+
+def _covers(caution: Caution, asset_ids: Set[UUID], procedure_id: UUID | None) -> bool:
+    """Return whether a caution about one of these things, or above them, covers them."""
+    if caution.target.kind is TargetKind.PROCEDURE:
+        return caution.target.id == procedure_id
+    return caution.target.id in asset_ids or caution.propagate_to_children

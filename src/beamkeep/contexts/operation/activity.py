@@ -6,17 +6,11 @@ from uuid import UUID
 
 from annotated_types import Ge, MaxLen, MinLen
 
-from beamkeep.contexts.operation.conducted import (
-    Activity,
-    ActivitySource,
-    Phase,
-    Stage,
-    StepKind,
-)
 from beamkeep.kernel import Call, Cannot, Command, Invalid, Lock, Page, Record, Rows, Table, entries
 from beamkeep.kernel.values import Timestamp
 from beamkeep.schemas import JsonObject, canonical_text
 
+from .conducted import Activity, ActivitySource, Phase, Stage, StepKind
 from .procedure import OPEN, Procedure, procedures
 
 LONGEST_DETAIL = 64 * 1024

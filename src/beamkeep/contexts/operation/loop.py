@@ -38,7 +38,7 @@ class ObjectiveKind(StrEnum):
 
 
 class SteeringObjective(Record):
-    """What an advisor shall reach with a captured value."""
+    """The goal of a steered conduct, measured by a captured value."""
 
     kind: ObjectiveKind
     capture_name: SlotName

@@ -555,14 +555,15 @@ async def _followed(asked: ProcedureRecipe, read: Reader) -> FollowedRecipe:
 
 async def decided(
     procedure: Procedure, command: HoldProcedure | ResumeProcedure, read: Reader
-) -> Run | None:
-    """Return the parent run; raise when the named decision does not exist."""
+) -> None:
+    """Raise when the named decision does not exist."""
     if command.decided_by_decision_id is not None:
         await read.one(decisions, command.decided_by_decision_id)
-    return await parent_run(procedure, command, read)
 
 
-async def parent_run(procedure: Procedure, command: ProcedureCommand, read: Reader) -> Run | None:
+async def parent_run(procedure: Procedure, command: ResumeProcedure, read: Reader) -> Run | None:
+    """Return the parent run; raise when the named decision does not exist."""
+    await decided(procedure, command, read)
     return await read.one(runs, procedure.parent_run_id) if procedure.parent_run_id else None
 
 
@@ -652,7 +653,7 @@ def _expanded(
 
 
 def hold_procedure(
-    procedure: Procedure, command: HoldProcedure, given: Run | None, call: Call
+    procedure: Procedure, command: HoldProcedure, given: None, call: Call
 ) -> list[ProcedureHeld]:
     """Hold a procedure until someone resumes it; the step under way finishes."""
     decision_id = command.decided_by_decision_id
@@ -786,7 +787,7 @@ OPERATIONS = (
         DecisionNotFoundError, ProcedureCannotHoldError, given=decided),
     procedures.changes("POST /procedures/{procedure_id}/resume", ResumeProcedure,
         resume_procedure, DecisionNotFoundError, ProcedureCannotResumeError,
-        ProcedureConductActiveError, ProcedureParentRunNotRunningError, given=decided),
+        ProcedureConductActiveError, ProcedureParentRunNotRunningError, given=parent_run),
     procedures.changes("POST /procedures/{procedure_id}/complete", CompleteProcedure,
         complete_procedure, ProcedureCannotCompleteError, ProcedureConductActiveError,
         destructive=True),
