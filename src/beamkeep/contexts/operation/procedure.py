@@ -737,7 +737,7 @@ def end_iteration(
     given: ProcedureIteration | None,
     call: Call,
 ) -> list[ProcedureIterationEnded | SideWrite]:
-    """End the open iteration, with what it came to."""
+    """End the open iteration and record its result."""
     index, refusal = command.iteration_index, ProcedureCannotEndIterationError
     if procedure.status not in OPEN:
         raise refusal(f"The status is {procedure.status}; it must be Held or Running.")
@@ -817,7 +817,7 @@ class ListProcedures(Listing):
     conducting: bool | None = None
     """Only procedures with an active conduct, or only those without one."""
     last_outcome: ConductOutcome | None = None
-    """Only procedures whose last conduct ended so."""
+    """Only procedures whose last conduct ended with this outcome."""
 
 
 class ListProcedureIterations(Page):
