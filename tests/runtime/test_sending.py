@@ -53,9 +53,9 @@ from beamkeep.runtime.store import (
     MovedError,
     WorkLostError,
 )
-from beamkeep.runtime.work import WorkQueue
 from beamkeep.testing.appends import append
 from beamkeep.testing.database import Database
+from beamkeep.workers.durable import WorkQueue
 
 pytestmark = pytest.mark.anyio
 

@@ -58,7 +58,7 @@ from beamkeep.runtime.store import (
     WorkLostError,
 )
 from beamkeep.runtime.tail import TailEvent
-from beamkeep.runtime.work import MOST_IDLE_CLAIMS, ClaimedWork
+from beamkeep.workers.durable import MOST_IDLE_CLAIMS, ClaimedWork
 
 from .stream_queues import StreamQueues
 

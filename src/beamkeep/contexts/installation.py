@@ -2,7 +2,31 @@
 
 from datetime import timedelta
 
+import msgspec
+
 from beamkeep.kernel import Reader, Record
+from beamkeep.schemas import Json, JsonObject
+
+from .routes import ControlRoute
+
+
+class ActionEntry(Record):
+    """An action that the deployment has registered."""
+
+    name: str
+    params_schema: JsonObject = msgspec.field(default_factory=dict[str, Json])
+    writes: tuple[str, ...] = ()
+    """The addresses that the action may write."""
+    inline: bool = False
+    """Whether steps that are not of a recipe may use it, too."""
+
+
+class JobEntry(Record):
+    """A compute job that the deployment has registered."""
+
+    name: str
+    inline: bool = False
+    """Whether steps that are not of a recipe may use it, too."""
 
 
 class Installation(Record):
@@ -24,6 +48,11 @@ class Installation(Record):
     """Whether a call without a token is made as Developer."""
     login_key: bytes = b""
     """The secret that logins are digested with before an event names them."""
+    routes: tuple[ControlRoute, ...] = ()
+    """Which addresses of the control system conducts may read and write."""
+    actions: tuple[ActionEntry, ...] = ()
+    jobs: tuple[JobEntry, ...] = ()
+    advisors: frozenset[str] = frozenset()
 
 
 def installation(read: Reader) -> Installation:

@@ -126,5 +126,7 @@ class Fenced(Record):
 
     work_id: UUID
     claim: int
-    owner: UUID
-    """The worker process that holds the claim."""
+    owner: UUID | None
+    """The worker process that holds the claim; None requires that no process does."""
+    ends: bool = False
+    """Whether the outcome ends the work."""

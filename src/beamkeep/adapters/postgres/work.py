@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
-from beamkeep.runtime.work import MOST_IDLE_CLAIMS, ClaimedWork
+from beamkeep.workers.durable import MOST_IDLE_CLAIMS, ClaimedWork
 
 from .connections import Connections
 from .statements import Statement

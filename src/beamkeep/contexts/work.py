@@ -1,0 +1,40 @@
+"""Durable work as rules see it: how far it is, and how it is asked to stop."""
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from beamkeep.kernel import Record, Table
+
+
+class WorkStop(Record):
+    """What somebody asked of the worker that holds the work; the other columns stay."""
+
+    work_id: UUID
+    stop: str
+
+
+WORK_STOPS = Table("work", WorkStop, key=("work_id",))
+
+
+class WorkState(Record):
+    """How far work is."""
+
+    work_id: UUID
+    claim: int
+    owner: UUID | None
+    due_at: datetime
+    """Of claimed work, the end of its lease."""
+    idle_claims: int
+    stop: str | None
+    last_error: str | None
+    ended_at: datetime | None
+    overdue: timedelta
+    """How long ago the work was due; negative while a lease lasts."""
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a worker holds the work now."""
+        return self.owner is not None and self.ended_at is None and self.overdue < timedelta()
+
+
+WORK_STATES = Table("work", WorkState, key=("work_id",), stamped=("due_at", "overdue"))

@@ -1,0 +1,96 @@
+"""The seam to control systems for conducts: to read, write and follow one address."""
+
+from collections.abc import AsyncGenerator, Callable
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from beamkeep.kernel import Record
+from beamkeep.schemas import Json
+
+
+class ValueKind(StrEnum):
+    SCALAR = "Scalar"
+    ARRAY = "Array"
+    IMAGE = "Image"
+    CATEGORICAL = "Categorical"
+    TABULAR = "Tabular"
+
+
+class Quality(StrEnum):
+    GOOD = "Good"
+    UNCERTAIN = "Uncertain"
+    BAD = "Bad"
+
+
+class ControlReading(Record):
+    """One value of an address, as the control system gives it."""
+
+    value: Json
+    """None for an image or a table."""
+    value_kind: ValueKind
+    quality: Quality
+    quality_detail: str
+    """The alarm or the state of the source, in its own words."""
+    sampled_at: datetime
+    """The time of the source."""
+    shape: tuple[int, ...] = ()
+    """Of an array, an image or a table."""
+
+
+class ControlError(Exception):
+    """A read or a write that failed."""
+
+    def __init__(self, message: str, *, sent: bool = False) -> None:
+        super().__init__(message)
+        self.sent = sent
+        """Whether the value was handed over, so that it may arrive in spite of the error."""
+
+
+class ControlNotConnectedError(ControlError):
+    """There is no connection, or it was lost during the call."""
+
+
+class ControlTimeoutError(ControlError):
+    """No answer or confirmation came in time."""
+
+
+class ControlWriteRejectedError(ControlError):
+    """The control system refused the value."""
+
+
+class ControlAccessDeniedError(ControlError):
+    """This client may not read or write the address."""
+
+
+class ControlValueCoercionError(ControlError):
+    """The value does not fit the type of the address."""
+
+
+class ControlWriteFencedError(ControlError):
+    """The worker may no longer write; nothing was sent."""
+
+
+class ControlSystem(Protocol):
+    """One kind of control system."""
+
+    async def read(self, address: str, timeout: float) -> ControlReading:
+        """Return the present value of an address."""
+        ...
+
+    async def write(
+        self, address: str, value: Json, timeout: float, still_mine: Callable[[], bool]
+    ) -> None:
+        """Connect, ask `still_mine`, hand over the value, and return when it is confirmed.
+
+        Raise a `ControlError`, which says whether the value was sent.
+        """
+        ...
+
+    def subscribe(self, address: str) -> AsyncGenerator[ControlReading]:
+        """Yield the present value, then every change; raise a `ControlError` on disconnect."""
+        ...
+
+    async def close(self) -> None:
+        """Close every connection."""
+        ...

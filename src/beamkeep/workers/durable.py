@@ -1,0 +1,91 @@
+"""The seam to durable work: rows that one worker at a time claims for a lease."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
+from typing import NamedTuple, Protocol
+from uuid import UUID
+
+from beamkeep.kernel import Cannot, Fenced, Table
+
+MOST_IDLE_CLAIMS = 5
+"""Work that was claimed this many times without a result is left to people."""
+
+
+class WorkStoppedError(Cannot):
+    """Somebody asked that this work stops; nothing was written."""
+
+
+class ClaimedWork(NamedTuple):
+    """Work that one worker process holds until its lease ends."""
+
+    work_id: UUID
+    subject_id: UUID
+    claim: int
+    owner: UUID
+    silence: timedelta
+    """How long nobody worked on it before this claim."""
+
+    @property
+    def fence(self) -> Fenced:
+        """The condition under which this worker may write."""
+        return Fenced(self.work_id, self.claim, self.owner)
+
+
+class HeldWork(NamedTuple):
+    """Work that a process still holds, and what somebody asked for since."""
+
+    claim: int
+    stop: str | None
+
+
+class WorkCounts(NamedTuple):
+    """How much work of a kind waits, is held, and is left to people."""
+
+    kind: str
+    waiting: int
+    held: int
+    dead: int
+    oldest: timedelta
+    """How long the oldest waiting work has been due."""
+
+
+class WorkQueue(Protocol):
+    """Hands out durable work, each row to one worker at a time."""
+
+    async def claim(
+        self, kind: str, owner: UUID, lease: timedelta, limit: int
+    ) -> Sequence[ClaimedWork]:
+        """Claim work that is due or whose lease has expired, the longest due first."""
+        ...
+
+    async def renew(self, owner: UUID, lease: timedelta) -> Mapping[UUID, HeldWork]:
+        """Extend every lease of a process; work that is not answered is lost."""
+        ...
+
+    async def held(self, owner: UUID) -> Mapping[UUID, HeldWork]:
+        """Return what a process holds, without extending any lease."""
+        ...
+
+    async def record[R](
+        self,
+        fence: Fenced,
+        table: Table[R],
+        rows: Sequence[R],
+        *,
+        lock: str,
+        unless: Collection[str] = (),
+    ) -> Sequence[R]:
+        """Add rows while the claim holds, and return them as stored; a row of the same key stays.
+
+        Raise `WorkLostError` when the claim is lost, and `WorkStoppedError` when `stop` is one of
+        `unless`.
+        """
+        ...
+
+    async def fail(self, fence: Fenced, error: str, again_after: timedelta | None) -> None:
+        """Give the work back to be claimed after a time, or leave it to people."""
+        ...
+
+    async def counts(self) -> Sequence[WorkCounts]:
+        """Return the counts of every kind of work that has not ended."""
+        ...
