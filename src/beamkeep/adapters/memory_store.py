@@ -31,6 +31,7 @@ from beamkeep.kernel import (
     Table,
     Upsert,
     View,
+    Work,
     replace,
 )
 from beamkeep.runtime.codec import Codec
@@ -58,9 +59,24 @@ from beamkeep.runtime.store import (
     WorkLostError,
 )
 from beamkeep.runtime.tail import TailEvent
-from beamkeep.workers.durable import MOST_IDLE_CLAIMS, ClaimedWork
 
 from .stream_queues import StreamQueues
+
+
+class KeptWork(Work):
+    """A row of durable work with all its columns."""
+
+    created_at: datetime
+    due_at: datetime
+    claim: int = 0
+    owner: UUID | None = None
+    beat_at: datetime | None = None
+    idle_claims: int = 0
+    stop: str | None = None
+    last_error: str | None = None
+    ended_at: datetime | None = None
+    overdue: timedelta = timedelta()
+
 
 type TableRows = dict[tuple[object, ...], Any]
 """Rows by their key."""
@@ -79,8 +95,6 @@ class MemoryStore:
         self.tables: dict[str, TableRows] = {}
         self.answers: dict[tuple[UUID, UUID | None, str], StoredAnswer] = {}
         self.snapshots: dict[tuple[UUID, Stream], Snapshot] = {}
-        self.claims: dict[UUID, tuple[ClaimedWork, datetime]] = {}
-        """The claims on durable work, and when their leases end."""
         self.position = BEGINNING
         self._locks: dict[str, asyncio.Lock] = {}
         self._numbers: dict[str, int] = {}
@@ -152,12 +166,14 @@ class MemoryStore:
             key = append.principal_id, append.surface_id, append.answer.key
             if key in self.answers:
                 raise AlreadyAnsweredError
-        if append.fence and not self._holds(append.fence):
-            raise WorkLostError
+        if append.fence and not self.holds(append.fence):
+            raise WorkLostError if append.fence.owner else MovedError
         # Without events, the versions that were read are checked only under a lock.
         if append.events or any(isinstance(part, Lock) for part in append.side_writes):
             self._require_unmoved(append)
-        self._write_rows(append.side_writes)
+        self.write_rows(append.side_writes)
+        if append.fence:
+            self.advance(append.fence)
         if append.events:
             self._write_events(append)
             await self.keep_snapshots(append.snapshots)
@@ -187,9 +203,20 @@ class MemoryStore:
             if event.event_id in {each.event_id for each in self.streams.get(event.stream, ())}:
                 raise DuplicateEventError
 
-    def _holds(self, fence: Fenced) -> bool:
-        held, until = self.claims.get(fence.work_id, (None, self.clock()))
-        return held is not None and held.fence == fence and until > self.clock()
+    def holds(self, fence: Fenced) -> bool:
+        """Return whether the claim holds; without an owner, whether nobody holds the work."""
+        work: KeptWork | None = self._table(WORK.name).get((fence.work_id,))
+        if work is None or work.claim != fence.claim or work.ended_at:
+            return False
+        is_late = work.due_at <= self.clock()
+        if fence.owner is None:
+            return work.owner is None or is_late
+        return work.owner == fence.owner and not is_late
+
+    def advance(self, fence: Fenced) -> None:
+        """Note that work got on, or ended."""
+        kept, key = self._table(WORK.name), (fence.work_id,)
+        kept[key] = replace(kept[key], idle_claims=0, ended_at=self.clock() if fence.ends else None)
 
     def _write_events(self, append: Append) -> None:
         self.position = Position(self.position.tx + 1, self.position.position)
@@ -379,7 +406,7 @@ class MemoryStore:
             ids = {id for id in ids if below in self._chain(tree, id)[1:]}
         return ids & {*self._chain(tree, above)[1:]} if above else ids
 
-    def _write_rows(self, side_writes: Sequence[SideWrite | Rows]) -> None:
+    def write_rows(self, side_writes: Sequence[SideWrite | Rows]) -> None:
         writes = [part for part in side_writes if not isinstance(part, Lock)]
         for part in writes:
             rows = self._table(part.table.name)
@@ -396,11 +423,16 @@ class MemoryStore:
             match part:
                 case Insert(table, row) | Upsert(table, row):
                     rows[_key(table, row)] = self._stamped(table, row)
+                    if table is WORK:
+                        now = self.clock()
+                        rows[_key(table, row)] = KeptWork.of(row, created_at=now, due_at=now)
                 case Rows(table, added):
                     rows.update({_key(table, row): self._stamped(table, row) for row in added})
                 case Replace(table, row):
                     if (taken := _key(table, row)) in rows:
-                        rows[taken] = self._stamped(table, row)
+                        fresh = self._stamped(table, row)
+                        # A table may be written by several records, each with some columns.
+                        rows[taken] = replace(rows[taken], **msgspec.structs.asdict(fresh))
                 case Delete(_, key):
                     for taken in [taken for taken in rows if taken[: len(key)] == key]:
                         del rows[taken]
@@ -408,6 +440,7 @@ class MemoryStore:
     def _read(self, table: Table[Any]) -> list[Any]:
         """Return all rows of a table, with their age if the table has one."""
         rows = [*self._table(table.name).values()]
+        rows = [row if type(row) is table.row else table.row.of(row) for row in rows]
         if table.stamped is None:
             return rows
         stamp, age = table.stamped
@@ -471,30 +504,3 @@ def _matches(row: Any, where: Mapping[str, object]) -> bool:
         elif value != wanted:
             return False
     return True
-
-
-class MemoryWorkQueue:
-    """Claims work in memory; nothing of it ever ends."""
-
-    def __init__(self, store: MemoryStore) -> None:
-        self._store = store
-
-    async def claim(
-        self, kind: str, owner: UUID, lease: timedelta, limit: int
-    ) -> Sequence[ClaimedWork]:
-        """Claim work of a kind that is due; expired leases are taken over."""
-        now, claimed = self._store.clock(), list[ClaimedWork]()
-        for row in await self._store.rows(WORK, {"kind": kind}):
-            held, until = self._store.claims.get(row.work_id, (None, now))
-            claim = held.claim + 1 if held else 1
-            if until <= now and claim <= MOST_IDLE_CLAIMS and len(claimed) < limit:
-                work = ClaimedWork(
-                    work_id=row.work_id,
-                    subject_id=row.subject_id,
-                    claim=claim,
-                    owner=owner,
-                    silence=now - until,
-                )
-                self._store.claims[row.work_id] = work, now + lease
-                claimed.append(work)
-        return claimed

@@ -50,6 +50,10 @@ class Request(Record):
     """The command of a call from inside the service, in place of arguments."""
     new_id: UUID | None = None
     """The id of a new aggregate (default: a fresh one)."""
+    admitted: "Admitted | None" = None
+    """The admission of the call on whose behalf a worker goes on."""
+    command_name: str | None = None
+    """The command that its events name (default: that of the operation)."""
 
 
 class Admitted(Record):

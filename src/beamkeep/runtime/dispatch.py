@@ -154,7 +154,7 @@ class Dispatcher:
         while attempt <= ATTEMPTS:
             try:
                 for each in commands:
-                    if self._store.is_contended(each.stream):
+                    if self._store.is_contended(each.stream) and not each.request.admitted:
                         # Only callers with permission wait in the queue of a stream.
                         await self._admission.admit(each.operation.name, each.request.caller)
                 async with self._in_turn(commands):
@@ -245,7 +245,9 @@ class Dispatcher:
         of, target, key = operation.aggregate, stream and stream[1], request.idempotency_key
         sound = key if key and IDEMPOTENCY_KEY.fullmatch(key) else None
         fold = self._codec.folds[of.name]
-        admitted = await self._admission.admit(operation.name, request.caller, stream, sound, fold)
+        admitted = request.admitted or await self._admission.admit(
+            operation.name, request.caller, stream, sound, fold
+        )
         opened = admitted.opened
         if isinstance(request.arguments, Refusal):
             raise request.arguments
@@ -264,7 +266,10 @@ class Dispatcher:
         # 5. Load.
         given: list[Any] = [command]
         if not operation.genesis:
-            given.insert(0, await session.adopt(of, target, opened.loaded))
+            if request.admitted and target:
+                given.insert(0, await session.one(of, target))
+            else:
+                given.insert(0, await session.adopt(of, target, opened.loaded))
         if operation.given:
             given.append(await operation.given(*given, session))
         version = session.versions.get(stream, 0) if stream else 0
@@ -293,7 +298,7 @@ class Dispatcher:
         if request.dry_run:
             shown = await self._shown(request.caller, admitted, stream, outcome)
             return await self._would_write(outcome, shown)
-        events = self._numbered(operation.name, outcome, session)
+        events = self._numbered(request.command_name or operation.name, outcome, session)
         return _Decision(
             operation=operation,
             admitted=admitted,

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from beamkeep.kernel import Catalogue, Command, Operation, Record
 
-from .admission import Caller, Request
+from .admission import Admitted, Caller, Request
 from .dispatch import CommandResult, Dispatcher
 from .store import Envelope
 
@@ -34,6 +34,16 @@ class CommandSender:
     ) -> CommandResult:
         """Carry out one command as this principal; an event may be named as its cause."""
         return (await self.send_together([command], as_, caused_by, correlation_id))[0]
+
+    async def go_on(
+        self, command: Command, admitted: Admitted, requested: Envelope
+    ) -> CommandResult:
+        """Carry out one command on behalf of an admitted call; its events name that command."""
+        caller = Caller(requested.correlation_id, causation_id=requested.event_id)
+        request = Request(
+            caller, {}, command=command, admitted=admitted, command_name=requested.command_name
+        )
+        return await self._dispatcher.execute(self._operations[type(command)], request)
 
     async def send_together(
         self,

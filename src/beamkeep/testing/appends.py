@@ -9,7 +9,7 @@ from uuid_utils.compat import uuid7
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import ActorProfileUpdated, ActorRegistered
 from beamkeep.contexts.trust import seeded
-from beamkeep.kernel import ActorKind, Event, Rows, SideWrite, SurfaceKind
+from beamkeep.kernel import ActorKind, Event, Fenced, Rows, SideWrite, SurfaceKind
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.store import AnswerToStore, Append, NewEvent, NewSnapshot, Stream
 
@@ -40,6 +40,7 @@ def append(
     principal_id: UUID = ME,
     occurred_at: datetime = NOW,
     snapshots: Sequence[NewSnapshot] = (),
+    fence: Fenced | None = None,
 ) -> Append:
     return Append(
         events=events,
@@ -53,4 +54,5 @@ def append(
         causation_id=UUID(int=8),
         occurred_at=occurred_at,
         snapshots=snapshots,
+        fence=fence,
     )

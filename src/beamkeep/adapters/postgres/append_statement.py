@@ -51,10 +51,18 @@ NOT_MOVED = "NOT EXISTS (SELECT 1 FROM moved)"
 
 # The lock makes the fence wait for a takeover of the work that is just being committed.
 FENCE = """held AS MATERIALIZED (
-  SELECT 1 FROM bk.work
-   WHERE work_id = :work_id::uuid AND claim = :work_claim::bigint AND owner = :work_owner::uuid
-     AND ended_at IS NULL AND due_at > clock_timestamp() FOR NO KEY UPDATE)"""
+  SELECT stop FROM bk.work
+   WHERE work_id = :work_id::uuid AND claim = :work_claim::bigint AND ended_at IS NULL
+     AND CASE WHEN :work_owner::uuid IS NULL THEN owner IS NULL OR due_at <= clock_timestamp()
+              ELSE owner = :work_owner::uuid AND due_at > clock_timestamp() END
+   FOR NO KEY UPDATE)"""
 IS_HELD = "EXISTS (SELECT 1 FROM held)"
+
+# Work that got on may be claimed again as often as new work.
+ADVANCE = """advanced AS (
+  UPDATE bk.work SET idle_claims = 0,
+         ended_at = CASE WHEN :work_ends::boolean THEN clock_timestamp() END
+   WHERE work_id = :work_id::uuid AND (idle_claims > 0 OR :work_ends::boolean) AND {condition})"""
 
 INSERT_EVENTS = """written AS (
   INSERT INTO bk.events (stream_type, stream_id, version, event_id, event_type, schema_version,
@@ -122,6 +130,8 @@ def append_statement(shape: AppendShape) -> Statement:
         clauses.append(INSERT_ANSWER.format(position=position))
     if shape.snapshots:
         clauses.append(f"snapshot AS ({INSERT_SNAPSHOTS.format(condition=IS_WRITTEN)})")
+    if shape.fenced:
+        clauses.append(ADVANCE.format(condition=IS_WRITTEN))
     clauses += _row_clauses(shape.row_writes, IS_WRITTEN)
     count = COUNT_OF_ONE if shape.single_event else COUNT_OF_MANY
     count = COUNT_OF_FENCED if shape.fenced else count
@@ -129,11 +139,16 @@ def append_statement(shape: AppendShape) -> Statement:
 
 
 @cache
-def rows_statement(row_writes: tuple[RowWriteShape, ...], answer: bool) -> Statement:
+def rows_statement(
+    row_writes: tuple[RowWriteShape, ...], answer: bool, fenced: bool = False
+) -> Statement:
     """Return the statement that writes rows and an answer without events."""
-    clauses = [INSERT_ANSWER.format(position=NO_POSITION)] if answer else []
-    clauses += _row_clauses(row_writes, "true")
-    return Statement("\nWITH " + ",\n".join(clauses) + "\nSELECT 1")
+    condition = IS_HELD if fenced else "true"
+    clauses = [FENCE, ADVANCE.format(condition=IS_HELD)] if fenced else list[str]()
+    if answer:
+        clauses.append(INSERT_ANSWER.format(position=f"{NO_POSITION} WHERE {condition}"))
+    clauses += _row_clauses(row_writes, condition)
+    return Statement("\nWITH " + ",\n".join(clauses) + f"\nSELECT {condition} AS is_held")
 
 
 def bound_statement(append: Append) -> tuple[Any, ...] | None:
@@ -146,7 +161,7 @@ def bound_statement(append: Append) -> tuple[Any, ...] | None:
         if not isinstance(part, Lock | Rows):
             groups.setdefault(shape_of(part), []).append(part)
     row_writes, answer, events = tuple(groups), append.answer, append.events
-    if not events and not row_writes and not answer:
+    if not (events or row_writes or answer or append.fence):
         return None
     values: dict[str, Any] = {
         "principal_id": append.principal_id,
@@ -159,16 +174,17 @@ def bound_statement(append: Append) -> tuple[Any, ...] | None:
         values |= _answer_values(answer)
     for n, alike in enumerate(groups.values()):
         values[f"rows_{n}"] = row_values(alike)
+    if append.fence:
+        values |= fence_values(append.fence)
     if not events:
-        return rows_statement(row_writes, answer is not None).bind(values)
+        fenced = append.fence is not None
+        return rows_statement(row_writes, answer is not None, fenced).bind(values)
     single = len(events) == 1
     values |= _event_values(append, events[0]) if single else _events_values(append)
     if append.read:
         values |= read_values(append)
     if append.snapshots:
         values |= snapshot_values(append.snapshots)
-    if append.fence:
-        values |= _fence_values(append.fence)
     shape = AppendShape(
         single_event=single,
         first_event=single and events[0].version == 1,
@@ -197,8 +213,14 @@ def _row_clauses(row_writes: Sequence[RowWriteShape], condition: str) -> Iterabl
     ]
 
 
-def _fence_values(fence: Fenced) -> dict[str, Any]:
-    return {"work_id": fence.work_id, "work_claim": fence.claim, "work_owner": fence.owner}
+def fence_values(fence: Fenced) -> dict[str, Any]:
+    """Return the values of `FENCE` and `ADVANCE`."""
+    return {
+        "work_id": fence.work_id,
+        "work_claim": fence.claim,
+        "work_owner": fence.owner,
+        "work_ends": fence.ends,
+    }
 
 
 def _event_values(append: Append, event: NewEvent) -> dict[str, Any]:

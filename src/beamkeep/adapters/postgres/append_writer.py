@@ -26,7 +26,8 @@ from .connections import CONNECTION_ERRORS, UNAVAILABLE_ERRORS, Connections
 from .tables import copy_records, read_rows, written_columns
 
 # The lock ends with its transaction, so that a writer that died blocks nobody.
-LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(name, 2)) FROM unnest($1::text[]) AS n (name)"
+LOCKED = "pg_advisory_xact_lock(hashtextextended({name}, 2))"
+LOCK = f"SELECT {LOCKED.format(name='name')} FROM unnest($1::text[]) AS n (name)"  # noqa: S608
 
 # The position of an event that may have been written.
 FIND_EVENT = """
@@ -73,10 +74,11 @@ class AppendWriter:
             if "event_id" in str(error.constraint_name):
                 raise DuplicateEventError from None
             raise await self._conflict(append, str(error.table_name)) from None
+        if append.fence and not rows[0]["is_held"]:
+            # Without an owner, the fence asks that nobody works; another one may have begun.
+            raise WorkLostError if append.fence.owner else MovedError
         if not append.events:
             return BEGINNING
-        if append.fence and not rows[0]["is_held"]:
-            raise WorkLostError
         if not rows or not rows[0][0]:
             raise MovedError
         count, position, tx, *_ = rows[0]
@@ -100,7 +102,7 @@ class AppendWriter:
                     raise MovedError
             if bound:
                 rows = await connection.fetch(*bound)
-            if not append.events or (rows and rows[0][0]):
+            if (rows and rows[0][0]) or not (append.events or append.fence):
                 for part in bulk:
                     await connection.copy_records_to_table(
                         part.table.name,
@@ -118,7 +120,7 @@ class AppendWriter:
         Inserted rows that are stored unchanged are taken for the rows of the first attempt.
         """
         bound = bound_statement(append)
-        if _locks(append) or _bulk_rows(append) or bound is None:
+        if _locks(append) or _bulk_rows(append) or append.fence or bound is None:
             raise OutcomeUnknownError
         inserts = [part for part in append.side_writes if isinstance(part, Insert)]
         try:

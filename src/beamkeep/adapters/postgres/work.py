@@ -1,13 +1,28 @@
 """Durable work on PostgreSQL."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
+from functools import cache
+from typing import Any
 from uuid import UUID
 
-from beamkeep.workers.durable import MOST_IDLE_CLAIMS, ClaimedWork
+import asyncpg
 
-from .connections import Connections
+from beamkeep.kernel import Fenced, Insert, Table
+from beamkeep.runtime.store import StoreUnavailableError, WorkLostError
+from beamkeep.workers.durable import (
+    MOST_IDLE_CLAIMS,
+    ClaimedWork,
+    HeldWork,
+    WorkCounts,
+    WorkStoppedError,
+)
+
+from .append_statement import ADVANCE, FENCE, fence_values
+from .append_writer import LOCKED
+from .connections import CONNECTION_ERRORS, UNAVAILABLE_ERRORS, Connections
 from .statements import Statement
+from .tables import RowWriteShape, read_rows, row_values, write_clause
 
 CLAIM = Statement("""
 WITH due AS MATERIALIZED (
@@ -21,9 +36,39 @@ UPDATE bk.work w SET claim = w.claim + 1, owner = :owner, beat_at = clock_timest
 RETURNING w.work_id, w.subject_id, w.claim, w.owner, clock_timestamp() - due.last
 """)
 
+RENEW = Statement("""
+UPDATE bk.work SET due_at = clock_timestamp() + :lease::interval, beat_at = clock_timestamp()
+ WHERE owner = :owner::uuid AND ended_at IS NULL AND due_at > clock_timestamp()
+RETURNING work_id, claim, stop
+""")
+
+HELD = Statement("""
+SELECT work_id, claim, stop FROM bk.work
+ WHERE owner = :owner::uuid AND ended_at IS NULL AND due_at > clock_timestamp()
+""")
+
+FAIL = Statement("""
+UPDATE bk.work SET owner = NULL, last_error = :error,
+       due_at = clock_timestamp() + COALESCE(:again_after::interval, '0'),
+       idle_claims = CASE WHEN :again_after::interval IS NULL THEN :most_idle_claims::smallint
+                          ELSE idle_claims END
+ WHERE work_id = :work_id::uuid AND claim = :work_claim::bigint AND owner = :work_owner::uuid
+   AND ended_at IS NULL
+""")
+
+COUNTS = Statement("""
+SELECT kind,
+       count(*) FILTER (WHERE due_at <= clock_timestamp() AND idle_claims < :most_idle_claims),
+       count(*) FILTER (WHERE due_at > clock_timestamp() AND owner IS NOT NULL),
+       count(*) FILTER (WHERE due_at <= clock_timestamp() AND idle_claims >= :most_idle_claims),
+       COALESCE(max(clock_timestamp() - due_at) FILTER (
+         WHERE due_at <= clock_timestamp() AND idle_claims < :most_idle_claims), '0')
+  FROM bk.work WHERE ended_at IS NULL GROUP BY kind ORDER BY kind
+""")
+
 
 class PostgresWorkQueue:
-    """Claims rows of `bk.work`."""
+    """Durable work in rows of `bk.work`; all times are those of the database."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
@@ -32,12 +77,78 @@ class PostgresWorkQueue:
         self, kind: str, owner: UUID, lease: timedelta, limit: int
     ) -> Sequence[ClaimedWork]:
         """Claim work of a kind that is due, the longest due first."""
-        values = {
-            "kind": kind,
-            "owner": owner,
-            "lease": lease,
-            "limit": limit,
-            "most_idle_claims": MOST_IDLE_CLAIMS,
-        }
-        rows = await self._connections.fetch(*CLAIM.bind(values))
+        rows = await self._ask(CLAIM, kind=kind, owner=owner, lease=lease, limit=limit)
         return [ClaimedWork(*row) for row in rows]
+
+    async def renew(self, owner: UUID, lease: timedelta) -> Mapping[UUID, HeldWork]:
+        """Extend every lease of a process; work that is not answered is lost."""
+        rows = await self._ask(RENEW, owner=owner, lease=lease)
+        return {work_id: HeldWork(*held) for work_id, *held in rows}
+
+    async def held(self, owner: UUID) -> Mapping[UUID, HeldWork]:
+        """Return what a process holds, without extending any lease."""
+        rows = await self._ask(HELD, owner=owner)
+        return {work_id: HeldWork(*held) for work_id, *held in rows}
+
+    async def record[R](
+        self,
+        fence: Fenced,
+        table: Table[R],
+        rows: Sequence[R],
+        *,
+        lock: str,
+        unless: Collection[str] = (),
+    ) -> Sequence[R]:
+        """Add rows while the claim holds, and return them as stored; a stored row stays."""
+        values = {
+            "rows": row_values([table.insert(row) for row in rows]),
+            "lock": lock,
+            "unless": [*unless],
+        }
+        ((added, is_held, stop),) = await self._ask(
+            _record_statement(table), **values, **fence_values(fence)
+        )
+        if not is_held:
+            raise WorkLostError
+        if added == len(rows):
+            return rows
+        (key,) = table.key
+        wanted = [getattr(row, key) for row in rows]
+        found = await read_rows(self._connections, table, {key: wanted})
+        if len(found) < len(rows):
+            raise WorkStoppedError(f"It was asked to {stop}.")
+        stored = {getattr(row, key): row for row in found}
+        return [stored[id] for id in wanted]
+
+    async def fail(self, fence: Fenced, error: str, again_after: timedelta | None) -> None:
+        """Give the work back to be claimed after a time, or leave it to people."""
+        await self._ask(FAIL, error=error, again_after=again_after, **fence_values(fence))
+
+    async def counts(self) -> Sequence[WorkCounts]:
+        """Return the counts of every kind of work that has not ended."""
+        return [WorkCounts(*row) for row in await self._ask(COUNTS)]
+
+    async def _ask(self, statement: Statement, **values: Any) -> list[asyncpg.Record]:
+        values["most_idle_claims"] = MOST_IDLE_CLAIMS
+        try:
+            return await self._connections.fetch(*statement.bind(values))
+        except (*CONNECTION_ERRORS, *UNAVAILABLE_ERRORS, asyncpg.LockNotAvailableError):
+            raise StoreUnavailableError from None
+
+
+@cache
+def _record_statement(table: Table[Any]) -> Statement:
+    """Return the statement that adds rows under a fence and a lock, in the order of commits."""
+    # The lock comes before the first number, and after the fence: nobody takes them the other way.
+    condition = (
+        "EXISTS (SELECT 1 FROM locked) AND NOT EXISTS"
+        " (SELECT 1 FROM held WHERE stop = ANY(:unless::text[]))"
+    )
+    clause = write_clause(RowWriteShape(Insert, table, table.key), "rows", condition)
+    return Statement(
+        f"WITH {FENCE}, locked AS MATERIALIZED ("  # noqa: S608
+        f" SELECT {LOCKED.format(name=':lock::text')} FROM held),"
+        f" added AS ({clause} ON CONFLICT DO NOTHING RETURNING 1),"
+        f" {ADVANCE.format(condition='EXISTS (SELECT 1 FROM added)')}"
+        " SELECT (SELECT count(*) FROM added), EXISTS (SELECT 1 FROM held), (SELECT stop FROM held)"
+    )
