@@ -16,6 +16,7 @@ from beamkeep.addresses import is_loopback
 from beamkeep.contexts.federation.facility import CODE
 from beamkeep.contexts.installation import Installation
 from beamkeep.contexts.trust.bootstrap import Administrator
+from beamkeep.workers.conductor import ConductTimes
 from beamkeep.workers.observing import EnclosureSignal, SupplySignal
 
 
@@ -173,6 +174,23 @@ class Settings(DatabaseSettings):
     observer_silence_seconds: Annotated[float, Gt(5)] = 15.0
     """Seconds of silence of the control system after which its signals are lost; more than 5."""
 
+    conduct_slots: Annotated[int, Ge(0), Le(100)] = 4
+    """Maximum number of conducts that one process carries out at the same time; 0 for none."""
+    conduct_lease_seconds: Annotated[float, Ge(1)] = 30.0
+    """Seconds without a renewal after which another worker may take over a conduct."""
+    conduct_renew_seconds: Annotated[float, Ge(0.1)] = 10.0
+    """Seconds between two renewals of the leases of a worker."""
+    conduct_self_fence_seconds: Annotated[float, Ge(0.5)] = 20.0
+    """Seconds without a renewal after which a worker stops acting; more than CONDUCT_RENEW_SECONDS
+    and less than CONDUCT_LEASE_SECONDS by more than the clocks of the database hosts may differ."""
+    conduct_takeover_window_seconds: Annotated[float, Ge(0)] = 300.0
+    """Seconds without any worker after which a conduct is interrupted and not continued; before the
+    first worker, the age of the request."""
+    control_silence_seconds: Annotated[float, Gt(5)] = 15.0
+    """Seconds of silence of a control system after which a conduct takes it for disconnected."""
+    control_connect_seconds: Annotated[float, Gt(0)] = 5.0
+    """Seconds that a conduct waits for a connection to the control system before a write."""
+
     require_run_clearance: bool = False
     """Whether a run requires an active clearance to start."""
     store_inference_messages: bool = False
@@ -229,6 +247,18 @@ class Settings(DatabaseSettings):
         return self
 
     @model_validator(mode="after")
+    def worker_stops_before_it_is_replaced(self) -> Self:
+        """Raise ValueError when a worker could act after another has taken over."""
+        renew, fence = self.conduct_renew_seconds, self.conduct_self_fence_seconds
+        if not renew < fence < self.conduct_lease_seconds:
+            raise ValueError(
+                f"CONDUCT_SELF_FENCE_SECONDS is {fence:g}: it must be more than"
+                f" CONDUCT_RENEW_SECONDS, which is {renew:g}, and less than CONDUCT_LEASE_SECONDS,"
+                f" which is {self.conduct_lease_seconds:g}."
+            )
+        return self
+
+    @model_validator(mode="after")
     def administrator_can_log_in(self) -> Self:
         """Raise ValueError when the first administrator is named in part, or could not log in."""
         parts = {
@@ -260,6 +290,17 @@ class Settings(DatabaseSettings):
             issuers=frozenset(provider.issuer for provider in self.identity_providers),
             open_for_development=not self.require_authenticated_principal,
             login_key=login_key,
+        )
+
+    @property
+    def conduct_times(self) -> ConductTimes:
+        """How long a worker may act without a renewal, and how many conducts it holds."""
+        return ConductTimes(
+            slots=self.conduct_slots,
+            lease=self.conduct_lease_seconds,
+            renew=self.conduct_renew_seconds,
+            self_fence=self.conduct_self_fence_seconds,
+            takeover_window=self.conduct_takeover_window_seconds,
         )
 
     def first_administrator(self) -> Administrator | None:

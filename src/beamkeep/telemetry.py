@@ -74,7 +74,45 @@ class Telemetry:
             ("loop",),
             registry=self.registry,
         )
+        self.conducts_held = Gauge(
+            "beamkeep_conducts_held",
+            "Conducts that this process carries out now.",
+            registry=self.registry,
+        )
+        self._conducts = Counter(
+            "beamkeep_conducts_ended",
+            "Conducts that this process ended, by outcome.",
+            ("outcome",),
+            registry=self.registry,
+        )
+        self._steps = Counter(
+            "beamkeep_conduct_step_rows",
+            "Rows of steps that this process recorded, by kind of step and stage.",
+            ("step_kind", "stage"),
+            registry=self.registry,
+        )
+        self.work = Gauge(
+            "beamkeep_work",
+            "Durable work that has not ended, by kind and state: waiting, held, or dead, which"
+            " means that it was claimed in vain too often and is left to people.",
+            ("kind", "state"),
+            registry=self.registry,
+        )
+        self.work_oldest = Gauge(
+            "beamkeep_work_oldest_seconds",
+            "How long the oldest waiting work has been due, by kind.",
+            ("kind",),
+            registry=self.registry,
+        )
         self._metrics: dict[tuple[str, str], _CallMetrics] = {}
+
+    def count_conduct(self, outcome: str) -> None:
+        """Count a conduct that ended."""
+        self._conducts.labels(outcome).inc()
+
+    def count_step(self, step_kind: str, stage: str) -> None:
+        """Count a row of a step."""
+        self._steps.labels(step_kind, stage).inc()
 
     def call(self, name: str, surface: str, correlation_id: UUID) -> "CallRecord":
         """Return a context manager that records one call; set its outcome with `answered`."""

@@ -101,28 +101,28 @@ async def test_claimed_work_is_held_until_its_lease_ends(bench: Bench):
     await bench.queue.claim(KIND, owner, LEASE, 1)
     state = await bench.state(work_id)
     assert (state.claim, state.owner, state.is_held) == (1, owner, True)
-    await bench.queue.renew(owner, OVER)
+    await bench.queue.renew(owner, [work_id], OVER)
     assert not (await bench.state(work_id)).is_held
 
 
-async def test_a_process_renews_all_its_leases_and_none_of_others(bench: Bench):
+async def test_a_process_renews_those_of_its_leases_that_it_names(bench: Bench):
     owner, other = uuid4(), uuid4()
     mine = [await bench.ask_for_work() for _ in range(3)]
     await bench.queue.claim(KIND, owner, LEASE, 10)
     theirs = await bench.ask_for_work()
     await bench.queue.claim(KIND, other, LEASE, 10)
-    renewed = await bench.queue.renew(owner, timedelta(hours=1))
-    assert {*renewed} == {*mine}
+    renewed = await bench.queue.renew(owner, [*mine[:2], theirs], timedelta(hours=1))
+    assert {*renewed} == {*mine[:2]}
     assert {held.claim for held in renewed.values()} == {1}
     assert (await bench.state(mine[0])).overdue < -timedelta(minutes=50)
-    assert (await bench.state(theirs)).overdue > -timedelta(minutes=50)
+    for other_id in (theirs, mine[2]):
+        assert (await bench.state(other_id)).overdue > -timedelta(minutes=50)
 
 
 async def test_a_lease_that_is_over_is_not_renewed(bench: Bench):
-    owner = uuid4()
-    await bench.ask_for_work()
+    work_id, owner = await bench.ask_for_work(), uuid4()
     await bench.queue.claim(KIND, owner, OVER, 1)
-    assert await bench.queue.renew(owner, LEASE) == {}
+    assert await bench.queue.renew(owner, [work_id], LEASE) == {}
     assert await bench.queue.held(owner) == {}
 
 
@@ -139,7 +139,7 @@ async def test_a_holder_learns_what_was_asked_of_it(bench: Bench):
     assert (await bench.queue.held(owner))[work_id].stop is None
     await bench.stop(work_id, "hold")
     assert (await bench.queue.held(owner))[work_id].stop == "hold"
-    assert (await bench.queue.renew(owner, LEASE))[work_id].stop == "hold"
+    assert (await bench.queue.renew(owner, [work_id], LEASE))[work_id].stop == "hold"
     assert (await bench.state(work_id)).is_held
 
 
@@ -190,7 +190,7 @@ async def test_work_that_gets_on_may_be_claimed_as_often_as_new_work(bench: Benc
         assert (await bench.state(work_id)).idle_claims == 1
         await bench.record(mine.fence, f"turn{turn}")
         assert (await bench.state(work_id)).idle_claims == 0
-        await bench.queue.renew(mine.owner, OVER)
+        await bench.queue.renew(mine.owner, [work_id], OVER)
     for _ in range(5):
         await bench.queue.claim(KIND, uuid4(), OVER, 1)
     assert await bench.queue.claim(KIND, uuid4(), LEASE, 1) == []
@@ -214,7 +214,7 @@ async def test_work_that_ended_is_neither_claimed_nor_written_for(bench: Bench):
     assert (await bench.state(work_id)).ended_at is not None
     with pytest.raises(WorkLostError):
         await bench.record(mine.fence, "after the end")
-    assert await bench.queue.renew(mine.owner, LEASE) == {}
+    assert await bench.queue.renew(mine.owner, [work_id], LEASE) == {}
     assert await bench.queue.counts() == []
 
 

@@ -45,12 +45,15 @@ class MemoryWorkQueue:
             )
         return claimed
 
-    async def renew(self, owner: UUID, lease: timedelta) -> Mapping[UUID, HeldWork]:
-        """Extend every lease of a process; work that is not answered is lost."""
+    async def renew(
+        self, owner: UUID, work_ids: Collection[UUID], lease: timedelta
+    ) -> Mapping[UUID, HeldWork]:
+        """Extend leases of a process that are not over; work that is not answered is lost."""
         now = self._store.clock()
-        for row in [row for row in self._held() if row.owner == owner]:
+        mine = [row for row in self._held() if row.owner == owner and row.work_id in work_ids]
+        for row in mine:
             self._keep(replace(row, due_at=now + lease, beat_at=now))
-        return await self.held(owner)
+        return {row.work_id: HeldWork(row.claim, row.stop) for row in mine}
 
     async def held(self, owner: UUID) -> Mapping[UUID, HeldWork]:
         """Return what a process holds, without extending any lease."""

@@ -9,6 +9,7 @@ from beamkeep.contexts.installation import ActionEntry
 from beamkeep.contexts.operation.loop import Evidence, SteeringAdvice
 from beamkeep.kernel import Record
 from beamkeep.schemas import Json, JsonObject
+from beamkeep.schemas.validating import violation
 
 from .control import ControlReading
 
@@ -43,6 +44,12 @@ class RegisteredAction(Record):
 
     entry: ActionEntry
     body: Callable[[ActionCall], Awaitable[JsonObject | None]]
+
+
+def params_fault(entry: ActionEntry, params: JsonObject) -> str:
+    """Return why params do not fit the schema of an action; an empty text if they fit."""
+    found = violation(params, entry.params_schema) if entry.params_schema else None
+    return f"params{''.join(f'.{part}' for part in found[0])}: {found[2]}." if found else ""
 
 
 class AdvisorError(Exception):

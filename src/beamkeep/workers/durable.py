@@ -58,8 +58,10 @@ class WorkQueue(Protocol):
         """Claim work that is due or whose lease has expired, the longest due first."""
         ...
 
-    async def renew(self, owner: UUID, lease: timedelta) -> Mapping[UUID, HeldWork]:
-        """Extend every lease of a process; work that is not answered is lost."""
+    async def renew(
+        self, owner: UUID, work_ids: Collection[UUID], lease: timedelta
+    ) -> Mapping[UUID, HeldWork]:
+        """Extend leases of a process that are not over; work that is not answered is lost."""
         ...
 
     async def held(self, owner: UUID) -> Mapping[UUID, HeldWork]:

@@ -7,6 +7,8 @@ import structlog
 
 from beamkeep.telemetry import Telemetry
 
+from .durable import WorkQueue
+
 BLOCKED_AFTER = 0.5
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -45,6 +47,23 @@ class Housekeeping:
             self._telemetry.projection_lag.labels(name).set(seconds)
         await self._store.forget_answers(self._answer_hours)
         await self._store.forget_denials(self._denial_days)
+
+
+class WorkWatch:
+    """Shows how much durable work waits, is held and is left to people."""
+
+    def __init__(self, queue: WorkQueue, telemetry: Telemetry) -> None:
+        self._queue, self._telemetry = queue, telemetry
+
+    async def look(self) -> None:
+        """Count the work of every kind once."""
+        counts, telemetry = await self._queue.counts(), self._telemetry
+        telemetry.work.clear()
+        telemetry.work_oldest.clear()
+        for kind, waiting, held, dead, oldest in counts:
+            for state, number in (("waiting", waiting), ("held", held), ("dead", dead)):
+                telemetry.work.labels(kind, state).set(number)
+            telemetry.work_oldest.labels(kind).set(oldest.total_seconds())
 
 
 class TailWatch:

@@ -38,7 +38,8 @@ RETURNING w.work_id, w.subject_id, w.claim, w.owner, clock_timestamp() - due.las
 
 RENEW = Statement("""
 UPDATE bk.work SET due_at = clock_timestamp() + :lease::interval, beat_at = clock_timestamp()
- WHERE owner = :owner::uuid AND ended_at IS NULL AND due_at > clock_timestamp()
+ WHERE work_id = ANY(:work_ids::uuid[]) AND owner = :owner::uuid AND ended_at IS NULL
+   AND due_at > clock_timestamp()
 RETURNING work_id, claim, stop
 """)
 
@@ -80,9 +81,11 @@ class PostgresWorkQueue:
         rows = await self._ask(CLAIM, kind=kind, owner=owner, lease=lease, limit=limit)
         return [ClaimedWork(*row) for row in rows]
 
-    async def renew(self, owner: UUID, lease: timedelta) -> Mapping[UUID, HeldWork]:
-        """Extend every lease of a process; work that is not answered is lost."""
-        rows = await self._ask(RENEW, owner=owner, lease=lease)
+    async def renew(
+        self, owner: UUID, work_ids: Collection[UUID], lease: timedelta
+    ) -> Mapping[UUID, HeldWork]:
+        """Extend leases of a process that are not over; work that is not answered is lost."""
+        rows = await self._ask(RENEW, owner=owner, work_ids=[*work_ids], lease=lease)
         return {work_id: HeldWork(*held) for work_id, *held in rows}
 
     async def held(self, owner: UUID) -> Mapping[UUID, HeldWork]:

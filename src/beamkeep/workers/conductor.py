@@ -1,0 +1,156 @@
+"""The conductor: claims conducts, holds their leases, and lets each be walked by a task."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from beamkeep.kernel import Record
+from beamkeep.runtime.store import WorkLostError
+from beamkeep.telemetry import Telemetry
+
+from .durable import ClaimedWork, WorkQueue
+from .supervision import Loop
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+CONDUCT = "conduct"
+LOOK_EVERY = 1.0
+LONGEST_LAST_STEP = 20.0
+"""Seconds that a step gets to end when its worker is told to stop."""
+
+
+class ConductTimes(Record):
+    """How long a worker may act without a renewal, and how many conducts it holds."""
+
+    slots: int = 4
+    lease: float = 30.0
+    renew: float = 10.0
+    self_fence: float = 20.0
+    takeover_window: float = 300.0
+
+
+def boot_time() -> float:
+    """Return a clock that goes on while the machine or the process is suspended."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+class HeldConduct:
+    """One claim of one conduct by this process."""
+
+    def __init__(self, work: ClaimedWork, sent_at: float, may_act: Callable[[float], bool]) -> None:
+        self.work, self.sent_at, self._may_act = work, sent_at, may_act
+        self.stopping = asyncio.Event()
+        """Set when somebody asked that the step under way ends."""
+        self.is_draining = False
+        """Whether the process stops: no further step begins."""
+
+    def still_mine(self) -> bool:
+        """Return whether the last renewal was sent recently enough to act on it."""
+        return self._may_act(self.sent_at)
+
+
+type Walk = Callable[[HeldConduct], Coroutine[Any, Any, None]]
+
+
+class Conductor:
+    """Claims conducts for one process and renews all its leases by one statement."""
+
+    def __init__(
+        self,
+        queue: WorkQueue,
+        owner: UUID,
+        walk: Walk,
+        times: ConductTimes,
+        telemetry: Telemetry,
+        clock: Callable[[], float] = boot_time,
+    ) -> None:
+        self._queue, self._owner, self._walk, self._times = queue, owner, walk, times
+        self._telemetry, self._clock = telemetry, clock
+        self._tasks: dict[HeldConduct, asyncio.Task[None]] = {}
+        self._renewed_at, self._wake = clock(), asyncio.Event()
+
+    def loop(self) -> Loop:
+        """Return the loop that keeps conducts going."""
+        return Loop("conductor", self.turn, self.close, wake=self._wake)
+
+    async def turn(self) -> float:
+        """Renew the leases, see what was asked, drop what was lost, and claim more."""
+        self._drop_late()
+        if self._tasks:
+            await self._look()
+        # A task that does not end in spite of its cancellation must not meet its own successor.
+        if not any(task.cancelling() for task in self._tasks.values()):
+            await self._claim()
+        self._telemetry.conducts_held.set(len(self._tasks))
+        return LOOK_EVERY
+
+    async def close(self) -> None:
+        """Let the steps under way end, then leave every conduct to other processes."""
+        for held in self._tasks:
+            held.is_draining = True
+        if self._tasks:
+            await asyncio.wait(self._tasks.values(), timeout=LONGEST_LAST_STEP)
+        for task in self._tasks.values():
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks.values())
+
+    async def _look(self) -> None:
+        sent_at, lease = self._clock(), timedelta(seconds=self._times.lease)
+        is_due = sent_at - self._renewed_at >= self._times.renew
+        # What was dropped is not renewed: its lease must end, so that another process takes over.
+        going_on = {held: task for held, task in self._tasks.items() if not task.cancelling()}
+        work_ids = [held.work.work_id for held in going_on]
+        if is_due:
+            found = await self._queue.renew(self._owner, work_ids, lease)
+            self._renewed_at = sent_at
+        else:
+            found = await self._queue.held(self._owner)
+        for held, task in going_on.items():
+            state = found.get(held.work.work_id)
+            if state is None or state.claim != held.work.claim:
+                task.cancel()
+                continue
+            if is_due:
+                held.sent_at = sent_at
+            if state.stop in ("cancel", "abort"):
+                held.stopping.set()
+
+    async def _claim(self) -> None:
+        free = self._times.slots - len(self._tasks)
+        if free <= 0:
+            return
+        sent_at, lease = self._clock(), timedelta(seconds=self._times.lease)
+        for work in await self._queue.claim(CONDUCT, self._owner, lease, free):
+            held = HeldConduct(work, sent_at, self._may_act)
+            self._tasks[held] = asyncio.create_task(self._conduct(held), name=str(work.work_id))
+
+    def _drop_late(self) -> None:
+        for held, task in self._tasks.items():
+            if not held.still_mine():
+                task.cancel()
+
+    def _may_act(self, sent_at: float) -> bool:
+        return self._clock() - sent_at < self._times.self_fence
+
+    async def _conduct(self, held: HeldConduct) -> None:
+        fence, told = held.work.fence, log.bind(conduct_id=str(held.work.work_id))
+        try:
+            await self._walk(held)
+            if held.is_draining:
+                await self._queue.fail(fence, "The worker was stopped.", timedelta())
+        except WorkLostError:
+            told.warning("conduct lost", claim=held.work.claim)
+        except Exception as error:
+            # The work counts as claimed in vain; after five of these it is left to people.
+            told.exception("conduct failed")
+            pause = timedelta(seconds=self._times.renew)
+            await self._queue.fail(fence, type(error).__name__, pause)
+        finally:
+            self._tasks.pop(held, None)
+            self._wake.set()
