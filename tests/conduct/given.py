@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from uuid import UUID
 
-from beamkeep.conduct.known import Known, RequestedConduct
+from beamkeep.conduct.known import Known
 from beamkeep.contexts.operation.conducted import (
     Activity,
     ActivitySource,
@@ -14,6 +14,7 @@ from beamkeep.contexts.operation.conducted import (
     StepKind,
     activity_id,
 )
+from beamkeep.contexts.operation.history import RequestedConduct
 from beamkeep.contexts.recipe.steps import (
     Equals,
     RecipeActionStep,

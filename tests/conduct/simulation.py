@@ -8,8 +8,7 @@ from random import Random
 from uuid import UUID, uuid5
 
 from beamkeep.conduct.advising import grid_walk
-from beamkeep.conduct.ending import lifecycle
-from beamkeep.conduct.known import Flags, Known, Pass, RequestedConduct
+from beamkeep.conduct.known import Known
 from beamkeep.conduct.loops import AskAdvisor, advisor_failure
 from beamkeep.conduct.walking import Action, Attach, FailStep, Skip, Start, next_action
 from beamkeep.contexts.operation.advancing import BeginPass, End, EndPass, StatusEvent, Walked
@@ -26,6 +25,8 @@ from beamkeep.contexts.operation.conducted import (
     activity_id,
     submission_key,
 )
+from beamkeep.contexts.operation.ending import lifecycle
+from beamkeep.contexts.operation.history import Flags, Pass, RequestedConduct
 from beamkeep.contexts.operation.loop import (
     AdviceVerdict,
     Convergence,

@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from beamkeep.conduct.ending import lifecycle
 from beamkeep.conduct.known import Known
 from beamkeep.conduct.walking import Attach, Skip, Start, next_action
 from beamkeep.contexts.operation.advancing import End
 from beamkeep.contexts.operation.conducted import Activity, ConductOutcome, submission_key
+from beamkeep.contexts.operation.ending import lifecycle
 from beamkeep.kernel import replace
 from tests.conduct.given import EARLIER, KINDS, NOON, THIS, at, known, request, row
 

@@ -4,8 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from beamkeep.conduct.ending import lifecycle, reason_text
-from beamkeep.conduct.known import Flags, Known, Pass
+from beamkeep.conduct.known import Known
 from beamkeep.conduct.walking import Start, next_action
 from beamkeep.contexts.operation.advancing import End, EndPass, StatusEvent, Walked
 from beamkeep.contexts.operation.conducted import (
@@ -15,6 +14,8 @@ from beamkeep.contexts.operation.conducted import (
     FailureSource,
     Phase,
 )
+from beamkeep.contexts.operation.ending import lifecycle, reason_text
+from beamkeep.contexts.operation.history import Flags, Pass
 from beamkeep.contexts.operation.loop import Convergence
 from beamkeep.contexts.recipe.steps import Equals, RecipeStep
 from beamkeep.kernel import replace

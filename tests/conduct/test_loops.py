@@ -2,11 +2,12 @@
 
 import pytest
 
-from beamkeep.conduct.known import Known, Pass
+from beamkeep.conduct.known import Known
 from beamkeep.conduct.loops import AskAdvisor, advisor_failure
 from beamkeep.conduct.walking import Skip, Start, next_action
 from beamkeep.contexts.operation.advancing import BeginPass, End, EndPass
 from beamkeep.contexts.operation.conducted import ConductOutcome
+from beamkeep.contexts.operation.history import Pass
 from beamkeep.contexts.operation.loop import (
     AdviceVerdict,
     Convergence,

@@ -4,7 +4,7 @@ from uuid import UUID, uuid5
 
 import pytest
 
-from beamkeep.conduct.known import Known, Pass
+from beamkeep.conduct.known import Known
 from beamkeep.conduct.walking import FailStep, Start, next_action
 from beamkeep.contexts.operation.conducted import (
     ConductOutcome,
@@ -13,6 +13,7 @@ from beamkeep.contexts.operation.conducted import (
     activity_id,
     submission_key,
 )
+from beamkeep.contexts.operation.history import Pass
 from beamkeep.contexts.operation.loop import Convergence
 from beamkeep.contexts.recipe.steps import (
     Equals,

@@ -2,6 +2,8 @@
 
 from beamkeep.contexts.operation.advancing import BeginPass, End, EndPass, Walked
 from beamkeep.contexts.operation.conducted import ConductOutcome, Failure, FailureSource, Phase
+from beamkeep.contexts.operation.ending import walked
+from beamkeep.contexts.operation.history import Pass, results, step_history
 from beamkeep.contexts.operation.loop import (
     AdviceVerdict,
     Convergence,
@@ -15,9 +17,7 @@ from beamkeep.contexts.recipe.criteria import equal, meets
 from beamkeep.kernel import Record, replace
 
 from .advising import advice_fault
-from .ending import walked
-from .knowledge import history, results
-from .known import Known, Pass
+from .known import Known
 
 
 class AskAdvisor(Record):
@@ -38,7 +38,7 @@ def go_on(known: Known, loop: Convergence | Steering) -> LoopAction:
     last = known.passes[-1]
     if not last.ended:
         name = loop.objective.capture_name if isinstance(loop, Steering) else loop.capture_name
-        captures, _ = results(known.steps, history(known, Phase.STEPS))
+        captures, _ = results(known.steps, step_history(known, Phase.STEPS))
         last = replace(last, captures=captures, value=captures.get(name))
     if isinstance(loop, Steering):
         return _steer(known, loop, last)

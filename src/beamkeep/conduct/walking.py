@@ -5,6 +5,7 @@ from uuid import UUID
 
 import msgspec
 
+from beamkeep.contexts.operation import history
 from beamkeep.contexts.operation.advancing import BeginPass, End
 from beamkeep.contexts.operation.conducted import (
     ConductOutcome,
@@ -13,15 +14,22 @@ from beamkeep.contexts.operation.conducted import (
     Stage,
     StepAttempt,
 )
+from beamkeep.contexts.operation.ending import (
+    ended,
+    failed,
+    lifecycle,
+    stopped,
+    unfinished,
+    walked,
+)
+from beamkeep.contexts.operation.history import Attempts, step_history, steps_in
 from beamkeep.contexts.recipe.steps import RecipeStep, references
 from beamkeep.contexts.routes import RouteFinding, route_of
 from beamkeep.kernel import Record
 from beamkeep.schemas import JsonObject
 
 from . import knowledge
-from .ending import ended, failed, lifecycle, stopped, unfinished, walked
-from .knowledge import Attempts
-from .known import Known, steps_of
+from .known import Known
 from .loops import LoopAction, go_on
 
 
@@ -89,13 +97,13 @@ def _bar(known: Known, action: Action) -> Failure | None:
 
 
 def _walk(known: Known) -> Action:
-    loop, current = known.conduct.loop, knowledge.last_pass(known)
+    loop, current = known.conduct.loop, history.last_pass(known)
     if known.conduct.abandon:
         why = lifecycle("ConductAbandoned", "The procedure was abandoned.", "abandon")
         return walked(known, ConductOutcome.ABORTED, why)
     if not loop or (current and not current.ended):
-        so_far = knowledge.history(known, Phase.STEPS)
-        index = knowledge.boundary(known, so_far)
+        so_far = step_history(known, Phase.STEPS)
+        index = history.boundary(known, so_far)
         if index is not None:
             return _step(known, index, so_far.get(index, ()))
     return go_on(known, loop) if loop else walked(known, ConductOutcome.COMPLETED)
@@ -105,7 +113,7 @@ def _step(known: Known, index: int, attempts: Attempts) -> Action:
     """Return what is to do about the first step that is not done."""
     if knowledge.is_skipped(known, index):
         return Skip(_next_attempt(known, Phase.STEPS, index, attempts))
-    if not attempts or knowledge.is_finished(attempts):
+    if not attempts or history.is_finished(attempts):
         return _start(known, Phase.STEPS, index, attempts)
     is_own = attempts[-1].conduct_id == known.conduct.conduct_id
     if is_own and attempts[-1].outcome:
@@ -119,7 +127,7 @@ def _step(known: Known, index: int, attempts: Attempts) -> Action:
 
 def _close(known: Known, outcome: ConductOutcome) -> StepAction | End:
     """Return the next closing step, or the end: no failure keeps the next step from running."""
-    attempts = knowledge.history(known, Phase.CLOSING)
+    attempts = step_history(known, Phase.CLOSING)
     for index in range(len(known.closing_steps)):
         so_far, action = attempts.get(index, ()), None
         if not so_far:
@@ -137,10 +145,10 @@ def _go_on(
     known: Known, phase: Phase, index: int, attempts: Attempts, *, may_redo: bool = False
 ) -> StepAction | None:
     """Return the way on after a step that failed or is in doubt; None if a person must decide."""
-    step, last = steps_of(known, phase)[index], attempts[-1]
+    step, last = steps_in(known, phase)[index], attempts[-1]
     if knowledge.is_doubted_twice(known, attempts):
         return None
-    if knowledge.has_job(known, step, last):
+    if history.has_job(known, step, last):
         submitted = last.rows.get(Stage.SUBMITTED)
         return Attach(
             at=last.at,
@@ -149,13 +157,13 @@ def _go_on(
             job_id=str(submitted.detail.get("job_id")) if submitted else None,
             started_at=next(iter(last.rows.values())).sampled_at,
         )
-    may_repeat = knowledge.may_repeat(step, last) or may_redo
+    may_repeat = history.may_repeat(step, last) or may_redo
     return _start(known, phase, index, attempts) if may_repeat else None
 
 
 def _start(known: Known, phase: Phase, index: int, attempts: Attempts) -> StepAction:
     """Return the next attempt of a step, with its values or with the reason against it."""
-    step = steps_of(known, phase)[index]
+    step = steps_in(known, phase)[index]
     at = _next_attempt(known, phase, index, attempts)
     ready = knowledge.resolved(known, step, phase)
     if isinstance(ready, RouteFinding):
@@ -173,5 +181,5 @@ def _start(known: Known, phase: Phase, index: int, attempts: Attempts) -> StepAc
 
 def _next_attempt(known: Known, phase: Phase, index: int, attempts: Attempts) -> StepAttempt:
     number = attempts[-1].at.attempt + 1 if attempts else 1
-    iteration = knowledge.iteration_index(known, phase)
+    iteration = history.iteration_index(known, phase)
     return StepAttempt(phase, iteration, step_index=index, attempt=number)

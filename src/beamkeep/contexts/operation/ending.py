@@ -4,20 +4,12 @@ from collections.abc import Mapping
 
 import msgspec
 
-from beamkeep.contexts.operation.advancing import End, EndPass, StatusEvent, Walked
-from beamkeep.contexts.operation.conducted import (
-    ConductKind,
-    ConductOutcome,
-    Failure,
-    FailureSource,
-    Phase,
-    StepKind,
-)
 from beamkeep.schemas import JsonObject
 
-from . import knowledge
-from .knowledge import Attempts
-from .known import Known, steps_of
+from . import history
+from .advancing import End, EndPass, StatusEvent, Walked
+from .conducted import ConductKind, ConductOutcome, Failure, FailureSource, Phase, StepKind
+from .history import Attempts, Walk, steps_in
 
 LONGEST_TEXT = 500
 STATUS_EVENTS: Mapping[ConductOutcome, StatusEvent] = {
@@ -30,68 +22,68 @@ STATUS_EVENTS: Mapping[ConductOutcome, StatusEvent] = {
 }
 
 
-def stopped(known: Known) -> End | None:
+def stopped(walk: Walk) -> End | None:
     """Return the end that somebody asked for; a request goes before what the steps came to."""
-    flags = known.flags
+    flags = walk.flags
     if flags.aborted:
-        return ended(known, ConductOutcome.CANCELLED)
+        return ended(walk, ConductOutcome.CANCELLED)
     if flags.cancel_requested:
         why = lifecycle("ConductCancelled", "The conduct was cancelled.", "cancel_conduct")
-        return ended(known, ConductOutcome.CANCELLED, why)
+        return ended(walk, ConductOutcome.CANCELLED, why)
     if flags.held:
-        return ended(known, ConductOutcome.HELD)
-    if flags.parent_run_left and not known.conduct.abandon:
+        return ended(walk, ConductOutcome.HELD)
+    if flags.parent_run_left and not walk.conduct.abandon:
         why = lifecycle("ParentRunNotRunning", "The parent run is not Running.", "parent_run")
-        return ended(known, ConductOutcome.HELD, why)
+        return ended(walk, ConductOutcome.HELD, why)
     return None
 
 
-def failed(known: Known, index: int, attempts: Attempts) -> Walked | End:
+def failed(walk: Walk, index: int, attempts: Attempts) -> Walked | End:
     """Return how the walk ends after a failed step."""
-    failure, step = unfinished(known, Phase.STEPS, index, attempts), known.steps[index]
-    only_reads = knowledge.kind_of(step) in (StepKind.CHECK, StepKind.CAPTURE)
-    is_recoverable = only_reads or knowledge.is_absolute_setpoint(step)
-    if known.conduct.root_kind is ConductKind.OR_HOLD and is_recoverable:
-        return ended(known, ConductOutcome.HELD, failure)
-    return walked(known, ConductOutcome.ABORTED, failure)
+    failure, step = unfinished(walk, Phase.STEPS, index, attempts), walk.steps[index]
+    only_reads = history.kind_of(step) in (StepKind.CHECK, StepKind.CAPTURE)
+    is_recoverable = only_reads or history.is_absolute_setpoint(step)
+    if walk.conduct.root_kind is ConductKind.OR_HOLD and is_recoverable:
+        return ended(walk, ConductOutcome.HELD, failure)
+    return walked(walk, ConductOutcome.ABORTED, failure)
 
 
-def walked(known: Known, outcome: ConductOutcome, failure: Failure | None = None) -> Walked | End:
+def walked(walk: Walk, outcome: ConductOutcome, failure: Failure | None = None) -> Walked | End:
     """Return the real end of the steps; the closing steps follow if there are any."""
-    return Walked(outcome, failure) if known.closing_steps else ended(known, outcome, failure)
+    return Walked(outcome, failure) if walk.closing_steps else ended(walk, outcome, failure)
 
 
-def ended(known: Known, outcome: ConductOutcome, failure: Failure | None = None) -> End:
+def ended(walk: Walk, outcome: ConductOutcome, failure: Failure | None = None) -> End:
     """Return the last append of the conduct."""
-    goal, flags, end_pass = STATUS_EVENTS[outcome], known.flags, None
+    goal, flags, end_pass = STATUS_EVENTS[outcome], walk.flags, None
     is_there = flags.aborted or (flags.held and goal is StatusEvent.HELD)
     reason = reason_text(failure) if failure and not is_there else None
-    if goal is StatusEvent.ABORTED and known.passes and not known.passes[-1].ended:
-        end_pass = EndPass(known.passes[-1].iteration_index, reason=reason)
-    so_far = knowledge.history(known, Phase.STEPS)
+    if goal is StatusEvent.ABORTED and walk.passes and not walk.passes[-1].ended:
+        end_pass = EndPass(walk.passes[-1].iteration_index, reason=reason)
+    so_far = history.step_history(walk, Phase.STEPS)
     return End(
         outcome=outcome,
         succeeded=outcome is ConductOutcome.COMPLETED,
-        completed_count=sum(map(knowledge.is_finished, so_far.values())),
+        completed_count=sum(map(history.is_finished, so_far.values())),
         failure=failure,
-        closing_failures=_closing_failures(known) if known.walk_outcome else (),
-        undecided_step_indexes=knowledge.undecided(known) if goal is StatusEvent.HELD else (),
+        closing_failures=_closing_failures(walk) if walk.walk_outcome else (),
+        undecided_step_indexes=history.undecided(walk) if goal is StatusEvent.HELD else (),
         end_pass=end_pass,
         status_event=None if is_there else goal,
         reason=reason,
     )
 
 
-def _closing_failures(known: Known) -> tuple[Failure, ...]:
-    attempts = knowledge.history(known, Phase.CLOSING)
+def _closing_failures(walk: Walk) -> tuple[Failure, ...]:
+    attempts = history.step_history(walk, Phase.CLOSING)
     return tuple(
-        unfinished(known, Phase.CLOSING, index, attempts.get(index, ()))
-        for index in range(len(known.closing_steps))
-        if not knowledge.is_finished(attempts.get(index, ()))
+        unfinished(walk, Phase.CLOSING, index, attempts.get(index, ()))
+        for index in range(len(walk.closing_steps))
+        if not history.is_finished(attempts.get(index, ()))
     )
 
 
-def unfinished(known: Known, phase: Phase, index: int, attempts: Attempts) -> Failure:
+def unfinished(walk: Walk, phase: Phase, index: int, attempts: Attempts) -> Failure:
     """Return why a step is not finished."""
     error_class, message = "ClosingStepNotRun", "The conduct ended before this step."
     if attempts and (outcome := attempts[-1].outcome):
@@ -100,7 +92,7 @@ def unfinished(known: Known, phase: Phase, index: int, attempts: Attempts) -> Fa
     elif attempts:
         error_class = "StepOutcomeUnknown"
         message = "The step was started, and its outcome is not known."
-    parts: JsonObject = msgspec.to_builtins(steps_of(known, phase)[index])
+    parts: JsonObject = msgspec.to_builtins(steps_in(walk, phase)[index])
     return Failure(
         phase=phase,
         source_kind=FailureSource(parts["kind"]),
@@ -108,7 +100,7 @@ def unfinished(known: Known, phase: Phase, index: int, attempts: Attempts) -> Fa
         message=message[:LONGEST_TEXT],
         target=str(parts.get("address") or parts.get("name") or parts.get("job")),
         step_index=index,
-        iteration_index=knowledge.iteration_index(known, phase),
+        iteration_index=history.iteration_index(walk, phase),
     )
 
 
