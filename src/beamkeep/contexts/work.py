@@ -5,6 +5,9 @@ from uuid import UUID
 
 from beamkeep.kernel import Record, Table
 
+MOST_IDLE_CLAIMS = 5
+"""Work that was claimed this many times without a result is left to people."""
+
 
 class WorkStop(Record):
     """What somebody asked of the worker that holds the work; the other columns stay."""
@@ -35,6 +38,11 @@ class WorkState(Record):
     def is_held(self) -> bool:
         """Whether a worker holds the work now."""
         return self.owner is not None and self.ended_at is None and self.overdue < timedelta()
+
+    @property
+    def is_left(self) -> bool:
+        """Whether no worker claims the work any more, so that a person must end it."""
+        return self.ended_at is None and not self.is_held and self.idle_claims >= MOST_IDLE_CLAIMS
 
 
 WORK_STATES = Table("work", WorkState, key=("work_id",), stamped=("due_at", "overdue"))

@@ -5,10 +5,8 @@ from datetime import timedelta
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
+from beamkeep.contexts.work import MOST_IDLE_CLAIMS as MOST_IDLE_CLAIMS
 from beamkeep.kernel import Cannot, Fenced, Table
-
-MOST_IDLE_CLAIMS = 5
-"""Work that was claimed this many times without a result is left to people."""
 
 
 class WorkStoppedError(Cannot):

@@ -8,17 +8,15 @@ from tests.contexts.operation.procedures import a_procedure
 
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, DecisionRegistered
 from beamkeep.contexts.equipment.asset import AssetNotFoundError, AssetRegistered, AssetTier
+from beamkeep.contexts.operation import procedure, stopping
 from beamkeep.contexts.operation.conducted import ConductKind, ConductOutcome, Phase
 from beamkeep.contexts.operation.procedure import (
     ITERATIONS,
-    OPERATIONS,
     PROCEDURE_STEPS,
-    AbortProcedure,
     ActiveConduct,
     CompleteProcedure,
     EndedConduct,
     EndProcedureIteration,
-    HoldProcedure,
     InvalidProcedureBindingsError,
     InvalidProcedureInterruptedAtError,
     InvalidProcedureIterationCapError,
@@ -62,6 +60,7 @@ from beamkeep.contexts.operation.procedure import (
     begin,
     evolve,
 )
+from beamkeep.contexts.operation.stopping import AbortProcedure, HoldProcedure
 from beamkeep.contexts.recipe.capability import (
     CapabilityDefined,
     CapabilityDeprecated,
@@ -94,6 +93,7 @@ SCHEMA: dict[str, Any] = {
 }
 OLDER: dict[str, Any] = {**SCHEMA, "properties": {"mode": {"type": "object"}}}
 P = ProcedureStatus
+OPERATIONS = (*procedure.OPERATIONS, *stopping.OPERATIONS)
 
 stage = AssetRegistered.of(
     object(),
@@ -441,10 +441,10 @@ def test_after_too_many_iterations_without_success_no_other_starts():
 
 
 def folded(*events: Any) -> Procedure:
-    procedure = begin(registered)
+    state = begin(registered)
     for event in events:
-        procedure = evolve(procedure, event)
-    return procedure
+        state = evolve(state, event)
+    return state
 
 
 def test_the_last_reason_stays_until_another_is_given():
@@ -466,9 +466,9 @@ def test_a_conduct_is_followed_from_its_request_to_its_end():
     assert cancelled == replace(active, cancel_requested=True)
     closing = folded(started, conducted, walked).active_conduct
     assert closing == replace(active, phase=Phase.CLOSING, walk_outcome=ConductOutcome.COMPLETED)
-    procedure = folded(started, conducted, walked, conduct_ended)
-    assert procedure.active_conduct is None
-    assert procedure.last_conduct == EndedConduct(
+    idle = folded(started, conducted, walked, conduct_ended)
+    assert idle.active_conduct is None
+    assert idle.last_conduct == EndedConduct(
         CONDUCT,
         ConductKind.ONCE,
         root_kind=ConductKind.ONCE,

@@ -1,6 +1,11 @@
 """Operation: procedures, which people drive by hand or a conductor walks."""
 
-from . import activity, procedure
+from . import activity, conduct, procedure, reports, stopping
 
-OPERATIONS = (*procedure.OPERATIONS, *activity.OPERATIONS)
-QUESTIONS = (*procedure.QUESTIONS, *activity.QUESTIONS)
+OPERATIONS = (
+    *procedure.OPERATIONS,
+    *stopping.OPERATIONS,
+    *activity.OPERATIONS,
+    *conduct.OPERATIONS,
+)
+QUESTIONS = (*procedure.QUESTIONS, *activity.QUESTIONS, *reports.QUESTIONS)

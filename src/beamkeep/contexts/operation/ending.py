@@ -2,10 +2,6 @@
 
 from collections.abc import Mapping
 
-import msgspec
-
-from beamkeep.schemas import JsonObject
-
 from . import history
 from .advancing import End, EndPass, StatusEvent, Walked
 from .conducted import ConductKind, ConductOutcome, Failure, FailureSource, Phase, StepKind
@@ -92,13 +88,13 @@ def unfinished(walk: Walk, phase: Phase, index: int, attempts: Attempts) -> Fail
     elif attempts:
         error_class = "StepOutcomeUnknown"
         message = "The step was started, and its outcome is not known."
-    parts: JsonObject = msgspec.to_builtins(steps_in(walk, phase)[index])
+    step = steps_in(walk, phase)[index]
     return Failure(
         phase=phase,
-        source_kind=FailureSource(parts["kind"]),
+        source_kind=FailureSource(history.kind_of(step)),
         error_class=error_class,
         message=message[:LONGEST_TEXT],
-        target=str(parts.get("address") or parts.get("name") or parts.get("job")),
+        target=history.target_of(step),
         step_index=index,
         iteration_index=history.iteration_index(walk, phase),
     )

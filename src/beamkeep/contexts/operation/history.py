@@ -5,7 +5,7 @@ from uuid import UUID
 
 import msgspec
 
-from beamkeep.contexts.recipe.steps import RecipeStep
+from beamkeep.contexts.recipe.steps import RecipeActionStep, RecipeComputeStep, RecipeStep
 from beamkeep.kernel import Record
 from beamkeep.schemas import Json, JsonObject
 
@@ -158,6 +158,17 @@ def _is_done(walk: Walk, index: int, attempts: Attempts) -> bool:
 def kind_of(step: RecipeStep) -> StepKind:
     """Return the kind of a step."""
     return StepKind(str(step.__struct_config__.tag))
+
+
+def target_of(step: RecipeStep) -> str:
+    """Return the address, the action or the job of a step."""
+    match step:
+        case RecipeActionStep():
+            return step.name
+        case RecipeComputeStep():
+            return step.job
+        case _:
+            return step.address
 
 
 def is_absolute_setpoint(step: RecipeStep) -> bool:

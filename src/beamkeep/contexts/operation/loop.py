@@ -123,6 +123,31 @@ def initial_coordinate(space: SteeringSpace) -> Coordinate:
     return {axis.name: _initial(axis) for axis in space.axes}
 
 
+def space_fault(space: SteeringSpace) -> str | None:
+    """Return why an advisor cannot choose in a space; None if it can."""
+    names = [axis.name for axis in space.axes]
+    if len({*names}) < len(names):
+        return "Every axis needs a name of its own."
+    return next((f"Axis {a.name!r}: {why}" for a in space.axes if (why := _axis_fault(a))), None)
+
+
+def _axis_fault(axis: SteeringAxis) -> str | None:
+    lower, upper, choices = axis.lower, axis.upper, axis.choices
+    if choices is None:
+        if not (is_number(lower) and is_number(upper) and lower < upper):
+            return "Give choices, or a lower bound that is below the upper bound."
+    elif lower is not None or upper is not None:
+        return "An axis with choices has no bounds."
+    elif not choices or not all(isinstance(choice, bool | int | float | str) for choice in choices):
+        return "Give at least one choice; a choice is a number, a boolean or a text."
+    # 1 and 1.0 are one choice, and true is another.
+    elif len({(isinstance(each, bool), each) for each in choices}) < len(choices):
+        return "Every choice can be given once."
+    if axis.initial is not None and not is_on(axis, axis.initial):
+        return "The initial value is not one that the axis can take."
+    return None
+
+
 def is_on(axis: SteeringAxis, value: Json) -> bool:
     """Return whether a value is one that an axis can take."""
     if axis.choices:

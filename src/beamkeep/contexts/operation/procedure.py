@@ -398,10 +398,10 @@ def evolve(procedure: Procedure, event: ProcedureChanged) -> Procedure:
             )
         case ProcedureConductRequested():
             active = ActiveConduct.of(event, requested_at=event.occurred_at)
-            shown = event.acknowledged_cautions or procedure.acknowledged_cautions
-            return replace(
-                procedure, active_conduct=active, steps_pinned=True, acknowledged_cautions=shown
-            )
+            procedure = replace(procedure, active_conduct=active, steps_pinned=True)
+            if event.continues_conduct_id is None:
+                return procedure
+            return replace(procedure, acknowledged_cautions=event.acknowledged_cautions)
         case ProcedureConductCancelRequested():
             return _conducting(procedure, cancel_requested=True)
         case ProcedureConductWalked():
@@ -482,20 +482,12 @@ class ProcedureCommandWithReason(ProcedureCommand):
     reason: Annotated[Reason, Trimmed(InvalidProcedureReasonError)]
 
 
-class HoldProcedure(ProcedureCommandWithReason):
-    decided_by_decision_id: UUID | None = None
-    """The recorded decision that led to this command."""
-
-
 class ResumeProcedure(ProcedureCommand):
     decided_by_decision_id: UUID | None = None
     """The recorded decision that led to this command."""
 
 
 class CompleteProcedure(ProcedureCommand): ...
-
-
-class AbortProcedure(ProcedureCommandWithReason): ...
 
 
 class TruncateProcedure(ProcedureCommandWithReason):
@@ -553,17 +545,15 @@ async def _followed(asked: ProcedureRecipe, read: Reader) -> FollowedRecipe:
     return FollowedRecipe.of(version, recipe=recipe)
 
 
-async def decided(
-    procedure: Procedure, command: HoldProcedure | ResumeProcedure, read: Reader
-) -> None:
+async def require_decision(decision_id: UUID | None, read: Reader) -> None:
     """Raise when the named decision does not exist."""
-    if command.decided_by_decision_id is not None:
-        await read.one(decisions, command.decided_by_decision_id)
+    if decision_id is not None:
+        await read.one(decisions, decision_id)
 
 
 async def parent_run(procedure: Procedure, command: ResumeProcedure, read: Reader) -> Run | None:
     """Return the parent run; raise when the named decision does not exist."""
-    await decided(procedure, command, read)
+    await require_decision(command.decided_by_decision_id, read)
     return await read.one(runs, procedure.parent_run_id) if procedure.parent_run_id else None
 
 
@@ -652,17 +642,6 @@ def _expanded(
     return expanded[: len(followed.steps)], expanded[len(followed.steps) :]
 
 
-def hold_procedure(
-    procedure: Procedure, command: HoldProcedure, given: None, call: Call
-) -> list[ProcedureHeld]:
-    """Hold a procedure until someone resumes it; the step under way finishes."""
-    decision_id = command.decided_by_decision_id
-    held = ProcedureHeld(
-        call.now, procedure.id, reason=command.reason, decided_by_decision_id=decision_id
-    )
-    return [STATUS.allow(procedure.status, held)]
-
-
 def resume_procedure(
     procedure: Procedure, command: ResumeProcedure, given: Run | None, call: Call
 ) -> list[ProcedureResumed]:
@@ -681,14 +660,6 @@ def complete_procedure(
     completed = STATUS.allow(procedure.status, ProcedureCompleted(call.now, procedure.id))
     require_idle(procedure)
     return [completed]
-
-
-def abort_procedure(
-    procedure: Procedure, command: AbortProcedure, call: Call
-) -> list[ProcedureAborted]:
-    """Abort a procedure because something is wrong; no closing step is walked."""
-    aborted = ProcedureAborted(call.now, procedure.id, command.reason)
-    return [STATUS.allow(procedure.status, aborted)]
 
 
 def truncate_procedure(
@@ -783,16 +754,12 @@ OPERATIONS = (
         InvalidProcedureBindingsError, ProcedureCapabilityMismatchError,
         ProcedureCapabilityExecutorMismatchError, ProcedureBoundCapabilityDeprecatedError,
         ProcedureBoundRecipeDeprecatedError, ProcedureRecipeStaleError, given=ground),
-    procedures.changes("POST /procedures/{procedure_id}/hold", HoldProcedure, hold_procedure,
-        DecisionNotFoundError, ProcedureCannotHoldError, given=decided),
     procedures.changes("POST /procedures/{procedure_id}/resume", ResumeProcedure,
         resume_procedure, DecisionNotFoundError, ProcedureCannotResumeError,
         ProcedureConductActiveError, ProcedureParentRunNotRunningError, given=parent_run),
     procedures.changes("POST /procedures/{procedure_id}/complete", CompleteProcedure,
         complete_procedure, ProcedureCannotCompleteError, ProcedureConductActiveError,
         destructive=True),
-    procedures.changes("POST /procedures/{procedure_id}/abort", AbortProcedure, abort_procedure,
-        ProcedureCannotAbortError, destructive=True),
     procedures.changes("POST /procedures/{procedure_id}/truncate", TruncateProcedure,
         truncate_procedure, InvalidProcedureInterruptedAtError, ProcedureCannotTruncateError,
         ProcedureConductActiveError, destructive=True),

@@ -179,6 +179,7 @@ type Switch = Annotated[bool, Strict()]
 type UpToAMinute = Annotated[float, Strict(), Gt(0), Le(60), _Second]
 type UpToAnHour = Annotated[float, Strict(), Gt(0), Le(3600), _Second]
 type UpToADay = Annotated[float, Strict(), Gt(0), Le(86400), _Second]
+type Seconds = Annotated[float, Strict(), Gt(0), AllowInfNan(False), _Second]
 type Wait = Annotated[float, Strict(), Ge(0), Le(3600), _Second]
 
 
@@ -288,7 +289,7 @@ def faults(
         ("closing_steps", len(closing_steps), 0, MOST_CLOSING_STEPS),
     ):
         if not least <= count <= most:
-            why = f"a recipe has {least} to {most} of them, not {count}"
+            why = f"there must be {least} to {most} of them, not {count}"
             yield StepFault(InvalidRecipeStepsError, field, why)
     captures, outputs = set[str](), set[str]()
     for field, several in (("steps", steps), ("closing_steps", closing_steps)):

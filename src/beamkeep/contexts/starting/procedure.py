@@ -75,24 +75,26 @@ async def hand_start(
     return await procedure_preconditions(procedure, (), read)
 
 
-def require_startable(given: ProcedurePreconditions) -> None:
-    """Raise the refusal of the first start gate that is not passed."""
+def require_startable(given: ProcedurePreconditions, *, is_abandoned: bool = False) -> None:
+    """Raise the refusal of the first start gate that is not passed.
+
+    A procedure that is abandoned only needs what its closing steps move: assets and enclosures.
+    """
     work = given.work
     assets = gates.asset_gate(work.ancestry.values(), ProcedureAssetDecommissionedError)
     require_passed({"assets": assets})
-    if given.capability:
-        require_procedure_shape(given.capability)
-    require_parent_running(given.parent_run)
-    require_passed(
-        {
-            "supply": gates.supply_gate(work.supplies, ProcedureRequiresAvailableSupplyError),
-            "enclosure": gates.enclosure_gate(
-                work.enclosures,
-                none_permitted=ProcedureRequiresPermittedEnclosureError,
-                some_not_permitted=ProcedureEnclosureCoverageMismatchError,
-            ),
-        }
+    if not is_abandoned:
+        if given.capability:
+            require_procedure_shape(given.capability)
+        require_parent_running(given.parent_run)
+        supply = gates.supply_gate(work.supplies, ProcedureRequiresAvailableSupplyError)
+        require_passed({"supply": supply})
+    enclosure = gates.enclosure_gate(
+        work.enclosures,
+        none_permitted=ProcedureRequiresPermittedEnclosureError,
+        some_not_permitted=ProcedureEnclosureCoverageMismatchError,
     )
+    require_passed({"enclosure": enclosure})
 
 
 class StartedProcedure(Reply):

@@ -1,0 +1,592 @@
+"""Conducting a procedure: the six commands, their checks and their answer."""
+
+from collections.abc import Iterator
+from typing import Annotated
+from uuid import UUID
+
+from annotated_types import Ge, MaxLen
+from msgspec import to_builtins
+from pydantic import Strict
+
+from beamkeep.contexts.decision.decision import DecisionNotFoundError
+from beamkeep.contexts.equipment.asset import AssetNotFoundError
+from beamkeep.contexts.installation import Installation, installation
+from beamkeep.contexts.operation.conduct import (
+    CHANNELS,
+    CONDUCTS,
+    Conduct,
+    ConductChannel,
+    loop_of,
+    walk_of,
+)
+from beamkeep.contexts.operation.conducted import ConductKind, ConductOutcome, Phase
+from beamkeep.contexts.operation.history import Walk, boundary, step_history
+from beamkeep.contexts.operation.loop import (
+    Convergence,
+    NamedAdvisor,
+    ObjectiveKind,
+    Passes,
+    Steering,
+    SteeringObjective,
+    SteeringSpace,
+    space_fault,
+)
+from beamkeep.contexts.operation.procedure import (
+    PROCEDURE_STEPS,
+    PinnedSteps,
+    Procedure,
+    ProcedureCommand,
+    ProcedureConductActiveError,
+    ProcedureConductRequested,
+    ProcedureResumed,
+    ProcedureStarted,
+    ProcedureStatus,
+    procedures,
+    require_decision,
+    require_idle,
+    steps_of,
+)
+from beamkeep.contexts.operation.reports import ConductStatus
+from beamkeep.contexts.operation.routing import step_findings
+from beamkeep.contexts.recipe.recipe import Steps
+from beamkeep.contexts.recipe.steps import (
+    Criterion,
+    RecipeActionStep,
+    RecipeComputeStep,
+    RecipeRequiresCapabilityParametersSchemaError,
+    RecipeSetpointStep,
+    RecipeStep,
+    Seconds,
+    SlotName,
+    SteeringRef,
+    faults,
+    reference,
+    references,
+)
+from beamkeep.contexts.routes import route_of, write_findings
+from beamkeep.kernel import (
+    WORK,
+    Accepted,
+    Call,
+    Cannot,
+    Invalid,
+    Reader,
+    Record,
+    SideWrite,
+    Work,
+    replace,
+)
+
+from .acknowledging import acknowledgement
+from .procedure import (
+    START_GATES,
+    ProcedurePreconditions,
+    procedure_preconditions,
+    procedure_start_answers,
+    require_startable,
+)
+
+CONTINUABLE = frozenset(
+    {
+        ConductOutcome.HELD,
+        ConductOutcome.HALTED,
+        ConductOutcome.CANCELLED,
+        ConductOutcome.INTERRUPTED,
+    }
+)
+
+
+class InvalidConductStepsError(Invalid):
+    """The steps of the conduct are not valid."""
+
+
+class InvalidConductCaptureError(Invalid):
+    """The criterion or the objective of the conduct does not fit its steps."""
+
+
+class InvalidConductSpaceError(Invalid):
+    """The space that the advisor chooses in does not fit the steps."""
+
+
+class InvalidConductFromError(Invalid):
+    """The procedure cannot be continued in this way."""
+
+
+class ConductNotExecutableError(Cannot):
+    """The deployment cannot execute these steps."""
+
+
+class ProcedureChannelBusyError(Cannot):
+    """Another active conduct writes one of these addresses; wait until it ends, or cancel it."""
+
+
+class ProcedureCannotConductError(Cannot):
+    """Only a Defined procedure can be conducted."""
+
+
+class ProcedureCannotConductOrHoldError(Cannot):
+    """Only a Defined procedure can be conducted or held."""
+
+
+class ProcedureCannotConductUntilConvergedError(Cannot):
+    """Only a Defined procedure can be conducted until it converges."""
+
+
+class ProcedureCannotConductUntilAdvisedError(Cannot):
+    """Only a Defined procedure can be conducted until an advisor stops it."""
+
+
+class ProcedureCannotConductFromError(Cannot):
+    """Only a Held procedure can be continued, and only if its last conduct can go on."""
+
+
+class ProcedureCannotConductUntilAdvisedFromError(Cannot):
+    """Only a Held procedure can be continued, and only if its last conduct was steered."""
+
+
+type StepIndexes = Annotated[tuple[Annotated[int, Strict(), Ge(0)], ...], MaxLen(500)]
+
+
+class ConductCommand(ProcedureCommand):
+    decided_by_decision_id: UUID | None = None
+    """The recorded decision that led to this command."""
+
+
+class FirstConductCommand(ConductCommand):
+    steps: Steps | None = None
+    """The steps to walk; leave them out if the procedure follows a recipe."""
+    closing_steps: Steps | None = None
+    """The steps to walk at the end, also after a failure; leave them out with a recipe."""
+
+
+class ConductProcedure(FirstConductCommand): ...
+
+
+class ConductOrHoldProcedure(FirstConductCommand): ...
+
+
+class ConductProcedureUntilConverged(FirstConductCommand):
+    capture_name: SlotName
+    """The captured value that the criterion judges."""
+    criterion: Criterion
+    max_consecutive_unconverged_iterations: Passes | None = None
+    """How many passes in a row may miss the criterion (default: the limit of the procedure)."""
+    max_iterations: Passes = 100
+
+
+class ConductProcedureUntilAdvised(FirstConductCommand):
+    advisor: NamedAdvisor
+    objective: SteeringObjective
+    space: SteeringSpace
+    max_iterations: Passes = 100
+    time_budget: Seconds | None = None
+    """How long the passes may take together (default: no limit)."""
+
+
+class ContinuingCommand(ConductCommand):
+    redo_step_indexes: StepIndexes = ()
+    """The steps to execute again."""
+    skip_step_indexes: StepIndexes = ()
+    """The steps to leave out."""
+    abandon: bool = False
+    """Execute no further step, walk the closing steps, and abort the procedure."""
+
+
+class ConductFromProcedure(ContinuingCommand):
+    from_step_index: Annotated[int, Strict(), Ge(0)] | None = None
+    """The step to go on with (default: the first step that is not finished)."""
+
+
+class ConductProcedureUntilAdvisedFrom(ContinuingCommand):
+    max_iterations: Passes | None = None
+    """The limit of passes (default: that of the conduct that is continued)."""
+
+
+class ConductGround(Record):
+    """The steps of a conduct, and everything that its request depends on."""
+
+    steps: PinnedSteps
+    here: Installation
+    channels: tuple[str, ...]
+    """The addresses that the steps may write, in order."""
+    busy: tuple[ConductChannel, ...]
+    """Those of the addresses that another conduct has."""
+    start: ProcedurePreconditions
+    last: Conduct | None = None
+    walk: Walk | None = None
+    """How far the last conduct came."""
+
+
+async def first_ground(
+    procedure: Procedure, command: FirstConductCommand, read: Reader
+) -> ConductGround:
+    asked = PinnedSteps(procedure.id, command.steps or (), command.closing_steps or ())
+    return await _ground(procedure, command, asked, read)
+
+
+async def continued_ground(
+    procedure: Procedure, command: ContinuingCommand, read: Reader
+) -> ConductGround:
+    ground = await _ground(procedure, command, PinnedSteps(procedure.id, (), ()), read)
+    if procedure.last_conduct is None:
+        return ground
+    (last,) = await read.rows(CONDUCTS, conduct_id=procedure.last_conduct.conduct_id)
+    return replace(ground, last=last, walk=await walk_of(procedure, last, read))
+
+
+async def _ground(
+    procedure: Procedure, command: ConductCommand, asked: PinnedSteps, read: Reader
+) -> ConductGround:
+    await require_decision(command.decided_by_decision_id, read)
+    pinned, here = await read.rows(PROCEDURE_STEPS, procedure_id=procedure.id), installation(read)
+    steps = pinned[0] if pinned else asked
+    every = (*steps.steps, *steps.closing_steps)
+    channels = tuple(sorted({address for step in every for address in _writes(step, here)}))
+    routes = [route_of(here.routes, address) for address in channels]
+    moved = {route.asset_id for route in routes if route and route.asset_id}
+    return ConductGround(
+        steps=steps,
+        here=here,
+        channels=channels,
+        busy=await read.rows(CHANNELS, address=frozenset(channels)),
+        start=await procedure_preconditions(procedure, moved, read),
+    )
+
+
+def _writes(step: RecipeStep, here: Installation) -> tuple[str, ...]:
+    match step:
+        case RecipeSetpointStep():
+            return (step.address,)
+        case RecipeActionStep():
+            return next((each.writes for each in here.actions if each.name == step.name), ())
+        case _:
+            return ()
+
+
+class AcceptedConduct(Accepted):
+    conduct_id: UUID
+    procedure_id: UUID
+    status: ConductStatus = ConductStatus.QUEUED
+
+
+type Conducted = list[
+    ProcedureStarted | ProcedureResumed | ProcedureConductRequested | SideWrite | AcceptedConduct
+]
+
+
+def conduct_procedure(
+    procedure: Procedure, command: ConductProcedure, given: ConductGround, call: Call
+) -> Conducted:
+    """Walk the steps of a procedure once; a step that fails aborts it."""
+    kind, refusal = ConductKind.ONCE, ProcedureCannotConductError
+    return _begun(procedure, command, given, call, kind=kind, refusal=refusal)
+
+
+def conduct_or_hold_procedure(
+    procedure: Procedure, command: ConductOrHoldProcedure, given: ConductGround, call: Call
+) -> Conducted:
+    """Walk the steps of a procedure once; a failure that can be recovered from holds it."""
+    kind, refusal = ConductKind.OR_HOLD, ProcedureCannotConductOrHoldError
+    return _begun(procedure, command, given, call, kind=kind, refusal=refusal)
+
+
+def conduct_until_converged(
+    procedure: Procedure, command: ConductProcedureUntilConverged, given: ConductGround, call: Call
+) -> Conducted:
+    """Walk the steps of a procedure again and again until a captured value meets a criterion."""
+    kind, refusal = ConductKind.UNTIL_CONVERGED, ProcedureCannotConductUntilConvergedError
+    patience = command.max_consecutive_unconverged_iterations
+    loop = Convergence.of(
+        command,
+        max_consecutive_unconverged_iterations=patience
+        or procedure.max_consecutive_unconverged_iterations,
+    )
+    return _begun(procedure, command, given, call, kind=kind, refusal=refusal, loop=loop)
+
+
+def conduct_until_advised(
+    procedure: Procedure, command: ConductProcedureUntilAdvised, given: ConductGround, call: Call
+) -> Conducted:
+    """Walk the steps of a procedure at coordinates that an advisor chooses until it says stop."""
+    kind, refusal = ConductKind.UNTIL_ADVISED, ProcedureCannotConductUntilAdvisedError
+    loop = Steering.of(command)
+    return _begun(procedure, command, given, call, kind=kind, refusal=refusal, loop=loop)
+
+
+def conduct_from_procedure(
+    procedure: Procedure, command: ConductFromProcedure, given: ConductGround, call: Call
+) -> Conducted:
+    """Continue a held procedure from the first step that is not known to be finished."""
+    kind, refusal = ConductKind.FROM, ProcedureCannotConductFromError
+    begin = command.from_step_index
+    return _continued(procedure, command, given, call, kind=kind, refusal=refusal, begin=begin)
+
+
+def conduct_until_advised_from(
+    procedure: Procedure,
+    command: ConductProcedureUntilAdvisedFrom,
+    given: ConductGround,
+    call: Call,
+) -> Conducted:
+    """Continue a held procedure that an advisor steers, with the advice that is stored."""
+    kind, refusal = ConductKind.UNTIL_ADVISED_FROM, ProcedureCannotConductUntilAdvisedFromError
+    most = command.max_iterations
+    return _continued(procedure, command, given, call, kind=kind, refusal=refusal, most=most)
+
+
+def _begun(
+    procedure: Procedure,
+    command: FirstConductCommand,
+    given: ConductGround,
+    call: Call,
+    *,
+    kind: ConductKind,
+    refusal: type[Cannot],
+    loop: Convergence | Steering | None = None,
+) -> Conducted:
+    require_idle(procedure)
+    if procedure.status is not ProcedureStatus.DEFINED:
+        raise refusal(f"The status is {procedure.status}.")
+    is_inline = procedure.recipe_id is None
+    _require_steps(command, given.steps, is_inline=is_inline)
+    _require_goal(given.steps, loop)
+    _require_space(given.steps, loop)
+    require_startable(given.start)
+    _require_executable(given, loop, is_inline=is_inline)
+    shown = tuple(map(acknowledgement, given.start.work.cautions))
+    requested = ProcedureConductRequested(
+        occurred_at=call.now,
+        procedure_id=procedure.id,
+        conduct_id=call.new_id,
+        conduct_kind=kind,
+        root_kind=kind,
+        continues_conduct_id=None,
+        steps=given.steps.steps if is_inline else None,
+        closing_steps=given.steps.closing_steps if is_inline else None,
+        from_step_index=None,
+        redo_step_indexes=(),
+        skip_step_indexes=(),
+        abandon=False,
+        loop=to_builtins(loop),
+        acknowledged_cautions=(),
+        decided_by_decision_id=command.decided_by_decision_id,
+    )
+    started = ProcedureStarted(call.now, procedure.id, shown)
+    return [started, *_accepted(procedure, requested, given, call)]
+
+
+def _continued(
+    procedure: Procedure,
+    command: ContinuingCommand,
+    given: ConductGround,
+    call: Call,
+    *,
+    kind: ConductKind,
+    refusal: type[Cannot],
+    begin: int | None = None,
+    most: int | None = None,
+) -> Conducted:
+    require_idle(procedure)
+    if procedure.status is not ProcedureStatus.HELD:
+        raise refusal(f"The status is {procedure.status}.")
+    last, walk = given.last, given.walk
+    if last is None or walk is None or last.outcome not in CONTINUABLE:
+        raise refusal("Its last conduct, if it had one, came to its end.")
+    is_steered = last.root_kind is ConductKind.UNTIL_ADVISED
+    if is_steered is not (kind is ConductKind.UNTIL_ADVISED_FROM):
+        way = "conduct_until_advised_from" if is_steered else "conduct_from_procedure"
+        raise refusal(f"Its last conduct is continued with {way}.")
+    redo, skip = frozenset(command.redo_step_indexes), frozenset(command.skip_step_indexes)
+    left = boundary(walk, step_history(walk, Phase.STEPS))
+    left = len(walk.steps) if left is None else left
+    _require_way(command, redo, skip, begin=begin, left=left, count=len(walk.steps))
+    require_startable(given.start, is_abandoned=command.abandon)
+    loop = loop_of(last)
+    if loop and most is not None:
+        loop = replace(loop, max_iterations=most)
+    _require_executable(given, loop, is_inline=procedure.recipe_id is None)
+    requested = ProcedureConductRequested(
+        occurred_at=call.now,
+        procedure_id=procedure.id,
+        conduct_id=call.new_id,
+        conduct_kind=kind,
+        root_kind=last.root_kind,
+        continues_conduct_id=last.conduct_id,
+        steps=None,
+        closing_steps=None,
+        from_step_index=left if begin is None else begin,
+        redo_step_indexes=tuple(sorted(redo)),
+        skip_step_indexes=tuple(sorted(skip)),
+        abandon=command.abandon,
+        loop=to_builtins(loop),
+        acknowledged_cautions=tuple(map(acknowledgement, given.start.work.cautions)),
+        decided_by_decision_id=command.decided_by_decision_id,
+    )
+    resumed = ProcedureResumed(call.now, procedure.id, command.decided_by_decision_id)
+    return [resumed, *_accepted(procedure, requested, given, call)]
+
+
+def _accepted(
+    procedure: Procedure, requested: ProcedureConductRequested, given: ConductGround, call: Call
+) -> Conducted:
+    """Return the request with its rows: the conduct, its work and its channels."""
+    if given.busy:
+        busy = ", ".join(f"{each.address} (conduct {each.conduct_id})" for each in given.busy)
+        raise ProcedureChannelBusyError(f"{busy}.")
+    id, count = requested.conduct_id, procedure.iteration_count
+    row = Conduct.of(
+        requested,
+        requested_by=call.principal_id,
+        requested_at=call.now,
+        from_step_index=requested.from_step_index or 0,
+        first_iteration_index=(procedure.current_iteration_index or count + 1)
+        if requested.loop
+        else None,
+    )
+    taken = ProcedureChannelBusyError
+    return [
+        requested,
+        *steps_of(requested),
+        CONDUCTS.insert(row),
+        WORK.insert(Work(id, kind="conduct", subject_id=procedure.id)),
+        *(CHANNELS.insert(ConductChannel(address, id), taken) for address in given.channels),
+        AcceptedConduct(id, procedure.id),
+    ]
+
+
+def _require_steps(command: FirstConductCommand, steps: PinnedSteps, *, is_inline: bool) -> None:
+    """Raise when steps are given with a recipe, or are missing without, or break a rule."""
+    if not is_inline:
+        if command.steps is not None or command.closing_steps is not None:
+            raise InvalidConductStepsError("The steps are those of the recipe; give none.")
+        return
+    if command.steps is None:
+        raise InvalidConductStepsError("The procedure follows no recipe; give the steps.")
+    if fault := next(faults(steps.steps, steps.closing_steps, None), None):
+        is_binding = fault.refusal is RecipeRequiresCapabilityParametersSchemaError
+        why = "only a recipe can use $binding" if is_binding else fault.why
+        raise InvalidConductStepsError(f"{fault.place}: {why}.")
+
+
+def _require_goal(steps: PinnedSteps, loop: Convergence | Steering | None) -> None:
+    """Raise when no step captures the value that decides about the passes."""
+    refusal = InvalidConductCaptureError
+    match loop:
+        case None:
+            return
+        case Convergence():
+            name = loop.capture_name
+            if reference(loop.criterion.expected):
+                raise refusal("The criterion must have a value, not a reference.")
+        case Steering(objective=objective):
+            name = objective.capture_name
+            if (objective.kind is ObjectiveKind.SATISFY) is (objective.target_value is None):
+                raise refusal("Give a target_value for Satisfy, and only for Satisfy.")
+    if name not in {getattr(step, "capture_name", None) for step in steps.steps}:
+        raise refusal(f"No step captures {name!r}.")
+
+
+def _require_space(steps: PinnedSteps, loop: Convergence | Steering | None) -> None:
+    """Raise when the axes are not exactly those that the steps use."""
+    names = (
+        found.name
+        for step in steps.steps
+        for _, found in references(step)
+        if isinstance(found, SteeringRef)
+    )
+    used, space = {*names}, loop.space if isinstance(loop, Steering) else None
+    axes = {axis.name for axis in space.axes} if space else set[str]()
+    if space and (fault := space_fault(space)):
+        raise InvalidConductSpaceError(fault)
+    if lacking := used - axes:
+        raise InvalidConductSpaceError(f"The space has no axis for: {', '.join(sorted(lacking))}.")
+    if unused := axes - used:
+        raise InvalidConductSpaceError(f"No step uses the axis: {', '.join(sorted(unused))}.")
+
+
+def _require_way(
+    command: ContinuingCommand,
+    redo: frozenset[int],
+    skip: frozenset[int],
+    *,
+    begin: int | None,
+    left: int,
+    count: int,
+) -> None:
+    """Raise when the steps that the caller names cannot be gone on with."""
+    refusal = InvalidConductFromError
+    if command.abandon and (begin is not None or redo or skip):
+        raise refusal("A procedure that is abandoned executes no step; name none.")
+    if begin is not None and begin > left:
+        raise refusal(f"Step {left} is not finished; from_step_index must be {left} or less.")
+    if both := redo & skip:
+        raise refusal(f"Step {min(both)} cannot be both executed again and left out.")
+    if beyond := [index for index in redo | skip if index >= count]:
+        raise refusal(f"There is no step {min(beyond)}; the steps are 0 to {count - 1}.")
+
+
+def _require_executable(
+    given: ConductGround, loop: Convergence | Steering | None, *, is_inline: bool
+) -> None:
+    """Raise with every reason why the deployment cannot execute the steps."""
+    steps = given.steps
+    found = [
+        f"{name}[{number}]: {why}"
+        for name, several in (("steps", steps.steps), ("closing_steps", steps.closing_steps))
+        for number, step in enumerate(several)
+        for why in _findings(step, given.here, is_inline=is_inline)
+    ]
+    if isinstance(loop, Steering) and loop.advisor.name not in given.here.advisors:
+        found.append(f"advisor: No advisor {loop.advisor.name!r} is registered.")
+    if found:
+        raise ConductNotExecutableError(" ".join(found), findings=found)
+
+
+def _findings(step: RecipeStep, here: Installation, *, is_inline: bool) -> Iterator[str]:
+    match step:
+        case RecipeActionStep(name=name):
+            entry = next((each for each in here.actions if each.name == name), None)
+            kind = "action"
+        case RecipeComputeStep(job=name):
+            entry = next((each for each in here.jobs if each.name == name), None)
+            kind = "job"
+        case _:
+            yield from (each.message for each in step_findings(here.routes, step, inline=is_inline))
+            return
+    if entry is None:
+        yield f"No {kind} {name!r} is registered."
+    elif is_inline and not entry.inline:
+        yield f"The {kind} {name!r} is open to steps of recipes only."
+    for address in _writes(step, here):
+        for finding in write_findings(here.routes, address, inline=is_inline):
+            yield finding.message
+
+
+# fmt: off
+CONDUCT_CHECKS = (DecisionNotFoundError, AssetNotFoundError, ProcedureConductActiveError,
+    *START_GATES, ConductNotExecutableError, ProcedureChannelBusyError)
+STEP_CHECKS = (InvalidConductStepsError, InvalidConductSpaceError, *CONDUCT_CHECKS)
+OPERATIONS = (
+    procedures.changes("POST /procedures/{procedure_id}/conducts/start", ConductProcedure,
+        conduct_procedure, ProcedureCannotConductError, *STEP_CHECKS, given=first_ground,
+        answered_with=procedure_start_answers),
+    procedures.changes("POST /procedures/{procedure_id}/conducts/start-holdable",
+        ConductOrHoldProcedure, conduct_or_hold_procedure, ProcedureCannotConductOrHoldError,
+        *STEP_CHECKS, given=first_ground, answered_with=procedure_start_answers),
+    procedures.changes("POST /procedures/{procedure_id}/conducts/continue", ConductFromProcedure,
+        conduct_from_procedure, ProcedureCannotConductFromError, InvalidConductFromError,
+        *CONDUCT_CHECKS, given=continued_ground, answered_with=procedure_start_answers),
+    procedures.changes("POST /procedures/{procedure_id}/conducts/converge",
+        ConductProcedureUntilConverged, conduct_until_converged,
+        ProcedureCannotConductUntilConvergedError, InvalidConductCaptureError, *STEP_CHECKS,
+        given=first_ground, answered_with=procedure_start_answers),
+    procedures.changes("POST /procedures/{procedure_id}/conducts/steer",
+        ConductProcedureUntilAdvised, conduct_until_advised,
+        ProcedureCannotConductUntilAdvisedError, InvalidConductCaptureError, *STEP_CHECKS,
+        given=first_ground, answered_with=procedure_start_answers),
+    procedures.changes("POST /procedures/{procedure_id}/conducts/continue-steering",
+        ConductProcedureUntilAdvisedFrom, conduct_until_advised_from,
+        ProcedureCannotConductUntilAdvisedFromError, InvalidConductFromError, *CONDUCT_CHECKS,
+        given=continued_ground, answered_with=procedure_start_answers),
+)
+# fmt: on
