@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
 from uuid import UUID
 
+from beamkeep.contexts.work import MOST_IDLE_CLAIMS
 from beamkeep.kernel import WORK, Fenced, Table, replace
 from beamkeep.runtime.store import WorkLostError
 from beamkeep.workers.durable import (
-    MOST_IDLE_CLAIMS,
     ClaimedWork,
     HeldWork,
     WorkCounts,

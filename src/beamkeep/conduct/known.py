@@ -3,12 +3,12 @@
 from datetime import timedelta
 
 from beamkeep.contexts.operation.conducted import Failure
-from beamkeep.contexts.operation.history import Walk
+from beamkeep.contexts.operation.history import WalkSoFar
 from beamkeep.contexts.operation.loop import SteeringAdvice
 from beamkeep.contexts.routes import ControlRoute
 
 
-class Known(Walk):
+class Known(WalkSoFar):
     """Everything that decides the next action; `passes` are all passes of the procedure."""
 
     inline: bool = False

@@ -8,7 +8,8 @@ from uuid import UUID, uuid4
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
-from beamkeep.contexts.installation import Installation
+from beamkeep.contexts.installation import ActionEntry, Installation, JobEntry
+from beamkeep.contexts.routes import ControlRoute, Substrate
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.kernel import Event, Operation, Question, SurfaceKind, replace
@@ -22,11 +23,17 @@ from .server import FACILITY_CODE
 from .tokens import ISSUER
 
 ADMIN = Administrator(ISSUER, "ada", "Ada")
+SIMULATED = ControlRoute("bl:", Substrate.IN_MEMORY, simulated=True, writable=True, inline=True)
+"""The route of all addresses that tests conduct."""
 INSTALLATION = Installation(
     FACILITY_CODE,
     "https://lab.test/assets/{asset_id}",
     issuers=frozenset({ISSUER}),
     login_key=b"k" * 32,
+    routes=(SIMULATED,),
+    actions=(ActionEntry("home", writes=("bl:axis",), inline=True),),
+    jobs=(JobEntry("fit", inline=True),),
+    advisors=frozenset({"grid_walk"}),
 )
 CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_status": "gate"}
 """The subject of the machine account that calls an operation which no person may call."""

@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
-from beamkeep.contexts.work import MOST_IDLE_CLAIMS as MOST_IDLE_CLAIMS
 from beamkeep.kernel import Cannot, Fenced, Table
 
 

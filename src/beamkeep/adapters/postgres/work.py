@@ -8,10 +8,10 @@ from uuid import UUID
 
 import asyncpg
 
+from beamkeep.contexts.work import MOST_IDLE_CLAIMS
 from beamkeep.kernel import Fenced, Insert, Table
 from beamkeep.runtime.store import StoreUnavailableError, WorkLostError
 from beamkeep.workers.durable import (
-    MOST_IDLE_CLAIMS,
     ClaimedWork,
     HeldWork,
     WorkCounts,

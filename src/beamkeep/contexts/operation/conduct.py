@@ -33,7 +33,7 @@ from .conducted import (
     Phase,
     Stage,
 )
-from .history import Flags, Pass, RequestedConduct, Walk
+from .history import Flags, Pass, RequestedConduct, WalkSoFar
 from .loop import Convergence, Steering
 from .procedure import (
     ITERATIONS,
@@ -154,7 +154,7 @@ def flags_of(procedure: Procedure) -> Flags:
     )
 
 
-async def walk_of(procedure: Procedure, conduct: Conduct, read: Reader) -> Walk:
+async def walk_of(procedure: Procedure, conduct: Conduct, read: Reader) -> WalkSoFar:
     """Return a conduct with its steps and the rows of the last pass and of the closing steps."""
     (pinned,) = await read.rows(PROCEDURE_STEPS, procedure_id=procedure.id)
     passes, last = (), procedure.iteration_count
@@ -172,7 +172,7 @@ async def walk_of(procedure: Procedure, conduct: Conduct, read: Reader) -> Walk:
         redo_step_indexes=frozenset(conduct.redo_step_indexes),
         loop=loop_of(conduct),
     )
-    return Walk(
+    return WalkSoFar(
         conduct=asked,
         steps=pinned.steps,
         closing_steps=pinned.closing_steps,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from . import history
 from .advancing import End, EndPass, StatusEvent, Walked
 from .conducted import ConductKind, ConductOutcome, Failure, FailureSource, Phase, StepKind
-from .history import Attempts, Walk, steps_in
+from .history import Attempts, WalkSoFar, steps_in
 
 LONGEST_TEXT = 500
 STATUS_EVENTS: Mapping[ConductOutcome, StatusEvent] = {
@@ -18,7 +18,7 @@ STATUS_EVENTS: Mapping[ConductOutcome, StatusEvent] = {
 }
 
 
-def stopped(walk: Walk) -> End | None:
+def stopped(walk: WalkSoFar) -> End | None:
     """Return the end that somebody asked for; a request goes before what the steps came to."""
     flags = walk.flags
     if flags.aborted:
@@ -34,7 +34,7 @@ def stopped(walk: Walk) -> End | None:
     return None
 
 
-def failed(walk: Walk, index: int, attempts: Attempts) -> Walked | End:
+def failed(walk: WalkSoFar, index: int, attempts: Attempts) -> Walked | End:
     """Return how the walk ends after a failed step."""
     failure, step = unfinished(walk, Phase.STEPS, index, attempts), walk.steps[index]
     only_reads = history.kind_of(step) in (StepKind.CHECK, StepKind.CAPTURE)
@@ -44,12 +44,14 @@ def failed(walk: Walk, index: int, attempts: Attempts) -> Walked | End:
     return walked(walk, ConductOutcome.ABORTED, failure)
 
 
-def walked(walk: Walk, outcome: ConductOutcome, failure: Failure | None = None) -> Walked | End:
+def walked(
+    walk: WalkSoFar, outcome: ConductOutcome, failure: Failure | None = None
+) -> Walked | End:
     """Return the real end of the steps; the closing steps follow if there are any."""
     return Walked(outcome, failure) if walk.closing_steps else ended(walk, outcome, failure)
 
 
-def ended(walk: Walk, outcome: ConductOutcome, failure: Failure | None = None) -> End:
+def ended(walk: WalkSoFar, outcome: ConductOutcome, failure: Failure | None = None) -> End:
     """Return the last append of the conduct."""
     goal, flags, end_pass = STATUS_EVENTS[outcome], walk.flags, None
     is_there = flags.aborted or (flags.held and goal is StatusEvent.HELD)
@@ -70,7 +72,7 @@ def ended(walk: Walk, outcome: ConductOutcome, failure: Failure | None = None) -
     )
 
 
-def _closing_failures(walk: Walk) -> tuple[Failure, ...]:
+def _closing_failures(walk: WalkSoFar) -> tuple[Failure, ...]:
     attempts = history.step_history(walk, Phase.CLOSING)
     return tuple(
         unfinished(walk, Phase.CLOSING, index, attempts.get(index, ()))
@@ -79,7 +81,7 @@ def _closing_failures(walk: Walk) -> tuple[Failure, ...]:
     )
 
 
-def unfinished(walk: Walk, phase: Phase, index: int, attempts: Attempts) -> Failure:
+def unfinished(walk: WalkSoFar, phase: Phase, index: int, attempts: Attempts) -> Failure:
     """Return why a step is not finished."""
     error_class, message = "ClosingStepNotRun", "The conduct ended before this step."
     if attempts and (outcome := attempts[-1].outcome):

@@ -64,7 +64,7 @@ class Flags(Record):
     """The procedure has a parent run, and that run is not Running."""
 
 
-class Walk(Record):
+class WalkSoFar(Record):
     """A conduct, its steps, and what is known of them by rows and streams."""
 
     conduct: RequestedConduct
@@ -82,7 +82,7 @@ class Walk(Record):
     """Submission keys of jobs that this claim did not find, or found Lost."""
 
 
-def steps_in(walk: Walk, phase: Phase) -> tuple[RecipeStep, ...]:
+def steps_in(walk: WalkSoFar, phase: Phase) -> tuple[RecipeStep, ...]:
     """Return the steps that are walked in a phase."""
     return walk.steps if phase is Phase.STEPS else walk.closing_steps
 
@@ -103,18 +103,18 @@ type Attempts = Sequence[Attempt]
 type StepHistory = Mapping[int, Attempts]
 
 
-def last_pass(walk: Walk) -> Pass | None:
+def last_pass(walk: WalkSoFar) -> Pass | None:
     """Return the last pass that was begun; None if the steps are not walked in passes."""
     return walk.passes[-1] if walk.conduct.loop and walk.passes else None
 
 
-def iteration_index(walk: Walk, phase: Phase) -> int | None:
+def iteration_index(walk: WalkSoFar, phase: Phase) -> int | None:
     """Return the pass that new rows of this phase belong to."""
     found = last_pass(walk)
     return found.iteration_index if found and phase is Phase.STEPS else None
 
 
-def step_history(walk: Walk, phase: Phase) -> StepHistory:
+def step_history(walk: WalkSoFar, phase: Phase) -> StepHistory:
     """Return the attempts of the steps in the last pass, or of the closing steps."""
     current, found = iteration_index(walk, phase), dict[StepAttempt, dict[Stage, Activity]]()
     owners = dict[StepAttempt, UUID]()
@@ -138,13 +138,13 @@ def is_finished(attempts: Attempts) -> bool:
     return outcome is not None and outcome.stage is not Stage.FAILED
 
 
-def boundary(walk: Walk, so_far: StepHistory) -> int | None:
+def boundary(walk: WalkSoFar, so_far: StepHistory) -> int | None:
     """Return the first step that is not done for this conduct; None if all steps are done."""
     indexes = range(len(walk.steps))
     return next((i for i in indexes if not _is_done(walk, i, so_far.get(i, ()))), None)
 
 
-def _is_done(walk: Walk, index: int, attempts: Attempts) -> bool:
+def _is_done(walk: WalkSoFar, index: int, attempts: Attempts) -> bool:
     conduct, step = walk.conduct, walk.steps[index]
     # Setpoints are written again and checks are repeated; other results stand unless redone.
     is_renewed = kind_of(step) is StepKind.CHECK or is_absolute_setpoint(step)
@@ -176,7 +176,7 @@ def is_absolute_setpoint(step: RecipeStep) -> bool:
     return kind_of(step) is StepKind.SETPOINT and _is_repeatable(step)
 
 
-def has_job(walk: Walk, step: RecipeStep, last: Attempt) -> bool:
+def has_job(walk: WalkSoFar, step: RecipeStep, last: Attempt) -> bool:
     """Return whether an attempt in doubt may have a job that can still be found."""
     key = submission_key(last.conduct_id, last.at)
     in_doubt = kind_of(step) is StepKind.COMPUTE and last.outcome is None
@@ -192,7 +192,7 @@ def may_repeat(step: RecipeStep, last: Attempt) -> bool:
     return never_written or Stage.STARTED not in last.rows
 
 
-def undecided(walk: Walk) -> tuple[int, ...]:
+def undecided(walk: WalkSoFar) -> tuple[int, ...]:
     """Return the steps of the open pass that a continuing command must redo or skip."""
     if (current := last_pass(walk)) and current.ended:
         return ()

@@ -21,7 +21,7 @@ from .conducted import (
     Stage,
     StepKind,
 )
-from .history import Walk, is_finished, results, step_history, steps_in, target_of
+from .history import WalkSoFar, is_finished, results, step_history, steps_in, target_of
 from .procedure import Procedure, ProcedureStatus, procedures
 from .stopping import ConductNotFoundError
 
@@ -184,7 +184,7 @@ def _needs(
     return ("conduct_until_advised_from" if is_steered else "conduct_from_procedure",)
 
 
-def _current(walk: Walk) -> CurrentStep | None:
+def _current(walk: WalkSoFar) -> CurrentStep | None:
     """Return the step of the last `Started` row while that row has no outcome."""
     phase = Phase.CLOSING if walk.walk_outcome else Phase.STEPS
     tried = [attempts[-1] for attempts in step_history(walk, phase).values()]

@@ -27,7 +27,7 @@ from .conduct import (
 )
 from .conducted import ConductOutcome, Phase
 from .ending import ended, stopped
-from .history import Walk
+from .history import WalkSoFar
 from .procedure import (
     STATUS,
     Procedure,
@@ -69,7 +69,7 @@ class StoppableConduct(Record):
 
     in_hand: ConductInHand
     claim: int = 0
-    walk: Walk | None = None
+    walk: WalkSoFar | None = None
     """None while a worker holds the conduct: it ends the conduct itself."""
 
 
@@ -170,7 +170,7 @@ def _stopped(
 
 
 def _ended(
-    procedure: Procedure, given: StoppableConduct, walk: Walk, call: Call
+    procedure: Procedure, given: StoppableConduct, walk: WalkSoFar, call: Call
 ) -> list[ConductAdvanced | SideWrite | Fenced]:
     """Return the end of a conduct that no worker has, unless one claims it meanwhile."""
     walk = replace(walk, flags=flags_of(procedure))

@@ -20,7 +20,7 @@ from beamkeep.contexts.operation.conduct import (
     walk_of,
 )
 from beamkeep.contexts.operation.conducted import ConductKind, ConductOutcome, Phase
-from beamkeep.contexts.operation.history import Walk, boundary, step_history
+from beamkeep.contexts.operation.history import WalkSoFar, boundary, step_history
 from beamkeep.contexts.operation.loop import (
     Convergence,
     NamedAdvisor,
@@ -213,7 +213,7 @@ class ConductGround(Record):
     """Those of the addresses that another conduct has."""
     start: ProcedurePreconditions
     last: Conduct | None = None
-    walk: Walk | None = None
+    walk: WalkSoFar | None = None
     """How far the last conduct came."""
 
 
