@@ -16,6 +16,7 @@ from beamkeep.kernel import (
     Call,
     Command,
     Event,
+    Fenced,
     Insert,
     Operation,
     Outcome,
@@ -52,11 +53,11 @@ class Scenario:
         self._past.principal_id = call.principal_id
         return self
 
-    def then(self, *expected: Event | SideWrite | Rows | Advice | Reply) -> None:
+    def then(self, *expected: Event | SideWrite | Rows | Fenced | Advice | Reply) -> None:
         """Assert that the command leads to these events, rows and warnings, in this order."""
         assert self.decided() == list(expected)
 
-    def decided(self) -> list[Event | SideWrite | Rows | Advice | Reply]:
+    def decided(self) -> list[Event | SideWrite | Rows | Fenced | Advice | Reply]:
         """Return everything that the command leads to."""
         outcome = self._decide()
         REACHED.add((self._operation.name, "then"))

@@ -145,7 +145,7 @@ def did(
     return ACTIVITIES.insert(row)
 
 
-def done(step: int, **more: Json) -> tuple[Insert, Insert]:
+def done(step: int, value: Json = None) -> tuple[Insert, Insert]:
     """Both rows of a step that succeeded."""
     begun = did(Stage.STARTED, step, actuation_kind="Simulated")
-    return begun, did(Stage.SUCCEEDED, step, **more)
+    return begun, did(Stage.SUCCEEDED, step, value=value)
