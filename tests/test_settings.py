@@ -37,6 +37,18 @@ def test_the_own_site_and_the_page_of_an_asset_are_set():
         assert told.installation() == here
 
 
+def test_routes_are_read_and_their_faults_are_named():
+    route: dict[str, Any] = {"prefix": "bl:", "substrate": "in_memory", "simulated": True}
+    here = set_to(control_routes=[{**route, "writable": True}]).installation()
+    assert [(each.prefix, each.writable) for each in here.routes] == [("bl:", True)]
+    physical = {"prefix": "BL:", "substrate": "in_memory", "writable": True}
+    with pytest.raises(ValidationError) as error:
+        set_to(control_routes=[route, physical])
+    told = str(error.value)
+    assert "CONTROL_ROUTES: The prefixes 'bl:' and 'BL:' differ in case only." in told
+    assert "The route 'BL:' is writable and physical; name the asset it moves." in told
+
+
 PROVIDER = {
     "kind": "jwt",
     "issuer": "https://idp.test",

@@ -15,6 +15,7 @@ from beamkeep.adapters.tokens.providers import IdentityProvider
 from beamkeep.addresses import is_loopback
 from beamkeep.contexts.federation.facility import CODE
 from beamkeep.contexts.installation import Installation
+from beamkeep.contexts.routes import ControlRoute, table_findings
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.workers.conductor import ConductTimes
 from beamkeep.workers.observing import EnclosureSignal, SupplySignal
@@ -186,6 +187,9 @@ class Settings(DatabaseSettings):
     conduct_takeover_window_seconds: Annotated[float, Ge(0)] = 300.0
     """Seconds without any worker after which a conduct is interrupted and not continued; before the
     first worker, the age of the request."""
+    control_routes: tuple[ControlRoute, ...] = ()
+    """Addresses of the control system that conducts may read and write, as a JSON list of routes by
+    their prefix."""
     control_silence_seconds: Annotated[float, Gt(5)] = 15.0
     """Seconds of silence of a control system after which a conduct takes it for disconnected."""
     control_connect_seconds: Annotated[float, Gt(0)] = 5.0
@@ -259,6 +263,13 @@ class Settings(DatabaseSettings):
         return self
 
     @model_validator(mode="after")
+    def routes_are_sound(self) -> Self:
+        """Raise ValueError with every fault of the route table."""
+        if found := list(table_findings(self.control_routes)):
+            raise ValueError(f"CONTROL_ROUTES: {' '.join(found)}")
+        return self
+
+    @model_validator(mode="after")
     def administrator_can_log_in(self) -> Self:
         """Raise ValueError when the first administrator is named in part, or could not log in."""
         parts = {
@@ -290,6 +301,7 @@ class Settings(DatabaseSettings):
             issuers=frozenset(provider.issuer for provider in self.identity_providers),
             open_for_development=not self.require_authenticated_principal,
             login_key=login_key,
+            routes=self.control_routes,
         )
 
     @property

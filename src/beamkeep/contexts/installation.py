@@ -52,7 +52,7 @@ class Installation(Record):
     """Which addresses of the control system conducts may read and write."""
     actions: tuple[ActionEntry, ...] = ()
     jobs: tuple[JobEntry, ...] = ()
-    advisors: frozenset[str] = frozenset()
+    advisors: frozenset[str] = frozenset({"grid_walk"})
 
 
 def installation(read: Reader) -> Installation:

@@ -172,8 +172,9 @@ def _outcomes(operation: Operation, reply: SchemaObject) -> SchemaObject:
         answers["200"] = _answer("Done with warnings, or a dry run.", warned, *headers)
     own = {operation.aggregate.id_field: ID} if operation.genesis else {}
     if issubclass(kind, kernel.Accepted):
-        accepted = exactly(own | reply, **warnings)
-        answers["202"] = _answer("Accepted: a worker does the work later.", accepted, *headers)
+        accepted = exactly(own | reply, **warnings) if own or reply else None
+        where, told = ("Location",) if accepted else (), "Accepted: a worker does the work later."
+        answers["202"] = _answer(told, accepted, *where, *headers)
     elif operation.genesis or issubclass(kind, kernel.Created):
         created = exactly(own | reply, **warnings)
         answers["201"] = _answer("Created.", created, "Location", *headers)

@@ -25,6 +25,14 @@ from .tokens import claims, header, jwk, mint
 ISSUER, ADMINISTRATOR = "https://idp.test", "ada"
 FACILITY_CODE = "synchrotron"
 """The code of the Site that every deployment here is at."""
+CONTROL_ROUTE = {
+    "prefix": "bl:",
+    "substrate": "in_memory",
+    "simulated": True,
+    "writable": True,
+    "inline": True,
+}
+"""The route of all addresses that tests conduct."""
 DEADLINE = 120.0
 NUMBERS = count(1)
 GENEROUS = {
@@ -141,6 +149,8 @@ def deployment(cluster: Cluster, migrated: bool, **settings: str) -> Generator[L
             "BOOTSTRAP_ADMIN_SUBJECT": ADMINISTRATOR,
             "BOOTSTRAP_ADMIN_NAME": "Ada",
             "SELF_FACILITY_CODE": FACILITY_CODE,
+            "CONTROL_ROUTES": json.dumps([CONTROL_ROUTE]),
+            "CONDUCT_SLOTS": "0",
             **GENEROUS,
         }
         chosen = defaults | {name.upper(): value for name, value in settings.items()}

@@ -5,11 +5,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from uuid import UUID, uuid4
 
+import msgspec
+
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.installation import ActionEntry, Installation, JobEntry
-from beamkeep.contexts.routes import ControlRoute, Substrate
+from beamkeep.contexts.routes import ControlRoute
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.kernel import Event, Operation, Question, SurfaceKind, replace
@@ -19,12 +21,11 @@ from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.store import EventStore, ReadModel
 
 from .appends import append, at
-from .server import FACILITY_CODE
+from .server import CONTROL_ROUTE, FACILITY_CODE
 from .tokens import ISSUER
 
 ADMIN = Administrator(ISSUER, "ada", "Ada")
-SIMULATED = ControlRoute("bl:", Substrate.IN_MEMORY, simulated=True, writable=True, inline=True)
-"""The route of all addresses that tests conduct."""
+SIMULATED = msgspec.convert(CONTROL_ROUTE, ControlRoute)
 INSTALLATION = Installation(
     FACILITY_CODE,
     "https://lab.test/assets/{asset_id}",
@@ -33,7 +34,6 @@ INSTALLATION = Installation(
     routes=(SIMULATED,),
     actions=(ActionEntry("home", writes=("bl:axis",), inline=True),),
     jobs=(JobEntry("fit", inline=True),),
-    advisors=frozenset({"grid_walk"}),
 )
 CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_status": "gate"}
 """The subject of the machine account that calls an operation which no person may call."""

@@ -55,6 +55,13 @@ REPLIES: dict[str, int] = {
     "supersede_caution": 201,
     "start_procedure": 200,
     "append_activities": 200,
+    "conduct_procedure": 202,
+    "conduct_or_hold_procedure": 202,
+    "conduct_from_procedure": 202,
+    "conduct_until_converged": 202,
+    "conduct_until_advised": 202,
+    "conduct_until_advised_from": 202,
+    "cancel_conduct": 202,
 }
 """The changes that answer something, and with which status."""
 

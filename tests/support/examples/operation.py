@@ -1,4 +1,4 @@
-"""Examples of procedures, their iterations and their activities."""
+"""Examples of procedures, their iterations, their activities and their conducts."""
 
 from typing import Any
 
@@ -91,6 +91,76 @@ async def start_iteration(do: Do) -> dict[str, Any]:
     return {"procedure_id": await a_started_procedure(do), **BEGIN[1]}
 
 
+def steps(value: Any = 1.25) -> dict[str, Any]:
+    """Steps that write addresses which no other conduct has."""
+    place = f"bl:{uuid7()}"
+    move = {"kind": "setpoint", "address": f"{place}:x", "value": value}
+    see = {"kind": "capture", "address": f"{place}:i", "capture_name": "intensity"}
+    shut = {"kind": "setpoint", "address": f"{place}:shutter", "value": 0}
+    return {"steps": [move, see], "closing_steps": [shut]}
+
+
+async def conduct(do: Do) -> dict[str, Any]:
+    return {
+        "procedure_id": await a_procedure(do),
+        "decided_by_decision_id": await a_decision(do),
+        **steps(),
+    }
+
+
+async def conduct_until_converged(do: Do) -> dict[str, Any]:
+    return {
+        "procedure_id": await a_procedure(do),
+        **steps(),
+        "capture_name": "intensity",
+        "criterion": {"kind": "within_tolerance", "expected": 1.0, "tolerance": 0.1},
+        "max_iterations": 5,
+    }
+
+
+async def conduct_until_advised(do: Do) -> dict[str, Any]:
+    return {
+        "procedure_id": await a_procedure(do),
+        **steps({"$steering": "x"}),
+        "advisor": {"name": "grid_walk", "options": {"points_per_axis": 3}},
+        "objective": {"kind": "Maximize", "capture_name": "intensity"},
+        "space": {"axes": [{"name": "x", "lower": 0.0, "upper": 1.0, "initial": 0.5}]},
+        "time_budget": 600.0,
+    }
+
+
+async def a_conduct(do: Do) -> dict[str, Any]:
+    """A conduct that waits for a worker, by its two ids."""
+    answer = await do("conduct_procedure", await conduct(do))
+    return {name: answer[name] for name in ("procedure_id", "conduct_id")}
+
+
+async def list_conducts(do: Do) -> dict[str, Any]:
+    return {"procedure_id": (await a_conduct(do))["procedure_id"], "status": "Queued"}
+
+
+async def cancel_conduct(do: Do) -> dict[str, Any]:
+    return {**await a_conduct(do), "reason": "The wrong sample"}
+
+
+def a_procedure_held_during(command: str, example: Example) -> Make:
+    """A procedure that was held while a conduct waited for a worker."""
+
+    async def make(do: Do) -> str:
+        arguments = await example(do)
+        await do(command, arguments)
+        held = {"procedure_id": arguments["procedure_id"], "reason": "Beam lost"}
+        await do("hold_procedure", held)
+        return arguments["procedure_id"]
+
+    return make
+
+
+async def conduct_from_procedure(do: Do) -> dict[str, Any]:
+    held = a_procedure_held_during("conduct_procedure", conduct)
+    return {"procedure_id": await held(do), "from_step_index": 0, "skip_step_indexes": [1]}
+
+
 EXAMPLES: dict[str, Example] = {
     "register_procedure": register_procedure,
     "start_procedure": given(procedure_id=a_procedure),
@@ -108,6 +178,17 @@ EXAMPLES: dict[str, Example] = {
     "start_iteration": start_iteration,
     "end_iteration": end_iteration,
     "append_activities": append_activities,
+    "conduct_procedure": conduct,
+    "conduct_or_hold_procedure": conduct,
+    "conduct_from_procedure": conduct_from_procedure,
+    "conduct_until_converged": conduct_until_converged,
+    "conduct_until_advised": conduct_until_advised,
+    "conduct_until_advised_from": given(
+        procedure_id=a_procedure_held_during("conduct_until_advised", conduct_until_advised)
+    ),
+    "cancel_conduct": cancel_conduct,
+    "get_conduct": a_conduct,
+    "list_conducts": list_conducts,
     "get_procedure": given(procedure_id=a_procedure_of_a_recipe),
     "get_procedure_history": given(procedure_id=an_iterated_procedure),
     "list_procedures": given(status=["Running", "Held"], kind="homing"),

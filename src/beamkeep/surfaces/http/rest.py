@@ -6,10 +6,9 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from beamkeep.kernel import Operation, Question
+from beamkeep.kernel import Operation, Question, Reply, reply_of
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Request
-from beamkeep.runtime.dispatch import CommandResult
 from beamkeep.runtime.parsing import Arguments, MalformedRequestError, parse_body
 
 from .messages import JSON, HttpRequest, HttpResponse
@@ -31,7 +30,7 @@ def rest_routes(service: Service) -> Iterator[HttpRoute]:
 
 
 def _command_route(service: Service, operation: Operation) -> HttpRoute:
-    object_path = service.catalogue.gets[operation.aggregate.name].route.path
+    new_path = _new_path(service, operation)
 
     async def answer(request: HttpRequest) -> HttpResponse:
         body = await request.json()
@@ -47,8 +46,8 @@ def _command_route(service: Service, operation: Operation) -> HttpRoute:
             ),
         )
         headers = dict(JSON) if result.body else {}
-        if result.status == 201 and (id := _new_id(operation, result)):
-            location = object_path.format_map({operation.aggregate.id_field: id})
+        if new_path and result.status in (201, 202):
+            location = new_path.format_map(msgspec.json.decode(result.body))
             headers[b"location"] = location.encode()
         if result.version is not None:
             headers[b"etag"] = b'"%d"' % result.version
@@ -74,11 +73,13 @@ def _question_route(service: Service, question: Question) -> HttpRoute:
     return HttpRoute(question.name, question.route, answer)
 
 
-def _new_id(operation: Operation, result: CommandResult) -> object:
-    """Return the id of the new object; a change and a replayed answer have it in the body only."""
-    if operation.genesis and result.id:
-        return result.id
-    return msgspec.json.decode(result.body).get(operation.aggregate.id_field)
+def _new_path(service: Service, operation: Operation) -> str:
+    """Return the path of what is new: the longest of one object that the answer's ids fill."""
+    of, known = operation.aggregate, {*(reply_of(operation) or Reply).__struct_fields__}
+    known |= {of.id_field} if operation.genesis else set()
+    routes = [q.route for q in service.catalogue.questions if q.aggregate is of]
+    ones = [r.path for r in routes if r.path.endswith("}") and known.issuperset(r.fields)]
+    return max(ones, key=len, default="")
 
 
 def _holds_several(annotation: object) -> bool:
