@@ -11,7 +11,7 @@ from tests.contexts.decision import test_decision
 from tests.contexts.enclosure import test_enclosure
 from tests.contexts.equipment import test_asset, test_family, test_frame, test_model, test_mount
 from tests.contexts.federation import test_facility
-from tests.contexts.operation import test_activity, test_procedure
+from tests.contexts.operation import test_activity, test_advancing, test_conducts, test_procedure
 from tests.contexts.recipe import (
     test_capability,
     test_declarations,
@@ -22,7 +22,7 @@ from tests.contexts.recipe import (
 )
 from tests.contexts.run import test_logbook, test_observation, test_run
 from tests.contexts.safety import test_clearance
-from tests.contexts.starting import test_procedure_start, test_start
+from tests.contexts.starting import test_conducting, test_procedure_start, test_start
 from tests.contexts.subject import test_subject
 from tests.contexts.supply import test_supply
 from tests.contexts.trust import (
@@ -58,6 +58,7 @@ SENTENCES = (
     *(test_capability, test_method, test_practice, test_plan, test_recipe, test_declarations),
     *(test_run, test_observation, test_logbook, test_start),
     *(test_procedure, test_activity, test_procedure_start),
+    *(test_conducts, test_advancing, test_conducting),
 )
 
 

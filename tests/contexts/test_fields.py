@@ -4,7 +4,7 @@ The table is written by hand. A row has the path of a field and what the field t
 shortest and longest length, with the refusal of a blank one; a number by its bounds; a choice by
 its values; a list by its fewest and most items. `?` marks a field that may be left out, `[]` the
 items of a list, `{}` the values of a map, `<...>` the kind of a record. Ids in the route have no
-row. The steps of recipes have tests of their own.
+row. The steps of recipes and the names of slots have tests of their own.
 """
 
 import re
@@ -209,6 +209,7 @@ RECORDS: dict[str, dict[str, object]] = {
     "append_activities entries": {"activity_id": ID, "sampled_at": TIME, **ACTIVITY},
     "register_clearance bindings": {"kind": "Subject", "id": ID},
     "amend_clearance bindings": {"kind": "Subject", "id": ID},
+    "conduct_until_advised space.axes": {"name": "x", "lower": 0.0, "upper": 1.0},
 }
 """An item of each list of records, of which one is missing or too many."""
 
@@ -221,7 +222,10 @@ def test_a_list_has_its_fewest_and_most_items(row: Row):
     def items(count: int) -> object:
         if sample := RECORDS.get(str(row)):
             return [sample] * count
-        ids = held.get(f"{row.path}[]") == "id"
+        kind = held.get(f"{row.path}[]")
+        if kind == "integer":
+            return [*range(count)]
+        ids = kind == "id"
         made = [str(UUID(int=n)) if ids else f"x{n}" for n in range(count)]
         return dict.fromkeys(made, "x") if row.path + "{}" in held else made
 

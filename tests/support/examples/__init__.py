@@ -22,7 +22,7 @@ from tests.support.examples import (
 )
 from tests.support.examples.making import Do, Example
 
-__all__ = ["BESIDE", "CALLERS", "EXAMPLES", "REPLIES", "Do", "Example"]
+__all__ = ["BESIDE", "CALLERS", "EXAMPLES", "REPLIES", "WITHOUT_BODY", "Do", "Example"]
 
 EXAMPLES: dict[str, Example] = {
     **trust.EXAMPLES,
@@ -63,7 +63,10 @@ REPLIES: dict[str, int] = {
     "conduct_until_advised_from": 202,
     "cancel_conduct": 202,
 }
-"""The changes that answer something, and with which status."""
+"""The changes that answer something else than 204, and with which status."""
+
+WITHOUT_BODY = frozenset({"cancel_conduct"})
+"""The changes that answer 202 and nothing more."""
 
 BESIDE = frozenset(
     {
