@@ -186,6 +186,8 @@ run_logbook_entry      SI      -             -          -
 procedure_steps        SI      -             -          -
 procedure_iteration    SIU     -             -          -
 procedure_activity     SI      -             -          -
+conduct                SIU     -             -          -
+conduct_channel        SID     -             -          -
 refused_start          SI      -             -          -
 snapshots              SIUD    -             -          -
 work                   SIU     -             S          -

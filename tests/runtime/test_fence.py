@@ -32,6 +32,7 @@ EVERY_MIGRATION = [
     "0013_snapshots",
     "0014_work",
     "0015_procedures",
+    "0016_conducts",
 ]
 
 

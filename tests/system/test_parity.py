@@ -103,6 +103,7 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "abort_procedure": {"reason": " "},
     "truncate_procedure": {"reason": " "},
     "end_iteration": {"reason": " "},
+    "cancel_conduct": {"reason": " "},
     "append_activities": {"entries": one_activity_twice},
     "append_run_logbook_entry": {"text": " "},
     "register_asset": {"name": " "},

@@ -563,30 +563,32 @@ def _findings(step: RecipeStep, here: Installation, *, is_inline: bool) -> Itera
 
 
 # fmt: off
-CONDUCT_CHECKS = (DecisionNotFoundError, AssetNotFoundError, ProcedureConductActiveError,
-    *START_GATES, ConductNotExecutableError, ProcedureChannelBusyError)
-STEP_CHECKS = (InvalidConductStepsError, InvalidConductSpaceError, *CONDUCT_CHECKS)
+FIRST_CHECKS = (DecisionNotFoundError, AssetNotFoundError, ProcedureConductActiveError)
+STEP_CHECKS = (InvalidConductStepsError, InvalidConductSpaceError)
+LAST_CHECKS = (*START_GATES, ConductNotExecutableError, ProcedureChannelBusyError)
 OPERATIONS = (
     procedures.changes("POST /procedures/{procedure_id}/conducts/start", ConductProcedure,
-        conduct_procedure, ProcedureCannotConductError, *STEP_CHECKS, given=first_ground,
-        answered_with=procedure_start_answers),
+        conduct_procedure, *FIRST_CHECKS, ProcedureCannotConductError, *STEP_CHECKS, *LAST_CHECKS,
+        given=first_ground, answered_with=procedure_start_answers),
     procedures.changes("POST /procedures/{procedure_id}/conducts/start-holdable",
-        ConductOrHoldProcedure, conduct_or_hold_procedure, ProcedureCannotConductOrHoldError,
-        *STEP_CHECKS, given=first_ground, answered_with=procedure_start_answers),
+        ConductOrHoldProcedure, conduct_or_hold_procedure, *FIRST_CHECKS,
+        ProcedureCannotConductOrHoldError, *STEP_CHECKS, *LAST_CHECKS, given=first_ground,
+        answered_with=procedure_start_answers),
     procedures.changes("POST /procedures/{procedure_id}/conducts/continue", ConductFromProcedure,
-        conduct_from_procedure, ProcedureCannotConductFromError, InvalidConductFromError,
-        *CONDUCT_CHECKS, given=continued_ground, answered_with=procedure_start_answers),
+        conduct_from_procedure, *FIRST_CHECKS, ProcedureCannotConductFromError,
+        InvalidConductFromError, *LAST_CHECKS, given=continued_ground,
+        answered_with=procedure_start_answers),
     procedures.changes("POST /procedures/{procedure_id}/conducts/converge",
-        ConductProcedureUntilConverged, conduct_until_converged,
-        ProcedureCannotConductUntilConvergedError, InvalidConductCaptureError, *STEP_CHECKS,
-        given=first_ground, answered_with=procedure_start_answers),
+        ConductProcedureUntilConverged, conduct_until_converged, *FIRST_CHECKS,
+        ProcedureCannotConductUntilConvergedError, *STEP_CHECKS, InvalidConductCaptureError,
+        *LAST_CHECKS, given=first_ground, answered_with=procedure_start_answers),
     procedures.changes("POST /procedures/{procedure_id}/conducts/steer",
-        ConductProcedureUntilAdvised, conduct_until_advised,
-        ProcedureCannotConductUntilAdvisedError, InvalidConductCaptureError, *STEP_CHECKS,
-        given=first_ground, answered_with=procedure_start_answers),
+        ConductProcedureUntilAdvised, conduct_until_advised, *FIRST_CHECKS,
+        ProcedureCannotConductUntilAdvisedError, *STEP_CHECKS, InvalidConductCaptureError,
+        *LAST_CHECKS, given=first_ground, answered_with=procedure_start_answers),
     procedures.changes("POST /procedures/{procedure_id}/conducts/continue-steering",
-        ConductProcedureUntilAdvisedFrom, conduct_until_advised_from,
-        ProcedureCannotConductUntilAdvisedFromError, InvalidConductFromError, *CONDUCT_CHECKS,
+        ConductProcedureUntilAdvisedFrom, conduct_until_advised_from, *FIRST_CHECKS,
+        ProcedureCannotConductUntilAdvisedFromError, InvalidConductFromError, *LAST_CHECKS,
         given=continued_ground, answered_with=procedure_start_answers),
 )
 # fmt: on
