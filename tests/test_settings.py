@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from beamkeep.app import edge_options, verifier
-from beamkeep.contexts.installation import Installation
+from beamkeep.contexts.installation import Installation, JobEntry
 from beamkeep.settings import Settings
 
 OPEN: dict[str, Any] = {"require_authenticated_principal": False, "development": True}
@@ -199,3 +199,26 @@ def test_what_is_not_exactly_one_origin_is_refused_at_the_start(origin: str):
 def test_the_resource_has_no_slash_at_its_end():
     told = set_to(base_url="http://localhost:8000/")
     assert edge_options(told, VERIFIER).resource_url == "http://localhost:8000"
+
+
+JOBS = [{"name": "find_center", "command": ["/opt/find-center", "--job", "{job}"], "inline": True}]
+
+
+def test_rules_know_the_jobs_that_the_settings_name():
+    settings = set_to(compute_jobs=JOBS, compute_directory="/var/lib/beamkeep/jobs")
+    assert settings.installation().jobs == (JobEntry("find_center", inline=True),)
+
+
+def test_jobs_need_a_directory_and_names_of_their_own():
+    with pytest.raises(ValidationError, match="Set COMPUTE_DIRECTORY"):
+        set_to(compute_jobs=JOBS)
+    with pytest.raises(ValidationError, match="two jobs named 'find_center'"):
+        set_to(compute_jobs=JOBS * 2, compute_directory="/var/lib/beamkeep/jobs")
+
+
+@pytest.mark.parametrize(
+    "fault", [{"command": []}, {"comand": ["x"]}, {"timeout": 0}, {"name": ""}]
+)
+def test_a_job_that_could_not_run_is_refused_at_the_start(fault: dict[str, Any]):
+    with pytest.raises(ValidationError):
+        set_to(compute_jobs=[JOBS[0] | fault], compute_directory="/var/lib/beamkeep/jobs")

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from ipaddress import ip_network
+from pathlib import Path
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -10,6 +11,7 @@ from annotated_types import Ge, Gt, Le
 from pydantic import AfterValidator, AliasChoices, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from beamkeep.adapters.compute.job_directory import ComputeKind, JobProgram
 from beamkeep.adapters.postgres.address import private_route
 from beamkeep.adapters.tokens.providers import IdentityProvider
 from beamkeep.addresses import is_loopback
@@ -194,6 +196,17 @@ class Settings(DatabaseSettings):
     """Seconds of silence of a control system after which a conduct takes it for disconnected."""
     control_connect_seconds: Annotated[float, Gt(0)] = 5.0
     """Seconds that a conduct waits for a connection to the control system before a write."""
+    compute_jobs: tuple[JobProgram, ...] = ()
+    """Jobs that compute steps can run, as a JSON list of `{name, command}` with optional `inline`,
+    `timeout`, `output_roots` and `slurm_options`. `command` is a list of arguments, not a shell
+    command."""
+    compute_system: ComputeKind = ComputeKind.LOCAL_PROCESS
+    """Where jobs run: `local_process` on the machine of the worker, `slurm` on a Slurm cluster."""
+    compute_directory: Path | None = None
+    """Directory of the jobs; every worker must see the same directory, and with Slurm every node.
+    Required if COMPUTE_JOBS is not empty."""
+    compute_at_once: Annotated[int, Ge(1), Le(1000)] = 2
+    """Maximum number of jobs that run at once with `local_process`; further ones wait."""
 
     require_run_clearance: bool = False
     """Whether a run requires an active clearance to start."""
@@ -270,6 +283,16 @@ class Settings(DatabaseSettings):
         return self
 
     @model_validator(mode="after")
+    def jobs_can_run(self) -> Self:
+        """Raise ValueError when jobs have no directory, or two jobs have one name."""
+        if self.compute_jobs and self.compute_directory is None:
+            raise ValueError("COMPUTE_JOBS names jobs. Set COMPUTE_DIRECTORY to their directory.")
+        names = [job.name for job in self.compute_jobs]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"COMPUTE_JOBS has two jobs named {twice[0]!r}. Rename one of them.")
+        return self
+
+    @model_validator(mode="after")
     def administrator_can_log_in(self) -> Self:
         """Raise ValueError when the first administrator is named in part, or could not log in."""
         parts = {
@@ -302,6 +325,7 @@ class Settings(DatabaseSettings):
             open_for_development=not self.require_authenticated_principal,
             login_key=login_key,
             routes=self.control_routes,
+            jobs=tuple(job.entry for job in self.compute_jobs),
         )
 
     @property

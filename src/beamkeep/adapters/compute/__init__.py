@@ -1,0 +1,1 @@
+"""Compute systems: programs of this machine, jobs of Slurm, and a twin in memory for tests."""
