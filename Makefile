@@ -43,6 +43,7 @@ lock: ## write the lock files anew from pyproject.toml
 	$(COMPILE) --group dev --group docs -o requirements/requirements-dev.txt
 	$(COMPILE) $(AS_LOCKED) --extra bluesky -o requirements/requirements-bluesky.txt
 	$(COMPILE) $(AS_LOCKED) --extra epics -o requirements/requirements-epics.txt
+	$(COMPILE) $(AS_LOCKED) --extra optimiser -o requirements/requirements-optimiser.txt
 
 audit: ## list the parts of the service in build/sbom.json and say which are unfit
 	$(RUN) requirements/audit.py

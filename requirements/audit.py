@@ -19,7 +19,8 @@ import httpx2
 
 ROOT = Path(__file__).parents[1]
 SBOM = ROOT / "build" / "sbom.json"
-LOCKS = ("requirements.txt", "requirements-bluesky.txt", "requirements-epics.txt")
+EXTRAS = ("bluesky", "epics", "optimiser")
+LOCKS = ("requirements.txt", *(f"requirements-{extra}.txt" for extra in EXTRAS))
 INDEX, VULNERABILITIES = "https://pypi.org/simple", "https://pypi.org/pypi"
 AT_ONCE, SECONDS = 8, 10.0
 
