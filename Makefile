@@ -44,6 +44,8 @@ lock: ## write the lock files anew from pyproject.toml
 	$(COMPILE) $(AS_LOCKED) --extra bluesky -o requirements/requirements-bluesky.txt
 	$(COMPILE) $(AS_LOCKED) --extra epics -o requirements/requirements-epics.txt
 	$(COMPILE) $(AS_LOCKED) --extra optimiser -o requirements/requirements-optimiser.txt
+	$(COMPILE) $(AS_LOCKED) --extra pvaccess -o requirements/requirements-pvaccess.txt
+	$(COMPILE) $(AS_LOCKED) --extra tango -o requirements/requirements-tango.txt
 
 audit: ## list the parts of the service in build/sbom.json and say which are unfit
 	$(RUN) requirements/audit.py

@@ -54,5 +54,6 @@ def test_the_wheel_has_the_marker_of_its_types_and_every_migration(tmp_path: Pat
 
 def test_every_lock_file_the_page_names_is_there():
     named = set(re.findall(r"requirements/[\w-]+\.txt", PAGE.read_text()))
-    assert {"requirements/requirements-epics.txt", "requirements/requirements-bluesky.txt"} < named
+    extras = ("bluesky", "epics", "pvaccess", "tango")
+    assert {f"requirements/requirements-{extra}.txt" for extra in extras} < named
     assert [name for name in named if not (ROOT / name).exists()] == []
