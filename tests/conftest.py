@@ -9,6 +9,7 @@ from structlog.processors import KeyValueRenderer, add_log_level, format_exc_inf
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import PREPARED, fresh_database, postgres_cluster
+from tests.support.ioc import Network, loopback_network
 
 pytest_plugins = ["tests.support.verdicts"]
 
@@ -21,6 +22,15 @@ def pytest_configure() -> None:
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def network() -> Generator[Network]:
+    """libca reads its environment once in a process, so there is one network for all tests."""
+    with loopback_network(servers=3) as network, pytest.MonkeyPatch.context() as patch:
+        for name, value in network.environment.items():
+            patch.setenv(name, value)
+        yield network
 
 
 @pytest.fixture(scope="session")

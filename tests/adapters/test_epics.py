@@ -9,7 +9,7 @@ from pathlib import Path
 
 import aioca
 import pytest
-from tests.support.ioc import Ioc, IocRecord, Network, loopback_network
+from tests.support.ioc import SILENCE, Ioc, IocRecord, Network
 
 from beamkeep.adapters.epics import EpicsSignals
 from beamkeep.testing.waiting import until
@@ -17,7 +17,6 @@ from beamkeep.workers.signals import SignalReading
 
 pytestmark = pytest.mark.anyio
 
-SILENCE = 6.0
 PERMIT, HUTCH, CURRENT, TURNS = "PSS:PERMIT", "PSS:HUTCH", "SR:CURRENT", "SR:TURNS"
 RECORDS = (
     IocRecord(PERMIT, "boolOut", 0, ("Denied", "Granted")),
@@ -30,15 +29,6 @@ DENIED, GRANTED = (
     SignalReading(PERMIT, "Denied", "Denied"),
     SignalReading(PERMIT, "Granted", "Granted"),
 )
-
-
-@pytest.fixture(scope="session")
-def network() -> Iterator[Network]:
-    """libca reads its environment once in a process, so there is one network for all tests."""
-    with loopback_network(servers=2) as network, pytest.MonkeyPatch.context() as patch:
-        for name, value in network.environment.items():
-            patch.setenv(name, value)
-        yield network
 
 
 @pytest.fixture(scope="module", autouse=True)

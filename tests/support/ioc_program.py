@@ -4,10 +4,13 @@ One JSON array a line comes in, and `done` goes out for each; the end of input i
 """
 # pyright: basic
 
+import asyncio
 import json
 import os
 import sys
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from softioc import alarm, asyncio_dispatcher, builder, softioc
 ACCESS = """
 ASG(DEFAULT) { RULE(1, READ) RULE(1, WRITE) }
 ASG(HIDDEN) { RULE(0, NONE) }
+ASG(LOCKED) { RULE(1, READ) }
 """
 
 
@@ -24,13 +28,22 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     # EPICS prints as it likes; only answers may reach the test.
     os.dup2(2, 1)
-    records = {each[0]: _record(*each) for each in json.loads(sys.stdin.readline())}
+    dispatcher = asyncio_dispatcher.AsyncioDispatcher()
+    released = asyncio.Event()
+
+    async def put(value: Any, name: str, slow: bool) -> None:
+        with open(os.environ["PUT_LOG"], "a") as log:
+            print(json.dumps([name, getattr(value, "tolist", lambda: value)()]), file=log)
+        if slow:
+            await released.wait()
+
+    records = {each[0]: _record(*each, put=put) for each in json.loads(sys.stdin.readline())}
     builder.LoadDatabase()
     with tempfile.TemporaryDirectory() as folder:
         rules = Path(folder, "access.acf")
         rules.write_text(ACCESS)
         dbCore.asSetFilename(os.fsencode(rules))
-        softioc.iocInit(asyncio_dispatcher.AsyncioDispatcher(), enable_pva=False)
+        softioc.iocInit(dispatcher, enable_pva=False)
     print("done", file=answers, flush=True)
     for line in sys.stdin:
         match json.loads(line):
@@ -42,6 +55,10 @@ def main() -> None:
                 records[name].set_alarm(*codes)
             case ["access", name, group]:
                 records[name].set_field("ASG", group)
+            case ["release"]:
+                # Whoever waits is woken, and the next put waits again.
+                dispatcher.loop.call_soon_threadsafe(released.set)
+                dispatcher.loop.call_soon_threadsafe(released.clear)
             case unknown:
                 raise ValueError(unknown)
         print("done", file=answers, flush=True)
@@ -49,11 +66,24 @@ def main() -> None:
     os._exit(0)
 
 
-def _record(name: str, kind: str, initial: object, labels: list[str]) -> Any:
+def _record(
+    name: str,
+    kind: str,
+    initial: object,
+    labels: list[str],
+    fields: dict[str, Any],
+    slow: bool,
+    *,
+    put: Callable[..., Any],
+) -> Any:
     make = getattr(builder, kind)
+    if not kind.endswith("In"):
+        taken = partial(put, name=name, slow=slow)
+        fields |= {"on_update": taken, "always_update": True, "blocking": slow}
     if kind.startswith("bool") and labels:
-        return make(name, ZNAM=labels[0], ONAM=labels[1], initial_value=initial)
-    return make(name, *labels, initial_value=initial)
+        fields |= {"ZNAM": labels[0], "ONAM": labels[1]}
+        labels = []
+    return make(name, *labels, initial_value=initial, **fields)
 
 
 if __name__ == "__main__":

@@ -11,12 +11,13 @@ from aioca.types import AugmentedValue
 
 from beamkeep.workers.signals import SignalReading
 
+from .channels.values import SEVERITIES
+
 ECHO_SECONDS = 5.0
 """The time that libca waits for the reply to an echo; it cannot be configured."""
 
 INSPECTION_SECONDS = 1.0
 INVALID = 3
-SEVERITIES = ("NO_ALARM", "MINOR", "MAJOR", "INVALID")
 STATUSES = (
     *("NO_ALARM", "READ", "WRITE", "HIHI", "HIGH", "LOLO", "LOW", "STATE", "COS", "COMM"),
     *("TIMEOUT", "HWLIMIT", "CALC", "SCAN", "LINK", "SOFT", "BAD_SUB", "UDF", "DISABLE", "SIMM"),
@@ -24,6 +25,16 @@ STATUSES = (
 )
 DISCONNECTED = 192
 """The error code ECA_DISCONN."""
+
+
+def limit_silence(seconds: float) -> None:
+    """Let libca notice a server that is silent for so long; call it before the first channel."""
+    if seconds <= ECHO_SECONDS:
+        raise ValueError(
+            f"silence_seconds is {seconds:g}. Set it to more than {ECHO_SECONDS:g} seconds."
+        )
+    # After this time without a message libca sends an echo, and then waits for the reply.
+    os.environ["EPICS_CA_CONN_TMO"] = str(seconds - ECHO_SECONDS)
 
 
 class EpicsSignals:
@@ -35,14 +46,8 @@ class EpicsSignals:
     """
 
     def __init__(self, connect_timeout: float = 5.0, silence_seconds: float = 15.0) -> None:
-        if silence_seconds <= ECHO_SECONDS:
-            raise ValueError(
-                f"silence_seconds is {silence_seconds:g}."
-                f" Set it to more than {ECHO_SECONDS:g} seconds."
-            )
+        limit_silence(silence_seconds)
         self._connect_timeout = connect_timeout
-        # After this time without a message libca sends an echo, and then waits for the reply.
-        os.environ["EPICS_CA_CONN_TMO"] = str(silence_seconds - ECHO_SECONDS)
 
     async def readings(self, signals: Collection[str]) -> AsyncGenerator[SignalReading]:
         """Yield one reading for every signal first, and then one for every change."""

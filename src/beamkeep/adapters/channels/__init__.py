@@ -1,0 +1,1 @@
+"""Control systems that conducts read and write: one module for each kind."""
