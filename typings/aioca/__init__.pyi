@@ -6,11 +6,18 @@ from .types import AugmentedValue
 DBE_ALARM: int
 DBE_VALUE: int
 DBR_ENUM_STR: int
+FORMAT_CTRL: int
 FORMAT_TIME: int
 
 class CANothing(Exception):
     ok: bool
     errorcode: int
+
+class CAInfo:
+    state: int
+    write: bool
+    count: int
+    datatype: int
 
 class ChannelInfo:
     name: str
@@ -22,6 +29,11 @@ class Subscription:
     state: int
     def close(self) -> None: ...
 
+async def caget(pv: str, format: int = ..., timeout: float | None = ...) -> AugmentedValue: ...
+async def cainfo(pv: str, timeout: float | None = ...) -> CAInfo: ...
+async def caput(
+    pv: str, value: object, datatype: int = ..., wait: bool = ..., timeout: float | None = ...
+) -> CANothing: ...
 def camonitor(
     pv: str,
     callback: Callable[[AugmentedValue | CANothing], None],

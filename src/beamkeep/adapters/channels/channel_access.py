@@ -1,0 +1,176 @@
+"""Process variables of EPICS, read and written over Channel Access."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import contextmanager
+
+import aioca
+from aioca.types import AugmentedValue
+from epicscorelibs.ca import cadef, dbr
+
+from beamkeep.adapters.epics import INSPECTION_SECONDS, STATUSES, limit_silence
+from beamkeep.schemas import Json
+from beamkeep.workers.control import (
+    ControlAccessDeniedError,
+    ControlError,
+    ControlNotConnectedError,
+    ControlReading,
+    ControlTimeoutError,
+    ControlWriteFencedError,
+    ControlWriteRejectedError,
+)
+
+from .values import ChannelType, fitted, label_reading, plain_reading, source_of
+
+DTYPES = {
+    dbr.DBR_STRING: "U39",
+    dbr.DBR_SHORT: "i2",
+    dbr.DBR_FLOAT: "f4",
+    dbr.DBR_ENUM: "u2",
+    dbr.DBR_CHAR: "u1",
+    dbr.DBR_LONG: "i4",
+    dbr.DBR_DOUBLE: "f8",
+}
+DENIED = (368, 376)
+"""The error codes ECA_NORDACCESS and ECA_NOWTACCESS."""
+
+
+class ChannelAccess:
+    """Channel Access; the environment of the site says where the servers are.
+
+    libca reads its environment once in a process, when the first channel is used.
+    """
+
+    def __init__(self, *, connect_seconds: float = 5.0, silence_seconds: float = 15.0) -> None:
+        limit_silence(silence_seconds)
+        self._connect_seconds = connect_seconds
+
+    async def read(self, address: str, timeout: float) -> ControlReading:
+        deadline = _now() + timeout
+        await self._connect(address, timeout)
+        with _errors(address):
+            # Enumerations as numbers: only these tell apart states whose labels are empty.
+            update = await aioca.caget(
+                address, format=aioca.FORMAT_TIME, timeout=max(deadline - _now(), 0.001)
+            )
+            labels = await _labels(address, update.datatype, deadline)
+        return _reading(update, labels)
+
+    async def write(
+        self, address: str, value: Json, timeout: float, still_mine: Callable[[], bool]
+    ) -> None:
+        deadline = _now() + timeout
+        info = await self._connect(address, timeout)
+        with _errors(address):
+            labels = await _labels(address, info.datatype, deadline)
+        length = info.count if info.count > 1 else None
+        takes = ChannelType(DTYPES[info.datatype], labels, length)
+        fit = fitted(address, value, takes)
+        if not info.write:
+            raise ControlAccessDeniedError(f"This client may not write {address}.")
+        # From here on nothing is awaited until the value is with libca: the channel is connected.
+        await self._connect(address, max(deadline - _now(), 0.001))
+        if not still_mine():
+            raise ControlWriteFencedError(f"The claim ended before {address} was written.")
+        with _errors(address, sent=True):
+            await aioca.caput(
+                address,
+                fit if isinstance(fit, list) else [fit],
+                datatype=info.datatype,
+                wait=True,
+                timeout=max(deadline - _now(), 0.001),
+            )
+
+    async def subscribe(self, address: str) -> AsyncGenerator[ControlReading]:
+        info = await self._connect(address, self._connect_seconds)
+        with _errors(address):
+            labels = await _labels(address, info.datatype, _now() + self._connect_seconds)
+        updates = asyncio.Queue[AugmentedValue | aioca.CANothing]()
+        monitor = aioca.camonitor(
+            address,
+            updates.put_nowait,
+            events=aioca.DBE_VALUE | aioca.DBE_ALARM,
+            format=aioca.FORMAT_TIME,
+            all_updates=True,
+            notify_disconnect=True,
+            connect_timeout=self._connect_seconds,
+        )
+        try:
+            # aioca closes a monitor, without a word to its reader, when reading is denied.
+            while monitor.state != aioca.Subscription.CLOSED or not updates.empty():
+                try:
+                    async with asyncio.timeout(INSPECTION_SECONDS):
+                        update = await updates.get()
+                except TimeoutError:
+                    continue
+                if isinstance(update, aioca.CANothing):
+                    raise _lost(address)
+                yield _reading(update, labels)
+            raise ControlAccessDeniedError(f"This client may no longer read {address}.")
+        finally:
+            monitor.close()
+
+    async def close(self) -> None:
+        """Do nothing: libca keeps its connections for the process, which observers share."""
+
+    async def _connect(self, address: str, timeout: float) -> aioca.CAInfo:
+        try:
+            info = await aioca.cainfo(address, timeout=min(timeout, self._connect_seconds))
+        except aioca.CANothing:
+            raise _lost(address) from None
+        if info.state != cadef.cs_conn:
+            raise _lost(address)
+        return info
+
+
+async def _labels(address: str, datatype: int, deadline: float) -> tuple[str, ...] | None:
+    if datatype != dbr.DBR_ENUM:
+        return None
+    wait = max(deadline - _now(), 0.001)
+    update = await aioca.caget(address, format=aioca.FORMAT_CTRL, timeout=wait)
+    return tuple(update.enums)
+
+
+def _reading(update: AugmentedValue, labels: tuple[str, ...] | None) -> ControlReading:
+    status = update.status
+    named = STATUSES[status] if 0 <= status < len(STATUSES) else str(status)
+    source = source_of(update.severity, f"({named})", update.timestamp)
+    if labels is not None and isinstance(update, int):
+        return label_reading(int(update), labels, source)
+    return plain_reading(update, source)
+
+
+@contextmanager
+def _errors(address: str, *, sent: bool = False) -> Generator[None]:
+    """Raise what libca says as errors of the seam; `sent` if a value was handed over."""
+    try:
+        yield
+    except aioca.CANothing as error:
+        if error.errorcode == cadef.ECA_TIMEOUT:
+            words = f"{address} did not answer in time."
+            raise ControlTimeoutError(words, sent=sent) from None
+        if error.errorcode == cadef.ECA_DISCONN:
+            raise _lost(address, sent=sent) from None
+        raise _refused(address, error, error.errorcode, sent=sent) from None
+    except cadef.Disconnected:
+        # libca raises these itself, before it hands anything over.
+        raise _lost(address) from None
+    except cadef.CAException as error:
+        if error.status == cadef.ECA_DISCONN:
+            raise _lost(address) from None
+        raise _refused(address, error, error.status, sent=sent) from None
+
+
+def _refused(address: str, error: Exception, code: int, *, sent: bool) -> ControlError:
+    words = f"{address}: {error}."
+    if code in DENIED:
+        return ControlAccessDeniedError(words)
+    return ControlWriteRejectedError(words) if sent else ControlError(words)
+
+
+def _lost(address: str, *, sent: bool = False) -> ControlNotConnectedError:
+    return ControlNotConnectedError(f"{address} is not connected.", sent=sent)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
