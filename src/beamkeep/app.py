@@ -4,16 +4,20 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import NamedTuple
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import asyncpg
 import httpx2
 import structlog
 from uuid_utils.compat import uuid7
 
+from beamkeep.adapters.channels.routed import control_systems
+from beamkeep.adapters.compute.job_directory import ComputeKind
+from beamkeep.adapters.compute.local_process import LocalProcessCompute
+from beamkeep.adapters.compute.slurm import SlurmCompute
 from beamkeep.adapters.control import control_system
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
@@ -22,13 +26,15 @@ from beamkeep.adapters.postgres.lease import PostgresLease
 from beamkeep.adapters.postgres.listing import LISTING, PostgresLists
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
+from beamkeep.adapters.postgres.work import PostgresWorkQueue
+from beamkeep.adapters.registered import registered_actions, registered_advisors
 from beamkeep.adapters.tokens.providers import IdentityProviders
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
 from beamkeep.contexts.installation import Installation
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.surface import surfaces
-from beamkeep.kernel import Catalogue, Record, Refusal
+from beamkeep.kernel import Catalogue, Record, Refusal, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admission
 from beamkeep.runtime.codec import Codec
@@ -47,13 +53,18 @@ from beamkeep.surfaces.http.limits import Limits
 from beamkeep.surfaces.http.pages import application, metrics_application
 from beamkeep.surfaces.http.routes import HttpRoute
 from beamkeep.telemetry import Telemetry, tracer
-from beamkeep.workers.housekeeping import Housekeeping, TailWatch
+from beamkeep.workers.compute import ComputeSystem
+from beamkeep.workers.conductor import Conductor
+from beamkeep.workers.effects import Effects
+from beamkeep.workers.facts import ConductReader
+from beamkeep.workers.housekeeping import Housekeeping, TailWatch, WorkWatch
 from beamkeep.workers.observing import Observer
 from beamkeep.workers.projector import Projector
 from beamkeep.workers.refolding import SnapshotKeeper
 from beamkeep.workers.reporting import Monitor
 from beamkeep.workers.staleness import REF, StalenessWatch, WatchAge
 from beamkeep.workers.supervision import Loop, Supervisor, every, while_held
+from beamkeep.workers.walking import Walker
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -155,7 +166,11 @@ class Deployment:
             await require_fit(self._projector_url)
             await self.projections.arrange(CATALOGUE.views, self.shards)
         key = await self.store.cursor_key()
-        here = settings.installation(key)
+        here = replace(
+            settings.installation(key),
+            actions=tuple(each.entry for each in registered_actions().values()),
+            advisors=frozenset(registered_advisors()),
+        )
         written = await prepare(
             self.store,
             self.lists,
@@ -185,7 +200,7 @@ class Deployment:
             answer_hours=settings.idempotency_ttl_hours,
             denial_days=settings.denial_retention_days,
         )
-        codec = Codec(CATALOGUE.aggregates.values())
+        codec, queue = Codec(CATALOGUE.aggregates.values()), PostgresWorkQueue(self._commands)
         watch = StalenessWatch(monitor, sessions, partial(self.store.beat, REF))
         keeper = SnapshotKeeper(self.store, sessions, CATALOGUE, codec=codec)
         return [
@@ -194,8 +209,41 @@ class Deployment:
             every(0.5, "tail watch", TailWatch(self.tail.blocked_by, telemetry).look),
             every(10.0, "staleness watch", watch.look),
             every(60.0, "snapshot keeper", keeper.look),
+            every(5.0, "work watch", WorkWatch(queue, telemetry).look),
             *self._observers(monitor),
+            *([self.conductor(service)] if settings.conduct_slots else []),
         ]
+
+    def conductor(self, service: Service) -> Loop:
+        """Return the loop that carries out conducts."""
+        settings, telemetry, times = self.settings, self.telemetry, self.settings.conduct_times
+        queue = PostgresWorkQueue(self._commands)
+        control = control_systems(
+            settings.control_routes,
+            silence_seconds=settings.control_silence_seconds,
+            connect_seconds=settings.control_connect_seconds,
+            tango_nodb_host=settings.tango_nodb_host,
+        )
+        actions, advisors = registered_actions(), registered_advisors()
+        reader = ConductReader(
+            service=service,
+            store=self.store,
+            codec=Codec(CATALOGUE.aggregates.values()),
+            routes=settings.control_routes,
+            takeover_window=timedelta(seconds=times.takeover_window),
+        )
+        walker = Walker(
+            service=service,
+            reader=reader,
+            queue=queue,
+            effects=Effects(control, compute_system(settings), actions, settings.control_routes),
+            advisors=advisors,
+            telemetry=telemetry,
+        )
+        conductor = Conductor(
+            queue=queue, owner=uuid4(), walk=walker.walk, times=times, telemetry=telemetry
+        )
+        return conductor.loop(control.close)
 
     def _observers(self, monitor: Monitor) -> list[Loop]:
         """Return the loop that follows the signals the settings name, if they name any."""
@@ -267,6 +315,16 @@ async def web(settings: Settings, routes: Sequence[HttpRoute] = ()) -> AsyncGene
         yield Web(served, metrics_application(options, metrics) if apart else None)
         deployment.supervisor.stop()
     await deployment.close()
+
+
+def compute_system(settings: Settings) -> ComputeSystem | None:
+    """Return where compute jobs run, if the settings name any job."""
+    directory, jobs = settings.compute_directory, settings.compute_jobs
+    if directory is None:
+        return None
+    if settings.compute_system is ComputeKind.SLURM:
+        return SlurmCompute(directory, jobs)
+    return LocalProcessCompute(directory, jobs, settings.compute_at_once)
 
 
 def verifier(settings: Settings, http: httpx2.AsyncClient) -> IdentityProviders:

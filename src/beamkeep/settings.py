@@ -190,12 +190,16 @@ class Settings(DatabaseSettings):
     """Seconds without any worker after which a conduct is interrupted and not continued; before the
     first worker, the age of the request."""
     control_routes: tuple[ControlRoute, ...] = ()
-    """Addresses of the control system that conducts may read and write, as a JSON list of routes by
-    their prefix."""
+    """Addresses of the control system that conducts may read and write, as a JSON list of
+    `{prefix, substrate}` with optional `writable`, `inline`, `simulated`, `asset_id` and `bounds`;
+    the longest prefix of an address applies. Default: none."""
     control_silence_seconds: Annotated[float, Gt(5)] = 15.0
     """Seconds of silence of a control system after which a conduct takes it for disconnected."""
     control_connect_seconds: Annotated[float, Gt(0)] = 5.0
     """Seconds that a conduct waits for a connection to the control system before a write."""
+    tango_nodb_host: str | None = None
+    """Host and port of a Tango device server that runs without a Tango database, such as
+    127.0.0.1:45450. Default: devices are found by the database in TANGO_HOST."""
     compute_jobs: tuple[JobProgram, ...] = ()
     """Jobs that compute steps can run, as a JSON list of `{name, command}` with optional `inline`,
     `timeout`, `output_roots` and `slurm_options`. `command` is a list of arguments, not a shell

@@ -10,14 +10,13 @@ import pytest
 from beamkeep.adapters.registered import (
     PAUSE,
     BrokenEntryPointError,
-    params_fault,
     registered_actions,
     registered_advisors,
 )
 from beamkeep.conduct.advising import grid_walk
 from beamkeep.contexts.installation import ActionEntry
 from beamkeep.schemas import Json, JsonObject
-from beamkeep.workers.bodies import ActionCall
+from beamkeep.workers.bodies import ActionCall, params_fault
 from beamkeep.workers.control import ControlReading
 
 pytestmark = pytest.mark.anyio

@@ -103,6 +103,10 @@ class ServerProcess:
 
     def puts(self) -> list[list[Any]]:
         """Return name and value of every put the server took up, over all its lives."""
+        return [[name, value] for name, value, *_ in self.timed_puts()]
+
+    def timed_puts(self) -> list[list[Any]]:
+        """Return name, value and time of every put, over all lives of the server."""
         self._puts.seek(0)
         return [json.loads(line) for line in self._puts]
 

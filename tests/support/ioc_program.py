@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -33,7 +34,8 @@ def main() -> None:
 
     async def put(value: Any, name: str, slow: bool) -> None:
         with open(os.environ["PUT_LOG"], "a") as log:
-            print(json.dumps([name, getattr(value, "tolist", lambda: value)()]), file=log)
+            taken = getattr(value, "tolist", lambda: value)()
+            print(json.dumps([name, taken, time.time()]), file=log)
         if slow:
             await released.wait()
 

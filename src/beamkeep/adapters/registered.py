@@ -8,10 +8,9 @@ from typing import cast
 
 from beamkeep.conduct.advising import grid_walk
 from beamkeep.contexts.installation import ActionEntry
+from beamkeep.contexts.operation.loop import Evidence, SteeringAdvice
 from beamkeep.kernel import Invalid
-from beamkeep.schemas import JsonObject, declare
-from beamkeep.schemas.bounds import path_text
-from beamkeep.schemas.validating import violation
+from beamkeep.schemas import declare
 from beamkeep.workers.bodies import ActionCall, Advisor, RegisteredAction
 
 ACTIONS, ADVISORS = "beamkeep.actions", "beamkeep.advisors"
@@ -88,10 +87,7 @@ def registered_advisors() -> Mapping[str, Advisor]:
     """
     found: dict[str, tuple[str, Advisor]] = {"grid_walk": (BUILT_IN, grid_walk)}
     if find_spec("sklearn"):
-        # The library takes seconds to load, and only a deployment that has it should wait.
-        from .bayesian import bayesian  # noqa: PLC0415
-
-        found["bayesian"] = (BUILT_IN, bayesian)
+        found["bayesian"] = (BUILT_IN, _bayesian)
     for point in _points(ADVISORS):
         advisor = _loaded(point)
         if not callable(advisor):
@@ -101,12 +97,11 @@ def registered_advisors() -> Mapping[str, Advisor]:
     return {name: advisor for name, (_, advisor) in found.items()}
 
 
-def params_fault(entry: ActionEntry, params: JsonObject) -> str:
-    """Return why an action does not take these params; an empty text if it does."""
-    if not (found := violation(params, entry.params_schema)):
-        return ""
-    path, _, why = found
-    return f"Params of {entry.name!r} at {path_text(path)}: {why}."
+def _bayesian(evidence: Evidence) -> SteeringAdvice:
+    # The library takes seconds to load, and only who asks the advisor should wait.
+    from .bayesian import bayesian  # noqa: PLC0415
+
+    return bayesian(evidence)
 
 
 def _points(group: str) -> Sequence[EntryPoint]:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from beamkeep.kernel import Catalogue, Operation, Question
+from beamkeep.kernel import Accepted, Catalogue, Operation, Question, reply_of
 from beamkeep.surfaces.schema import input_schema
 
-from .calling import ATTEMPTS, CatalogueRow, call, connect
+from .calling import ATTEMPTS, REFUSED, CatalogueRow, call, connect
+from .following import ConductFollower, decide
 from .importing.importer import import_group
 from .terminal import show
 
@@ -91,6 +92,11 @@ FOR_OPERATIONS = (
     click.Option(["--dry-run"], is_flag=True, help="Check the command and write nothing."),
     click.Option(["--idempotency-key"], help="Key for safe repeats; lost answers are retried."),
 )
+FOR_ACCEPTED = (
+    click.Option(
+        ["--follow"], is_flag=True, help="Print each step, and return when the conduct has ended."
+    ),
+)
 FOR_CHANGES = (
     click.Option(["--if-match"], type=int, help="Version the object must have (default: any)."),
 )
@@ -99,9 +105,14 @@ FOR_CHANGES = (
 class Verb(click.Command):
     """The verb of one operation or question. Its options are made when it is called."""
 
-    def __init__(self, row: CatalogueRow, transport: "httpx2.BaseTransport | None") -> None:
+    def __init__(
+        self,
+        row: CatalogueRow,
+        catalogue: Catalogue,
+        transport: "httpx2.BaseTransport | None",
+    ) -> None:
         super().__init__(_kebab(row.name), help=cleandoc(row.doc))
-        self._row, self._transport = row, transport
+        self._row, self._catalogue, self._transport = row, catalogue, transport
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         if not self.params:
@@ -111,6 +122,7 @@ class Verb(click.Command):
             self.params += [option(name, each, name in needed, asks) for name, each in own]
             if isinstance(row, Operation):
                 self.params += [*FOR_OPERATIONS, *(() if row.genesis else FOR_CHANGES)]
+                self.params += FOR_ACCEPTED if is_followed(row) else ()
             self.params += [ARGUMENTS, JSON]
         return super().get_params(ctx)
 
@@ -123,12 +135,31 @@ class Verb(click.Command):
         if missing := [name for name in schema.get("required", ()) if name not in arguments]:
             flags = ", ".join(f"--{_kebab(name)}" for name in missing)
             raise click.UsageError(f"Missing required options: {flags}", ctx)
-        attempts = ATTEMPTS if given.get("idempotency_key") else 1
+        attempts, follows = ATTEMPTS if given.get("idempotency_key") else 1, given.pop("follow", 0)
+        if sys.stdin.isatty() and needs_decisions(schema, arguments):
+            arguments |= decide(client, self._catalogue, arguments["procedure_id"])
         response = call(client, self._row, arguments, **given, attempts=attempts)
-        if as_json or not sys.stdout.isatty():
+        if follows and not given.get("dry_run"):
+            told = response.json()
+            ids = told["procedure_id"], told["conduct_id"]
+            if not ConductFollower(client, self._catalogue, *ids).follow():
+                raise click.exceptions.Exit(REFUSED)
+        elif as_json or not sys.stdout.isatty():
             click.echo(response.content, nl=bool(response.content))
         else:
             show(response.json() if response.content else {}, response.headers.get("etag"))
+
+
+def is_followed(row: CatalogueRow) -> bool:
+    """Return whether an operation begins a conduct, which `--follow` can show."""
+    reply = reply_of(row) if isinstance(row, Operation) else None
+    return reply is not None and issubclass(reply, Accepted) and hasattr(reply, "conduct_id")
+
+
+def needs_decisions(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> bool:
+    """Return whether steps in doubt are to be asked for: the caller decided nothing about them."""
+    decided = {"redo_step_indexes", "skip_step_indexes"}
+    return decided <= schema["properties"].keys() and not {*decided, "abandon"} & arguments.keys()
 
 
 def _arguments(given: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,7 +177,7 @@ class Verbs(click.Group):
     def __init__(self, catalogue: Catalogue, transport: "httpx2.BaseTransport | None") -> None:
         super().__init__("beamkeep", help=HELP)
         self._rows = {_kebab(name): row for name, row in catalogue.named.items()}
-        self._transport = transport
+        self._catalogue, self._transport = catalogue, transport
         self.params += [
             click.Option(["--url"], envvar="BEAMKEEP_URL", default=DEFAULT_URL, help=URL_HELP),
             click.Option(
@@ -167,7 +198,9 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         name = _kebab(cmd_name)
         row = self._rows.get(name)
-        return Verb(row, self._transport) if row else super().get_command(ctx, name)
+        return (
+            Verb(row, self._catalogue, self._transport) if row else super().get_command(ctx, name)
+        )
 
     def make_context(self, *args: Any, **more: Any) -> click.Context:
         with _usage_errors():

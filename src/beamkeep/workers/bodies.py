@@ -9,6 +9,7 @@ from beamkeep.contexts.installation import ActionEntry
 from beamkeep.contexts.operation.loop import Evidence, SteeringAdvice
 from beamkeep.kernel import Record
 from beamkeep.schemas import Json, JsonObject
+from beamkeep.schemas.bounds import path_text
 from beamkeep.schemas.validating import violation
 
 from .control import ControlReading
@@ -47,9 +48,11 @@ class RegisteredAction(Record):
 
 
 def params_fault(entry: ActionEntry, params: JsonObject) -> str:
-    """Return why params do not fit the schema of an action; an empty text if they fit."""
-    found = violation(params, entry.params_schema) if entry.params_schema else None
-    return f"params{''.join(f'.{part}' for part in found[0])}: {found[2]}." if found else ""
+    """Return why an action does not take these params; an empty text if it does."""
+    if not (found := violation(params, entry.params_schema)):
+        return ""
+    path, _, why = found
+    return f"Params of {entry.name!r} at {path_text(path)}: {why}."
 
 
 class AdvisorError(Exception):

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -74,9 +74,14 @@ class Conductor:
         self._tasks: dict[HeldConduct, asyncio.Task[None]] = {}
         self._renewed_at, self._wake = clock(), asyncio.Event()
 
-    def loop(self) -> Loop:
-        """Return the loop that keeps conducts going."""
-        return Loop("conductor", self.turn, self.close, wake=self._wake)
+    def loop(self, then: Callable[[], Awaitable[None]]) -> Loop:
+        """Return the loop that keeps conducts going, and what is closed after it."""
+
+        async def close() -> None:
+            await self.close()
+            await then()
+
+        return Loop("conductor", self.turn, close, wake=self._wake)
 
     async def turn(self) -> float:
         """Renew the leases, see what was asked, drop what was lost, and claim more."""

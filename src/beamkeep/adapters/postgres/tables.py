@@ -214,8 +214,10 @@ def _json_columns(table: Table[Any]) -> tuple[str, ...]:
 
 def _is_json(hint: Any) -> bool:
     """Return whether a type contains a record, an object or any JSON value."""
+    if hint is Json:
+        return True
     if isinstance(hint, TypeAliasType):
-        return hint is Json or _is_json(hint.__value__)
+        return _is_json(hint.__value__)
     kind = get_origin(hint) or hint
     is_object = isinstance(kind, type) and issubclass(kind, Record | dict)
     return is_object or any(map(_is_json, get_args(hint)))

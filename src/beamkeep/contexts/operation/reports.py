@@ -106,10 +106,13 @@ class ConductReport(ConductEntry):
 
 async def conduct_report(query: GetConduct, read: Reader) -> ConductReport:
     procedure, id = await read.one(procedures, query.procedure_id), query.conduct_id
-    rows = await read.rows(CONDUCTS, procedure_id=procedure.id)
-    conduct = next((row for row in rows if row.conduct_id == id), None)
+    rows = await read.rows(CONDUCTS, conduct_id=id)
+    conduct = next((row for row in rows if row.procedure_id == procedure.id), None)
     if conduct is None:
         raise ConductNotFoundError(f"There is no conduct {id} of this procedure.")
+    if conduct.ended_at is not None:
+        # It may have ended since the procedure was read.
+        procedure = await read.one(procedures, query.procedure_id)
     work, walk = (await _work([conduct], read)).get(id), await walk_of(procedure, conduct, read)
     first, status = conduct.first_iteration_index, _status(procedure, conduct, work)
     began = walk.activities

@@ -165,7 +165,10 @@ def _stopped(
     if procedure.active_conduct and procedure.active_conduct.phase is Phase.CLOSING:
         require_idle(procedure)
     if given.walk is None:
-        return [WORK_STOPS.replace(WorkStop(given.in_hand.conduct.conduct_id, stop))]
+        # Of what was asked for, the strongest stays.
+        is_weaker = stop == "hold" and given.in_hand.conduct.cancel_requested
+        asked = WorkStop(given.in_hand.conduct.conduct_id, stop)
+        return [] if is_weaker else [WORK_STOPS.replace(asked)]
     return _ended(procedure, given, given.walk, call)
 
 

@@ -1,6 +1,6 @@
 """Conducting a procedure: the six commands, their checks and their answer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated
 from uuid import UUID
 
@@ -240,17 +240,36 @@ async def _ground(
     await require_decision(command.decided_by_decision_id, read)
     pinned, here = await read.rows(PROCEDURE_STEPS, procedure_id=procedure.id), installation(read)
     steps = pinned[0] if pinned else asked
-    every = (*steps.steps, *steps.closing_steps)
-    channels = tuple(sorted({address for step in every for address in _writes(step, here)}))
-    routes = [route_of(here.routes, address) for address in channels]
-    moved = {route.asset_id for route in routes if route and route.asset_id}
+    channels = _channels(steps, here)
     return ConductGround(
         steps=steps,
         here=here,
         channels=channels,
         busy=await read.rows(CHANNELS, address=frozenset(channels)),
-        start=await procedure_preconditions(procedure, moved, read),
+        start=await _start(procedure, channels, read),
     )
+
+
+async def require_conductable(
+    procedure: Procedure, steps: PinnedSteps, read: Reader, *, is_abandoned: bool
+) -> None:
+    """Raise the refusal of the first start gate that a conduct does not pass now."""
+    start = await _start(procedure, _channels(steps, installation(read)), read)
+    require_startable(start, is_abandoned=is_abandoned)
+
+
+async def _start(
+    procedure: Procedure, channels: Iterable[str], read: Reader
+) -> ProcedurePreconditions:
+    routes = [route_of(installation(read).routes, address) for address in channels]
+    moved = {route.asset_id for route in routes if route and route.asset_id}
+    return await procedure_preconditions(procedure, moved, read)
+
+
+def _channels(steps: PinnedSteps, here: Installation) -> tuple[str, ...]:
+    """Return the addresses that steps may write, in order."""
+    every = (*steps.steps, *steps.closing_steps)
+    return tuple(sorted({address for step in every for address in _writes(step, here)}))
 
 
 def _writes(step: RecipeStep, here: Installation) -> tuple[str, ...]:

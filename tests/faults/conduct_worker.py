@@ -1,0 +1,123 @@
+"""The conductor alone as a process, with a slow way to the control system, and bad variants of it.
+
+`python -m tests.faults.conduct_worker VARIANT`
+"""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from random import random
+from typing import Any
+
+from beamkeep import app
+from beamkeep.app import Deployment
+from beamkeep.conduct.known import Known
+from beamkeep.conduct.walking import Action, Start, next_action
+from beamkeep.contexts.installation import ActionEntry
+from beamkeep.contexts.operation.conducted import Stage
+from beamkeep.kernel import replace
+from beamkeep.schemas import JsonObject
+from beamkeep.settings import Settings
+from beamkeep.workers import conductor, walking
+from beamkeep.workers.bodies import ActionCall, RegisteredAction
+from beamkeep.workers.effects import Effects, StepRun
+
+LANES = 3
+SLOWEST = 0.15
+"""Seconds that a connection to the control system may take here."""
+
+
+async def nudge(call: ActionCall) -> JsonObject:
+    """Write one value, as the step says."""
+    await call.control.write(str(call.params["address"]), call.params["value"])
+    return {}
+
+
+def nudging(lane: int) -> RegisteredAction:
+    """Return the action of one lane, which writes the channel of that lane."""
+    entry = ActionEntry(f"nudge_{lane}", writes=(f"BK:L{lane}:ACT",), inline=True)
+    return RegisteredAction(entry, nudge)
+
+
+def nudges() -> Mapping[str, RegisteredAction]:
+    """Return the actions of all lanes."""
+    return {each.entry.name: each for each in map(nudging, range(LANES))}
+
+
+carry_out = Effects.carry_out
+
+
+async def slowly(self: Effects, step: Any, run: StepRun) -> JsonObject:
+    """Leave time for a pause between the row and the effect."""
+    await asyncio.sleep(random() * SLOWEST)  # noqa: S311
+    return await carry_out(self, step, run)
+
+
+def without_fence() -> None:
+    """Never ask whether the claim still holds."""
+
+    def always(self: conductor.HeldConduct) -> bool:
+        return True
+
+    conductor.HeldConduct.still_mine = always
+
+
+def acts_first() -> None:
+    """Carry out the effect, and write the `Started` row afterwards."""
+
+    async def start(self: Any, action: Start) -> None:
+        run = self._step_run(action.at, self._known.conduct.conduct_id)
+
+        async def done() -> JsonObject:
+            detail = await self._walker.effects.carry_out(action.step, run)
+            await self._record(action.at, (Stage.STARTED, action.detail))
+            return detail
+
+        await self._finish(action.at, run, done)
+
+    setattr(walking.ConductWalk, "_start", start)  # noqa: B010
+
+
+def without_asking() -> None:
+    """Repeat every step in doubt, whether or not it may be repeated."""
+
+    def repeats_everything(known: Known) -> Action:
+        steps = tuple(
+            replace(step, repeatable=True) if hasattr(step, "repeatable") else step
+            for step in known.steps
+        )
+        return next_action(replace(known, steps=steps))
+
+    walking.next_action = repeats_everything
+
+
+VARIANTS: dict[str, Callable[[], None]] = {
+    "sound": lambda: None,
+    "without fence": without_fence,
+    "acts first": acts_first,
+    "without asking": without_asking,
+}
+
+
+async def run() -> None:
+    """Carry out conducts until SIGTERM."""
+    VARIANTS[sys.argv[1]]()
+    Effects.carry_out = slowly
+    app.registered_actions = nudges
+    deployment = Deployment(Settings())
+    while True:
+        try:
+            service = await deployment.service()
+            break
+        except (Exception, SystemExit):  # The database may be down.
+            await asyncio.sleep(0.2)
+    loop = deployment.conductor(service)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, deployment.supervisor.stop)
+    await deployment.supervisor.run([loop])
+    await deployment.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(run())
