@@ -12,15 +12,20 @@ PERSONAL, FREE = f"personal{uuid4().hex}", f"free{uuid4().hex}"
 
 # Texts that cannot hold any word, and why.
 FIXED = {
+    "advisor": "it names an advisor of the deployment",
+    "capture_name": "it names a capture of a step",
     "closing_steps": "their texts name addresses, jobs and one another",
     "code": "it is short, and other calls name it",
     "command_name": "it names a command",
+    "criterion": "its texts are values of the control system",
     "cursor": "it was given out",
     "facility_code": "it names a facility",
     "issuer": "it names an identity provider, and stays on record",
     "min_token": "it was given out",
+    "objective": "its texts name a capture of a step and its value",
     "operating_point": "its keys and what they hold depend on the quantity",
     "permitted_commands": "they name commands",
+    "space": "its texts name axes that steps use, and values of the control system",
     "steps": "their texts name addresses, jobs and one another",
 }
 # Values of any form, and the texts in their examples.

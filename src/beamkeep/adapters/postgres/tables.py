@@ -220,7 +220,7 @@ def _is_json(hint: Any) -> bool:
         return _is_json(hint.__value__)
     kind = get_origin(hint) or hint
     is_object = isinstance(kind, type) and issubclass(kind, Record | dict)
-    return is_object or any(map(_is_json, get_args(hint)))
+    return hint is Json or is_object or any(map(_is_json, get_args(hint)))
 
 
 def _is_several(value: object) -> bool:
