@@ -332,7 +332,7 @@ def test_the_first_conduct_needs_a_defined_procedure_and_a_continuing_one_a_held
         running = given(*history(alone), resumed).when(ask())
         running.refused(CANNOT[ask], saying="The status is Running.")
         by_hand = given(alone, started, held).when(ask())
-        by_hand.refused(CANNOT[ask], saying="if it had one")
+        by_hand.refused(CANNOT[ask], saying="There was no conduct.")
 
 
 def test_a_conduct_is_continued_unless_it_came_to_its_end():
@@ -340,7 +340,7 @@ def test_a_conduct_is_continued_unless_it_came_to_its_end():
         for outcome in ConductOutcome:
             scenario = given(*history(alone, outcome=outcome)).when(ask())
             if outcome in {ConductOutcome.COMPLETED, ConductOutcome.ABORTED}:
-                scenario.refused(CANNOT[ask], saying="came to its end")
+                scenario.refused(CANNOT[ask], saying=f"The last conduct ended {outcome}.")
             else:
                 assert isinstance(scenario.decided()[0], ProcedureResumed)
 

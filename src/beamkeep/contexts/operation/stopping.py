@@ -142,7 +142,7 @@ def cancel_conduct(
         raise ProcedureCannotCancelConductError("The conduct has ended.")
     if given.in_hand.conduct.cancel_requested:
         if given.walk is None:
-            raise ProcedureCannotCancelConductError("A worker is already cancelling it.")
+            raise ProcedureCannotCancelConductError("A worker is already cancelling the conduct.")
         return [*_ended(procedure, given, given.walk, call), Accepted()]
     requested = ProcedureConductCancelRequested(
         call.now, procedure.id, conduct_id=command.conduct_id, reason=command.reason

@@ -121,27 +121,27 @@ class ProcedureChannelBusyError(Cannot):
 
 
 class ProcedureCannotConductError(Cannot):
-    """Only a Defined procedure can be conducted."""
+    """Only a Defined procedure can be conducted; continue a Held procedure instead."""
 
 
 class ProcedureCannotConductOrHoldError(Cannot):
-    """Only a Defined procedure can be conducted or held."""
+    """Only a Defined procedure can be conducted; continue a Held procedure instead."""
 
 
 class ProcedureCannotConductUntilConvergedError(Cannot):
-    """Only a Defined procedure can be conducted until it converges."""
+    """Only a Defined procedure can be conducted; continue a Held procedure instead."""
 
 
 class ProcedureCannotConductUntilAdvisedError(Cannot):
-    """Only a Defined procedure can be conducted until an advisor stops it."""
+    """Only a Defined procedure can be conducted; continue a Held procedure instead."""
 
 
 class ProcedureCannotConductFromError(Cannot):
-    """Only a Held procedure can be continued, and only if its last conduct can go on."""
+    """Only a Held procedure can be continued, and only if its last conduct was not finished."""
 
 
 class ProcedureCannotConductUntilAdvisedFromError(Cannot):
-    """Only a Held procedure can be continued, and only if its last conduct was steered."""
+    """Only a Held procedure can be steered on, and only if its last conduct was not finished."""
 
 
 type StepIndexes = Annotated[tuple[Annotated[int, Strict(), Ge(0)], ...], MaxLen(500)]
@@ -410,11 +410,12 @@ def _continued(
         raise refusal(f"The status is {procedure.status}.")
     last, walk = given.last, given.walk
     if last is None or walk is None or last.outcome not in CONTINUABLE:
-        raise refusal("Its last conduct, if it had one, came to its end.")
+        told = f"The last conduct ended {last.outcome}." if last else "There was no conduct."
+        raise refusal(told)
     is_steered = last.root_kind is ConductKind.UNTIL_ADVISED
     if is_steered is not (kind is ConductKind.UNTIL_ADVISED_FROM):
         way = "conduct_until_advised_from" if is_steered else "conduct_from_procedure"
-        raise refusal(f"Its last conduct is continued with {way}.")
+        raise refusal(f"The last conduct is continued with {way}.")
     redo, skip = frozenset(command.redo_step_indexes), frozenset(command.skip_step_indexes)
     left = boundary(walk, step_history(walk, Phase.STEPS))
     left = len(walk.steps) if left is None else left
