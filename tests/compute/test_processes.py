@@ -67,6 +67,28 @@ async def test_a_job_outlives_the_worker_that_submitted_it(kind: str, tmp_path: 
     assert await ended(other, job_id) is JobState.SUCCEEDED
 
 
+MOMENTS = [
+    ("local_process", "job.json"),
+    ("local_process", "runner.json"),
+    ("slurm", "job.json"),
+    ("slurm", "batch.sh"),
+    ("slurm", "slurm.json"),
+]
+
+
+@pytest.mark.parametrize(("kind", "moment"), MOMENTS, indirect=["kind"])
+async def test_a_worker_that_is_killed_while_it_submits_starts_nothing_twice(
+    kind: str, tmp_path: Path, moment: str
+):
+    jobs, key = tmp_path / "jobs", uuid4()
+    with submitter(kind, jobs, "measure", key) as process:
+        go(process)
+        await until((jobs / str(key) / moment).exists)
+    compute = compute_on(kind, jobs)
+    assert await ended(compute, await compute.submit(job("measure", key))) is JobState.SUCCEEDED
+    assert (jobs / str(key) / "runs").read_text() == "once\n"
+
+
 async def test_workers_that_submit_one_key_at_once_start_one_program(kind: str, tmp_path: Path):
     jobs, key = tmp_path / "jobs", uuid4()
     with (

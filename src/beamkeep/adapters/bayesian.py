@@ -31,7 +31,7 @@ type Numbers = NDArray[np.float64]
 MOST_PASSES = 300
 """How many of the last passes the model is made of: its cost grows with their cube."""
 CANDIDATES, NEIGHBOURS = 4096, 512
-MOST_LENGTHS = 20
+PASSES_PER_LENGTH = 10
 OPTIONS: Mapping[str, float] = {"least_improvement": 0.005, "tolerance": 0.0, "first_passes": 0.0}
 
 
@@ -180,11 +180,13 @@ def _guess(evidence: Evidence, values: Sequence[float]) -> _Guess:
 
 
 def _model(places: Numbers, values: Numbers, seed: int) -> GaussianProcessRegressor:
-    count = places.shape[1]
-    lengths = np.full(count, 0.3) if count <= MOST_LENGTHS else 0.3
+    passes, count = places.shape
+    # A length for each axis is learnt from many passes only: from few, an axis that matters is
+    # taken for one that does not, and the search ends beside the optimum.
+    lengths = np.full(count, 0.3) if passes >= PASSES_PER_LENGTH * count else 0.3
     kernel = (
-        ConstantKernel(1.0, (0.05, 20.0)) * Matern(lengths, (0.05, 5.0), nu=2.5)
-    ) + WhiteKernel(1e-2, (1e-6, 1.0))
+        ConstantKernel(1.0, (0.05, 20.0)) * Matern(lengths, (0.05, 1.0), nu=2.5)
+    ) + WhiteKernel(1e-2, (1e-6, 0.3))
     model = GaussianProcessRegressor(kernel, n_restarts_optimizer=1, random_state=seed)
     with warnings.catch_warnings():
         # It tells of every parameter at its bound, which is no fault.
