@@ -250,11 +250,13 @@ def _run[T](work: Coroutine[Any, Any, T]) -> T:
 
     from beamkeep.adapters.control import MissingExtraError
     from beamkeep.adapters.postgres.fence import UnfitDatabaseError
+    from beamkeep.adapters.registered import BrokenEntryPointError
     from beamkeep.contexts.trust.bootstrap import AdministratorUnusableError
 
+    refused = UnfitDatabaseError, AdministratorUnusableError, MissingExtraError
     try:
         return uvloop.run(work)
-    except* (UnfitDatabaseError, AdministratorUnusableError, MissingExtraError) as unfit:
+    except* (*refused, BrokenEntryPointError) as unfit:
         for error in unfit.exceptions:
             click.echo(str(error), err=True)
     sys.exit(78)

@@ -160,7 +160,7 @@ class Deployment:
 
         With `works`, or if this process keeps the lists, create the tables of the lists too.
         """
-        settings = self.settings
+        settings, actions, advisors = self.settings, registered_actions(), registered_advisors()
         await require_fit(settings.database_url.get_secret_value())
         if works or settings.project_in_serve:
             await require_fit(self._projector_url)
@@ -168,8 +168,8 @@ class Deployment:
         key = await self.store.cursor_key()
         here = replace(
             settings.installation(key),
-            actions=tuple(each.entry for each in registered_actions().values()),
-            advisors=frozenset(registered_advisors()),
+            actions=tuple(each.entry for each in actions.values()),
+            advisors=frozenset(advisors),
         )
         written = await prepare(
             self.store,

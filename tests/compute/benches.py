@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 from uuid import UUID, uuid4
 
-from beamkeep.adapters.compute.job_directory import ComputeKind, JobProgram
+from beamkeep.adapters.compute.job_directory import JobProgram
+from beamkeep.adapters.compute.local_process import LocalProcessCompute
 from beamkeep.adapters.compute.memory import MemoryCompute, ScriptedJob
-from beamkeep.adapters.compute.systems import compute_system
+from beamkeep.adapters.compute.slurm import SlurmCompute
 from beamkeep.testing.waiting import until
 from beamkeep.workers.compute import Artifact, ComputeJob, ComputeSystem, JobState, Measurement
 
@@ -66,7 +67,10 @@ def memory_compute() -> MemoryCompute:
 
 def compute_on(kind: str, directory: Path, at_once: int = 4) -> ComputeSystem:
     """Return a system whose jobs are in a directory, with the directory of their outputs beside."""
-    return compute_system(ComputeKind(kind), directory, programs(directory.parent), at_once)
+    catalogue = programs(directory.parent)
+    if kind == "slurm":
+        return SlurmCompute(directory, catalogue)
+    return LocalProcessCompute(directory, catalogue, at_once)
 
 
 def job(name: str, key: UUID | None = None) -> ComputeJob:

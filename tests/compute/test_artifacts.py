@@ -40,7 +40,7 @@ def test_what_no_checksum_covers_is_no_artifact(tmp_path: Path):
                 os.mkfifo(directory / name)
             case _:
                 (directory / name).touch()
-        with pytest.raises(ComputeArtifactMissingError, match="not a regular file|cannot be part"):
+        with pytest.raises(ComputeArtifactMissingError, match=r"not a regular file|cannot be part"):
             artifact_at(directory)
 
 

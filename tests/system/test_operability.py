@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager
 from functools import partial
 from math import inf
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -338,6 +339,20 @@ def test_a_service_does_not_start_on_a_database_that_is_not_fit(made: LocalDeplo
     ran = made.run("serve", database_url=made.database.url("postgres"))
     assert ran.returncode == REFUSED_TO_START
     assert "The role postgres is a superuser. Log in as bk_app." in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_service_with_an_action_that_cannot_be_loaded_does_not_start(
+    made: LocalDeployment, tmp_path: Path
+):
+    info = tmp_path / "beamline-1.2.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Name: beamline\nVersion: 1.2\n")
+    (info / "entry_points.txt").write_text("[beamkeep.actions]\nhome = no_such_module:HOME\n")
+    ran = made.run("serve", pythonpath=str(tmp_path))
+    assert ran.returncode == REFUSED_TO_START
+    assert "The entry point 'home' (no_such_module:HOME)" in ran.stderr
+    assert "distribution beamline 1.2 fails to load" in ran.stderr
     assert "Traceback" not in ran.stderr
 
 
