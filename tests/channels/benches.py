@@ -63,6 +63,14 @@ class Bench(Protocol):
         """Confirm the puts to the slow channel that are waiting."""
         ...
 
+    def freeze(self) -> None:
+        """Stop the server; its connections stay open."""
+        ...
+
+    def thaw(self) -> None:
+        """Let a frozen server go on."""
+        ...
+
     def kill(self) -> None:
         """End the server at once."""
         ...
@@ -98,6 +106,12 @@ class ProcessBench:
 
     def release(self) -> None:
         self._server.release()
+
+    def freeze(self) -> None:
+        self._server.freeze()
+
+    def thaw(self) -> None:
+        self._server.thaw()
 
     def kill(self) -> None:
         self._server.kill()
@@ -155,6 +169,8 @@ class SimulatorBench:
         for name in NAMES:
             self._control.connect(name)
 
+    freeze, thaw = kill, start
+
 
 @contextmanager
 def channel_access_bench(network: Network) -> Generator[Bench]:
@@ -173,7 +189,11 @@ def pv_access_bench(network: Network) -> Generator[Bench]:
     with program as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv("EPICS_PVA_AUTO_ADDR_LIST", "NO")
         patch.setenv("EPICS_PVA_NAME_SERVERS", f"127.0.0.1:{port}")
-        yield ProcessBench(server, "ch:", lambda connect: PvAccess(connect_seconds=connect))
+        yield ProcessBench(
+            server,
+            "ch:",
+            lambda connect: PvAccess(connect_seconds=connect, silence_seconds=SILENCE),
+        )
 
 
 @contextmanager
@@ -184,7 +204,7 @@ def tango_bench(network: Network) -> Generator[Bench]:
         yield ProcessBench(
             server,
             "test/channels/1/",
-            lambda connect: Tango(connect_seconds=connect, nodb_host=host),
+            lambda connect: Tango(connect_seconds=connect, silence_seconds=SILENCE, nodb_host=host),
         )
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.channels.benches import Bench
+from tests.support.ioc import SILENCE
 
 from beamkeep.schemas import Json
 from beamkeep.testing.waiting import until
@@ -203,8 +204,9 @@ async def test_a_write_that_is_not_confirmed_in_time_is_in_doubt(
 ):
     error = await fails(ControlTimeoutError, control, bench.address("slow"), 55.0, 0.3)
     assert error.sent
-    assert 55.0 in bench.puts("slow")
     bench.release()
+    await control.read(bench.address("number"), PATIENCE)
+    assert bench.puts("slow").count(55.0) == 1
 
 
 async def test_a_subscription_yields_the_present_value_and_then_every_change(
@@ -266,3 +268,27 @@ async def test_a_server_that_dies_ends_writes_and_subscriptions_and_repeats_noth
     assert bench.puts("slow").count(99.0) == 1
     assert bench.puts("number").count(5.0) == 0
     assert (await control.read(bench.address("number"), PATIENCE)).value == 98.0
+
+
+@pytest.mark.faults
+@pytest.mark.timed
+async def test_a_silent_server_ends_a_subscription_and_is_used_again_once_it_speaks(
+    bench: Bench, control: ControlSystem
+):
+    async with aclosing(control.subscribe(bench.address("number"))) as readings:
+        await next_of(readings)
+        bench.freeze()
+        # A few seconds more for the machine that runs the tests.
+        async with asyncio.timeout(SILENCE + 4):
+            with pytest.raises((ControlNotConnectedError, ControlTimeoutError)):
+                await anext(readings)
+    bench.thaw()
+
+    async def answered() -> bool:
+        try:
+            await control.read(bench.address("number"), 5.0)
+        except ControlError:
+            return False
+        return True
+
+    await until(answered)

@@ -83,6 +83,7 @@ class ControlSystem(Protocol):
     ) -> None:
         """Connect, ask `still_mine`, hand over the value, and return when it is confirmed.
 
+        `still_mine` may be called in a thread of the client library.
         Raise a `ControlError`, which says whether the value was sent.
         """
         ...

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -131,8 +131,10 @@ class Tango:
                 attribute.config.name, EventType.CHANGE_EVENT, take
             )
 
-        # A server that dies is silent: Tango itself notices it only after 10 to 20 s.
-        attribute.limit(min(self._connect_seconds, self._silence_seconds - POLLING_SECONDS))
+        # A server that dies is silent: Tango itself notices it only after 10 to 20 s. A ping of a
+        # server that does not answer takes two timeouts.
+        spare = (self._silence_seconds - POLLING_SECONDS) / 2
+        attribute.limit(min(self._connect_seconds, spare))
         following = asyncio.ensure_future(self._in_thread(follow))
         try:
             await asyncio.shield(following)
@@ -152,13 +154,19 @@ class Tango:
                 yield await self._call(address, attribute.read)
                 await asyncio.sleep(POLLING_SECONDS)
         finally:
-            with suppress(DevFailed):
-                subscription = await following
-                await self._in_thread(lambda: attribute.proxy.unsubscribe_event(subscription))
+            # Not awaited: it takes many seconds when the server does not answer.
+            following.add_done_callback(lambda _: self._unfollow(attribute, following))
 
     async def close(self) -> None:
         # A call that hangs ends by its own timeout.
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _unfollow(self, attribute: _Attribute, following: asyncio.Future[int]) -> None:
+        if not following.cancelled() and following.exception() is None:
+            subscription = following.result()
+            # After `close` there are no threads, and the process ends.
+            with suppress(RuntimeError):
+                self._submit(lambda: attribute.proxy.unsubscribe_event(subscription))
 
     async def _connect(self, address: str, timeout: float) -> _Attribute:
         device, _, name = address.rpartition("/")
@@ -178,11 +186,14 @@ class Tango:
             raise _error(address, failed, sent=None) from None
 
     async def _in_thread[T](self, call: Callable[[], T]) -> T:
+        return await asyncio.wrap_future(self._submit(call))
+
+    def _submit[T](self, call: Callable[[], T]) -> Future[T]:
         def with_orb() -> T:
             with tango.EnsureOmniThread():
                 return call()
 
-        return await asyncio.get_running_loop().run_in_executor(self._threads, with_orb)
+        return self._threads.submit(with_orb)
 
 
 def _type(address: str, config: Any) -> ChannelType:
