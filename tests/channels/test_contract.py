@@ -99,10 +99,11 @@ async def test_the_quality_follows_the_alarm(bench: Bench, control: ControlSyste
         return reading.quality, bool(reading.quality_detail)
 
     found: list[tuple[Quality, bool]] = []
-    for severity in ("MINOR", "MAJOR", "NO"):
+    for severity in ("MINOR", "MAJOR", "INVALID", "NO"):
         bench.alarm("integer", severity)
         found.append(await quality())
-    assert found == [(Quality.UNCERTAIN, True), (Quality.BAD, True), (Quality.GOOD, False)]
+    bad = (Quality.BAD, True)
+    assert found == [(Quality.UNCERTAIN, True), bad, bad, (Quality.GOOD, False)]
 
 
 @pytest.mark.parametrize(

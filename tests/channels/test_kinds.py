@@ -15,6 +15,7 @@ from tests.channels.benches import (
 from tests.support.ioc import SILENCE, Ioc, IocRecord, Network
 
 from beamkeep.adapters.channels.channel_access import ChannelAccess
+from beamkeep.schemas import Json
 from beamkeep.workers.control import (
     ControlAccessDeniedError,
     ControlSystem,
@@ -101,6 +102,14 @@ async def test_an_attribute_without_events_is_polled(bench: Bench, control: Cont
 
 
 @pytest.mark.parametrize("bench", [tango_bench], indirect=True, ids=["tango"])
+async def test_an_invalid_attribute_has_no_value(bench: Bench, control: ControlSystem):
+    bench.alarm("number", "INVALID")
+    reading = await control.read(bench.address("number"), PATIENCE)
+    bench.alarm("number", "NO")
+    assert (reading.value, reading.quality_detail) == (None, "INVALID")
+
+
+@pytest.mark.parametrize("bench", [tango_bench], indirect=True, ids=["tango"])
 async def test_the_state_of_a_device_is_a_label(bench: Bench, control: ControlSystem):
     reading = await control.read(bench.address("state"), PATIENCE)
     assert (reading.value, reading.value_kind) == ("UNKNOWN", ValueKind.CATEGORICAL)
@@ -148,7 +157,8 @@ async def test_a_text_longer_than_a_record_holds_is_not_sent(ioc: Ioc, epics: Co
 
 
 async def test_more_elements_than_a_record_holds_are_not_sent(ioc: Ioc, epics: ControlSystem):
-    await epics.write("ch:curve", [1.0] * 8, PATIENCE, mine)
+    eight: list[Json] = [1.0] * 8
+    await epics.write("ch:curve", eight, PATIENCE, mine)
     with pytest.raises(ControlValueCoercionError):
-        await epics.write("ch:curve", [1.0] * 9, PATIENCE, mine)
+        await epics.write("ch:curve", [*eight, 1.0], PATIENCE, mine)
     assert (await epics.read("ch:curve", PATIENCE)).shape == (8,)

@@ -13,14 +13,20 @@ from beamkeep.schemas import Json
 from beamkeep.workers.control import (
     ControlAccessDeniedError,
     ControlError,
-    ControlNotConnectedError,
     ControlReading,
     ControlTimeoutError,
-    ControlWriteFencedError,
     ControlWriteRejectedError,
 )
 
-from .values import ChannelType, fitted, label_reading, plain_reading, source_of
+from .values import (
+    ChannelType,
+    fenced,
+    fitted,
+    label_reading,
+    not_connected,
+    plain_reading,
+    source_of,
+)
 
 DTYPES = {
     dbr.DBR_STRING: "U39",
@@ -71,7 +77,7 @@ class ChannelAccess:
         # From here on nothing is awaited until the value is with libca: the channel is connected.
         await self._connect(address, max(deadline - _now(), 0.001))
         if not still_mine():
-            raise ControlWriteFencedError(f"The claim ended before {address} was written.")
+            raise fenced(address)
         with _errors(address, sent=True):
             await aioca.caput(
                 address,
@@ -104,7 +110,7 @@ class ChannelAccess:
                 except TimeoutError:
                     continue
                 if isinstance(update, aioca.CANothing):
-                    raise _lost(address)
+                    raise not_connected(address)
                 yield _reading(update, labels)
             raise ControlAccessDeniedError(f"This client may no longer read {address}.")
         finally:
@@ -117,9 +123,9 @@ class ChannelAccess:
         try:
             info = await aioca.cainfo(address, timeout=min(timeout, self._connect_seconds))
         except aioca.CANothing:
-            raise _lost(address) from None
+            raise not_connected(address) from None
         if info.state != cadef.cs_conn:
-            raise _lost(address)
+            raise not_connected(address)
         return info
 
 
@@ -150,14 +156,14 @@ def _errors(address: str, *, sent: bool = False) -> Generator[None]:
             words = f"{address} did not answer in time."
             raise ControlTimeoutError(words, sent=sent) from None
         if error.errorcode == cadef.ECA_DISCONN:
-            raise _lost(address, sent=sent) from None
+            raise not_connected(address, sent=sent) from None
         raise _refused(address, error, error.errorcode, sent=sent) from None
     except cadef.Disconnected:
         # libca raises these itself, before it hands anything over.
-        raise _lost(address) from None
+        raise not_connected(address) from None
     except cadef.CAException as error:
         if error.status == cadef.ECA_DISCONN:
-            raise _lost(address) from None
+            raise not_connected(address) from None
         raise _refused(address, error, error.status, sent=sent) from None
 
 
@@ -166,10 +172,6 @@ def _refused(address: str, error: Exception, code: int, *, sent: bool) -> Contro
     if code in DENIED:
         return ControlAccessDeniedError(words)
     return ControlWriteRejectedError(words) if sent else ControlError(words)
-
-
-def _lost(address: str, *, sent: bool = False) -> ControlNotConnectedError:
-    return ControlNotConnectedError(f"{address} is not connected.", sent=sent)
 
 
 def _now() -> float:

@@ -9,14 +9,20 @@ from beamkeep.schemas import Json
 from beamkeep.workers.control import (
     ControlAccessDeniedError,
     ControlError,
-    ControlNotConnectedError,
     ControlReading,
     ControlTimeoutError,
-    ControlWriteFencedError,
     Quality,
 )
 
-from .values import ChannelType, Provenance, fitted, label_reading, plain_reading
+from .values import (
+    ChannelType,
+    Provenance,
+    fenced,
+    fitted,
+    label_reading,
+    not_connected,
+    plain_reading,
+)
 
 UNBOUNDED = 1 << 62
 """Arrays in memory may grow."""
@@ -86,7 +92,7 @@ class ChannelSimulator:
         if address in self.read_only:
             raise ControlAccessDeniedError(f"{address} is read-only.")
         if not still_mine():
-            raise ControlWriteFencedError(f"The claim ended before {address} was written.")
+            raise fenced(address)
         self.writes.append((address, value))
         self.put(address, fit)
         if error:
@@ -120,12 +126,12 @@ class ChannelSimulator:
     def _cut(self, address: str) -> None:
         for each in self._unconfirmed.get(address, ()):
             if not each.done():
-                each.set_exception(_lost(address, sent=True))
+                each.set_exception(not_connected(address, sent=True))
         for updates in self._followers.get(address, ()):
-            updates.put_nowait(_lost(address))
+            updates.put_nowait(not_connected(address))
 
     def _reach(self, address: str) -> ControlError | None:
-        return _lost(address) if address in self._down else self.errors.get(address)
+        return not_connected(address) if address in self._down else self.errors.get(address)
 
     def _type(self, address: str, value: Json) -> ChannelType:
         """A new address takes any value; then the type stays."""
@@ -154,7 +160,3 @@ class ChannelSimulator:
             yield confirmed
         finally:
             waiting.remove(confirmed)
-
-
-def _lost(address: str, *, sent: bool = False) -> ControlNotConnectedError:
-    return ControlNotConnectedError(f"{address} is not connected.", sent=sent)

@@ -1,6 +1,7 @@
 """Process variables of EPICS, read and written over pvAccess."""
 
 import asyncio
+from asyncio import FIRST_COMPLETED
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -9,7 +10,6 @@ from p4p.client.asyncio import Context, Disconnected, RemoteError
 
 from beamkeep.schemas import Json
 from beamkeep.workers.control import (
-    ControlNotConnectedError,
     ControlReading,
     ControlTimeoutError,
     ControlValueCoercionError,
@@ -21,27 +21,17 @@ from beamkeep.workers.control import (
 from .values import (
     ChannelType,
     Provenance,
+    fenced,
     fitted,
     label_reading,
+    not_connected,
     plain_reading,
     shape_reading,
     source_of,
 )
 
-DTYPES = {
-    "?": "?",
-    "s": "U",
-    "f": "f4",
-    "d": "f8",
-    "b": "i1",
-    "h": "i2",
-    "i": "i4",
-    "l": "i8",
-    "B": "u1",
-    "H": "u2",
-    "I": "u4",
-    "L": "u8",
-}
+DTYPES = {each: each for each in "?bBhHiIfd"} | {"l": "i8", "L": "u8", "s": "U"}
+"""numpy's names of the types, by their letters in p4p."""
 UNBOUNDED = 1 << 31
 ENUMERATION = "enum_t"
 IMAGE, TABLE = "epics:nt/NTNDArray", "epics:nt/NTTable"
@@ -75,33 +65,34 @@ class PvAccess:
                 self._context.put(address, handover.fill, wait=True, get=False)
             )
             lost = asyncio.ensure_future(_disconnect(updates))
+            done = set[asyncio.Future[None]]()
             try:
-                async with asyncio.timeout_at(deadline):
-                    await asyncio.wait({put, lost}, return_when=asyncio.FIRST_COMPLETED)
-            except TimeoutError:
-                words = f"{address} did not confirm the write within {timeout:g} s."
-                raise ControlTimeoutError(words, sent=handover.sent) from None
+                wait = deadline - asyncio.get_running_loop().time()
+                done, _ = await asyncio.wait({put, lost}, timeout=wait, return_when=FIRST_COMPLETED)
             finally:
                 # A put that is left alone is sent again on the next connection.
                 put.cancel()
                 lost.cancel()
-                results = await asyncio.gather(put, lost, return_exceptions=True)
-            match results[0]:
-                case None:
-                    return
-                case RemoteError() as error:
-                    raise ControlWriteRejectedError(f"{address}: {error}.")
-                case ControlWriteFencedError() if not handover.sent:
-                    raise ControlWriteFencedError(f"The claim ended before {address} was written.")
-                case _:
-                    raise _lost(address, sent=handover.sent)
+                result, _ = await asyncio.gather(put, lost, return_exceptions=True)
+        match result:
+            case None:
+                return
+            case RemoteError():
+                raise ControlWriteRejectedError(f"{address}: {result}.")
+            case ControlWriteFencedError() if not handover.sent:
+                raise fenced(address)
+            case _ if not done:
+                words = f"{address} did not confirm the write within {timeout:g} s."
+                raise ControlTimeoutError(words, sent=handover.sent)
+            case _:
+                raise not_connected(address, sent=handover.sent)
 
     async def subscribe(self, address: str) -> AsyncGenerator[ControlReading]:
         async with self._updates(address) as updates:
             yield _reading(address, await self._first(address, updates, self._connect_seconds))
             while not isinstance(update := await updates.get(), Exception):
                 yield _reading(address, update)
-            raise _lost(address)
+            raise not_connected(address)
 
     async def close(self) -> None:
         self._context.close()
@@ -129,7 +120,7 @@ class PvAccess:
                 update = await updates.get()
                 if not isinstance(update, Exception):
                     return update
-        raise _lost(address)
+        raise not_connected(address)
 
 
 class _Handover:
@@ -197,7 +188,3 @@ def _source(update: Any) -> Provenance:
 async def _disconnect(updates: Updates) -> None:
     while not isinstance(await updates.get(), Exception):
         pass
-
-
-def _lost(address: str, *, sent: bool = False) -> ControlNotConnectedError:
-    return ControlNotConnectedError(f"{address} is not connected, or is silent.", sent=sent)

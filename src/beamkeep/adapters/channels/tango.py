@@ -17,13 +17,22 @@ from beamkeep.workers.control import (
     ControlReading,
     ControlTimeoutError,
     ControlValueCoercionError,
-    ControlWriteFencedError,
     ControlWriteRejectedError,
     Quality,
     ValueKind,
 )
 
-from .values import ChannelType, Provenance, at, fitted, label_reading, plain_reading, shape_reading
+from .values import (
+    ChannelType,
+    Provenance,
+    at,
+    fenced,
+    fitted,
+    label_reading,
+    not_connected,
+    plain_reading,
+    shape_reading,
+)
 
 POLLING_SECONDS = 1.0
 THREADS = 32
@@ -110,7 +119,7 @@ class Tango:
         def hand_over() -> None:
             nonlocal sent
             if not still_mine():
-                raise ControlWriteFencedError(f"The claim ended before {address} was written.")
+                raise fenced(address)
             sent = True
             attribute.proxy.write_attribute(attribute.config, fit)
 
@@ -177,7 +186,7 @@ class Tango:
             async with asyncio.timeout(wait):
                 return await self._call(address, lambda: _Attribute(name, device, wait))
         except (TimeoutError, ControlTimeoutError):
-            raise ControlNotConnectedError(f"{address} is not connected.") from None
+            raise not_connected(address) from None
 
     async def _call[T](self, address: str, call: Callable[[], T]) -> T:
         try:

@@ -11,8 +11,10 @@ from beamkeep.contexts.routes import is_number
 from beamkeep.kernel import Record
 from beamkeep.schemas import Json
 from beamkeep.workers.control import (
+    ControlNotConnectedError,
     ControlReading,
     ControlValueCoercionError,
+    ControlWriteFencedError,
     Quality,
     ValueKind,
 )
@@ -60,7 +62,7 @@ def plain_reading(value: object, source: Provenance) -> ControlReading:
         array = np.asarray(cast("Any", value))
         items = [_json(each) for each in array.ravel().tolist()]
         return _reading(items, ValueKind.ARRAY, source, tuple(array.shape))
-    if (plain := _json(value)) is None:
+    if (plain := _json(value)) is None and value is not None:
         source = Provenance(Quality.BAD, "not a finite number", source.sampled_at)
     return _reading(plain, ValueKind.SCALAR, source)
 
@@ -88,6 +90,16 @@ def fitted(address: str, value: Json, takes: ChannelType) -> Json:
     if not isinstance(value, list) or len(value) > takes.length:
         raise _misfit(address, value, f"a list of at most {takes.length} values")
     return [_fitted_item(address, each, takes) for each in value]
+
+
+def not_connected(address: str, *, sent: bool = False) -> ControlNotConnectedError:
+    """Return the error of an address that cannot be reached, or no longer."""
+    return ControlNotConnectedError(f"{address} is not connected.", sent=sent)
+
+
+def fenced(address: str) -> ControlWriteFencedError:
+    """Return the error of a write whose worker lost its claim."""
+    return ControlWriteFencedError(f"The claim ended before {address} was written.")
 
 
 def _fitted_item(address: str, value: Json, takes: ChannelType) -> Json:
@@ -137,6 +149,8 @@ def _reading(
 
 def _json(value: object) -> Json:
     match value:
+        case None:
+            return None
         case bool() | np.bool_():
             return bool(value)
         case str():
