@@ -214,8 +214,6 @@ def _json_columns(table: Table[Any]) -> tuple[str, ...]:
 
 def _is_json(hint: Any) -> bool:
     """Return whether a type contains a record, an object or any JSON value."""
-    if hint is Json:
-        return True
     if isinstance(hint, TypeAliasType):
         return _is_json(hint.__value__)
     kind = get_origin(hint) or hint
