@@ -199,7 +199,7 @@ def pv_access_bench(network: Network) -> Generator[Bench]:
 @contextmanager
 def tango_bench(network: Network) -> Generator[Bench]:
     (port,) = free_ports(1)
-    with ServerProcess(SERVERS / "tango_program.py", {}, [port]) as server:
+    with ServerProcess(SERVERS / "tango_program.py", {}, [port, port]) as server:
         host = f"127.0.0.1:{port}"
         yield ProcessBench(
             server,

@@ -8,16 +8,21 @@ import aioca
 import pytest
 from tests.channels.benches import (
     RECORDS,
+    SERVERS,
     Bench,
     pv_access_bench,
     tango_bench,
 )
-from tests.support.ioc import SILENCE, Ioc, IocRecord, Network
+from tests.support.ioc import SILENCE, Ioc, IocRecord, Network, ServerProcess, free_ports
+from tests.support.proxy import Proxy
 
 from beamkeep.adapters.channels.channel_access import ChannelAccess
+from beamkeep.adapters.channels.tango import Tango
 from beamkeep.schemas import Json
+from beamkeep.testing.waiting import until
 from beamkeep.workers.control import (
     ControlAccessDeniedError,
+    ControlNotConnectedError,
     ControlSystem,
     ControlValueCoercionError,
     Quality,
@@ -162,3 +167,24 @@ async def test_more_elements_than_a_record_holds_are_not_sent(ioc: Ioc, epics: C
     with pytest.raises(ControlValueCoercionError):
         await epics.write("ch:curve", [*eight, 1.0], PATIENCE, mine)
     assert (await epics.read("ch:curve", PATIENCE)).shape == (8,)
+
+
+async def test_a_write_to_tango_is_not_repeated_when_its_connection_is_cut():
+    (port,) = free_ports(1)
+    async with Proxy.before(port) as proxy:
+        with ServerProcess(SERVERS / "tango_program.py", {}, [port, proxy.port]) as server:
+            client = Tango(nodb_host=f"127.0.0.1:{proxy.port}")
+            slow, number = "test/channels/1/slow", "test/channels/1/number"
+            write = asyncio.create_task(client.write(slow, 5.0, PATIENCE, mine))
+            await until(server.puts)
+            proxy.cut()
+            # Long before its timeout: a repeated write would wait for the first one.
+            async with asyncio.timeout(PATIENCE / 2):
+                with pytest.raises(ControlNotConnectedError) as caught:
+                    await write
+            assert caught.value.sent
+            server.release()
+            # The device serves one call at a time, so that this one would come last.
+            await client.write(number, 6.0, PATIENCE, mine)
+            assert server.puts() == [["slow", 5.0], ["number", 6.0]]
+            await client.close()

@@ -116,9 +116,11 @@ def serve(answers) -> None:
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    port = json.loads(sys.stdin.readline())[0]
-    point = f"giop:tcp:127.0.0.1:{port}"
-    arguments = ["Channels", "test", "-nodb", "-dlist", "test/channels/1", "-ORBendPoint", point]
+    port, published = json.loads(sys.stdin.readline())
+    arguments = ["Channels", "test", "-nodb", "-dlist", "test/channels/1"]
+    arguments += ["-ORBendPoint", f"giop:tcp:127.0.0.1:{port}"]
+    # Where clients find it, which may be a proxy before it.
+    arguments += ["-ORBendPointPublish", f"giop:tcp:127.0.0.1:{published}"]
     started = lambda: threading.Thread(target=serve, args=[answers], daemon=True).start()  # noqa: E731
     run([Channels], arguments, post_init_callback=started)
 
