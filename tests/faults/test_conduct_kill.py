@@ -150,7 +150,7 @@ class Lane:
 class Nemesis:
     """Kills and pauses workers, the database and the IOC."""
 
-    def __init__(self, workers: list[Worker], ground: Ground, ioc: Ioc, roll: Random) -> None:
+    def __init__(self, workers: Sequence[Worker], ground: Ground, ioc: Ioc, roll: Random) -> None:
         self._workers, self._ground, self._ioc, self._roll = workers, ground, ioc, roll
         self.struck: Counter[str] = Counter()
 
@@ -201,7 +201,7 @@ class Nemesis:
 @contextmanager
 def at_work(
     ground: Ground, logs: Path, variant: str, settings: Mapping[str, str]
-) -> Generator[list[Worker]]:
+) -> Generator[Sequence[Worker]]:
     workers = [ConductWorker(ground, f"conduct-{n}", logs, variant, settings) for n in range(2)]
     try:
         yield workers
