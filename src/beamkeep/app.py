@@ -236,7 +236,12 @@ class Deployment:
             service=service,
             reader=reader,
             queue=queue,
-            effects=Effects(control, compute_system(settings), actions, settings.control_routes),
+            effects=Effects(
+                control,
+                compute_system(settings),
+                actions=actions,
+                routes=settings.control_routes,
+            ),
             advisors=advisors,
             telemetry=telemetry,
         )

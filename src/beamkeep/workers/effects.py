@@ -133,7 +133,7 @@ class Effects:
 
     async def _act(self, step: RecipeActionStep, run: StepRun) -> JsonObject:
         action, kinds = self._actions[step.name], set[ActuationKind]()
-        control = _ActionControl(self._control, self._routes, action, run, kinds)
+        control = _ActionControl(self._control, self._routes, action=action, run=run, kinds=kinds)
 
         def report(reading: ControlReading) -> None:
             run.readings.append(shown(reading))
