@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from concurrent.futures import Future
+from threading import Thread
 from typing import Any
 
 import tango
@@ -35,7 +35,6 @@ from .values import (
 )
 
 POLLING_SECONDS = 1.0
-THREADS = 32
 DTYPES = {
     CmdArgType.DevBoolean: "?",
     CmdArgType.DevUChar: "u1",
@@ -83,11 +82,15 @@ class _Attribute:
     def read(self) -> ControlReading:
         return _reading(self.proxy.read_attribute(self.config.name), self.config)
 
+    def unfollow(self, following: asyncio.Future[int]) -> None:
+        if not following.cancelled() and following.exception() is None:
+            _started(lambda: self.proxy.unsubscribe_event(following.result()))
+
 
 class Tango:
     """Tango attributes; without `nodb_host`, `TANGO_HOST` names the database.
 
-    The calls of the library block, and so they run in threads.
+    The calls of the library block, and so each runs in a thread of its own.
     """
 
     def __init__(
@@ -99,7 +102,6 @@ class Tango:
     ) -> None:
         self._connect_seconds, self._silence_seconds = connect_seconds, silence_seconds
         self._nodb_host = nodb_host
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="tango")
 
     async def read(self, address: str, timeout: float) -> ControlReading:
         deadline = _now() + timeout
@@ -124,7 +126,7 @@ class Tango:
             attribute.proxy.write_attribute(attribute.config, fit)
 
         try:
-            await self._in_thread(hand_over)
+            await _in_thread(hand_over)
         except DevFailed as failed:
             raise _error(address, failed, sent=sent) from None
 
@@ -144,7 +146,7 @@ class Tango:
         # server that does not answer takes two timeouts.
         spare = (self._silence_seconds - POLLING_SECONDS) / 2
         attribute.limit(min(self._connect_seconds, spare))
-        following = asyncio.ensure_future(self._in_thread(follow))
+        following = asyncio.ensure_future(_in_thread(follow))
         try:
             await asyncio.shield(following)
             while True:
@@ -164,18 +166,10 @@ class Tango:
                 await asyncio.sleep(POLLING_SECONDS)
         finally:
             # Not awaited: it takes many seconds when the server does not answer.
-            following.add_done_callback(lambda _: self._unfollow(attribute, following))
+            following.add_done_callback(attribute.unfollow)
 
     async def close(self) -> None:
-        # A call that hangs ends by its own timeout.
-        self._threads.shutdown(wait=False, cancel_futures=True)
-
-    def _unfollow(self, attribute: _Attribute, following: asyncio.Future[int]) -> None:
-        if not following.cancelled() and following.exception() is None:
-            subscription = following.result()
-            # After `close` there are no threads, and the process ends.
-            with suppress(RuntimeError):
-                self._submit(lambda: attribute.proxy.unsubscribe_event(subscription))
+        """Do nothing: every call has its own connection, and ends with it."""
 
     async def _connect(self, address: str, timeout: float) -> _Attribute:
         device, _, name = address.rpartition("/")
@@ -190,19 +184,29 @@ class Tango:
 
     async def _call[T](self, address: str, call: Callable[[], T]) -> T:
         try:
-            return await self._in_thread(call)
+            return await _in_thread(call)
         except DevFailed as failed:
             raise _error(address, failed, sent=None) from None
 
-    async def _in_thread[T](self, call: Callable[[], T]) -> T:
-        return await asyncio.wrap_future(self._submit(call))
 
-    def _submit[T](self, call: Callable[[], T]) -> Future[T]:
-        def with_orb() -> T:
-            with tango.EnsureOmniThread():
-                return call()
+async def _in_thread[T](call: Callable[[], T]) -> T:
+    return await asyncio.wrap_future(_started(call))
 
-        return self._threads.submit(with_orb)
+
+def _started[T](call: Callable[[], T]) -> Future[T]:
+    """A call in a thread that neither waits for others nor keeps the process from ending."""
+    result = Future[T]()
+    result.set_running_or_notify_cancel()
+
+    def run() -> None:
+        with tango.EnsureOmniThread():
+            try:
+                result.set_result(call())
+            except BaseException as error:
+                result.set_exception(error)
+
+    Thread(target=run, name="tango", daemon=True).start()
+    return result
 
 
 def _type(address: str, config: Any) -> ChannelType:
