@@ -39,6 +39,7 @@ from beamkeep.schemas import JsonObject
 from beamkeep.telemetry import Telemetry
 
 from .bodies import Advisor, AdvisorError
+from .compute import ComputeError
 from .conductor import HeldConduct
 from .control import ControlWriteFencedError
 from .durable import WorkQueue, WorkStoppedError
@@ -186,7 +187,15 @@ class ConductWalk:
         step, key = cast("RecipeComputeStep", action.step), submission_key(of, at)
         left = step.timeout - (datetime.now(UTC) - action.started_at).total_seconds()
         run = self._step_run(at, of)
-        job_id = await effects.find(key, action.job_id)
+        try:
+            job_id = await effects.find(key, action.job_id)
+        except ComputeError as error:
+            if left > 0 and not self._held.stopping.is_set():
+                await asyncio.sleep(RETRY_SECONDS)
+                return
+            failed = StepFailedError(type(error).__name__, str(error), in_doubt=True)
+            await self._record(at, (Stage.FAILED, failed.detail), of=of)
+            return
         if job_id is None:
             lost = self._known.lost_submissions | {key}
             self._known = replace(self._known, lost_submissions=lost)

@@ -35,29 +35,30 @@ class MemoryCompute:
         """Every job that was started."""
         self.fault: ComputeError | None = None
         """What every call raises, until it is None again."""
-        self._scripts = jobs
-        self._states = dict[str, list[JobState]]()
+        self.scripts = jobs
+        self.states = dict[str, list[JobState]]()
+        """The states that are still to come, by the id of the job."""
 
     async def submit(self, job: ComputeJob) -> str:
         """Start a job and return its id; return the id of the job that has the key already."""
         self._require_no_fault()
-        if job.job not in self._scripts:
+        if job.job not in self.scripts:
             raise ComputeSubmitRejectedError(f"The catalogue has no job {job.job!r}.")
         job_id = str(job.submission_key)
-        if job_id not in self._states:
-            self._states[job_id] = [*self._scripts[job.job].states]
+        if job_id not in self.states:
+            self.states[job_id] = [*self.scripts[job.job].states]
             self.submitted.append(job)
         return job_id
 
     async def find(self, submission_key: UUID) -> str | None:
         """Return the id of the job that was submitted with this key."""
         self._require_no_fault()
-        return str(submission_key) if str(submission_key) in self._states else None
+        return str(submission_key) if str(submission_key) in self.states else None
 
     async def poll(self, job_id: str) -> JobState:
         """Return the next state of a job."""
         self._require_no_fault()
-        states = self._states.get(job_id, [JobState.LOST])
+        states = self.states.get(job_id, [JobState.LOST])
         return states.pop(0) if len(states) > 1 else states[0]
 
     async def fetch_measurements(self, job_id: str) -> Sequence[Measurement]:
@@ -75,16 +76,16 @@ class MemoryCompute:
     async def cancel(self, job_id: str) -> None:
         """End a job that has not ended."""
         self._require_no_fault()
-        if self._states.get(job_id, [JobState.LOST])[0] in ALIVE:
-            self._states[job_id] = [JobState.CANCELLED]
+        if self.states.get(job_id, [JobState.LOST])[0] in ALIVE:
+            self.states[job_id] = [JobState.CANCELLED]
 
     def forget(self, job_id: str) -> None:
         """Lose a job, as a compute system does that was restarted."""
-        del self._states[job_id]
+        del self.states[job_id]
 
     def _script(self, job_id: str) -> ScriptedJob:
         named = (job.job for job in self.submitted if str(job.submission_key) == job_id)
-        return self._scripts.get(next(named, ""), ScriptedJob())
+        return self.scripts.get(next(named, ""), ScriptedJob())
 
     def _require_no_fault(self) -> None:
         if self.fault is not None:
