@@ -194,7 +194,11 @@ async def _in_thread[T](call: Callable[[], T]) -> T:
 
 
 def _started[T](call: Callable[[], T]) -> Future[T]:
-    """A call in a thread that neither waits for others nor keeps the process from ending."""
+    """A call in its own thread, so that it does not wait for other calls.
+
+    The process ends only when the call has, by its timeout at the latest: a thread that is in the
+    library when Python ends aborts the process.
+    """
     result = Future[T]()
     result.set_running_or_notify_cancel()
 
@@ -205,7 +209,7 @@ def _started[T](call: Callable[[], T]) -> Future[T]:
             except BaseException as error:
                 result.set_exception(error)
 
-    Thread(target=run, name="tango", daemon=True).start()
+    Thread(target=run, name="tango").start()
     return result
 
 
