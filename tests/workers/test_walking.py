@@ -10,9 +10,11 @@ from tests.workers.conftest import MakeBench
 from beamkeep.conduct.advising import grid_walk
 from beamkeep.contexts.operation.loop import Evidence, SteeringAdvice
 from beamkeep.contexts.starting.conducting import ProcedureChannelBusyError
+from beamkeep.telemetry import Telemetry
 from beamkeep.testing.service import call, enrol
 from beamkeep.workers.bodies import ActionCall, RegisteredAction
 from beamkeep.workers.control import ControlNotConnectedError, ControlTimeoutError
+from beamkeep.workers.supervision import Supervisor
 
 pytestmark = pytest.mark.anyio
 
@@ -234,3 +236,23 @@ async def _until_row(world: Any, procedure_id: str, row: tuple[int, str]) -> Non
     async with asyncio.timeout(60):
         while row not in await world.stages(procedure_id):
             await asyncio.sleep(0.001)
+
+
+@pytest.mark.faults
+@pytest.mark.timed
+async def test_a_cancel_and_an_abort_take_effect_within_two_seconds(bench: MakeBench):
+    world = await bench()
+    supervisor, conductor = Supervisor(Telemetry()), world.conductor()
+    at_work = asyncio.create_task(supervisor.run([conductor.loop(world.channels.close)]))
+    for verb in ("cancel_conduct", "abort_procedure"):
+        steps = [check("bl:never", 1.0, wait=3600.0)]
+        ids = procedure_id, conduct_id = await world.accepted(steps)
+        await _until_row(world, procedure_id, (0, "Started"))
+        asked = {"procedure_id": procedure_id, "reason": "Smoke."}
+        asked |= {"conduct_id": conduct_id} if verb == "cancel_conduct" else {}
+        await world.ask(verb, **asked)
+        async with asyncio.timeout(2.0):
+            while (await world.conduct(*ids))["status"] != "Ended":
+                await asyncio.sleep(0.01)
+    supervisor.stop()
+    await at_work
