@@ -3,14 +3,15 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 import structlog
 
-from beamkeep.kernel import Record
-from beamkeep.runtime.store import WorkLostError
+from beamkeep.kernel import Fenced, Record
+from beamkeep.runtime.store import StoreUnavailableError, WorkLostError
 from beamkeep.telemetry import Telemetry
 
 from .durable import ClaimedWork, WorkQueue
@@ -135,6 +136,11 @@ class Conductor:
             held = HeldConduct(work, sent_at, self._may_act)
             self._tasks[held] = asyncio.create_task(self._conduct(held), name=str(work.work_id))
 
+    async def _give_back(self, fence: Fenced, why: str, pause: float) -> None:
+        # If the database is away, the lease ends by itself.
+        with suppress(StoreUnavailableError):
+            await self._queue.fail(fence, why, timedelta(seconds=pause))
+
     def _drop_late(self) -> None:
         for held, task in self._tasks.items():
             if not held.still_mine():
@@ -148,14 +154,13 @@ class Conductor:
         try:
             await self._walk(held)
             if held.is_draining:
-                await self._queue.fail(fence, "The worker was stopped.", timedelta())
+                await self._give_back(fence, "The worker was stopped.", 0.0)
         except WorkLostError:
             told.warning("conduct lost", claim=held.work.claim)
         except Exception as error:
             # The work counts as claimed in vain; after five of these it is left to people.
             told.exception("conduct failed")
-            pause = timedelta(seconds=self._times.renew)
-            await self._queue.fail(fence, type(error).__name__, pause)
+            await self._give_back(fence, type(error).__name__, self._times.renew)
         finally:
             self._tasks.pop(held, None)
             self._wake.set()

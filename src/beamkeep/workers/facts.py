@@ -26,6 +26,7 @@ from beamkeep.contexts.operation.procedure import (
     procedures,
 )
 from beamkeep.contexts.routes import ControlRoute
+from beamkeep.contexts.run.run import runs
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.surface import surfaces
 from beamkeep.kernel import ObjectScope, Record, Table, replace
@@ -77,6 +78,7 @@ class ConductReader:
     ) -> None:
         self._service, self._store, self._codec = service, store, codec
         self._routes, self._window = tuple(routes), takeover_window
+        self.run_fold = codec.folds[runs.name]
 
     async def facts(self, work: ClaimedWork) -> ConductFacts | None:
         """Return what is known of a conduct; None if it has ended."""

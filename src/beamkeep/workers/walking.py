@@ -136,8 +136,11 @@ class ConductWalk:
         facts, run_id = self._facts, self._facts.procedure.parent_run_id
         stream = (runs.name, run_id) if run_id else None
         admission, name = self._walker.service.admission, facts.requested.command_name
+        fold = self._walker.reader.run_fold
         try:
-            admitted = await self._repeated(lambda: admission.admit(name, facts.caller, stream))
+            admitted = await self._repeated(
+                lambda: admission.admit(name, facts.caller, stream, fold=fold)
+            )
         except UnauthorizedError as refusal:
             self._refuse(refusal, name)
             return False
