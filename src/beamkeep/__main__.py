@@ -55,8 +55,8 @@ def serve() -> None:
 def work(shards: str | None) -> None:
     """Run the background work.
 
-    It updates the lists, watches for stale enclosures and supplies, and observes the control
-    system. It stops on SIGINT or SIGTERM.
+    It updates the lists, watches for stale enclosures and supplies, observes the control system,
+    and carries out conducts. It stops on SIGINT or SIGTERM.
     """
     from beamkeep.app import Deployment
 
@@ -69,6 +69,8 @@ def work(shards: str | None) -> None:
     async def run() -> None:
         deployment = Deployment(settings)
         service = await deployment.service(works=True)
+        if settings.work_metrics_port:
+            deployment.telemetry.serve(settings.metrics_host, settings.work_metrics_port)
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, deployment.supervisor.stop)
         await deployment.supervisor.run(deployment.loops(service, wanted))

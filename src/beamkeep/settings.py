@@ -115,8 +115,10 @@ class Settings(DatabaseSettings):
     """Maximum number of open connections of `serve`; further ones are answered with 503."""
     metrics_port: Annotated[int, Ge(1), Le(65535)] | None = None
     """TCP port of `/metrics`. Default: `/metrics` is served on PORT."""
+    work_metrics_port: Annotated[int, Ge(1), Le(65535)] | None = None
+    """TCP port of the metrics of `work`. Default: `work` serves no metrics."""
     metrics_host: str = "127.0.0.1"
-    """IP address or host name that METRICS_PORT listens on."""
+    """IP address or host name that METRICS_PORT and WORK_METRICS_PORT listen on."""
     self_facility_code: Annotated[str, Field(pattern=CODE)] = "local"
     """Facility code of this deployment, by which other deployments know it."""
     asset_landing_page_template: Annotated[str, Field(pattern=r"\{asset_id\}")] | None = None

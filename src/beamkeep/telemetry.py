@@ -19,7 +19,14 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, Tracer
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+    start_http_server,
+)
 from structlog.contextvars import bind_contextvars, merge_contextvars, reset_contextvars
 
 EXPOSED_FOR = 1.0
@@ -137,6 +144,10 @@ class Telemetry:
     def show_loop(self, name: str, age: Callable[[], float]) -> None:
         """Show how long ago a loop last succeeded, asking each time the metrics are read."""
         self._loop_age.labels(name).set_function(age)
+
+    def serve(self, host: str, port: int) -> None:
+        """Serve the metrics on a port of their own until the process ends."""
+        start_http_server(port, host, self.registry)
 
     def exposition(self) -> bytes:
         """Return every metric in the Prometheus text format, at most a second old."""

@@ -38,6 +38,9 @@ MUTANTS = frozenset(
         "T13 in place",
         "T14 bookmarks without the fence",
         "T14 dump without the fence",
+        "T15 acts first",
+        "T15 without asking",
+        "T15 without fence",
         "gates append without the check of what was read",
     }
 )
@@ -58,7 +61,9 @@ ALLOWED = {"most_effects": 1} | dict.fromkeys(
         "lost_at_each",
         "misnumbered",
         "misordered",
+        "never_ended",
         "no_winner",
+        "not_on_record",
         "reads_differing",
         "recorded_backwards",
         "recorded_elsewhen",
@@ -72,6 +77,8 @@ ALLOWED = {"most_effects": 1} | dict.fromkeys(
         "torn",
         "two_winners",
         "unaccounted",
+        "unasked",
+        "unsaid",
         "written_though_refused",
     ),
     0,

@@ -389,6 +389,26 @@ async def test_metrics_may_have_a_port_of_their_own(cluster: Cluster):
         assert server.stop() == 0
 
 
+async def test_a_worker_shows_its_conducts_on_a_port_of_its_own(cluster: Cluster):
+    port = free_port()
+    with running_server(
+        cluster, project_in_serve="false", work_metrics_port=str(port), conduct_slots="1"
+    ) as server:
+        worker = server.begin("work")
+        try:
+
+            def shown() -> str:
+                try:
+                    return httpx2.get(f"http://127.0.0.1:{port}/metrics").text
+                except httpx2.TransportError:
+                    return ""
+
+            await until(lambda: "beamkeep_conducts_held 0.0" in shown())
+        finally:
+            worker.terminate()
+            assert worker.wait(60) == 0
+
+
 # What it leaves behind.
 
 
