@@ -126,9 +126,25 @@ async def test_an_output_lies_where_the_catalogue_allows_it(kind: str, tmp_path:
     assert (made.uri, made.media_type, made.byte_size) == (there.as_uri(), "text/plain", 5)
 
 
+async def test_a_relative_output_lies_in_the_directory_of_its_job(kind: str, tmp_path: Path):
+    compute, asked = compute_on(kind, tmp_path / "jobs"), replace(job("file"), output_uri="a/b.txt")
+    job_id = await compute.submit(asked)
+    assert await ended(compute, job_id) is JobState.SUCCEEDED
+    own = tmp_path / "jobs" / str(asked.submission_key)
+    assert (await compute.fetch_artifact(job_id)).uri == (own / "output/a/b.txt").as_uri()
+
+
 @pytest.mark.parametrize(
     "uri",
-    ["file:///etc/motd", "/etc/motd", "https://host/x", "file:{root}/../x", "file://{root}%00"],
+    [
+        "file:///etc/motd",
+        "/etc/motd",
+        "../job.json",
+        "x\0",
+        "https://host/x",
+        "file:{root}/../x",
+        "file://{root}%00",
+    ],
 )
 async def test_an_output_elsewhere_is_refused(uri: str, tmp_path: Path):
     compute = compute_on("local_process", tmp_path / "jobs")

@@ -3,7 +3,7 @@
 <root>/<submission key>/
     job.json            what the program reads: parameters, input_uris, output_uri
     measurements.json   what the program may write: a list of {name, value, unit, quality}
-    output              what the program may make, a file or a directory
+    output              what the program may make, a file or a directory, or where it makes it
     stdout, stderr      what the program prints
     status.json         how the job ended; written at once and never changed
 """
@@ -86,7 +86,7 @@ class JobDirectory:
         directory = self.root / str(job.submission_key)
         output = directory / "output"
         if job.output_uri is not None:
-            output = _allowed(job.output_uri, program)
+            output = _allowed(job.output_uri, output, program)
         if directory.exists():
             return directory, program
         self.root.mkdir(parents=True, exist_ok=True)
@@ -94,6 +94,8 @@ class JobDirectory:
         written = msgspec.structs.asdict(job) | {"output_uri": output.as_uri()}
         (new / JOB).write_bytes(msgspec.json.encode(written))
         (new / LOCK).touch()
+        if output.is_relative_to(directory):
+            (new / output.relative_to(directory)).parent.mkdir(parents=True, exist_ok=True)
         try:
             new.rename(directory)
         except OSError:
@@ -170,12 +172,15 @@ async def in_thread[**P, T](call: Callable[P, T], *given: P.args, **named: P.kwa
         raise ComputeNotAvailableError(str(error)) from error
 
 
-def _allowed(uri: str, program: JobProgram) -> Path:
-    path = _path(uri)
-    if not path.is_absolute() or not _is_inside(path, program.output_roots):
+def _allowed(uri: str, own: Path, program: JobProgram) -> Path:
+    """Return the path of an output: a relative one lies in the job's own directory."""
+    is_relative = not urlsplit(uri).scheme and "\0" not in uri
+    path = own / uri if is_relative else _path(uri)
+    roots = (own,) if is_relative else program.output_roots
+    if not path.is_absolute() or not _is_inside(path, roots):
         raise ComputeSubmitRejectedError(
-            f"The output {uri!r} is not a file: address inside one of the output_roots of"
-            f" {program.name!r}."
+            f"The output {uri!r} is neither a relative path nor a file: address inside one of the"
+            f" output_roots of {program.name!r}."
         )
     return path
 
