@@ -1,7 +1,7 @@
 """A day at a tomography beamline: steps of a few calls each, made by whoever would make them.
 
 Every step checks what it is answered, so the same day is a test of the service and the data of
-the demonstration. Procedures, datasets and agents have no part in it yet.
+the demonstration. Datasets and agents have no part in it yet.
 """
 
 import asyncio
@@ -17,12 +17,14 @@ from uuid_utils.compat import uuid7
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.testing.calling import Calling, Mcp, Rest, SurfaceAnswer
+from beamkeep.testing.waiting import until
 
 ADMINISTRATOR, OPERATOR, OFFICER, AUTHOR = "ada", "olga", "sam", "alan"
 VISITOR, NEXT_VISITOR = "grace", "lise"
 INTERLOCK, RING, SCAN_SERVER = "pss-monitor", "ring-monitor", "scan-server"
 PATIENCE = 60.0
 
+# fmt: off
 PLANNING = ("define_plan", "add_asset_family", "get_plan_readiness", "list_cautions")
 RUNNING = ("start_run", "hold_run", "resume_run", "complete_run", "truncate_run")
 READING = ("get_run", "list_runs", "get_supply", "get_subject", "list_run_observations")
@@ -32,12 +34,15 @@ SUBJECTS = ("register_subject", "mount_subject", "measure_subject", "remove_subj
 HOSTING = ("record_visit_arrival", "start_visit", "complete_visit", "return_subject")
 SUPPLIES = ("register_supply", "mark_supply_available", "restore_supply")
 REVIEWING = ("start_clearance_review", "append_clearance_review_step", "approve_clearance")
+PROCEDURES = ("register_procedure", "start_procedure", "complete_procedure", "get_procedure",
+    "start_iteration", "end_iteration", "list_procedure_iterations", "list_procedure_activities")
+CONDUCTS = ("conduct_procedure", "conduct_or_hold_procedure", "conduct_from_procedure",
+    "conduct_until_converged", "conduct_until_advised", "get_conduct")
 CONTROL = ("take_visit_surface_control", "release_visit_surface_control", "get_visit")
 
-# fmt: off
 PERMITTED: Mapping[str, Sequence[str]] = {
     OPERATOR: (*PLANNING, *RUNNING, *READING, *CAMPAIGNS, *MENDING, *SUBJECTS, *HOSTING, *SUPPLIES,
-        "append_calibration_revision"),
+        *PROCEDURES, *CONDUCTS, "append_calibration_revision"),
     OFFICER: (*REVIEWING, "activate_clearance", "expire_clearance", "get_clearance"),
     AUTHOR: ("register_clearance", "submit_clearance", "get_clearance"),
     INTERLOCK: ("observe_enclosure_status",),
@@ -79,6 +84,55 @@ PARAMETERS: Mapping[str, Any] = {
     "unevaluatedProperties": False,
 }
 DEFAULTS: Mapping[str, Any] = {"energy": 25.0, "exposure": 0.05, "projections": 1501}
+type Steps = Sequence[Mapping[str, Any]]
+
+
+def setpoint(address: str, value: Any, **more: Any) -> Mapping[str, Any]:
+    """A step that writes a value."""
+    return {"kind": "setpoint", "address": address, "value": value, **more}
+
+
+def capture(address: str, name: str) -> Mapping[str, Any]:
+    """A step that reads a value and keeps it."""
+    return {"kind": "capture", "address": address, "capture_name": name}
+
+
+def near(expected: Any, tolerance: float) -> Mapping[str, Any]:
+    """A criterion of a number."""
+    return {"kind": "within_tolerance", "expected": expected, "tolerance": tolerance}
+
+
+REBOOT: Steps = (
+    setpoint("TOMO:HEX:REBOOT", 1, repeatable=False),
+    {"kind": "action", "name": "pause", "params": {"duration": 0}},
+    {"kind": "check", "address": "TOMO:HEX:Y", "criterion": near(0.0, 0.01)},
+    capture("TOMO:HEX:Y", "dial"),
+)
+ENERGY = {"$binding": "energy"}
+SET_ENERGY: Steps = (
+    setpoint("TOMO:MONO:ENERGY", ENERGY, verify=True),
+    {"kind": "check", "address": "TOMO:MONO:ENERGY_RBV", "criterion": near(ENERGY, 0.01)},
+    capture("TOMO:MONO:ENERGY_RBV", "energy"),
+)
+CENTER: Steps = (
+    setpoint("TOMO:ROT:CORRECT", 1, repeatable=False),
+    capture("TOMO:ROT:CENTER", "center"),
+)
+FOCUS: Steps = (
+    setpoint("TOMO:FOCUS", {"$steering": "focus"}),
+    capture("TOMO:FOCUS:SHARPNESS", "sharpness"),
+)
+VOXELS = 4096
+COMPUTE = {"kind": "compute", "job": "reconstruct"}
+RECONSTRUCT: Steps = (
+    {
+        **COMPUTE,
+        "parameters": {"voxels": VOXELS},
+        "output_uri": "volume.raw",
+        "output_name": "volume",
+    },
+    {**COMPUTE, "input_uris": [{"$output": "volume"}], "capture_name": "volume_size"},
+)
 WIRED = ("optics.shutter", "sample.rotation", "sample.hexapod", "detector.camera")
 
 
@@ -90,6 +144,8 @@ class Day:
     token: Callable[[str], str]
     """An access token for a subject."""
     issuer: str
+    put: Callable[[str, float], None]
+    """Changes a value of the control system by hand."""
     ids: dict[str, str] = field(default_factory=dict[str, str])
     """What the day speaks of, by what it calls it."""
     touched: dict[tuple[str, str], None] = field(default_factory=dict[tuple[str, str], None])
@@ -125,6 +181,48 @@ class Day:
         answer = await self.send(name, arguments, **options)
         assert answer.ok, (name, answer)
         return answer.body
+
+    async def made(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Let the administrator make something, and give back its id."""
+        answer = await self.do(name, arguments, as_=ADMINISTRATOR)
+        return answer[CATALOGUE.named[name].aggregate.id_field]
+
+    async def recipe(self, name: str, steps: Steps, closing: Steps = (), **about: Any) -> str:
+        """Let the administrator define a recipe and its capability, and give back its id."""
+        capability = {
+            "code": f"beamkeep.capability.{name}",
+            "name": name,
+            "required_affordances": [],
+            "executor_shapes": ["PROCEDURE"],
+            **about,
+        }
+        made = await self.made("define_capability", capability)
+        written = {"steps": steps, "closing_steps": closing}
+        recipe = {"name": name, "capability_id": made, **written}
+        self.ids[name] = await self.made("define_recipe", recipe)
+        self.ids[f"capability of {name}"] = made
+        return self.ids[name]
+
+    async def procedure(self, name: str, kind: str, **more: Any) -> Mapping[str, str]:
+        """Let the operator register a procedure, and give back its id."""
+        return await self.do("register_procedure", {"name": name, "kind": kind, **more})
+
+    async def conducted(
+        self, verb: str, procedure: Mapping[str, str], outcome: str = "Completed", **more: Any
+    ) -> Mapping[str, Any]:
+        """Have a procedure conducted, and give back the conduct once it has ended so."""
+        told = await self.do(verb, {**procedure, **more})
+        assert told["status"] == "Queued"
+        about = {**procedure, "conduct_id": told["conduct_id"]}
+
+        async def ended() -> Mapping[str, Any] | None:
+            conduct = await self.do("get_conduct", about)
+            return conduct if conduct["status"] == "Ended" else None
+
+        conduct = await until(ended, f"{verb} has ended")
+        assert conduct["outcome"] == outcome, conduct
+        assert conduct["succeeded"] == (outcome == "Completed")
+        return conduct
 
     async def refused(
         self, code: str, name: str, arguments: Mapping[str, Any], **options: Any
@@ -180,6 +278,7 @@ async def yesterday(day: Day) -> None:
     await let_in(day)
     await found(day)
     await plan_ahead(day)
+    await write_recipes(day)
     await bring_papers(day)
     # Readiness finds clearances and cautions by their lists.
     for name in ("list_clearances", "list_cautions", "list_supplies"):
@@ -252,12 +351,6 @@ async def let_in(day: Day) -> None:
 
 async def plan_ahead(day: Day) -> None:
     """The recipe, a plan by it, the beam it needs, and the constant it rests on."""
-
-    async def made(name: str, arguments: Mapping[str, Any]) -> str:
-        row = CATALOGUE.named[name]
-        answer = await day.do(name, arguments, as_=ADMINISTRATOR)
-        return answer[row.aggregate.id_field]
-
     capability = {
         "code": "beamkeep.capability.tomography",
         "name": "Tomography",
@@ -267,27 +360,27 @@ async def plan_ahead(day: Day) -> None:
     }
     method = {
         "name": "Fly scan",
-        "capability_id": await made("define_capability", capability),
+        "capability_id": await day.made("define_capability", capability),
         "needed_family_ids": [day.ids["Rotary stage"]],
         "needed_supplies": ["photon_beam"],
         "parameters_schema": PARAMETERS,
     }
     practice = {
         "name": "Fly scan here",
-        "method_id": await made("define_method", method),
+        "method_id": await day.made("define_method", method),
         "facility_code": day.ids["site"],
         "family_ids": [day.ids["Rotary stage"]],
     }
-    day.ids["practice"] = await made("define_practice", practice)
+    day.ids["practice"] = await day.made("define_practice", practice)
     plan = {
         "name": "Scan of every day",
         "practice_id": day.ids["practice"],
         "asset_ids": [day.ids[name] for name in WIRED],
         "default_parameters": DEFAULTS,
     }
-    day.ids["plan"] = await made("define_plan", plan)
+    day.ids["plan"] = await day.made("define_plan", plan)
     beam = {"kind": "photon_beam", "name": "Ring beam", "facility_code": day.ids["site"]}
-    day.ids["photon_beam"] = await made("register_supply", beam)
+    day.ids["photon_beam"] = await day.made("register_supply", beam)
     lost = {"supply_id": day.ids["photon_beam"], "reason": "Machine studies"}
     await day.do("mark_supply_unavailable", lost, as_=ADMINISTRATOR)
     center = {
@@ -295,8 +388,37 @@ async def plan_ahead(day: Day) -> None:
         "quantity": "rotation_center",
         "operating_point": {"energy": 25.0, "optics_config": "5x"},
     }
-    day.ids["rotation_center"] = await made("define_calibration", center)
-    day.ids["phantom"] = await made("register_subject", {"name": "Alignment phantom"})
+    day.ids["rotation_center"] = await day.made("define_calibration", center)
+    day.ids["phantom"] = await day.made("register_subject", {"name": "Alignment phantom"})
+
+
+async def write_recipes(day: Day) -> None:
+    """The recipes that procedures follow, and a plan that computes without beam."""
+    await day.recipe("hexapod_reboot", REBOOT, [setpoint("TOMO:HEX:REBOOT", 0)])
+    bound = {"parameters_schema": {**PARAMETERS, "required": ["energy"]}}
+    closed = [setpoint("TOMO:SHUTTER", "Closed")]
+    await day.recipe("energy_setting", SET_ENERGY, closed, **bound)
+    await day.recipe("reconstruction", RECONSTRUCT, executor_shapes=["METHOD", "PROCEDURE"])
+    method = {
+        "name": "Reconstruction",
+        "capability_id": day.ids["capability of reconstruction"],
+        "needed_family_ids": [],
+        "needed_supplies": ["ComputePool"],
+    }
+    practice = {
+        "name": "Reconstruction here",
+        "method_id": await day.made("define_method", method),
+        "facility_code": day.ids["site"],
+    }
+    plan = {
+        "name": "Reconstruction of every day",
+        "practice_id": await day.made("define_practice", practice),
+        "asset_ids": [day.ids["detector.camera"]],
+    }
+    day.ids["plan of the reconstruction"] = await day.made("define_plan", plan)
+    pool = {"kind": "ComputePool", "name": "Cluster", "facility_code": day.ids["site"]}
+    ready = {"supply_id": await day.made("register_supply", pool), "reason": "All nodes are up"}
+    await day.do("mark_supply_available", ready, as_=ADMINISTRATOR)
 
 
 async def bring_papers(day: Day) -> None:
@@ -428,35 +550,108 @@ async def fault(day: Day) -> None:
     assert await day.would_start() == ["RunStarted"]
 
 
-async def mended(day: Day) -> None:
-    """The hexapod answers again: brought back by hand, as long as there are no procedures."""
+async def recovery(day: Day) -> None:
+    """The hexapod is rebooted by its recipe; its dial is wrong once, and set by hand."""
     hexapod = {"asset_id": day.ids["sample.hexapod"]}
+    follows = {"recipe": {"recipe_id": day.ids["hexapod_reboot"]}}
+    about = await day.procedure(
+        "Reboot the hexapod", "recovery", target_asset_ids=[*hexapod.values()], **follows
+    )
+    closing = {**about, "phase": "Closing"}
+    held = await day.conducted("conduct_or_hold_procedure", about, "Held")
+    failure = held["failure"]
+    assert (failure["step_index"], failure["error_class"]) == (2, "CheckFailedError")
+    assert (await day.do("get_procedure", about))["status"] == "Held"
+    assert not (await day.do("list_procedure_activities", closing))["items"]
+    day.put("TOMO:HEX:Y", 0.0)
+    done = await day.conducted("conduct_from_procedure", about, from_step_index=2)
+    assert done["captures"] == {"dial": 0.0}
+    assert (await day.do("list_procedure_activities", closing, over=day.mcp))["items"]
     await day.do("restore_asset", {**hexapod, "reason": "Rebooted"})
     await day.do("exit_asset_maintenance", hexapod)
 
 
+async def energy(day: Day) -> None:
+    """The energy is set by its recipe; a value that the capability does not know binds nothing."""
+
+    def by(energy: float) -> Mapping[str, Any]:
+        return {"recipe": {"recipe_id": day.ids["energy_setting"], "bindings": {"energy": energy}}}
+
+    wrong = {"name": "Set 60 keV", "kind": "energy_setting", **by(60.0)}
+    await day.refused("InvalidProcedureBindingsError", "register_procedure", wrong)
+    about = await day.procedure("Set 25 keV", "energy_setting", **by(25.0))
+    done = await day.conducted("conduct_procedure", about)
+    assert done["captures"] == {"energy": 25.0}
+    assert (done["actuation_kind"], done["closing_failures"]) == ("Simulated", [])
+
+
 async def hutch_opened(day: Day) -> None:
-    """While a hutch is open nothing starts; once both are searched, the same start passes."""
+    """While a hutch is open nothing starts; once both are searched, the same starts pass."""
     optics, experiment = HUTCHES
+    assets = [day.ids["optics.shutter"], day.ids["sample.rotation"]]
+    about = await day.procedure("Look at the beam", "beam_check", target_asset_ids=assets)
     await day.permits("NotPermitted", experiment)
     await day.not_started("RunEnclosureCoverageMismatchError")
+    mixed = "ProcedureEnclosureCoverageMismatchError"
+    told = await day.refused(mixed, "start_procedure", about)
+    assert {fact["id"] for fact in told["facts"]} == {day.ids[name] for name in HUTCHES}
     await day.permits("NotPermitted", optics)
     told = await day.not_started("RunRequiresPermittedEnclosureError", over=day.mcp)
     assert {fact["id"] for fact in told["facts"]} == {day.ids[name] for name in HUTCHES}
     await day.permits("Permitted", *HUTCHES)
     assert await day.would_start() == ["RunStarted"]
+    await day.do("start_procedure", about)
+    await day.do("complete_procedure", about)
 
 
-async def calibrated(day: Day) -> None:
-    """The rotation axis is found: asserted by the operator, as long as there are no procedures."""
+async def levelled(day: Day) -> None:
+    """The stage is levelled in one pass, by hand."""
+    asset = day.ids["sample.rotation"]
+    about = await day.procedure("Level the stage", "stage_levelling", target_asset_ids=[asset])
+    await day.do("start_procedure", about)
+    await day.do("start_iteration", {**about, "iteration_index": 1})
+    tilt = {"iteration_index": 1, "converged": True, "value": 0.02}
+    await day.do("end_iteration", {**about, **tilt}, over=day.mcp)
+    await day.do("complete_procedure", about)
+
+
+async def centered(day: Day) -> None:
+    """The rotation axis is corrected until it is found where it belongs: the fourth time."""
+    asset = day.ids["sample.rotation"]
+    about = await day.procedure("Centre the axis", "center_alignment", target_asset_ids=[asset])
+    loop: Mapping[str, Any] = {
+        "steps": CENTER,
+        "capture_name": "center",
+        "criterion": near(1024.0, 0.05),
+    }
+    await day.conducted("conduct_until_converged", about, **loop)
+    passes = (await day.do("list_procedure_iterations", about))["items"]
+    assert [each["converged"] for each in passes] == [False, False, False, True]
     revision = {
         "calibration_id": day.ids["rotation_center"],
-        "value": {"center": 1023.5, "uncertainty": 0.2},
+        "value": {"center": passes[-1]["value"], "uncertainty": 0.05},
         "status": "Verified",
-        "source": {"kind": "Asserted", "actor_id": day.ids[OPERATOR]},
+        "source": {"kind": "Measured", **about},
     }
     made = await day.do("append_calibration_revision", revision)
     day.ids["revision"] = made["revision_id"]
+
+
+async def focused(day: Day) -> None:
+    """An advisor walks a grid of focus positions until it has seen them all."""
+    asset = day.ids["detector.focus"]
+    about = await day.procedure("Focus the camera", "focus_search", target_asset_ids=[asset])
+    search: Mapping[str, Any] = {
+        "steps": FOCUS,
+        "advisor": {"name": "grid_walk", "options": {"points_per_axis": 5}},
+        "objective": {"kind": "Maximize", "capture_name": "sharpness"},
+        "space": {"axes": [{"name": "focus", "lower": -1.0, "upper": 1.0}]},
+    }
+    await day.conducted("conduct_until_advised", about, **search)
+    passes = (await day.do("list_procedure_iterations", about))["items"]
+    assert [each["advised_stop"] for each in passes] == [False, False, False, False, True]
+    best = max(passes, key=lambda each: each["value"])
+    assert best["coordinate"] == {"focus": 0.5}
 
 
 async def sample(day: Day) -> None:
@@ -591,6 +786,24 @@ async def truncation(day: Day) -> None:
     assert {run["name"] for run in members} == {"Run 23", "Run 23b"}
 
 
+async def reconstructed(day: Day) -> None:
+    """A run computes: its procedure makes a volume in one step and measures it in the next."""
+    start = {"name": "Reconstruction of run 1", "plan_id": day.ids["plan of the reconstruction"]}
+    run = await day.do("start_run", start)
+    follows = {"recipe": {"recipe_id": day.ids["reconstruction"]}}
+    about = await day.procedure(
+        "Reconstruct", "reconstruction", parent_run_id=run["run_id"], **follows
+    )
+    done = await day.conducted("conduct_procedure", about)
+    made = {**about, "step_index": 0, "stage": "Succeeded"}
+    (row,) = (await day.do("list_procedure_activities", made))["items"]
+    artifact = row["detail"]["artifact"]
+    assert (artifact["checksum_algorithm"], artifact["byte_size"]) == ("sha256", VOXELS)
+    assert done["outputs"] == {"volume": artifact["uri"]}
+    assert done["captures"] == {"volume_size": VOXELS}
+    await day.do("complete_run", {"run_id": run["run_id"]})
+
+
 async def close(day: Day) -> None:
     """Everything is put away; when the clearance has expired, nothing starts."""
     await day.do("complete_run", {"run_id": day.ids["run 23b"]})
@@ -615,6 +828,9 @@ class Step(NamedTuple):
 
 
 PERMIT = "EnclosurePermitObserved"
+REGISTERED, COMPLETED, ENDED = "ProcedureRegistered", "ProcedureCompleted", "ProcedureConductEnded"
+ASKED = ("ProcedureStarted", "ProcedureConductRequested")
+PASS = ("ProcedureIterationStarted", "ProcedureIterationEnded")
 # fmt: off
 STEPS = (
     Step(1, "07:30", board),
@@ -626,9 +842,17 @@ STEPS = (
     Step(5, "08:10", control, ("VisitSurfaceControlTaken",)),
     Step(6, "08:15", cautions),
     Step(7, "08:20", fault, ("AssetFaulted", "AssetMaintenanceEntered")),
-    Step(8, "08:25", mended, ("AssetRestored", "AssetMaintenanceExited")),
-    Step(10, "08:55", hutch_opened, (PERMIT, PERMIT, PERMIT, PERMIT)),
-    Step(11, "09:05", calibrated, ("CalibrationRevisionAppended",)),
+    Step(8, "08:25", recovery, (REGISTERED, *ASKED, "ProcedureHeld", ENDED, "ProcedureResumed",
+        "ProcedureConductRequested", "ProcedureConductWalked", COMPLETED, ENDED,
+        "AssetRestored", "AssetMaintenanceExited")),
+    Step(9, "08:45", energy, (REGISTERED, *ASKED, "ProcedureConductWalked", COMPLETED, ENDED)),
+    Step(10, "08:55", hutch_opened, (REGISTERED, PERMIT, PERMIT, PERMIT, PERMIT,
+        "ProcedureStarted", COMPLETED)),
+    Step(11, "09:05", levelled, (REGISTERED, "ProcedureStarted", *PASS, COMPLETED)),
+    Step(11, "09:08", centered, (REGISTERED, *ASKED, *PASS, *PASS, *PASS, *PASS, COMPLETED, ENDED,
+        "CalibrationRevisionAppended")),
+    Step(11, "09:14", focused, (REGISTERED, *ASKED, *PASS, *PASS, *PASS, *PASS, *PASS, COMPLETED,
+        ENDED)),
     Step(13, "09:30", sample, ("SubjectRegistered", "SubjectMounted")),
     Step(14, "09:35", plan, ("AssetFamilyAdded", "PlanDefined")),
     Step(15, "09:40", dry_run),
@@ -639,6 +863,8 @@ STEPS = (
     Step(20, "13:10", truncation, ("CampaignRegistered", "CampaignStarted", "RunStarted",
         "RunAddedToCampaign", "CampaignRunAdded", "RunTruncated", "RunStarted",
         "CampaignRunAdded", "RunAddedToCampaign")),
+    Step(22, "15:00", reconstructed, ("RunStarted", REGISTERED, *ASKED, COMPLETED, ENDED,
+        "RunCompleted")),
     Step(24, "19:00", close, ("RunCompleted", "SubjectRemoved", "SubjectReturned",
         "VisitSurfaceControlReleased", "VisitCompleted", "CampaignClosed", "ClearanceExpired")),
 )

@@ -25,7 +25,8 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 from jwt.algorithms import RSAAlgorithm
 
 from beamkeep.testing.cluster import Cluster
-from demo.day import ADMINISTRATOR, UNTIL_RUN_1, Day, yesterday
+from demo.control_system import ControlSystem, control_system
+from demo.day import ADMINISTRATOR, UNTIL_RUN_1, Day, Steps, near, setpoint, yesterday
 
 ROOT = Path(__file__).parents[1]
 ISSUER, KEY_ID = "https://idp.demo.invalid", "demo"
@@ -36,6 +37,19 @@ CALLS = (
     ".venv/bin/python demo/mcp_client.py list_runs",
     ".venv/bin/beamkeep list-runs",
 )
+PARKING: Steps = (
+    setpoint("TOMO:SHUTTER", "Closed"),
+    setpoint("TOMO:CAM:X", 120.0),
+    {"kind": "action", "name": "pause", "params": {"duration": 1}},
+    {"kind": "check", "address": "TOMO:CAM:X_RBV", "criterion": near(120.0, 0.1)},
+)
+BREAK = " \\\n    "
+CONDUCT = f".venv/bin/beamkeep conduct-or-hold-procedure --follow{BREAK}--procedure-id {{}}"
+CONTINUE = (
+    ".venv/bin/beamkeep conduct-from-procedure --from-step-index 1 --follow"
+    f"{BREAK}--procedure-id {{}}"
+)
+"""Moves the camera again, which the stiff stage needs, and checks again."""
 
 
 class DemoError(Exception):
@@ -49,6 +63,7 @@ class Demo:
     url: str
     key: RSAPrivateKey
     folder: Path
+    control: ControlSystem
 
     @cached_property
     def token(self) -> str:
@@ -84,14 +99,15 @@ def running(folder: Path) -> Generator[Demo]:
     url = f"http://127.0.0.1:{port}"
     key = generate_private_key(public_exponent=65537, key_size=2048)
     jwks = _private(folder / "jwks.json", json.dumps({"keys": [_public(key)]}))
-    demo = Demo(url, key, folder)
-    _private(folder / "token", demo.token)
-    exports = [f"export {name}={shlex.quote(v)}\n" for name, v in demo.environment.items()]
-    _private(folder / "env", "".join(exports))
-    with Cluster.start() as cluster:
+    with control_system(folder) as control, Cluster.start() as cluster:
+        demo = Demo(url=url, key=key, folder=folder, control=control)
+        _private(folder / "token", demo.token)
+        exports = [f"export {name}={shlex.quote(v)}\n" for name, v in demo.environment.items()]
+        _private(folder / "env", "".join(exports))
         cluster.create_database("beamkeep")
         environment = {
             **os.environ,
+            **control.environment,
             "DATABASE_URL": cluster.url("beamkeep", "bk_app"),
             "PROJECTOR_DATABASE_URL": cluster.url("beamkeep", "bk_projector"),
             "MIGRATION_DATABASE_URL": cluster.url("beamkeep"),
@@ -120,64 +136,87 @@ def running(folder: Path) -> Generator[Demo]:
             service.wait(DEADLINE)
 
 
-def seed(demo: Demo) -> str:
-    """A beamline, and its day until its first run goes on after a loss of beam; the run's id."""
+def seed(demo: Demo) -> tuple[str, str]:
+    """Fill in a beamline and its day until its first run goes on after a loss of beam.
+
+    Return the id of the run, and that of a procedure to conduct.
+    """
     beamkeep = [sys.executable, "-m", "beamkeep", "import", "yaml", "demo/beamline.yaml", "--apply"]
     environment = {**os.environ, **demo.environment}
     subprocess.run(beamkeep, cwd=ROOT, env=environment, check=True, capture_output=True)
     return asyncio.run(_lived(demo))
 
 
-async def _lived(demo: Demo) -> str:
+async def _lived(demo: Demo) -> tuple[str, str]:
     async with httpx2.AsyncClient(base_url=demo.url, timeout=DEADLINE) as http:
-        day = Day(http, cache(demo.token_of), ISSUER)
+        day = Day(http, cache(demo.token_of), ISSUER, demo.control.ioc.put)
         await yesterday(day)
         for step in UNTIL_RUN_1:
             await step.act(day)
         # The list is read only once it shows what was just written.
         await day.listed("list_runs")
-    return day.ids["run 1"]
+        parking = {
+            "name": "Park the first camera",
+            "kind": "camera_parking",
+            "target_asset_ids": [day.ids["detector.camera"]],
+            "recipe": {"recipe_id": await day.recipe("camera_parking", PARKING)},
+        }
+        procedure_id = await day.made("register_procedure", parking)
+    return day.ids["run 1"], procedure_id
 
 
-def check(demo: Demo, run_id: str) -> None:
-    """Make the three calls as they are printed, and require that each shows the run."""
-    environment = {**os.environ, **demo.environment}
-    here = Path(sys.executable).parent
-    for call in CALLS:
-        command = call.replace(".venv/bin", str(here))
-        answer = subprocess.run(
-            command,
-            shell=True,
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if answer.returncode or run_id not in answer.stdout or "Running" not in answer.stdout:
-            raise DemoError(f"{call}\n{answer.stdout}{answer.stderr}")
-        print(f"works: {call}")
+def call(demo: Demo, line: str, shown: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run one line as it is printed."""
+    return subprocess.run(
+        line.replace(".venv/bin", str(Path(sys.executable).parent)),
+        shell=True,
+        cwd=ROOT,
+        env={**os.environ, **demo.environment},
+        capture_output=not shown,
+        text=True,
+        check=False,
+    )
+
+
+def check(demo: Demo, run_id: str, procedure_id: str) -> None:
+    """Run every line as it is printed, and require what each shows."""
+    held = call(demo, CONDUCT.format(procedure_id))
+    if "Held: 3 of 4 steps are finished." not in held.stdout:
+        raise DemoError(f"{held.stdout}{held.stderr}")
+    completed = (CONTINUE.format(procedure_id), ["Completed: 4 of 4 steps are finished."])
+    for line, words in [*((each, [run_id, "Running"]) for each in CALLS), completed]:
+        answer = call(demo, line)
+        if answer.returncode or any(each not in answer.stdout for each in words):
+            raise DemoError(f"{line}\n{answer.stdout}{answer.stderr}")
+        print(f"works: {line.replace(BREAK, ' ')}")
 
 
 def main() -> None:
     """Run the example until told to stop, or try it and stop."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--check", action="store_true", help="make the three calls and stop")
+    options.add_argument("--check", action="store_true", help="run every printed line and stop")
     options.add_argument("--folder", type=Path, default=ROOT / ".demo", help="where the token goes")
     chosen = options.parse_args()
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         with running(chosen.folder) as demo:
-            run_id = seed(demo)
+            run_id, procedure_id = seed(demo)
             if chosen.check:
-                check(demo, run_id)
+                check(demo, run_id, procedure_id)
                 return
             shown = chosen.folder.resolve()
             relative = shown.relative_to(ROOT) if shown.is_relative_to(ROOT) else shown
-            print(f"\nBeamkeep answers at {demo.url}; its reference is at {demo.url}/docs.\n")
-            print("In another terminal, in this folder:\n")
+            print(f"\nBeamkeep answers at {demo.url}.")
+            print(f"Its reference is at {demo.url}/docs.\n")
+            print("A conductor parks a camera through the soft IOC of this demo:\n")
+            print(f"  {CONDUCT.format(procedure_id)}\n", flush=True)
+            call(demo, CONDUCT.format(procedure_id), shown=True)
+            print("\nThe stage is stiff: it stopped short, and the procedure is Held.")
+            print("In another terminal, in this folder, move the camera again and go on:\n")
             print(f"  . {relative}/env")
-            print("\n".join(f"  {call}" for call in CALLS))
+            print(f"  {CONTINUE.format(procedure_id)}\n")
+            print("List the runs over REST, MCP and the command line:\n")
+            print("\n".join(f"  {line}" for line in CALLS))
             print("\nReady. Stop with Ctrl-C; nothing is kept.", flush=True)
             signal.pause()
     except KeyboardInterrupt:

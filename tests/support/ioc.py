@@ -56,6 +56,8 @@ def loopback_network(servers: int = 1) -> Generator[Network]:
 class IocRecord:
     """One process variable: `kind` is a function of `softioc.builder`, such as `boolOut`.
 
+    A `kind` in lower case is a record type of EPICS itself, such as `calc`.
+
     Every put to an `Out` is a change of its own; those to an `In` may be merged by the IOC.
     """
 

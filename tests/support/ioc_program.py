@@ -78,6 +78,9 @@ def _record(
     *,
     put: Callable[..., Any],
 ) -> Any:
+    if kind.islower():
+        # A record of EPICS itself, such as a `calc`, which nothing in Python takes part in.
+        return getattr(builder.records, kind)(name, VAL=initial, **fields)
     make = getattr(builder, kind)
     if not kind.endswith("In"):
         taken = partial(put, name=name, slow=slow)

@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 
 import httpx2
 import pytest
+from demo.control_system import control_system
 from demo.day import ADMINISTRATOR, STEPS, Day, yesterday
 from tests.faults.auditor import differing_grants, differing_rows, holes, read_log
+from tests.support.ioc import Ioc
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import History, One
@@ -31,8 +33,8 @@ HISTORY = {q.aggregate.name: q for q in CATALOGUE.questions if isinstance(q.sour
 NOW_ONLY = {"last_reported_at", "stale", "in_force", "in_effect"}
 """What is told of the moment of asking, and not of the state."""
 # fmt: off
-MOVED = {"Asset", "Calibration", "Campaign", "Clearance", "Enclosure", "Plan", "Run", "Subject",
-    "Supply", "Visit"}
+MOVED = {"Asset", "Calibration", "Campaign", "Clearance", "Enclosure", "Plan", "Procedure", "Run",
+    "Subject", "Supply", "Visit"}
 # fmt: on
 
 type Stream = tuple[str, str]
@@ -43,6 +45,7 @@ class Lived:
     """What was seen after every step."""
 
     server: Server
+    ioc: Ioc
     left: list[list[str]] = field(default_factory=list[list[str]])
     """The events of each step, by the histories of everything it touched."""
     stored: list[int] = field(default_factory=list[int])
@@ -58,24 +61,27 @@ class Lived:
 
 
 @pytest.fixture(scope="module")
-def lived(cluster: Cluster) -> Generator[Lived]:
+def lived(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Generator[Lived]:
     settings = {
         "self_facility_code": "local",
         "require_run_clearance": "true",
         # The day is over sooner than a monitor has to repeat itself on a machine that is slow.
         "enclosure_stale_after_seconds": "3600",
     }
-    with running_server(cluster, **settings) as server:
+    with (
+        control_system(tmp_path_factory.mktemp("jobs")) as control,
+        running_server(cluster, **settings, **control.environment) as server,
+    ):
         way_in = {"BEAMKEEP_URL": server.url, "BEAMKEEP_TOKEN": server.admin}
         imported = server.run("import", "yaml", str(BEAMLINE), "--apply", **way_in)
         assert imported.returncode == 0, imported.stdout + imported.stderr
-        yield asyncio.run(live(server))
+        yield asyncio.run(live(server, control.ioc))
 
 
-async def live(server: Server) -> Lived:
+async def live(server: Server, ioc: Ioc) -> Lived:
     """The whole day, with a look at everything after every step."""
-    lived, since = Lived(server), time.monotonic()
-    async with beginning(server) as day:
+    lived, since = Lived(server, ioc), time.monotonic()
+    async with beginning(server, ioc) as day:
         await yesterday(day)
         shown: dict[Stream, SurfaceAnswer] = {}
         await look(day, shown, 0)
@@ -94,10 +100,10 @@ async def live(server: Server) -> Lived:
 
 
 @asynccontextmanager
-async def beginning(server: Server) -> AsyncGenerator[Day]:
+async def beginning(server: Server, ioc: Ioc) -> AsyncGenerator[Day]:
     """A day on a service, whose tokens are minted once for each who calls."""
     async with httpx2.AsyncClient(base_url=server.url, timeout=LONGEST) as http:
-        yield Day(http, cache(server.token), ISSUER)
+        yield Day(http, cache(server.token), ISSUER, ioc.put)
 
 
 def lists(question: Any, view: object) -> bool:
@@ -141,6 +147,18 @@ def test_a_step_leaves_its_events_and_no_others(lived: Lived, number: int):
     assert lived.stored[number] == len(step.leaves)
 
 
+def test_the_control_system_took_each_value_of_the_conducts_once(lived: Lived):
+    assert lived.ioc.puts() == [
+        ["TOMO:HEX:REBOOT", 1],
+        ["TOMO:HEX:Y", 0],
+        ["TOMO:HEX:REBOOT", 0],
+        ["TOMO:MONO:ENERGY", 25],
+        ["TOMO:SHUTTER", 0],
+        *[["TOMO:ROT:CORRECT", 1]] * 4,
+        *[["TOMO:FOCUS", position] for position in (-1, -0.5, 0, 0.5, 1)],
+    ]
+
+
 def test_every_list_equals_a_fresh_fold_of_the_log(lived: Lived):
     async def differing() -> tuple[int, int, int]:
         url = lived.server.database.url("postgres")
@@ -171,7 +189,7 @@ async def differing(lived: Lived, list_filter: Iterable[tuple[int, Stream]]) -> 
         same = answer.status == 404 if then is None else lasting(answer) == lasting(then)
         return None if same else f"{kind} {id} after {STEPS[number].act.__name__}: {answer}"
 
-    async with beginning(lived.server) as day:
+    async with beginning(lived.server, lived.ioc) as day:
         found = await asyncio.gather(*(as_of(*each) for each in list_filter))
     return [each for each in found if each]
 

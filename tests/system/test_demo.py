@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.postgres
-def test_the_three_calls_of_the_demo_work_and_nothing_is_left_running(tmp_path: Path):
+def test_every_line_that_the_demo_prints_works_and_nothing_is_left_running(tmp_path: Path):
     command = [sys.executable, "-m", "demo.run", "--check", "--folder", str(tmp_path)]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -18,7 +18,9 @@ def test_the_three_calls_of_the_demo_work_and_nothing_is_left_running(tmp_path: 
         ["works:", "curl"],
         ["works:", ".venv/bin/python"],
         ["works:", ".venv/bin/beamkeep"],
+        ["works:", ".venv/bin/beamkeep"],
     ]
+    assert "conduct-from-procedure --from-step-index 1 --follow" in ran.stdout.splitlines()[-1]
     assert {file.name for file in tmp_path.iterdir()} == {
         "env",
         "jwks.json",
