@@ -14,13 +14,13 @@ def test_every_line_that_the_demo_prints_works_and_nothing_is_left_running(tmp_p
     command = [sys.executable, "-m", "demo.run", "--check", "--folder", str(tmp_path)]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert [line.split()[:2] for line in ran.stdout.splitlines()] == [
-        ["works:", "curl"],
-        ["works:", ".venv/bin/python"],
-        ["works:", ".venv/bin/beamkeep"],
-        ["works:", ".venv/bin/beamkeep"],
+    assert [line.split()[:3] for line in ran.stdout.splitlines()] == [
+        ["works:", ".venv/bin/beamkeep", "conduct-or-hold-procedure"],
+        ["works:", "curl", "-s"],
+        ["works:", ".venv/bin/python", "demo/mcp_client.py"],
+        ["works:", ".venv/bin/beamkeep", "list-runs"],
+        ["works:", ".venv/bin/beamkeep", "conduct-from-procedure"],
     ]
-    assert "conduct-from-procedure --from-step-index 1 --follow" in ran.stdout.splitlines()[-1]
     assert {file.name for file in tmp_path.iterdir()} == {
         "env",
         "jwks.json",
