@@ -211,9 +211,9 @@ class Day:
         self, verb: str, procedure: Mapping[str, str], outcome: str = "Completed", **more: Any
     ) -> Mapping[str, Any]:
         """Have a procedure conducted, and give back the conduct once it has ended so."""
-        told = await self.do(verb, {**procedure, **more})
-        assert told["status"] == "Queued"
-        about = {**procedure, "conduct_id": told["conduct_id"]}
+        told = await self.send(verb, {**procedure, **more})
+        assert told.status == 202, (verb, told)
+        about = {**procedure, "conduct_id": told.body["conduct_id"]}
 
         async def ended() -> Mapping[str, Any] | None:
             conduct = await self.do("get_conduct", about)
