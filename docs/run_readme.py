@@ -78,7 +78,8 @@ class Shell:
             start_new_session=True,
         )
         self._lines: Queue[str] = Queue()
-        Thread(target=self._read, daemon=True).start()
+        self._reader = Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def run(self, command: str) -> str:
         """What a command prints; it must succeed."""
@@ -108,8 +109,9 @@ class Shell:
 
     def _read(self) -> None:
         assert self._process.stdout, "it is a pipe"  # noqa: S101
-        for line in self._process.stdout:
-            self._lines.put(line.rstrip("\n"))
+        with self._process.stdout as lines:
+            for line in lines:
+                self._lines.put(line.rstrip("\n"))
 
     def close(self) -> None:
         """Press Ctrl-C, and leave."""
@@ -121,6 +123,7 @@ class Shell:
         except subprocess.TimeoutExpired:
             os.killpg(self._process.pid, signal.SIGKILL)
             raise ReadmeError("it does not stop at Ctrl-C") from None
+        self._reader.join()
 
 
 def follow(page: str, where: Path) -> None:

@@ -17,6 +17,7 @@ from .terminal import printable
 PAUSE = 0.5
 MOST_ROWS = 100
 OUTCOMES = ("Succeeded", "Failed", "Skipped")
+QUESTION = "Redo the step, skip it, abandon the procedure, or quit and decide later?"
 
 
 class ConductFollower:
@@ -33,6 +34,7 @@ class ConductFollower:
         self._client, self._rows, self._sleep = client, catalogue.named, sleep
         self._ids = {"procedure_id": procedure_id, "conduct_id": conduct_id}
         self._started: dict[tuple[object, ...], Mapping[str, Any]] = {}
+        self._differing: dict[tuple[object, ...], str] = {}
         self._after, self._live = 0, ""
 
     def follow(self) -> bool:
@@ -40,18 +42,20 @@ class ConductFollower:
         try:
             while True:
                 conduct = self._ask("get_conduct", **self._ids)
-                self._print_new(conduct)
-                if conduct["status"] == "Ended":
+                self._print_new()
+                if conduct["status"] == "Ended" or conduct["needs"]:
                     break
                 self._show(_present(conduct))
                 self._sleep(PAUSE)
         except KeyboardInterrupt:
             self._show("")
-            click.echo("The conduct goes on. Cancel it with:")
-            click.echo(f"  beamkeep cancel-conduct {self._options()} --reason '...'")
+            click.echo("The conduct goes on. See how far it is, or cancel it:")
+            click.echo(f"  beamkeep get-conduct {self._options()}")
+            click.echo(f"  {self._cancel()}")
             raise click.exceptions.Exit(130) from None
         self._show("")
-        for line in _end(conduct, f"--procedure-id {conduct['procedure_id']}"):
+        lines = _end(conduct) if conduct["status"] == "Ended" else _left(self._cancel())
+        for line in lines:
             click.echo(printable(line))
         return bool(conduct["succeeded"])
 
@@ -61,19 +65,26 @@ class ConductFollower:
     def _options(self) -> str:
         return " ".join(f"--{name.replace('_', '-')} {id}" for name, id in self._ids.items())
 
-    def _print_new(self, conduct: Mapping[str, Any]) -> None:
+    def _cancel(self) -> str:
+        return f"beamkeep cancel-conduct {self._options()} --reason '...'"
+
+    def _print_new(self) -> None:
         while rows := self._ask(
             "list_procedure_activities", **self._ids, after_sequence=self._after, limit=MOST_ROWS
         )["items"]:
             self._after = rows[-1]["sequence"]
             for row in rows:
                 attempt = (row["phase"], row["iteration_index"], row["step_index"], row["attempt"])
+                detail = row["detail"]
                 if row["stage"] == "Started":
                     self._started[attempt] = row
+                elif row["stage"] == "Reading" and detail.get("differs"):
+                    self._differing[attempt] = f"The value read back is {detail['value']}."
                 elif row["stage"] in OUTCOMES:
                     self._show("")
-                    line = _line(row, self._started.pop(attempt, row), conduct["step_count"])
-                    click.echo(printable(line))
+                    note = self._differing.pop(attempt, "")
+                    for line in _lines(row, self._started.pop(attempt, row), note):
+                        click.echo(printable(line))
 
     def _show(self, text: str) -> None:
         """Replace the line of the step under way, where that is possible."""
@@ -83,24 +94,26 @@ class ConductFollower:
             click.echo(f"\r{self._live:<{width}}" + ("\r" if not text else ""), nl=False)
 
 
-def decide(client: HttpClient, catalogue: Catalogue, procedure_id: str) -> Mapping[str, list[int]]:
-    """Ask what to do with each step that needs a decision, and return the lists of the answers."""
+def decide(client: HttpClient, catalogue: Catalogue, procedure_id: str) -> Mapping[str, Any]:
+    """Ask what to do with each step that needs a decision, and return the arguments that say so."""
     rows = catalogue.named
     procedure = call(client, rows["get_procedure"], {"procedure_id": procedure_id}).json()
     last: Mapping[str, Any] = procedure["last_conduct"] or {}
     answers: dict[str, list[int]] = {"redo_step_indexes": [], "skip_step_indexes": []}
     for index in last.get("undecided_step_indexes", ()):
-        asked = {"procedure_id": procedure_id, "step_index": index, "limit": MOST_ROWS}
+        asked = {"procedure_id": procedure_id, "phase": "Steps", "step_index": index}
+        if current := procedure["current_iteration_index"]:
+            asked["iteration_index"] = current
+        asked["limit"] = MOST_ROWS
         found = call(client, rows["list_procedure_activities"], asked).json()["items"]
         for line in _facts(index, found):
             click.echo(printable(line))
-        choice = click.prompt(
-            "Do the step again, skip it, or quit and decide later?",
-            type=click.Choice(["redo", "skip", "quit"]),
-        )
+        choice = click.prompt(QUESTION, type=click.Choice(["redo", "skip", "abandon", "quit"]))
         if choice == "quit":
             click.echo("Nothing was sent.")
             raise click.exceptions.Exit(1)
+        if choice == "abandon":
+            return {"abandon": True}
         answers[f"{choice}_step_indexes"].append(index)
     return {name: indexes for name, indexes in answers.items() if indexes}
 
@@ -112,30 +125,39 @@ def _facts(index: int, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     last = (started or rows)[-1]
     yield f"Step {index} ({_what(last)}) needs a decision."
     if started:
-        yield f"  Attempt {last['attempt']} was started at {_clock(last['sampled_at'])}."
+        yield f"  Attempt {last['attempt']} started at {_clock(last['sampled_at'])}."
     outcome = ended[-1] if ended and ended[-1]["attempt"] == last["attempt"] else None
     if outcome is None:
-        yield "  Its outcome is not known: the worker ended before it could record one."
+        yield "  Its outcome is not known: the worker stopped before it recorded one."
     else:
-        detail = outcome["detail"]
-        yield f"  It failed: {detail.get('error_class')}: {detail.get('message')}"
-        if detail.get("in_doubt"):
-            yield "  The value or the job may have arrived in spite of that."
+        yield f"  The attempt failed: {_error(outcome['detail'])}"
+        if outcome["detail"].get("in_doubt"):
+            yield "  The value or the job may have arrived nevertheless."
 
 
-def _line(row: Mapping[str, Any], started: Mapping[str, Any], count: int) -> str:
-    """Return one finished step as one line."""
-    place = "closing" if row["phase"] == "Closing" else f"{row['step_index'] + 1}/{count}"
-    if row["iteration_index"]:
-        place = f"pass {row['iteration_index']}, {place}"
+def _lines(row: Mapping[str, Any], started: Mapping[str, Any], note: str) -> Iterator[str]:
+    """Yield one finished step: a line, and another one with what is wrong about it."""
     took = (_time(row["sampled_at"]) - _time(started["sampled_at"])).total_seconds()
-    detail, again = row["detail"], f", attempt {row['attempt']}" if row["attempt"] > 1 else ""
-    said = f"{row['stage']} after {took:.1f} s{again}"
+    again = f", attempt {row['attempt']}" if row["attempt"] > 1 else ""
+    value = f": {row['detail']['value']}" if "value" in row["detail"] else ""
+    said = "Skipped" if row["stage"] == "Skipped" else f"{row['stage']} after {took:.1f} s"
+    yield f"{_clock(row['sampled_at'])}  {_place(row)}  {_what(started)}  {said}{again}{value}"
     if row["stage"] == "Failed":
-        said += f": {detail.get('error_class')}: {detail.get('message')}"
-    elif "value" in detail:
-        said += f": {detail['value']}"
-    return f"{_clock(row['sampled_at'])}  {place}  {_what(started)}  {said}"
+        yield f"           {_error(row['detail'])}"
+    elif note:
+        yield f"           {note}"
+
+
+def _place(at: Mapping[str, Any]) -> str:
+    """Return which step is meant, numbered as the arguments of commands number steps."""
+    if at["phase"] == "Closing":
+        return f"closing step {at['step_index']}"
+    of_pass = f"pass {at['iteration_index']}, " if at["iteration_index"] else ""
+    return f"{of_pass}step {at['step_index']}"
+
+
+def _error(failure: Mapping[str, Any]) -> str:
+    return f"{failure.get('error_class')}: {failure.get('message')}"
 
 
 def _what(row: Mapping[str, Any]) -> str:
@@ -147,32 +169,41 @@ def _what(row: Mapping[str, Any]) -> str:
 
 def _present(conduct: Mapping[str, Any]) -> str:
     """Return what happens now, in one line."""
-    if conduct["needs"]:
-        return f"Nobody is at work. A person can call: {', '.join(conduct['needs'])}"
     current: Mapping[str, Any] | None = conduct["current"]
+    if conduct["lease_expired"]:
+        return "The worker was lost. Waiting for another one."
     if current is None:
         return "Waiting for a worker." if conduct["status"] == "Queued" else conduct["status"]
-    until = f", at most until {_clock(current['until'])}" if current.get("until") else ""
     what = f"{current['step_kind']} {current['target'] or ''}".strip()
-    return f"now: step {current['step_index'] + 1}, {what}, since {_clock(current['since'])}{until}"
+    until = f"until {_clock(current['until'])} at the latest"
+    return f"Now: {_place(current)}, {what}, since {_clock(current['since'])}, {until}"
 
 
-def _end(conduct: Mapping[str, Any], options: str) -> Iterator[str]:
+def _left(cancel: str) -> Iterator[str]:
+    """Yield what to do about a conduct that no worker takes any more."""
+    yield "No worker takes this conduct any more: it was claimed too often in vain. End it with:"
+    yield f"  {cancel}"
+
+
+def _end(conduct: Mapping[str, Any]) -> Iterator[str]:
     """Yield how a conduct ended, and what a person can do about it."""
     done, count = conduct["completed_count"], conduct["step_count"]
     passes = f" in pass {conduct['iteration_count']}" if conduct["iteration_count"] else ""
-    yield f"{conduct['outcome']}: {done} of {count} steps are finished{passes}."
+    yield f"The conduct ended {conduct['outcome']}. {done} of {count} steps are finished{passes}."
     if failure := conduct["failure"]:
-        at = "" if failure["step_index"] is None else f" of step {failure['step_index']}"
-        yield f"Reason{at}: {failure['error_class']}: {failure['message']}"
+        is_step = failure["step_index"] is not None
+        subject = f"{_place(failure).capitalize()} failed" if is_step else "Reason"
+        yield f"{subject}: {_error(failure)}"
     for failure in conduct["closing_failures"]:
-        told = f"{failure['error_class']}: {failure['message']}"
-        yield f"Closing step {failure['step_index']}: {told}"
+        yield f"Closing step {failure['step_index']} failed: {_error(failure)}"
     if indexes := conduct["undecided_step_indexes"]:
         numbers = ", ".join(map(str, indexes))
-        yield f"Decide about these steps first, with redo or skip: {numbers}."
+        yield f"It is not known whether these steps were executed: {numbers}."
+        yield "Redo or skip each of them."
     for name in conduct["needs"] or ():
-        yield f"  beamkeep {name.replace('_', '-')} {options}"
+        verb, id = name.replace("_", "-"), conduct["procedure_id"]
+        yield "Continue with:"
+        yield f"  beamkeep {verb} --procedure-id {id} --follow"
 
 
 def _time(text: str) -> datetime:
@@ -180,4 +211,4 @@ def _time(text: str) -> datetime:
 
 
 def _clock(text: str) -> str:
-    return _time(text).astimezone(UTC).strftime("%H:%M:%S")
+    return _time(text).astimezone(UTC).strftime("%H:%M:%SZ")
