@@ -140,8 +140,10 @@ def _lines(row: Mapping[str, Any], started: Mapping[str, Any], note: str) -> Ite
     took = (_time(row["sampled_at"]) - _time(started["sampled_at"])).total_seconds()
     again = f", attempt {row['attempt']}" if row["attempt"] > 1 else ""
     value = f": {row['detail']['value']}" if "value" in row["detail"] else ""
-    said = "Skipped" if row["stage"] == "Skipped" else f"{row['stage']} after {took:.1f} s"
-    yield f"{_clock(row['sampled_at'])}  {_place(row)}  {_what(started)}  {said}{again}{value}"
+    said = f"{row['stage']} after {took:.1f} s{again}{value}"
+    if row["stage"] == "Skipped":
+        said = "Skipped"
+    yield f"{_clock(row['sampled_at'])}  {_place(row)}  {_what(started)}  {said}"
     if row["stage"] == "Failed":
         yield f"           {_error(row['detail'])}"
     elif note:
@@ -181,7 +183,7 @@ def _present(conduct: Mapping[str, Any]) -> str:
 
 def _left(cancel: str) -> Iterator[str]:
     """Yield what to do about a conduct that no worker takes any more."""
-    yield "No worker takes this conduct any more: it was claimed too often in vain. End it with:"
+    yield "No worker takes this conduct any more: it failed too often. End it with:"
     yield f"  {cancel}"
 
 
