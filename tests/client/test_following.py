@@ -121,9 +121,13 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(following, "PAUSE", 0.0)
 
 
+def _yes(_: object) -> bool:
+    return True
+
+
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", _yes, raising=False)
 
 
 def test_each_step_is_printed_when_it_has_ended():
