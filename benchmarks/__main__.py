@@ -17,6 +17,7 @@ from beamkeep.testing.cluster import Cluster
 from . import (
     append,
     catch_up,
+    conducting,
     counts,
     fold,
     growth,
@@ -42,6 +43,8 @@ PATHS: dict[str, Measure] = {
     "http_get": over_http.measure_get,
     "catch_up": catch_up.measure,
     "catch_up_interleaved": catch_up.measure_interleaved,
+    "walk": conducting.measure,
+    "walk_channel_access": conducting.measure_channel_access,
     "growth": growth.measure,
     "long_stream": long_stream.measure,
 }
