@@ -116,19 +116,24 @@ def iteration_index(walk: WalkSoFar, phase: Phase) -> int | None:
 
 def step_history(walk: WalkSoFar, phase: Phase) -> StepHistory:
     """Return the attempts of the steps in the last pass, or of the closing steps."""
-    current, found = iteration_index(walk, phase), dict[StepAttempt, dict[Stage, Activity]]()
-    owners = dict[StepAttempt, UUID]()
+    current = iteration_index(walk, phase)
+    # A walk asks this before every step, so that it is linear in the rows and makes little.
+    found = dict[tuple[int, int], dict[Stage, Activity]]()
     for row in walk.activities:
         if row.phase is phase and row.iteration_index == current and row.conduct_id:
-            index, number = row.step_index or 0, row.attempt or 0
-            at = StepAttempt(phase, current, step_index=index, attempt=number)
-            found.setdefault(at, {}).setdefault(row.stage, row)
-            owners.setdefault(at, row.conduct_id)
+            key = row.attempt or 0, row.step_index or 0
+            if (rows := found.get(key)) is None:
+                found[key] = {row.stage: row}
+            elif row.stage not in rows:
+                rows[row.stage] = row
     attempts = dict[int, list[Attempt]]()
-    for at, rows in sorted(found.items(), key=lambda each: each[0].attempt):
+    for (number, index), rows in sorted(found.items(), key=lambda each: each[0][0]):
+        at = StepAttempt(phase, current, step_index=index, attempt=number)
+        owner = next(iter(rows.values())).conduct_id
+        assert owner is not None  # noqa: S101 - rows without a conduct were left out
         outcome = next((row for stage, row in rows.items() if stage in OUTCOMES), None)
-        attempt = Attempt(at, owners[at], rows=rows, outcome=outcome)
-        attempts.setdefault(at.step_index, []).append(attempt)
+        attempt = Attempt(at, owner, rows=rows, outcome=outcome)
+        attempts.setdefault(index, []).append(attempt)
     return attempts
 
 
@@ -146,13 +151,13 @@ def boundary(walk: WalkSoFar, so_far: StepHistory) -> int | None:
 
 def _is_done(walk: WalkSoFar, index: int, attempts: Attempts) -> bool:
     conduct, step = walk.conduct, walk.steps[index]
+    if not is_finished(attempts):
+        return False
+    if attempts[-1].conduct_id == conduct.conduct_id or index < conduct.from_step_index:
+        return True
     # Setpoints are written again and checks are repeated; other results stand unless redone.
     is_renewed = kind_of(step) is StepKind.CHECK or is_absolute_setpoint(step)
-    return is_finished(attempts) and (
-        attempts[-1].conduct_id == conduct.conduct_id
-        or index < conduct.from_step_index
-        or not (is_renewed or index in conduct.redo_step_indexes)
-    )
+    return not (is_renewed or index in conduct.redo_step_indexes)
 
 
 def kind_of(step: RecipeStep) -> StepKind:
@@ -211,6 +216,8 @@ def results(steps: Sequence[RecipeStep], attempts: StepHistory) -> tuple[JsonObj
     for index, step in enumerate(steps):
         capture: str | None = getattr(step, "capture_name", None)
         output: str | None = getattr(step, "output_name", None)
+        if not capture and not output:
+            continue
         for attempt in attempts.get(index, ()):
             match (row := attempt.rows.get(Stage.SUCCEEDED)) and row.detail:
                 case {"value": value} if capture:
