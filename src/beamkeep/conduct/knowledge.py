@@ -27,8 +27,9 @@ def is_doubted_twice(known: Known, attempts: Attempts) -> bool:
 
 def resolved(known: Known, step: RecipeStep, phase: Phase) -> RecipeStep | RouteFinding:
     """Return the step with its values, or the first reason why it cannot be executed."""
-    referred = [*references(step)]
-    values = _values(known, phase) if referred else {}
+    values, referred = dict[str, Mapping[str, Json]](), [*references(step)]
+    if referred:
+        values.update(_values(known, phase))
     for place, found in referred:
         kind = type(found).__name__
         if found.name not in values.get(kind, {}):

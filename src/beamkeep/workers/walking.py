@@ -25,7 +25,14 @@ from beamkeep.contexts.operation.conducted import (
     submission_key,
 )
 from beamkeep.contexts.operation.ending import lifecycle
-from beamkeep.contexts.operation.history import Pass, kind_of, results, step_history, steps_in
+from beamkeep.contexts.operation.history import (
+    Pass,
+    kind_of,
+    results,
+    step_history,
+    steps_in,
+    with_rows,
+)
 from beamkeep.contexts.operation.loop import SteeringAdvice
 from beamkeep.contexts.operation.procedure import PinnedSteps
 from beamkeep.contexts.recipe.steps import RecipeComputeStep
@@ -279,7 +286,7 @@ class ConductWalk:
         )
         for row in stored:
             self._walker.telemetry.count_step(row.step_kind, row.stage)
-        self._known = replace(self._known, activities=(*self._known.activities, *stored))
+        self._known = with_rows(self._known, at.phase, at.step_index, stored)
 
     async def _advice(self, action: AskAdvisor) -> SteeringAdvice | Failure:
         error_class, message = "AdvisorNotAvailableError", f"There is no {action.advisor!r}."
@@ -330,7 +337,8 @@ class ConductWalk:
             case BeginPass(iteration_index=index, coordinate=coordinate):
                 self._facts = replace(self._facts, pass_began_at=now)
                 begun = Pass(index, known.conduct.conduct_id, coordinate)
-                return replace(known, passes=(*known.passes, begun), activities=())
+                passes = (*known.passes, begun)
+                return replace(known, passes=passes, activities=(), folded={})
             case EndPass():
                 began_at = self._facts.pass_began_at or now
                 captures, _ = results(known.steps, step_history(known, Phase.STEPS))

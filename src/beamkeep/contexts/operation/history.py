@@ -6,7 +6,7 @@ from uuid import UUID
 import msgspec
 
 from beamkeep.contexts.recipe.steps import RecipeActionStep, RecipeComputeStep, RecipeStep
-from beamkeep.kernel import Record
+from beamkeep.kernel import Record, replace
 from beamkeep.schemas import Json, JsonObject
 
 from .conducted import (
@@ -64,29 +64,6 @@ class Flags(Record):
     """The procedure has a parent run, and that run is not Running."""
 
 
-class WalkSoFar(Record):
-    """A conduct, its steps, and what is known of them by rows and streams."""
-
-    conduct: RequestedConduct
-    steps: tuple[RecipeStep, ...]
-    closing_steps: tuple[RecipeStep, ...] = ()
-    flags: Flags = Flags()
-    walk_outcome: ConductOutcome | None = None
-    """Set once `ProcedureConductWalked` is written: from then on the closing steps are walked."""
-    walk_failure: Failure | None = None
-    passes: tuple[Pass, ...] = ()
-    """The passes of the procedure, in order: at least the last one."""
-    activities: tuple[Activity, ...] = ()
-    """In order of sequence: at least the conductor's rows of the last pass and of `Closing`."""
-    lost_submissions: frozenset[UUID] = frozenset()
-    """Submission keys of jobs that this claim did not find, or found Lost."""
-
-
-def steps_in(walk: WalkSoFar, phase: Phase) -> tuple[RecipeStep, ...]:
-    """Return the steps that are walked in a phase."""
-    return walk.steps if phase is Phase.STEPS else walk.closing_steps
-
-
 class Attempt(Record):
     """The rows of one attempt of a step."""
 
@@ -103,6 +80,31 @@ type Attempts = Sequence[Attempt]
 type StepHistory = Mapping[int, Attempts]
 
 
+class WalkSoFar(Record):
+    """A conduct, its steps, and what is known of them by rows and streams."""
+
+    conduct: RequestedConduct
+    steps: tuple[RecipeStep, ...]
+    closing_steps: tuple[RecipeStep, ...] = ()
+    flags: Flags = Flags()
+    walk_outcome: ConductOutcome | None = None
+    """Set once `ProcedureConductWalked` is written: from then on the closing steps are walked."""
+    walk_failure: Failure | None = None
+    passes: tuple[Pass, ...] = ()
+    """The passes of the procedure, in order: at least the last one."""
+    activities: tuple[Activity, ...] = ()
+    """In order of sequence: at least the conductor's rows of the last pass and of `Closing`."""
+    lost_submissions: frozenset[UUID] = frozenset()
+    """Submission keys of jobs that this claim did not find, or found Lost."""
+    folded: Mapping[Phase, StepHistory] = msgspec.field(default_factory=dict[Phase, StepHistory])
+    """What follows from the activities, as far as `with_rows` has kept it up to date."""
+
+
+def steps_in(walk: WalkSoFar, phase: Phase) -> tuple[RecipeStep, ...]:
+    """Return the steps that are walked in a phase."""
+    return walk.steps if phase is Phase.STEPS else walk.closing_steps
+
+
 def last_pass(walk: WalkSoFar) -> Pass | None:
     """Return the last pass that was begun; None if the steps are not walked in passes."""
     return walk.passes[-1] if walk.conduct.loop and walk.passes else None
@@ -116,25 +118,44 @@ def iteration_index(walk: WalkSoFar, phase: Phase) -> int | None:
 
 def step_history(walk: WalkSoFar, phase: Phase) -> StepHistory:
     """Return the attempts of the steps in the last pass, or of the closing steps."""
-    current = iteration_index(walk, phase)
-    # A walk asks this before every step, so that it is linear in the rows and makes little.
-    found = dict[tuple[int, int], dict[Stage, Activity]]()
+    if (known := walk.folded.get(phase)) is not None:
+        return known
+    current, of_step = iteration_index(walk, phase), dict[int, list[Activity]]()
     for row in walk.activities:
         if row.phase is phase and row.iteration_index == current and row.conduct_id:
-            key = row.attempt or 0, row.step_index or 0
-            if (rows := found.get(key)) is None:
-                found[key] = {row.stage: row}
-            elif row.stage not in rows:
-                rows[row.stage] = row
-    attempts = dict[int, list[Attempt]]()
-    for (number, index), rows in sorted(found.items(), key=lambda each: each[0][0]):
-        at = StepAttempt(phase, current, step_index=index, attempt=number)
-        owner = next(iter(rows.values())).conduct_id
-        assert owner is not None  # noqa: S101 - rows without a conduct were left out
-        outcome = next((row for stage, row in rows.items() if stage in OUTCOMES), None)
-        attempt = Attempt(at, owner, rows=rows, outcome=outcome)
-        attempts.setdefault(index, []).append(attempt)
-    return attempts
+            of_step.setdefault(row.step_index or 0, []).append(row)
+    return {index: _attempts(rows) for index, rows in of_step.items()}
+
+
+def with_rows[W: WalkSoFar](walk: W, phase: Phase, index: int, rows: Sequence[Activity]) -> W:
+    """Return a walk with further rows of one step; only this step is folded again."""
+    before = step_history(walk, phase)
+    own = [row for attempt in before.get(index, ()) for row in attempt.rows.values()]
+    after = {**before, index: _attempts([*own, *rows])}
+    folded = {**walk.folded, phase: after}
+    return replace(walk, activities=(*walk.activities, *rows), folded=folded)
+
+
+def _attempts(rows: Sequence[Activity]) -> Attempts:
+    """Return the attempts of one step in one pass, from its rows in order of sequence."""
+    found = dict[int, dict[Stage, Activity]]()
+    for row in rows:
+        found.setdefault(row.attempt or 0, {}).setdefault(row.stage, row)
+    return [_attempt(found[number]) for number in sorted(found)]
+
+
+def _attempt(rows: Mapping[Stage, Activity]) -> Attempt:
+    first = next(iter(rows.values()))
+    assert first.phase, "it is a row of a conduct"  # noqa: S101
+    assert first.conduct_id, "it is a row of a conduct"  # noqa: S101
+    at = StepAttempt(
+        first.phase,
+        first.iteration_index,
+        step_index=first.step_index or 0,
+        attempt=first.attempt or 0,
+    )
+    outcome = next((row for stage, row in rows.items() if stage in OUTCOMES), None)
+    return Attempt(at, first.conduct_id, rows=rows, outcome=outcome)
 
 
 def is_finished(attempts: Attempts) -> bool:
