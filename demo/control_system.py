@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.ioc import Ioc, IocRecord, loopback_network
+from beamkeep.testing.ioc import Ioc, IocRecord, loopback_network
 
 RECONSTRUCT = Path(__file__).with_name("reconstruct.py")
 ROUTE = {

@@ -8,8 +8,8 @@ from structlog.processors import KeyValueRenderer, add_log_level, format_exc_inf
 
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
+from beamkeep.testing.ioc import Network, loopback_network
 from beamkeep.testing.postgres import PREPARED, fresh_database, postgres_cluster
-from tests.support.ioc import Network, loopback_network
 
 pytest_plugins = ["tests.support.verdicts"]
 

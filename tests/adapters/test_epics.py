@@ -9,9 +9,9 @@ from pathlib import Path
 
 import aioca
 import pytest
-from tests.support.ioc import SILENCE, Ioc, IocRecord, Network
 
 from beamkeep.adapters.epics import EpicsSignals
+from beamkeep.testing.ioc import SILENCE, Ioc, IocRecord, Network
 from beamkeep.testing.waiting import until
 from beamkeep.workers.signals import SignalReading
 

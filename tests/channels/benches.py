@@ -6,7 +6,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
-from tests.support.ioc import (
+
+from beamkeep.adapters.channels.channel_access import ChannelAccess
+from beamkeep.adapters.channels.memory import ChannelSimulator
+from beamkeep.adapters.channels.pv_access import PvAccess
+from beamkeep.adapters.channels.tango import Tango
+from beamkeep.schemas import Json
+from beamkeep.testing.ioc import (
     SILENCE,
     Ioc,
     IocRecord,
@@ -14,12 +20,6 @@ from tests.support.ioc import (
     ServerProcess,
     free_ports,
 )
-
-from beamkeep.adapters.channels.channel_access import ChannelAccess
-from beamkeep.adapters.channels.memory import ChannelSimulator
-from beamkeep.adapters.channels.pv_access import PvAccess
-from beamkeep.adapters.channels.tango import Tango
-from beamkeep.schemas import Json
 from beamkeep.workers.control import ControlSystem, ControlWriteRejectedError, Quality
 
 SERVERS = Path(__file__).with_name("servers")

@@ -11,8 +11,8 @@ from tests.channels.benches import (
     simulator_bench,
     tango_bench,
 )
-from tests.support.ioc import Network
 
+from beamkeep.testing.ioc import Network
 from beamkeep.workers.control import ControlSystem
 
 BENCHES = {

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.channels.benches import Bench
-from tests.support.ioc import SILENCE
 
 from beamkeep.schemas import Json
+from beamkeep.testing.ioc import SILENCE
 from beamkeep.testing.waiting import until
 from beamkeep.workers.control import (
     ControlError,

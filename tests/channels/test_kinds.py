@@ -13,12 +13,12 @@ from tests.channels.benches import (
     pv_access_bench,
     tango_bench,
 )
-from tests.support.ioc import SILENCE, Ioc, IocRecord, Network, ServerProcess, free_ports
 from tests.support.proxy import Proxy
 
 from beamkeep.adapters.channels.channel_access import ChannelAccess
 from beamkeep.adapters.channels.tango import Tango
 from beamkeep.schemas import Json
+from beamkeep.testing.ioc import SILENCE, Ioc, IocRecord, Network, ServerProcess, free_ports
 from beamkeep.testing.waiting import until
 from beamkeep.workers.control import (
     ControlAccessDeniedError,

@@ -28,13 +28,13 @@ from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.dispatch import ConcurrencyError
 from beamkeep.runtime.store import OutcomeUnknownError, StoreUnavailableError
+from beamkeep.testing.ioc import Ioc, IocRecord, loopback_network
 from beamkeep.testing.seeds import dice, seed
 from tests.faults.conduct_worker import LANES, nudges
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, connected, fresh_ground
 from tests.faults.report import ROOT, rounds
 from tests.faults.workers import Worker
-from tests.support.ioc import Ioc, IocRecord, loopback_network
 
 pytestmark = [pytest.mark.faults, pytest.mark.anyio]
 

@@ -14,11 +14,11 @@ import httpx2
 import pytest
 from docs.run_install import require
 from docs.run_readme import END, Shell, blocks
-from tests.support.ioc import Ioc, IocRecord, loopback_network
 
 from beamkeep.settings import Settings
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.ioc import Ioc, IocRecord, loopback_network
 from beamkeep.testing.server import Server, deployment, serving
 from beamkeep.testing.waiting import DEADLINE, until
 

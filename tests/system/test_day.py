@@ -15,12 +15,12 @@ import pytest
 from demo.control_system import control_system
 from demo.day import ADMINISTRATOR, STEPS, Day, yesterday
 from tests.faults.auditor import differing_grants, differing_rows, holes, read_log
-from tests.support.ioc import Ioc
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import History, One
 from beamkeep.testing.calling import SurfaceAnswer
 from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.ioc import Ioc
 from beamkeep.testing.server import ISSUER, Server, running_server
 
 pytestmark = pytest.mark.postgres

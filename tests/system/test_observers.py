@@ -12,9 +12,9 @@ from typing import Any
 import httpx2
 import pytest
 from tests.support.examples.federation import OWN_SITE
-from tests.support.ioc import Ioc, IocRecord, loopback_network
 
 from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.ioc import Ioc, IocRecord, loopback_network
 from beamkeep.testing.server import Server, running_server
 
 pytestmark = pytest.mark.postgres

@@ -5,11 +5,11 @@ from collections.abc import AsyncGenerator, Generator
 import aioca
 import pytest
 from tests.support.conducting import ConductorBench, action, capture, check, entry, setpoint
-from tests.support.ioc import Ioc, IocRecord, Network
 
 from beamkeep.adapters.channels.channel_access import ChannelAccess
 from beamkeep.adapters.memory_work import MemoryWorkQueue
 from beamkeep.contexts.routes import AddressBounds, ControlRoute, Substrate
+from beamkeep.testing.ioc import Ioc, IocRecord, Network
 from beamkeep.testing.service import memory_service
 from beamkeep.workers.bodies import ActionCall, RegisteredAction
 
