@@ -9,7 +9,7 @@ from tests.support.conducting import ConductorBench, action, capture, check, ent
 from beamkeep.adapters.channels.channel_access import ChannelAccess
 from beamkeep.adapters.memory_work import MemoryWorkQueue
 from beamkeep.contexts.routes import AddressBounds, ControlRoute, Substrate
-from beamkeep.testing.ioc import Ioc, IocRecord, Network
+from beamkeep.testing.ioc import SILENCE, Ioc, IocRecord, Network
 from beamkeep.testing.service import memory_service
 from beamkeep.workers.bodies import ActionCall, RegisteredAction
 
@@ -48,7 +48,7 @@ def ioc(network: Network) -> Generator[Ioc]:
 @pytest.fixture
 async def world(ioc: Ioc) -> AsyncGenerator[ConductorBench]:
     _, store = await memory_service()
-    control = ChannelAccess(connect_seconds=10.0, silence_seconds=15.0)
+    control = ChannelAccess(connect_seconds=10.0, silence_seconds=SILENCE)
     centring = RegisteredAction(entry("correct", writes=(STAGE, CENTRE)), correct)
     yield ConductorBench(
         store,
