@@ -78,8 +78,8 @@ class ConductorBench:
         self.effects = Effects(self.control, computing, bodies, routes)
         self._seconds = seconds
 
-    def conductor(self) -> Conductor:
-        """Return the conductor of another worker process."""
+    def walker(self) -> Walker:
+        """Return what walks the conducts of a worker process."""
         codec = Codec(CATALOGUE.aggregates.values())
         window = timedelta(seconds=self.times.takeover_window)
         reader = ConductReader(
@@ -89,7 +89,7 @@ class ConductorBench:
             routes=self.here.routes,
             takeover_window=window,
         )
-        walker = Walker(
+        return Walker(
             service=self.service,
             reader=reader,
             queue=self.queue,
@@ -97,11 +97,14 @@ class ConductorBench:
             advisors=self.advisors,
             telemetry=Telemetry(),
         )
+
+    def conductor(self) -> Conductor:
+        """Return the conductor of another worker process."""
         clock = {"clock": self._seconds} if self._seconds else {}
         return Conductor(
             queue=self.queue,
             owner=uuid4(),
-            walk=walker.walk,
+            walk=self.walker().walk,
             times=self.times,
             telemetry=Telemetry(),
             **clock,
