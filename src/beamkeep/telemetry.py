@@ -98,6 +98,8 @@ class Telemetry:
             ("step_kind", "stage"),
             registry=self.registry,
         )
+        # Finding the counter by its labels takes longer than counting.
+        self._step_rows = dict[tuple[str, str], Counter]()
         self.work = Gauge(
             "beamkeep_work",
             "Durable work that has not ended, by kind and state: waiting, held, or dead, which"
@@ -119,7 +121,9 @@ class Telemetry:
 
     def count_step(self, step_kind: str, stage: str) -> None:
         """Count a row of a step."""
-        self._steps.labels(step_kind, stage).inc()
+        if (counter := self._step_rows.get((step_kind, stage))) is None:
+            counter = self._step_rows[step_kind, stage] = self._steps.labels(step_kind, stage)
+        counter.inc()
 
     def call(self, name: str, surface: str, correlation_id: UUID) -> "CallRecord":
         """Return a context manager that records one call; set its outcome with `answered`."""
