@@ -33,7 +33,7 @@ from .measure import against_itself, gated, throughput
 from .rig import CURSOR_KEY, PATIENT, Database, Rig, caller, operation
 
 SETPOINTS = 100
-GATE, CHANNEL_ACCESS_GATE = 0.50, 1 / 1.3
+GATE, CHANNEL_ACCESS_GATE = 0.50, 0.77
 METHOD = (
     "Claim and walk of a conduct of 100 setpoints that are confirmed at once by the simulator, one"
     " connection, against INSERT of the same 200 rows one by one into an identical table; the"
