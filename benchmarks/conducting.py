@@ -30,7 +30,7 @@ from beamkeep.workers.facts import ConductReader
 from beamkeep.workers.walking import Walker
 
 from .measure import against_itself, gated, throughput
-from .rig import CURSOR_KEY, PATIENT, Database, Rig, caller, operation
+from .rig import CURSOR_KEY, PATIENT, Database, Rig, caller, operation, seam_on
 
 SETPOINTS = 100
 GATE, CHANNEL_ACCESS_GATE = 0.50, 0.77
@@ -116,7 +116,7 @@ class Walks:
 
     def __init__(self, database: Database, substrate: Substrate) -> None:
         connections = database.pool(1)
-        seam, self._queue = database.seam(1), PostgresWorkQueue(connections)
+        seam, self._queue = seam_on(connections, database.url()), PostgresWorkQueue(connections)
         routes = (
             ControlRoute("BK:", substrate=substrate, simulated=True, writable=True, inline=True),
         )
