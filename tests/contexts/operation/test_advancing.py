@@ -135,8 +135,9 @@ def test_a_pass_begins_at_its_coordinate():
 
 def test_a_pass_ends_with_its_value_and_its_advice():
     history = (*conducting(), begun, ITERATIONS.insert(OPEN_PASS))
-    row = replace(OPEN_PASS, ended_at=NOW, converged=True, value=1.0)
-    given(*history).when(advance(END_PASS)).then(ended_pass, ITERATIONS.replace(row), FENCE)
+    row = ITERATIONS.replace(replace(OPEN_PASS, ended_at=NOW, converged=True, value=1.0))
+    conduct = CONDUCTS.replace(CONDUCT_ROW)
+    given(*history).when(advance(END_PASS)).then(ended_pass, row, conduct, FENCE)
     stored = {
         "verdict": "Measure",
         "next_coordinate": {"x": 2.0},
@@ -269,6 +270,17 @@ def test_the_end_says_what_all_conducts_of_the_procedure_touched():
     ):
         outcome = given(*conducting(), *rows).when(advance(ended)).decided()
         assert outcome[1:] == last(ended, actuation_kind=kind)
+
+
+def test_a_loop_remembers_what_its_earlier_passes_touched():
+    """The rows of thousands of passes are not read again at the end."""
+    looping = replace(CONDUCT_ROW, loop={"kind": "converge"}, actuation_kind=ActuationKind.PHYSICAL)
+    touched = did(Stage.SUCCEEDED, 2, of=1, actuation_kind="Simulated")
+    elsewhere = did(Stage.SUCCEEDED, 2, of=7, actuation_kind="Simulated")
+    for row, kind in ((touched, ActuationKind.HYBRID), (elsewhere, ActuationKind.PHYSICAL)):
+        history = (*conducting(looping), begun, ITERATIONS.insert(OPEN_PASS), row)
+        outcome = given(*history).when(advance(END_PASS)).decided()
+        assert CONDUCTS.replace(replace(looping, actuation_kind=kind)) in outcome
 
 
 def test_a_conduct_that_is_held_can_be_of_any_kind():

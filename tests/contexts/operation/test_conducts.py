@@ -452,7 +452,11 @@ def test_a_loop_shows_its_last_pass_and_its_limit():
         "max_iterations": 7,
     }
     row = replace(
-        CONDUCT_ROW, root_kind=ConductKind.UNTIL_CONVERGED, loop=loop, first_iteration_index=1
+        CONDUCT_ROW,
+        root_kind=ConductKind.UNTIL_CONVERGED,
+        loop=loop,
+        first_iteration_index=1,
+        actuation_kind=ActuationKind.PHYSICAL,
     )
     second = replace(BEGUN, iteration_index=2)
     first = did(Stage.SUCCEEDED, 2, of=1, sequence=1, value=5.0, actuation_kind="Physical")

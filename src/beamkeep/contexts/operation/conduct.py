@@ -94,6 +94,10 @@ CONDUCTS = Table("conduct", Conduct, key=("conduct_id",))
 CHANNELS = Table("conduct_channel", ConductChannel, key=("address",))
 
 
+TOUCHING = frozenset({Stage.STARTED, Stage.SUCCEEDED})
+"""The stages of rows that say what a step touched."""
+
+
 class ProcedureConductNotActiveError(Cannot):
     """This conduct is not the active conduct of the procedure."""
 
@@ -111,25 +115,37 @@ class ConductInHand(Record):
     actuation_kind: ActuationKind | None = None
 
 
-async def conduct_in_hand(procedure: Procedure, read: Reader, *, ends: bool) -> ConductInHand:
-    """Return the active conduct; what only its end needs is read if the conduct ends."""
+async def conduct_in_hand(
+    procedure: Procedure, read: Reader, *, ends: bool, ends_pass: bool = False
+) -> ConductInHand:
+    """Return the active conduct; what only an end needs is read if the conduct or a pass ends."""
     id, index = active_conduct(procedure).conduct_id, procedure.current_iteration_index
     (conduct,) = await read.rows(CONDUCTS, conduct_id=id)
     where = {"procedure_id": procedure.id, "iteration_index": index}
     rows = await read.rows(ITERATIONS, **where) if index is not None else ()
     found = ConductInHand(conduct, next(iter(rows), None))
-    if not ends:
-        return found
-    touching = frozenset({Stage.STARTED, Stage.SUCCEEDED})
-    source, id = ActivitySource.CONDUCTOR, procedure.id
-    touched = await read.rows(ACTIVITIES, procedure_id=id, source=source, stage=touching)
-    channels = await read.rows(CHANNELS, conduct_id=conduct.conduct_id)
-    return replace(found, channels=channels, actuation_kind=actuation_of(touched))
+    if ends or ends_pass:
+        found = replace(found, actuation_kind=await _touched(procedure, conduct, read))
+    if ends:
+        found = replace(found, channels=await read.rows(CHANNELS, conduct_id=conduct.conduct_id))
+    return found
 
 
-def actuation_of(activities: Iterable[Activity]) -> ActuationKind | None:
-    """Return what the steps of these rows have touched."""
+async def _touched(procedure: Procedure, conduct: Conduct, read: Reader) -> ActuationKind | None:
+    """Return what the procedure has touched; passes that ended are known by the conduct."""
+    of: dict[str, object] = {"procedure_id": procedure.id, "stage": TOUCHING}
+    rows = await read.rows(ACTIVITIES, **of, **({"phase": Phase.CLOSING} if conduct.loop else {}))
+    if conduct.loop and procedure.iteration_count:
+        rows += await read.rows(ACTIVITIES, **of, iteration_index=procedure.iteration_count)
+    return actuation_of(rows, conduct.actuation_kind)
+
+
+def actuation_of(
+    activities: Iterable[Activity], before: ActuationKind | None = None
+) -> ActuationKind | None:
+    """Return what the steps of these rows have touched, with what was touched before."""
     kinds = {ActuationKind(str(kind)) for row in activities if (kind := _actuation(row))}
+    kinds |= {before} if before else set()
     return ActuationKind.HYBRID if len(kinds) > 1 else next(iter(kinds), None)
 
 
@@ -264,7 +280,8 @@ class AdvanceProcedureConduct(ProcedureCommand):
 async def advanced(
     procedure: Procedure, command: AdvanceProcedureConduct, read: Reader
 ) -> ConductInHand:
-    return await conduct_in_hand(procedure, read, ends=isinstance(command.advance, End))
+    ends, ends_pass = (isinstance(command.advance, each) for each in (End, EndPass))
+    return await conduct_in_hand(procedure, read, ends=ends, ends_pass=ends_pass)
 
 
 def advance_conduct(
@@ -285,7 +302,9 @@ def advance_conduct(
             return [*iteration_started(begun), fence]
         case EndPass():
             row = cast("ProcedureIteration", given.open_pass)
-            return [*iteration_ended(_pass_ended(procedure, advance, now), row), fence]
+            touched = replace(given.conduct, actuation_kind=given.actuation_kind)
+            ended = iteration_ended(_pass_ended(procedure, advance, now), row)
+            return [*ended, CONDUCTS.replace(touched), fence]
         case Walked():
             walked = ProcedureConductWalked.of(
                 advance, occurred_at=now, procedure_id=procedure.id, conduct_id=active.conduct_id

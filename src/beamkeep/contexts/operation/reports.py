@@ -136,7 +136,9 @@ async def conduct_report(query: GetConduct, read: Reader) -> ConductReport:
         iteration_count=procedure.iteration_count if loop else 0,
         max_iterations=loop and loop.max_iterations,
         current=None if is_over else _current(walk),
-        actuation_kind=conduct.actuation_kind if is_over else actuation_of(began),
+        actuation_kind=conduct.actuation_kind
+        if is_over
+        else actuation_of(walk.activities, conduct.actuation_kind),
         captures=captures,
         outputs=outputs,
         started_at=min(own, default=None),

@@ -459,6 +459,7 @@ def _accepted(
         requested_by=call.principal_id,
         requested_at=call.now,
         from_step_index=requested.from_step_index or 0,
+        actuation_kind=given.last and given.last.actuation_kind,
         first_iteration_index=(procedure.current_iteration_index or count + 1)
         if requested.loop
         else None,

@@ -33,6 +33,10 @@ CREATE TABLE bk.conduct_channel (
   conduct_id uuid NOT NULL
 );
 
+-- The rows of one pass, or of the closing steps, of a procedure that may have thousands of passes.
+CREATE INDEX procedure_activity_pass
+  ON bk.procedure_activity (procedure_id, phase, iteration_index);
+
 CREATE INDEX work_owner ON bk.work (owner) WHERE ended_at IS NULL;
 
 GRANT SELECT, INSERT, UPDATE ON bk.conduct TO bk_app;
