@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 from tests.support.conducting import action, capture, check, entry, setpoint
+from tests.support.examples.run import started_run
 from tests.workers.conftest import MakeBench
 
 from beamkeep.conduct.advising import grid_walk
 from beamkeep.contexts.operation.loop import Evidence, SteeringAdvice
 from beamkeep.contexts.starting.conducting import ProcedureChannelBusyError
 from beamkeep.telemetry import Telemetry
-from beamkeep.testing.service import call, enrol
+from beamkeep.testing.service import AdminClient, call, enrol
 from beamkeep.workers.bodies import ActionCall, RegisteredAction
 from beamkeep.workers.control import ControlNotConnectedError, ControlTimeoutError
 from beamkeep.workers.supervision import Supervisor
@@ -256,3 +257,25 @@ async def test_a_cancel_and_an_abort_take_effect_within_two_seconds(bench: MakeB
                 await asyncio.sleep(0.01)
     supervisor.stop()
     await at_work
+
+
+async def test_a_run_that_is_held_holds_the_procedures_inside_it_at_their_next_step(
+    bench: MakeBench,
+):
+    world = await bench()
+    run_id = await started_run(AdminClient(world.service, world.store))
+    procedure_id = await world.procedure(parent_run_id=run_id)
+    world.channels.hold("bl:x")
+    ids = await world.accepted(STEPS, procedure_id=procedure_id)
+    conductor = world.conductor()
+    await conductor.turn()
+    await _until(lambda: world.channels.writes)
+    await world.ask("hold_run", run_id=run_id, reason="The beam is lost.")
+    world.channels.release("bl:x")
+    ended = await world.ended(*ids, conductor)
+    assert (ended["outcome"], ended["failure"]["error_class"]) == ("Held", "ParentRunNotRunning")
+    assert world.channels.writes == [("bl:x", 1.0)]
+    await world.ask("resume_run", run_id=run_id)
+    assert await world.status(procedure_id) == "Held"
+    told = await world.ask("conduct_from_procedure", procedure_id=procedure_id)
+    assert (await world.ended(procedure_id, told["conduct_id"]))["outcome"] == "Completed"
