@@ -2,11 +2,7 @@
 
 import json
 import os
-import socket
-import subprocess
-import sys
-from collections.abc import Awaitable, Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -24,6 +20,7 @@ from beamkeep.runtime.admission import Request
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.tail import shards
 from beamkeep.telemetry import Telemetry
+from beamkeep.testing.ioc import Ioc, IocRecord, loopback_network
 from beamkeep.workers.conductor import CONDUCT, HeldConduct
 from beamkeep.workers.effects import Effects
 from beamkeep.workers.facts import ConductReader
@@ -45,16 +42,6 @@ CHANNEL_ACCESS_METHOD = (
     " long, which is the ratio 0.77."
 )
 LEASE, WINDOW = timedelta(seconds=600), timedelta(seconds=300)
-IOC = """
-import sys
-from softioc import asyncio_dispatcher, builder, softioc
-for name in sys.argv[1:]:
-    builder.aOut(name, initial_value=0.0, always_update=True)
-builder.LoadDatabase()
-softioc.iocInit(asyncio_dispatcher.AsyncioDispatcher(), enable_pva=False)
-print("ready", flush=True)
-sys.stdin.read()
-"""
 
 type Put = Callable[[str, float], Awaitable[object]]
 
@@ -70,7 +57,9 @@ async def measure(rig: Rig) -> dict[str, Any]:
 
 async def measure_channel_access(rig: Rig) -> dict[str, Any]:
     """Compare over Channel Access."""
-    with _soft_ioc():
+    records = [IocRecord(address, "ao", 0.0) for address in addresses()]
+    with loopback_network() as network, Ioc(network.ports[0], *records):
+        os.environ |= network.environment
         # libca reads its environment when it is loaded.
         import aioca  # noqa: PLC0415
 
@@ -198,35 +187,3 @@ class BareRows:
             await self._put(address, float(n))
             await execute(insert, *succeeded)
         return SETPOINTS
-
-
-@contextmanager
-def _soft_ioc() -> Generator[None]:
-    """Run an IOC with every address, and let this process find it alone."""
-    with (
-        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as repeater,
-        socket.create_server(("127.0.0.1", 0)) as listener,
-    ):
-        # A client that finds nobody at the repeater's port starts a daemon, which would outlive us.
-        repeater.bind(("127.0.0.1", 0))
-        port = str(listener.getsockname()[1])
-        os.environ |= {
-            "EPICS_CA_ADDR_LIST": f"127.0.0.1:{port}",
-            "EPICS_CA_AUTO_ADDR_LIST": "NO",
-            "EPICS_CA_SERVER_PORT": port,
-            "EPICS_CA_REPEATER_PORT": str(repeater.getsockname()[1]),
-            "EPICS_CAS_SERVER_PORT": port,
-            "EPICS_CAS_INTF_ADDR_LIST": "127.0.0.1",
-            "EPICS_CAS_AUTO_BEACON_ADDR_LIST": "NO",
-        }
-        listener.close()
-        command = [sys.executable, "-c", IOC, *addresses()]
-        pipe = subprocess.PIPE
-        with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL) as ioc:
-            assert ioc.stdout is not None
-            while b"ready" not in (line := ioc.stdout.readline()):
-                assert line, "the IOC ended"
-            try:
-                yield
-            finally:
-                ioc.kill()
