@@ -16,7 +16,7 @@ from beamkeep.adapters.registered import (
 from beamkeep.conduct.advising import grid_walk
 from beamkeep.contexts.installation import ActionEntry
 from beamkeep.schemas import Json, JsonObject
-from beamkeep.workers.bodies import ActionCall, params_fault
+from beamkeep.workers.bodies import ActionCall, ActionCancelledError, params_fault
 from beamkeep.workers.control import ControlReading
 
 pytestmark = pytest.mark.anyio
@@ -151,4 +151,5 @@ async def test_a_pause_ends_after_its_duration():
 async def test_a_pause_ends_at_once_when_it_is_cancelled():
     cancelled = call(3600)
     cancelled.cancelled.set()
-    assert await asyncio.wait_for(PAUSE.body(cancelled), 60) is None
+    with pytest.raises(ActionCancelledError):
+        await asyncio.wait_for(PAUSE.body(cancelled), 60)

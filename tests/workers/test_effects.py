@@ -22,7 +22,7 @@ from beamkeep.contexts.recipe.steps import (
 from beamkeep.contexts.routes import AddressBounds, ControlRoute, Substrate
 from beamkeep.schemas import Json, JsonObject
 from beamkeep.workers import effects
-from beamkeep.workers.bodies import ActionCall, RegisteredAction
+from beamkeep.workers.bodies import ActionCall, ActionCancelledError, RegisteredAction
 from beamkeep.workers.control import (
     ControlError,
     ControlNotConnectedError,
@@ -364,3 +364,13 @@ async def _until(condition: Any) -> None:
     async with asyncio.timeout(30):
         while not condition():
             await asyncio.sleep(0)
+
+
+async def test_an_action_that_says_it_was_cancelled_has_not_succeeded():
+    async def body(call: ActionCall) -> None:
+        await call.cancelled.wait()
+        raise ActionCancelledError
+
+    bench = Bench(an_action(body))
+    bench.stopping.set()
+    assert await bench.failure(RecipeActionStep("home")) == ("StepCancelled", True)

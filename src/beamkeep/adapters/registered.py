@@ -11,7 +11,12 @@ from beamkeep.contexts.installation import ActionEntry
 from beamkeep.contexts.operation.loop import Evidence, SteeringAdvice
 from beamkeep.kernel import Invalid
 from beamkeep.schemas import declare
-from beamkeep.workers.bodies import ActionCall, Advisor, RegisteredAction
+from beamkeep.workers.bodies import (
+    ActionCall,
+    ActionCancelledError,
+    Advisor,
+    RegisteredAction,
+)
 
 ACTIONS, ADVISORS = "beamkeep.actions", "beamkeep.advisors"
 BUILT_IN = "beamkeep"
@@ -34,6 +39,7 @@ async def pause(call: ActionCall) -> None:
         await asyncio.wait_for(call.cancelled.wait(), duration)
     except TimeoutError:
         return
+    raise ActionCancelledError
 
 
 PAUSE = RegisteredAction(

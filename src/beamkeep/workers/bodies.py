@@ -55,6 +55,10 @@ def params_fault(entry: ActionEntry, params: JsonObject) -> str:
     return f"Params of {entry.name!r} at {path_text(path)}: {why}."
 
 
+class ActionCancelledError(Exception):
+    """Raised by the body of an action that ended early because the step was cancelled."""
+
+
 class AdvisorError(Exception):
     """An advisor that cannot answer."""
 

@@ -31,7 +31,7 @@ from beamkeep.contexts.routes import (
 from beamkeep.schemas import Json, JsonObject
 
 from . import compute
-from .bodies import ActionCall, RegisteredAction, params_fault
+from .bodies import ActionCall, ActionCancelledError, RegisteredAction, params_fault
 from .compute import ComputeJob, ComputeSystem, JobState
 from .control import (
     ControlError,
@@ -153,6 +153,8 @@ class Effects:
                 result = await _unless(run.stopping, body, in_doubt=True, grace=ACTION_GRACE)
         except (StepFailedError, ControlWriteFencedError):
             raise
+        except ActionCancelledError:
+            raise _cancelled(in_doubt=True) from None
         except TimeoutError:
             late = f"The action did not end within {step.timeout:g} s."
             raise StepFailedError("ActionTimeoutError", late, in_doubt=True) from None
@@ -358,13 +360,17 @@ async def _unless[T](
         if not doing.done() and grace:
             await asyncio.wait([doing], timeout=grace)
         if not doing.done():
-            raise StepFailedError("StepCancelled", "The step was cancelled.", in_doubt=in_doubt)
+            raise _cancelled(in_doubt=in_doubt)
         return doing.result()
     finally:
         stop.cancel()
         if not doing.done():
             doing.cancel()
             await asyncio.wait([doing], timeout=ACTION_GRACE)
+
+
+def _cancelled(*, in_doubt: bool) -> StepFailedError:
+    return StepFailedError("StepCancelled", "The step was cancelled.", in_doubt=in_doubt)
 
 
 def _failed(error: ControlError) -> Exception:
