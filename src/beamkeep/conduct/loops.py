@@ -98,7 +98,16 @@ def _evidence(loop: Steering, passes: tuple[Pass, ...], spent: float) -> Evidenc
         objective=loop.objective,
         space=loop.space,
         options=loop.advisor.options,
-        passes=tuple(map(MeasuredPass.of, passes)),
+        # Written out: a loop may have ten thousand passes, and its advisor sees them all each time.
+        passes=tuple(
+            MeasuredPass(
+                iteration_index=each.iteration_index,
+                coordinate=each.coordinate,
+                value=each.value,
+                captures=each.captures,
+            )
+            for each in passes
+        ),
         remaining_iterations=max(0, loop.max_iterations - len(passes)),
         remaining_time=None if loop.time_budget is None else max(0.0, loop.time_budget - spent),
     )
