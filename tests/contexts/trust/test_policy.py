@@ -1,5 +1,6 @@
 """Policy: whom it permits what, and the grant rows that go with it."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from beamkeep.contexts import CATALOGUE
@@ -57,22 +58,30 @@ REVOKE = RevokePolicyGrant(policy_id=ID, permitted_principal_id=LISE, reason="le
 
 
 OPERATIONS = (*policy.OPERATIONS, *administrators.OPERATIONS)
-ADMINISTRATOR = POLICY_GRANTS.insert(
-    Grant(
-        UUID(int=40), ME, seeded.ENTRY, seeded.SURFACES[SurfaceKind.HTTP], ("*",), ObjectScope.ALL
-    )
+EVERYTHING = Grant(
+    UUID(int=40), ME, seeded.ENTRY, seeded.SURFACES[SurfaceKind.HTTP], ("*",), ObjectScope.ALL
 )
 
 
-def given(*history: Event | SideWrite) -> Scenario:
-    return Scenario(OPERATIONS, (*TOPOLOGY, ADMINISTRATOR, *history))
-
-
-def given_i_hold(*grants: Grant) -> Scenario:
-    mine = (
-        replace(grant, principal_id=ME, policy_id=UUID(int=n)) for n, grant in enumerate(grants)
+def with_policy(grant: Grant) -> tuple[Event, SideWrite]:
+    """A grant, and the policy that it comes from."""
+    own = PolicyDefined.of(
+        grant, occurred_at=NOW, name="Own", permitted_principal_ids=(grant.principal_id,)
     )
-    return Scenario(OPERATIONS, (*TOPOLOGY, defined, *map(POLICY_GRANTS.insert, mine)))
+    return own, POLICY_GRANTS.insert(grant)
+
+
+def given(*history: Event | SideWrite) -> Scenario:
+    return Scenario(OPERATIONS, (*TOPOLOGY, *with_policy(EVERYTHING), *history))
+
+
+def given_i_hold(*grants: Grant, since: Sequence[Event] = ()) -> Scenario:
+    mine = [
+        part
+        for n, grant in enumerate(grants)
+        for part in with_policy(replace(grant, principal_id=ME, policy_id=UUID(int=500 + n)))
+    ]
+    return Scenario(OPERATIONS, (*TOPOLOGY, defined, *mine, *since))
 
 
 def grant(principal_id: UUID) -> Grant:
@@ -203,6 +212,12 @@ def test_whoever_holds_as_much_grants_it():
         given_i_hold(*own).when(ADD).then(*ADDED)
 
 
+def test_a_grant_that_its_policy_has_revoked_meanwhile_counts_no_more():
+    revoked = PolicyGrantRevoked(NOW, UUID(int=500), ME, "left")
+    for own in (grant(ME), EVERYTHING):
+        given_i_hold(own, since=[revoked]).when(ADD).refused(GrantExceedsOwnError)
+
+
 def test_nobody_shows_more_objects_than_they_see():
     everything = defining(object_scope=ObjectScope.ALL)
     given_i_hold(grant(ME)).when(everything).refused(GrantExceedsOwnError, saying="scope All")
@@ -212,8 +227,8 @@ def test_nobody_shows_more_objects_than_they_see():
 
 def test_nobody_grants_themselves_more():
     lise = replace(CALL, principal_id=LISE)
-    own = POLICY_GRANTS.insert(replace(grant(LISE), policy_id=NEW))
-    scenario = Scenario(OPERATIONS, (*TOPOLOGY, own))
+    own = replace(grant(LISE), policy_id=UUID(int=41))
+    scenario = Scenario(OPERATIONS, (*TOPOLOGY, *with_policy(own)))
     more = defining(permitted_principal_ids=frozenset({LISE}), object_scope=ObjectScope.ALL)
     scenario.when(more, call=lise).refused(GrantExceedsOwnError)
 

@@ -10,8 +10,8 @@ from beamkeep.contexts.installation import installation
 from beamkeep.kernel import ActorKind, Reader, Record, replace
 
 from . import policy
-from .grants import POLICY_GRANTS, GrantExceedsOwnError, own_grants, require_held
-from .policy import Policy, makes_administrators, policies
+from .grants import POLICY_GRANTS, GrantExceedsOwnError, require_held
+from .policy import Policy, makes_administrators, own_grants, policies
 from .seeded import SURFACES
 
 

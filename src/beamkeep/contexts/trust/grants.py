@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from beamkeep.kernel import Grant, ObjectScope, Reader, Refusal, Table
+from beamkeep.kernel import Grant, ObjectScope, Refusal, Table
 
 from .seeded import SURFACES
 
@@ -13,11 +13,6 @@ POLICY_GRANTS = Table("policy_grant", Grant, key=("policy_id", "principal_id"))
 
 class GrantExceedsOwnError(Refusal, status=403):
     """The caller must hold every permission that this request would give to someone else."""
-
-
-async def own_grants(read: Reader) -> tuple[Grant, ...]:
-    """Return the grants of the caller."""
-    return await read.rows(POLICY_GRANTS, principal_id=read.principal_id)
 
 
 def is_administrator(grants: Sequence[Grant]) -> bool:
