@@ -50,4 +50,4 @@ async def test_a_setpoint_takes_three_statements(bench: MakeBench, place: Databa
     few, many = await walked(made, 5, place), await walked(made, 55, place)
     assert many - few == 3 * 50
     # The claim, what is known of the conduct, its end, and nothing else.
-    assert few - 3 * 5 == 13
+    assert few - 3 * 5 == 12

@@ -20,6 +20,7 @@ from beamkeep.contexts.operation.loop import (
     ObjectiveKind,
     SteeringAdvice,
     SteeringAxis,
+    at_share,
 )
 from beamkeep.contexts.recipe.criteria import equal
 from beamkeep.contexts.routes import is_number
@@ -265,12 +266,10 @@ def _share(value: Json, lower: float, upper: float) -> float:
 def _coordinate(axes: Sequence[SteeringAxis], place: Numbers) -> Coordinate:
     found = dict[str, Json]()
     for axis, share in zip(axes, map(float, place), strict=True):
-        lower, upper = axis.lower or 0.0, axis.upper or 0.0
         if axis.choices:
             found[axis.name] = axis.choices[
                 min(int(share * len(axis.choices)), len(axis.choices) - 1)
             ]
         else:
-            # Rounding must not leave the axis.
-            found[axis.name] = min(max(lower * (1 - share) + upper * share, lower), upper)
+            found[axis.name] = at_share(axis, share)
     return found

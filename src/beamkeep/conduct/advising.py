@@ -9,6 +9,7 @@ from beamkeep.contexts.operation.loop import (
     SteeringAdvice,
     SteeringAxis,
     SteeringSpace,
+    at_share,
     is_on,
 )
 from beamkeep.contexts.recipe.criteria import equal
@@ -57,7 +58,4 @@ def grid_walk(evidence: Evidence) -> SteeringAdvice:
 def _point(axis: SteeringAxis, position: int, size: int) -> Json:
     if axis.choices:
         return axis.choices[position]
-    lower, upper = axis.lower or 0.0, axis.upper or 0.0
-    share = position / (size - 1) if size > 1 else 0.0
-    # Rounding must not leave the axis.
-    return min(max(lower * (1 - share) + upper * share, lower), upper)
+    return at_share(axis, position / (size - 1) if size > 1 else 0.0)

@@ -20,7 +20,7 @@ WORK_STOPS = Table("work", WorkStop, key=("work_id",))
 
 
 class WorkState(Record):
-    """How far work is."""
+    """Who holds a row of work, until when, and what was asked of the holder."""
 
     work_id: UUID
     claim: int

@@ -33,9 +33,9 @@ class ControlReading(Record):
     quality_detail: str
     """The alarm or the state of the source, in its own words."""
     sampled_at: datetime
-    """The time of the source."""
+    """The time of the value, by the clock of the source."""
     shape: tuple[int, ...] = ()
-    """Of an array, an image or a table."""
+    """The size in each dimension of an array, an image or a table."""
 
 
 class ControlError(Exception):

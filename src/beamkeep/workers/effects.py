@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from beamkeep.contexts.operation.conducted import ActuationKind
+from beamkeep.contexts.operation.conducted import ActuationKind, joined
 from beamkeep.contexts.recipe.criteria import equal, meets
 from beamkeep.contexts.recipe.steps import (
     Criterion,
@@ -164,7 +164,8 @@ class Effects:
         except Exception as error:
             told = f"{type(error).__name__}: {error}"
             raise StepFailedError("ActionFailedError", told, in_doubt=True) from error
-        return {"result": _jsonable(result)} | _touched(kinds)
+        kind = joined(kinds)
+        return {"result": _jsonable(result)} | ({"actuation_kind": kind} if kind else {})
 
     async def _check(self, step: RecipeCheckStep, run: StepRun) -> JsonObject:
         first, last, evaluated, is_met = None, None, 0, False
@@ -387,12 +388,6 @@ def _missed(criterion: Criterion, last: ControlReading) -> str:
     if isinstance(criterion, WithinTolerance):
         return f"{last.value} is not within {criterion.tolerance:g} of {criterion.expected}"
     return f"{last.value} does not equal {criterion.expected}"
-
-
-def _touched(kinds: set[ActuationKind]) -> JsonObject:
-    if not kinds:
-        return {}
-    return {"actuation_kind": ActuationKind.HYBRID if len(kinds) > 1 else next(iter(kinds))}
 
 
 def _is_scalar(value: Json) -> bool:

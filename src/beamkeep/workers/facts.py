@@ -10,7 +10,7 @@ import msgspec
 from beamkeep.conduct.known import Known
 from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.contexts.operation.activity import ACTIVITIES
-from beamkeep.contexts.operation.conduct import flags_of
+from beamkeep.contexts.operation.conduct import flags_of, rows_so_far
 from beamkeep.contexts.operation.conducted import Activity, Failure, Phase, Stage, StepKind
 from beamkeep.contexts.operation.history import Pass, RequestedConduct
 from beamkeep.contexts.operation.loop import Convergence, Steering
@@ -29,7 +29,7 @@ from beamkeep.contexts.routes import ControlRoute
 from beamkeep.contexts.run.run import runs
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.surface import surfaces
-from beamkeep.kernel import ObjectScope, Record, Table, replace
+from beamkeep.kernel import ObjectScope, Record, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admitted, Caller
 from beamkeep.runtime.codec import Codec
@@ -45,7 +45,6 @@ class ConductFacts(Record):
 
     known: Known
     procedure: Procedure
-    asked: ProcedureConductRequested
     requested: Envelope
     """The envelope of the request: its principal, surface, command name and correlation id."""
     caller: Caller
@@ -114,7 +113,7 @@ class ConductReader:
             walk_outcome=active.walk_outcome,
             walk_failure=story.walk_failure,
             passes=passes,
-            activities=await self._activities(procedure, in_passes=loop is not None),
+            activities=await rows_so_far(procedure, session, in_passes=loop is not None),
             silence=work.silence,
             takeover_window=self._window,
         )
@@ -122,7 +121,6 @@ class ConductReader:
         return ConductFacts(
             known=known,
             procedure=procedure,
-            asked=asked,
             requested=story.requested,
             caller=caller,
             admitted=admitted,
@@ -178,28 +176,18 @@ class ConductReader:
                 break
         return found
 
-    async def _activities(self, procedure: Procedure, *, in_passes: bool) -> tuple[Activity, ...]:
-        """Return the rows of the steps in the last pass, and of the closing steps."""
-        of: JsonObject = {"procedure_id": procedure.id}  # type: ignore[dict-item]
-        rows: Sequence[Activity] = await self._rows(ACTIVITIES, of | {"phase": Phase.CLOSING})
-        steps = of | {"phase": Phase.STEPS}
-        if not in_passes:
-            rows = [*await self._rows(ACTIVITIES, steps), *rows]
-        elif index := procedure.iteration_count:
-            rows = [*await self._rows(ACTIVITIES, steps | {"iteration_index": index}), *rows]
-        return tuple(sorted(rows, key=lambda row: row.sequence))
-
     async def _captures(self, procedure: Procedure) -> dict[int | None, JsonObject]:
         """Return what every pass captured, for an advisor."""
-        where: JsonObject = {"procedure_id": procedure.id, "stage": Stage.SUCCEEDED}  # type: ignore[dict-item]
+        where = {
+            "procedure_id": procedure.id,
+            "phase": Phase.STEPS,
+            "stage": Stage.SUCCEEDED,
+        }
         found = defaultdict[int | None, JsonObject](dict)
-        rows = await self._rows(ACTIVITIES, where | {"phase": Phase.STEPS})
+        rows = await self._store.rows(ACTIVITIES, where)
         for row in sorted(rows, key=lambda row: row.sequence):
             found[row.iteration_index] |= _captured(row)
         return found
-
-    async def _rows[R](self, table: Table[R], where: JsonObject) -> Sequence[R]:
-        return await self._store.rows(table, where)
 
     async def _requester(self, requested: Envelope) -> tuple[Caller, Admitted]:
         """Return the caller for every question of permission, and for appends that need none."""

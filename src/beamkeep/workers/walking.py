@@ -36,6 +36,7 @@ from beamkeep.contexts.operation.history import (
 from beamkeep.contexts.operation.loop import SteeringAdvice
 from beamkeep.contexts.operation.procedure import PinnedSteps
 from beamkeep.contexts.recipe.steps import RecipeComputeStep
+from beamkeep.contexts.routes import RouteFinding
 from beamkeep.contexts.run.run import RunStatus, runs
 from beamkeep.contexts.starting.conducting import require_conductable
 from beamkeep.kernel import Refusal, replace
@@ -167,8 +168,7 @@ class ConductWalk:
     async def _step(self, action: Start | FailStep | Attach | Skip) -> None:
         match action:
             case FailStep():
-                failed = StepFailedError(action.error_class, action.message, in_doubt=False)
-                await self._record(action.at, (Stage.FAILED, failed.detail))
+                await self._fail(action.at, action)
             case Skip():
                 await self._record(action.at, (Stage.SKIPPED, {}))
             case Attach():
@@ -179,8 +179,7 @@ class ConductWalk:
     async def _start(self, action: Start) -> None:
         at, effects = action.at, self._walker.effects
         if unfit := effects.unfit(action.step):
-            failed = StepFailedError(unfit.error_class, unfit.message, in_doubt=False)
-            await self._record(at, (Stage.FAILED, failed.detail))
+            await self._fail(at, unfit)
             return
         try:
             started = (Stage.STARTED, action.detail)
@@ -190,6 +189,11 @@ class ConductWalk:
             return
         run = self._step_run(at, self._known.conduct.conduct_id)
         await self._finish(at, run, lambda: effects.carry_out(action.step, run))
+
+    async def _fail(self, at: StepAttempt, why: FailStep | RouteFinding) -> None:
+        """Record that a step cannot be executed; nothing of it was."""
+        failed = StepFailedError(why.error_class, why.message, in_doubt=False)
+        await self._record(at, (Stage.FAILED, failed.detail))
 
     async def _attach(self, action: Attach) -> None:
         """Wait for the job of an earlier attempt; its outcome belongs to that attempt."""

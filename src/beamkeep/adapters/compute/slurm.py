@@ -1,7 +1,6 @@
 """Jobs of a Slurm cluster, found by their name, which contains the submission key."""
 
 import fcntl
-import json
 import math
 import re
 import subprocess
@@ -19,6 +18,7 @@ from beamkeep.workers.compute import (
     Measurement,
 )
 
+from . import runner
 from .job_directory import LOCK, STATUS, JobDirectory, JobProgram, arguments, environment, in_thread
 
 SUBMITTED = "slurm.json"
@@ -113,7 +113,7 @@ class SlurmCompute:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not self._is_known(directory.name):
                 number = _sbatch(job, program, directory, lock.fileno())
-                _write(directory / SUBMITTED, {"slurm_job_id": number})
+                runner.write(str(directory / SUBMITTED), {"slurm_job_id": number})
         return directory.name
 
     def _is_known(self, job_id: str) -> bool:
@@ -131,7 +131,7 @@ class SlurmCompute:
         state = _asked(job_id)
         # Slurm forgets a job some minutes after its end.
         if state and state in _FINAL:
-            _write(directory / STATUS, {"state": state})
+            runner.write(str(directory / STATUS), {"state": state})
         return state or JobState.LOST
 
 
@@ -202,9 +202,3 @@ def _answer(program: str, *given: str, held: Sequence[int] = (), unless: str = "
 
 def _name(job_id: str) -> str:
     return f"beamkeep-{job_id}"
-
-
-def _write(path: Path, content: Mapping[str, str]) -> None:
-    new = path.with_name(f"{path.name}.new")
-    new.write_text(json.dumps(content))
-    new.replace(path)

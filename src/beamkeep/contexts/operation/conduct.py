@@ -25,13 +25,13 @@ from .activity import ACTIVITIES
 from .advancing import BeginPass, End, EndPass, StatusEvent, Walked
 from .conducted import (
     Activity,
-    ActivitySource,
     ActuationKind,
     ConductKind,
     ConductOutcome,
     Failure,
     Phase,
     Stage,
+    joined,
 )
 from .history import Flags, Pass, RequestedConduct, WalkSoFar
 from .loop import Convergence, Steering
@@ -133,11 +133,24 @@ async def conduct_in_hand(
 
 async def _touched(procedure: Procedure, conduct: Conduct, read: Reader) -> ActuationKind | None:
     """Return what the procedure has touched; passes that ended are known by the conduct."""
-    of: dict[str, object] = {"procedure_id": procedure.id, "stage": TOUCHING}
-    rows = await read.rows(ACTIVITIES, **of, **({"phase": Phase.CLOSING} if conduct.loop else {}))
-    if conduct.loop and procedure.iteration_count:
-        rows += await read.rows(ACTIVITIES, **of, iteration_index=procedure.iteration_count)
+    rows = await rows_so_far(procedure, read, in_passes=conduct.loop is not None, stage=TOUCHING)
     return actuation_of(rows, conduct.actuation_kind)
+
+
+async def rows_so_far(
+    procedure: Procedure, read: Reader, *, in_passes: bool, **where: object
+) -> tuple[Activity, ...]:
+    """Return the conductor's rows of the steps, in the last pass of a loop, and of the closing."""
+    if not in_passes:
+        both = frozenset({Phase.STEPS, Phase.CLOSING})
+        rows = await read.rows(ACTIVITIES, procedure_id=procedure.id, phase=both, **where)
+    else:
+        where |= {"procedure_id": procedure.id}
+        rows = await read.rows(ACTIVITIES, phase=Phase.CLOSING, **where)
+        if last := procedure.iteration_count:
+            steps = {"phase": Phase.STEPS, "iteration_index": last}
+            rows = (*await read.rows(ACTIVITIES, **steps, **where), *rows)
+    return tuple(sorted(rows, key=attrgetter("sequence")))
 
 
 def actuation_of(
@@ -145,8 +158,7 @@ def actuation_of(
 ) -> ActuationKind | None:
     """Return what the steps of these rows have touched, with what was touched before."""
     kinds = {ActuationKind(str(kind)) for row in activities if (kind := _actuation(row))}
-    kinds |= {before} if before else set()
-    return ActuationKind.HYBRID if len(kinds) > 1 else next(iter(kinds), None)
+    return joined(kinds | ({before} if before else set()))
 
 
 def _actuation(row: Activity) -> Json:
@@ -174,13 +186,8 @@ async def walk_of(procedure: Procedure, conduct: Conduct, read: Reader) -> WalkS
     """Return a conduct with its steps and the rows of the last pass and of the closing steps."""
     (pinned,) = await read.rows(PROCEDURE_STEPS, procedure_id=procedure.id)
     passes, last = (), procedure.iteration_count
-    where: dict[str, object] = {"procedure_id": procedure.id, "source": ActivitySource.CONDUCTOR}
-    rows = await read.rows(
-        ACTIVITIES, **where, **({"phase": Phase.CLOSING} if conduct.loop else {})
-    )
     if conduct.loop and last:
         passes = (Pass(last, ended=procedure.current_iteration_index is None),)
-        rows = (*rows, *await read.rows(ACTIVITIES, **where, iteration_index=last))
     asked = RequestedConduct(
         conduct_id=conduct.conduct_id,
         root_kind=conduct.root_kind,
@@ -196,7 +203,7 @@ async def walk_of(procedure: Procedure, conduct: Conduct, read: Reader) -> WalkS
         walk_outcome=procedure.active_conduct and procedure.active_conduct.walk_outcome,
         walk_failure=conduct.failure,
         passes=passes,
-        activities=tuple(sorted(rows, key=attrgetter("sequence"))),
+        activities=await rows_so_far(procedure, read, in_passes=conduct.loop is not None),
     )
 
 

@@ -1,5 +1,6 @@
 """Conducts in words: kinds, phases, outcomes and the activity rows that a conductor writes."""
 
+from collections.abc import Collection
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID, uuid5
@@ -57,6 +58,11 @@ class ActuationKind(StrEnum):
     PHYSICAL = "Physical"
     SIMULATED = "Simulated"
     HYBRID = "Hybrid"
+
+
+def joined(kinds: Collection[ActuationKind]) -> ActuationKind | None:
+    """Return what several things touched together; None if they touched nothing."""
+    return ActuationKind.HYBRID if len(kinds) > 1 else next(iter(kinds), None)
 
 
 class FailureSource(StrEnum):

@@ -157,6 +157,13 @@ def is_on(axis: SteeringAxis, value: Json) -> bool:
     return axis.lower <= value <= axis.upper
 
 
+def at_share(axis: SteeringAxis, share: float) -> float:
+    """Return the number at a share of the way from the lower to the upper end of an axis."""
+    lower, upper = axis.lower or 0.0, axis.upper or 0.0
+    # Rounding must not leave the axis.
+    return min(max(lower * (1 - share) + upper * share, lower), upper)
+
+
 def _initial(axis: SteeringAxis) -> Json:
     if axis.initial is not None:
         return axis.initial
