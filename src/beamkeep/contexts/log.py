@@ -1,0 +1,110 @@
+"""How the event log is asked, and how it tells an event."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Literal, Protocol
+from uuid import UUID
+
+from annotated_types import Ge, Le, MaxLen
+from pydantic import GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from beamkeep.kernel import Invalid, Query, Record
+from beamkeep.kernel.values import Timestamp
+from beamkeep.schemas import JsonObject
+
+NOW = "now"
+MOST_EVENT_TYPES, MOST_STREAMS = 50, 100
+
+type TypeName = Annotated[str, MaxLen(100)]
+
+
+class InvalidFeedCursorError(Invalid):
+    """The event at which this cursor stands is not in the log, which was perhaps restored.
+
+    Discard what was built from the events, and read them again with `since`.
+    """
+
+
+class Order(StrEnum):
+    OLDEST = "oldest"
+    NEWEST = "newest"
+
+
+class ListEvents(Query):
+    """List the events of all objects, in the order of the log."""
+
+    after: Annotated[str, MaxLen(80)] | None = None
+    """The `next_cursor` of an earlier page or the `cursor` of an event; `now` is the end of the log
+    (default: the beginning, or the end with `order=newest`)."""
+    type: Annotated[frozenset[TypeName] | None, MaxLen(MOST_EVENT_TYPES)] = None
+    """Only events of these types, such as `RunHeld`."""
+    stream_type: Annotated[frozenset[TypeName] | None, MaxLen(MOST_EVENT_TYPES)] = None
+    """Only events of these kinds of objects, such as `Run`."""
+    stream_id: Annotated[frozenset[UUID] | None, MaxLen(MOST_STREAMS)] = None
+    """Only events of these objects."""
+    principal_id: UUID | None = None
+    """Only events that this principal caused."""
+    command_name: Annotated[str, MaxLen(100)] | None = None
+    """Only events of this command, such as `hold_run`."""
+    since: Timestamp | None = None
+    """Only events recorded at this time or later."""
+    until: Timestamp | None = None
+    """Only events recorded before this time."""
+    order: Order = Order.OLDEST
+    """Forward from `after`, or backward from it."""
+    limit: Annotated[int, Ge(1), Le(500)] = 100
+
+
+class CloudEvent(Record, omit_defaults=True):
+    """An event as CloudEvents 1.0 defines it."""
+
+    specversion: Literal["1.0"]
+    id: UUID
+    source: str
+    """The address of the object that the event is about."""
+    type: str
+    subject: str
+    time: datetime
+    dataschema: str
+    datacontenttype: Literal["application/json"]
+    streamtype: str
+    streamid: UUID
+    streamversion: int
+    recordedtime: datetime
+    principalid: UUID
+    commandname: str
+    correlationid: UUID
+    cursor: str
+    positiontoken: str
+    data: JsonObject
+    causationid: UUID | None = None
+    """Left out of an event without a cause, because CloudEvents has no null."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: CoreSchema, schemas: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Return the schema, in which an attribute that may be left out is not required."""
+        schema = schemas(core)
+        told = schemas.resolve_ref_schema(schema)
+        told["required"] = [name for name in told["required"] if name != "causationid"]
+        told["properties"]["causationid"] = {"type": "string", "format": "uuid"}
+        return schema
+
+
+class EventPage(Record):
+    items: tuple[CloudEvent, ...]
+    next_cursor: str
+    """Where the next page begins; it is present even if the end was reached."""
+    more: bool
+    """Whether further events may follow now."""
+
+
+class EventReader(Protocol):
+    """Reads the log for one question."""
+
+    async def page(self, query: ListEvents, owner_id: UUID | None) -> EventPage:
+        """Return a page of events; with `owner_id`, only of this owner's objects."""
+        ...

@@ -1,0 +1,1 @@
+"""The feed: the events of the log as other systems read them."""

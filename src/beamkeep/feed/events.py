@@ -1,0 +1,61 @@
+"""A CloudEvent from an event of the log."""
+
+import msgspec
+
+from beamkeep.contexts.log import CloudEvent
+from beamkeep.kernel import Catalogue, event_types
+from beamkeep.runtime.codec import Codec
+
+from .cursors import FeedCursors
+from .log import LogEvent
+
+
+class CloudEvents:
+    """Makes the CloudEvents of one deployment."""
+
+    def __init__(
+        self, catalogue: Catalogue, codec: Codec, cursors: FeedCursors, base_url: str
+    ) -> None:
+        self._codec, self._cursors, self._base_url = codec, cursors, base_url.rstrip("/")
+        self._paths = {
+            name: question.route.path.rpartition("/")[0]
+            for name, question in catalogue.gets.items()
+        }
+        self._newest = {
+            (aggregate.name, event.__name__): 1
+            + sum(upcast.event_type == event.__name__ for upcast in aggregate.upcasts)
+            for aggregate in catalogue.aggregates.values()
+            for event in event_types(aggregate)
+        }
+
+    def of(self, event: LogEvent) -> CloudEvent:
+        """Return the CloudEvent of an event, with its data in the newest form."""
+        envelope, place = event.envelope, event.place
+        name, id = envelope.stream_type, envelope.stream_id
+        newest = self._newest[name, envelope.event_type]
+        if envelope.schema_version == newest:
+            data = msgspec.json.decode(envelope.payload)
+        else:
+            (current,) = self._codec.decode(name, [envelope.recorded])
+            data = msgspec.to_builtins(current, order="deterministic")
+        return CloudEvent(
+            specversion="1.0",
+            id=envelope.event_id,
+            source=f"{self._base_url}{self._paths[name]}/{id}",
+            type=f"beamkeep.{envelope.event_type}",
+            subject=str(id),
+            time=envelope.occurred_at,
+            dataschema=f"{self._base_url}/events/schemas/{envelope.event_type}/{newest}",
+            datacontenttype="application/json",
+            streamtype=name,
+            streamid=id,
+            streamversion=envelope.version,
+            recordedtime=envelope.recorded_at,
+            principalid=envelope.principal_id,
+            commandname=envelope.command_name,
+            correlationid=envelope.correlation_id,
+            cursor=self._cursors.write(place),
+            positiontoken=str(place.position),
+            data=data,
+            causationid=envelope.causation_id,
+        )
