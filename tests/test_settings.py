@@ -23,7 +23,8 @@ def set_to(**values: Any) -> Settings:
 
 
 def test_a_deployment_is_local_and_shows_its_assets_itself_unless_told():
-    here = Installation("local", "https://lab.test/assets/{asset_id}", open_for_development=True)
+    page, lab = "https://lab.test/assets/{asset_id}", "https://lab.test"
+    here = Installation("local", page, open_for_development=True, service_url=lab)
     assert set_to().installation() == here
 
 
@@ -33,7 +34,8 @@ def test_the_own_site_and_the_page_of_an_asset_are_set():
         ("{base_url}/i/{asset_id}.html", "https://lab.test/i/{asset_id}.html"),
     ):
         told = set_to(self_facility_code="synchrotron-2", asset_landing_page_template=template)
-        here = Installation("synchrotron-2", page, open_for_development=True)
+        lab = "https://lab.test"
+        here = Installation("synchrotron-2", page, open_for_development=True, service_url=lab)
         assert told.installation() == here
 
 

@@ -20,6 +20,7 @@ from beamkeep.adapters.compute.local_process import LocalProcessCompute
 from beamkeep.adapters.compute.slurm import SlurmCompute
 from beamkeep.adapters.control import control_system
 from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.event_log import PostgresEventLog
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.fence import require_fit
 from beamkeep.adapters.postgres.lease import PostgresLease
@@ -34,6 +35,10 @@ from beamkeep.contexts.access.profile import DEVELOPER
 from beamkeep.contexts.installation import Installation
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.surface import surfaces
+from beamkeep.feed.cursors import FeedCursors
+from beamkeep.feed.events import CloudEvents
+from beamkeep.feed.log import EventLog
+from beamkeep.feed.reading import LogReader
 from beamkeep.kernel import Catalogue, Record, Refusal, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admission
@@ -81,9 +86,15 @@ def compose(
     new_id: Callable[[], UUID] = uuid7,
     snapshot_every: int = SNAPSHOT_EVERY,
     outside: Mapping[type[Record], OutsideStep] | None = None,
+    event_log: EventLog | None = None,
 ) -> Service:
     """Put the parts of a service together on a store."""
     codec = Codec(catalogue.aggregates.values())
+    if event_log:
+        cursors = FeedCursors(cursor_key)
+        events = CloudEvents(catalogue, codec, cursors, base_url=installation.service_url)
+        reader = LogReader(event_log, events, cursors, catalogue=catalogue)
+        installation = replace(installation, events=reader)
     sessions = partial(
         Session,
         store=store,
@@ -180,7 +191,8 @@ class Deployment:
         )
         if written:
             log.info("deployment prepared", written=written)
-        return compose(self.store, self.lists, key, installation=here)
+        event_log = PostgresEventLog(self._commands)
+        return compose(self.store, self.lists, key, installation=here, event_log=event_log)
 
     def projector(self, wanted: Sequence[int] | None = None) -> Loop:
         """Return the loop that keeps the lists, of these shards or of all."""

@@ -332,6 +332,7 @@ class Settings(DatabaseSettings):
             login_key=login_key,
             routes=self.control_routes,
             jobs=tuple(job.entry for job in self.compute_jobs),
+            service_url=self.base_url,
         )
 
     @property

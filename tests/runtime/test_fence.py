@@ -33,6 +33,8 @@ EVERY_MIGRATION = [
     "0014_work",
     "0015_procedures",
     "0016_conducts",
+    "0017_events_principal_concurrently",
+    "0018_events_principal",
 ]
 
 
@@ -220,3 +222,14 @@ async def test_a_migration_that_fails_leaves_nothing(empty: Database):
         await migrate(empty.url("postgres"))
     assert empty.ask("SELECT to_regnamespace('bk')") == [(None,)]
     assert empty.ask("SELECT * FROM public.beamkeep_migrations") == []
+
+
+async def test_an_index_that_was_left_unfinished_is_made_again(fit: Database):
+    fit.ask("DROP INDEX bk.events_principal")
+    fit.ask("CREATE INDEX events_p3_principal ON bk.events_p3 (principal_id)")
+    fit.ask("DELETE FROM public.beamkeep_migrations WHERE name LIKE '%events_principal%'")
+    assert await migrate(fit.url("postgres")) == EVERY_MIGRATION[-2:]
+    made = """SELECT count(*), bool_and(i.indisvalid), min(i.indnatts)
+                FROM pg_partition_tree('bk.events_principal') t
+                JOIN pg_index i ON i.indexrelid = t.relid"""
+    assert [tuple(row) for row in fit.ask(made)] == [(17, True, 3)]

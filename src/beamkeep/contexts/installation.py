@@ -7,6 +7,7 @@ import msgspec
 from beamkeep.kernel import Reader, Record
 from beamkeep.schemas import Json, JsonObject
 
+from .log import EventReader
 from .routes import ControlRoute
 
 
@@ -53,6 +54,10 @@ class Installation(Record):
     actions: tuple[ActionEntry, ...] = ()
     jobs: tuple[JobEntry, ...] = ()
     advisors: frozenset[str] = frozenset({"grid_walk"})
+    service_url: str = "http://127.0.0.1:8000"
+    """The address at which the service is reached."""
+    events: EventReader | None = None
+    """The log of all events, for reads."""
 
 
 def installation(read: Reader) -> Installation:

@@ -48,6 +48,7 @@ class Past:
         self._hidden = hidden
         self.operation_names, self.deployment = CATALOGUE.named.keys(), installation
         self.now, self.principal_id, self.shows_past = NOW, ME, False
+        self.only: UUID | None = None
         self._streams: dict[tuple[str, UUID], list[Event]] = defaultdict(list)
         self._tables: dict[str, dict[tuple[object, ...], Any]] = defaultdict(dict)
         for part in parts:

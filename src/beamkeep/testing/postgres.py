@@ -13,6 +13,7 @@ import asyncpg
 import psycopg
 
 from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.event_log import PostgresEventLog
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.adapters.postgres.migrate import migrate
@@ -66,6 +67,7 @@ class Deployed(NamedTuple):
     tail: PostgresTail
     projections: PostgresProjections
     projector: Projector
+    event_log: PostgresEventLog
 
 
 @contextmanager
@@ -108,16 +110,23 @@ async def postgres_service(
     lists, projections = PostgresLists(commands), PostgresProjections(projecting)
     await projections.arrange(CATALOGUE.views, shards)
     cursor_key = await store.cursor_key()
+    event_log = PostgresEventLog(commands)
     service = (
-        await prepared_service(store, lists, cursor_key)
+        await prepared_service(store, lists, cursor_key, event_log=event_log)
         if seeds
-        else compose(store, lists, cursor_key, installation=INSTALLATION)
+        else compose(store, lists, cursor_key, installation=INSTALLATION, event_log=event_log)
     )
     codec, tail = Codec(CATALOGUE.aggregates.values()), PostgresTail(projecting)
     projector = Projector(CATALOGUE.views, codec, tail, projections=projections)
     try:
         yield Deployed(
-            service, store, lists, tail=tail, projections=projections, projector=projector
+            service,
+            store,
+            lists,
+            tail=tail,
+            projections=projections,
+            projector=projector,
+            event_log=event_log,
         )
     finally:
         await commands.close()

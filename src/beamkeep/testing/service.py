@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 
 import msgspec
 
+from beamkeep.adapters.memory_log import MemoryEventLog
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
@@ -14,6 +15,7 @@ from beamkeep.contexts.installation import ActionEntry, Installation, JobEntry
 from beamkeep.contexts.routes import ControlRoute
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.bootstrap import Administrator
+from beamkeep.feed.log import EventLog
 from beamkeep.kernel import Event, Operation, Question, SurfaceKind, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
@@ -57,14 +59,16 @@ class AdminClient:
 async def memory_service() -> tuple[Service, MemoryStore]:
     """Return a service on the in-memory store, prepared as a fresh deployment is."""
     store = MemoryStore(Codec(CATALOGUE.aggregates.values()))
-    return await prepared_service(store, store, b"k" * 32), store
+    return await prepared_service(store, store, b"k" * 32, event_log=MemoryEventLog(store)), store
 
 
-async def prepared_service(store: EventStore, lists: ReadModel, cursor_key: bytes) -> Service:
+async def prepared_service(
+    store: EventStore, lists: ReadModel, cursor_key: bytes, event_log: EventLog | None = None
+) -> Service:
     """Return a service prepared as a fresh deployment is, with its machine accounts."""
     here = replace(INSTALLATION, login_key=cursor_key)
     sown = await prepare(store, lists, ADMIN, open_for_development=False, installation=here)
-    service = compose(store, lists, cursor_key, installation=here)
+    service = compose(store, lists, cursor_key, installation=here, event_log=event_log)
     if sown:
         await let_callers_in(AdminClient(service, store), ISSUER)
     return service

@@ -1,5 +1,6 @@
 """Migrations of the database: SQL files that are applied in order, forward only."""
 
+import asyncio
 from hashlib import sha256
 from importlib.resources import files
 
@@ -8,6 +9,9 @@ import asyncpg
 MIGRATIONS = files(__package__) / "migrations"
 STANDING = files(__package__) / "standing.sql"
 """Privileges and time limits of the database, which no dump contains."""
+CONCURRENTLY = "_concurrently"
+"""The end of the name of a migration whose statements are transactions of their own."""
+LOCK = "SELECT pg_try_advisory_lock(hashtextextended('migrate', 0))"
 
 
 class MigrationChangedError(Exception):
@@ -31,8 +35,10 @@ async def migrate(url: str) -> list[str]:
     connection = await asyncpg.connect(url)
     applied: list[str] = []
     try:
-        # Only one host at a time migrates.
-        await connection.execute("SELECT pg_advisory_lock(hashtextextended('migrate', 0))")
+        # Only one host at a time migrates. A host that waited within a statement would in turn be
+        # waited for by an index that is made concurrently.
+        while not await connection.fetchval(LOCK):
+            await asyncio.sleep(0.1)
         await connection.execute(
             """CREATE TABLE IF NOT EXISTS public.beamkeep_migrations (
                  name text PRIMARY KEY, digest text NOT NULL,
@@ -47,8 +53,12 @@ async def migrate(url: str) -> list[str]:
                 raise MigrationChangedError(name)
             if name in known:
                 continue
+            is_concurrent = name.endswith(CONCURRENTLY)
+            for statement in statements.split(";\n")[:-1] if is_concurrent else ():
+                await connection.execute(statement)
             async with connection.transaction():
-                await connection.execute(statements)
+                if not is_concurrent:
+                    await connection.execute(statements)
                 await connection.execute(
                     "INSERT INTO public.beamkeep_migrations (name, digest) VALUES ($1, $2)",
                     name,

@@ -1,0 +1,71 @@
+"""The log in memory: the twin for fast tests."""
+
+from uuid import UUID
+
+from beamkeep.feed.log import LogEvent, LogPage, LogPlace, LogQuery
+from beamkeep.runtime.store import Position
+
+from .memory_store import MemoryStore
+
+
+class MemoryEventLog:
+    """Reads the log of a store in memory."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self.open_transactions: set[int] = set()
+        """Ids of transactions that may still write; the store itself never leaves one open."""
+
+    async def page(self, query: LogQuery) -> LogPage:
+        """Return the next events that fit the query."""
+        ordered = self._events()[:: -1 if query.newest_first else 1]
+        indexed = [event for event in ordered if _is_indexed(event, query)]
+        looked = indexed[: query.most]
+        found = [event for event in looked if self._fits(event, query)][: query.limit]
+        if not looked:
+            return LogPage((), None, more=False)
+        if len(found) == query.limit:
+            return LogPage(found, found[-1].place, more=found[-1] is not looked[-1])
+        return LogPage(found, looked[-1].place, more=len(looked) == query.most)
+
+    async def event_id(self, position: Position) -> UUID | None:
+        """Return the id of the event at a position, if there is one."""
+        places = (event.place for event in self._events())
+        return next((id for place, id in places if place == position), None)
+
+    async def head(self) -> LogPlace | None:
+        """Return the place of the newest event."""
+        events = self._events()
+        return events[-1].place if events else None
+
+    def _events(self) -> list[LogEvent]:
+        horizon, streams = min(self.open_transactions, default=None), self._store.streams
+        return [
+            LogEvent(each.tx, streams[each.stream_type, each.stream_id][each.version - 1])
+            for each in sorted(self._store.log, key=lambda each: each.at)
+            if horizon is None or each.tx < horizon
+        ]
+
+    def _fits(self, event: LogEvent, query: LogQuery) -> bool:
+        envelope, owner_id = event.envelope, query.owner_id
+        stream = envelope.stream_type, envelope.stream_id
+        owners = {self._store.streams[stream][0].principal_id}
+        if envelope.stream_type in query.self_owned:
+            owners.add(envelope.stream_id)
+        return (
+            (query.types is None or envelope.event_type in query.types)
+            and (query.stream_types is None or envelope.stream_type in query.stream_types)
+            and query.command_name in {None, envelope.command_name}
+            and (owner_id is None or owner_id in owners)
+        )
+
+
+def _is_indexed(event: LogEvent, query: LogQuery) -> bool:
+    envelope, place, after = event.envelope, event.place.position, query.after
+    return (
+        (after is None or (place < after if query.newest_first else place > after))
+        and (query.stream_ids is None or envelope.stream_id in query.stream_ids)
+        and query.principal_id in {None, envelope.principal_id}
+        and (query.since is None or envelope.recorded_at >= query.since)
+        and (query.until is None or envelope.recorded_at < query.until)
+    )
