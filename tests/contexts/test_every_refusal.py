@@ -84,5 +84,5 @@ def test_every_context_is_listed():
     assert found == {
         *("access", "trust", "federation", "enclosure", "equipment", "supply", "subject"),
         *("decision", "recipe", "run", "calibration", "campaign", "safety", "caution", "starting"),
-        *("shift", "operation"),
+        *("shift", "operation", "feed"),
     }

@@ -17,6 +17,7 @@ from tests.system.calling import As, callers, registered
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.equipment.mount import InvalidMountPlacementError
+from beamkeep.contexts.log import InvalidFeedCursorError
 from beamkeep.kernel import Operation, Question, Refusal
 from beamkeep.testing.calling import Mcp, Rest, SurfaceAnswer
 from beamkeep.testing.server import Server
@@ -140,8 +141,8 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "deprecate_recipe": {"replaced_by_recipe_id": "recipe_id"},
     "update_plan_default_parameters": {"default_parameters_patch": {"energy": "high"}},
 }
-# JSON has no number that is not finite.
-UNSPEAKABLE = {InvalidMountPlacementError}
+# JSON has no number that is not finite, and only a log that was restored has lost an event.
+UNSPEAKABLE = {InvalidMountPlacementError, InvalidFeedCursorError}
 
 type Row = Operation | Question
 

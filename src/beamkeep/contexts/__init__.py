@@ -11,6 +11,7 @@ from . import (
     enclosure,
     equipment,
     federation,
+    feed,
     operation,
     recipe,
     run,
@@ -40,6 +41,7 @@ OPERATIONS = (
     *caution.OPERATIONS,
     *starting.OPERATIONS,
     *shift.OPERATIONS,
+    *feed.OPERATIONS,
 )
 QUESTIONS = (
     *access.QUESTIONS,
@@ -59,5 +61,6 @@ QUESTIONS = (
     *caution.QUESTIONS,
     *starting.QUESTIONS,
     *shift.QUESTIONS,
+    *feed.QUESTIONS,
 )
 CATALOGUE = Catalogue(OPERATIONS, QUESTIONS)

@@ -10,6 +10,7 @@ from tests.support.examples import (
     enclosure,
     equipment,
     federation,
+    feed,
     operation,
     recipe,
     run,
@@ -42,6 +43,7 @@ EXAMPLES: dict[str, Example] = {
     **operation.EXAMPLES,
     **starting.EXAMPLES,
     **shift.EXAMPLES,
+    **feed.EXAMPLES,
 }
 
 REPLIES: dict[str, int] = {

@@ -1,0 +1,26 @@
+"""Events: the log of all objects, page by page."""
+
+from beamkeep.contexts.federation.facility import facilities
+from beamkeep.contexts.installation import installation
+from beamkeep.contexts.log import EventPage, InvalidFeedCursorError, ListEvents
+from beamkeep.kernel import Reader, answers
+
+
+async def list_events(query: ListEvents, read: Reader) -> EventPage:
+    """Return the events that the caller may see."""
+    events = installation(read).events
+    assert events is not None, "a service has a log"  # noqa: S101
+    return await events.page(query, read.only)
+
+
+QUESTIONS = (
+    answers(
+        "GET /events",
+        ListEvents,
+        list_events,
+        EventPage,
+        InvalidFeedCursorError,
+        of=facilities,
+        about=None,
+    ),
+)
