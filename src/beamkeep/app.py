@@ -53,6 +53,7 @@ from beamkeep.runtime.store import EventStore, ReadModel
 from beamkeep.runtime.tail import shards
 from beamkeep.seeding import ANY_INSTALLATION, now, prepare
 from beamkeep.settings import Settings
+from beamkeep.streaming.event_schemas import event_schema_routes
 from beamkeep.surfaces.http.edge import Edge, EdgeOptions
 from beamkeep.surfaces.http.limits import Limits
 from beamkeep.surfaces.http.pages import application, metrics_application
@@ -327,7 +328,7 @@ async def web(settings: Settings, routes: Sequence[HttpRoute] = ()) -> AsyncGene
             metrics=None if apart else metrics,
             mcp_origins=settings.mcp_allowed_origins,
             telemetry=deployment.telemetry,
-            routes=routes,
+            routes=[*event_schema_routes(CATALOGUE, options.resource_url), *routes],
         )
         yield Web(served, metrics_application(options, metrics) if apart else None)
         deployment.supervisor.stop()
