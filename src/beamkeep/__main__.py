@@ -73,7 +73,8 @@ def work(shards: str | None) -> None:
             deployment.telemetry.serve(settings.metrics_host, settings.work_metrics_port)
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, deployment.supervisor.stop)
-        await deployment.supervisor.run(deployment.loops(service, wanted))
+        loops = [*deployment.loops(service, wanted), deployment.notice_loop()]
+        await deployment.supervisor.run(loops)
         await deployment.close()
 
     _run(run())

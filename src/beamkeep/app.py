@@ -25,6 +25,7 @@ from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.fence import require_fit
 from beamkeep.adapters.postgres.lease import PostgresLease
 from beamkeep.adapters.postgres.listing import LISTING, PostgresLists
+from beamkeep.adapters.postgres.log_notices import PostgresLogNotices
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.adapters.postgres.work import PostgresWorkQueue
@@ -35,10 +36,9 @@ from beamkeep.contexts.access.profile import DEVELOPER
 from beamkeep.contexts.installation import Installation
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.surface import surfaces
-from beamkeep.feed.cursors import FeedCursors
-from beamkeep.feed.events import CloudEvents
+from beamkeep.feed.follower import LogFollower
 from beamkeep.feed.log import EventLog
-from beamkeep.feed.reading import LogReader
+from beamkeep.feed.reading import log_reader
 from beamkeep.kernel import Catalogue, Record, Refusal, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admission
@@ -54,6 +54,7 @@ from beamkeep.runtime.tail import shards
 from beamkeep.seeding import ANY_INSTALLATION, now, prepare
 from beamkeep.settings import Settings
 from beamkeep.streaming.event_schemas import event_schema_routes
+from beamkeep.streaming.listening import CATCHING_UP, EventStreams
 from beamkeep.surfaces.http.edge import Edge, EdgeOptions
 from beamkeep.surfaces.http.limits import Limits
 from beamkeep.surfaces.http.pages import application, metrics_application
@@ -92,9 +93,9 @@ def compose(
     """Put the parts of a service together on a store."""
     codec = Codec(catalogue.aggregates.values())
     if event_log:
-        cursors = FeedCursors(cursor_key)
-        events = CloudEvents(catalogue, codec, cursors, base_url=installation.service_url)
-        reader = LogReader(event_log, events, cursors, catalogue=catalogue)
+        reader = log_reader(
+            event_log, catalogue, codec, cursor_key=cursor_key, base_url=installation.service_url
+        )
         installation = replace(installation, events=reader)
     sessions = partial(
         Session,
@@ -151,7 +152,9 @@ class Deployment:
         url = settings.database_url.get_secret_value()
         timeouts = {"statement_timeout": "2000", "lock_timeout": "500"}
         self._commands = Connections(url, settings.database_connections, **IDLE, **timeouts)
-        self.store = PostgresEventStore(self._commands, url, self.wake.set)
+        self.notices = PostgresLogNotices(url)
+        self.store = PostgresEventStore(self._commands, url, self._appended)
+        self._following = Connections(url, 1 + CATCHING_UP, **IDLE, **timeouts)
         self._listing = Connections(
             url, settings.database_connections, **IDLE, **timeouts, **LISTING
         )
@@ -194,6 +197,36 @@ class Deployment:
             log.info("deployment prepared", written=written)
         event_log = PostgresEventLog(self._commands)
         return compose(self.store, self.lists, key, installation=here, event_log=event_log)
+
+    def _appended(self) -> None:
+        self.wake.set()
+        self.notices.appended()
+
+    def notice_loop(self) -> Loop:
+        """Return the loop that tells other processes of new events."""
+        return Loop("log notices", self.notices.turn, self.notices.close)
+
+    async def streams(self, service: Service, providers: IdentityProviders) -> EventStreams:
+        """Return what serves events as they happen, from the end of the log."""
+        reader = log_reader(
+            PostgresEventLog(self._following),
+            CATALOGUE,
+            Codec(CATALOGUE.aggregates.values()),
+            cursor_key=await self.store.cursor_key(),
+            base_url=self.settings.base_url,
+        )
+        follower = LogFollower(reader.log, reader.events)
+        await follower.begin()
+        self.notices.on_notice = follower.wake.set
+        return EventStreams(
+            service=service,
+            store=self.store,
+            reader=reader,
+            follower=follower,
+            verifier=providers,
+            clock=now,
+            most=self.settings.feed_listeners,
+        )
 
     def projector(self, wanted: Sequence[int] | None = None) -> Loop:
         """Return the loop that keeps the lists, of these shards or of all."""
@@ -289,6 +322,7 @@ class Deployment:
         """Close every connection."""
         await self._commands.close()
         await self._listing.close()
+        await self._following.close()
         await self._projecting.close()
 
 
@@ -316,7 +350,12 @@ async def web(settings: Settings, routes: Sequence[HttpRoute] = ()) -> AsyncGene
             missing = await deployment.ready()
             return missing or (None if await providers.any_available() else nobody)
 
-        loops = [every(5.0, "staleness watch age", deployment.watch_age.measure)]
+        streams = await deployment.streams(service, providers)
+        loops = [
+            every(5.0, "staleness watch age", deployment.watch_age.measure),
+            Loop("follower", streams.follower.turn),
+            deployment.notice_loop(),
+        ]
         if settings.project_in_serve:
             loops += deployment.loops(service)
         tasks.create_task(deployment.supervisor.run(loops))
@@ -328,7 +367,11 @@ async def web(settings: Settings, routes: Sequence[HttpRoute] = ()) -> AsyncGene
             metrics=None if apart else metrics,
             mcp_origins=settings.mcp_allowed_origins,
             telemetry=deployment.telemetry,
-            routes=[*event_schema_routes(CATALOGUE, options.resource_url), *routes],
+            routes=[
+                streams.route(),
+                *event_schema_routes(CATALOGUE, options.resource_url),
+                *routes,
+            ],
         )
         yield Web(served, metrics_application(options, metrics) if apart else None)
         deployment.supervisor.stop()

@@ -229,6 +229,8 @@ class Settings(DatabaseSettings):
     """Burst of the rate limit: requests that one principal may make at once after a pause."""
     concurrent_per_principal: Annotated[int, Ge(1)] = 8
     """Maximum number of concurrent requests of one principal."""
+    feed_listeners: Annotated[int, Ge(1)] = 500
+    """Maximum number of clients that follow events on one process at the same time."""
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Minimum log level."""

@@ -4,7 +4,7 @@ import json
 
 import httpx2
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 from tests.corpus import FOLDER, read
 from tests.support.rest_client import http_client, rest_application
 
@@ -38,8 +38,7 @@ def test_every_event_on_record_fits_its_schema(name: str):
     assert streams
     for line in (line for stream in streams for line in stream):
         schema = SCHEMAS[line.event, str(line.form)]
-        Draft202012Validator.check_schema(schema)
-        assert [*Draft202012Validator(schema).iter_errors(json.loads(bytes(line.payload)))] == []
+        assert Draft202012Validator(schema).is_valid(json.loads(bytes(line.payload)))
 
 
 def test_a_schema_refuses_another_event():

@@ -1,5 +1,5 @@
 # The part of asyncpg that Beamkeep uses; the package itself ships no types.
-from collections.abc import AsyncIterable, Iterator, Sequence
+from collections.abc import AsyncIterable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
@@ -53,6 +53,9 @@ class Connection:
     def is_in_transaction(self) -> bool: ...
     def terminate(self) -> None: ...
     def get_server_pid(self) -> int: ...
+    async def add_listener(
+        self, channel: str, callback: Callable[[Connection, int, str, str], None]
+    ) -> None: ...
     async def close(self) -> None: ...
 
 async def connect(

@@ -4,10 +4,11 @@ from uuid import UUID
 
 from beamkeep.contexts.log import NOW, EventPage, InvalidFeedCursorError, ListEvents, Order
 from beamkeep.kernel import Catalogue
+from beamkeep.runtime.codec import Codec
 
 from .cursors import FeedCursors
 from .events import CloudEvents
-from .log import START, EventLog, LogPlace, LogQuery
+from .log import START, EventLog, LogPage, LogPlace, LogQuery
 
 
 class LogReader:
@@ -16,15 +17,26 @@ class LogReader:
     def __init__(
         self, log: EventLog, events: CloudEvents, cursors: FeedCursors, catalogue: Catalogue
     ) -> None:
-        self._log, self._events, self._cursors = log, events, cursors
+        self.log, self.events, self.cursors = log, events, cursors
         each = catalogue.aggregates.values()
         self._self_owned = frozenset(aggregate.name for aggregate in each if aggregate.self_owned)
 
     async def page(self, query: ListEvents, owner_id: UUID | None) -> EventPage:
         """Return a page of events; with `owner_id`, only of this owner's objects."""
         after = await self.place(query.after)
+        found = await self.read(query, owner_id, after, query.limit)
+        return EventPage(
+            items=tuple(self.events.of(event) for event in found.events),
+            next_cursor=self.cursors.write(found.reached or after or START),
+            more=found.more,
+        )
+
+    async def read(
+        self, query: ListEvents, owner_id: UUID | None, after: LogPlace | None, limit: int
+    ) -> LogPage:
+        """Return the events of a page after a place."""
         wanted = LogQuery(
-            limit=query.limit,
+            limit=limit,
             after=after and after.position,
             newest_first=query.order is Order.NEWEST,
             stream_ids=query.stream_id,
@@ -37,24 +49,28 @@ class LogReader:
             owner_id=owner_id,
             self_owned=self._self_owned,
         )
-        found = await self._log.page(wanted)
-        return EventPage(
-            items=tuple(self._events.of(event) for event in found.events),
-            next_cursor=self._cursors.write(found.reached or after or START),
-            more=found.more,
-        )
+        return await self.log.page(wanted)
 
     async def place(self, cursor: str | None) -> LogPlace | None:
         """Return the place of a cursor. Raise a refusal when its event is not in the log."""
         if cursor is None:
             return None
         if cursor == NOW:
-            return await self._log.head() or START
-        named = self._cursors.read(cursor)
+            return await self.log.head() or START
+        named = self.cursors.read(cursor)
         if named.stands_at(START):
             return START
-        event_id = await self._log.event_id(named.position)
+        event_id = await self.log.event_id(named.position)
         place = event_id and LogPlace(named.position, event_id)
         if not place or not named.stands_at(place):
             raise InvalidFeedCursorError
         return place
+
+
+def log_reader(
+    log: EventLog, catalogue: Catalogue, codec: Codec, cursor_key: bytes, base_url: str
+) -> LogReader:
+    """Return a reader of a log, which signs cursors with this key."""
+    cursors = FeedCursors(cursor_key)
+    events = CloudEvents(catalogue, codec, cursors, base_url=base_url)
+    return LogReader(log, events, cursors, catalogue=catalogue)

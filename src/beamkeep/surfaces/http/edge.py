@@ -98,10 +98,10 @@ class Edge:
             await self._send(response, request, send)
             return
         id, surface = request.correlation_id, route.surface
-        with self._telemetry.call(route.name, surface, id) as record, ExitStack() as slot:
+        with self._telemetry.call(route.name, surface, id) as record, ExitStack() as request.slot:
             code = None
             try:
-                response = await self._answer(route, request, slot, record)
+                response = await self._answer(route, request, record)
             except Exception as error:
                 refusal = _refusal(error, request, route.name)
                 response, code = self.refused(refusal, surface), type(refusal).__name__
@@ -113,7 +113,7 @@ class Edge:
             await self._send(response, request, send)
 
     async def _answer(
-        self, route: HttpRoute, request: HttpRequest, slot: ExitStack, record: CallRecord
+        self, route: HttpRoute, request: HttpRequest, record: CallRecord
     ) -> HttpResponse | StreamResponse:
         async with asyncio.timeout(self.options.limits.deadline_seconds) as request.deadline:
             if not isinstance(route, PublicRoute):
@@ -121,7 +121,7 @@ class Edge:
                 caller = request.caller = await self.identify(request, route)
                 # 4. A free slot.
                 slots = self._streams if isinstance(route, StreamRoute) else self._calls
-                slot.enter_context(slots.held(_key(caller)))
+                request.slot.enter_context(slots.held(_key(caller)))
                 # 5. The grant. Operations, questions and tools look for it themselves.
                 if isinstance(route, StreamRoute):
                     assert self._admission is not None, "streams are authorized"  # noqa: S101

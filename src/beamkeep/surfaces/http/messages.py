@@ -3,6 +3,7 @@
 import asyncio
 import math
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import ExitStack
 from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import NamedTuple
 from uuid import UUID
@@ -29,6 +30,8 @@ class HttpRequest:
     caller: Caller
     admitted: Admitted
     """The grant of a caller of a stream."""
+    slot: ExitStack
+    """The slot of the caller, held until the answer is complete."""
 
     def __init__(self, scope: Scope, receive: Receive, limits: Limits) -> None:
         self.scope, self.receive, self._limits = scope, receive, limits

@@ -34,7 +34,7 @@ def application(
     telemetry: Telemetry | None = None,
     routes: Sequence[HttpRoute] = (),
 ) -> Edge:
-    """Return everything served over HTTP; `ready` returns what the service lacks, or None."""
+    """Return everything served over HTTP; `ready` returns what is missing, `routes` win."""
     telemetry = telemetry or Telemetry()
 
     async def readiness(_: HttpRequest) -> HttpResponse:
@@ -52,7 +52,7 @@ def application(
     all_routes = [
         *_public(pages),
         *(_metrics(metrics) if metrics else ()),
-        *rest_routes(service),
+        *(r for r in rest_routes(service) if r.route not in [each.route for each in routes]),
         mcp_route(service, telemetry, mcp_origins),
         *routes,
     ]

@@ -1,0 +1,126 @@
+"""The follower: reads each new event of the log once, for every listener of this process."""
+
+import asyncio
+from bisect import bisect_right
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from beamkeep.runtime.codec import encode
+
+from .events import CloudEvents
+from .log import START, EventLog, LogEvent, LogPlace, LogQuery
+
+PAGE_EVENTS = 1_000
+RING_EVENTS, RING_BYTES = 10_000, 16 * 1024 * 1024
+POLL_SECONDS = 0.25
+"""How often the log is read without a notice; a notice that is lost costs no more than this."""
+
+
+class ToldEvent(NamedTuple):
+    """An event, encoded once, with what filters compare."""
+
+    place: LogPlace
+    stream_type: str
+    stream_id: UUID
+    event_type: str
+    principal_id: UUID
+    command_name: str
+    recorded_at: datetime
+    text: bytes
+    """A server-sent event."""
+
+
+class LogFollower:
+    """Follows the log and keeps the last events."""
+
+    def __init__(
+        self,
+        log: EventLog,
+        events: CloudEvents,
+        most_events: int = RING_EVENTS,
+        most_bytes: int = RING_BYTES,
+    ) -> None:
+        self._log, self._events = log, events
+        self._most_events, self._most_bytes = most_events, most_bytes
+        self._ring: list[ToldEvent] = []
+        self._ring_bytes = 0
+        self._news = asyncio.Event()
+        self.wake = asyncio.Event()
+        """Set it when there may be new events."""
+        self.floor = self.head = START
+        """The events after the floor, up to the head, are kept."""
+        self.total_events = self.total_bytes = 0
+        """What has been told since this follower began."""
+
+    async def begin(self) -> None:
+        """Start at the end of the log."""
+        self.floor = self.head = await self._log.head() or START
+
+    async def turn(self) -> float:
+        """Wait for a notice or a while, then read what is new."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(POLL_SECONDS):
+                await self.wake.wait()
+        # Cleared before reading: a notice that comes meanwhile leads to another turn.
+        self.wake.clear()
+        while await self.read():
+            pass
+        return 0
+
+    async def read(self) -> bool:
+        """Read one page of new events, and return whether there may be more."""
+        page = await self._log.page(LogQuery(PAGE_EVENTS, after=self.head.position))
+        if page.events:
+            self._keep([self.told(event) for event in page.events])
+        return page.more
+
+    def told(self, event: LogEvent) -> ToldEvent:
+        """Return an event in the form that listeners get."""
+        cloud_event, envelope = self._events.of(event), event.envelope
+        text = b"id: %b\nevent: event\ndata: %b\n\n"
+        return ToldEvent(
+            place=event.place,
+            stream_type=envelope.stream_type,
+            stream_id=envelope.stream_id,
+            event_type=envelope.event_type,
+            principal_id=envelope.principal_id,
+            command_name=envelope.command_name,
+            recorded_at=envelope.recorded_at,
+            text=text % (cloud_event.cursor.encode(), encode(cloud_event)),
+        )
+
+    def after(self, place: LogPlace, limit: int) -> Sequence[ToldEvent] | None:
+        """Return the events after a place; None if some of them are no longer kept."""
+        if place.position < self.floor.position:
+            return None
+        if place.position >= self.head.position:
+            return ()
+        first = bisect_right(self._ring, place.position, key=lambda told: told.place.position)
+        return self._ring[first : first + limit]
+
+    async def news(self, seconds: float) -> None:
+        """Return when events have come, or after so many seconds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+
+    def _keep(self, told: Sequence[ToldEvent]) -> None:
+        size = sum(len(event.text) for event in told)
+        self._ring += told
+        self._ring_bytes += size
+        self.head = told[-1].place
+        self.total_events += len(told)
+        self.total_bytes += size
+        dropped = max(0, len(self._ring) - self._most_events)
+        self._ring_bytes -= sum(len(event.text) for event in self._ring[:dropped])
+        while self._ring_bytes > self._most_bytes:
+            self._ring_bytes -= len(self._ring[dropped].text)
+            dropped += 1
+        if dropped:
+            self.floor = self._ring[dropped - 1].place
+            del self._ring[:dropped]
+        self._news.set()
+        self._news = asyncio.Event()

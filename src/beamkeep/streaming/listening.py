@@ -1,0 +1,275 @@
+"""Events as they happen: `GET /events` as server-sent events."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import nullcontext
+from datetime import datetime
+from typing import Any
+from urllib.parse import parse_qsl
+from uuid import UUID
+
+from beamkeep.contexts.log import ListEvents
+from beamkeep.feed.follower import LogFollower, ToldEvent
+from beamkeep.feed.log import START, LogPlace
+from beamkeep.feed.reading import LogReader
+from beamkeep.kernel import ObjectScope, Record
+from beamkeep.runtime import Service
+from beamkeep.runtime.admission import Admitted, Caller, UnauthorizedError
+from beamkeep.runtime.codec import encode
+from beamkeep.runtime.parsing import MalformedRequestError, parse
+from beamkeep.runtime.store import EventStore, StoreUnavailableError, Stream
+from beamkeep.runtime.tokens import (
+    IdentityProviderUnavailableError,
+    TokenRefusal,
+    TokenVerifier,
+)
+from beamkeep.surfaces.http.limits import ConcurrencyLimit
+from beamkeep.surfaces.http.messages import Headers, HttpRequest, HttpResponse, StreamResponse
+from beamkeep.surfaces.http.rest import rest_routes
+from beamkeep.surfaces.http.routes import HttpRoute
+
+NAME = "list_events"
+SSE: Headers = {
+    b"content-type": b"text/event-stream",
+    b"cache-control": b"no-store, no-transform",
+    b"x-accel-buffering": b"no",
+}
+MEDIA_TYPE = b"text/event-stream"
+RETRY = b"retry: 2000\n\n"
+AT_ONCE, PAGE_EVENTS, CATCHING_UP = 500, 500, 4
+SLOW_EVENTS, SLOW_BYTES = 1_000, 1024 * 1024
+MOST_OWNERS = 100_000
+PER_PRINCIPAL = 8
+REPEATABLE = frozenset({"type", "stream_type", "stream_id"})
+NAMING = frozenset({"Policy", "Actor"})
+"""The streams whose events may change what a principal is permitted."""
+
+
+class StreamTimes(Record):
+    """Seconds between the parts of a stream."""
+
+    beat: float = 10
+    admission: float = 60
+    gather: float = 0.025
+    """Events are written together that come within this time."""
+
+
+class EndedError(Exception):
+    """A listener is not served any longer, for this reason."""
+
+
+class Owners:
+    """The owners of streams, which never change."""
+
+    def __init__(self, store: EventStore, self_owned: Iterable[str]) -> None:
+        self._store, self._self_owned = store, frozenset(self_owned)
+        self._known: OrderedDict[Stream, UUID] = OrderedDict()
+
+    async def own(self, told: Sequence[ToldEvent], owner_id: UUID) -> list[ToldEvent]:
+        """Return the events of this owner's objects."""
+        streams = {(event.stream_type, event.stream_id) for event in told}
+        if missing := [stream for stream in streams if stream not in self._known]:
+            self._known.update(await self._store.owners(missing))
+        found = [event for event in told if self._is_own(event, owner_id)]
+        while len(self._known) > MOST_OWNERS:
+            self._known.popitem(last=False)
+        return found
+
+    def _is_own(self, event: ToldEvent, owner_id: UUID) -> bool:
+        if event.stream_type in self._self_owned and event.stream_id == owner_id:
+            return True
+        return self._known.get((event.stream_type, event.stream_id)) == owner_id
+
+
+class EventStreams:
+    """Serves the listeners of this process."""
+
+    def __init__(
+        self,
+        service: Service,
+        store: EventStore,
+        reader: LogReader,
+        follower: LogFollower,
+        verifier: TokenVerifier | None,
+        clock: Callable[[], datetime],
+        most: int = 500,
+        times: StreamTimes | None = None,
+    ) -> None:
+        self.service, self.reader, self.follower = service, reader, follower
+        self.cursors, self.clock, self.times = reader.cursors, clock, times or StreamTimes()
+        aggregates = service.catalogue.aggregates.values()
+        self.owners = Owners(store, (each.name for each in aggregates if each.self_owned))
+        self.catching_up = asyncio.Semaphore(CATCHING_UP)
+        self._verifier = verifier
+        self._listeners, self._of_principal = (
+            ConcurrencyLimit(most),
+            ConcurrencyLimit(PER_PRINCIPAL),
+        )
+
+    def route(self) -> HttpRoute:
+        """Return the route of `/events`, which answers a page or a stream."""
+        (paged,) = [route for route in rest_routes(self.service) if route.name == NAME]
+
+        async def answer(request: HttpRequest) -> HttpResponse | StreamResponse:
+            if MEDIA_TYPE in request.headers.get(b"accept", b""):
+                return await self._stream(request)
+            return await paged.answer(request)
+
+        return HttpRoute(NAME, paged.route, answer)
+
+    async def _stream(self, request: HttpRequest) -> StreamResponse:
+        admitted = await self.service.admission.admit(NAME, request.caller)
+        query = _query(request)
+        # A listener has a slot of its own: it does not count as a call under way.
+        request.slot.close()
+        request.slot.enter_context(self._of_principal.held(admitted.standing.principal_id))
+        request.slot.enter_context(self._listeners.held(None))
+        place = await self.reader.place(query.after)
+        credentials = request.text(b"authorization")
+        token = credentials.split()[-1] if credentials else None
+        listener = Listener(
+            self, query, request.caller, admitted=admitted, place=place, token=token
+        )
+        return StreamResponse(200, SSE, listener.parts(), at_shutdown=ended("restart"))
+
+    async def readmit(self, caller: Caller, token: str | None) -> Admitted | None:
+        """Return what the caller may see now; None if that cannot be found out at present."""
+        try:
+            if token and self._verifier:
+                await self._verifier.verify(token, nullcontext)
+            return await self.service.admission.admit(NAME, caller)
+        except TokenRefusal:
+            raise EndedError("token") from None
+        except UnauthorizedError:
+            raise EndedError("permission") from None
+        except (IdentityProviderUnavailableError, StoreUnavailableError):
+            return None
+
+
+class Listener:
+    """One open stream."""
+
+    def __init__(
+        self,
+        streams: EventStreams,
+        query: ListEvents,
+        caller: Caller,
+        admitted: Admitted,
+        place: LogPlace | None,
+        token: str | None,
+    ) -> None:
+        self._streams, self._query, self._caller, self._token = streams, query, caller, token
+        self._follower, self._times = streams.follower, streams.times
+        self._place = place or (START if query.since else streams.follower.head)
+        self._admit(admitted)
+
+    async def parts(self) -> AsyncGenerator[bytes]:
+        """Yield the stream until it ends."""
+        yield RETRY + self._beat()
+        clock, follower, times = asyncio.get_running_loop().time, self._follower, self._times
+        beat_at, admit_at = clock() + times.beat, clock() + times.admission
+        try:
+            while True:
+                told = follower.after(self._place, AT_ONCE)
+                part = await (self._catch_up() if told is None else self._fitting(told))
+                written_at = clock()
+                if part:
+                    total_events, total_bytes = follower.total_events, follower.total_bytes
+                    yield part
+                    # The socket took the part only now: this is what has come since.
+                    _require_quick(follower.total_events - total_events, SLOW_EVENTS)
+                    _require_quick(follower.total_bytes - total_bytes, SLOW_BYTES)
+                if clock() >= admit_at:
+                    await self._readmit()
+                    admit_at = clock() + times.admission
+                if clock() >= beat_at:
+                    yield self._beat()
+                    beat_at = clock() + times.beat
+                if follower.head.position <= self._place.position:
+                    await follower.news(min(beat_at, admit_at) - clock())
+                    await asyncio.sleep(written_at + times.gather - clock())
+        except EndedError as error:
+            yield ended(str(error))
+
+    async def _catch_up(self) -> bytes:
+        """Return a page of events that are no longer kept in memory."""
+        head = self._follower.head
+        async with self._streams.catching_up:
+            page = await self._streams.reader.read(
+                self._query, self._owner_id, self._place, PAGE_EVENTS
+            )
+        # A page that reached the end has looked at everything up to the head there was before it.
+        ends = [page.reached or self._place] + ([] if page.more else [head])
+        self._place = max(ends)
+        return b"".join([self._follower.told(event).text for event in page.events])
+
+    async def _fitting(self, told: Sequence[ToldEvent]) -> bytes:
+        """Return those of these events that were asked for and may be seen."""
+        me = str(self._caller_id).encode()
+        if any(event.stream_type in NAMING and me in event.text for event in told):
+            await self._readmit()
+        fitting = [event for event in told if _fits(event, self._query)]
+        if self._owner_id and fitting:
+            fitting = await self._streams.owners.own(fitting, self._owner_id)
+        if told:
+            self._place = told[-1].place
+        return b"".join([event.text for event in fitting])
+
+    async def _readmit(self) -> None:
+        admitted = await self._streams.readmit(self._caller, self._token)
+        if admitted:
+            self._admit(admitted)
+
+    def _admit(self, admitted: Admitted) -> None:
+        self._caller_id = admitted.standing.principal_id
+        self._owner_id = None if admitted.scope is ObjectScope.ALL else self._caller_id
+
+    def _beat(self) -> bytes:
+        cursors = self._streams.cursors
+        now, head = self._streams.clock(), cursors.write(self._follower.head)
+        data = encode({"now": now, "head": head})
+        return b"id: %b\nevent: beat\ndata: %b\n\n" % (cursors.write(self._place).encode(), data)
+
+
+def ended(reason: str) -> bytes:
+    """Return the last event of a stream."""
+    return b"event: end\ndata: %b\n\n" % encode({"reason": reason})
+
+
+def _require_quick(missed: int, most: int) -> None:
+    if missed > most:
+        raise EndedError("slow")
+
+
+def _fits(event: ToldEvent, query: ListEvents) -> bool:
+    return (
+        (query.type is None or event.event_type in query.type)
+        and (query.stream_type is None or event.stream_type in query.stream_type)
+        and (query.stream_id is None or event.stream_id in query.stream_id)
+        and query.principal_id in {None, event.principal_id}
+        and query.command_name in {None, event.command_name}
+        and (query.since is None or event.recorded_at >= query.since)
+    )
+
+
+def _query(request: HttpRequest) -> ListEvents:
+    """Return what a listener asks for. Raise MalformedRequestError when it cannot be followed."""
+    arguments: dict[str, Any] = {}
+    try:
+        text = request.scope["query_string"].decode("ascii")
+        pairs = parse_qsl(text, keep_blank_values=True, errors="strict")
+    except ValueError:
+        raise MalformedRequestError("The query string is not well-formed.") from None
+    for name, value in pairs:
+        if name in REPEATABLE:
+            arguments.setdefault(name, []).append(value)
+        elif name in arguments:
+            raise MalformedRequestError(f"{name} is given twice. Give it once.")
+        elif name in {"until", "order", "limit"}:
+            raise MalformedRequestError(f"{name}: it cannot be given for a stream.")
+        else:
+            arguments[name] = value
+    if last := request.text(b"last-event-id"):
+        arguments["after"] = last
+    return parse(ListEvents, arguments)
