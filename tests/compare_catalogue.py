@@ -19,7 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 TABLE = Path(__file__).parents[1] / "docs/domain/catalogue.md"
 ROW = re.compile(r"\| (\w+) \| `(\w+) (/\S+)` \| \w+ \| \w+ \| (\w+) \| (\d+) \|")
 RUNNING = frozenset(
-    {"catalogue", "check", "import", "mcp-stdio", "migrate", "rebuild", "serve", "work"}
+    {"catalogue", "check", "events", "import", "mcp-stdio", "migrate", "rebuild", "serve", "work"}
 )
 """Verbs of the command line that are more or less than one call."""
 

@@ -3,11 +3,11 @@
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
@@ -37,6 +37,14 @@ class ServiceError(Exception):
 
     def __str__(self) -> str:
         return f"{self.code}: {self.detail}" if self.code else self.detail
+
+
+class SentEvent(NamedTuple):
+    """A server-sent event."""
+
+    kind: str
+    id: str
+    data: str
 
 
 class HttpClient:
@@ -100,6 +108,23 @@ class HttpClient:
                 pause = PAUSE_SECONDS if error.retry_after is None else error.retry_after
             time.sleep(min(pause, MAX_PAUSE_SECONDS))
 
+    def events(self, path: str, params: Mapping[str, Any], last_id: str) -> Iterator[SentEvent]:
+        """Yield server-sent events until the stream ends; raise ServiceError when it is lost."""
+        headers = {"Accept": "text/event-stream"} | self._authorization()
+        headers |= {"Last-Event-ID": last_id} if last_id else {}
+        try:
+            with self._http.stream(
+                "GET", self._url + path, params=params, headers=headers
+            ) as response:
+                if not response.is_success:
+                    response.read()
+                    raise _refused(response, path)
+                yield from _sent_events(response.iter_lines())
+        except ServiceError:
+            raise
+        except Exception as error:
+            raise self._lost(error) from None
+
     def close(self) -> None:
         """Close the connections."""
         self._http.close()
@@ -107,33 +132,26 @@ class HttpClient:
     def _answer(
         self, method: str, path: str, headers: dict[str, str], content: Mapping[str, Any]
     ) -> "httpx2.Response":
-        import httpx2  # noqa: PLC0415
-
         try:
             response = self._http.request(method, self._url + path, headers=headers, **content)
         except Exception as error:
-            # Other errors than these may quote a header, and so the token.
-            is_quotable = isinstance(error, httpx2.ConnectError | httpx2.TimeoutException)
-            reason = (str(error) if is_quotable else "") or type(error).__name__
-            lost = httpx2.ReadError | httpx2.ReadTimeout | httpx2.RemoteProtocolError
-            raise ServiceError(
-                f"The service at {self._url} does not answer: {reason}",
-                is_transient=isinstance(error, lost | httpx2.WriteError),
-            ) from None
-        body, status = _json_object(response), response.status_code
-        if response.is_success:
-            if body is None:
-                raise ServiceError(f"The answer from {self._url} is not from Beamkeep.")
-            return response
-        problem = body if body and body.get("code") else {}
-        after, code = response.headers.get("retry-after", ""), problem.get("code")
-        raise ServiceError(
-            problem.get("detail", f"HTTP {status}: {response.reason_phrase}"),
-            status=status,
-            code=code,
-            problem={"path": path, **problem},
-            retry_after=float(after) if after.isdecimal() else None,
-            is_transient=status in TRANSIENT_STATUSES or code in TRANSIENT_CODES,
+            raise self._lost(error) from None
+        if not response.is_success:
+            raise _refused(response, path)
+        if _json_object(response) is None:
+            raise ServiceError(f"The answer from {self._url} is not from Beamkeep.")
+        return response
+
+    def _lost(self, error: Exception) -> ServiceError:
+        import httpx2  # noqa: PLC0415
+
+        # Other errors than these may quote a header, and so the token.
+        is_quotable = isinstance(error, httpx2.ConnectError | httpx2.TimeoutException)
+        reason = (str(error) if is_quotable else "") or type(error).__name__
+        lost = httpx2.ReadError | httpx2.ReadTimeout | httpx2.RemoteProtocolError
+        return ServiceError(
+            f"The service at {self._url} does not answer: {reason}",
+            is_transient=isinstance(error, lost | httpx2.WriteError),
         )
 
     def _authorization(self) -> dict[str, str]:
@@ -152,6 +170,32 @@ def read_token(file: Path | None = None) -> str | None:
     """Return the access token in a file, else in BEAMKEEP_TOKEN; None when there is none."""
     token = file.read_text() if file else os.environ.get("BEAMKEEP_TOKEN", "")
     return token.strip() or None
+
+
+def _refused(response: "httpx2.Response", path: str) -> ServiceError:
+    body, status = _json_object(response), response.status_code
+    problem = body if body and body.get("code") else {}
+    after, code = response.headers.get("retry-after", ""), problem.get("code")
+    return ServiceError(
+        problem.get("detail", f"HTTP {status}: {response.reason_phrase}"),
+        status=status,
+        code=code,
+        problem={"path": path, **problem},
+        retry_after=float(after) if after.isdecimal() else None,
+        is_transient=status in TRANSIENT_STATUSES or code in TRANSIENT_CODES,
+    )
+
+
+def _sent_events(lines: Iterator[str]) -> Iterator[SentEvent]:
+    fields: dict[str, str] = {}
+    for line in lines:
+        if line:
+            name, _, value = line.partition(":")
+            fields[name] = value.removeprefix(" ")
+        else:
+            if "event" in fields:
+                yield SentEvent(fields["event"], fields.get("id", ""), fields.get("data", ""))
+            fields = {}
 
 
 def _is_private(url: str) -> bool:

@@ -14,6 +14,7 @@ from beamkeep.kernel import Accepted, Catalogue, Operation, Question, reply_of
 from beamkeep.surfaces.schema import input_schema
 
 from .calling import ATTEMPTS, REFUSED, CatalogueRow, call, connect
+from .events import events_command
 from .following import ConductFollower, decide
 from .importing.importer import import_group
 from .terminal import show
@@ -191,6 +192,7 @@ class Verbs(click.Group):
         ]
         self.add_command(_listing(catalogue))
         self.add_command(import_group(catalogue, transport))
+        self.add_command(events_command(transport))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), *self._rows]
