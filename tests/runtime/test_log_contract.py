@@ -11,6 +11,7 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory_log import MemoryEventLog
 from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.postgres import event_log
 from beamkeep.contexts.trust.zone import ZoneDefined
 from beamkeep.feed import log
 from beamkeep.feed.log import EventLog, LogEvent, LogQuery
@@ -236,3 +237,15 @@ def test_the_bounds_are_those_of_the_page_of_the_feed():
     assert LogQuery(100, principal_id=ME, stream_ids=frozenset(), since=NOW).most == 101
     assert LogQuery(100, types=frozenset()).most == log.MOST_LOOKED_AT == 10_000
     assert LogQuery(100, owner_id=ME).most == log.MOST_LOOKED_AT_FOR_OWNER == 5_000
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("statement", [event_log.HEAD, event_log.RECORDED])
+async def test_a_place_is_found_by_the_index_of_the_order(unseeded: Database, statement: str):
+    connections = unseeded.connections()
+    plan = await connections.read(f"EXPLAIN {statement.replace('$1', "'7'")}")
+    await connections.close()
+    assert [line for (line,) in plan if "->  Sort" in line or "Scan" in line] == [
+        line for (line,) in plan if "using events_p" in line and "_transaction_id_position" in line
+    ]
+    assert len(plan) > 16

@@ -71,15 +71,15 @@ SELECT event_id FROM bk.events WHERE transaction_id = $1::text::xid8 AND positio
 """
 
 HEAD = """
-SELECT transaction_id::text::bigint, position, event_id FROM bk.events
- WHERE transaction_id < pg_snapshot_xmin(pg_current_snapshot())
- ORDER BY transaction_id DESC, position DESC LIMIT 1
+SELECT e.transaction_id::text::bigint, e.position, e.event_id FROM bk.events e
+ WHERE e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+ ORDER BY e.transaction_id DESC, e.position DESC LIMIT 1
 """
 
 # The time of the first event of a transaction or of the next one that has any.
 RECORDED = """
-SELECT transaction_id::text::bigint, recorded_at FROM bk.events
- WHERE transaction_id >= $1::text::xid8 ORDER BY transaction_id, position LIMIT 1
+SELECT e.transaction_id::text::bigint, e.recorded_at FROM bk.events e
+ WHERE e.transaction_id >= $1::text::xid8 ORDER BY e.transaction_id, e.position LIMIT 1
 """
 
 LATE = timedelta(seconds=60)
