@@ -13,6 +13,7 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 from msgspec import Raw
 from msgspec.structs import replace
 
+from beamkeep.adapters.memory_log import MemoryEventLog
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
@@ -114,7 +115,7 @@ async def with_examples(clock: Callable[[], datetime], new_id: Callable[[], UUID
     store = MemoryStore(CODEC)
     here = CATALOGUE, INSTALLATION, clock, new_id
     await prepare(store, store, ADMIN, False, *here)
-    service = compose(store, store, b"k" * 32, *here)
+    service = compose(store, store, b"k" * 32, *here, event_log=MemoryEventLog(store))
 
     do = AdminClient(service, store)
     with ExitStack() as patched:
