@@ -12,6 +12,7 @@ PERSONAL, FREE = f"personal{uuid4().hex}", f"free{uuid4().hex}"
 
 # Texts that cannot hold any word, and why.
 FIXED = {
+    "after": "it was given out",
     "advisor": "it names an advisor of the deployment",
     "capture_name": "it names a capture of a step",
     "closing_steps": "their texts name addresses, jobs and one another",
