@@ -197,8 +197,11 @@ async def _connected(url: str) -> AsyncGenerator[asyncpg.Connection]:
 
 def _bare_log() -> str:
     """The log's own definition, in another schema: tables, indexes, triggers and all."""
-    (text,) = (text for name, text in migrations().items() if name.endswith("_event_log"))
+    texts = migrations()
+    (text,) = (text for name, text in texts.items() if name.endswith("_event_log"))
+    (index,) = (text for name, text in texts.items() if name.endswith("_events_principal"))
     log = text.partition("-- ===== the log =====")[2].partition("-- ===== rows written")[0]
+    log += index.partition("SET ROLE bk_owner;")[2].partition("RESET ROLE;")[0]
     return (
         "CREATE SCHEMA bare AUTHORIZATION bk_owner; SET ROLE bk_owner;"
         f"{log.replace('bk.', 'bare.')} RESET ROLE;"
