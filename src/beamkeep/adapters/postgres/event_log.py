@@ -49,11 +49,11 @@ INDEXED = {
     "low": "(e.transaction_id, e.position) > (:low_tx::text::xid8, :low_position::bigint)",
     "high": "(e.transaction_id, e.position) < (:high_tx::text::xid8, :high_position::bigint)",
     "principal_id": "e.principal_id = :principal_id",
-    # The fence makes the planner use the index of the streams, and not that of the order.
     "stream_ids": "e.stream_id = ANY(:stream_ids::uuid[])",
     "since": "e.recorded_at >= :since",
     "until": "e.recorded_at < :until",
 }
+# It makes the planner use the index of the streams instead of that of the order.
 FENCE = "\n    OFFSET 0"
 WALKED = {
     "types": "e.event_type = ANY(:types::text[])",

@@ -1,4 +1,4 @@
-"""Notices that the log has grown, from each process to all."""
+"""Notices that the log has grown, which each process sends to all processes."""
 
 import asyncio
 from collections.abc import Callable
@@ -28,7 +28,7 @@ class PostgresLogNotices:
         self._due.set()
 
     async def turn(self) -> float:
-        """Send a notice if one is due, or wait for that a while."""
+        """Wait a while for a notice to be due, and send it."""
         if self._connection is None or self._connection.is_closed():
             self._connection = await asyncpg.connect(
                 self._url, timeout=TIMEOUT, command_timeout=TIMEOUT, server_settings=KEEPALIVE
