@@ -3,7 +3,7 @@
 VENV := .venv
 RUN := $(VENV)/bin/python
 COMPILE := $(VENV)/bin/uv pip compile --quiet --generate-hashes --no-header --no-annotate \
-	--universal --python-version 3.12 pyproject.toml
+	--universal --python-version 3.12 --no-emit-package beamkeep-client
 AS_LOCKED := -c requirements/requirements-dev.txt
 FITS := -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 12))'
 
@@ -31,7 +31,7 @@ setup: $(VENV)/bin/pip ## make .venv with everything in the lock file, and the p
 	@sed -n '/^uv==/,/[^\\]$$/p' requirements/requirements-dev.txt > $(VENV)/uv.txt
 	$(RUN) -m pip install --quiet --disable-pip-version-check --require-hashes -r $(VENV)/uv.txt
 	$(VENV)/bin/uv pip install --quiet --require-hashes -r requirements/requirements-dev.txt
-	$(VENV)/bin/uv pip install --quiet --no-deps --no-build-isolation -e .
+	$(VENV)/bin/uv pip install --quiet --no-deps --no-build-isolation -e client -e .
 
 $(VENV)/bin/pip:
 	@found=$$($(FIND_PYTHON)); \
@@ -39,26 +39,27 @@ $(VENV)/bin/pip:
 	echo "$$found -m venv $(VENV)"; "$$found" -m venv $(VENV)
 
 lock: ## write the lock files anew from pyproject.toml
-	$(COMPILE) -o requirements/requirements.txt
-	$(COMPILE) --group dev --group docs -o requirements/requirements-dev.txt
-	$(COMPILE) $(AS_LOCKED) --extra bluesky -o requirements/requirements-bluesky.txt
-	$(COMPILE) $(AS_LOCKED) --extra epics -o requirements/requirements-epics.txt
-	$(COMPILE) $(AS_LOCKED) --extra optimiser -o requirements/requirements-optimiser.txt
-	$(COMPILE) $(AS_LOCKED) --extra pvaccess -o requirements/requirements-pvaccess.txt
-	$(COMPILE) $(AS_LOCKED) --extra tango -o requirements/requirements-tango.txt
+	$(COMPILE) pyproject.toml -o requirements/requirements.txt
+	$(COMPILE) pyproject.toml --group dev --group docs -o requirements/requirements-dev.txt
+	for each in epics nats optimiser pvaccess tango; do $(COMPILE) pyproject.toml $(AS_LOCKED) \
+		--extra $$each -o requirements/requirements-$$each.txt || exit 1; done
+	$(COMPILE) client/pyproject.toml $(AS_LOCKED) -o requirements/requirements-client.txt
+	$(COMPILE) client/pyproject.toml $(AS_LOCKED) --extra bluesky \
+		-o requirements/requirements-bluesky.txt
 
 audit: ## list the parts of the service in build/sbom.json and say which are unfit
 	$(RUN) requirements/audit.py
 
-reference: ## write docs/reference anew from the code
-	$(RUN) docs/generate.py
+reference: ## write docs/reference, the client's catalogue and the examples of /docs anew
+	$(RUN) -m docs.generate
+	$(RUN) -m tests.support.example_data
 
 check: ## format, lint, types, import contracts, fresh reference, fast tests
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/pyright
 	$(VENV)/bin/lint-imports
-	$(RUN) docs/generate.py --check
+	$(RUN) -m docs.generate --check
 	$(RUN) -m pytest -q -m "not postgres and not faults" || \
 		$(AGAIN) -m "not postgres and not faults"
 
@@ -79,7 +80,9 @@ NIGHT := KILLS=1000 CUTS=200 FILLS=20 JUMPS=100 KEYS=10000 WORKER_FAULTS=1000 HO
 	SIMULATIONS=50000 INTERLEAVINGS=10000 STALL_SECONDS=60 STALL_EVENTS=1000000 \
 	REBUILDS=5 REBUILD_EVENTS=1000000 HISTORY_SECONDS=600 SILENT_SECONDS=60 PARTITIONS=50 \
 	PARTITION_SECONDS=30 LOST_ANSWERS=200 DRILLS=10 FUZZ_SECONDS=600 REQUESTS=50000 ABUSES=5000 \
-	STARTS=10000 CONDUCTS=100000 CONDUCT_KILLS=300 CONDUCT_PAUSES=100
+	STARTS=10000 CONDUCTS=100000 CONDUCT_KILLS=300 CONDUCT_PAUSES=100 \
+	SCAN_MUTATIONS=10000 SCAN_OBJECTS=1000000 \
+	FEED_EVENTS=1000000 FEED_KILLS=50 FEED_LISTENERS=50 CUSTODY=20000 CUSTODY_KILLS=10 RELAY_EVENTS=200000 RELAY_KILLS=125
 
 faults-night: ## the same at their full size, which takes hours
 	env $(addprefix BEAMKEEP_,$(NIGHT)) $(RUN) -m pytest -q -m faults

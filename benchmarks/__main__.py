@@ -17,8 +17,11 @@ from beamkeep.testing.cluster import Cluster
 from . import (
     append,
     catch_up,
+    checksum,
     conducting,
     counts,
+    data,
+    feed,
     fold,
     growth,
     list_rare,
@@ -26,6 +29,7 @@ from . import (
     long_stream,
     observations,
     over_http,
+    search,
 )
 from .measure import Plan
 from .rig import SERVER, Rig
@@ -39,12 +43,16 @@ PATHS: dict[str, Measure] = {
     "fold": fold.measure,
     "list": listing.measure,
     "list_rare": list_rare.measure,
+    "search": search.measure,
+    "data": data.measure,
+    "checksum": checksum.measure,
     "http_command": over_http.measure_command,
     "http_get": over_http.measure_get,
     "catch_up": catch_up.measure,
     "catch_up_interleaved": catch_up.measure_interleaved,
     "walk": conducting.measure,
     "walk_channel_access": conducting.measure_channel_access,
+    "feed": feed.measure,
     "growth": growth.measure,
     "long_stream": long_stream.measure,
 }
@@ -150,8 +158,13 @@ def _rows(name: str, found: dict[str, Any]) -> Iterator[str]:
                 yield _row(f"    {int(size):,} {key}", each)
         elif "statements" in part:
             yield f"  {key:<22} {part}"
-    for name, part in found.get("questions", {}).items():
-        yield f"    {part['processor_ms']:>8.2f} ms {part['ms']:>8.2f} ms  {name}"
+    for question, part in found.get("questions", {}).items():
+        yield f"    {part['processor_ms']:>8.2f} ms {part['ms']:>8.2f} ms  {question}"
+    for searched, part in found.get("searches", {}).items():
+        figures = f"p50 {part['p50_ms']:>7.2f} ms, p95 {part['p95_ms']:>7.2f} ms"
+        yield f"    {figures} (at most {part['most_ms']:.0f})  {searched}"
+    for figure, value in found.get("figures", {}).items():
+        yield f"  {name} {figure:<36} {value:>8}"
     if "log_bytes_ratio" in found:
         verdict = "as expected" if found["reached"] else "NOT AS EXPECTED"
         yield f"  log bytes {found['log_bytes_ratio']} of a bare INSERT's; {verdict}"
@@ -185,6 +198,11 @@ def _missed(paths: dict[str, Any], gates: bool) -> list[str]:
     found: list[str] = []
     if not paths.get("counts", {"reached": True})["reached"]:
         found.append("counts: not as expected")
+    found += [
+        f"{name}: slower than its gate"
+        for name in ("search", "data")
+        if gates and not paths.get(name, {"reached": True})["reached"]
+    ]
     for name, path in paths.items() if gates else ():
         gate = path.get("gate")
         if name in UPPER:

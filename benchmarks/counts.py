@@ -33,8 +33,9 @@ EXPECTED = {
     "refused_with_key": {"statements": 2, "transaction_ids": 0},
     "get": {"statements": 1, "transaction_ids": 0},
     "list": {"statements": 2, "transaction_ids": 0},
-    # The page; then BEGIN, the bookmark, one upsert, COMMIT.
-    "projection_page": {"statements": 5, "transaction_ids": 1},
+    # The page; then BEGIN, the bookmark, an upsert of the list and one of the directory, COMMIT.
+    # New objects also need their facility: a lock, and a statement that finds it.
+    "projection_page": {"statements": 8, "transaction_ids": 1},
     "bare_insert": {"statements": 1, "transaction_ids": 1},
 }
 # Most of it is the idempotency row and its two index entries; 24 bytes of that row are the version

@@ -17,6 +17,7 @@ from beamkeep.contexts.safety.clearance import ClearanceStatus
 from beamkeep.kernel import ListFilter, Record, View
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.marks import marks_of
+from beamkeep.runtime.store import ListPage
 from beamkeep.runtime.tail import shards
 
 from .loading import VISIT_ID
@@ -56,6 +57,7 @@ SELECT k.number, v.id FROM proj.visit_v1 v
  CROSS JOIN unnest(v.facets || ('owner_id=' || v.owner_id)) AS of (mark)
   JOIN bare.mark k ON k.mark = of.mark
 """
+PAGE = ListPage(LIMIT + 1)
 COLUMNS = "id", "version", "owner_id", "facets", "marks", "row"
 BY_ID = {
     name: f"SELECT id, row::text FROM proj.{name}_v1 WHERE id = ANY($1) ORDER BY id"
@@ -69,7 +71,7 @@ class Asked(NamedTuple):
     view: View[Any]
     list_filter: ListFilter
     owner_id: UUID | None = None
-    after: UUID | None = None
+    page: ListPage = PAGE
 
 
 class LoadedStream(NamedTuple):
@@ -125,10 +127,10 @@ def _questions(loaded: LoadedStream) -> dict[str, Asked]:
     statuses = (("status=InProgress", "status=Planned"),)
     far, day = NOW - timedelta(days=3650), timedelta(days=1)
     assert CLEARANCE.period
-    until = CLEARANCE.compared["valid_until_before"]
+    until, middle = CLEARANCE.compared["valid_until_before"], ListPage(LIMIT + 1, loaded.middle)
 
     def visits(*every: str, **more: Any) -> Asked:
-        about = {key: more.pop(key) for key in ("owner_id", "after") if key in more}
+        about = {key: more.pop(key) for key in ("owner_id", "page") if key in more}
         return Asked(VISIT, ListFilter(NOW, every, **more), **about)
 
     def clearances(*every: str, now: datetime = NOW, **more: Any) -> Asked:
@@ -136,11 +138,11 @@ def _questions(loaded: LoadedStream) -> dict[str, Asked]:
 
     return {
         "no filter": visits(),
-        "no filter, from the middle": visits(after=loaded.middle),
+        "no filter, from the middle": visits(page=middle),
         "a third of the rows": visits(planned),
-        "a third, from the middle": visits(planned, after=loaded.middle),
+        "a third, from the middle": visits(planned, page=middle),
         "one row in 100,000": visits(rare),
-        "one row in 100,000, from the middle": visits(rare, after=loaded.middle),
+        "one row in 100,000, from the middle": visits(rare, page=middle),
         "no row": visits("policy_id=none"),
         "only the newest hundredth": visits(new),
         "a thousandth": visits("policy_id=7"),
@@ -243,7 +245,7 @@ async def _copy_clearances(
 
 
 async def _page(lists: PostgresLists, asked: Asked) -> list[UUID]:
-    found = await lists.listing(*asked, limit=LIMIT + 1)
+    found = await lists.listing(*asked)
     return [id for id, _ in found]
 
 
@@ -251,7 +253,7 @@ def _ours(lists: PostgresLists, pages: Sequence[Asked]) -> Step:
     draw = random.Random(1)  # noqa: S311
 
     async def step() -> None:
-        await lists.listing(*draw.choice(pages), limit=LIMIT + 1)
+        await lists.listing(*draw.choice(pages))
 
     return step
 
@@ -275,7 +277,7 @@ async def _by_itself(
     """What a page of one question takes, asked again and again, or once."""
 
     async def step() -> None:
-        assert len(await lists.listing(*asked, limit=LIMIT + 1)) == rows
+        assert len(await lists.listing(*asked)) == rows
 
     taken = await rig.meter.slice(Once(step) if seconds == 0 else Steps([step]), seconds)
     return {

@@ -88,6 +88,8 @@ class Rig:
             )
             await connection.execute(f"CREATE DATABASE {name} TEMPLATE template")
         url = self.cluster.url(name)
+        # Privileges and settings of a database are not copied with its template.
+        await migrate(url)
         async with _connected(url) as owner:
             database = Database(self, name, owner)
             try:

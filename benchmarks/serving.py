@@ -27,14 +27,15 @@ class Server:
     """One process that answers over HTTP."""
 
     def __init__(self, pid: int, port: int, token: str) -> None:
-        self.pid, self.port, self._token = pid, port, token
+        self.pid, self.port, self.token = pid, port, token
+        self.url = f"http://127.0.0.1:{port}"
 
     def request(self, method: str, path: str, body: bytes = b"", key: str | None = None) -> bytes:
         """A request as it goes over the wire."""
         head = [
             f"{method} {path} HTTP/1.1",
             f"host: 127.0.0.1:{self.port}",
-            f"authorization: Bearer {self._token}",
+            f"authorization: Bearer {self.token}",
         ]
         if body:
             head += ["content-type: application/json", f"content-length: {len(body)}"]

@@ -55,17 +55,22 @@ class ControlSystem:
 
     ioc: Ioc
     environment: Mapping[str, str]
+    data: Path
+    """The folder with the disks of the beamline."""
 
 
 @contextmanager
 def control_system(folder: Path) -> Generator[ControlSystem]:
     """Run the IOC on loopback until the end; jobs get their directories in the folder."""
+    data = (folder / "data").resolve()
+    data.mkdir(parents=True, exist_ok=True)
     job = {"name": "reconstruct", "command": [sys.executable, str(RECONSTRUCT)]}
     settings = {
         "CONTROL_ROUTES": json.dumps([ROUTE]),
         "CONDUCT_SLOTS": "4",
         "COMPUTE_JOBS": json.dumps([job]),
         "COMPUTE_DIRECTORY": str(folder / "jobs"),
+        "DATA_ROOTS": json.dumps([str(data)]),
     }
     with loopback_network() as network, Ioc(network.ports[0], *RECORDS) as ioc:
-        yield ControlSystem(ioc, {**settings, **network.environment})
+        yield ControlSystem(ioc, {**settings, **network.environment}, data)

@@ -25,8 +25,10 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 from jwt.algorithms import RSAAlgorithm
 
 from beamkeep.testing.cluster import Cluster
+from demo.acting import ADMINISTRATOR, Day, Steps
 from demo.control_system import ControlSystem, control_system
-from demo.day import ADMINISTRATOR, UNTIL_RUN_1, Day, Steps, near, setpoint, yesterday
+from demo.data import ingested
+from demo.day import UNTIL_RUN_1, near, setpoint, yesterday
 
 ROOT = Path(__file__).parents[1]
 ISSUER, KEY_ID = "https://idp.demo.invalid", "demo"
@@ -35,8 +37,9 @@ DEADLINE = 120.0
 CALLS = (
     'curl -s -H "Authorization: Bearer $BEAMKEEP_TOKEN" "$BEAMKEEP_URL/runs"',
     ".venv/bin/python demo/mcp_client.py list_runs",
-    ".venv/bin/beamkeep list-runs",
+    ".venv/bin/beamkeep run list",
 )
+STATUS = ".venv/bin/beamkeep status"
 PARKING: Steps = (
     setpoint("TOMO:SHUTTER", "Closed"),
     setpoint("TOMO:CAM:X", 120.0),
@@ -44,9 +47,9 @@ PARKING: Steps = (
     {"kind": "check", "address": "TOMO:CAM:X_RBV", "criterion": near(120.0, 0.1)},
 )
 BREAK = " \\\n    "
-CONDUCT = f".venv/bin/beamkeep conduct-or-hold-procedure --follow{BREAK}--procedure-id {{}}"
+CONDUCT = f".venv/bin/beamkeep procedure conduct-or-hold --follow{BREAK}--procedure-id {{}}"
 CONTINUE = (
-    ".venv/bin/beamkeep conduct-from-procedure --from-step-index 1 --follow"
+    ".venv/bin/beamkeep procedure conduct-from --from-step-index 1 --follow"
     f"{BREAK}--procedure-id {{}}"
 )
 """Moves the camera again, which the stiff stage needs, and checks again."""
@@ -149,10 +152,12 @@ def seed(demo: Demo) -> tuple[str, str]:
 
 async def _lived(demo: Demo) -> tuple[str, str]:
     async with httpx2.AsyncClient(base_url=demo.url, timeout=DEADLINE) as http:
-        day = Day(http, cache(demo.token_of), ISSUER, demo.control.ioc.put)
+        control = demo.control
+        day = Day(http, cache(demo.token_of), ISSUER, control.ioc.put, data=control.data)
         await yesterday(day)
         for step in UNTIL_RUN_1:
             await step.act(day)
+        await ingested(day)
         # The list is read only once it shows what was just written.
         await day.listed("list_runs")
         parking = {
@@ -183,6 +188,7 @@ def check(demo: Demo, run_id: str, procedure_id: str) -> None:
     conduct, go_on = CONDUCT.format(procedure_id), CONTINUE.format(procedure_id)
     shows = [
         (conduct, False, ["Held", "3 of 4 steps are finished"]),
+        (STATUS, True, ["Tomography", "Running"]),
         *((each, True, [run_id, "Running"]) for each in CALLS),
         (go_on, True, ["Completed", "4 of 4 steps are finished"]),
     ]
@@ -218,6 +224,8 @@ def main() -> None:
             print("In another terminal, in this folder, move the camera again and go on:\n")
             print(f"  . {relative}/env")
             print(f"  {CONTINUE.format(procedure_id)}\n")
+            print("See how the beamline stands:\n")
+            print(f"  {STATUS}\n")
             print("List the runs over REST, MCP and the command line:\n")
             print("\n".join(f"  {line}" for line in CALLS))
             print("\nReady. Stop with Ctrl-C; nothing is kept.", flush=True)

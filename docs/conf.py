@@ -15,4 +15,6 @@ html_theme = "pydata_sphinx_theme"
 html_title = "Beamkeep"
 html_show_sourcelink = False
 html_extra_path = ["reference/openapi.json"]
+html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 html_theme_options = {"show_prev_next": False, "navigation_with_keys": False}

@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from importlib import import_module
 from inspect import cleandoc
@@ -12,6 +12,8 @@ from pkgutil import walk_packages
 from types import NoneType
 from typing import Annotated, Any, TypeAliasType, cast, get_args, get_origin, get_type_hints
 
+from docs.client_data import catalogue_data, catalogue_rows
+from docs.client_stub import client_stub
 from msgspec.structs import fields
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
@@ -35,9 +37,14 @@ from beamkeep.kernel import (
 from beamkeep.runtime.queries import NotFreshYetError
 from beamkeep.settings import Settings
 from beamkeep.surfaces.openapi import ALWAYS, OF_COMMANDS, document_text
+from beamkeep.toolsets.finding import operation_index
+from beamkeep_client.words import ACTIONS, NOUNS, QUESTIONS, THINGS
 
-REFERENCE = Path(__file__).with_name("reference")
+ROOT = Path(__file__).parent.parent
 NOTE = "<!-- Written by docs/generate.py from the code; `make reference` writes it anew. -->"
+
+WIDE = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
+"""Begins a page whose tables need the room of the sidebar."""
 
 
 def main() -> int:
@@ -47,29 +54,85 @@ def main() -> int:
     checking = options.parse_args().check
     stale: list[str] = []
     for name, text in pages().items():
-        file = REFERENCE / name
+        file = ROOT / name
         if file.exists() and file.read_text() == text:
             continue
         stale.append(name)
         if not checking:
             file.write_text(text)
     for name in stale:
-        print(
-            f"docs/reference/{name} {'is stale; run `make reference`' if checking else 'written'}"
-        )
+        print(f"{name} {'is stale; run `make reference`' if checking else 'written'}")
     return int(checking and bool(stale))
 
 
 def pages() -> dict[str, str]:
     """Every generated file by name."""
-    return {
+    reference = {
         "openapi.json": document_text(CATALOGUE),
         "operations.md": _page("Operations and questions", operations()),
-        "transitions.md": _page("Transitions", transitions()),
+        "transitions.md": WIDE + _page("Transitions", transitions()),
         "events.md": _page("Events", events()),
         "refusals.md": _page("Refusals", refusals()),
         "settings.md": _page("Settings", settings()),
+        "glossary.md": _page("Glossary", glossary()),
+        "index.md": _page("Reference", index()),
     }
+    written = {f"docs/reference/{name}": text for name, text in reference.items()}
+    client = {"catalogue.json": catalogue_data(), "client.pyi": client_stub()}
+    return written | {f"client/src/beamkeep_client/{name}": text for name, text in client.items()}
+
+
+def index() -> Iterator[str]:
+    """What the pages of the reference list."""
+    yield "These pages are written from the code, so they list everything that the service has."
+    yield _table(
+        ("page", "lists"), [(f"[{title}]({name}.md)", told) for name, title, told in LISTS]
+    )
+    names = "\n".join(name for name, *_ in LISTS)
+    yield f"```{{toctree}}\n:hidden:\n\n{names}\n../domain/index\n```"
+    yield (
+        "The OpenAPI document is in `docs/reference/openapi.json` and at `/openapi.json` of a"
+        " running service. The service shows it at `/docs`, with an example of every operation."
+    )
+
+
+LISTS = (
+    ("operations", "Operations and questions", "every operation, its path and its answer"),
+    ("transitions", "Transitions", "which operation is allowed in which state"),
+    ("events", "Events", "every event with its fields"),
+    ("refusals", "Refusals", "every code, its status and its meaning"),
+    ("settings", "Settings", "every setting of the service"),
+    ("glossary", "Glossary", "the words of beamlines and the words of Beamkeep"),
+)
+
+
+def glossary() -> Iterator[str]:
+    """The words that people use, and the nouns of the catalogue."""
+    yield (
+        "Beamkeep has one name for each thing. The first table explains the names. The other"
+        " tables list words that people use at beamlines, with the Beamkeep words for them."
+        " `beamkeep find`, the search at `/docs` and `find_operation` of agents know all of these"
+        " words."
+    )
+    yield "## The nouns of Beamkeep"
+    yield _table(("noun", "meaning"), sorted(NOUNS.items()))
+    search, rows = operation_index(CATALOGUE), {row["name"]: row for row in catalogue_rows()}
+    found = {word: rows[search.find(word, CATALOGUE.named, 1)[0]] for word in THINGS}
+    yield "## Things"
+    yield _table(
+        ("people say", "Beamkeep says", "finds first"),
+        [
+            (word, meant, f"`beamkeep {_verb(found[word])}`")
+            for word, meant in sorted(THINGS.items())
+        ],
+    )
+    for title, words in (("Actions", ACTIONS), ("Questions", QUESTIONS)):
+        yield f"## {title}"
+        yield _table(("people say", "Beamkeep says"), sorted(words.items()))
+
+
+def _verb(row: Mapping[str, Any]) -> str:
+    return f"{row['noun']} {row.get('short', row['verb'])}".strip()
 
 
 def operations() -> Iterator[str]:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import httpx2
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
-from docs.run_readme import ReadmeError, Shell, clean_copy
+from docs.run_readme import ReadmeError, Shell, clean_copy, require
 from jwt.algorithms import RSAAlgorithm
 
 from beamkeep.testing.cluster import Cluster
@@ -107,13 +107,6 @@ def wait_until_ready(url: str, log: Path) -> None:
             return
         time.sleep(0.2)
     raise ReadmeError(f"/ready answers {told}:\n{log.read_text()}")
-
-
-def require(command: str, answer: str, wanted: str) -> None:
-    """Compare an answer with the one the page shows, in which … stands for anything."""
-    pattern = ".*".join(re.escape(part) for part in wanted.split("…"))
-    if wanted and not re.fullmatch(pattern, answer, re.DOTALL):
-        raise ReadmeError(f"{command}\nanswered\n{answer}\nand not\n{wanted}")
 
 
 def follow(folder: Path, cluster: Cluster) -> None:

@@ -1,19 +1,25 @@
 """Carry out the commands of README.md, word for word and in order, in a clean copy of the project.
 
-Text after `$` in a console block is a command; what follows it, if anything, is its answer, in
-which … stands for whatever is there. A comment before a block may say that it stays until stopped,
-or what every answer in it holds.
+Text after `$` in a console block is a command, which continues on the next line after a backslash.
+What follows it, if anything, is its answer, in which … stands for whatever is there. A comment
+before a block may say that it stays until stopped, that its commands are refused, or what every
+answer in it holds.
 """
 
+import fcntl
 import os
+import pty
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, Queue
@@ -23,9 +29,20 @@ ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"(?:<!-- ([^\n]*) -->\n)?```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 STAYS = re.compile(r"stays; ready when it prints: (.+)")
 HOLDS = re.compile(r"every answer holds: (.+)")
+REFUSED = "every command is refused"
 NOT_OURS = frozenset({"VIRTUAL_ENV", "PYTHONPATH", "MAKEFLAGS", "MAKELEVEL", "MFLAGS"})
 SECONDS = 300.0
+WRONG_USAGE = 64
+PATIENCE = 30.0
 END = "-- end of the answer, status "
+COLUMNS, LINES = 80, 24
+VARYING = (
+    r"…?\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|…[0-9a-f]{8}\b",
+    r"\b\d{4}-\d\d-\d\d(T\S+)?",
+    r"\b\d\d:\d\d(:\d\d)?Z?\b",
+    r"\b\d+(\.\d)? ?(ms|s|m|h|d)\b",
+)
+"""Ids, dates, times and ages: what differs from one run to the next."""
 
 
 class ReadmeError(Exception):
@@ -47,6 +64,7 @@ class Block:
     steps: tuple[Step, ...]
     ready: str | None
     holds: str | None
+    refused: bool
 
 
 def blocks(text: str) -> Iterator[Block]:
@@ -55,46 +73,76 @@ def blocks(text: str) -> Iterator[Block]:
         steps: list[Step] = []
         for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
             command, _, answer = part.partition("\n")
+            while command.endswith("\\"):
+                line, _, answer = answer.partition("\n")
+                command += f"\n{line}"
             steps.append(Step(command, answer.strip()))
-        stays, holds = STAYS.fullmatch(told), HOLDS.fullmatch(told)
-        if told and not (stays or holds):
+        stays, holds, refused = STAYS.fullmatch(told), HOLDS.fullmatch(told), told == REFUSED
+        if told and not (stays or holds or refused):
             raise ReadmeError(f"nobody knows what this comment means: {told}")
-        yield Block(tuple(steps), stays and stays[1], holds and holds[1])
+        yield Block(
+            steps=tuple(steps),
+            ready=stays and stays[1],
+            holds=holds and holds[1],
+            refused=refused,
+        )
+
+
+def steady(text: str) -> str:
+    """Return a text without what differs from one run to the next, and with single spaces."""
+    for each in VARYING:
+        text = re.sub(each, "-", text)
+    return "\n".join(" ".join(line.split()) for line in text.splitlines())
 
 
 class Shell:
     """A shell as a reader has it open, in which one command follows another."""
 
-    def __init__(self, where: Path) -> None:
+    def __init__(self, where: Path, terminal: bool = False) -> None:
         own = {n: v for n, v in os.environ.items() if n not in NOT_OURS and "BEAMKEEP" not in n}
+        # The shell reads commands from a pipe of its own, so that programs can have a terminal.
+        script, commands = os.pipe()
+        if terminal:
+            ours, theirs = pty.openpty()
+            fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+            own = {n: v for n, v in own.items() if n not in {"COLUMNS", "LINES"}}
+            own |= {"NO_COLOR": "1", "TERM": "xterm"}
+        else:
+            ours, theirs = os.pipe()
         self._process = subprocess.Popen(
-            ["bash", "--norc"],
+            ["bash", "--norc", f"/dev/fd/{script}"],
             cwd=where,
             env=own,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            bufsize=1,
+            stdin=theirs if terminal else subprocess.DEVNULL,
+            stdout=theirs,
+            stderr=theirs if terminal else None,
+            pass_fds=(script,),
             start_new_session=True,
         )
+        for each in (script, theirs):
+            os.close(each)
+        self._commands, self._printed = os.fdopen(commands, "w"), os.fdopen(ours, "rb")
         self._lines: Queue[str] = Queue()
         self._reader = Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def run(self, command: str) -> str:
         """What a command prints; it must succeed."""
+        status, answer = self.ask(command)
+        if status:
+            raise ReadmeError(f"{command}: exit status {status}\n{answer}")
+        return answer
+
+    def ask(self, command: str) -> tuple[int, str]:
+        """Run a command and return its exit status and what it printed."""
         self.begin(f'{command}\nprintf "\\n{END}%s\\n" "$?"')
-        lines = self.until(END)
-        status = lines.pop().removeprefix(END)
-        if status != "0":
-            raise ReadmeError(f"{command}: exit status {status}\n{''.join(lines)}")
-        return "\n".join(lines).strip()
+        *lines, status = self.until(END)
+        return int(status.removeprefix(END)), "\n".join(lines).strip()
 
     def begin(self, command: str) -> None:
         """Send a command without waiting for it."""
-        assert self._process.stdin, "it is a pipe"  # noqa: S101
-        self._process.stdin.write(f"{command}\n")
-        self._process.stdin.flush()
+        self._commands.write(f"{command}\n")
+        self._commands.flush()
 
     def until(self, text: str) -> list[str]:
         """The lines up to one that begins with a text."""
@@ -108,16 +156,15 @@ class Shell:
         return lines
 
     def _read(self) -> None:
-        assert self._process.stdout, "it is a pipe"  # noqa: S101
-        with self._process.stdout as lines:
+        # A terminal whose programs have all ended fails to read.
+        with self._printed as lines, suppress(OSError):
             for line in lines:
-                self._lines.put(line.rstrip("\n"))
+                self._lines.put(line.decode().rstrip("\r\n"))
 
     def close(self) -> None:
         """Press Ctrl-C, and leave."""
         os.killpg(self._process.pid, signal.SIGINT)
-        assert self._process.stdin, "it is a pipe"  # noqa: S101
-        self._process.stdin.close()
+        self._commands.close()
         try:
             self._process.wait(30)
         except subprocess.TimeoutExpired:
@@ -138,20 +185,47 @@ def follow(page: str, where: Path) -> None:
                     shells[-1].begin(step.command)
                 shells[-1].until(block.ready)
                 continue
-            for step in block.steps:
-                print(f"$ {step.command}", flush=True)
-                _require(step, shells[0].run(step.command), block.holds)
+            carry_out(block, shells[0])
     finally:
         for shell in reversed(shells):
             shell.close()
 
 
-def _require(step: Step, answer: str, holds: str | None) -> None:
-    pattern = ".*".join(re.escape(part) for part in step.answer.split("…"))
-    if step.answer and not re.fullmatch(pattern, answer, re.DOTALL):
-        raise ReadmeError(f"{step.command}\nanswered\n{answer}\nand not\n{step.answer}")
-    if holds and not step.command.startswith(". ") and holds not in answer:
-        raise ReadmeError(f"{step.command}\nanswered\n{answer}\nwithout {holds}")
+def carry_out(
+    block: Block, shell: Shell, is_question: Callable[[str], bool] = lambda _: False
+) -> None:
+    """Run the commands of a block, and compare what each answers with what the page shows.
+
+    Lists follow the events, and nobody types as fast as this: a question is asked again until its
+    answer is the one shown, and so is a command that names something no list shows yet.
+    """
+    for step in block.steps:
+        print(f"$ {step.command}", flush=True)
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            status, answer = shell.ask(step.command)
+            try:
+                _require_shown(block, step, status, answer)
+                break
+            except ReadmeError:
+                again = status == WRONG_USAGE or is_question(step.command)
+                if not again or time.monotonic() > deadline:
+                    raise
+
+
+def _require_shown(block: Block, step: Step, status: int, answer: str) -> None:
+    if bool(status) is not block.refused:
+        raise ReadmeError(f"{step.command}: exit status {status}\n{answer}")
+    require(step.command, answer, step.answer)
+    if block.holds and not step.command.startswith(". ") and block.holds not in answer:
+        raise ReadmeError(f"{step.command}\nanswered\n{answer}\nwithout {block.holds}")
+
+
+def require(command: str, answer: str, wanted: str) -> None:
+    """Compare an answer with the one the page shows, in which … stands for anything."""
+    pattern = ".*".join(re.escape(part) for part in steady(wanted).split("…"))
+    if wanted and not re.fullmatch(pattern, steady(answer), re.DOTALL):
+        raise ReadmeError(f"{command}\nanswered\n{answer}\nand not\n{wanted}")
 
 
 def clean_copy(where: Path) -> None:

@@ -4,6 +4,7 @@ Reads BEAMKEEP_URL and BEAMKEEP_TOKEN; the token must be one that may call every
 """
 
 import asyncio
+import json
 import os
 import re
 import subprocess
@@ -16,12 +17,10 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from beamkeep.contexts import CATALOGUE
+
 TABLE = Path(__file__).parents[1] / "docs/domain/catalogue.md"
 ROW = re.compile(r"\| (\w+) \| `(\w+) (/\S+)` \| \w+ \| \w+ \| (\w+) \| (\d+) \|")
-RUNNING = frozenset(
-    {"catalogue", "check", "events", "import", "mcp-stdio", "migrate", "rebuild", "serve", "work"}
-)
-"""Verbs of the command line that are more or less than one call."""
 
 
 class Row(NamedTuple):
@@ -56,23 +55,22 @@ def _success(method: str, operation: Mapping[str, Any]) -> str:
 
 
 async def tools(url: str, token: str) -> list[str]:
-    """The names of the tools MCP lists."""
+    """The names of the tools MCP lists, asked for every toolset."""
     headers = {"Authorization": f"Bearer {token}"}
+    toolsets = ",".join(aggregate.noun for aggregate in CATALOGUE.aggregates.values())
+    address = f"{url}/mcp?toolsets={toolsets}"
     async with (
         httpx2.AsyncClient(headers=headers) as http,
-        Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
+        Client(streamable_http_client(address, http_client=http)) as client,
     ):
         return [tool.name for tool in (await client.list_tools()).tools]
 
 
 def verbs() -> list[str]:
-    """The verbs the command line offers in its help."""
-    command = [sys.executable, "-m", "beamkeep", "--help"]
-    shown = subprocess.run(
-        command, check=True, capture_output=True, text=True, env={**os.environ, "COLUMNS": "200"}
-    ).stdout
-    listed = re.findall(r"^  ([a-z][a-z-]*)(?:  |$)", shown.partition("Commands:")[2], re.MULTILINE)
-    return [verb.replace("-", "_") for verb in listed if verb not in RUNNING]
+    """The operations for which the command line has a verb."""
+    command = [sys.executable, "-m", "beamkeep", "catalogue", "--json"]
+    shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return [row["name"] for row in json.loads(shown)]
 
 
 def differences(what: str, wanted: Iterable[object], found: Iterable[object]) -> Iterator[str]:

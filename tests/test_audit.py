@@ -13,29 +13,49 @@ from requirements.audit import LOCKS, Part, asked, faults, parts, sbom, vulnerab
 pytestmark = pytest.mark.anyio
 
 ROOT = Path(__file__).parents[1]
-PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECTS: list[dict[str, Any]] = [
+    tomllib.loads((ROOT / folder / "pyproject.toml").read_text()) for folder in (".", "client")
+]
+OF_THE_CLIENT = {"requirements-bluesky.txt", "requirements-client.txt"}
 LOCKED = {each.name: each.read_text() for each in (ROOT / "requirements").glob("*.txt")}
 HASH = "a" * 64
 PART = Part("starlette", "1.10.0", (HASH,))
 LINK = f'<a href="https://files.test/starlette-1.10.0.whl#sha256={HASH}"%s>starlette</a>'
 
 
-def declared() -> list[str]:
-    """Every requirement that pyproject.toml names."""
-    project = PROJECT["project"]
-    groups = [*project["optional-dependencies"].values(), *PROJECT["dependency-groups"].values()]
-    build = PROJECT["build-system"]["requires"]
-    return [*project["dependencies"], *build, *(each for group in groups for each in group)]
+def declared(project: dict[str, Any]) -> list[str]:
+    """Every requirement that a pyproject.toml names."""
+    own = project["project"]
+    groups = [*own["optional-dependencies"].values()]
+    groups += project.get("dependency-groups", {}).values()
+    build = project["build-system"]["requires"]
+    return [*own["dependencies"], *build, *(each for group in groups for each in group)]
+
+
+EVERYTHING = [each for project in PROJECTS for each in declared(project)]
 
 
 def test_every_requirement_has_an_upper_bound():
-    assert [each for each in declared() if not re.search(r",<\d", each)] == []
+    unbounded = [each for each in EVERYTHING if not re.search(r",<\d", each)]
+    # Client and server come from one checkout, in one version.
+    (server, client) = (project["project"]["version"] for project in PROJECTS)
+    assert server == client
+    assert unbounded == [f"beamkeep-client=={client}"]
+
+
+def test_the_client_brings_at_most_ten_packages_and_no_part_of_the_server():
+    names = {part.name for part in parts([LOCKED["requirements-client.txt"]])}
+    on_a_machine = names - {"httpx2-jsfetch"}  # this one is for a browser
+    assert len(on_a_machine) <= 10
+    recorder = {part.name for part in parts([LOCKED["requirements-bluesky.txt"]])}
+    assert not {"asyncpg", "mcp", "starlette", "uvicorn"} & (names | recorder)
 
 
 def test_only_the_parts_of_the_server_that_are_used_are_installed():
-    assert not [each for each in declared() if "[standard]" in each]
-    for text in LOCKED.values():
-        assert {"httptools", "uvloop"} <= {part.name for part in parts([text])}
+    assert not [each for each in EVERYTHING if "[standard]" in each]
+    for name, text in LOCKED.items():
+        if name not in OF_THE_CLIENT:
+            assert {"httptools", "uvloop"} <= {part.name for part in parts([text])}
         assert not {"websockets", "watchfiles"} & {part.name for part in parts([text])}
 
 

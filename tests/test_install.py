@@ -42,18 +42,30 @@ def test_the_page_keeps_clear_of_the_cluster_that_comes_with_debian():
     assert {made} == set(re.findall(r"(?:-p |port=|@127\.0\.0\.1:)(\d+)", page))
 
 
-def test_the_wheel_has_the_marker_of_its_types_and_every_migration(tmp_path: Path):
+def test_the_wheel_has_the_marker_of_its_types_every_migration_and_the_reference_page(
+    tmp_path: Path,
+):
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
     packed = set(ZipFile(wheel).namelist())
     assert "beamkeep/py.typed" in packed
-    migrations = (ROOT / "src").rglob("*.sql")
-    assert {str(path.relative_to(ROOT / "src")) for path in migrations} <= packed
+    source = ROOT / "src"
+    files = [*source.rglob("*.sql"), *(source / "beamkeep/reference_page/files").iterdir()]
+    assert {str(path.relative_to(source)) for path in files} <= packed
+
+
+def test_the_wheel_of_the_client_has_its_catalogue(tmp_path: Path):
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT / "client", check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    packed = set(ZipFile(wheel).namelist())
+    assert {"beamkeep_client/py.typed", "beamkeep_client/catalogue.json"} <= packed
+    assert not [name for name in packed if name.startswith("beamkeep/")]
 
 
 def test_every_lock_file_the_page_names_is_there():
     named = set(re.findall(r"requirements/[\w-]+\.txt", PAGE.read_text()))
-    extras = ("bluesky", "epics", "pvaccess", "tango")
+    extras = ("bluesky", "epics", "nats", "pvaccess", "tango")
     assert {f"requirements/requirements-{extra}.txt" for extra in extras} < named
     assert [name for name in named if not (ROOT / name).exists()] == []

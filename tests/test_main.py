@@ -35,6 +35,12 @@ def test_nothing_goes_over_a_network_that_could_read_along(
     assert "secret" not in ran.output
 
 
+def test_a_setting_that_is_not_json_is_named_without_its_value(console: CliRunner):
+    ran = console.invoke(check, env={"IDENTITY_PROVIDERS": "[{kind: jwt, secret}]"})
+    assert ran.exit_code == REFUSED_TO_START
+    assert ran.stderr == "IDENTITY_PROVIDERS: The value is not JSON.\n"
+
+
 def test_shards_that_are_no_numbers_are_refused(console: CliRunner):
     ran = console.invoke(work, ["--shards", "0,one"])
     assert "--shards must be numbers, for example 0,1,2." in ran.stderr

@@ -1,5 +1,7 @@
 """Settings: what they say of the deployment itself."""
 
+from base64 import b64encode
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 from uuid import UUID
@@ -10,6 +12,7 @@ from pydantic import ValidationError
 
 from beamkeep.app import edge_options, verifier
 from beamkeep.contexts.installation import Installation, JobEntry
+from beamkeep.contexts.receivers import ReceiverHosts
 from beamkeep.settings import Settings
 
 OPEN: dict[str, Any] = {"require_authenticated_principal": False, "development": True}
@@ -22,9 +25,15 @@ def set_to(**values: Any) -> Settings:
     return Settings.model_validate({"base_url": "https://lab.test", **OPEN, **values})
 
 
+PAGES: dict[str, Any] = {
+    "dataset_page": "https://lab.test/pages/datasets/{dataset_id}",
+    "edition_page": "https://lab.test/pages/editions/{edition_id}",
+}
+
+
 def test_a_deployment_is_local_and_shows_its_assets_itself_unless_told():
-    page, lab = "https://lab.test/assets/{asset_id}", "https://lab.test"
-    here = Installation("local", page, open_for_development=True, service_url=lab)
+    page, lab = "https://lab.test/pages/assets/{asset_id}", "https://lab.test"
+    here = Installation("local", page, open_for_development=True, service_url=lab, **PAGES)
     assert set_to().installation() == here
 
 
@@ -35,8 +44,36 @@ def test_the_own_site_and_the_page_of_an_asset_are_set():
     ):
         told = set_to(self_facility_code="synchrotron-2", asset_landing_page_template=template)
         lab = "https://lab.test"
-        here = Installation("synchrotron-2", page, open_for_development=True, service_url=lab)
+        own = "synchrotron-2"
+        here = Installation(own, page, open_for_development=True, service_url=lab, **PAGES)
         assert told.installation() == here
+
+
+def test_a_custody_rule_that_no_check_meets_is_refused():
+    rules: tuple[dict[str, Any], ...] = ({"verified_by": []}, {"verified_copies": 0})
+    for rule in rules:
+        with pytest.raises(ValidationError):
+            set_to(custody_rules={"Production": rule})
+
+
+def test_the_registry_of_dois_is_named_whole_or_not_at_all():
+    whole = {
+        "datacite_url": "https://api.test.datacite.org",
+        "datacite_prefix": "10.5072",
+        "datacite_repository_id": "LAB.DATA",
+        "datacite_password": "secret",
+    }
+    told = set_to(**whole)
+    assert told.datacite
+    assert told.datacite.repository_id == "LAB.DATA"
+    assert told.installation().doi_prefix == "10.5072"
+    assert "secret" not in repr(told)
+    assert set_to().datacite is None
+    for name in whole:
+        with pytest.raises(ValidationError, match=f"Set {name.upper()} too"):
+            set_to(**{key: each for key, each in whole.items() if key != name})
+    with pytest.raises(ValidationError, match="unencrypted"):
+        set_to(**{**whole, "datacite_url": "http://api.datacite.org"})
 
 
 def test_routes_are_read_and_their_faults_are_named():
@@ -101,6 +138,17 @@ def test_reports_that_would_be_stale_before_the_next_are_refused_at_the_start():
 def test_an_own_code_that_no_facility_could_have_is_refused_at_the_start(code: str):
     with pytest.raises(ValidationError, match="self_facility_code"):
         set_to(self_facility_code=code)
+
+
+def test_the_time_zone_of_the_facility_is_known_to_reads():
+    assert set_to().installation().timezone == "UTC"
+    assert set_to(facility_timezone="Europe/Zurich").installation().timezone == "Europe/Zurich"
+
+
+@pytest.mark.parametrize("zone", ["", "Zurich", "Europe", "../UTC", "CEST+2"])
+def test_a_time_zone_that_nobody_knows_is_refused_at_the_start(zone: str):
+    with pytest.raises(ValidationError, match="is not an IANA time zone"):
+        set_to(facility_timezone=zone)
 
 
 def test_an_address_that_is_the_same_for_every_asset_is_refused_at_the_start():
@@ -224,3 +272,36 @@ def test_jobs_need_a_directory_and_names_of_their_own():
 def test_a_job_that_could_not_run_is_refused_at_the_start(fault: dict[str, Any]):
     with pytest.raises(ValidationError):
         set_to(compute_jobs=[JOBS[0] | fault], compute_directory="/var/lib/beamkeep/jobs")
+
+
+def test_the_hosts_and_the_key_of_subscriptions_are_known_to_rules(tmp_path: Path):
+    key = tmp_path / "key"
+    key.write_text(b64encode(b"k" * 32).decode())
+    hosts = ["chat.lab.test", "*.lab.test:8443", "[::1]:8080"]
+    here = set_to(
+        subscription_hosts=hosts, subscription_plain_hosts=hosts[2:], subscription_key_file=key
+    ).installation()
+    assert here.receivers == ReceiverHosts(tuple(hosts), ("[::1]:8080",))
+    assert here.secrets is not None
+    assert set_to().installation().secrets is None
+
+
+@pytest.mark.parametrize("host", ["", "*", "https://a.test", "a.test/x", "a b", "a:b"])
+def test_what_is_no_host_is_refused(host: str):
+    with pytest.raises(ValidationError, match="subscription_hosts"):
+        set_to(subscription_hosts=[host])
+
+
+def test_a_key_file_that_cannot_be_used_is_refused(tmp_path: Path):
+    for name, text in (("absent", None), ("short", "aGk=")):
+        if text:
+            (tmp_path / name).write_text(text)
+        with pytest.raises(ValidationError, match=r"SUBSCRIPTION_KEY_FILE .* cannot be used"):
+            set_to(subscription_key_file=tmp_path / name)
+
+
+def test_data_roots_are_absolute_directories_and_never_everything():
+    assert set_to(data_roots=["/data/one"]).data_roots == (Path("/data/one"),)
+    for root in ("data", "/", "/data/..", "/data/../etc"):
+        with pytest.raises(ValidationError, match="absolute directory"):
+            set_to(data_roots=[root])

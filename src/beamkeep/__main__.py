@@ -1,10 +1,11 @@
-"""`beamkeep`: the commands that run the service, and one for each operation and question."""
+"""The commands of `beamkeep` that run the service."""
 
-import asyncio
+import re
 import signal
 import sys
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Never, TextIO
 from uuid import UUID, uuid4
 
 import click
@@ -19,6 +20,8 @@ def serve() -> None:
 
     It stops on SIGINT or SIGTERM. The settings are environment variables.
     """
+    from asyncio import get_running_loop
+
     from beamkeep.adapters.http_server import configured, serve_both
     from beamkeep.app import web
 
@@ -28,7 +31,7 @@ def serve() -> None:
         # The server stops at these signals and raises them again; without a handler they would
         # end the process before its connections are closed.
         for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, lambda: None)
+            get_running_loop().add_signal_handler(number, lambda: None)
         async with web(settings) as served:
             main = configured(
                 served.application,
@@ -56,8 +59,10 @@ def work(shards: str | None) -> None:
     """Run the background work.
 
     It updates the lists, watches for stale enclosures and supplies, observes the control system,
-    and carries out conducts. It stops on SIGINT or SIGTERM.
+    carries out conducts, and relays events to NATS. It stops on SIGINT or SIGTERM.
     """
+    from asyncio import get_running_loop
+
     from beamkeep.app import Deployment
 
     try:
@@ -72,8 +77,9 @@ def work(shards: str | None) -> None:
         if settings.work_metrics_port:
             deployment.telemetry.serve(settings.metrics_host, settings.work_metrics_port)
         for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, deployment.supervisor.stop)
-        loops = [*deployment.loops(service, wanted), deployment.notice_loop()]
+            get_running_loop().add_signal_handler(number, deployment.supervisor.stop)
+        loops = [await deployment.follow(), deployment.notice_loop()]
+        loops += deployment.loops(service, wanted)
         await deployment.supervisor.run(loops)
         await deployment.close()
 
@@ -105,12 +111,19 @@ def migrate() -> None:
 
 
 @click.command()
-def check() -> None:
+@click.option(
+    "--token",
+    type=click.File(),
+    help="Check only the access token in this file, and name the claim that is refused.",
+)
+def check(token: TextIO | None) -> None:
     """Check the deployment for faults.
 
     Check the databases and the identity providers, and compare grants, standings, logins and
     claims with the events. Exit code 1 means that faults were found.
     """
+    if token:
+        _check_token(token.read().strip())
     from beamkeep.adapters.postgres.fence import faults
     from beamkeep.adapters.postgres.ledger import ledger
     from beamkeep.auditing import differences
@@ -140,6 +153,26 @@ def check() -> None:
     if not wrong:
         click.echo("nothing is wrong")
     sys.exit(1 if wrong else 0)
+
+
+def _check_token(token: str) -> Never:
+    import httpx2
+
+    from beamkeep.adapters.tokens.diagnosis import diagnose
+    from beamkeep.app import Deployment, verifier
+
+    settings = _settings()
+
+    async def run() -> tuple[bool, str]:
+        deployment = Deployment(settings)
+        async with httpx2.AsyncClient() as http:
+            found = await diagnose(token, verifier(settings, http), deployment.store)
+        await deployment.close()
+        return found
+
+    accepted, text = _run(run())
+    click.echo(text)
+    sys.exit(0 if accepted else 1)
 
 
 async def _provider_faults(settings: "Settings") -> list[str]:
@@ -179,8 +212,48 @@ def rebuild(view: str) -> None:
     )
 
 
+@click.command()
+@click.option(
+    "--from",
+    "cursor",
+    required=True,
+    help="Cursor after which the relay continues, or `now` for the end of the log (required).",
+)
+def relay(cursor: str) -> None:
+    """Decide where the relay to NATS continues.
+
+    Use it after the database was restored to an earlier time. The first message after it has the
+    header Beamkeep-Break.
+    """
+    from beamkeep.app import Deployment
+    from beamkeep.contexts.log import InvalidFeedCursorError
+    from beamkeep.feed.log import START
+    from beamkeep.runtime.parsing import MalformedRequestError
+
+    settings = _settings()
+    if settings.nats_url is None:
+        click.echo("NATS_URL is not set: this deployment has no relay.", err=True)
+        sys.exit(78)
+
+    async def run() -> None:
+        deployment = Deployment(settings)
+        try:
+            place = await (await deployment.log_reader()).place(cursor)
+            await deployment.relay_places().decide(place or START)
+        finally:
+            await deployment.close()
+
+    try:
+        _run(run())
+    except (InvalidFeedCursorError, MalformedRequestError) as refused:
+        click.echo(f"The relay was not moved: {refused}", err=True)
+        sys.exit(1)
+    click.echo(f"The relay to {settings.nats_stream} continues there.")
+
+
 @click.command("mcp-stdio")
-def mcp_stdio() -> None:
+@click.option("--toolsets", default="", help="Toolsets to list, such as run,safety (default: all).")
+def mcp_stdio(toolsets: str) -> None:
     """Serve MCP on standard input and output."""
     import httpx2
 
@@ -205,25 +278,52 @@ def mcp_stdio() -> None:
                 return Caller(
                     uuid4(),
                     (verified.issuer, verified.subject),
+                    token_ends_at=verified.ends_at,
                     transport=SurfaceKind.MCP_STDIO,
                     selected_surface=str(surface) if surface else None,
                 )
 
-            await serve_stdio(await deployment.service(), caller)
+            await serve_stdio(await deployment.service(), caller, toolsets)
         await deployment.close()
 
     _run(run())
 
 
+@click.group("import")
+def import_file() -> None:
+    """Import a beamline from a file."""
+
+
+FILE = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+APPLY = click.option("--apply", is_flag=True, help="Apply the changes (default: preview only).")
+
+
+@import_file.command()
+@FILE
+@APPLY
+def yaml(file: Path, apply: bool) -> None:
+    """Import a beamline that a YAML or JSON file describes."""
+    from beamkeep.importing.importer import run
+
+    run(file, apply)
+
+
+@import_file.command()
+@FILE
+@APPLY
+@click.option("--facility", required=True, help="Code of the facility of the devices.")
+def happi(file: Path, apply: bool, facility: str) -> None:
+    """Import the devices of a happi database."""
+    from beamkeep.importing.importer import run
+
+    run(file, apply, facility)
+
+
 def main() -> None:
     """Run the command line."""
-    from beamkeep.client.verbs import verbs
-    from beamkeep.contexts import CATALOGUE
+    from beamkeep_client.cli import main
 
-    group = verbs(CATALOGUE)
-    for command in (serve, work, migrate, check, rebuild, mcp_stdio):
-        group.add_command(command)
-    group()
+    main()
 
 
 def _settings() -> "Settings":
@@ -237,9 +337,15 @@ def _settings() -> "Settings":
 
 def _read[S: DatabaseSettings](kind: type[S]) -> S:
     from pydantic import ValidationError
+    from pydantic_settings import SettingsError
 
     try:
         return kind()
+    except SettingsError as error:
+        # Its cause has the value, which may contain a secret.
+        (name,) = re.findall(r'"(\w+)" from', str(error))
+        click.echo(f"{name.upper()}: The value is not JSON.", err=True)
+        sys.exit(78)
     except ValidationError as error:
         for fault in error.errors(include_url=False, include_input=False):
             where = ".".join(str(part) for part in fault["loc"]).upper()

@@ -12,34 +12,52 @@ from uuid import UUID, uuid4
 import asyncpg
 import httpx2
 import structlog
+from pydantic import SecretStr
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.channels.routed import control_systems
 from beamkeep.adapters.compute.job_directory import ComputeKind
 from beamkeep.adapters.compute.local_process import LocalProcessCompute
 from beamkeep.adapters.compute.slurm import SlurmCompute
-from beamkeep.adapters.control import control_system
+from beamkeep.adapters.control import MissingExtraError, control_system
+from beamkeep.adapters.copies import ChildCopyReader
+from beamkeep.adapters.datacite import DataciteAccount, DataciteMinter
 from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.custody import PostgresCustody
+from beamkeep.adapters.postgres.directory import SEARCHING, PostgresDirectory
 from beamkeep.adapters.postgres.event_log import PostgresEventLog
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.fence import require_fit
 from beamkeep.adapters.postgres.lease import PostgresLease
+from beamkeep.adapters.postgres.lineage import PostgresLineage
 from beamkeep.adapters.postgres.listing import LISTING, PostgresLists
 from beamkeep.adapters.postgres.log_notices import PostgresLogNotices
 from beamkeep.adapters.postgres.projections import PostgresProjections
+from beamkeep.adapters.postgres.relay_places import PostgresRelayPlaces
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.adapters.postgres.work import PostgresWorkQueue
 from beamkeep.adapters.registered import registered_actions, registered_advisors
 from beamkeep.adapters.tokens.providers import IdentityProviders
+from beamkeep.adapters.webhooks import HttpWebhooks
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
+from beamkeep.contexts.data.check import CHECKING
+from beamkeep.contexts.data.external_id import MINTING
+from beamkeep.contexts.data.scan_file import ReadScanFile
+from beamkeep.contexts.feed.subscription import DELIVERING, MOST
 from beamkeep.contexts.installation import Installation
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.surface import surfaces
+from beamkeep.data_roots import DataRoots
+from beamkeep.directory.reading import DirectoryReader
+from beamkeep.directory.seam import Directory
 from beamkeep.feed.follower import LogFollower
+from beamkeep.feed.hints import RowTables
 from beamkeep.feed.log import EventLog
-from beamkeep.feed.reading import log_reader
+from beamkeep.feed.reading import LogReader, log_reader
 from beamkeep.kernel import Catalogue, Record, Refusal, replace
+from beamkeep.landing import landing_routes
+from beamkeep.reference_page import reference_page_routes
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admission
 from beamkeep.runtime.codec import Codec
@@ -49,8 +67,12 @@ from beamkeep.runtime.entry_points import EntryPoints
 from beamkeep.runtime.queries import QueryRunner
 from beamkeep.runtime.sending import CommandSender
 from beamkeep.runtime.session import SNAPSHOT_EVERY, Session
-from beamkeep.runtime.store import EventStore, ReadModel
+from beamkeep.runtime.store import Append, EventStore, ReadModel
 from beamkeep.runtime.tail import shards
+from beamkeep.scans.ingesting import ScanStep
+from beamkeep.scans.reading import ScanReader
+from beamkeep.scans.sandbox import landlock_version
+from beamkeep.scans.validating import ScanLayoutReader
 from beamkeep.seeding import ANY_INSTALLATION, now, prepare
 from beamkeep.settings import Settings
 from beamkeep.streaming.event_schemas import event_schema_routes
@@ -60,14 +82,19 @@ from beamkeep.surfaces.http.limits import Limits
 from beamkeep.surfaces.http.pages import application, metrics_application
 from beamkeep.surfaces.http.routes import HttpRoute
 from beamkeep.telemetry import Telemetry, tracer
+from beamkeep.workers.checks import Checker
 from beamkeep.workers.compute import ComputeSystem
 from beamkeep.workers.conductor import Conductor
+from beamkeep.workers.custody import CustodyWatch
+from beamkeep.workers.deliveries import Deliverer
 from beamkeep.workers.effects import Effects
 from beamkeep.workers.facts import ConductReader
 from beamkeep.workers.housekeeping import Housekeeping, TailWatch, WorkWatch
+from beamkeep.workers.minting import Minter
 from beamkeep.workers.observing import Observer
 from beamkeep.workers.projector import Projector
 from beamkeep.workers.refolding import SnapshotKeeper
+from beamkeep.workers.relay import MessageBus, Relay, RelayPlaces
 from beamkeep.workers.reporting import Monitor
 from beamkeep.workers.staleness import REF, StalenessWatch, WatchAge
 from beamkeep.workers.supervision import Loop, Supervisor, every, while_held
@@ -76,6 +103,7 @@ from beamkeep.workers.walking import Walker
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 IDLE = {"idle_in_transaction_session_timeout": "5000"}
+MINTED_AT_ONCE = 4
 
 
 def compose(
@@ -89,14 +117,24 @@ def compose(
     snapshot_every: int = SNAPSHOT_EVERY,
     outside: Mapping[type[Record], OutsideStep] | None = None,
     event_log: EventLog | None = None,
+    directory: Directory | None = None,
+    access_contact: str | None = None,
+    codec: Codec | None = None,
 ) -> Service:
     """Put the parts of a service together on a store."""
-    codec = Codec(catalogue.aggregates.values())
+    codec = codec or Codec(catalogue.aggregates.values())
     if event_log:
         reader = log_reader(
-            event_log, catalogue, codec, cursor_key=cursor_key, base_url=installation.service_url
+            event_log,
+            catalogue,
+            codec,
+            cursor_key=cursor_key,
+            base_url=installation.service_url,
+            directory=directory,
         )
         installation = replace(installation, events=reader)
+    names = DirectoryReader(directory, catalogue) if directory else None
+    installation = replace(installation, directory=names)
     sessions = partial(
         Session,
         store=store,
@@ -114,7 +152,9 @@ def compose(
         seeded=seeded.SURFACES,
         internal_conduit_id=seeded.INTERNAL,
     )
-    admission = Admission(store=store, places=entry_points, clock=clock, new_id=new_id)
+    admission = Admission(
+        store=store, places=entry_points, clock=clock, new_id=new_id, contact=access_contact
+    )
     dispatcher = Dispatcher(
         admission=admission,
         store=store,
@@ -137,6 +177,8 @@ def compose(
             codec=codec,
             sessions=sessions,
             cursors=Cursors(cursor_key),
+            views=catalogue.views,
+            names=names,
         ),
         sender=CommandSender(catalogue, dispatcher, new_id),
     )
@@ -149,20 +191,25 @@ class Deployment:
         self.settings = settings
         self.telemetry = Telemetry(tracer(settings.otlp_endpoint))
         self.supervisor, self.wake = Supervisor(self.telemetry), asyncio.Event()
+        self._codec = Codec(CATALOGUE.aggregates.values())
+        self._reader: LogReader | None = None
         url = settings.database_url.get_secret_value()
         timeouts = {"statement_timeout": "2000", "lock_timeout": "500"}
         self._commands = Connections(url, settings.database_connections, **IDLE, **timeouts)
-        self.notices = PostgresLogNotices(url)
+        self.notices, self._row_tables = PostgresLogNotices(url), RowTables(CATALOGUE)
         self.store = PostgresEventStore(self._commands, url, self._appended)
         self._following = Connections(url, 1 + CATCHING_UP, **IDLE, **timeouts)
         self._listing = Connections(
             url, settings.database_connections, **IDLE, **timeouts, **LISTING
         )
         self.lists = PostgresLists(self._listing)
+        self._searching = Connections(
+            url, settings.database_connections, **IDLE, **timeouts, **SEARCHING
+        )
         projector_url = settings.projector_database_url or settings.database_url
         self._projector_url = projector_url.get_secret_value()
         self._projecting = Connections(self._projector_url, 4, **IDLE)
-        self.projections = PostgresProjections(self._projecting)
+        self.projections = PostgresProjections(self._projecting, settings.self_facility_code)
         self.tail = PostgresTail(self._projecting)
         self.shards = shards(settings.projection_shards)
         remedy = "Check that `beamkeep work` runs."
@@ -185,6 +232,9 @@ class Deployment:
             settings.installation(key),
             actions=tuple(each.entry for each in actions.values()),
             advisors=frozenset(advisors),
+            reads_layouts=bool(settings.data_roots),
+            lineage=PostgresLineage(self._commands),
+            custody=PostgresCustody(self._commands),
         )
         written = await prepare(
             self.store,
@@ -195,34 +245,69 @@ class Deployment:
         )
         if written:
             log.info("deployment prepared", written=written)
-        event_log = PostgresEventLog(self._commands)
-        return compose(self.store, self.lists, key, installation=here, event_log=event_log)
+        return compose(
+            self.store,
+            self.lists,
+            key,
+            installation=here,
+            event_log=PostgresEventLog(self._commands),
+            directory=PostgresDirectory(self._searching),
+            access_contact=settings.access_contact,
+            codec=self._codec,
+            outside={ReadScanFile: self._scans()},
+        )
 
-    def _appended(self) -> None:
+    def _scans(self) -> ScanStep:
+        """Return what reads scan files; say if the kernel protects the reading only in part."""
+        settings = self.settings
+        if settings.data_roots and not landlock_version():
+            log.warning("scan files are read without Landlock", remedy="Use Linux 5.13 or later.")
+        return ScanStep(self._scan_reader(), self.store)
+
+    def _scan_reader(self) -> ScanReader:
+        settings = self.settings
+        return ScanReader(
+            DataRoots(settings.data_roots),
+            settings.ingest_quiet_seconds,
+            most_hashed=settings.ingest_hash_bytes,
+        )
+
+    def _appended(self, append: Append) -> None:
         self.wake.set()
-        self.notices.appended()
+        self.notices.appended(self._row_tables.hints(append))
 
     def notice_loop(self) -> Loop:
         """Return the loop that tells other processes of new events."""
         return Loop("log notices", self.notices.turn, self.notices.close)
 
-    async def streams(self, service: Service, providers: IdentityProviders) -> EventStreams:
-        """Return what serves events as they happen, from the end of the log."""
-        reader = log_reader(
+    async def log_reader(self) -> LogReader:
+        """Return a reader of the log with connections apart from those of commands."""
+        self._reader = self._reader or log_reader(
             PostgresEventLog(self._following),
             CATALOGUE,
-            Codec(CATALOGUE.aggregates.values()),
+            self._codec,
             cursor_key=await self.store.cursor_key(),
             base_url=self.settings.base_url,
+            directory=PostgresDirectory(self._following),
         )
-        follower = LogFollower(reader.log, reader.events)
-        await follower.begin()
-        self.notices.on_notice = follower.wake.set
+        return self._reader
+
+    async def follow(self) -> Loop:
+        """Begin to follow the log at its end, and return the loop that does."""
+        self.reader = await self.log_reader()
+        self.follower = LogFollower(self.reader.log, self.reader.events)
+        await self.follower.begin()
+        self.notices.on_notice.append(self.follower.wake.set)
+        self.notices.on_rows.append(self.follower.rows.heard)
+        return Loop("follower", self.follower.turn)
+
+    def streams(self, service: Service, providers: IdentityProviders) -> EventStreams:
+        """Return what serves events as they happen."""
         return EventStreams(
             service=service,
             store=self.store,
-            reader=reader,
-            follower=follower,
+            reader=self.reader,
+            follower=self.follower,
             verifier=providers,
             clock=now,
             most=self.settings.feed_listeners,
@@ -230,8 +315,7 @@ class Deployment:
 
     def projector(self, wanted: Sequence[int] | None = None) -> Loop:
         """Return the loop that keeps the lists, of these shards or of all."""
-        codec = Codec(CATALOGUE.aggregates.values())
-        projector = Projector(CATALOGUE.views, codec, self.tail, projections=self.projections)
+        projector = Projector(CATALOGUE.views, self._codec, self.tail, projections=self.projections)
         lease = PostgresLease(self._projector_url, "shard", wanted or self.shards)
         return Loop("projector", partial(projector.turn, lease), lease.close, wake=self.wake)
 
@@ -245,10 +329,11 @@ class Deployment:
             telemetry,
             answer_hours=settings.idempotency_ttl_hours,
             denial_days=settings.denial_retention_days,
+            delivery_days=settings.delivery_ttl_days,
         )
-        codec, queue = Codec(CATALOGUE.aggregates.values()), PostgresWorkQueue(self._commands)
+        queue = PostgresWorkQueue(self._commands)
         watch = StalenessWatch(monitor, sessions, partial(self.store.beat, REF))
-        keeper = SnapshotKeeper(self.store, sessions, CATALOGUE, codec=codec)
+        keeper = SnapshotKeeper(self.store, sessions, CATALOGUE, codec=self._codec)
         return [
             self.projector(wanted),
             every(5.0, "housekeeping", house.look),
@@ -256,9 +341,99 @@ class Deployment:
             every(10.0, "staleness watch", watch.look),
             every(60.0, "snapshot keeper", keeper.look),
             every(5.0, "work watch", WorkWatch(queue, telemetry).look),
+            self.custody_watch(service),
             *self._observers(monitor),
             *([self.conductor(service)] if settings.conduct_slots else []),
+            *self._deliverers(service),
+            *([self.checker(service)] if settings.check_slots else []),
+            *([self.minter(service, settings.datacite)] if settings.datacite else []),
+            *([self.relay(settings.nats_url)] if settings.nats_url else []),
         ]
+
+    def custody_watch(self, service: Service) -> Loop:
+        """Return the loop that judges how well datasets are kept."""
+        index = PostgresCustody(self._following)
+        return Loop("custody", CustodyWatch(self.tail, index, service.sessions).turn)
+
+    def _deliverers(self, service: Service) -> list[Loop]:
+        """Return the loop that sends the events of subscriptions, if their secrets can be read."""
+        if (keeper := self.settings.secret_keeper()) is None:
+            return []
+        deliverer = Deliverer(
+            service=service,
+            store=self.store,
+            reader=self.reader,
+            follower=self.follower,
+            webhooks=HttpWebhooks(self.settings.receivers, now),
+            keeper=keeper,
+            telemetry=self.telemetry,
+            clock=now,
+        )
+        holder = Conductor(
+            queue=PostgresWorkQueue(self._commands),
+            owner=uuid4(),
+            walk=deliverer.walk,
+            times=replace(self.settings.conduct_times, slots=MOST),
+            telemetry=self.telemetry,
+            kind=DELIVERING,
+        )
+        return [holder.loop(_nothing_more, "deliveries")]
+
+    def checker(self, service: Service) -> Loop:
+        """Return the loop that checks copies of data."""
+        settings = self.settings
+        reader = ChildCopyReader(
+            settings.data_roots,
+            settings.data_https_hosts,
+            settings.check_bytes_per_second / settings.check_slots,
+        )
+        layouts = ScanLayoutReader(self._scan_reader())
+        holder = Conductor(
+            queue=PostgresWorkQueue(self._commands),
+            owner=uuid4(),
+            walk=Checker(service, self.store, reader, layouts=layouts, clock=now).walk,
+            times=replace(settings.conduct_times, slots=settings.check_slots),
+            telemetry=self.telemetry,
+            kind=CHECKING,
+        )
+        return holder.loop(_nothing_more, "checks")
+
+    def minter(self, service: Service, account: DataciteAccount) -> Loop:
+        """Return the loop that registers the DOIs of datasets and editions."""
+        queue = PostgresWorkQueue(self._commands)
+        minter = Minter(service, self.store, queue, registry=DataciteMinter(account), clock=now)
+        holder = Conductor(
+            queue=queue,
+            owner=uuid4(),
+            walk=minter.walk,
+            times=replace(self.settings.conduct_times, slots=MINTED_AT_ONCE),
+            telemetry=self.telemetry,
+            kind=MINTING,
+        )
+        return holder.loop(_nothing_more, "minting")
+
+    def relay(self, nats_url: SecretStr) -> Loop:
+        """Return the loop that publishes events to the message bus."""
+        bus, wake = message_bus(self.settings, nats_url), asyncio.Event()
+        self.notices.on_notice.append(wake.set)
+
+        async def run() -> None:
+            relay = Relay(
+                await self.log_reader(),
+                bus,
+                self.relay_places(),
+                clock=now,
+                telemetry=self.telemetry,
+                wake=wake,
+            )
+            await relay.run()
+
+        lease = PostgresLease(self.settings.database_url.get_secret_value(), "relay", [0])
+        return while_held(lease, "relay", run)
+
+    def relay_places(self) -> RelayPlaces:
+        """Return where the place of the relay is kept."""
+        return PostgresRelayPlaces(self._following, self.settings.nats_stream)
 
     def conductor(self, service: Service) -> Loop:
         """Return the loop that carries out conducts."""
@@ -274,7 +449,7 @@ class Deployment:
         reader = ConductReader(
             service=service,
             store=self.store,
-            codec=Codec(CATALOGUE.aggregates.values()),
+            codec=self._codec,
             routes=settings.control_routes,
             takeover_window=timedelta(seconds=times.takeover_window),
         )
@@ -322,8 +497,12 @@ class Deployment:
         """Close every connection."""
         await self._commands.close()
         await self._listing.close()
+        await self._searching.close()
         await self._following.close()
         await self._projecting.close()
+
+
+async def _nothing_more() -> None: ...
 
 
 class Web(NamedTuple):
@@ -344,16 +523,26 @@ async def web(settings: Settings, routes: Sequence[HttpRoute] = ()) -> AsyncGene
             log.warning("identity provider not usable", because=outage)
         options = edge_options(settings, providers)
 
+        vouched = False
+
         async def ready() -> str | None:
+            nonlocal vouched
+            # A provider that goes away later takes no process out of service: others still vouch,
+            # and this would end every call at once. A metric shows it.
+            vouched = vouched or await providers.any_available()
             # Anyone can read this, so it names neither the provider nor the address of its keys.
             nobody = "No identity provider can verify a token. Run `beamkeep check`."
-            missing = await deployment.ready()
-            return missing or (None if await providers.any_available() else nobody)
+            return await deployment.ready() or (None if vouched else nobody)
 
-        streams = await deployment.streams(service, providers)
+        async def measure_providers() -> None:
+            deployment.telemetry.providers_down.set(len(await providers.outages()))
+
+        following = await deployment.follow()
+        streams = deployment.streams(service, providers)
         loops = [
             every(5.0, "staleness watch age", deployment.watch_age.measure),
-            Loop("follower", streams.follower.turn),
+            following,
+            every(30.0, "identity providers", measure_providers),
             deployment.notice_loop(),
         ]
         if settings.project_in_serve:
@@ -370,12 +559,28 @@ async def web(settings: Settings, routes: Sequence[HttpRoute] = ()) -> AsyncGene
             routes=[
                 streams.route(),
                 *event_schema_routes(CATALOGUE, options.resource_url),
+                *reference_page_routes(CATALOGUE),
+                *landing_routes(service),
                 *routes,
             ],
         )
         yield Web(served, metrics_application(options, metrics) if apart else None)
         deployment.supervisor.stop()
     await deployment.close()
+
+
+def message_bus(settings: Settings, nats_url: SecretStr) -> MessageBus:
+    """Return the bus to which events are relayed. Raise when its library is not installed."""
+    try:
+        from beamkeep.adapters.jetstream import JetStreamBus, StreamLimits  # noqa: PLC0415
+    except ImportError:
+        raise MissingExtraError("NATS_URL is set. Install beamkeep[nats].") from None
+    limits = StreamLimits(
+        replicas=settings.nats_replicas,
+        max_age_seconds=settings.nats_max_age_days * 24 * 3600,
+        max_bytes=settings.nats_max_bytes or -1,
+    )
+    return JetStreamBus(nats_url.get_secret_value(), settings.nats_stream, limits)
 
 
 def compute_system(settings: Settings) -> ComputeSystem | None:
@@ -415,6 +620,7 @@ def edge_options(settings: Settings, providers: IdentityProviders) -> EdgeOption
         limits=limits,
         resource_url=settings.base_url.rstrip("/"),
         authorization_servers=tuple(p.issuer for p in settings.identity_providers),
+        cli_client_id=settings.cli_client_id,
         allowed_hosts=settings.allowed_hosts,
         cors_origins=settings.cors_allowed_origins,
     )

@@ -18,9 +18,31 @@ from beamkeep.contexts.access.profile import IDENTITIES, STANDINGS, Identity, di
 from beamkeep.contexts.calibration import calibration
 from beamkeep.contexts.caution import promotion
 from beamkeep.contexts.caution.caution import cautions
+from beamkeep.contexts.data import (
+    acquisition,
+    dataset,
+    dataset_identifier,
+    distribution,
+    edition,
+    scan,
+)
+from beamkeep.contexts.data.dataset import datasets
+from beamkeep.contexts.data.external_id import CLAIMED
 from beamkeep.contexts.enclosure import enclosure
 from beamkeep.contexts.federation import facility
+from beamkeep.contexts.feed.subscription import (
+    BOOKMARKS,
+    DELIVERIES,
+    SECRETS,
+    SLOTS,
+    Subscription,
+    SubscriptionStatus,
+    subscriptions,
+)
+from beamkeep.contexts.lineage import EDGES, ProvenanceEdge, ProvenanceRelation
 from beamkeep.contexts.recipe import capability
+from beamkeep.contexts.run.run import edges_of as run_edges
+from beamkeep.contexts.run.run import runs
 from beamkeep.contexts.supply import supply
 from beamkeep.contexts.trust.grants import POLICY_GRANTS
 from beamkeep.contexts.trust.policy import grants_of, policies
@@ -42,9 +64,11 @@ class DerivedTable(Record):
     rows_of: Callable[[Any], Iterable[object] | None]
     """Returns the rows of a state; none where the state does not determine them."""
     scopes: tuple[str, ...] = ()
-    """The scopes of claims that are compared."""
+    """The scopes of claims, or the relations of edges, that are compared."""
     comparable: Callable[[Any, bytes], object] = lambda row, _: row
     """Converts a stored row to the form in `rows_of`, with the key of the deployment."""
+    is_shared: bool = False
+    """Whether other aggregates have rows here too, so that a row may belong to one of them."""
 
 
 class Ledger(Protocol):
@@ -59,7 +83,7 @@ class Ledger(Protocol):
         ...
 
     def rows(self, of: Table[Any], owner: str, scopes: Sequence[str]) -> AsyncIterator[Any]:
-        """Yield the rows of a table, or its claims of these scopes, by owner; without one last."""
+        """Yield the rows of a table, or those of these scopes, by owner; without one last."""
         ...
 
     def claims_beyond(self, scopes: Sequence[str]) -> AsyncIterator[Any]:
@@ -71,6 +95,7 @@ def _claims(
     aggregate: Aggregate[Any, Any, Any],
     claims_of: Callable[[Any], Iterable[Insert]],
     *scopes: str,
+    is_shared: bool = False,
 ) -> DerivedTable:
     return DerivedTable(
         aggregate=aggregate,
@@ -78,7 +103,41 @@ def _claims(
         owner="holder",
         rows_of=lambda state: [insert.row for insert in claims_of(state)],
         scopes=scopes,
+        is_shared=is_shared,
     )
+
+
+def _edges(
+    aggregate: Aggregate[Any, Any, Any],
+    edges_of: Callable[[Any], Iterable[ProvenanceEdge] | None],
+    *relations: ProvenanceRelation,
+) -> DerivedTable:
+    return DerivedTable(
+        aggregate=aggregate, table=EDGES, owner="source_id", rows_of=edges_of, scopes=relations
+    )
+
+
+class SubscriptionOfRow(Record):
+    """Of a row beside a subscription, all that the events of the subscription determine."""
+
+    subscription_id: UUID
+
+
+def _beside_subscriptions(
+    table: Table[Any], rows_of: Callable[[Subscription], Iterable[object] | None]
+) -> DerivedTable:
+    return DerivedTable(
+        aggregate=subscriptions,
+        table=table,
+        owner="subscription_id",
+        rows_of=rows_of,
+        comparable=lambda row, _: SubscriptionOfRow(row.subscription_id),
+    )
+
+
+def _until_retired(subscription: Subscription) -> Iterable[SubscriptionOfRow]:
+    is_retired = subscription.status is SubscriptionStatus.RETIRED
+    return () if is_retired else (SubscriptionOfRow(subscription.id),)
 
 
 def _digested(row: Identity, key: bytes) -> BoundLogin:
@@ -115,6 +174,56 @@ DERIVED = (
         calibration.REVISION,
     ),
     _claims(cautions, promotion.claims_of, promotion.PROMOTIONS),
+    DerivedTable(
+        aggregate=dataset.datasets,
+        table=dataset.STANDINGS,
+        owner="dataset_id",
+        rows_of=lambda it: [dataset.standing_of(it)],
+    ),
+    DerivedTable(
+        aggregate=dataset.datasets,
+        table=dataset.PARTS,
+        owner="dataset_id",
+        # The checksum seals the parts, and no event has them.
+        rows_of=lambda it: None if it.has_parts else (),
+    ),
+    DerivedTable(
+        aggregate=distribution.distributions,
+        table=distribution.COPIES,
+        owner="distribution_id",
+        rows_of=distribution.copies_of,
+    ),
+    _claims(distribution.distributions, distribution.claims_of, distribution.PLACES),
+    _claims(acquisition.acquisitions, acquisition.claims_of, acquisition.CORRECTIONS),
+    # One DOI names one object, whether it is a dataset or an edition.
+    _claims(dataset.datasets, dataset_identifier.claims_of, CLAIMED, is_shared=True),
+    _claims(edition.editions, edition.claims_of, CLAIMED, is_shared=True),
+    _edges(edition.editions, edition.edges_of, ProvenanceRelation.PART_OF),
+    _edges(runs, run_edges, ProvenanceRelation.PINNED),
+    _edges(
+        dataset.datasets,
+        dataset.edges_of,
+        ProvenanceRelation.DERIVED_FROM,
+        ProvenanceRelation.PRODUCED_BY,
+        ProvenanceRelation.ABOUT,
+        ProvenanceRelation.USED_CALIBRATION,
+    ),
+    # An acquisition that is corrected has no edge, and only the correction says so.
+    _edges(acquisition.acquisitions, lambda _: None, ProvenanceRelation.ACQUIRED_BY),
+    _edges(calibration.calibrations, calibration.edges_of, ProvenanceRelation.COMPUTED_FROM),
+    _claims(datasets, scan.claims_of, scan.SCANS),
+    _beside_subscriptions(SECRETS, _until_retired),
+    _beside_subscriptions(BOOKMARKS, _until_retired),
+    DerivedTable(
+        aggregate=subscriptions,
+        table=CLAIMS,
+        owner="holder",
+        # The number is whichever was free.
+        rows_of=lambda it: () if it.status is SubscriptionStatus.RETIRED else None,
+        scopes=(SLOTS,),
+    ),
+    # Which deliveries there are depends on the log and on the time.
+    _beside_subscriptions(DELIVERIES, lambda _: None),
 )
 
 
@@ -124,7 +233,8 @@ async def differences(ledger: Ledger) -> AsyncGenerator[str]:
     for derived in DERIVED:
         async for difference in _compare(derived, ledger, codec, key):
             yield difference
-    declared = [SEEDS, *(scope for derived in DERIVED for scope in derived.scopes)]
+    claims = [derived for derived in DERIVED if derived.table is CLAIMS]
+    declared = [SEEDS, *(scope for derived in claims for scope in derived.scopes)]
     async for row in ledger.claims_beyond(declared):
         yield f"bk.claims has a row of a scope that nothing uses: {_in_words(row)}."
 
@@ -152,7 +262,7 @@ async def _compare(
                     yield f"{table} lacks a row that {events} require: {row}."
             stream = await anext(streams, None)
         elif owner:
-            for row in sorted(map(_in_words, owner[1])):
+            for row in () if derived.is_shared else sorted(map(_in_words, owner[1])):
                 yield f"{table} has a row of {name} {owner[0]}, which does not exist: {row}."
             owner = await anext(owners, None)
 
@@ -213,4 +323,5 @@ def _in_words(row: object) -> str:
 
 
 def _text(value: object) -> str:
-    return " ".join(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else str(value)
+    is_several = isinstance(value, tuple)
+    return " ".join(map(str, cast("tuple[object, ...]", value))) if is_several else str(value)

@@ -1,22 +1,35 @@
 """The settings of a deployment, read from the environment."""
 
+import json
 from datetime import timedelta
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from annotated_types import Ge, Gt, Le
-from pydantic import AfterValidator, AliasChoices, Field, SecretStr, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from beamkeep.adapters.compute.job_directory import ComputeKind, JobProgram
+from beamkeep.adapters.datacite import DataciteAccount
 from beamkeep.adapters.postgres.address import private_route
+from beamkeep.adapters.sealing import AesSecretKeeper, secret_keeper
 from beamkeep.adapters.tokens.providers import IdentityProvider
 from beamkeep.addresses import is_loopback
+from beamkeep.contexts.custody_rules import CustodyRules
 from beamkeep.contexts.federation.facility import CODE
 from beamkeep.contexts.installation import Installation
+from beamkeep.contexts.receivers import ENTRY, ReceiverHosts
 from beamkeep.contexts.routes import ControlRoute, table_findings
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.workers.conductor import ConductTimes
@@ -32,6 +45,26 @@ def _private_database(url: SecretStr) -> SecretStr:
     if parts.fragment or "@" in parts.path + parts.query:
         raise ValueError(MUST_BE_ESCAPED)
     private_route(url.get_secret_value())
+    return url
+
+
+def _private_bus(url: SecretStr) -> SecretStr:
+    parts = urlsplit(url.get_secret_value())
+    if not parts.hostname or parts.scheme not in {"nats", "tls"}:
+        raise ValueError("must be like tls://user:password@nats.example.org:4222")
+    if parts.scheme == "nats" and not is_loopback(parts.hostname):
+        raise ValueError("events would be sent unencrypted. Write tls:// instead of nats://")
+    return url
+
+
+def _private_registry(url: str) -> str:
+    parts = urlsplit(url)
+    if not parts.hostname or parts.scheme not in {"http", "https"} or parts.username:
+        raise ValueError("must be like https://api.test.datacite.org, without a user name")
+    if parts.scheme == "http" and not is_loopback(parts.hostname):
+        raise ValueError(
+            "the password would be sent unencrypted. Write https:// instead of http://"
+        )
     return url
 
 
@@ -58,6 +91,23 @@ def _exact_origin(text: str) -> str:
     return text
 
 
+def _known_zone(name: str) -> str:
+    try:
+        if name != "UTC":  # which needs no database of zones
+            ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise ValueError(
+            f"{name!r} is not an IANA time zone. Write for example Europe/Zurich."
+        ) from None
+    return name
+
+
+def _data_root(path: Path) -> Path:
+    if not path.is_absolute() or ".." in path.parts or len(path.parts) == 1:
+        raise ValueError("must be an absolute directory without .., and not / itself")
+    return path
+
+
 MUST_BE_ESCAPED = (
     "The password contains one of # / ? [ ]. Write # as %23, / as %2F, ? as %3F, [ as %5B,"
     " ] as %5D."
@@ -66,6 +116,9 @@ type DatabaseAddress = Annotated[SecretStr, AfterValidator(_private_database)]
 """The address of a database; one on another host requires TLS with a verified certificate."""
 type ProxyAddress = Annotated[str, AfterValidator(_bounded_network)]
 type Origin = Annotated[str, AfterValidator(_exact_origin)]
+type TimeZone = Annotated[str, AfterValidator(_known_zone)]
+type DataRoot = Annotated[Path, AfterValidator(_data_root)]
+type HostEntry = Annotated[str, Field(pattern=f"^(?:{ENTRY})$")]
 
 
 class DatabaseSettings(BaseSettings):
@@ -88,6 +141,11 @@ class DatabaseSettings(BaseSettings):
     migration_database_url: DatabaseAddress | None = None
     """Address of the same database, with a role that can create roles and schemas. Only `migrate`
     uses it. Default: DATABASE_URL."""
+
+
+def _from_json(value: object) -> object:
+    """Return a record that an environment variable holds; only lists are decoded without this."""
+    return json.loads(value) if isinstance(value, str) else value
 
 
 class Settings(DatabaseSettings):
@@ -121,9 +179,20 @@ class Settings(DatabaseSettings):
     """IP address or host name that METRICS_PORT and WORK_METRICS_PORT listen on."""
     self_facility_code: Annotated[str, Field(pattern=CODE)] = "local"
     """Facility code of this deployment, by which other deployments know it."""
+    facility_timezone: TimeZone = "UTC"
+    """IANA name of the time zone in which people of the facility read times, for example
+    Europe/Zurich."""
     asset_landing_page_template: Annotated[str, Field(pattern=r"\{asset_id\}")] | None = None
     """Address of an asset's landing page in instrument records; {base_url} and {asset_id} are
-    replaced, and {asset_id} is required. Default: {base_url}/assets/{asset_id}."""
+    replaced, and {asset_id} is required. Default: {base_url}/pages/assets/{asset_id}."""
+    dataset_page: Annotated[str, Field(pattern=r"\{dataset_id\}")] | None = None
+    """Address of a dataset's landing page, to which its DOI leads; {base_url} and {dataset_id} are
+    replaced, and {dataset_id} is required. The page must be open to everybody. Default:
+    {base_url}/pages/datasets/{dataset_id}, which the service itself serves."""
+    edition_page: Annotated[str, Field(pattern=r"\{edition_id\}")] | None = None
+    """Address of an edition's landing page, to which its DOI leads; {base_url} and {edition_id} are
+    replaced, and {edition_id} is required. The page must be open to everybody. Default:
+    {base_url}/pages/editions/{edition_id}, which the service itself serves."""
 
     require_authenticated_principal: bool = True
     """Whether every call requires an access token. If false, every caller is the actor Developer;
@@ -144,6 +213,13 @@ class Settings(DatabaseSettings):
     """Subject of the first administrator at BOOTSTRAP_ADMIN_ISSUER."""
     bootstrap_admin_name: str | None = None
     """Name of the first administrator."""
+
+    cli_client_id: str | None = None
+    """Client id with which `beamkeep login` asks the first identity provider for a login by a code.
+    Default: none, and people give a token with --token-file."""
+    access_contact: Annotated[str, Field(min_length=1, max_length=500)] | None = None
+    """Text that a refused caller reads (403): whom to ask for a grant, such as `Write to
+    beamline-control@facility.example.` Default: Ask an administrator for a grant."""
 
     cors_allowed_origins: tuple[Origin, ...] = ()
     """Web origins that may call the service from a browser (CORS), as a JSON list of exact origins
@@ -195,6 +271,10 @@ class Settings(DatabaseSettings):
     """Addresses of the control system that conducts may read and write, as a JSON list of
     `{prefix, substrate}` with optional `writable`, `inline`, `simulated`, `asset_id` and `bounds`;
     the longest prefix of an address applies. Default: none."""
+    custody_rules: Annotated[CustodyRules | None, BeforeValidator(_from_json)] = None
+    """How many verified copies of a dataset must stay, as a JSON object by intent (`Trial`,
+    `Production`, `Retracted`), each with `verified_copies`, `distinct_supplies`, `outside`,
+    `online`, `verified_by`, `strength` and `verified_within_days`. Default: one verified copy."""
     control_silence_seconds: Annotated[float, Gt(5)] = 15.0
     """Seconds of silence of a control system after which a conduct takes it for disconnected."""
     control_connect_seconds: Annotated[float, Gt(0)] = 5.0
@@ -231,6 +311,65 @@ class Settings(DatabaseSettings):
     """Maximum number of concurrent requests of one principal."""
     feed_listeners: Annotated[int, Ge(1)] = 500
     """Maximum number of clients that follow events on one process at the same time."""
+    subscription_hosts: tuple[HostEntry, ...] = ()
+    """Hosts that subscriptions may send events to, as a JSON list of `host`, `host:port` or
+    `*.suffix`; without a port, the usual port of the address applies. Default: none."""
+    subscription_plain_hosts: tuple[HostEntry, ...] = ()
+    """Those hosts of SUBSCRIPTION_HOSTS that may have an http address, and a loopback or link-local
+    IP address, as a JSON list. Default: none."""
+    subscription_key_file: Path | None = None
+    """File with the key that encrypts the secrets of subscriptions: 32 random bytes in base64, for
+    example from `openssl rand -base64 32`. Required to register subscriptions and to send."""
+    delivery_ttl_days: Annotated[int, Ge(1), Le(365)] = 7
+    """Days for which a delivered or skipped delivery of a subscription is listed."""
+
+    data_roots: tuple[DataRoot, ...] = ()
+    """Directories beneath which data files may be read, as a JSON list of absolute paths such as
+    `["/data/beamline-3"]`. A link that leads out of them is refused. Default: none."""
+    data_https_hosts: tuple[HostEntry, ...] = ()
+    """Hosts from which copies of data may be read by HTTPS, as a JSON list of `host`, `host:port`
+    or `*.suffix`; without a port, port 443 applies. Default: none."""
+    ingest_quiet_seconds: Annotated[float, Ge(0), Le(3600)] = 5
+    """Seconds for which a scan file must not have been modified before it is ingested."""
+    ingest_hash_bytes: Annotated[int, Ge(0), Le(1 << 40)] = 4 << 30
+    """Size in bytes up to which `serve` computes the checksum of a scan itself. Larger scans need
+    the checksum that their writer computed."""
+    scan_timezone: TimeZone | None = None
+    """IANA name of the time zone of times in scan files that have no offset, such as
+    Europe/Zurich. Default: such times are refused."""
+
+    check_slots: Annotated[int, Ge(0), Le(64)] = 1
+    """Maximum number of copies of data that one process reads at the same time to check them; 0 for
+    none."""
+    check_bytes_per_second: Annotated[int, Ge(1_000_000)] = 250_000_000
+    """Maximum number of bytes that one process reads in a second to check copies of data; at least
+    1000000."""
+
+    nats_url: Annotated[SecretStr, AfterValidator(_private_bus)] | None = None
+    """Address of a NATS server with JetStream to which `work` publishes every event, such as
+    tls://user:password@nats.example.org:4222. nats:// is accepted only for this machine. Everybody
+    who may read the stream sees all events. Requires beamkeep[nats]. Default: no relay."""
+    nats_stream: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] = "BEAMKEEP"
+    """Name of the JetStream stream to which events are published. It is created if it is absent,
+    and must have no other publisher."""
+    nats_replicas: Annotated[int, Ge(1), Le(5)] = 1
+    """Number of replicas with which the stream is created."""
+    nats_max_age_days: Annotated[float, Ge(0)] = 0
+    """Days after which the stream removes a message, set when the stream is created; 0 for no
+    limit."""
+    nats_max_bytes: Annotated[int, Ge(0)] = 0
+    """Size in bytes above which the stream removes its oldest messages, set when the stream is
+    created; 0 for no limit."""
+
+    datacite_url: Annotated[str, AfterValidator(_private_registry)] | None = None
+    """Address of the REST API of DataCite at which DOIs are registered, such as
+    https://api.test.datacite.org. Required, with the three settings below, to mint DOIs."""
+    datacite_prefix: Annotated[str, Field(pattern=r"^10\.[0-9]{4,9}$")] | None = None
+    """Prefix of the DOIs that this deployment registers, such as 10.5072."""
+    datacite_repository_id: str | None = None
+    """Repository account at DataCite, such as FACILITY.DATA."""
+    datacite_password: SecretStr | None = None
+    """Password of the repository account at DataCite."""
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Minimum log level."""
@@ -301,6 +440,26 @@ class Settings(DatabaseSettings):
         return self
 
     @model_validator(mode="after")
+    def secrets_can_be_kept(self) -> Self:
+        """Raise ValueError when the key of subscriptions cannot be read."""
+        self.secret_keeper()
+        return self
+
+    @model_validator(mode="after")
+    def registry_is_whole(self) -> Self:
+        """Raise ValueError when the registry of DOIs is named in part."""
+        parts = {
+            "DATACITE_URL": self.datacite_url,
+            "DATACITE_PREFIX": self.datacite_prefix,
+            "DATACITE_REPOSITORY_ID": self.datacite_repository_id,
+            "DATACITE_PASSWORD": self.datacite_password,
+        }
+        if any(parts.values()) and not all(parts.values()):
+            lacking = " and ".join(name for name, value in parts.items() if not value)
+            raise ValueError(f"Set {lacking} too: DOIs are registered with all four.")
+        return self
+
+    @model_validator(mode="after")
     def administrator_can_log_in(self) -> Self:
         """Raise ValueError when the first administrator is named in part, or could not log in."""
         parts = {
@@ -322,10 +481,17 @@ class Settings(DatabaseSettings):
 
     def installation(self, login_key: bytes = b"") -> Installation:
         """Return what rules and reads may know of the deployment."""
-        page = self.asset_landing_page_template or "{base_url}/assets/{asset_id}"
+        page = self.asset_landing_page_template or "{base_url}/pages/assets/{asset_id}"
+        dataset_page = self.dataset_page or "{base_url}/pages/datasets/{dataset_id}"
+        edition_page = self.edition_page or "{base_url}/pages/editions/{edition_id}"
         return Installation(
             facility_code=self.self_facility_code,
+            timezone=self.facility_timezone,
+            scan_timezone=self.scan_timezone,
             asset_page=page.replace("{base_url}", self.base_url),
+            dataset_page=dataset_page.replace("{base_url}", self.base_url),
+            edition_page=edition_page.replace("{base_url}", self.base_url),
+            doi_prefix=self.datacite_prefix,
             require_run_clearance=self.require_run_clearance,
             store_inference_messages=self.store_inference_messages,
             stale_after=timedelta(seconds=self.enclosure_stale_after_seconds),
@@ -335,7 +501,38 @@ class Settings(DatabaseSettings):
             routes=self.control_routes,
             jobs=tuple(job.entry for job in self.compute_jobs),
             service_url=self.base_url,
+            receivers=self.receivers,
+            secrets=self.secret_keeper(),
+            custody_rules=self.custody_rules or CustodyRules(),
         )
+
+    @property
+    def datacite(self) -> DataciteAccount | None:
+        """The account by which DOIs are registered, if there is one."""
+        url, repository, password = (
+            self.datacite_url,
+            self.datacite_repository_id,
+            self.datacite_password,
+        )
+        if not url or not repository or not password:
+            return None
+        return DataciteAccount(url, repository, password.get_secret_value())
+
+    @property
+    def receivers(self) -> ReceiverHosts:
+        """The hosts that subscriptions may send to."""
+        return ReceiverHosts(self.subscription_hosts, self.subscription_plain_hosts)
+
+    def secret_keeper(self) -> AesSecretKeeper | None:
+        """Return what keeps the secrets of subscriptions, if there is a key for it."""
+        path = self.subscription_key_file
+        try:
+            return secret_keeper(path) if path else None
+        except (OSError, ValueError) as error:
+            raise ValueError(
+                f"SUBSCRIPTION_KEY_FILE {path} cannot be used: {error} Write 32 random bytes in"
+                " base64 to it, for example with `openssl rand -base64 32`."
+            ) from None
 
     @property
     def conduct_times(self) -> ConductTimes:

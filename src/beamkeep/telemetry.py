@@ -29,6 +29,8 @@ from prometheus_client import (
 )
 from structlog.contextvars import bind_contextvars, merge_contextvars, reset_contextvars
 
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
 EXPOSED_FOR = 1.0
 """Seconds for which one exposition of the metrics is reused."""
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -66,6 +68,11 @@ class Telemetry:
             "beamkeep_projection_blocked_by_seconds",
             "Age of the oldest transaction that projections wait for, by process.",
             ("pid", "database"),
+            registry=self.registry,
+        )
+        self.relay_lag = Gauge(
+            "beamkeep_relay_lag_seconds",
+            "Lag of the message bus behind the event log; 0 in a process that does not relay.",
             registry=self.registry,
         )
         self._staleness_watch_age = Gauge(
@@ -113,7 +120,35 @@ class Telemetry:
             ("kind",),
             registry=self.registry,
         )
+        self._deliveries = Counter(
+            "beamkeep_deliveries",
+            "Deliveries that this process settled, by subscription and status.",
+            ("subscription_id", "status"),
+            registry=self.registry,
+        )
+        self._delivery_lag = Gauge(
+            "beamkeep_delivery_lag_seconds",
+            "Seconds between an event and the end of its delivery, by subscription.",
+            ("subscription_id",),
+            registry=self.registry,
+        )
+        self.providers_down = Gauge(
+            "beamkeep_identity_providers_down",
+            "Identity providers that cannot verify a token now. `beamkeep check` names them.",
+            registry=self.registry,
+        )
+        self._tokens = Counter(
+            "beamkeep_tokens_refused",
+            "Calls refused because of their access token, by reason.",
+            ("reason",),
+            registry=self.registry,
+        )
         self._metrics: dict[tuple[str, str], _CallMetrics] = {}
+
+    def refuse_token(self, reason: str, **cause: str) -> None:
+        """Count and log an access token that was not accepted."""
+        self._tokens.labels(reason).inc()
+        log.warning("token refused", reason=reason, **cause)
 
     def count_conduct(self, outcome: str) -> None:
         """Count a conduct that ended."""
@@ -124,6 +159,11 @@ class Telemetry:
         if (counter := self._step_rows.get((step_kind, stage))) is None:
             counter = self._step_rows[step_kind, stage] = self._steps.labels(step_kind, stage)
         counter.inc()
+
+    def count_delivery(self, subscription_id: UUID, status: str, lag: float) -> None:
+        """Count a delivery that was settled, and show how late it was."""
+        self._deliveries.labels(str(subscription_id), status).inc()
+        self._delivery_lag.labels(str(subscription_id)).set(lag)
 
     def call(self, name: str, surface: str, correlation_id: UUID) -> "CallRecord":
         """Return a context manager that records one call; set its outcome with `answered`."""

@@ -10,9 +10,8 @@ import httpx2
 import pytest
 from click.testing import CliRunner, Result
 
-from beamkeep.app import CATALOGUE
-from beamkeep.client import following
-from beamkeep.client.verbs import verbs
+from beamkeep_client import following
+from beamkeep_client.cli import command_line
 
 PROCEDURE, CONDUCT = "01a1e349-4fcd-7715-8329-d2677b206f6a", "01a1e349-77d6-7532-b646-b1a3f1aea0ef"
 IDS = f"--procedure-id {PROCEDURE} --conduct-id {CONDUCT}"
@@ -107,9 +106,9 @@ class Scripted:
 
 
 def run(service: Scripted, verb: str, *more: str, typed: str | None = None) -> Result:
-    group = verbs(CATALOGUE, httpx2.MockTransport(service))
-    words = [verb, "--procedure-id", PROCEDURE, *more]
-    return CliRunner().invoke(group, words, input=typed, env={"BEAMKEEP_TOKEN": None})
+    transport, words = httpx2.MockTransport(service), [verb, "--procedure-id", PROCEDURE, *more]
+    tokenless = {"BEAMKEEP_TOKEN": None}
+    return CliRunner().invoke(command_line(), words, input=typed, env=tokenless, obj=transport)
 
 
 def follow(*turns: tuple[Mapping[str, Any], Sequence[dict[str, Any]]]) -> Result:
@@ -157,7 +156,7 @@ def test_a_held_conduct_says_what_failed_and_how_to_continue():
         "The conduct ended Held. 1 of 2 steps are finished.",
         "Step 1 failed: CheckFailedError: Closed does not equal Open",
         "Continue with:",
-        f"  beamkeep conduct-from-procedure --procedure-id {PROCEDURE} --follow",
+        f"  beamkeep procedure conduct-from {PROCEDURE} --follow",
     ]
 
 
@@ -166,7 +165,7 @@ def test_a_conduct_that_no_worker_takes_any_more_is_not_waited_for():
     assert result.exit_code == 1
     assert result.output.splitlines()[1:] == [
         "No worker takes this conduct any more: it failed too often. End it with:",
-        f"  beamkeep cancel-conduct {IDS} --reason '...'",
+        f"  beamkeep procedure cancel-conduct {IDS} --reason '...'",
     ]
 
 
@@ -219,8 +218,8 @@ def test_ctrl_c_leaves_the_conduct_and_says_how_to_cancel_it():
     assert result.exit_code == 130
     assert result.output.splitlines()[1:] == [
         "The conduct goes on. See how far it is, or cancel it:",
-        f"  beamkeep get-conduct {IDS}",
-        f"  beamkeep cancel-conduct {IDS} --reason '...'",
+        f"  beamkeep procedure get-conduct {IDS}",
+        f"  beamkeep procedure cancel-conduct {IDS} --reason '...'",
     ]
 
 

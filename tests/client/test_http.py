@@ -6,8 +6,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from beamkeep.client import http
-from beamkeep.client.http import HttpClient, ServiceError, read_token
+from beamkeep_client import http
+from beamkeep_client.http import HttpClient, ServiceError, read_token
 
 URL = "https://lab.test"
 BUSY = httpx2.Response(429, headers={"Retry-After": "0"}, json={"code": "TooManyRequestsError"})

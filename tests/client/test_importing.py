@@ -10,12 +10,11 @@ import httpx2
 import pytest
 from click.testing import CliRunner, Result
 
-from beamkeep.client.importing.beamline import Beamline, read
-from beamkeep.client.importing.changes import Existing, PendingId, changes_of
-from beamkeep.client.importing.happi import beamline_of
-from beamkeep.client.importing.parsing import FaultyFileError, parse
-from beamkeep.client.verbs import verbs
-from beamkeep.contexts import CATALOGUE
+from beamkeep.importing.beamline import Beamline, read
+from beamkeep.importing.changes import Existing, PendingId, changes_of
+from beamkeep.importing.happi import beamline_of
+from beamkeep.importing.parsing import FaultyFileError, parse
+from beamkeep_client.cli import command_line
 
 NOTHING: Existing = {"family": {}, "model": {}, "enclosure": {}, "asset": {}}
 SMALL = dedent("""\
@@ -247,5 +246,8 @@ def imported(content: bytes, folder: Path, kind: tuple[str, ...]) -> Result:
         lambda _: httpx2.Response(200, json={"items": [], "next_cursor": None})
     )
     return CliRunner().invoke(
-        verbs(CATALOGUE, empty), ["import", *kind, str(file)], env={"BEAMKEEP_TOKEN": None}
+        command_line(),
+        ["import", *kind, str(file)],
+        env={"BEAMKEEP_TOKEN": None},
+        obj=empty,
     )

@@ -2,9 +2,13 @@
 
 import asyncio
 import json
+import os
 import socket
+import subprocess
+import sys
 import threading
-from collections.abc import Callable, Generator
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from queue import Queue
 from typing import Any
@@ -20,11 +24,14 @@ from tests.support.listening import listening
 from tests.support.rest_client import rest_application
 
 from beamkeep.app import CATALOGUE
-from beamkeep.client import http
-from beamkeep.client.terminal import show
-from beamkeep.client.verbs import Verb, verbs
 from beamkeep.kernel import Operation, Question
 from beamkeep.testing.service import memory_service
+from beamkeep_client import http
+from beamkeep_client.calling import request_of
+from beamkeep_client.catalogue import Entry, catalogue
+from beamkeep_client.cli import command_line
+from beamkeep_client.terminal import show
+from beamkeep_client.verbs import Verb
 
 ZONE = str(uuid4())
 
@@ -34,8 +41,8 @@ type Answering = Callable[[httpx2.Request], httpx2.Response]
 def run(answering: Answering | None, *words: str, **environment: str) -> Result:
     """Call the command line with a service that answers so."""
     transport = httpx2.MockTransport(answering) if answering else None
-    group = verbs(CATALOGUE, transport)
-    return CliRunner().invoke(group, words, env={"BEAMKEEP_TOKEN": None, **environment})
+    tokenless = {"BEAMKEEP_TOKEN": None, **environment}
+    return CliRunner().invoke(command_line(), words, env=tokenless, obj=transport)
 
 
 class Asked:
@@ -63,25 +70,190 @@ class Asked:
 
 @pytest.mark.parametrize("row", CATALOGUE.named.values(), ids=lambda row: row.name)
 def test_every_row_has_a_verb_with_an_option_for_everything_it_takes(row: Operation | Question):
-    group = verbs(CATALOGUE)
-    context = click.Context(group)
-    kebab = row.name.replace("_", "-")
-    assert kebab in group.list_commands(context)
-    for name in (kebab, row.name):
-        verb = group.get_command(context, name)
+    entry, model = catalogue()[row.name], row.command if isinstance(row, Operation) else row.query
+    fields = {field.alias or name for name, field in model.model_fields.items()}
+    for words in (entry.words.split(), [row.name.replace("_", "-")], [row.name]):
+        verb = found(words)
+        if row.name == "list_events":
+            continue  # it has a command of its own
         assert isinstance(verb, Verb)
-        options = [p.name for p in verb.get_params(context)]
-        model = row.command if isinstance(row, Operation) else row.query
-        fields = {field.alias or name for name, field in model.model_fields.items()}
+        assert (verb.entry.name, verb.entry.path) == (row.name, row.route.path)
+        options = [p.name for p in verb.get_params(click.Context(verb))]
         assert {*row.route.fields, *fields} <= set(options)
         assert len(options) == len(set(options)), "two options of one name"
         assert ("dry_run" in options) is isinstance(row, Operation)
         assert ("if_match" in options) is (isinstance(row, Operation) and not row.genesis)
 
 
+def found(words: Sequence[str]) -> click.Command | None:
+    """Return the command that these words lead to."""
+    command: click.Command | None = command_line()
+    for word in words:
+        assert isinstance(command, click.Group)
+        command = command.get_command(click.Context(command), word)
+    return command
+
+
+def test_no_two_rows_share_a_verb_and_no_noun_has_too_many():
+    words = [entry.words for entry in catalogue().values()]
+    assert len(words) == len({*words}) == len(CATALOGUE.named)
+    assert max(Counter(entry.noun for entry in catalogue().values()).values()) < 30
+
+
+# Written by hand: names whose words the rule has to take apart.
+VERBS = {
+    "start_run": "run start",
+    "get_run": "run get",
+    "list_runs": "run list",
+    "get_run_history": "run history",
+    "list_run_observations": "run observations",
+    "append_run_logbook_entry": "run append-logbook-entry",
+    "add_run_to_campaign": "campaign add-run",
+    "remove_run_from_campaign": "campaign remove-run",
+    "get_plan_readiness": "plan readiness",
+    "restore_supply": "supply restore",
+    "mark_supply_unavailable": "supply mark-unavailable",
+    "observe_enclosure_status": "enclosure observe-status",
+    "take_visit_surface_control": "visit take-surface-control",
+    "install_asset": "mount install-asset",
+    "revoke_grant": "policy revoke-grant",
+    "version_recipe": "recipe version",
+    "get_recipe_version": "recipe get-version",
+    "list_recipe_versions": "recipe versions",
+    "conduct_procedure": "procedure conduct",
+    "conduct_from_procedure": "procedure conduct-from",
+    "get_conduct": "procedure get-conduct",
+    "conduct_until_advised": "procedure conduct-until-advised",
+    "conduct_until_advised_from": "procedure conduct-until-advised-from",
+    "list_families": "family list",
+    "list_events": "events",
+    "get_self": "whoami",
+}
+
+
+@pytest.mark.parametrize(("name", "words"), VERBS.items())
+def test_the_words_of_an_operation_follow_from_its_name(name: str, words: str):
+    assert catalogue()[name].words == words
+
+
+def test_who_calls_is_told_in_a_screen():
+    me = {
+        "actor_id": ZONE,
+        "kind": "human",
+        "name": "Olga",
+        "surface": {"surface_id": ZONE, "name": "Console", "kind": "HTTP"},
+        "permitted_commands": ["get_self", "start_run", "hold_run", "append_run_logbook_entry"],
+        "own_only": ["get_self"],
+        "token_expires_at": None,
+        "now": "2030-01-31T02:00:00Z",
+        "facility": {"code": "lab", "name": "Laboratory", "timezone": "Europe/Zurich"},
+    }
+    told = run(Asked(200, me), "whoami", "-o", "table").stdout.splitlines()
+    assert told == [
+        f"Olga (human) …{ZONE[-8:]}",
+        "surface   Console (HTTP)",
+        "facility  Laboratory (lab), Europe/Zurich",
+        "time      2030-01-31 02:00:00 UTC at the service",
+        "token     none",
+        "may call  4 operations and questions; 1 of them show only your own objects",
+        "  no noun: whoami",
+        "  run: hold, note, start",
+    ]
+    every = {**me, "permitted_commands": [*catalogue()], "own_only": []}
+    assert run(Asked(200, every), "whoami", "-o", "table").stdout.endswith("everything\n")
+
+
+SHORT = {
+    "run note": "append_run_logbook_entry",
+    "decision note": "append_decision_logbook_entry",
+    "visit take": "take_visit_surface_control",
+    "visit release": "release_visit_surface_control",
+    "caution promote": "promote_caution_proposal",
+    "plan ready": "get_plan_readiness",
+}
+
+
+@pytest.mark.parametrize(("words", "name"), SHORT.items())
+def test_short_forms_stand_beside_the_derived_ones(words: str, name: str):
+    verb = found(words.split())
+    assert isinstance(verb, Verb)
+    assert verb.entry.name == name
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["start-rnu"], "beamkeep run start"),
+        (["runs"], "beamkeep run"),
+        (["run", "strat"], "beamkeep run start"),
+        (["suply", "restore"], "beamkeep supply"),
+    ],
+)
+def test_a_word_that_is_nearly_right_is_answered_with_the_right_one(words: list[str], meant: str):
+    result = run(None, *words)
+    assert result.exit_code == 64
+    assert meant in result.stderr.splitlines()[-3:] or f"  {meant}" in result.stderr.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("hutch list", "list_enclosures"),
+        ("hold run", "hold_run"),
+        ("note run", "append_run_logbook_entry"),
+        ("beam restore", "restore_supply"),
+        ("ready", "get_plan_readiness"),
+        ("sample mount", "mount_subject"),
+    ],
+)
+def test_an_operation_is_found_by_the_words_of_a_beamline(words: str, name: str):
+    assert run(None, "find", *words.split()).stdout.split("  ")[0].strip() == (
+        f"beamkeep {catalogue()[name].words}"
+    )
+
+
+def test_nothing_is_found_for_words_that_fit_nothing():
+    result = run(None, "find", "zyzzyva")
+    assert (result.exit_code, result.stderr) == (1, "No operation fits these words.\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("beamkeep run st", {"start", "stop"}),
+        ("beamkeep sup", {"supply"}),
+        ("beamkeep plan ready --sub", {"--subject-id", "--subject"}),
+    ],
+)
+def test_bash_completes_nouns_verbs_and_options(words: str, found: set[str]):
+    count = len(words.split()) - 1
+    script = f"""
+        source <(beamkeep completion bash)
+        COMP_WORDS=({words}) COMP_CWORD={count}
+        _beamkeep_completion beamkeep
+        echo "${{COMPREPLY[@]}}"
+    """
+    scripts = Path(sys.executable).parent
+    ran = subprocess.run(
+        ["bash", "-c", script],
+        env={**os.environ, "PATH": f"{scripts}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert set(ran.stdout.split()) == found
+
+
+def test_help_fits_a_screen():
+    for words in ([], *([noun] for noun in {e.noun for e in catalogue().values() if e.noun})):
+        told = run(None, *words, "-h").output.splitlines()
+        assert len(told) <= 40, words
+        assert max(map(len, told)) <= 80, words
+
+
 def test_help_tells_what_each_verb_and_each_option_is_for():
-    assert "Define a zone." in run(None, "--help").output
-    told = " ".join(run(None, "register-visit", "--help").output.split())
+    assert "Define a zone." in run(None, "zone", "--help").output
+    told = " ".join(run(None, "visit", "register", "--help").output.split())
     assert "Register a planned visit on a surface." in told
     assert "Policy that permits the principals" in told
     assert "[user|commissioning|maintenance|calibration|staff] [required]" in told
@@ -92,9 +264,7 @@ def test_help_tells_what_each_verb_and_each_option_is_for():
 
 
 def test_making_the_verbs_makes_no_options():
-    group = verbs(CATALOGUE)
-    context = click.Context(group)
-    made = [group.get_command(context, name) for name in group.list_commands(context)]
+    made = [found(entry.words.split()) for entry in catalogue().values()]
     assert all(not verb.params for verb in made if isinstance(verb, Verb))
 
 
@@ -125,9 +295,12 @@ def test_a_change_names_its_object_in_the_path():
 
 
 def test_a_value_cannot_lead_out_of_its_place_in_the_path():
-    asked = Asked(204)
-    run(asked, "start-visit", "--visit-id", "../actors?x=#")
-    assert asked.only.url.raw_path == b"/visits/..%2Factors%3Fx%3D%23/start"
+    asked = Asked(200, {})
+    run(asked, "recipe", "get-version", ZONE, "--version", "3/../../actors?x=#")
+    assert run(asked, "start-visit", "--visit-id", "../actors?x=#").exit_code == 64
+    _, path, _ = request_of(catalogue()["start_visit"], {"visit_id": "../actors?x=#"})
+    assert path == "/visits/..%2Factors%3Fx%3D%23/start"
+    assert not asked.requests
 
 
 def test_a_question_asks_by_its_query():
@@ -246,7 +419,7 @@ def test_a_command_that_calls_no_service_needs_no_token():
 
 
 def test_no_option_takes_a_token():
-    group = verbs(CATALOGUE)
+    group = command_line()
     flags = [flag for option in group.params for flag in option.opts]
     assert "--token-file" in flags
     assert "--token" not in flags
@@ -259,26 +432,87 @@ def test_the_address_and_the_surface_can_be_chosen():
     assert asked.only.headers["x-surface-id"] == ZONE
 
 
+LISTED = Entry(
+    *("list_zones", "zone", "list", "question", "GET", "/zones", "List zones."),
+    columns=["zone_id", "name", "status", "created_at"],
+)
+
+
 def test_a_person_reads_a_table_and_nothing_that_commands_the_terminal(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
-    rows = [{"name": "[red]Hutch\x1b[2J", "size": 3}, {"name": "Lab", "size": None}]
-    show({"items": rows, "next_cursor": "c1"}, None)
-    show({"zone_id": "z"}, '"7"')
-    told = capsys.readouterr().out
-    lines = [line.split() for line in told.splitlines()]
-    assert ["name", "size"] in lines
-    assert ["[red]Hutch\N{REPLACEMENT CHARACTER}[2J", "3"] in lines
-    assert ["Lab", "-"] in lines
-    assert ["next_cursor", "c1"] in lines
-    assert ["version", "7"] in lines
+    monkeypatch.setenv("COLUMNS", "40")
+    rows = [
+        {"zone_id": ZONE, "name": "[red]Hutch\x1b[2J" + "x" * 40, "status": "Held", "size": 3},
+        {"zone_id": ZONE, "name": "Lab", "status": None, "created_at": "2020-01-01T00:00:00Z"},
+    ]
+    show(LISTED, {"items": rows, "next_cursor": "c1"})
+    told = capsys.readouterr()
+    lines = told.out.splitlines()
+    assert lines[0].split() == ["ID", "NAME", "STATUS", "AGE"]
+    assert lines[1].split()[0] == f"…{ZONE[-8:]}"
+    assert "[red]Hutch\N{REPLACEMENT CHARACTER}" in lines[1]
+    assert "▲ Held" in lines[1]
+    assert lines[2].split()[1:3] == ["Lab", "-"]
+    assert max(map(len, lines)) <= 40
+    assert told.err == "There are more: --cursor c1\n"
+
+
+def test_an_object_is_shown_field_by_field(capsys: pytest.CaptureFixture[str]):
+    show(LISTED, {"zone_id": ZONE, "tags": ["a"]})
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["id", ZONE],
+        ["tags", "a"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("form", "told"),
+    [
+        ("name", f"zone/{ZONE}\n"),
+        ("yaml", f"items:\n- zone_id: {ZONE}\n  name: Hutch\nnext_cursor: null\n"),
+        ("wide", f"ZONE_ID                               NAME\n{ZONE}  Hutch\n"),
+        ("table", f"ID         NAME   AGE\n…{ZONE[-8:]}  Hutch  -\n"),
+    ],
+)
+def test_an_answer_is_printed_in_the_form_asked_for(form: str, told: str):
+    asked = Asked(200, {"items": [{"zone_id": ZONE, "name": "Hutch"}], "next_cursor": None})
+    assert run(asked, "zone", "list", "-o", form).stdout == told
+
+
+def test_a_change_says_what_it_did():
+    def held(_: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(204, headers={"etag": '"4"'})
+
+    told = run(held, "visit", "hold", ZONE, "--reason", "beam lost", "-o", "table")
+    assert told.stdout == f"visit …{ZONE[-8:]} held (version 4)\n"
+
+
+def test_a_noun_alone_shows_its_verbs():
+    told = run(None, "zone")
+    assert (told.exit_code, told.stdout) == (64, "")
+    assert told.stderr.startswith("Usage: beamkeep zone ")
+    assert told.stderr.count("Usage:") == 1
+    assert "Define a zone." in told.stderr
+
+
+def test_what_says_nothing_is_left_out(capsys: pytest.CaptureFixture[str]):
+    body = {"zone_id": ZONE, "window": {"starts_at": None}, "refs": {"doi": "10/x", "raid": None}}
+    show(LISTED, body)
+    told = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    assert told == [["id", ZONE], ["refs", "doi 10/x"]]
+
+
+def test_every_command_says_what_it_did():
+    silent = [e.name for e in catalogue().values() if not e.is_question and not e.said]
+    assert silent == []
 
 
 def test_the_catalogue_prints_itself():
     told = run(None, "catalogue").stdout.splitlines()
     assert len(told) == len(CATALOGUE.named)
     words = next(line.split() for line in told if line.startswith("define_zone "))
-    assert words == ["define_zone", "POST", "/zones", "create", "Zone"]
+    assert words == ["define_zone", "zone", "define", "POST", "/zones", "create"]
     rows = json.loads(run(None, "catalogue", "--json").stdout)
     assert {row["kind"] for row in rows} == {"create", "change", "question"}
 
@@ -378,4 +612,4 @@ def test_the_verbs_work_against_the_real_service(url: str):
     assert refused.exit_code == 1
     assert refused.stderr.startswith("ActorCannotDeactivateError: Only an active actor other than")
     stranger = told("list-zones", subject="stranger")
-    assert (stranger.exit_code, stranger.stderr.partition(":")[0]) == (1, "InvalidTokenError")
+    assert (stranger.exit_code, stranger.stderr.partition(":")[0]) == (1, "UnregisteredLoginError")

@@ -7,10 +7,22 @@ from tests.contexts.access import test_actor
 from tests.contexts.calibration import test_calibration
 from tests.contexts.campaign import test_campaign
 from tests.contexts.caution import test_caution, test_promotion
+from tests.contexts.data import (
+    test_acquisition,
+    test_attestation,
+    test_check,
+    test_custody,
+    test_dataset,
+    test_dataset_identifier,
+    test_distribution,
+    test_edition,
+    test_scan,
+)
 from tests.contexts.decision import test_decision
 from tests.contexts.enclosure import test_enclosure
 from tests.contexts.equipment import test_asset, test_family, test_frame, test_model, test_mount
 from tests.contexts.federation import test_facility
+from tests.contexts.feed import test_subscription
 from tests.contexts.operation import test_activity, test_advancing, test_conducts, test_procedure
 from tests.contexts.recipe import (
     test_capability,
@@ -52,6 +64,7 @@ SENTENCES = (
     test_subject,
     test_decision,
     *(test_clearance, test_caution, test_promotion),
+    *(test_dataset, test_distribution, test_custody, test_acquisition, test_attestation),
     test_calibration,
     test_campaign,
     *(test_family, test_model, test_asset, test_frame, test_mount),
@@ -59,6 +72,10 @@ SENTENCES = (
     *(test_run, test_observation, test_logbook, test_start),
     *(test_procedure, test_activity, test_procedure_start),
     *(test_conducts, test_advancing, test_conducting),
+    test_subscription,
+    test_check,
+    test_scan,
+    *(test_edition, test_dataset_identifier),
 )
 
 
@@ -84,5 +101,5 @@ def test_every_context_is_listed():
     assert found == {
         *("access", "trust", "federation", "enclosure", "equipment", "supply", "subject"),
         *("decision", "recipe", "run", "calibration", "campaign", "safety", "caution", "starting"),
-        *("shift", "operation", "feed"),
+        *("shift", "operation", "feed", "directory", "board", "data", "provenance"),
     }

@@ -99,7 +99,8 @@ def paths(schema: Any, defs: Any, path: str = "") -> Iterator[str]:
 
 @cache
 def adapter(command: type[Command], field: str) -> TypeAdapter[Any]:
-    return TypeAdapter(get_type_hints(command, include_extras=True)[field])
+    names = {each.alias or name: name for name, each in command.model_fields.items()}
+    return TypeAdapter(get_type_hints(command, include_extras=True)[names[field]])
 
 
 def parts(path: str) -> list[str]:
@@ -209,6 +210,10 @@ RECORDS: dict[str, dict[str, object]] = {
     "append_activities entries": {"activity_id": ID, "sampled_at": TIME, **ACTIVITY},
     "register_clearance bindings": {"kind": "Subject", "id": ID},
     "amend_clearance bindings": {"kind": "Subject", "id": ID},
+    "register_dataset parts?": {"path": "x", "byte_size": 1, "sha256": "x"},
+    "ingest_scan parts?": {"path": "x", "byte_size": 1, "sha256": "0" * 64},
+    "register_edition contributors?": {"actor_id": ID, "role": "Other"},
+    "mint_dataset_external_id contributors?": {"actor_id": ID, "role": "Other"},
     "conduct_until_advised space.axes": {"name": "x", "lower": 0.0, "upper": 1.0},
 }
 """An item of each list of records, of which one is missing or too many."""
@@ -234,7 +239,13 @@ def test_a_list_has_its_fewest_and_most_items(row: Row):
     assert not least or fault(row, items(least - 1)) == "too_short"
 
 
-WRONG = {"id": "not-an-id", "time": "2030-01-31", "boolean": "perhaps", "json": "text"}
+WRONG = {
+    "id": "not-an-id",
+    "time": "2030-01-31",
+    "day": TIME,
+    "boolean": "perhaps",
+    "json": "text",
+}
 
 
 @pytest.mark.parametrize("row", of("other"), ids=str)

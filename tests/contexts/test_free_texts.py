@@ -31,11 +31,18 @@ Method       name needed_supplies parameters_schema version_tag
 Practice     facility_code name version_tag
 Plan         default_parameters name version_tag
 Recipe       name steps version_tag
-Run          acknowledged_cautions advisories debriefer_kind name parameters plan_version_tag raid
+Run          acknowledged_cautions advisories debriefer_kind external_refs name parameters \
+             plan_version_tag raid
 Procedure    acknowledged_cautions bindings coordinate failure kind loop name steps version_tag
 Calibration  operating_point value
 Campaign     external_refs name
 Clearance    bindings facility_code kind
+Dataset      checksum.value digests encoding.conforms_to encoding.media_type external_id license \
+    publisher_facility_code
+Distribution checksum.value encoding.conforms_to encoding.media_type failure
+Attestation  evidence
+Edition      content_hash external_id license publisher_facility_code
+Subscription facility_code host name stream_types types
 """
 
 ALIKE = {

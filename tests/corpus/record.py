@@ -13,16 +13,20 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 from msgspec import Raw
 from msgspec.structs import replace
 
+from beamkeep.adapters.memory_custody import MemoryCustody
+from beamkeep.adapters.memory_directory import MemoryDirectory
+from beamkeep.adapters.memory_lineage import MemoryLineage
 from beamkeep.adapters.memory_log import MemoryEventLog
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.runtime.codec import Codec, encode
+from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import StoredEvent
 from beamkeep.testing.service import ADMIN, INSTALLATION, ISSUER, AdminClient, let_callers_in
 from tests.corpus import FOLDER, Line, digest, file_of, read
 from tests.runtime.test_rows import STREAMS
-from tests.support.examples import EXAMPLES, caution, enclosure, federation, supply, trust
+from tests.support.examples import EXAMPLES, caution, data, enclosure, federation, supply, trust
 
 CODEC = Codec(CATALOGUE.aggregates.values())
 
@@ -113,17 +117,28 @@ async def every_stream() -> list[tuple[str, Events]]:
 async def with_examples(clock: Callable[[], datetime], new_id: Callable[[], UUID]) -> MemoryStore:
     """A store in which every command was carried out, with the same ids and times each time."""
     store = MemoryStore(CODEC)
-    here = CATALOGUE, INSTALLATION, clock, new_id
+
+    def sessions() -> Session:
+        return service.sessions()
+
+    custody, lineage = MemoryCustody(store, sessions), MemoryLineage(store)
+    deployment = replace(INSTALLATION, custody=custody, lineage=lineage)
+    here = CATALOGUE, deployment, clock, new_id
     await prepare(store, store, ADMIN, False, *here)
-    service = compose(store, store, b"k" * 32, *here, event_log=MemoryEventLog(store))
+    directory = MemoryDirectory(store, CATALOGUE.views, CODEC)
+    service = compose(
+        store, store, b"k" * 32, *here, event_log=MemoryEventLog(store), directory=directory
+    )
 
     do = AdminClient(service, store)
     with ExitStack() as patched:
-        for examples in (caution, enclosure, federation, supply, trust):
+        for examples in (caution, data, enclosure, federation, supply, trust):
             patched.enter_context(patch.object(examples, "uuid4", new_id))
         await let_callers_in(do, ISSUER)
         for name, example in EXAMPLES.items():
-            await do(name, await example(do))
+            # What a scan writes has the shape of what its parts write, and names a folder of today.
+            if name != "ingest_scan":
+                await do(name, await example(do))
     return store
 
 

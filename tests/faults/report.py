@@ -41,6 +41,9 @@ MUTANTS = frozenset(
         "T15 acts first",
         "T15 without asking",
         "T15 without fence",
+        "T16 without the xmin rule",
+        "T17 without the expected last sequence",
+        "custody without the lock",
         "gates append without the check of what was read",
     }
 )
@@ -48,6 +51,7 @@ MUTANTS = frozenset(
 
 ALLOWED = {"most_effects": 1} | dict.fromkeys(
     (
+        "below_their_rule",
         "doubled",
         "duplicated",
         "events_passed_while_held",

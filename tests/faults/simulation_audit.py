@@ -48,6 +48,7 @@ NOT_YET = {
     # Whoever has lost a right has lost it for repetitions too.
     "UnauthorizedError",
     "InvalidTokenError",
+    "UnregisteredLoginError",
     # The key of another request.
     "IdempotencyConflictError",
 }

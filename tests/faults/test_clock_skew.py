@@ -126,7 +126,7 @@ async def write_with_a_jumping_clock(careless: bool) -> dict[str, Any]:
         if careless:
             kind, url = SelfDatedConnections, ground.admin_url
         connections = kind(url, 16, statement_timeout="2000", lock_timeout="500")
-        store = PostgresEventStore(connections, ground.app_url, deployment.wake.set)
+        store = PostgresEventStore(connections, ground.app_url, lambda _: deployment.wake.set())
         service = compose(store, deployment.lists, b"k" * 32, clock=clock.now, new_id=clock.new_id)
         client, world, before = Client(service), World(), len(await read_log(ground.admin_url))
         await world.furnish(client)
@@ -201,7 +201,7 @@ async def listed_wrongly(service: Service, made: set[UUID]) -> int:
     shown: list[UUID] = []
     cursor: dict[str, str] = {}
     while True:
-        request = Request(caller, {"limit": PAGE, **cursor})
+        request = Request(caller, {"order": "oldest", "limit": PAGE, **cursor})
         page = msgspec.json.decode((await service.queries.ask(question, request)).body)
         shown += [UUID(item["zone_id"]) for item in page["items"]]
         if page["next_cursor"] is None:
@@ -313,8 +313,9 @@ async def define(rest: Rest, server: Server, shift: int) -> UUID:
 
 
 async def zones(rest: Rest, token: str, min_token: str) -> list[UUID]:
-    """The ids of all zones, in the order of the list."""
-    answer = await rest.send(token, "list_zones", {"limit": 100, "min_token": min_token})
+    """The ids of all zones, the oldest first."""
+    asked = {"order": "oldest", "limit": 100, "min_token": min_token}
+    answer = await rest.send(token, "list_zones", asked)
     assert answer.ok, answer
     return [UUID(item["zone_id"]) for item in answer.body["items"]]
 

@@ -152,7 +152,7 @@ async def until_shown(deployment: Deployment, position: Position) -> None:
     """Wait until every list shows everything up to a position."""
 
     async def shown() -> bool:
-        return all([await deployment.lists.follows(view, position) for view in CATALOGUE.views])
+        return await deployment.lists.follows(CATALOGUE.views, position)
 
     await until(shown, "the lists show everything")
 

@@ -233,7 +233,7 @@ async def write_zone(url: str, client: Client, key: str, seconds: float, commit:
             end = End.ACKNOWLEDGED if commit else End.REFUSED
         finally:
             connection.terminate()
-    except CONNECTION_ERRORS:
+    except (*CONNECTION_ERRORS, asyncpg.InternalServerError):
         end = End.UNKNOWN if commit else End.REFUSED
     except UNAVAILABLE_ERRORS:
         end = End.REFUSED

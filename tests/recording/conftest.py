@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.support.stand_in_runs import TOKEN, Runs, serving_runs
 
-from beamkeep.bluesky import Recorder, sender
+from beamkeep_client.bluesky import Recorder, sender
 
 type Record = Callable[..., Recorder]
 

@@ -21,7 +21,7 @@ from tests.recording.conftest import Record
 from tests.support.bluesky_documents import Witness
 from tests.support.stand_in_runs import TOKEN, Fault, Run, Runs, serving_runs
 
-from beamkeep.bluesky import Recorder
+from beamkeep_client.bluesky import Recorder
 
 LONG = 20.0
 type Plan = Generator[Msg, Any, Any]
@@ -219,7 +219,7 @@ import os, sys
 from bluesky import RunEngine
 from bluesky import plans as bp
 from ophyd import sim
-from beamkeep.bluesky import Recorder
+from beamkeep_client.bluesky import Recorder
 
 url, token, spool = sys.argv[1:]
 engine = RunEngine(context_managers=[])

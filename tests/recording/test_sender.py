@@ -15,12 +15,16 @@ from tests.recording.conftest import Record
 from tests.support.bluesky_documents import Named, a_scan, described, measured, started, stopped
 from tests.support.stand_in_runs import TOKEN, Fault, Runs, serving_runs
 
-from beamkeep.bluesky import Recorder, spool
-from beamkeep.bluesky import recorder as recorder_module
-from beamkeep.bluesky.sender import BATCH_SIZE
-from beamkeep.bluesky.translation import CRASHED
+from beamkeep_client.bluesky import Recorder, spool
+from beamkeep_client.bluesky import recorder as recorder_module
+from beamkeep_client.bluesky.sender import BATCH_SIZE
+from beamkeep_client.bluesky.translation import CRASHED
 
 LONG = 20.0
+
+
+REFS = {"bluesky": "0123456789", "bluesky_scan": "7"}
+"""What the run is called in Bluesky."""
 
 
 def tell(recorder: Recorder, documents: Iterable[Named]) -> None:
@@ -64,19 +68,21 @@ def full(*_: object) -> int:
 
 def test_a_run_is_started_observed_and_completed(record: Record, runs: Runs):
     deliver(record(), a_scan(3, uid="0123456789"))
-    assert runs.only.body == {"name": "scan 7 01234567", "plan_id": "p"}
+    assert runs.only.body == {"name": "scan 7 01234567", "plan_id": "p", "external_refs": REFS}
     assert values(runs) == [1, 2, 3]
     assert runs.only.status == "Completed"
 
 
 def test_what_a_run_says_of_itself_goes_before_what_the_recorder_says(record: Record, runs: Runs):
-    start = started(beamkeep={"plan_id": "q", "raid": "z", "name": "Dark field"})
+    said = {"plan_id": "q", "raid": "z", "name": "Dark field", "external_refs": {"tiled": "t1"}}
+    start = started(beamkeep=said)
     stream = described(start, det=None)
     deliver(
         record(start={"subject_id": "s", "raid": "r"}, simulated=True),
         [start, stream, measured(stream, det=1)],
     )
-    assert runs.only.body == {"name": "Dark field", "plan_id": "q", "subject_id": "s", "raid": "z"}
+    refs = {"bluesky": start[1]["uid"], "bluesky_scan": "7", "tiled": "t1"}
+    assert runs.only.body == {**said, "subject_id": "s", "external_refs": refs}
     assert [each["simulated"] for each in runs.only.observations.values()] == [True]
 
 
@@ -85,7 +91,7 @@ def test_a_run_that_says_nonsense_of_itself_is_recorded_as_the_recorder_says(
     said: object, record: Record, runs: Runs, caplog: pytest.LogCaptureFixture
 ):
     deliver(record(), [started("0123456789", beamkeep=said)])
-    assert runs.only.body == {"name": "scan 7 01234567", "plan_id": "p"}
+    assert runs.only.body == {"name": "scan 7 01234567", "plan_id": "p", "external_refs": REFS}
     assert "The beamkeep metadata of run 0123456789 are not a mapping." in caplog.text
 
 
@@ -281,6 +287,9 @@ def test_a_refused_run_is_set_aside_with_the_problem_and_the_next_one_is_deliver
     recorder = record()
     tell(recorder, a_scan(3, uid="first"))
     deliver(recorder, a_scan(2, uid="second"))
+    flushed = recorder.flush(LONG)
+    assert flushed.delivered == ("second",)
+    assert {uid: why.split(":")[0] for uid, why in flushed.refused.items()} == {"first": fault[1]}
     aside = (tmp_path / "spool" / "refused" / "first.jsonl").read_text()
     (why,) = (line for line in aside.splitlines() if line.startswith('["refused"'))
     assert fault[1] in why
@@ -315,11 +324,11 @@ def test_the_rest_of_a_refused_run_is_kept_with_it(record: Record, runs: Runs, t
 def test_trouble_is_reported_when_it_begins_and_when_it_ends(
     record: Record, runs: Runs, caplog: pytest.LogCaptureFixture
 ):
-    caplog.set_level(logging.INFO, "beamkeep.bluesky")
+    caplog.set_level(logging.INFO, "beamkeep_client.bluesky")
     left = [(503, "StoreUnavailableError")] * 5
     runs.fault = lambda _: left.pop() if left else None
     deliver(record(), a_scan())
-    said = [r.levelname for r in caplog.records if r.name == "beamkeep.bluesky"]
+    said = [r.levelname for r in caplog.records if r.name == "beamkeep_client.bluesky"]
     assert said == ["WARNING", "INFO"]
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from beamkeep.bluesky import spool as spool_module
-from beamkeep.bluesky.spool import Spool, SpoolInUseError
+from beamkeep_client.bluesky import spool as spool_module
+from beamkeep_client.bluesky.spool import Spool, SpoolInUseError
 
 START = {"time": 5.0}
 
@@ -69,7 +69,7 @@ def test_reading_goes_on_after_any_line(tmp_path: Path):
 def test_a_process_that_is_killed_leaves_every_document(tmp_path: Path):
     program = f"""
 import os, pathlib
-from beamkeep.bluesky.spool import Spool
+from beamkeep_client.bluesky.spool import Spool
 spool = Spool(pathlib.Path({str(tmp_path)!r}))
 for number in range(1000):
     spool.append("r", "event" if number else "start", {{"time": float(number)}})

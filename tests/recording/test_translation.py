@@ -16,7 +16,8 @@ from tests.support.bluesky_documents import (
     stopped,
 )
 
-from beamkeep.bluesky.translation import (
+from beamkeep.contexts.run.observation import Reading
+from beamkeep_client.bluesky.translation import (
     CRASHED,
     MAX_SECONDS,
     ObservationEntry,
@@ -25,7 +26,6 @@ from beamkeep.bluesky.translation import (
     observation_id,
     unit,
 )
-from beamkeep.contexts.run.observation import Reading
 
 SAID: dict[str, Any] = {"body": {}, "simulated": False, "units": {}}
 RUN = started(beamkeep=SAID)

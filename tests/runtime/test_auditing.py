@@ -13,6 +13,11 @@ from beamkeep.adapters.postgres.ledger import ledger
 from beamkeep.auditing import DERIVED, Ledger, differences
 from beamkeep.contexts.access.actor import ActorIdentityBound, ActorRegistered
 from beamkeep.contexts.access.profile import IDENTITIES, STANDINGS, Identity
+from beamkeep.contexts.data.dataset import PARTS, PartRow
+from beamkeep.contexts.data.dataset import STANDINGS as STANDINGS_OF_DATASETS
+from beamkeep.contexts.data.distribution import COPIES
+from beamkeep.contexts.feed.subscription import BOOKMARKS, DELIVERIES, SECRETS
+from beamkeep.contexts.lineage import EDGES, ProvenanceEdge, ProvenanceRelation
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.grants import POLICY_GRANTS
 from beamkeep.kernel import (
@@ -25,6 +30,7 @@ from beamkeep.kernel import (
     Standing,
     SurfaceKind,
     claim_key,
+    replace,
 )
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import EventStore
@@ -183,3 +189,64 @@ async def test_a_stream_that_cannot_be_read_is_named(audited: Audited):
     told = await audited.found()
     assert told
     assert all(line.startswith(f"The stream Actor {NOBODY} cannot be read") for line in told)
+
+
+async def test_what_stands_beside_a_subscription_is_compared_without_its_secrets(audited: Audited):
+    do = AdminClient(audited.service, audited.store)
+    arguments = await EXAMPLES["register_subscription"](do)
+    id = UUID((await do("register_subscription", arguments))["subscription_id"])
+    assert await audited.found() == []
+    (secrets,) = await audited.store.rows(SECRETS, {"subscription_id": id})
+    await audited.write_past(
+        BOOKMARKS.delete(id), SECRETS.insert(replace(secrets, subscription_id=NOBODY))
+    )
+    told = await audited.found()
+    assert told == [
+        (
+            f"bk.subscription_secret has a row of Subscription {NOBODY}, which does not exist:"
+            f" subscription_id {NOBODY}."
+        ),
+        (
+            f"bk.subscription_place lacks a row that the events of Subscription {id} require:"
+            f" subscription_id {id}."
+        ),
+    ]
+    refused = await EXAMPLES["retry_delivery"](do)
+    where = {"subscription_id": UUID(refused["subscription_id"])}
+    (delivery,) = await audited.store.rows(DELIVERIES, where)
+    await audited.write_past(DELIVERIES.insert(replace(delivery, subscription_id=NOBODY)))
+    (more,) = [each for each in await audited.found() if each not in told]
+    assert more.startswith(f"bk.delivery has a row of Subscription {NOBODY}, which does not exist")
+
+
+async def test_a_copy_or_an_edge_that_was_changed_past_the_service_is_found(audited: Audited):
+    do = AdminClient(audited.service, audited.store)
+    first = await EXAMPLES["register_dataset"](do)
+    dataset_id = UUID((await do("register_dataset", first))["dataset_id"])
+    copy_id = UUID((await EXAMPLES["mark_distribution_stale"](do))["distribution_id"])
+    assert await audited.found() == []
+    (copy,) = await audited.store.rows(COPIES, {"distribution_id": copy_id})
+    (standing,) = await audited.store.rows(STANDINGS_OF_DATASETS, {"dataset_id": dataset_id})
+    produced = ProvenanceRelation.PRODUCED_BY
+    await audited.write_past(
+        COPIES.upsert(replace(copy, good_checks=())),
+        STANDINGS_OF_DATASETS.upsert(replace(standing, is_sealed=True)),
+        EDGES.delete(dataset_id, produced, UUID(first["producing_run_id"]), dataset_id),
+        EDGES.insert(ProvenanceEdge(dataset_id, produced, NOBODY, source_id=NOBODY)),
+        PARTS.insert(PartRow("a.h5", 1, "0" * 64, dataset_id)),
+    )
+    events = f"the events of Dataset {dataset_id}"
+    assert sorted(line.partition(":")[0] for line in await audited.found()) == [
+        f"bk.dataset_copy has a row that the events of Distribution {copy_id} do not explain",
+        f"bk.dataset_copy lacks a row that the events of Distribution {copy_id} require",
+        f"bk.dataset_part has a row that {events} do not explain",
+        f"bk.dataset_standing has a row that {events} do not explain",
+        f"bk.dataset_standing lacks a row that {events} require",
+        f"bk.provenance_edge has a row of Dataset {NOBODY}, which does not exist",
+        f"bk.provenance_edge lacks a row that {events} require",
+    ]
+
+
+def test_every_relation_of_edges_is_compared():
+    compared = {scope for derived in DERIVED if derived.table is EDGES for scope in derived.scopes}
+    assert compared == {*ProvenanceRelation}

@@ -282,7 +282,7 @@ async def test_decisions_are_found_by_what_they_are_and_what_they_are_not():
 
     assert await found(exclude_choice=["Hold", "Wait"]) == ["Stop"]
     assert await found(choice="Hold", exclude_choice=["Hold"]) == []
-    assert await found(**{"from": second}) == ["Stop", "Wait"]
+    assert await found(**{"from": second}) == ["Wait", "Stop"]
     assert await found(to=second) == ["Hold"]
 
 
@@ -298,8 +298,8 @@ async def test_runs_are_found_by_how_they_fare_and_when_they_were_started():
         page = await do("list_runs", asked)
         return [row["run_id"] for row in page["items"]]
 
-    assert await found(status=["Running", "Held"]) == [running, held]
+    assert await found(status=["Running", "Held"]) == [held, running]
     assert await found(status=["Stopped"]) == [ended]
-    assert await found(started_from=second) == [held, ended]
+    assert await found(started_from=second) == [ended, held]
     assert await found(started_to=second) == [running]
-    assert [row["ended_at"] is None for row in page["items"]] == [True, True, False]
+    assert [row["ended_at"] is None for row in page["items"]] == [False, True, True]

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.data.acquisition import FreeObject
 from beamkeep.contexts.equipment.placement import Placement
 from beamkeep.contexts.recipe.plan import Window
 from beamkeep.contexts.recipe.recipe import Steps
@@ -37,6 +38,7 @@ TIMES = st.datetimes(datetime(1, 1, 3), datetime(9999, 12, 29), timezones=ZONES)
 SCALARS = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text()
 JSON = st.recursive(SCALARS, lambda held: st.lists(held) | st.dictionaries(st.text(), held))
 OBJECTS = st.dictionaries(st.text(), JSON)
+TEXTS = st.dictionaries(st.text(), st.text())
 
 
 def events_of(kind: type[Event]) -> st.SearchStrategy[Event]:
@@ -47,7 +49,8 @@ def events_of(kind: type[Event]) -> st.SearchStrategy[Event]:
     of_schema = {
         name: st.none() | OBJECTS for name, hint in hints.items() if hint == JsonSchema | None
     }
-    of_json = {name: OBJECTS for name, hint in hints.items() if hint == JsonObject}
+    of_json = {name: OBJECTS for name, hint in hints.items() if hint in (JsonObject, FreeObject)}
+    of_map = {name: TEXTS for name, hint in hints.items() if hint == Mapping[str, str]}
     perhaps_json = {
         name: st.none() | OBJECTS for name, hint in hints.items() if hint == JsonObject | None
     }
@@ -56,7 +59,7 @@ def events_of(kind: type[Event]) -> st.SearchStrategy[Event]:
     of_steps |= {n: st.none() | STEPS for n, hint in hints.items() if hint == Steps | None}
     of_steps |= {name: JSON for name, hint in hints.items() if hint is Json}
     of_json = of_json | perhaps_json | of_schema
-    return st.builds(kind, **of_time | of_text | of_json | of_number | of_steps)
+    return st.builds(kind, **of_time | of_text | of_json | of_map | of_number | of_steps)
 
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -99,6 +102,8 @@ def test_there_and_back(kind: type[Event]):
 
 EVENT = re.compile(r"^(\w+):([^:]*)$", re.MULTILINE)
 FIELDS = """
+AcquisitionRecorded: acquisition_id dataset_id producing_asset_id producing_run_id captured_at
+    settings evidence corrects_acquisition_id
 ActorDeactivated: actor_id
 ActorIdentityBound: actor_id issuer subject_digest
 ActorIdentityUnbound: actor_id issuer subject_digest
@@ -125,6 +130,8 @@ AssetRenamed: asset_id name
 AssetRestored: asset_id reason
 AssetSettingsUpdated: asset_id settings
 AssetUninstalledFromMount: asset_id mount_id reason
+AttestationRecorded: attestation_id dataset_id distribution_id kind verified_by outcome strength
+    checked_at evidence
 CalibrationDefined: calibration_id asset_id quantity operating_point description
 CalibrationDescriptionUpdated: calibration_id description
 CalibrationRevisionAppended: calibration_id revision_id value status source established_at
@@ -158,10 +165,47 @@ ClearanceReviewStepAppended: clearance_id step_index role decision notes decided
 ClearanceSubmitted: clearance_id
 ClearanceSuperseded: clearance_id superseded_by_clearance_id
 ConduitDefined: conduit_id name source_zone_id target_zone_id
+DatasetArchived: dataset_id
+DatasetDemoted: dataset_id reason
+DatasetDiscarded: dataset_id reason
+DatasetPromoted: dataset_id reason
+DatasetRegistered: dataset_id name checksum byte_size encoding digests file_count has_parts
+    producing_run_id subject_id derived_from used_calibration_ids retain_until available_from
+    was_ingested
+DatasetReleasedFromEdition: dataset_id edition_id
+DatasetRetentionUpdated: dataset_id retain_until available_from reason
+DatasetSealedIntoEdition: dataset_id edition_id
+DatasetExternalIdAssigned: dataset_id external_id external_id_namespace
+DatasetExternalIdHidden: dataset_id reason
+DatasetExternalIdRefused: dataset_id external_id status
+DatasetExternalIdRequested: dataset_id external_id creator_ids contributors
+    publisher_facility_code publication_year license external_id_namespace
 DecisionDebriefRequested: run_id debriefer_agent_id debriefer_kind terminal_event_id
 DecisionRated: decision_id actor_id rating comment confidence_at_rating
 DecisionRegistered: decision_id actor_id context choice parent_id override_kind rule reasoning
     confidence confidence_source alternatives inputs determining_policy_ids
+DeliveryRetried: subscription_id event_id
+DeliverySkipped: subscription_id event_id reason
+DistributionDiscarded: distribution_id reason
+DistributionMarkedStale: distribution_id trigger reason attestation_id
+DistributionMarkedUnreachable: distribution_id trigger attestation_id failure checked_at
+DistributionRegistered: distribution_id dataset_id supply_id uri checksum byte_size encoding
+    access_protocol of_parts
+DistributionRemoved: distribution_id removed_at
+DistributionVerified: distribution_id attestation_id verified_by strength checked_at
+DistributionCheckRequested: distribution_id check_id kind
+EditionDatasetAdded: edition_id dataset_id
+EditionDatasetRemoved: edition_id dataset_id
+EditionExternalIdAssigned: edition_id external_id external_id_namespace
+EditionExternalIdHidden: edition_id reason
+EditionExternalIdRefused: edition_id external_id status
+EditionExternalIdRequested: edition_id external_id external_id_namespace
+EditionPublished: edition_id
+EditionRegistered: edition_id title description kind dataset_ids creator_ids contributors
+    publisher_facility_code publication_year license available_from
+EditionSealed: edition_id dataset_ids publisher_facility_code publication_year license
+    available_from content_hash
+EditionWithdrawn: edition_id reason
 EnclosureDecommissioned: enclosure_id reason
 EnclosurePermitObserved: enclosure_id from_permit_status to_permit_status trigger monitor_ref
     reason
@@ -226,7 +270,7 @@ RunRemovedFromCampaign: run_id campaign_id reason
 RunResumed: run_id decided_by_decision_id
 RunStarted: run_id name plan_id plan_version_tag method_id asset_ids subject_id raid
     override_parameters effective_parameters pinned_calibration_ids acknowledged_cautions
-    decided_by_decision_id declaration_versions clearance_ids advisories
+    decided_by_decision_id declaration_versions clearance_ids advisories external_refs
 RunStopped: run_id reason decided_by_decision_id
 RunTruncated: run_id reason interrupted_at decided_by_decision_id
 SubjectDiscarded: subject_id reason
@@ -238,6 +282,12 @@ SubjectRegistered: subject_id name
 SubjectRemoved: subject_id from_asset_id
 SubjectReturned: subject_id
 SubjectStored: subject_id
+SubscriptionPaused: subscription_id reason trigger
+SubscriptionRegistered: subscription_id name types stream_types stream_ids host format secret_id
+    facility_code
+SubscriptionResumed: subscription_id resumed_from
+SubscriptionRetired: subscription_id reason
+SubscriptionSecretRotated: subscription_id secret_id
 SupplyDegraded: supply_id from_status trigger monitor_ref reason
 SupplyDeregistered: supply_id from_status trigger monitor_ref reason
 SupplyMarkedAvailable: supply_id from_status trigger monitor_ref reason
@@ -245,7 +295,7 @@ SupplyMarkedRecovering: supply_id from_status trigger monitor_ref reason
 SupplyMarkedUnavailable: supply_id from_status trigger monitor_ref reason
 SupplyRegistered: supply_id kind name facility_code containing_asset_id
 SupplyRestored: supply_id from_status trigger monitor_ref reason
-SurfaceDefined: surface_id name kind conduit_id
+SurfaceDefined: surface_id name kind conduit_id unit_asset_id
 VisitAborted: visit_id reason
 VisitArrived: visit_id
 VisitCancelled: visit_id reason
@@ -263,9 +313,9 @@ ZoneDefined: zone_id name
 
 
 STREAMS = """
-Actor Asset Calibration Campaign Capability Caution Clearance Conduit Decision Enclosure Facility
-Family Frame Method Model Mount Plan Policy Practice Procedure Recipe Run Subject Supply Surface
-Visit Zone
+Acquisition Actor Asset Attestation Calibration Campaign Capability Caution Clearance Conduit
+Dataset Decision Distribution Edition Enclosure Facility Family Frame Method Model Mount Plan
+Policy Practice Procedure Recipe Run Subject Subscription Supply Surface Visit Zone
 """
 
 

@@ -40,7 +40,7 @@ from beamkeep.runtime.dispatch import (
 from beamkeep.runtime.entry_points import InvalidSurfaceIdError
 from beamkeep.runtime.parsing import MalformedRequestError
 from beamkeep.runtime.store import Append, MovedError, Position, StoredAnswer
-from beamkeep.runtime.tokens import InvalidTokenError
+from beamkeep.runtime.tokens import InvalidTokenError, UnregisteredLoginError
 from beamkeep.testing.service import (
     ADMIN,
     ISSUER,
@@ -190,7 +190,7 @@ async def test_each_refusal_comes_before_the_next(service: Service, store: CuedS
         "arguments": {"policy_id": ABSENT, "permitted_principal_id": "x"},
     }
     corrections: list[tuple[type[Refusal], dict[str, Any]]] = [
-        (InvalidTokenError, {"subject": "otto"}),
+        (UnregisteredLoginError, {"subject": "otto"}),
         (InvalidSurfaceIdError, {"surface": None}),
         (UnauthorizedError, {"subject": "ada"}),
         (
@@ -262,9 +262,10 @@ async def test_an_id_in_the_path_that_is_none_is_malformed(service: Service):
 
 
 async def test_an_unknown_login_is_401(service: Service):
-    with pytest.raises(InvalidTokenError) as refused:
+    with pytest.raises(UnregisteredLoginError) as refused:
         await zone(service, subject="nobody")
     assert refused.value.status == 401
+    assert "nobody" not in str(refused.value)
 
 
 async def test_the_same_subject_at_another_issuer_is_somebody_else(service: Service):
@@ -341,7 +342,10 @@ async def test_a_denial_is_recorded_and_its_reason_not_told(service: Service, st
         await send(service, "define_zone", Request(caller, {"name": "Hutch"}))
     assert refused.value.status == 403
     assert refused.value.facts == {}
-    assert "no_matching_policy" not in str(refused.value)
+    assert str(refused.value) == (
+        "You are not permitted to make this call on this surface."
+        " Call: define_zone. Surface: HTTP. Ask an administrator for a grant."
+    )
     (denial,) = await store.rows(DENIALS, {})
     assert denial == Denial(
         denial.denial_id,

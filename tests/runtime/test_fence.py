@@ -35,6 +35,12 @@ EVERY_MIGRATION = [
     "0016_conducts",
     "0017_events_principal_concurrently",
     "0018_events_principal",
+    "0019_subscriptions",
+    "0020_directory",
+    "0021_relay",
+    "0022_directory_facilities",
+    "0023_data",
+    "0024_checks",
 ]
 
 
@@ -228,7 +234,9 @@ async def test_an_index_that_was_left_unfinished_is_made_again(fit: Database):
     fit.ask("DROP INDEX bk.events_principal")
     fit.ask("CREATE INDEX events_p3_principal ON bk.events_p3 (principal_id)")
     fit.ask("DELETE FROM public.beamkeep_migrations WHERE name LIKE '%events_principal%'")
-    assert await migrate(fit.url("postgres")) == EVERY_MIGRATION[-2:]
+    assert await migrate(fit.url("postgres")) == [
+        name for name in EVERY_MIGRATION if "events_principal" in name
+    ]
     made = """SELECT count(*), bool_and(i.indisvalid), min(i.indnatts)
                 FROM pg_partition_tree('bk.events_principal') t
                 JOIN pg_index i ON i.indexrelid = t.relid"""

@@ -17,6 +17,13 @@ from beamkeep.adapters.postgres.append_statement import GUARD, AppendShape, appe
 from beamkeep.adapters.postgres.append_writer import FIND_ANSWER, FIND_EVENT
 from beamkeep.adapters.postgres.call_lookup import OPEN
 from beamkeep.adapters.postgres.connections import PLANNING, Connections
+from beamkeep.adapters.postgres.directory import (
+    RENEW_FACILITIES,
+    SEARCHING,
+    UPSERT_ENTRIES,
+    PostgresDirectory,
+)
+from beamkeep.adapters.postgres.event_log import PostgresEventLog
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.listing import LISTING, PostgresLists, number
 from beamkeep.adapters.postgres.projections import PostgresProjections
@@ -27,7 +34,13 @@ from beamkeep.contexts.access.profile import IDENTITIES, PROFILES, STANDINGS, Id
 from beamkeep.contexts.decision.inference import INFERENCES
 from beamkeep.contexts.decision.logbook import LOGBOOK as DECISION_LOGBOOK
 from beamkeep.contexts.enclosure.enclosure import FRESHNESS, Freshness
-from beamkeep.contexts.equipment.place import PLACES
+from beamkeep.contexts.feed.subscription import (
+    BOOKMARKS,
+    DELIVERIES,
+    SECRETS,
+    DeliveryStatus,
+)
+from beamkeep.contexts.place import PLACES
 from beamkeep.contexts.run.logbook import RUN_LOGBOOK
 from beamkeep.contexts.run.observation import OBSERVATIONS
 from beamkeep.contexts.run.refused import REFUSED_STARTS, RefusedStart
@@ -35,6 +48,8 @@ from beamkeep.contexts.supply.supply import SUPPLY_FRESHNESS, SupplyFreshness
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import POLICY_GRANTS
 from beamkeep.contexts.trust.surface import SURFACE_CONTROL
+from beamkeep.directory.seam import Match
+from beamkeep.feed.log import LogQuery
 from beamkeep.kernel import (
     CLAIMS,
     DENIALS,
@@ -46,7 +61,15 @@ from beamkeep.kernel import (
     View,
     replace,
 )
-from beamkeep.runtime.store import BEGINNING, CallLookup, NewSnapshot, Position, RowQuery, Snapshot
+from beamkeep.runtime.store import (
+    BEGINNING,
+    CallLookup,
+    ListPage,
+    NewSnapshot,
+    Position,
+    RowQuery,
+    Snapshot,
+)
 from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.appends import ANSWER, HTTP, ME, NOW, append, at, registered, updated
 from beamkeep.testing.cluster import Cluster
@@ -59,7 +82,7 @@ HOUR = timedelta(hours=1)
 ACTORS: View[Any] = next(view for view in CATALOGUE.views if view.name == "actor")
 GENERIC = {"plan_cache_mode": "force_generic_plan"}
 # Small for ever: a handful of rows whatever is written.
-SMALL = {"deployment", "projections", "bookmarks"}
+SMALL = {"deployment", "projections", "bookmarks", "directory_kinds"}
 
 type Asked = dict[str, Sequence[Any]]
 """Statements, each with arguments it was once given."""
@@ -126,6 +149,14 @@ async def opened_and_read(store: PostgresEventStore) -> None:
     await side_writes_of(store)
     await store.forget_answers(24)
     await store.forget_denials(30)
+    await store.rows(SECRETS, {"subscription_id": {id}})
+    await store.rows(BOOKMARKS, {"subscription_id": id})
+    await store.rows(DELIVERIES, {"subscription_id": id, "status": DeliveryStatus.SENDING})
+    await store.rows(DELIVERIES, {"subscription_id": id, "event_id": id})
+    for after in (), (NOW, id):
+        oldest = RowQuery({"subscription_id": id}, (), ("first_at", "event_id"), False, after)
+        await store.entries(DELIVERIES, oldest, 10)
+    await store.forget_deliveries(7)
     await store.cursor_key()
     await store.beat("watch")
 
@@ -223,9 +254,10 @@ async def listed(lists: PostgresLists) -> None:
     for view in CATALOGUE.views:
         for list_filter in every_way(view):
             for owner_id in (None, id):
-                for after in (None, id):
-                    await lists.listing(view, list_filter, owner_id, after, 50)
-    await lists.follows(CATALOGUE.views[0], Position(1, 1))
+                for newest_first in (False, True):
+                    page = ListPage(50, id, newest_first, ids_only=newest_first)
+                    await lists.listing(view, list_filter, owner_id, page)
+    await lists.follows(CATALOGUE.views[:2], Position(1, 1))
 
 
 def every_way(view: View[Any]) -> list[ListFilter]:
@@ -238,7 +270,9 @@ def every_way(view: View[Any]) -> list[ListFilter]:
     kinds += [{"none": ("a=b",)}] if view.excluded else []
     kinds += [{"compared": ((*how, NOW),)} for how in view.compared.values()]
     kinds += [{"period": (view.period, holds)} for holds in (True, False) if view.period]
-    return [ListFilter(NOW, **kind) for kind in kinds]
+    times: dict[str, Any] = {"created": ((">=", NOW), ("<", NOW + HOUR))}
+    both: list[dict[str, Any]] = [{}, times, {"owner_id": uuid7()}, {**times, "owner_id": uuid7()}]
+    return [ListFilter(NOW, **kind, **more) for kind in kinds for more in both]
 
 
 async def tailed(tail: PostgresTail, projections: PostgresProjections) -> None:
@@ -250,6 +284,8 @@ async def tailed(tail: PostgresTail, projections: PostgresProjections) -> None:
     await tail.bookmarks(WHOLE_LOG)
     (generation, *_) = await projections.generations()
     await projections.stored(generation, [uuid7()])
+    await projections.rows_after(generation, uuid7())
+    await projections.outdated({generation.name: 1})
     await projections.lag()
 
 
@@ -310,6 +346,55 @@ async def test_nor_planned_once_the_planner_has_seen_that_the_tables_are_empty(
     planned: Database, vacuumed: Database
 ):
     assert scanned(vacuumed, await every_statement(planned), PLANNING) == {}
+
+
+async def searched(directory: PostgresDirectory) -> None:
+    """Whatever a search can ask."""
+    kinds = frozenset(CATALOGUE.gets)
+    for match in Match:
+        await directory.find(match, "abcdef", kinds)
+        await directory.find(match, "abcdef", kinds, uuid7())
+    await directory.entries([uuid7()])
+
+
+async def test_the_directory_is_searched_by_its_indexes(planned: Database, vacuumed: Database):
+    searching = Recorder(planned.url())
+    await searched(PostgresDirectory(searching))
+    await searching.close()
+    assert len(searching.asked) == 2 * len(Match) + 1
+    for database in (planned, vacuumed):
+        assert scanned(database, searching.asked, PLANNING | SEARCHING) == {}
+
+
+async def test_entries_and_their_facilities_are_written_by_indexes(
+    planned: Database, vacuumed: Database
+):
+    columns: dict[str, list[object]] = {name: [] for name in UPSERT_ENTRIES.names}
+    written = UPSERT_ENTRIES.bind(columns), RENEW_FACILITIES.bind({"ids": [], "site": "x"})
+    asked: Asked = {statement: arguments for statement, *arguments in written}
+    for database in (planned, vacuumed):
+        assert scanned(database, asked, PLANNING) == {}
+
+
+async def test_the_log_is_read_by_its_indexes(planned: Database, vacuumed: Database):
+    reading = Recorder(planned.url())
+    log = PostgresEventLog(reading)
+    query = LogQuery(10, after=BEGINNING, before=Position(9, 9))
+    ways: list[dict[str, Any]] = [
+        {},
+        {"stream_ids": frozenset([uuid7()])},
+        {"principal_id": uuid7()},
+        {"types": frozenset(["RunHeld"]), "command_name": "hold_run"},
+        {"facility_code": "x"},
+        {"owner_id": uuid7()},
+    ]
+    for way, newest_first in product(ways, (False, True)):
+        await log.page(replace(query, newest_first=newest_first, **way))
+    await log.followed()
+    await reading.close()
+    assert len(reading.asked) == 2 * len(ways) + 1
+    for database in (planned, vacuumed):
+        assert scanned(database, reading.asked, PLANNING) == {}
 
 
 async def test_the_watch_and_readiness_alone_read_a_table_from_end_to_end_a_row_an_enclosure(
@@ -470,7 +555,7 @@ async def test_a_page_of_a_list_reads_little_more_than_it_shows(
     filled: Database, every: tuple[str, ...], rows: int, looked_up: int
 ):
     asking = Recorder(filled.url())
-    found = await PostgresLists(asking).listing(ACTORS, ListFilter(NOW, every), None, None, 50)
+    found = await PostgresLists(asking).listing(ACTORS, ListFilter(NOW, every), None, ListPage(50))
     await asking.close()
     assert len(found) == rows
     ((statement, arguments),) = asking.asked.items()

@@ -31,6 +31,13 @@ from beamkeep.contexts.access.actor import (
 )
 from beamkeep.contexts.access.profile import PROFILES, STANDINGS
 from beamkeep.contexts.enclosure.enclosure import FRESHNESS, Freshness
+from beamkeep.contexts.feed.subscription import (
+    BOOKMARKS,
+    DELIVERIES,
+    DeliveryStatus,
+    EventDelivery,
+    SubscriptionPlace,
+)
 from beamkeep.contexts.run.observation import (
     OBSERVATIONS,
     Observation,
@@ -619,7 +626,7 @@ async def test_whatever_is_written_under_a_lock_waits_for_whoever_holds_it(
 
 async def test_whoever_follows_is_woken_by_whatever_is_written(unseeded: Database):
     pool, woken = unseeded.connections(2), list[str]()
-    store = PostgresEventStore(pool, unseeded.url(), lambda: woken.append("woken"))
+    store = PostgresEventStore(pool, unseeded.url(), lambda _: woken.append("woken"))
     claim = CLAIMS.insert(Claim("name", "a", ME))
     for new in (append(at(1, registered(uuid7()))), append(side_writes=[claim])):
         await store.append(new)
@@ -704,6 +711,46 @@ async def test_old_denials_are_dropped_a_part_at_a_time_and_young_ones_never(
             pytest.raises(psycopg.errors.InsufficientPrivilege),
         ):
             connection.execute("SELECT bk.forget_denials(30, 1)")
+
+
+async def test_settled_deliveries_are_dropped_and_dead_letters_and_open_ones_stay(
+    deployed: Deployed, database: Database, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(event_store, "BATCH_SIZE", 2)
+    active, retired, now = uuid7(), uuid7(), datetime.now(UTC)
+    place = BOOKMARKS.insert(SubscriptionPlace(active, ME, ""))
+    await deployed.store.append(append(side_writes=[place]))
+
+    async def put(
+        status: DeliveryStatus, age: int, of: UUID = active, outside: bool = False
+    ) -> None:
+        at = now - timedelta(days=age)
+        row = EventDelivery(
+            subscription_id=of,
+            event_id=uuid7(),
+            event_type=f"{status} {age}" + (" outside" if outside else ""),
+            stream_type="Run",
+            stream_id=uuid7(),
+            cursor="",
+            status=status,
+            attempt=1,
+            first_at=at,
+            at=at,
+            outside_id="log 7" if outside else None,
+        )
+        await deployed.store.append(append(side_writes=[DELIVERIES.upsert(row)]))
+
+    for status in DeliveryStatus:
+        for age in (6, 8, 91):
+            await put(status, age)
+    await put(DeliveryStatus.DELIVERED, 8, outside=True)
+    await put(DeliveryStatus.DELIVERED, 8, of=retired, outside=True)
+    assert await deployed.store.forget_deliveries(7) == 6
+    left = {str(name) for (name,) in database.ask("SELECT event_type FROM bk.delivery")}
+    assert left == {
+        *("Sending 6", "Sending 8", "Sending 91", "Refused 6", "Refused 8"),
+        *("Delivered 6", "Skipped 6", "Delivered 8 outside"),
+    }
 
 
 async def test_a_statement_that_takes_too_long_makes_the_store_unavailable(unseeded: Database):

@@ -26,7 +26,7 @@ from beamkeep.contexts.access.actor import ActorDeactivated
 from beamkeep.kernel import ListFilter, View
 from beamkeep.runtime.codec import BrokenStreamError
 from beamkeep.runtime.rows import Row, RowFold
-from beamkeep.runtime.store import BEGINNING, Position, StoredEvent
+from beamkeep.runtime.store import BEGINNING, ListPage, Position, StoredEvent
 from beamkeep.runtime.tail import WHOLE_LOG, TailPage, shards
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.appends import CODEC, ME, NOW, append, at, registered, updated
@@ -186,11 +186,11 @@ async def test_every_list_is_the_fold_of_its_streams(database: Database, deploye
 async def test_a_list_follows_a_position_once_its_events_are_applied(deployed: Deployed):
     (id,) = await actors(deployed, 1)
     position = await deployed.store.append(append(at(2, updated(id))))
-    follows = partial(deployed.lists.follows, VIEWS["actor"], position)
+    follows = partial(deployed.lists.follows, [VIEWS["actor"]], position)
     assert not await follows()
     await deployed.projector.catch_up([WHOLE_LOG])
     assert await follows()
-    assert await deployed.lists.follows(VIEWS["actor"], BEGINNING)
+    assert await deployed.lists.follows([VIEWS["actor"]], BEGINNING)
 
 
 async def test_a_running_projector_follows_when_woken_and_stops_when_told(deployed: Deployed):
@@ -201,7 +201,7 @@ async def test_a_running_projector_follows_when_woken_and_stops_when_told(deploy
         (id,) = await actors(deployed, 1)
         position = await deployed.store.append(append(at(2, updated(id))))
         wake.set()
-        await until(partial(deployed.lists.follows, VIEWS["actor"], position))
+        await until(partial(deployed.lists.follows, [VIEWS["actor"]], position))
     supervisor.stop()
     async with asyncio.timeout(5):
         await running
@@ -402,7 +402,7 @@ async def test_a_list_kept_by_partitions_follows_once_each_of_them_does(database
             "SELECT tableoid::regclass::text FROM bk.events WHERE stream_id = %s LIMIT 1", id
         )
         own = int(str(found[0]).removeprefix("bk.events_p"))
-        follows = partial(deployed.lists.follows, VIEWS["actor"], position)
+        follows = partial(deployed.lists.follows, [VIEWS["actor"]], position)
         await deployed.projector.catch_up([shard for shard in PARTITIONS if shard != own])
         assert not await follows()
         await deployed.projector.catch_up([own])
@@ -438,7 +438,7 @@ async def test_a_list_is_built_anew_while_it_is_read_and_written(
         async def read() -> None:
             while not stop.is_set():
                 rows = await deployed.lists.listing(
-                    VIEWS["actor"], ListFilter(datetime.now(UTC)), None, None, 10_000
+                    VIEWS["actor"], ListFilter(datetime.now(UTC)), None, ListPage(10_000)
                 )
                 seen.append(len(rows))
 
@@ -492,7 +492,7 @@ async def test_the_other_lists_go_on_while_one_cannot_be_switched(
     try:
         zone = await call(deployed.service, "define_zone", {"name": "Hutch"})
         assert zone.token is not None
-        await until(partial(deployed.lists.follows, VIEWS["zone"], zone.token))
+        await until(partial(deployed.lists.follows, [VIEWS["zone"]], zone.token))
     finally:
         supervisor.stop()
         await running
@@ -564,7 +564,7 @@ async def test_a_list_of_the_first_layout_is_read_until_its_successor_is_level(
 
     async def found() -> set[UUID]:
         list_filter = ListFilter(datetime.now(UTC), ("kind=human",))
-        rows = await deployed.lists.listing(VIEWS["actor"], list_filter, ME, None, 100)
+        rows = await deployed.lists.listing(VIEWS["actor"], list_filter, ME, ListPage(100))
         return {id for id, _ in rows}
 
     async with worker(database) as (projector, _, _):
@@ -616,8 +616,9 @@ async def test_a_page_by_two_filters_goes_on_where_the_fewest_marks_were_looked_
     await deployed.projector.catch_up([WHOLE_LOG])
     list_filter = ListFilter(NOW, ("active=true", "kind=human"))
 
-    async def found(after: UUID | None, limit: int) -> list[UUID]:
-        rows = await deployed.lists.listing(VIEWS["actor"], list_filter, ME, after, limit)
+    async def found(after: UUID | None, limit: int, newest_first: bool = False) -> list[UUID]:
+        page = ListPage(limit, after, newest_first)
+        rows = await deployed.lists.listing(VIEWS["actor"], list_filter, ME, page)
         return [id for id, _ in rows]
 
     listing.fewest_marks.cache_clear()
@@ -626,4 +627,8 @@ async def test_a_page_by_two_filters_goes_on_where_the_fewest_marks_were_looked_
     assert await found(None, 1) == [ids[4]]
     assert await found(ids[4], 10) == [ids[8]]
     assert await found(ids[8], 10) == []
+    assert await found(None, 10, newest_first=True) == [ids[8], ids[4]]
+    assert await found(None, 1, newest_first=True) == [ids[8]]
+    assert await found(ids[8], 10, newest_first=True) == [ids[4]]
+    assert await found(ids[4], 10, newest_first=True) == []
     listing.fewest_marks.cache_clear()

@@ -89,8 +89,9 @@ async def ask(
 async def ids(
     service: Service, name: str, subject: str = "ada", /, **arguments: object
 ) -> list[str]:
-    """The ids of one list."""
-    items = (await ask(service, name, subject, **arguments))["items"]
+    """The ids of one list, the oldest first; a cursor is of the order that its list had."""
+    given = arguments if "cursor" in arguments else {"order": "oldest", **arguments}
+    items = (await ask(service, name, subject, **given))["items"]
     return [item[service.catalogue.named[name].aggregate.id_field] for item in items]
 
 
@@ -378,7 +379,7 @@ class TestLists:
 
     async def test_an_actor_is_listed_with_its_name_alone(self, service: Service):
         await enrol(service, "otto")
-        otto = (await ask(service, "list_actors"))["items"][-1]
+        otto = (await ask(service, "list_actors"))["items"][0]
         assert otto.keys() == {
             "actor_id",
             "kind",
@@ -408,9 +409,10 @@ class TestLists:
     async def test_policies_are_found_by_each_facet(self, service: Service, store: MemoryStore):
         otto = await enrol(service, "otto")
         policy = str(await permit(service, otto, "get_zone"))
-        monitors = str(seeded.MONITORS)
+        workers = seeded.MONITORS, seeded.DELIVERIES, seeded.CHECKS, seeded.MINTING
+        within = [str(policy_id) for policy_id in workers]
         internal = str(seeded.INTERNAL)
-        assert await ids(service, "list_policies", conduit_id=internal) == [monitors]
+        assert sorted(await ids(service, "list_policies", conduit_id=internal)) == within
         on_http = await ids(service, "list_policies", surface_id=str(HTTP))
         assert len(on_http) == 2
         assert on_http[-1] == policy
@@ -452,7 +454,53 @@ class TestLists:
             pages.append([row["zone_id"] for row in page["items"]])
             cursor = page["next_cursor"]
         assert [len(page) for page in pages] == [3, 3, 2]
-        assert [id for page in pages for id in page][3:] == made
+        assert [id for page in pages for id in page][:5] == made[::-1]
+
+    async def test_a_list_begins_with_the_newest_unless_the_oldest_are_asked_for(
+        self, service: Service
+    ):
+        made = [await make(service, "define_zone", name=f"Z{n}") for n in range(3)]
+        newest = [row["zone_id"] for row in (await ask(service, "list_zones"))["items"]]
+        assert newest[:3] == made[::-1]
+        assert await ids(service, "list_zones", order="oldest") == newest[::-1]
+        cursor = (await ask(service, "list_zones", limit=1))["next_cursor"]
+        refused = await refusal(service, "list_zones", cursor=cursor, order="oldest")
+        assert type(refused) is MalformedRequestError
+
+    async def test_every_list_is_narrowed_by_name_owner_and_time(self, service: Service):
+        await enrol(service, "otto", "define_zone", "list_zones")
+        by_ada = await make(service, "define_zone", name="Hütch")
+        by_otto = await make(service, "define_zone", "otto", name="hutch")
+        await make(service, "define_zone", name="Hutch 2")
+        assert await ids(service, "list_zones", name="HUTCH") == [by_ada, by_otto]
+        otto = (await ask(service, "get_zone", zone_id=by_otto))["owner_id"]
+        assert await ids(service, "list_zones", name="hutch", owner_id=otto) == [by_otto]
+        assert by_ada not in await ids(service, "list_zones", created_before="2029-12-31T23:59:59Z")
+        assert by_ada in await ids(service, "list_zones", created_after="2029-12-31T23:59:59Z")
+
+    async def test_a_list_is_narrowed_to_one_status_or_several(
+        self, service: Service, store: MemoryStore
+    ):
+        policy = await team(service, store)
+        planned, cancelled = await visit(service, policy), await visit(service, policy)
+        await call(service, "cancel_visit", {"visit_id": cancelled, "reason": "ill"})
+        assert await ids(service, "list_visits", status="Planned") == [planned]
+        both = ["Planned", "Cancelled"]
+        assert await ids(service, "list_visits", status=both) == [planned, cancelled]
+
+    async def test_a_list_tells_how_many_there_are_where_that_is_asked_for(
+        self, service: Service, monkeypatch: pytest.MonkeyPatch
+    ):
+        for n in range(4):
+            await make(service, "define_zone", name=f"Z{n}")
+        page = await ask(service, "list_zones", limit=2, count=True)
+        assert (len(page["items"]), page["total"]) == (2, 7)
+        counted = await ask(service, "list_zones", limit=2, count=True, cursor=page["next_cursor"])
+        assert counted["total"] == 7, "of the whole list, not of the rest"
+        assert (await ask(service, "list_zones", name="z1", count=True))["total"] == 1
+        assert "total" not in await ask(service, "list_zones")
+        monkeypatch.setattr(queries, "MOST_COUNTED", 6)
+        assert (await ask(service, "list_zones", count=True))["total"] == "6+"
 
     async def test_a_page_has_1_to_100_rows_and_50_unless_told(self, service: Service):
         for n in range(60):
@@ -476,7 +524,7 @@ class TestLists:
         taken = await ask(service, "get_surface", surface_id=str(HTTP))
         assert taken["controlling_visit_id"] == mine
         assert taken["controlled_since"] == "2030-01-01T03:00:00Z"
-        listed = (await ask(service, "list_surfaces"))["items"]
+        listed = (await ask(service, "list_surfaces", order="oldest"))["items"]
         assert [row["controlling_visit_id"] for row in listed] == [mine, None, None]
         await call(service, "cancel_visit", {"visit_id": mine, "reason": "ill"})
         assert await ask(service, "get_surface", surface_id=str(HTTP)) == free
@@ -666,9 +714,9 @@ class TestObjectRule:
             await make(service, "register_actor", name=f"A{n}")
             mine.append(await make(service, "register_actor", "otto", name=f"O{n}"))
         first = await ask(service, "list_actors", "otto", limit=2)
-        assert [row["actor_id"] for row in first["items"]] == mine[:2]
+        assert [row["actor_id"] for row in first["items"]] == mine[:1:-1]
         rest = await ask(service, "list_actors", "otto", limit=2, cursor=first["next_cursor"])
-        assert [row["actor_id"] for row in rest["items"]] == mine[2:]
+        assert [row["actor_id"] for row in rest["items"]] == mine[1::-1]
         assert rest["next_cursor"] is None
 
     async def test_a_policy_that_says_all_widens_what_is_seen(

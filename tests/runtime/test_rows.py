@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -35,6 +35,51 @@ from beamkeep.contexts.caution.caution import (
     Target,
     TargetKind,
 )
+from beamkeep.contexts.custody_rules import ChecksumStrength, VerifiedBy
+from beamkeep.contexts.data.acquisition import AcquisitionRecorded
+from beamkeep.contexts.data.attestation import (
+    AttestationKind,
+    AttestationOutcome,
+    AttestationRecorded,
+)
+from beamkeep.contexts.data.authorship import Contributor, ContributorRole
+from beamkeep.contexts.data.dataset import (
+    DatasetArchived,
+    DatasetDemoted,
+    DatasetDiscarded,
+    DatasetExternalIdAssigned,
+    DatasetExternalIdHidden,
+    DatasetExternalIdRefused,
+    DatasetExternalIdRequested,
+    DatasetPromoted,
+    DatasetRegistered,
+    DatasetReleasedFromEdition,
+    DatasetRetentionUpdated,
+    DatasetSealedIntoEdition,
+)
+from beamkeep.contexts.data.distribution import (
+    AccessProtocol,
+    DistributionDiscarded,
+    DistributionMarkedStale,
+    DistributionMarkedUnreachable,
+    DistributionRegistered,
+    DistributionRemoved,
+    DistributionVerified,
+)
+from beamkeep.contexts.data.edition import (
+    EditionDatasetAdded,
+    EditionDatasetRemoved,
+    EditionExternalIdAssigned,
+    EditionExternalIdHidden,
+    EditionExternalIdRefused,
+    EditionExternalIdRequested,
+    EditionKind,
+    EditionPublished,
+    EditionRegistered,
+    EditionSealed,
+    EditionWithdrawn,
+)
+from beamkeep.contexts.data.shapes import Checksum, ChecksumAlgorithm, Encoding
 from beamkeep.contexts.decision.decision import (
     ConfidenceSource,
     DecisionRated,
@@ -149,12 +194,59 @@ FAILURE = Failure(
     target="bl:x",
     step_index=0,
 )
+CHECKSUM = Checksum(ChecksumAlgorithm.SHA256, "ab" * 32)
+ENCODING = Encoding("application/x-hdf5", ("urn:nexus:NXtomo",))
+MINTED = DatasetExternalIdRequested(
+    occurred_at=at(10),
+    dataset_id=ID,
+    external_id="10.5072/é",
+    creator_ids=(B, A),
+    contributors=(Contributor(A, ContributorRole.DATA_CURATOR),),
+    publisher_facility_code="hall-2",
+    publication_year=2031,
+    license="CC-BY-4.0",
+)
 STREAMS: dict[str, Sequence[Event]] = {
     "actor": [
         ActorRegistered(at(0), ID, ActorKind.HUMAN),
         ActorIdentityBound(at(1), ID, "https://idp"),
         ActorDeactivated(at(2), ID),
         ActorProfileForgotten(at(3), ID),
+    ],
+    "edition": [
+        EditionRegistered(
+            occurred_at=at(0),
+            edition_id=ID,
+            title="Fossils é",
+            description=None,
+            kind=EditionKind.RO_CRATE,
+            dataset_ids=(A, B),
+            creator_ids=(B, A),
+            contributors=(Contributor(A, ContributorRole.DATA_CURATOR),),
+            publisher_facility_code=None,
+            publication_year=None,
+            license=None,
+            available_from=None,
+        ),
+        EditionDatasetAdded(at(1), ID, C),
+        EditionDatasetRemoved(at(2), ID, B),
+        EditionSealed(
+            occurred_at=at(3),
+            edition_id=ID,
+            dataset_ids=(A, C),
+            publisher_facility_code="hall-2",
+            publication_year=2031,
+            license="CC-BY-4.0",
+            available_from=date(2031, 1, 31),
+            content_hash="ab" * 32,
+        ),
+        EditionPublished(at(4), ID),
+        EditionExternalIdRequested(at(5), ID, "10.5072/é"),
+        EditionExternalIdRefused(at(6), ID, "10.5072/é", status=422),
+        EditionExternalIdRequested(at(7), ID, "10.5072/é"),
+        EditionExternalIdAssigned(at(8), ID, "10.5072/é"),
+        EditionWithdrawn(at(9), ID, "wrong sample"),
+        EditionExternalIdHidden(at(10), ID, "wrong sample"),
     ],
     "zone": [ZoneDefined(at(0), ID, "Hutch é")],
     "conduit": [ConduitDefined(at(0), ID, "Entry", A, B)],
@@ -313,6 +405,92 @@ STREAMS: dict[str, Sequence[Event]] = {
         ),
         ProcedureHeld(at(6), ID, "read error", None),
     ],
+    "dataset": [
+        DatasetRegistered(
+            at(0),
+            ID,
+            name="Fossil é",
+            checksum=CHECKSUM,
+            byte_size=2**53 - 1,
+            encoding=ENCODING,
+            digests={"md5": "0" * 32},
+            file_count=1,
+            has_parts=False,
+            producing_run_id=A,
+            subject_id=B,
+            derived_from=(B, C),
+            used_calibration_ids=(C,),
+            retain_until=None,
+            available_from=date(2031, 1, 31),
+        ),
+        DatasetPromoted(at(1), ID, "seen by two"),
+        DatasetRetentionUpdated(at(2), ID, date(2040, 1, 31), None, "by the policy"),
+        DatasetArchived(at(3), ID),
+        DatasetSealedIntoEdition(at(4), ID, A),
+        DatasetSealedIntoEdition(at(5), ID, B),
+        DatasetReleasedFromEdition(at(6), ID, A),
+        DatasetDemoted(at(7), ID, "wrong center"),
+        DatasetReleasedFromEdition(at(8), ID, B),
+        DatasetDiscarded(at(9), ID, "no use"),
+        MINTED,
+        DatasetExternalIdRefused(at(11), ID, "10.5072/é", status=422),
+        MINTED,
+        DatasetExternalIdAssigned(at(13), ID, "10.5072/é"),
+        DatasetExternalIdHidden(at(14), ID, "wrong center"),
+    ],
+    "distribution": [
+        DistributionRegistered(
+            at(0),
+            ID,
+            dataset_id=A,
+            supply_id=B,
+            uri="file:///data/fossil%20%C3%A9.h5",
+            checksum=CHECKSUM,
+            byte_size=2**53 - 1,
+            encoding=ENCODING,
+            access_protocol=AccessProtocol.NFS,
+            of_parts=False,
+        ),
+        DistributionMarkedUnreachable(at(1), ID, TriggerSource.MONITOR, C, "Timeout", at(1)),
+        DistributionVerified(at(2), ID, C, VerifiedBy.TRANSFER, ChecksumStrength.INTEGRITY, at(2)),
+        DistributionVerified(
+            at(3), ID, C, VerifiedBy.SERVICE, ChecksumStrength.CRYPTOGRAPHIC, at(2)
+        ),
+        DistributionMarkedStale(at(4), ID, TriggerSource.OPERATOR, "overwritten", None),
+        DistributionVerified(
+            at(5), ID, C, VerifiedBy.CLIENT, ChecksumStrength.CRYPTOGRAPHIC, at(5)
+        ),
+        DistributionMarkedUnreachable(at(6), ID, TriggerSource.AUTO, C, "NotFound", at(6)),
+        DistributionDiscarded(at(7), ID, "no use"),
+        DistributionRemoved(at(8), ID, at(8)),
+    ],
+    "acquisition": [
+        AcquisitionRecorded(
+            at(0),
+            ID,
+            dataset_id=A,
+            producing_asset_id=B,
+            producing_run_id=C,
+            captured_at=at(-1),
+            settings=EFFECTIVE,
+            evidence={"é": None},
+            corrects_acquisition_id=A,
+        )
+    ],
+    "attestation": [
+        AttestationRecorded(
+            at(0),
+            ID,
+            dataset_id=A,
+            distribution_id=B,
+            kind=AttestationKind.CHECKSUM_VERIFIED,
+            verified_by=VerifiedBy.CLIENT,
+            outcome=AttestationOutcome.MATCH,
+            strength=ChecksumStrength.CRYPTOGRAPHIC,
+            checked_at=at(-1),
+            evidence={"algorithm": "sha256", "failure": None},
+        )
+    ],
 }
 
 
@@ -373,7 +551,85 @@ def test_the_owner_is_whoever_wrote_the_first_event(name: str, stream: Sequence[
     assert {row.owner_id for row in rows(name, stream)} == {OWNER}
 
 
+SHOWN_BYTES = {
+    "checksum": {"algorithm": "sha256", "value": "ab" * 32},
+    "byte_size": 2**53 - 1,
+    "encoding": {"media_type": "application/x-hdf5", "conforms_to": ["urn:nexus:NXtomo"]},
+}
 SHOWN: dict[str, dict[str, Any]] = {
+    "dataset": {
+        **SHOWN_BYTES,
+        "dataset_id": str(ID),
+        "name": "Fossil é",
+        "digests": {"md5": "0" * 32},
+        "file_count": 1,
+        "has_parts": False,
+        "was_ingested": False,
+        "producing_run_id": str(A),
+        "subject_id": str(B),
+        "derived_from": [str(B), str(C)],
+        "used_calibration_ids": [str(C)],
+        "retain_until": "2040-01-31",
+        "available_from": None,
+        "status": "Discarded",
+        "intent": "Retracted",
+        "sealed_edition_ids": [],
+        "external_id": "10.5072/é",
+        "external_id_namespace": "doi",
+        "external_id_state": "Hidden",
+        "pending_external_id": None,
+        "archived_at": "2030-01-01T03:00:00Z",
+        "discarded_at": "2030-01-01T09:00:00Z",
+        "promoted_at": "2030-01-01T01:00:00Z",
+        "demoted_at": "2030-01-01T07:00:00Z",
+    },
+    "distribution": {
+        **SHOWN_BYTES,
+        "distribution_id": str(ID),
+        "dataset_id": str(A),
+        "supply_id": str(B),
+        "uri": "file:///data/fossil%20%C3%A9.h5",
+        "access_protocol": "NFS",
+        "of_parts": False,
+        "status": "Removed",
+        "good_checks": [
+            {
+                "verified_by": "Client",
+                "strength": "Cryptographic",
+                "checked_at": "2030-01-01T05:00:00Z",
+            }
+        ],
+        "verified_by": "Client",
+        "verified_strength": "Cryptographic",
+        "verified_at": "2030-01-01T05:00:00Z",
+        "marked_stale_at": "2030-01-01T04:00:00Z",
+        "unreachable_since": "2030-01-01T06:00:00Z",
+        "discarded_at": "2030-01-01T07:00:00Z",
+        "removed_at": "2030-01-01T08:00:00Z",
+    },
+    "edition": {
+        "edition_id": str(ID),
+        "title": "Fossils é",
+        "description": None,
+        "kind": "ROCrate",
+        "dataset_ids": [str(A), str(C)],
+        "creator_ids": [str(B), str(A)],
+        "contributors": [{"actor_id": str(A), "role": "DataCurator"}],
+        "publisher_facility_code": "hall-2",
+        "publication_year": 2031,
+        "license": "CC-BY-4.0",
+        "available_from": "2031-01-31",
+        "content_hash": "ab" * 32,
+        "status": "Withdrawn",
+        "external_id": "10.5072/é",
+        "external_id_namespace": "doi",
+        "external_id_state": "Hidden",
+        "pending_external_id": None,
+        "sealed_at": "2030-01-01T03:00:00Z",
+        "published_at": "2030-01-01T04:00:00Z",
+        "withdrawn_at": "2030-01-01T09:00:00Z",
+        "withdrawn_reason": "wrong sample",
+    },
     "actor": {
         "actor_id": str(ID),
         "kind": "human",
@@ -450,6 +706,7 @@ SHOWN: dict[str, dict[str, Any]] = {
         "asset_ids": [str(B), str(C)],
         "subject_id": str(C),
         "raid": "10.25.10/7",
+        "external_refs": {},
         "override_parameters": {"gap": None},
         "effective_parameters": {"energy": 5},
         "pinned_calibration_ids": [str(A), str(B)],
@@ -580,24 +837,35 @@ def test_a_policy_just_defined_was_updated_then():
 
 
 FACETS = {
+    "edition": {
+        *("name=fossils e", "status=Withdrawn", "kind=ROCrate", "publisher_facility_code=hall-2"),
+        *(f"dataset_id={A}", f"dataset_id={C}", "external_id=10.5072/é"),
+    },
     "procedure": {
         *("status=Held", "kind=homing", f"parent_run_id={C}", "conducting=false"),
-        *(f"target_asset_id={A}", f"target_asset_id={B}", "last_outcome=Held"),
+        *(f"target_asset_id={A}", f"target_asset_id={B}", "last_outcome=Held", "name=home e"),
     },
     "actor": {"kind=human", "active=false"},
-    "zone": set[str](),
-    "conduit": {f"source_zone_id={A}", f"target_zone_id={B}"},
-    "surface": {"kind=HTTP", f"conduit_id={A}"},
-    "policy": {f"conduit_id={A}", f"permitted_principal_id={B}", f"permitted_principal_id={C}"},
+    "zone": {"name=hutch e"},
+    "conduit": {"name=entry", f"source_zone_id={A}", f"target_zone_id={B}"},
+    "surface": {"name=console", "kind=HTTP", f"conduit_id={A}"},
+    "policy": {
+        *("name=team", f"conduit_id={A}"),
+        *(f"permitted_principal_id={B}", f"permitted_principal_id={C}"),
+    },
     "visit": {
+        "name=staff 2030-01-02",
         "status=Completed",
         f"parent_surface_id={B}",
         "type=staff",
         f"parent_id={C}",
         f"policy_id={A}",
     },
-    "facility": {"code=hall-2", "kind=Area", "status=Decommissioned", f"parent_id={A}"},
+    "facility": {
+        *("name=hall 2", "code=hall-2", "kind=Area", "status=Decommissioned", f"parent_id={A}"),
+    },
     "clearance": {
+        "name=salts e",
         "status=Superseded",
         "kind=radiation",
         "facility_code=hall-2",
@@ -611,6 +879,7 @@ FACETS = {
         f"covering_asset_id={A}",
     },
     "caution": {
+        "name=it sticks e",
         "status=Retired",
         "target_kind=Asset",
         f"target_id={A}",
@@ -623,7 +892,20 @@ FACETS = {
         "tag=é",
         f"authored_by={B}",
     },
-    "enclosure": {"facility_code=hall-2", "permit_status=Permitted", "lifecycle=Decommissioned"},
+    "enclosure": {
+        *("name=hutch", "facility_code=hall-2", "permit_status=Permitted"),
+        "lifecycle=Decommissioned",
+    },
+    "dataset": {
+        *("name=fossil e", "status=Discarded", "intent=Retracted", f"producing_run_id={A}"),
+        *(f"subject_id={B}", f"used_calibration_id={C}", f"derived_from={B}", f"derived_from={C}"),
+        *(f"checksum_value={'ab' * 32}", "media_type=application/x-hdf5"),
+        "external_id=10.5072/é",
+    },
+    "distribution": {
+        *("name=fossil%20%c3%a9.h5", f"dataset_id={A}", f"supply_id={B}", "status=Removed"),
+        *("access_protocol=NFS", "unreachable=true"),
+    },
 }
 
 

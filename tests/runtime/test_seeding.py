@@ -36,6 +36,9 @@ FOUNDATIONS = [
     "surface-MCP_STDIO",
     "surface-MCP_STREAMABLE_HTTP",
     "policy-Monitors",
+    "policy-Deliveries",
+    "policy-Checks",
+    "policy-Minting",
 ]
 OWN_SITE = ["FacilityRegistered"]
 FIRST_ADMINISTRATOR = ["ActorRegistered", "PolicyDefined", "PolicyDefined", "PolicyDefined"]
@@ -151,9 +154,9 @@ async def test_a_facility_that_has_the_code_already_is_the_own_site():
     assert await start(store, code="synchrotron") == []
     assert await start(store, code="neutron-source") == OWN_SITE
     assert await sites(store) == [
-        ("local", "local", "Site"),
-        ("synchrotron", "The ring", "Site"),
         ("neutron-source", "neutron-source", "Site"),
+        ("synchrotron", "The ring", "Site"),
+        ("local", "local", "Site"),
     ]
 
 

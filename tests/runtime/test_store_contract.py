@@ -60,6 +60,7 @@ from beamkeep.runtime.store import (
     CallLookup,
     EventStore,
     KeyTakenError,
+    ListPage,
     LoadedStream,
     MovedError,
     NewSnapshot,
@@ -1019,6 +1020,13 @@ async def test_entries_are_compared_and_narrowed(store: EventStore):
     assert await found_entries(store, since, simulated=False) == [1, 2]
 
 
+async def test_the_last_entry_of_each_object_is_found_by_one_statement(store: EventStore):
+    await with_observations(store)
+    found = await store.last(OBSERVATIONS, "run_id", "sampled_at", [RUN, OTHER_RUN, uuid7()])
+    assert {row.run_id: row.observation_id.int for row in found} == {RUN: 4, OTHER_RUN: 5}
+    assert await store.last(OBSERVATIONS, "run_id", "sampled_at", []) == ()
+
+
 async def test_one_task_at_a_time_is_alone_with_a_piece_of_work(store: EventStore):
     inside, left, order = asyncio.Event(), asyncio.Event(), list[str]()
 
@@ -1152,7 +1160,8 @@ async def listed(
     limit: int = 100,
 ) -> list[UUID]:
     await kept.catch_up()
-    rows = await kept.lists.listing(VIEWS[name], ListFilter(NOW, facets), owner_id, after, limit)
+    page = ListPage(limit, after)
+    rows = await kept.lists.listing(VIEWS[name], ListFilter(NOW, facets), owner_id, page)
     return [id for id, _ in rows]
 
 
@@ -1160,7 +1169,7 @@ async def test_a_list_shows_each_aggregate_as_it_is_by_age(kept: Kept):
     ids = [await an_actor(kept.store) for _ in range(3)]
     await kept.store.append(append(at(2, ActorDeactivated(NOW, ids[1]))))
     assert await listed(kept) == ids
-    rows = await kept.lists.listing(VIEWS["actor"], ListFilter(NOW), None, None, 10)
+    rows = await kept.lists.listing(VIEWS["actor"], ListFilter(NOW), None, ListPage(10))
     assert json.loads(rows[1][1]) == {
         "actor_id": str(ids[1]),
         "kind": "human",
@@ -1183,7 +1192,7 @@ async def sought_in(kept: Kept, name: str, after: UUID | None = None, **asked: A
     await kept.catch_up()
     given: dict[str, Any] = {"now": NOW, **asked}
     list_filter = ListFilter(**given)
-    rows = await kept.lists.listing(VIEWS[name], list_filter, None, after, 100)
+    rows = await kept.lists.listing(VIEWS[name], list_filter, None, ListPage(100, after))
     return [id for id, _ in rows]
 
 
@@ -1311,6 +1320,73 @@ async def test_a_list_shows_only_the_owners_where_one_is_named(kept: Kept):
     assert await listed(kept, name="zone", owner_id=zone) == [], "a zone is not"
 
 
+async def test_a_list_is_read_from_its_newest_end(kept: Kept):
+    ids = [await an_actor(kept.store) for _ in range(4)]
+    await kept.catch_up()
+
+    async def found(*facets: str, after: UUID | None = None, limit: int = 10) -> list[UUID]:
+        page = ListPage(limit, after, newest_first=True)
+        rows = await kept.lists.listing(VIEWS["actor"], ListFilter(NOW, facets), ME, page)
+        return [id for id, _ in rows]
+
+    assert await found() == ids[::-1]
+    assert await found(limit=2) == [ids[3], ids[2]]
+    assert await found(after=ids[2]) == [ids[1], ids[0]]
+    assert await found("kind=human", "active=true", after=ids[1]) == [ids[0]]
+    assert await found(after=ids[0]) == []
+
+
+async def test_the_ids_of_a_list_are_read_without_its_rows(kept: Kept):
+    ids = [await an_actor(kept.store) for _ in range(3)]
+    await kept.catch_up()
+    for facets in (), ("kind=human",), ("kind=human", "active=true"):
+        page = ListPage(2, ids_only=True)
+        rows = await kept.lists.listing(VIEWS["actor"], ListFilter(NOW, facets), None, page)
+        assert [id for id, _ in rows] == ids[:2]
+
+
+def id_at(time: datetime) -> UUID:
+    """An id that was made at this time."""
+    return UUID(int=int(time.timestamp() * 1000) << 80 | uuid7().int % 2**80)
+
+
+async def test_a_list_is_narrowed_by_the_time_of_creation(kept: Kept):
+    days = [NOW + timedelta(days=n) for n in range(4)]
+    ids = [id_at(day) for day in days]
+    for id, day in zip(ids, days, strict=True):
+        await kept.store.append(append(at(1, ZoneDefined(day, id, "Hutch"))))
+    moment = timedelta(microseconds=1)
+
+    async def found(*created: tuple[str, datetime], **more: Any) -> list[UUID]:
+        return await sought_in(kept, "zone", created=created, **more)
+
+    assert await found((">=", days[1])) == ids[1:]
+    assert await found((">=", days[1] + moment)) == ids[2:]
+    assert await found(("<", days[1])) == ids[:1]
+    assert await found((">=", days[1]), ("<", days[3])) == ids[1:3]
+    assert await found((">=", days[1]), every=("name=hutch",), after=ids[1]) == ids[2:]
+    first, last = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 11, 30, tzinfo=UTC)
+    assert await found((">=", first), ("<", last)) == ids
+
+
+async def test_a_list_is_narrowed_by_a_name_without_case_and_accents(kept: Kept):
+    ids = {name: uuid7() for name in ("Hutch", "HÜTCH", "Hutch 2")}
+    for name, id in ids.items():
+        await kept.store.append(append(at(1, ZoneDefined(NOW, id, name))))
+    assert await listed(kept, "name=hutch", name="zone") == [ids["Hutch"], ids["HÜTCH"]]
+
+
+async def test_a_list_is_narrowed_by_an_owner_that_a_filter_names(kept: Kept):
+    mine, stranger = await an_actor(kept.store), uuid7()
+    other = await an_actor(kept.store, principal_id=stranger)
+    assert await sought_in(kept, "actor", owner_id=ME) == [mine]
+    assert await sought_in(kept, "actor", owner_id=stranger) == [other]
+    assert await sought_in(kept, "actor", owner_id=other) == [], "the filter is about who made it"
+    await kept.catch_up()
+    of_stranger = ListFilter(NOW, owner_id=stranger)
+    assert not await kept.lists.listing(VIEWS["actor"], of_stranger, ME, ListPage(10))
+
+
 async def test_a_list_is_read_page_by_page(kept: Kept):
     ids = [await an_actor(kept.store) for _ in range(5)]
     assert await listed(kept, limit=2) == ids[:2]
@@ -1323,9 +1399,9 @@ async def test_a_list_follows_what_was_written_and_not_what_was_not(kept: Kept):
     id = uuid7()
     position = await kept.store.append(append(at(1, registered(id))))
     await kept.catch_up()
-    assert await kept.lists.follows(VIEWS["actor"], position)
-    assert await kept.lists.follows(VIEWS["zone"], position), "of other streams too"
-    assert await kept.lists.follows(VIEWS["actor"], BEGINNING)
+    assert await kept.lists.follows([VIEWS["actor"]], position)
+    assert await kept.lists.follows([VIEWS["zone"]], position), "of other streams too"
+    assert await kept.lists.follows([VIEWS["actor"]], BEGINNING)
 
 
 async def test_positions_are_told_apart_within_one_append(kept: Kept):

@@ -21,7 +21,7 @@ from beamkeep.telemetry import Telemetry
 from beamkeep.testing.service import INSTALLATION, call
 from beamkeep.workers.bodies import Advisor, RegisteredAction
 from beamkeep.workers.compute import ComputeSystem
-from beamkeep.workers.conductor import Conductor, ConductTimes
+from beamkeep.workers.conductor import Conductor, ConductTimes, boot_time
 from beamkeep.workers.control import ControlSystem
 from beamkeep.workers.durable import WorkQueue
 from beamkeep.workers.effects import Effects
@@ -100,14 +100,13 @@ class ConductorBench:
 
     def conductor(self) -> Conductor:
         """Return the conductor of another worker process."""
-        clock = {"clock": self._seconds} if self._seconds else {}
         return Conductor(
             queue=self.queue,
             owner=uuid4(),
             walk=self.walker().walk,
             times=self.times,
             telemetry=Telemetry(),
-            **clock,
+            clock=self._seconds or boot_time,
         )
 
     async def ask(self, name: str, /, subject: str | None = None, **arguments: Any) -> Any:

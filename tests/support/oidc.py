@@ -1,5 +1,6 @@
 """A real identity provider on loopback, started for a test and stopped with it."""
 
+import re
 import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ import httpx2
 
 FOLDER = Path(__file__).parents[1] / "oidc"
 AUDIENCE = "https://beamkeep.test"
+KEYCLOAK_AUDIENCE = "https://keycloak.beamkeep.test"
+"""The resource whose tokens are like those of Keycloak: type JWT, and `azp` for the client."""
 OPAQUE_AUDIENCE = "https://opaque.beamkeep.test"
 SECRETS = {"console": "console-secret", "beam keep": "s3cret:+ %"}
 """The clients, as `provider.mjs` knows them; `beam keep` may introspect."""
@@ -29,6 +32,18 @@ class OidcProvider:
         """A new access token of the client `console` for one resource."""
         form = {"grant_type": "client_credentials", "resource": resource}
         return str(self._post("/token", form).json()["access_token"])
+
+    def approve(self, address: str) -> str:
+        """Approve a login by its code as a person in a browser does; return the last page."""
+        with httpx2.Client(trust_env=False, follow_redirects=True) as browser:
+            page = browser.get(address)
+            for _ in range(3):
+                fields = dict(re.findall(r'name="(\w+)"[^>]*value="([^"]*)"', page.text))
+                (action,) = re.findall(r'action="([^"]*)"', page.text) or [""]
+                if not fields or not action:
+                    break
+                page = browser.post(action, data={**fields, "confirm": "yes"})
+        return page.text
 
     def revoke(self, token: str) -> None:
         """Make an opaque token worthless."""

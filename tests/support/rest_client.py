@@ -8,14 +8,16 @@ import httpx2
 from starlette.types import ASGIApp
 
 from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.kernel import Catalogue, Event, Operation
+from beamkeep.kernel import Catalogue, Event, Operation, SideWrite
+from beamkeep.landing import landing_routes
+from beamkeep.reference_page import reference_page_routes
 from beamkeep.runtime import Service
 from beamkeep.surfaces.http.edge import Edge, EdgeOptions
 from beamkeep.surfaces.http.limits import Limits
 from beamkeep.surfaces.http.pages import application
 from beamkeep.surfaces.http.routes import HttpRoute
 from beamkeep.telemetry import Telemetry
-from beamkeep.testing.appends import append, at
+from beamkeep.testing.appends import on_record
 from beamkeep.testing.service import CALLERS, ISSUER, call, memory_service
 from beamkeep.testing.static_verifier import StaticVerifier
 
@@ -72,9 +74,9 @@ class RestClient:
         assert answer.is_success, (name, answer.status_code, answer.text)
         return answer.json() if answer.content else None
 
-    async def put(self, event: Event) -> None:
-        """Put the first event of a stream on record."""
-        await self.store.append(append(at(1, event)))
+    async def put(self, part: Event | SideWrite) -> None:
+        """Put the first event of a stream, or a row, on record."""
+        await self.store.append(on_record(part))
 
 
 def rest_application(
@@ -98,7 +100,11 @@ def rest_application(
         ready=always_ready,
         metrics=telemetry.exposition,
         telemetry=telemetry,
-        routes=routes,
+        routes=[
+            *reference_page_routes(service.catalogue),
+            *landing_routes(service),
+            *routes,
+        ],
     )
 
 

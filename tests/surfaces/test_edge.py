@@ -13,6 +13,7 @@ from starlette.types import Message, Receive, Scope
 from tests.support.rest_client import RESOURCE, always_ready, http_client, rest_application
 
 from beamkeep.kernel import Refusal, Route, SurfaceKind
+from beamkeep.reference_page import reference_page_routes
 from beamkeep.runtime.admission import Caller
 from beamkeep.runtime.tokens import (
     Asking,
@@ -556,7 +557,8 @@ async def known_by_name() -> AsyncGenerator[httpx2.AsyncClient]:
     service, _ = await memory_service()
     allowed = ("127.0.0.1:*", "lab.test:8443")
     named = EdgeOptions(RESOURCE, StaticVerifier("ada"), allowed_hosts=allowed)
-    app = application(service, named, ready=always_ready, metrics=bytes)
+    page = [*reference_page_routes(service.catalogue)]
+    app = application(service, named, ready=always_ready, metrics=bytes, routes=page)
     async with http_client(app, headers=[ADA]) as http:
         yield http
 

@@ -1,10 +1,9 @@
-"""The OpenAPI document says what the service does, and the page that shows it stays at home."""
+"""The OpenAPI document says what the service does."""
 
 import json
 import re
 from collections.abc import AsyncGenerator, Iterator
 from functools import cache
-from importlib.resources import files
 from typing import Any, cast
 from uuid import UUID, uuid4
 
@@ -14,7 +13,6 @@ import pytest
 from tests.support.examples import CALLERS, EXAMPLES, REPLIES
 from tests.support.rest_client import RestClient, rest_client
 
-from beamkeep import surfaces
 from beamkeep.app import CATALOGUE
 from beamkeep.contexts.run.run import HoldRun, Run, RunHeld
 from beamkeep.kernel import Accepted, Call, Catalogue, Many, Operation, Question, replace
@@ -218,15 +216,5 @@ async def test_the_denials_of_a_conduit_have_the_documented_shape(rest: RestClie
     require_documented(row, answer)
 
 
-async def test_the_document_and_the_page_are_served(rest: RestClient):
+async def test_the_document_is_served(rest: RestClient):
     assert (await rest.http.get("/openapi.json")).text == document_text(CATALOGUE)
-    page = await rest.http.get("/docs")
-    assert page.headers["content-security-policy"] == "default-src 'self' 'unsafe-inline'"
-    assert "/openapi.json" in page.text
-
-
-def test_the_page_refers_to_no_other_host():
-    page = files(surfaces).joinpath("docs.html").read_text()
-    assert not re.findall(r"""https?:|["'(]//|@import|url\(""", page)
-    links = re.findall(r"""(?:src|href)=["']([^"']*)""", page)
-    assert {link for link in links if not link.startswith(("/", "data:,", "#"))} == set()

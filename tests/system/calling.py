@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
-from beamkeep.kernel import Event
-from beamkeep.testing.appends import append, at
+from beamkeep.kernel import Event, SideWrite
+from beamkeep.testing.appends import on_record
 from beamkeep.testing.calling import Calling, SurfaceAnswer
 from beamkeep.testing.server import DATABASES, ISSUER, Server
 from beamkeep.testing.service import CALLERS, let_callers_in, policy
@@ -42,30 +42,30 @@ class As:
         assert answer.ok, (self.calling, name, answer)
         return answer.body
 
-    async def put(self, event: Event) -> None:
-        """Put the first event of a stream on record."""
+    async def put(self, part: Event | SideWrite) -> None:
+        """Put the first event of a stream, or a row, on record."""
         database = DATABASES[str(self.calling.http.base_url).rstrip("/")]
         connections = database.connections()
         try:
-            await PostgresEventStore(connections, database.url()).append(append(at(1, event)))
+            await PostgresEventStore(connections, database.url()).append(on_record(part))
         finally:
             await connections.close()
 
-    async def _once_fresh(self, name: str, arguments: Mapping[str, Any]) -> Any:
+    async def once_fresh(self, name: str, arguments: Mapping[str, Any]) -> SurfaceAnswer:
         """Ask until the list has caught up, as a client does on a machine that is slow."""
         late = time.monotonic() + 60
         while True:
             answer = await self.send(name, arguments)
             if answer.status != 503 or time.monotonic() > late:
                 assert answer.ok, (self.calling, name, answer)
-                return answer.body
+                return answer
 
-    async def listed(self, name: str, min_token: str, **filters: Any) -> list[dict[str, Any]]:
+    async def listed(self, name: str, min_token: str, /, **filters: Any) -> list[dict[str, Any]]:
         """Every row of a list that has come as far as the token, page by page."""
         rows: list[dict[str, Any]] = []
-        asked: dict[str, Any] = {"limit": 100, "min_token": min_token, **filters}
+        asked: dict[str, Any] = {"order": "oldest", "limit": 100, "min_token": min_token, **filters}
         while True:
-            page = await self._once_fresh(name, asked)
+            page = (await self.once_fresh(name, asked)).body
             rows += page["items"]
             if page["next_cursor"] is None:
                 return rows

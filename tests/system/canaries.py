@@ -5,6 +5,7 @@ from typing import Any, cast
 from uuid import uuid4
 
 from beamkeep.contexts import CATALOGUE
+from beamkeep.kernel import Listing, Question
 from beamkeep.surfaces.schema import input_schema
 
 PERSONAL, FREE = f"personal{uuid4().hex}", f"free{uuid4().hex}"
@@ -15,22 +16,37 @@ FIXED = {
     "after": "it was given out",
     "advisor": "it names an advisor of the deployment",
     "capture_name": "it names a capture of a step",
+    "checksum": "it is the digest of bytes",
+    "checksum_value": "it is the digest of bytes",
     "closing_steps": "their texts name addresses, jobs and one another",
     "code": "it is short, and other calls name it",
     "command_name": "it names a command",
     "criterion": "its texts are values of the control system",
     "cursor": "it was given out",
+    "digests": "they are digests of bytes",
+    "encoding": "its texts name formats",
+    "entry": "it is a path in a file that is read",
     "facility_code": "it names a facility",
+    "found": "it is the digest of bytes",
     "issuer": "it names an identity provider, and stays on record",
+    "media_type": "it names a format",
     "min_token": "it was given out",
     "objective": "its texts name a capture of a step and its value",
     "operating_point": "its keys and what they hold depend on the quantity",
+    "license": "it names a license",
+    "locator": "it names a file that is read",
+    "parts": "the checksum seals their texts",
     "permitted_commands": "they name commands",
+    "publisher_facility_code": "it names a facility",
+    "service": "it names a transfer service",
     "space": "its texts name axes that steps use, and values of the control system",
     "steps": "their texts name addresses, jobs and one another",
+    "task_id": "a transfer service gave it out",
 }
 # Values of any form, and the texts in their examples.
 OPEN = {"settings_patch": "serial_number", "settings_schema": "description"}
+SAID = frozenset({"storage"})
+"""Texts that stand for themselves: only a supply of this kind holds copies of datasets."""
 ANY = "*"
 PLAIN = frozenset({"enum", "format", "const"})
 
@@ -69,8 +85,11 @@ class Canaries:
 
     def into(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The same arguments, with a word in every text."""
-        word = PERSONAL if CATALOGUE.named[name].aggregate.name == "Actor" else FREE
-        return self._into(dict(arguments), (name,), word, texts(name))
+        row = CATALOGUE.named[name]
+        word = PERSONAL if row.aggregate.name == "Actor" else FREE
+        is_list = isinstance(row, Question) and issubclass(row.query, Listing)
+        asked = {"name": "Hutch", **arguments} if is_list else dict(arguments)
+        return self._into(asked, (name,), word, texts(name))
 
     def _into(self, value: Any, at: Field, word: str, known: frozenset[Field]) -> Any:
         if isinstance(value, dict):
@@ -78,13 +97,13 @@ class Canaries:
             return {n: self._into(each, _below(at, n, known), word, known) for n, each in members}
         if isinstance(value, list):
             return [self._into(each, at, word, known) for each in cast("list[Any]", value)]
-        if not isinstance(value, str) or at not in known:
+        if not isinstance(value, str) or at not in known or value in SAID:
             return value
         self.marked.add(at)
         match at[-1]:
             case "email":
                 return f"{word}@lab.test"
-            case "external_id_namespace":
+            case "external_id_namespace" | "external_id" | "url":
                 return f"{value}-{word}"
             case _:
                 return f"{value} {word}"

@@ -9,16 +9,19 @@ from beamkeep.adapters.postgres import event_store
 from beamkeep.adapters.postgres.call_lookup import OPEN, PERMITTED
 from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.adapters.postgres.statements import Statement
+from beamkeep.feed.reading import LogReader
 from beamkeep.kernel import Event
 from beamkeep.runtime.admission import Admitted
 from beamkeep.runtime.cursors import Cursors
 from beamkeep.runtime.dispatch import Dispatcher
 from beamkeep.runtime.session import Session
+from beamkeep.streaming.listening import Owners
 
 ANYBODY = UUID(int=0)
 OWN_KEYS = f"i.principal_id = (SELECT w.principal_id FROM who w WHERE {PERMITTED})"
 
 listing, write, read = PostgresLists.listing, Cursors.write, Cursors.read
+read_log = LogReader.read
 
 
 def sees(admitted: Any, *_: Any) -> bool:
@@ -29,6 +32,11 @@ def sees(admitted: Any, *_: Any) -> bool:
 async def list_all(lists: Any, view: Any, list_filter: Any, _: Any, *page: Any) -> Any:
     """The rows of every owner."""
     return await listing(lists, view, list_filter, None, *page)
+
+
+async def tell_all(reader: Any, query: Any, _: Any, *page: Any) -> Any:
+    """The events of every owner's objects."""
+    return await read_log(reader, query, None, *page)
 
 
 async def see_all(session: Any, of: Any, ids: Any) -> Any:
@@ -58,6 +66,8 @@ if __name__ == "__main__":
         patch.object(event_store, "OPEN", Statement(OPEN.named.replace(OWN_KEYS, "true"))),
         patch.object(Admitted, "sees", sees),
         patch.object(PostgresLists, "listing", list_all),
+        patch.object(LogReader, "read", tell_all),
+        patch.object(Owners, "_is_own", sees),
         patch.object(Session, "visible", see_all),
         patch.object(Dispatcher, "_shown", show_all),
         patch.object(Cursors, "write", write_for_anybody),

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 import pytest
@@ -17,10 +18,11 @@ from tests.support.bluesky_documents import Witness
 from tests.support.examples import EXAMPLES
 from tests.system.calling import As, callers
 
-from beamkeep.bluesky import Recorder
 from beamkeep.testing.calling import Rest
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.server import LocalDeployment, Server, ServerError, deployment, serving
+from beamkeep_client.bluesky import NotReadyError, Recorder
+from beamkeep_client.http import ServiceError
 
 pytestmark = [
     pytest.mark.postgres,
@@ -41,7 +43,8 @@ async def a_plan(server: Server) -> str:
 def listed(server: Server, path: str, **filters: str) -> list[dict[str, Any]]:
     """Every row of a list, page by page."""
     rows: list[dict[str, Any]] = []
-    asked: dict[str, Any] = {"limit": 100, **filters}
+    order = {"order": "oldest"} if path == "/runs" else {}
+    asked: dict[str, Any] = {"limit": 100, **order, **filters}
     headers = {"Authorization": f"Bearer {server.admin}"}
     with httpx2.Client(base_url=server.url, headers=headers, timeout=DEADLINE) as http:
         while True:
@@ -106,3 +109,72 @@ def test_twenty_scans_during_which_the_service_is_killed_twice_are_twenty_runs(
     assert [run["status"] for run in runs] == ["Completed"] * 20
     assert found == witness.observed
     assert not [*tmp_path.glob("refused/*")]
+
+
+def test_a_run_is_found_by_its_uid_and_told_whether_it_was_delivered(
+    server: Server, tmp_path: Path
+):
+    engine, plan_id = RunEngine(context_managers=[]), asyncio.run(a_plan(server))
+    recorder = Recorder(server.url, server.admin, plan_id, tmp_path, simulated=True)
+    engine.subscribe(recorder)
+    (good,) = engine(bp.count([sim.det]))
+    (bad,) = engine(bp.count([sim.det]), beamkeep={"plan_id": str(uuid4())})
+    flushed = recorder.flush(DEADLINE)
+    assert flushed
+    assert flushed.delivered == (good,)
+    assert [*flushed.refused] == [bad]
+    assert flushed.refused[bad].startswith("PlanNotFoundError")
+    late = time.monotonic() + DEADLINE
+    while recorder.run_id(good) is None and time.monotonic() < late:
+        time.sleep(0.05)
+    (run,) = [
+        run for run in listed(server, "/runs", plan_id=plan_id) if run["name"].endswith(good[:8])
+    ]
+    assert recorder.run_id(good) == run["run_id"]
+    assert run["external_refs"]["bluesky"] == good
+    assert recorder.run_id(bad) is None
+    recorder.close()
+
+
+def test_a_plan_opens_no_run_that_could_not_start(server: Server, tmp_path: Path):
+    engine, plan_id = RunEngine(context_managers=[]), asyncio.run(a_plan(server))
+    recorder = Recorder(server.url, server.admin, plan_id, tmp_path, simulated=True)
+    opened: list[str] = []
+    engine.subscribe(lambda _, document: opened.append(document["uid"]), "start")
+    engine.preprocessors.append(recorder.require_ready)
+    assert len(engine(bp.count([sim.det]))) == len(opened) == 1
+
+    detector = Staged(name="detector")
+    deprecate(server, plan_id)
+    with pytest.raises(NotReadyError, match=f"A run of plan {plan_id} cannot start") as refused:
+        engine(bp.count([detector]))
+    assert len(opened) == 1, "no run was opened"
+    assert detector.stagings == ["stage", "unstage"], "the plan has cleaned up"
+    assert refused.value.checks
+    with pytest.raises(ServiceError, match="PlanNotFoundError"):
+        engine(bp.count([sim.det], md={"beamkeep": {"plan_id": str(uuid4())}}))
+    recorder.close()
+
+
+class Staged(sim.SynSignal):
+    """A detector that remembers whether it was made ready and put away."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name=name, func=lambda: 1.0)
+        self.stagings: list[str] = []
+
+    def stage(self) -> list[Any]:
+        self.stagings.append("stage")
+        return [self]
+
+    def unstage(self) -> list[Any]:
+        self.stagings.append("unstage")
+        return [self]
+
+
+def deprecate(server: Server, plan_id: str) -> None:
+    """End a plan, so that no run of it can start."""
+    headers = {"Authorization": f"Bearer {server.admin}"}
+    with httpx2.Client(base_url=server.url, headers=headers, timeout=DEADLINE) as http:
+        path = f"/plans/{plan_id}/deprecate"
+        http.post(path, json={}).raise_for_status()

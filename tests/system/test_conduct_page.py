@@ -12,8 +12,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from docs.run_install import require
-from docs.run_readme import END, Shell, blocks
+from docs.run_readme import Shell, blocks, require, steady
 
 from beamkeep.settings import Settings
 from beamkeep.telemetry import Telemetry
@@ -27,8 +26,6 @@ pytestmark = pytest.mark.postgres
 PAGE = (Path(__file__).parents[2] / "docs/how-to/conduct-a-procedure.md").read_text()
 SETTINGS = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"`(\w+\.json)`[^\n]*:\n\n```json\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-VARYING = (re.compile(r"\d\d:\d\d:\d\dZ"), re.compile(r"after \d+\.\d s"), ID)
 RECORDS = (
     IocRecord("BL:SLIT:GAP", "aOut", 0.0),
     IocRecord("BL:SLIT:X", "aOut", 0.25),
@@ -53,20 +50,6 @@ def working(server: Server) -> Generator[None]:
         worker.wait(DEADLINE)
 
 
-def steady(text: str) -> str:
-    """Return a text without what differs from one run to the next."""
-    for each in VARYING:
-        text = each.sub("-", text)
-    return text
-
-
-def ask(shell: Shell, command: str) -> tuple[str, str]:
-    """Run a command and return its exit status and what it printed."""
-    shell.begin(f'{command}\nprintf "\\n{END}%s\\n" "$?"')
-    *lines, status = shell.until(END)
-    return status.removeprefix(END), "\n".join(lines).strip()
-
-
 def follow(shell: Shell) -> list[str]:
     """Do what the page says, and return the outcomes of the conducts that were followed."""
     outcomes: list[str] = []
@@ -74,13 +57,13 @@ def follow(shell: Shell) -> list[str]:
         if step.command == WORKER:
             continue
         wanted = steady(step.answer)
-        status, answer = ask(shell, step.command)
+        status, answer = shell.ask(step.command)
         # A question shows the end of what a worker does meanwhile.
         while " get-conduct " in step.command and steady(answer) != wanted:
-            status, answer = ask(shell, step.command)
-        require(step.command, steady(answer), wanted)
+            status, answer = shell.ask(step.command)
+        require(step.command, answer, step.answer)
         outcomes += (outcome := re.findall(r"The conduct ended (\w+)\.", answer))
-        assert status == ("1" if outcome and outcome != ["Completed"] else "0"), step.command
+        assert status == int(bool(outcome) and outcome != ["Completed"]), step.command
     return outcomes
 
 

@@ -1,9 +1,10 @@
 """Nobody sees what is another's: every read, on every surface, for every kind of principal."""
 
 import json
+import re
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,19 @@ from tests.system.canaries import FREE, OPEN, PERSONAL, Canaries
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust import seeded
-from beamkeep.kernel import Aggregate, Entries, Event, History, Many, One, Operation, Question, View
+from beamkeep.kernel import (
+    Aggregate,
+    Entries,
+    Event,
+    History,
+    Many,
+    One,
+    Operation,
+    Question,
+    SideWrite,
+    SurfaceKind,
+    View,
+)
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.surfaces.problem import problem
 from beamkeep.testing.calling import Calling, Mcp, Rest, SurfaceAnswer
@@ -113,7 +126,11 @@ def test_every_read_has_a_case():
     assert listed == shown == CATALOGUE.aggregates.keys()
     neither = {q.name for q in CATALOGUE.questions if not (q.about or isinstance(q.source, Many))}
     # Their own tests hold them to the object rule.
-    assert neither == {"get_shift_handover", "list_events"}
+    assert neither == {
+        *("get_shift_handover", "get_status", "list_events", "search", "resolve_names"),
+        *("get_self", "get_provenance", "list_custody", "get_custody_summary"),
+        "get_custody_report",
+    }
 
 
 def read(name: str) -> Question:
@@ -304,13 +321,14 @@ class Mixed:
         self.ids.append(answer[self._of.id_field])
         return answer
 
-    async def put(self, event: Event) -> None:
-        await self._owner.put(event)
+    async def put(self, part: Event | SideWrite) -> None:
+        await self._owner.put(part)
 
 
 # Reads of what is one's own that are refused because of what is another's.
 REFUSED = {
     "get_asset_pidinst": "AssetPidinstIncompleteError",
+    "get_edition_manifest": "EditionCannotExportError",
     "get_plan_readiness": "SubjectNotFoundError",
 }
 
@@ -368,6 +386,40 @@ async def test_a_dry_run_tells_nothing_of_what_is_anothers(
         assert all(event["payload"] for event in own.body.get("events", ()))
 
 
+@ON_REST
+async def test_a_stream_of_events_tells_nothing_of_what_is_anothers(people: People):
+    p1, p2 = Marking(people.here, people.p1.token, people.others), people.on(people.p2)
+    surface_id = str(seeded.SURFACES[SurfaceKind.HTTP])
+    await permit(people.admin, people.p2, ["list_events"], "Own", surface_id)
+    await people.permit(people.p2, "define_zone", "Own")
+    headers = {"authorization": f"Bearer {p2.token}", "accept": "text/event-stream"}
+    http = people.here.http
+    async with http.stream("GET", "/events", headers=headers) as live:
+        lines = live.aiter_lines()
+        while await anext(lines) != "event: beat":
+            pass
+        for question in CATALOGUE.gets.values():
+            await EXAMPLES[question.name](p1)
+        mine = (await p2("define_zone", {"name": "Mine"}))["zone_id"]
+        told = await told_until(lines, mine)
+    # From the beginning, most events are read from the log; above, all are kept in memory.
+    beginning = {"since": "2000-01-01T00:00:00Z"}
+    async with http.stream("GET", "/events", params=beginning, headers=headers) as past:
+        told += await told_until(past.aiter_lines(), mine)
+    assert {event["streamid"] for event in told} == {mine, str(people.p2.id)}
+    require_unmarked(SurfaceAnswer(200, told))
+
+
+async def told_until(lines: AsyncIterator[str], id: str) -> list[dict[str, Any]]:
+    """The events of a stream up to the first of this object."""
+    told: list[dict[str, Any]] = []
+    while not told or told[-1]["streamid"] != id:
+        while await anext(lines) != "event: event":
+            pass
+        told.append(json.loads((await anext(lines)).removeprefix("data: ")))
+    return told
+
+
 def require_unmarked(answer: SurfaceAnswer) -> None:
     """Nothing in it was said by another."""
     told = json.dumps(answer.body)
@@ -402,6 +454,7 @@ CHECKS: dict[str, Callable[[People], Awaitable[None]]] = {
     "beside": partial(
         test_a_read_of_what_is_ones_own_tells_nothing_of_what_is_anothers, read("get_asset_pidinst")
     ),
+    "stream of events": test_a_stream_of_events_tells_nothing_of_what_is_anothers,
     "denials": test_denials_are_shown_to_the_owner_of_the_conduit_they_happened_on,
 }
 
@@ -508,9 +561,18 @@ async def asked_for(by: As, question: Question, arguments: dict[str, Any]) -> Su
     return answer._replace(body=json.loads(told))
 
 
+DENIED = re.compile(
+    r"You are not permitted to make this call on this surface\."
+    r" Call: \w+\. Surface: [\w-]+\. Ask an administrator for a grant\."
+)
+
+
 def require_denied(answer: SurfaceAnswer) -> None:
-    """It is told that it may not, and nothing else."""
-    assert (answer.status, answer.body) == (403, problem(UnauthorizedError()))
+    """It is told that it may not make this call on this surface, and nothing else."""
+    told, general = dict(answer.body), problem(UnauthorizedError())
+    detail = told.pop("detail")
+    assert (answer.status, told) == (403, {k: v for k, v in general.items() if k != "detail"})
+    assert DENIED.fullmatch(detail), detail
 
 
 async def require_shown(

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 import httpx2
 import pytest
-from demo.control_system import control_system
-from demo.day import ADMINISTRATOR, STEPS, Day, yesterday
+from demo.acting import ADMINISTRATOR, Day
+from demo.control_system import ControlSystem, control_system
+from demo.day import STEPS, yesterday
 from tests.faults.auditor import differing_grants, differing_rows, holes, read_log
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import History, One
 from beamkeep.testing.calling import SurfaceAnswer
 from beamkeep.testing.cluster import Cluster
-from beamkeep.testing.ioc import Ioc
 from beamkeep.testing.server import ISSUER, Server, running_server
 
 pytestmark = pytest.mark.postgres
@@ -33,8 +33,9 @@ HISTORY = {q.aggregate.name: q for q in CATALOGUE.questions if isinstance(q.sour
 NOW_ONLY = {"last_reported_at", "stale", "in_force", "in_effect"}
 """What is told of the moment of asking, and not of the state."""
 # fmt: off
-MOVED = {"Asset", "Calibration", "Campaign", "Clearance", "Enclosure", "Plan", "Procedure", "Run",
-    "Subject", "Supply", "Visit"}
+MOVED = {"Acquisition", "Asset", "Attestation", "Calibration", "Campaign", "Clearance", "Dataset",
+    "Distribution", "Edition", "Enclosure", "Plan", "Procedure", "Run", "Subject", "Supply",
+    "Visit"}
 # fmt: on
 
 type Stream = tuple[str, str]
@@ -45,7 +46,7 @@ class Lived:
     """What was seen after every step."""
 
     server: Server
-    ioc: Ioc
+    control: ControlSystem
     left: list[list[str]] = field(default_factory=list[list[str]])
     """The events of each step, by the histories of everything it touched."""
     stored: list[int] = field(default_factory=list[int])
@@ -75,13 +76,13 @@ def lived(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Generat
         way_in = {"BEAMKEEP_URL": server.url, "BEAMKEEP_TOKEN": server.admin}
         imported = server.run("import", "yaml", str(BEAMLINE), "--apply", **way_in)
         assert imported.returncode == 0, imported.stdout + imported.stderr
-        yield asyncio.run(live(server, control.ioc))
+        yield asyncio.run(live(server, control))
 
 
-async def live(server: Server, ioc: Ioc) -> Lived:
+async def live(server: Server, control: ControlSystem) -> Lived:
     """The whole day, with a look at everything after every step."""
-    lived, since = Lived(server, ioc), time.monotonic()
-    async with beginning(server, ioc) as day:
+    lived, since = Lived(server, control), time.monotonic()
+    async with beginning(server, control) as day:
         await yesterday(day)
         shown: dict[Stream, SurfaceAnswer] = {}
         await look(day, shown, 0)
@@ -100,10 +101,10 @@ async def live(server: Server, ioc: Ioc) -> Lived:
 
 
 @asynccontextmanager
-async def beginning(server: Server, ioc: Ioc) -> AsyncGenerator[Day]:
+async def beginning(server: Server, control: ControlSystem) -> AsyncGenerator[Day]:
     """A day on a service, whose tokens are minted once for each who calls."""
     async with httpx2.AsyncClient(base_url=server.url, timeout=LONGEST) as http:
-        yield Day(http, cache(server.token), ISSUER, ioc.put)
+        yield Day(http, cache(server.token), ISSUER, control.ioc.put, data=control.data)
 
 
 def lists(question: Any, view: object) -> bool:
@@ -148,7 +149,7 @@ def test_a_step_leaves_its_events_and_no_others(lived: Lived, number: int):
 
 
 def test_the_control_system_took_each_value_of_the_conducts_once(lived: Lived):
-    assert lived.ioc.puts() == [
+    assert lived.control.ioc.puts() == [
         ["TOMO:HEX:REBOOT", 1],
         ["TOMO:HEX:Y", 0],
         ["TOMO:HEX:REBOOT", 0],
@@ -189,7 +190,7 @@ async def differing(lived: Lived, list_filter: Iterable[tuple[int, Stream]]) -> 
         same = answer.status == 404 if then is None else lasting(answer) == lasting(then)
         return None if same else f"{kind} {id} after {STEPS[number].act.__name__}: {answer}"
 
-    async with beginning(lived.server, lived.ioc) as day:
+    async with beginning(lived.server, lived.control) as day:
         found = await asyncio.gather(*(as_of(*each) for each in list_filter))
     return [each for each in found if each]
 

@@ -15,13 +15,15 @@ def test_every_line_that_the_demo_prints_works_and_nothing_is_left_running(tmp_p
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert [line.split()[:3] for line in ran.stdout.splitlines()] == [
-        ["works:", ".venv/bin/beamkeep", "conduct-or-hold-procedure"],
+        ["works:", ".venv/bin/beamkeep", "procedure"],
+        ["works:", ".venv/bin/beamkeep", "status"],
         ["works:", "curl", "-s"],
         ["works:", ".venv/bin/python", "demo/mcp_client.py"],
-        ["works:", ".venv/bin/beamkeep", "list-runs"],
-        ["works:", ".venv/bin/beamkeep", "conduct-from-procedure"],
+        ["works:", ".venv/bin/beamkeep", "run"],
+        ["works:", ".venv/bin/beamkeep", "procedure"],
     ]
     assert {file.name for file in tmp_path.iterdir()} == {
+        "data",
         "env",
         "jwks.json",
         "token",

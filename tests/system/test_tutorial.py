@@ -13,7 +13,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 TUTORIAL = ROOT / "docs/tutorials/add-a-transition.md"
 MOST_LINES = 25
-NAME, VERB, PATH = "defer_visit", "defer-visit", "/visits/{visit_id}/defer"
+NAME, VERB, PATH = "defer_visit", ("visit", "defer"), "/visits/{visit_id}/defer"
 
 
 def test_the_tutorial_adds_a_transition_to_one_file_and_every_surface_has_it_at_once(
@@ -24,9 +24,9 @@ def test_the_tutorial_adds_a_transition_to_one_file_and_every_surface_has_it_at_
         "src/beamkeep/contexts/trust/visit.py"
     ]
     assert len(re.findall(r"^\+(?!\+\+ )", patch, re.MULTILINE)) <= MOST_LINES
-    shutil.copytree(
-        ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info")
-    )
+    for folder in ("src", "client/src"):
+        ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
     applied = ["git", "apply", "-"]
     subprocess.run(applied, input=patch, cwd=tmp_path, check=True, text=True)
 
@@ -43,8 +43,12 @@ def test_the_tutorial_adds_a_transition_to_one_file_and_every_surface_has_it_at_
         "history": ["VisitRegistered", "VisitArrived", "VisitDeferred"],
         "metrics": ["2xx", "UnauthorizedError", "VisitCannotDeferError"],
     }
+    written = in_the_copy(
+        tmp_path, "-c", "from docs.client_data import catalogue_data; print(catalogue_data())"
+    )
+    (tmp_path / "client/src/beamkeep_client/catalogue.json").write_text(written)
     assert "Defer a visit to a later day." in in_the_copy(
-        tmp_path, "-m", "beamkeep", VERB, "--help"
+        tmp_path, "-m", "beamkeep", *VERB, "--help"
     )
 
 
@@ -55,8 +59,9 @@ def the_change() -> str:
 
 
 def in_the_copy(copy: Path, *arguments: str) -> str:
-    """What a Python says that finds the changed package before the installed one."""
-    environment = {**os.environ, "PYTHONPATH": f"{copy / 'src'}{os.pathsep}{ROOT}"}
+    """What a Python says that finds the changed packages before the installed ones."""
+    paths = copy / "src", copy / "client/src", ROOT
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
     ran = subprocess.run(
         [sys.executable, *arguments],
         env=environment,
@@ -142,7 +147,7 @@ async def by_mcp(service: Any, visit: dict[str, str]) -> dict[str, str]:
     async def ada(_: object) -> Any:
         return by("ada", SurfaceKind.MCP_STREAMABLE_HTTP)
 
-    async with Client(server(service, ada)) as mcp:
+    async with Client(server(service, ada, asked="visit")) as mcp:
         (tool,) = [tool for tool in (await mcp.list_tools()).tools if tool.name == NAME]
         answer: Any = await mcp.call_tool(NAME, visit)
         assert not answer.is_error, answer

@@ -9,6 +9,7 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory_tail import MemoryTail
 from beamkeep.contexts import CATALOGUE
+from beamkeep.directory.entries import Entry
 from beamkeep.kernel import View
 from beamkeep.runtime.codec import BrokenStreamError
 from beamkeep.runtime.rows import Row, RowFold
@@ -85,6 +86,19 @@ class MemoryProjections:
 
     async def switch(self) -> Sequence[str]:
         return ()
+
+    async def outdated(self, declared: Mapping[str, int]) -> Sequence[Generation]:
+        return ()
+
+    async def rows_after(
+        self, generation: Generation, after: UUID
+    ) -> Sequence[tuple[UUID, int, bytes]]:
+        return ()
+
+    async def remake(
+        self, generation: Generation, entries: Sequence[Entry], declared: int | None
+    ) -> None:
+        raise AssertionError("no entry is outdated")
 
     def require_in_step(self) -> None:
         """Every follower shows what the events alone make of each stream."""
@@ -217,7 +231,7 @@ async def test_a_worker_that_was_overtaken_writes_nothing_of_its_batch(
         for event in projections.log[:PAGE]:
             row = RowFold(ACTOR, CODEC).after(None, [event], ME)
             dumped = RowFold(ACTOR, CODEC).dump(row)
-            made = RowChange(event.stream_id, 1, ME, facets=(), marks=(), row=dumped)
+            made = RowChange(event.stream_id, 1, ME, facets=(), marks=(), row=dumped, entry=None)
             projections.rows["actor", 1][event.stream_id] = made
         assert await projections.tail.move(await projections.tail.bookmarks(SHARD), moved)
 

@@ -1,8 +1,11 @@
 """The log in memory: the twin for fast tests."""
 
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from beamkeep.feed.log import LogEvent, LogPage, LogPlace, LogQuery
+from beamkeep.directory.seam import Directory
+from beamkeep.feed.log import Followed, LogEvent, LogPage, LogPlace, LogQuery
+from beamkeep.kernel import replace
 from beamkeep.runtime.store import Position
 
 from .memory_store import MemoryStore
@@ -11,17 +14,27 @@ from .memory_store import MemoryStore
 class MemoryEventLog:
     """Reads the log of a store in memory."""
 
-    def __init__(self, store: MemoryStore) -> None:
-        self._store = store
+    def __init__(self, store: MemoryStore, directory: Directory | None = None) -> None:
+        self._store, self._directory = store, directory
         self.open_transactions: set[int] = set()
         """Ids of transactions that may still write; the store itself never leaves one open."""
+        self.unfollowed: Position | None = None
+        """The first event that the directory does not have; in memory it has all of them."""
 
     async def page(self, query: LogQuery) -> LogPage:
         """Return the next events that fit the query."""
         ordered = self._events()[:: -1 if query.newest_first else 1]
+        if query.facility_code is not None and query.before is None:
+            query = replace(query, before=(await self.followed()).before)
         indexed = [event for event in ordered if _is_indexed(event, query)]
         looked = indexed[: query.most]
-        found = [event for event in looked if self._fits(event, query)][: query.limit]
+        codes = await self._codes(looked if query.facility_code else ())
+        found = [
+            event
+            for event in looked
+            if self._fits(event, query)
+            and query.facility_code in {None, codes.get(event.envelope.stream_id)}
+        ][: query.limit]
         if not looked:
             return LogPage((), None, more=False)
         if len(found) == query.limit:
@@ -37,6 +50,16 @@ class MemoryEventLog:
         """Return the place of the newest event."""
         events = self._events()
         return events[-1].place if events else None
+
+    async def followed(self) -> Followed:
+        """Return how far the directory has followed."""
+        end = Position(self._store.position.tx + 1, 0)
+        return Followed(self.unfollowed or end, waits=self.unfollowed is not None)
+
+    async def _codes(self, events: Sequence[LogEvent]) -> Mapping[UUID, str | None]:
+        ids = sorted({event.envelope.stream_id for event in events})
+        found = await self._directory.entries(ids) if self._directory and ids else ()
+        return {entry.id: entry.facility_code for entry in found}
 
     def _events(self) -> list[LogEvent]:
         horizon, streams = min(self.open_transactions, default=None), self._store.streams
@@ -64,6 +87,7 @@ def _is_indexed(event: LogEvent, query: LogQuery) -> bool:
     envelope, place, after = event.envelope, event.place.position, query.after
     return (
         (after is None or (place < after if query.newest_first else place > after))
+        and (query.before is None or place < query.before)
         and (query.stream_ids is None or envelope.stream_id in query.stream_ids)
         and query.principal_id in {None, envelope.principal_id}
         and (query.since is None or envelope.recorded_at >= query.since)

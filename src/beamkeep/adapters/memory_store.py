@@ -46,6 +46,7 @@ from beamkeep.runtime.store import (
     DuplicateEventError,
     Envelope,
     KeyTakenError,
+    ListPage,
     LoadedStream,
     MovedError,
     NewSnapshot,
@@ -307,6 +308,14 @@ class MemoryStore:
             found = [row for row in found if beyond(place(row), after)]
         return tuple(found[:limit])
 
+    async def last[R](
+        self, table: Table[R], column: str, by: str, ids: Sequence[UUID]
+    ) -> tuple[R, ...]:
+        """Return the row with each of these ids in a column that is the last by another column."""
+        rows = sorted(self._read(table), key=lambda row: getattr(row, by))
+        found = {id: row for row in rows if (id := getattr(row, column)) in ids}
+        return tuple(found.values())
+
     async def above[R](self, table: Table[R], ids: Sequence[UUID]) -> tuple[R, ...]:
         """Return the rows of a tree that have these ids, and all rows above them."""
         rows = self._table(table.name)
@@ -361,14 +370,14 @@ class MemoryStore:
         view: View[Any],
         list_filter: ListFilter,
         owner_id: UUID | None,
-        after: UUID | None,
-        limit: int,
+        page: ListPage,
     ) -> Sequence[tuple[UUID, bytes]]:
         """Return rows in the order of their ids; only those of the owner if one is given."""
+        ahead = lt if page.newest_first else gt
         fold, standing = RowFold(view, self._codec), self._along(view.tree, list_filter.along)
         found: list[tuple[UUID, bytes]] = []
-        for (name, id), stored in sorted(self.streams.items()):
-            if name != view.aggregate.name or (after is not None and id <= after):
+        for (name, id), stored in sorted(self.streams.items(), reverse=page.newest_first):
+            if name != view.aggregate.name or (page.after and not ahead(id, page.after)):
                 continue
             if standing is not None and id not in standing:
                 continue
@@ -378,10 +387,10 @@ class MemoryStore:
             fits = list_filter.fits(view.facets_of(row.state), msgspec.json.decode(shown))
             if fits and owner_id in {None, *owners}:
                 found.append((id, shown))
-        return found[:limit]
+        return found[: page.limit]
 
-    async def follows(self, view: View[Any], position: Position) -> bool:
-        """Whether the view shows all events up to a position, which it does if they exist."""
+    async def follows(self, views: Sequence[View[Any]], position: Position) -> bool:
+        """Whether views show all events up to a position, which they do if the events exist."""
         return position <= self.position
 
     def _table(self, name: str) -> TableRows:
@@ -476,8 +485,9 @@ class MemoryLedger:
                     yield id, envelope.recorded
 
     async def rows(self, of: Table[Any], owner: str, scopes: Sequence[str]) -> AsyncIterator[Any]:
-        """Return the rows of a table, or claims of these scopes, by owner; without one last."""
-        found = [row for row in self._rows(of) if not scopes or row.scope in scopes]
+        """Return the rows of a table, or those of these scopes, by owner; without one last."""
+        column = "scope" if of is CLAIMS else "relation"
+        found = [row for row in self._rows(of) if not scopes or getattr(row, column) in scopes]
         for row in sorted(found, key=lambda row: str(getattr(row, owner) or "none")):
             yield row
 

@@ -7,7 +7,11 @@ import msgspec
 from beamkeep.kernel import Reader, Record
 from beamkeep.schemas import Json, JsonObject
 
+from .custody_rules import CustodyReader, CustodyRules
+from .lineage import LineageReader
 from .log import EventReader
+from .names import NameReader
+from .receivers import ReceiverHosts, SecretKeeper
 from .routes import ControlRoute
 
 
@@ -37,6 +41,12 @@ class Installation(Record):
     """The code of the deployment's own Site."""
     asset_page: str = "urn:uuid:{asset_id}"
     """The address of an asset's page, as it is published."""
+    dataset_page: str = "urn:uuid:{dataset_id}"
+    """The address of a dataset's page, as it is published."""
+    edition_page: str = "urn:uuid:{edition_id}"
+    """The address of an edition's page, as it is published."""
+    doi_prefix: str | None = None
+    """The prefix of the DOIs that the deployment registers, if it registers any."""
     require_run_clearance: bool = False
     """Whether a run starts only under a clearance that is in force."""
     store_inference_messages: bool = False
@@ -58,6 +68,24 @@ class Installation(Record):
     """The address at which the service is reached."""
     events: EventReader | None = None
     """The log of all events, for reads."""
+    directory: NameReader | None = None
+    """Where objects of every kind are found by name."""
+    receivers: ReceiverHosts = ReceiverHosts()
+    """The hosts that subscriptions may send to."""
+    secrets: SecretKeeper | None = None
+    """Keeps the secrets of subscriptions; without it, no subscription can be registered."""
+    custody_rules: CustodyRules = CustodyRules()
+    """How many verified copies of a dataset must stay, by intent."""
+    custody: CustodyReader | None = None
+    """Where datasets are found by how they are kept."""
+    lineage: LineageReader | None = None
+    """Where the edges of provenance are walked."""
+    reads_layouts: bool = False
+    """Whether the service can find the layout of data files."""
+    scan_timezone: str | None = None
+    """The time zone of times in scan files that have no offset, by its IANA name."""
+    timezone: str = "UTC"
+    """The time zone of the facility, by its IANA name."""
 
 
 def installation(read: Reader) -> Installation:
@@ -66,3 +94,10 @@ def installation(read: Reader) -> Installation:
     if not isinstance(known, Installation):
         raise TypeError(f"A reader of contexts has an Installation, not a {type(known).__name__}.")
     return known
+
+
+def lineage_reader(read: Reader) -> LineageReader:
+    """Return where the deployment keeps the edges of provenance; raise `TypeError` if nowhere."""
+    if (reader := installation(read).lineage) is None:
+        raise TypeError("The deployment has no edges of provenance.")
+    return reader

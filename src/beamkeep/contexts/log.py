@@ -1,7 +1,6 @@
 """How the event log is asked, and how it tells an event."""
 
 from datetime import datetime
-from enum import StrEnum
 from typing import Annotated, Literal, Protocol
 from uuid import UUID
 
@@ -10,7 +9,7 @@ from pydantic import GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from beamkeep.kernel import Invalid, Query, Record
+from beamkeep.kernel import Invalid, Order, Query, Record
 from beamkeep.kernel.values import Timestamp
 from beamkeep.schemas import JsonObject
 
@@ -27,11 +26,6 @@ class InvalidFeedCursorError(Invalid):
     """
 
 
-class Order(StrEnum):
-    OLDEST = "oldest"
-    NEWEST = "newest"
-
-
 class ListEvents(Query):
     """List the events of all objects, in the order of the log."""
 
@@ -44,6 +38,8 @@ class ListEvents(Query):
     """Only events of these kinds of objects, such as `Run`."""
     stream_id: Annotated[frozenset[UUID] | None, MaxLen(MOST_STREAMS)] = None
     """Only events of these objects."""
+    facility_code: Annotated[str, MaxLen(32)] | None = None
+    """Only events of objects that are in this facility now. They are told a moment later."""
     principal_id: UUID | None = None
     """Only events that this principal caused."""
     command_name: Annotated[str, MaxLen(100)] | None = None
@@ -66,6 +62,7 @@ class CloudEvent(Record, omit_defaults=True):
     """The address of the object that the event is about."""
     type: str
     subject: str
+    """The name of the object when the event was told; its id if it has none."""
     time: datetime
     dataschema: str
     datacontenttype: Literal["application/json"]

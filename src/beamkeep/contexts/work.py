@@ -19,6 +19,20 @@ class WorkStop(Record):
 WORK_STOPS = Table("work", WorkStop, key=("work_id",))
 
 
+class WorkTurn(Record):
+    """Work that is taken from its worker, to be claimed anew or by nobody; other columns stay."""
+
+    work_id: UUID
+    ended_at: datetime | None
+    due_at: datetime
+    """The store fills in its own time."""
+    owner: UUID | None = None
+    idle_claims: int = 0
+
+
+WORK_TURNS = Table("work", WorkTurn, key=("work_id",), stamped=("due_at", "overdue"))
+
+
 class WorkState(Record):
     """Who holds a row of work, until when, and what was asked of the holder."""
 

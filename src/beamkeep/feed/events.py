@@ -1,8 +1,13 @@
 """A CloudEvent from an event of the log."""
 
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
 import msgspec
 
 from beamkeep.contexts.log import CloudEvent
+from beamkeep.directory.entries import Entry
+from beamkeep.directory.seam import Directory
 from beamkeep.kernel import Catalogue, event_types
 from beamkeep.runtime.codec import Codec
 
@@ -14,8 +19,14 @@ class CloudEvents:
     """Makes the CloudEvents of one deployment."""
 
     def __init__(
-        self, catalogue: Catalogue, codec: Codec, cursors: FeedCursors, base_url: str
+        self,
+        catalogue: Catalogue,
+        codec: Codec,
+        cursors: FeedCursors,
+        base_url: str,
+        directory: Directory | None = None,
     ) -> None:
+        self.directory = directory
         self._codec, self._cursors, self._base_url = codec, cursors, base_url.rstrip("/")
         self._paths = {
             name: question.route.path.rpartition("/")[0]
@@ -28,7 +39,18 @@ class CloudEvents:
             for event in event_types(aggregate)
         }
 
-    def of(self, event: LogEvent) -> CloudEvent:
+    async def page(self, events: Sequence[LogEvent]) -> list[CloudEvent]:
+        """Return the CloudEvents of a page, whose objects are looked up together."""
+        entries = await self.entries(events)
+        return [self.of(event, entries.get(event.envelope.stream_id)) for event in events]
+
+    async def entries(self, events: Sequence[LogEvent]) -> Mapping[UUID, Entry]:
+        """Return what the directory knows now of the objects of events."""
+        ids = sorted({event.envelope.stream_id for event in events})
+        found = await self.directory.entries(ids) if self.directory and ids else ()
+        return {entry.id: entry for entry in found}
+
+    def of(self, event: LogEvent, entry: Entry | None = None) -> CloudEvent:
         """Return the CloudEvent of an event, with its data in the newest form."""
         envelope, place = event.envelope, event.place
         name, id = envelope.stream_type, envelope.stream_id
@@ -43,7 +65,7 @@ class CloudEvents:
             id=envelope.event_id,
             source=f"{self._base_url}{self._paths[name]}/{id}",
             type=f"beamkeep.{envelope.event_type}",
-            subject=str(id),
+            subject=entry.name if entry and entry.kind == name and entry.name else str(id),
             time=envelope.occurred_at,
             dataschema=f"{self._base_url}/events/schemas/{envelope.event_type}/{newest}",
             datacontenttype="application/json",

@@ -4,33 +4,22 @@ import asyncio
 from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import datetime
-from typing import NamedTuple
-from uuid import UUID
 
+from beamkeep.contexts.log import CloudEvent
 from beamkeep.runtime.codec import encode
 
 from .events import CloudEvents
+from .facilities import EventFacilities
+from .hints import RowHints
 from .log import START, EventLog, LogEvent, LogPlace, LogQuery
+from .told import ToldEvent
 
 PAGE_EVENTS = 1_000
 RING_EVENTS, RING_BYTES = 10_000, 16 * 1024 * 1024
+PART_BYTES = 256 * 1024
+"""What is given to a listener at once, because a listener that does not read holds it in memory."""
 POLL_SECONDS = 0.25
 """How often the log is read without a notice; a notice that is lost costs no more than this."""
-
-
-class ToldEvent(NamedTuple):
-    """An event, encoded once, with what filters compare."""
-
-    place: LogPlace
-    stream_type: str
-    stream_id: UUID
-    event_type: str
-    principal_id: UUID
-    command_name: str
-    recorded_at: datetime
-    text: bytes
-    """A server-sent event."""
 
 
 class LogFollower:
@@ -44,10 +33,12 @@ class LogFollower:
         most_bytes: int = RING_BYTES,
     ) -> None:
         self._log, self._events = log, events
+        self.facilities = EventFacilities(log, events.directory)
         self._most_events, self._most_bytes = most_events, most_bytes
         self._ring: list[ToldEvent] = []
         self._ring_bytes = 0
         self._news = asyncio.Event()
+        self.rows = RowHints(self._wake_listeners)
         self.wake = asyncio.Event()
         """Set it when there may be new events."""
         self.floor = self.head = START
@@ -74,35 +65,32 @@ class LogFollower:
         """Read one page of new events, and return whether there may be more."""
         page = await self._log.page(LogQuery(PAGE_EVENTS, after=self.head.position))
         if page.events:
-            self._keep([self.told(event) for event in page.events])
+            self._keep(await self.tell(page.events))
         return page.more
 
-    def told(self, event: LogEvent) -> ToldEvent:
-        """Return an event in the form that listeners get."""
-        cloud_event, envelope = self._events.of(event), event.envelope
-        text = b"id: %b\nevent: event\ndata: %b\n\n"
-        return ToldEvent(
-            place=event.place,
-            stream_type=envelope.stream_type,
-            stream_id=envelope.stream_id,
-            event_type=envelope.event_type,
-            principal_id=envelope.principal_id,
-            command_name=envelope.command_name,
-            recorded_at=envelope.recorded_at,
-            text=text % (cloud_event.cursor.encode(), encode(cloud_event)),
-        )
+    async def tell(self, events: Sequence[LogEvent]) -> list[ToldEvent]:
+        """Return events in the form that listeners get."""
+        return [
+            _told(event, cloud_event)
+            for event, cloud_event in zip(events, await self._events.page(events), strict=True)
+        ]
 
     def after(self, place: LogPlace, limit: int) -> Sequence[ToldEvent] | None:
-        """Return the events after a place; None if some of them are no longer kept."""
+        """Return the next events after a place; None if some of them are no longer kept."""
         if place.position < self.floor.position:
             return None
         if place.position >= self.head.position:
             return ()
         first = bisect_right(self._ring, place.position, key=lambda told: told.place.position)
+        size = 0
+        for end in range(first, min(first + limit, len(self._ring))):
+            size += len(self._ring[end].text)
+            if size > PART_BYTES:
+                return self._ring[first : end + 1]
         return self._ring[first : first + limit]
 
     async def news(self, seconds: float) -> None:
-        """Return when events have come, or after so many seconds."""
+        """Return when events or hints have come, or after so many seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._news.wait()
@@ -122,5 +110,22 @@ class LogFollower:
         if dropped:
             self.floor = self._ring[dropped - 1].place
             del self._ring[:dropped]
+        self._wake_listeners()
+
+    def _wake_listeners(self) -> None:
         self._news.set()
         self._news = asyncio.Event()
+
+
+def _told(event: LogEvent, cloud_event: CloudEvent) -> ToldEvent:
+    envelope, text = event.envelope, b"id: %b\nevent: event\ndata: %b\n\n"
+    return ToldEvent(
+        place=event.place,
+        stream_type=envelope.stream_type,
+        stream_id=envelope.stream_id,
+        event_type=envelope.event_type,
+        principal_id=envelope.principal_id,
+        command_name=envelope.command_name,
+        recorded_at=envelope.recorded_at,
+        text=text % (cloud_event.cursor.encode(), encode(cloud_event)),
+    )

@@ -9,7 +9,8 @@ from beamkeep.kernel import Record
 from beamkeep.runtime.store import BEGINNING, Envelope, Position
 
 MOST_LOOKED_AT, MOST_LOOKED_AT_FOR_OWNER = 10_000, 5_000
-"""The events that one page looks at while a filter has no index, and if it also finds owners."""
+"""The events that one page looks at while a filter has no index, and if it also finds owners or
+facilities."""
 
 
 class LogPlace(NamedTuple):
@@ -39,6 +40,8 @@ class LogQuery(Record):
     limit: int
     after: Position | None = None
     """Where the page before ended."""
+    before: Position | None = None
+    """Only events before this position."""
     newest_first: bool = False
     stream_ids: frozenset[UUID] | None = None
     principal_id: UUID | None = None
@@ -47,6 +50,8 @@ class LogQuery(Record):
     types: frozenset[str] | None = None
     stream_types: frozenset[str] | None = None
     command_name: str | None = None
+    facility_code: str | None = None
+    """Only events of objects in this facility, as far as the directory has followed."""
     owner_id: UUID | None = None
     self_owned: frozenset[str] = frozenset()
     """The stream types of objects that are also their own owner."""
@@ -57,7 +62,7 @@ class LogQuery(Record):
     def most(self) -> int:
         """The number of events that the page looks at."""
         walks = (self.types, self.stream_types, self.command_name)
-        if self.owner_id is not None:
+        if self.owner_id is not None or self.facility_code is not None:
             return self.look_at or MOST_LOOKED_AT_FOR_OWNER
         if any(each is not None for each in walks):
             return self.look_at or MOST_LOOKED_AT
@@ -74,6 +79,15 @@ class LogPage(Record):
     """Whether the page ended before the log did."""
 
 
+class Followed(NamedTuple):
+    """How far the directory has followed the log."""
+
+    before: Position
+    """The directory has all events before this position."""
+    waits: bool
+    """Whether there are events that the directory does not have yet."""
+
+
 class EventLog(Protocol):
     """Reads events of transactions below which no further event can appear."""
 
@@ -87,4 +101,8 @@ class EventLog(Protocol):
 
     async def head(self) -> LogPlace | None:
         """Return the place of the newest event."""
+        ...
+
+    async def followed(self) -> Followed:
+        """Return how far the directory has followed."""
         ...

@@ -2,8 +2,9 @@
 
 from uuid import UUID
 
-from beamkeep.contexts.log import NOW, EventPage, InvalidFeedCursorError, ListEvents, Order
-from beamkeep.kernel import Catalogue
+from beamkeep.contexts.log import NOW, EventPage, InvalidFeedCursorError, ListEvents
+from beamkeep.directory.seam import Directory
+from beamkeep.kernel import Catalogue, Order
 from beamkeep.runtime.codec import Codec
 
 from .cursors import FeedCursors
@@ -26,7 +27,7 @@ class LogReader:
         after = await self.place(query.after)
         found = await self.read(query, owner_id, after, query.limit)
         return EventPage(
-            items=tuple(self.events.of(event) for event in found.events),
+            items=tuple(await self.events.page(found.events)),
             next_cursor=self.cursors.write(found.reached or after or START),
             more=found.more,
         )
@@ -46,6 +47,7 @@ class LogReader:
             types=query.type,
             stream_types=query.stream_type,
             command_name=query.command_name,
+            facility_code=query.facility_code,
             owner_id=owner_id,
             self_owned=self._self_owned,
         )
@@ -68,9 +70,14 @@ class LogReader:
 
 
 def log_reader(
-    log: EventLog, catalogue: Catalogue, codec: Codec, cursor_key: bytes, base_url: str
+    log: EventLog,
+    catalogue: Catalogue,
+    codec: Codec,
+    cursor_key: bytes,
+    base_url: str,
+    directory: Directory | None = None,
 ) -> LogReader:
-    """Return a reader of a log, which signs cursors with this key."""
+    """Return a reader of a log, which signs cursors with this key and names objects."""
     cursors = FeedCursors(cursor_key)
-    events = CloudEvents(catalogue, codec, cursors, base_url=base_url)
+    events = CloudEvents(catalogue, codec, cursors, base_url=base_url, directory=directory)
     return LogReader(log, events, cursors, catalogue=catalogue)

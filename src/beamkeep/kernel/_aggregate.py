@@ -4,12 +4,12 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Never, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Never, Protocol
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
 
-from ._authorization import ActorKind
+from ._authorization import ActorKind, ObjectScope
 from ._event import Event, Upcast
 from ._record import Record
 from ._refusal import NotFound, Refusal
@@ -17,7 +17,7 @@ from ._table import Fenced, Rows, SideWrite, Table
 from .values import declared_refusals
 
 if TYPE_CHECKING:
-    from ._view import Enricher, Listing
+    from ._view import Enricher, UnnamedListing
 
 
 class Command(BaseModel):
@@ -89,6 +89,8 @@ class Advice(Record):
 
 class Reply(Record):
     """Fields of the answer that a rule decides; the call then answers 200."""
+
+    shown_once: ClassVar[tuple[str, ...]] = ()  # null in the answer that a repeated call gets
 
 
 class Created(Reply):
@@ -213,15 +215,12 @@ class Reader(Protocol):
     now: datetime
     shows_past: bool
     """Whether an earlier state is shown, beside which nothing of today may stand."""
-
-    @property
-    def principal_id(self) -> UUID | None: ...
-    @property
-    def only(self) -> UUID | None: ...
-    @property
-    def operation_names(self) -> Set[str]: ...
-    @property
-    def deployment(self) -> object: ...
+    principal_id: UUID | None
+    only: UUID | None
+    surface_id: UUID | None
+    token_ends_at: datetime | None
+    operation_names: Set[str]
+    deployment: object
 
     async def one[S](self, of: Aggregate[S, Any, Any], id: UUID, to_show: bool = False) -> S:
         """Return a state. With `to_show`, refuse one that the caller may not see as absent."""
@@ -233,16 +232,20 @@ class Reader(Protocol):
 
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S: ...
 
-    def version(self, of: AnyAggregate, id: UUID) -> int:
-        """Return the version at which this call has read one aggregate."""
+    def version(self, of: AnyAggregate, id: UUID) -> int: ...
+
+    async def visible(
+        self, of: AnyAggregate, ids: Iterable[UUID], scope: ObjectScope | None = None
+    ) -> Set[UUID]:
+        """Return those of these ids that the caller may see (default: by this call's scope)."""
         ...
 
-    async def visible(self, of: AnyAggregate, ids: Iterable[UUID]) -> Set[UUID]:
-        """Return those of these ids that the caller may see."""
+    async def scopes(self, calls: Iterable[str]) -> Mapping[str, ObjectScope]:
+        """Return the scope of each of these calls that the caller may make here."""
         ...
 
     async def matching(
-        self, query: "Listing", to_show: bool = False, most: int = ...
+        self, query: "UnnamedListing", to_show: bool = False, most: int = ..., newest: bool = False
     ) -> tuple[UUID, ...]:
         """Return the ids that a list finds, oldest first. Read their streams before deciding."""
         ...
@@ -273,6 +276,10 @@ class Reader(Protocol):
 
     async def rows[R](self, of: Table[R], **where: object) -> tuple[R, ...]:
         """Return the rows whose columns equal these values, or are in them where one is a set."""
+        ...
+
+    async def last[R](self, of: Table[R], by: str, **ids: Iterable[UUID]) -> tuple[R, ...]:
+        """Return the row with each of these ids in a column that is the last by another column."""
         ...
 
     async def above[R](self, of: Table[R], ids: Iterable[UUID]) -> Mapping[UUID, R]:

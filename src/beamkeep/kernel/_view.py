@@ -3,25 +3,36 @@
 import operator
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Any
 from uuid import UUID
 
 from annotated_types import Ge, Le, MaxLen
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from ._aggregate import Aggregate, AnyAggregate, Reader, Route, parse_route, snake
 from ._event import Event
 from ._record import Record
 from ._refusal import Refusal
 from ._table import Table
-from .values import Timestamp
+from .values import Timestamp, folded
 
 
 class Query(BaseModel):
     """A request to read something. It writes nothing."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    names: bool = False
+    """Answer the names of the objects whose ids are in the answer as well, by id, as `names`."""
+
+
+class Fresh(Query):
+    """A request to read what lists show, which may lag behind the log."""
+
+    min_token: Annotated[str, MaxLen(64)] | None = None
+    """The `Position-Token` of an earlier answer. This answer includes that change."""
 
 
 class Get(Query):
@@ -35,11 +46,37 @@ class Page(Query):
     limit: Annotated[int, Ge(1), Le(100)] = 50
 
 
-class Listing(Page):
+class Order(StrEnum):
+    NEWEST = "newest"
+    OLDEST = "oldest"
+
+
+class UnnamedListing(Page, Fresh):
     """A list. Each further field is a filter; objects are listed that equal every one given."""
 
-    min_token: Annotated[str, MaxLen(64)] | None = None
-    """The `Position-Token` of an earlier answer. The list includes that change."""
+    order: Order = Order.NEWEST
+    """Which objects come first: the newest or the oldest."""
+    owner_id: UUID | None = None
+    """Only objects that this principal created."""
+    created_after: Timestamp | None = None
+    """Only objects created at this time or later."""
+    created_before: Timestamp | None = None
+    """Only objects created before this time."""
+    count: bool = False
+    """Answer the `total` number of objects as well, up to 10,000."""
+
+    # Clients that name one status give a text; several are given as a list.
+    @field_validator("status", "permit_status", "current_status", mode="before", check_fields=False)
+    @classmethod
+    def _as_several(cls, value: object) -> object:
+        return [value] if isinstance(value, str) else value
+
+
+class Listing(UnnamedListing):
+    """A list of objects that have a name."""
+
+    name: Annotated[str, MaxLen(200)] | None = None
+    """Only objects of this name; case and accents do not count."""
 
 
 COMPARISONS = {">=": operator.ge, ">": operator.gt, "<": operator.lt, "<=": operator.le}
@@ -82,26 +119,44 @@ class ListFilter(Record):
     period: tuple[Period, bool] | None = None
     along: Mapping[str, UUID] = {}
     """A place in the tree."""
+    owner_id: UUID | None = None
+    created: tuple[tuple[str, datetime], ...] = ()
+    """How the time of creation compares, and with what."""
 
     def fits(self, facets: Collection[str], row: Mapping[str, Any]) -> bool:
         """Return whether a row with these properties fits, apart from its place in the tree."""
+        compared = (*self.compared, *(("created_at", *each) for each in self.created))
         return (
             set(facets).issuperset(self.every)
             and set(facets).isdisjoint(self.none)
             and all(not set(facets).isdisjoint(group) for group in self.groups)
             and all(
                 (time := _time(row, field)) is not None and COMPARISONS[how](time, wanted)
-                for field, how, wanted in self.compared
+                for field, how, wanted in compared
             )
             and (not self.period or self.period[0].holds(row, self.now) is self.period[1])
+            and (self.owner_id is None or UUID(row["owner_id"]) == self.owner_id)
         )
+
+
+class DirectoryEntry[S](Record):
+    """How people find an object: each function returns a part of its entry in the directory."""
+
+    name: Callable[[S], str]
+    status: Callable[[S], str | None] = lambda _: None
+    keywords: Callable[[S], Iterable[str | None]] = lambda _: ()
+    """Further texts that find it, such as codes, serial numbers and ids in other systems."""
+    scope: Callable[[S], str | Collection[UUID] | None] = lambda _: None
+    """Its facility: the code, or the objects that are in it too; with none, the own Site."""
+    version: int = 1
+    """Increase it when another part changes; the entries are then made anew."""
 
 
 class View[S](Record, dict=True):
     """A list with one row per aggregate: its state, its milestones and its owner."""
 
     aggregate: Aggregate[S, Any, Any]
-    listing: type[Listing]
+    listing: type[UnnamedListing]
     milestones: Mapping[str, tuple[type[Event], ...]]
     """Times of the last event of these types. Every row also has `created_at`."""
     facets: Mapping[str, Callable[[S], Iterable[object]]]
@@ -115,6 +170,8 @@ class View[S](Record, dict=True):
     expanded: Mapping[str, "FilterExpansion"] = {}
     """Filters that look for other values than the one given."""
     period: Period | None = None
+    directory: DirectoryEntry[S] | None = None
+    """None for objects that have no name: actors, whose names are in their profiles."""
     version: int = 1
     """Increase it when the row, its filters or its times change; the list is then rebuilt."""
 
@@ -132,9 +189,10 @@ class View[S](Record, dict=True):
         """Return the properties that filters compare, each as `name=value`."""
         own = {name: (getattr(state, name),) for name in self.filters if name not in self.facets}
         found = own | {name: values(state) for name, values in self.facets.items()}
-        return tuple(_facet(n, v) for n in self.filters for v in found[n] if v is not None)
+        named = (_facet("name", folded(self.directory.name(state))),) if self.directory else ()
+        return *named, *(_facet(n, v) for n in self.filters for v in found[n] if v is not None)
 
-    async def filter_for(self, query: Listing, read: Reader) -> ListFilter:
+    async def filter_for(self, query: UnnamedListing, read: Reader) -> ListFilter:
         """Return the filter of a query, with the values that its filters expand to now."""
         wider = {
             name: frozenset(await widen(value, read))
@@ -144,7 +202,7 @@ class View[S](Record, dict=True):
         return self.filter_of(query, read.now, wider)
 
     def filter_of(
-        self, query: Listing, now: datetime, wider: Mapping[str, frozenset[object]] = {}
+        self, query: UnnamedListing, now: datetime, wider: Mapping[str, frozenset[object]] = {}
     ) -> ListFilter:
         """Return the filter of a query, with these values in place of those given."""
         own = type(query).model_fields.keys() - Listing.model_fields.keys()
@@ -152,9 +210,12 @@ class View[S](Record, dict=True):
         sought: dict[str, Any] = {n: given[n] for n in given.keys() & self.filters} | {**wider}
         several = {n for n, value in sought.items() if isinstance(value, frozenset)}
         every = [_facet(n, value) for n, value in sought.items() if n not in several]
+        if isinstance(query, Listing) and query.name is not None:
+            every.append(_facet("name", folded(query.name)))
         groups = [tuple(sorted(_facet(n, value) for value in sought[n])) for n in several]
         left_out = [_facet(of, v) for n, of in self.excluded.items() for v in given.get(n, ())]
         times = ((*how, given[name]) for name, how in self.compared.items() if name in given)
+        created = (">=", query.created_after), ("<", query.created_before)
         holds = given.get(self.period.name) if self.period else None
         return ListFilter(
             now=now,
@@ -164,6 +225,8 @@ class View[S](Record, dict=True):
             compared=tuple(times),
             period=(self.period, holds) if self.period and holds is not None else None,
             along={name: given[name] for name in ALONG if self.tree and name in given},
+            owner_id=query.owner_id,
+            created=tuple((how, time) for how, time in created if time),
         )
 
 
@@ -222,7 +285,7 @@ class Answer(Record):
 
 
 class Listed(Record):
-    """The rows that a function finds, page by page; the first field of a row is unique."""
+    """The rows that a function finds: all, or those after the row whose first field is `cursor`."""
 
     find: Callable[..., Awaitable[Sequence[Any]]]
     shape: type[object]
@@ -252,7 +315,7 @@ class Question(Record):
 def reads[S](
     resources: str,
     of: Aggregate[S, Any, Any],
-    listing: type[Listing],
+    listing: type[UnnamedListing],
     milestones: Mapping[str, tuple[type[Event], ...]] = {},
     facets: Mapping[str, Callable[[S], Iterable[object]]] = {},
     shown_with: Enricher | None = None,
@@ -263,6 +326,7 @@ def reads[S](
     expanded: Mapping[str, FilterExpansion] = {},
     period: Period | None = None,
     version: int = 1,
+    directory: DirectoryEntry[S] | None = None,
 ) -> tuple[Question, Question, Question]:
     """Return the three reads of every aggregate: get, history and list."""
     view = View(
@@ -276,6 +340,7 @@ def reads[S](
         expanded=expanded,
         period=period,
         version=version,
+        directory=directory,
     )
     one, thing = f"GET {resources}/{{{of.id_field}}}", of.noun.replace("_", " ")
     about: dict[str, Any] = {"aggregate": of, "about": of.id_field}
@@ -325,7 +390,7 @@ def listed[Q: Page, A](
     shape: type[A],
     *refusals: type[Refusal],
     of: AnyAggregate,
-    about: str,
+    about: str | None,
     parent_of: ParentLookup | None = None,
 ) -> Question:
     """Return a list whose rows a function finds."""

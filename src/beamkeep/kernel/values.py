@@ -1,5 +1,6 @@
 """Small constrained values used across contexts."""
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -37,6 +38,12 @@ type Timestamp = Annotated[datetime, AwareDatetime, Ge(FIRST), Lt(LAST), BeforeV
 
 type FreeText = Annotated[str, MayContainPersonalData()]
 """A text of an event in which someone may have named a person."""
+
+
+def folded(text: str) -> str:
+    """Return a text as names are compared: without case, accents and blanks around it."""
+    apart = unicodedata.normalize("NFKD", text.strip())
+    return "".join(each for each in apart if not unicodedata.combining(each)).casefold()
 
 
 def trimmed(text: str, refusal: type[Refusal]) -> str:

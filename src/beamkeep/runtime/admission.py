@@ -14,13 +14,13 @@ from beamkeep.kernel import Catalogue, Deny, ObjectScope, Record, Refusal, Stand
 from .entry_points import EntryPoint, EntryPoints, InvalidSurfaceIdError
 from .parsing import Arguments
 from .store import CallContext, CallLookup, EventStore, Stream
-from .tokens import InvalidTokenError
+from .tokens import UnregisteredLoginError
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class UnauthorizedError(Refusal, status=403):
-    """You are not permitted to make this call on this surface. Ask an administrator for a grant."""
+    """You are not permitted to make this call on this surface."""
 
 
 class Caller(Record):
@@ -29,6 +29,7 @@ class Caller(Record):
     correlation_id: UUID
     identity: tuple[str, str] | None = None
     """Issuer and subject of a verified token."""
+    token_ends_at: datetime | None = None
     principal_id: UUID | None = None
     """The principal of a call without a token."""
     transport: kernel.SurfaceKind | None = None
@@ -79,8 +80,10 @@ class Admission:
         places: EntryPoints,
         clock: Callable[[], datetime],
         new_id: Callable[[], UUID],
+        contact: str | None = None,
     ) -> None:
         self._store, self._places, self._clock, self._new_id = store, places, clock, new_id
+        self._contact = contact or "Ask an administrator for a grant."
 
     async def admit(
         self,
@@ -97,7 +100,8 @@ class Admission:
         verdict = authorize(standing, opened.grants, name, place.conduit_id, place.surface_id)
         if isinstance(verdict, Deny):
             await self._record(name, caller, place, standing, verdict)
-            raise UnauthorizedError
+            surface = caller.selected_surface or caller.transport or "inside the service"
+            raise UnauthorizedError(f"Call: {name}. Surface: {surface}. {self._contact}")
         assert standing is not None, "an unknown principal is denied"  # noqa: S101
         return Admitted(place, standing, verdict.object_scope, opened=opened)
 
@@ -127,7 +131,7 @@ class Admission:
             )
         )
         if opened.standing is None and caller.identity is not None:
-            raise InvalidTokenError
+            raise UnregisteredLoginError
         # A call made within another one leaves the log context of the outer call as it is.
         if opened.standing and get_contextvars().get("correlation_id") == caller.correlation_id:
             bind_contextvars(principal_id=opened.standing.principal_id)
@@ -140,6 +144,8 @@ class Admission:
     ) -> None:
         principal_id = standing.principal_id if standing else caller.principal_id
         assert principal_id is not None, "a token that maps to no actor was refused before"  # noqa: S101
+        if verdict.reason_code is not kernel.DenialReason.NO_MATCHING_POLICY:
+            log.warning("barred actor", command_name=name, reason_code=verdict.reason_code)
         denial = kernel.Denial(
             denial_id=self._new_id(),
             conduit_id=place.conduit_id,

@@ -107,11 +107,12 @@ class _Decision(NamedTuple):
     events: Sequence[NewEvent]
     digest: bytes
 
-    def result(self, versions: Mapping[Stream, int]) -> CommandResult:
-        """Return the answer, given the versions of the streams after the append."""
+    def result(self, versions: Mapping[Stream, int], repeated: bool = False) -> CommandResult:
+        """Return the answer, first or repeated, given the versions after the append."""
         of, reply = self.operation.aggregate, _one(self.outcome, kernel.Reply)
         advice = [part for part in self.outcome if isinstance(part, kernel.Advice)]
         told = msgspec.structs.asdict(reply) if reply else {}
+        told |= dict.fromkeys(reply.shown_once) if reply and repeated else {}
         body: dict[str, Any] = {of.id_field: self.target} if self.operation.genesis else {}
         body |= told | ({"warnings": advice} if advice else {})
         later = isinstance(reply, kernel.Accepted)
@@ -208,12 +209,10 @@ class Dispatcher:
         first, request, written = decisions[0], commands[0].request, session.new_versions
         events = [event for decision in decisions for event in decision.events]
         outcome = [part for decision in decisions for part in decision.outcome]
-        answers = [decision.result(written) for decision in decisions]
-        answer, told = None, answers[0]
+        answer, answers = None, [decision.result(written) for decision in decisions]
         if key := request.idempotency_key:
-            answer = AnswerToStore(
-                key, first.digest, told.status, result=told.body, version=told.version
-            )
+            again = first.result(written, repeated=True)
+            answer = AnswerToStore.of(again, key=key, fingerprint=first.digest, result=again.body)
         token = await self._store.append(
             Append(
                 events=events,

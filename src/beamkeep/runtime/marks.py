@@ -55,9 +55,8 @@ def ways(view: View[Any], list_filter: ListFilter, owner_id: UUID | None) -> lis
         period, holds = list_filter.period
         now = _second(list_filter.now)
         found.append(tuple(_around(period.name, now)) if holds else _not_holding(period, now))
-    if owner_id is not None:
-        found.append((_owned(owner_id),))
-    return found
+    owners = {each: None for each in (owner_id, list_filter.owner_id) if each is not None}
+    return found + [(_owned(each),) for each in owners]
 
 
 def _windows(list_filter: ListFilter) -> dict[str, tuple[int, int]]:

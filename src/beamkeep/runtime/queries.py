@@ -2,9 +2,10 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, get_type_hints
+from functools import partial
+from typing import Any, Protocol, get_type_hints
 from uuid import UUID
 
 import msgspec
@@ -17,10 +18,21 @@ from .codec import Codec, encode, shown
 from .cursors import Cursors
 from .parsing import MalformedRequestError, parse, parse_id
 from .session import Session
-from .store import CallContext, EventStore, LoadedStream, Position, ReadModel, RowQuery, Stream
+from .store import (
+    CallContext,
+    EventStore,
+    ListPage,
+    LoadedStream,
+    Position,
+    ReadModel,
+    RowQuery,
+    Stream,
+)
 
 FRESHNESS_DEADLINE = 1.0
 FRESHNESS_STEP = 0.02
+MOST_COUNTED, MOST_NAMED = 10_000, 1_000
+ID_TEXT = re.compile(rb'"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"')
 # Eighteen digits are what a 64-bit integer always holds.
 POSITION_TOKEN = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
 
@@ -36,6 +48,14 @@ class Found(Record):
     version: int | None = None
 
 
+class NameLookup(Protocol):
+    """Names objects."""
+
+    async def named(self, ids: Iterable[UUID], read: Session) -> Mapping[UUID, Record]:
+        """Return the names of those of the objects that the caller may see."""
+        ...
+
+
 class QueryRunner:
     """Answers questions."""
 
@@ -47,7 +67,10 @@ class QueryRunner:
         codec: Codec,
         sessions: Callable[[], Session],
         cursors: Cursors,
+        views: Sequence[View[Any]],
+        names: NameLookup | None = None,
     ) -> None:
+        self._names, self._views = names, views
         self._admission, self._store, self._lists = admission, store, lists
         self._codec, self._sessions, self._cursors = codec, sessions, cursors
 
@@ -65,7 +88,10 @@ class QueryRunner:
         query = self._parse(question, request.arguments)
 
         # 4. What it is about must be there, and be theirs to see.
-        session = self._sessions().read_for(admitted.standing.principal_id, admitted.scope)
+        permits = partial(self._admission.reach, request.caller)
+        session = self._sessions().read_for(admitted.standing.principal_id, admitted.scope, permits)
+        session.surface_id = admitted.place.surface_id
+        session.token_ends_at = request.caller.token_ends_at
         if question.parent_of and about:
             about = await question.parent_of(about, session)
             stream = question.aggregate.name, about
@@ -79,8 +105,15 @@ class QueryRunner:
         if question.about and not isinstance(question.source, kernel.One):
             await session.adopt(question.aggregate, about, opened.loaded)
 
-        # 5. Find.
-        match question.source:
+        # 5. Find, and name what was found.
+        if isinstance(query, kernel.Fresh) and query.min_token is not None:
+            await self._wait_until(question, query.min_token)
+        found = await self._find(asked)
+        return await self._with_names(found, session) if query.names else found
+
+    async def _find(self, asked: "_Asked") -> Found:
+        query, session = asked.query, asked.session
+        match asked.question.source:
             case kernel.One() as one:
                 return await self._one(asked, one)
             case kernel.History():
@@ -92,7 +125,18 @@ class QueryRunner:
             case kernel.Answer(find):
                 return Found(encode(await find(query, session)))
             case kernel.Listed(find):
-                return self._listed(asked, await find(query, session))
+                at = query.model_copy(update={"cursor": self._place(asked)})
+                return self._listed(asked, await find(at, session))
+
+    async def _with_names(self, found: Found, session: Session) -> Found:
+        """Return an answer with the names of the objects whose ids are in it."""
+        assert self._names, "a service has a directory"  # noqa: S101
+        ids = [UUID(text.decode()) for text in dict.fromkeys(ID_TEXT.findall(found.body))]
+        named = await self._names.named(ids[:MOST_NAMED], session)
+        names = encode({str(id): name for id, name in named.items()})
+        more = encode(len(ids) > MOST_NAMED)
+        body = b'%b,"names":%b,"names_more":%b}' % (found.body[:-1], names, more)
+        return replace(found, body=body)
 
     def _parse(self, question: Question, arguments: Mapping[str, Any]) -> Query:
         own = dict(arguments)
@@ -136,12 +180,12 @@ class QueryRunner:
 
     async def _many(self, asked: "_Asked", view: View[Any], joined: Enricher | None) -> Found:
         page, session = asked.page, asked.session
-        assert isinstance(page, kernel.Listing)  # noqa: S101
-        if page.min_token is not None:
-            await self._wait_until(view, page.min_token)
+        assert isinstance(page, kernel.UnnamedListing)  # noqa: S101
         after = UUID(place) if (place := self._place(asked)) else None
         list_filter = await view.filter_for(page, session)
-        found = await self._lists.listing(view, list_filter, session.only, after, page.limit + 1)
+        newest = page.order is kernel.Order.NEWEST
+        wanted = ListPage(page.limit + 1, after, newest)
+        found = await self._lists.listing(view, list_filter, session.only, wanted)
         kept = found[: page.limit]
         rows = [row for _, row in kept]
         if (joined or view.period) and kept:
@@ -153,7 +197,13 @@ class QueryRunner:
                 if view.period:
                     row[view.period.name] = view.period.holds(row, now)
             rows = [encode(row) for row in shown]
-        return self._page(asked, rows, str(kept[-1][0]) if len(found) > page.limit else None)
+        answer = self._page(asked, rows, str(kept[-1][0]) if len(found) > page.limit else None)
+        if not page.count:
+            return answer
+        counted = ListPage(MOST_COUNTED + 1, ids_only=True)
+        total = len(await self._lists.listing(view, list_filter, session.only, counted))
+        told = f"{MOST_COUNTED}+" if total > MOST_COUNTED else total
+        return Found(b'%b,"total":%b}' % (answer.body[:-1], encode(told)))
 
     async def _entries(self, asked: "_Asked", entries: kernel.Entries) -> Found:
         page, table, place = asked.page, entries.table, self._place(asked)
@@ -191,12 +241,15 @@ class QueryRunner:
         cursor = last and self._cursors.write(last, asker, name, asked.filters)
         return Found(b'{"items":[%b],"next_cursor":%b}' % (b",".join(rows), encode(cursor)))
 
-    async def _wait_until(self, view: View[Any], token: str) -> None:
-        """Wait until the list includes a position. Raise NotFreshYetError after a second."""
+    async def _wait_until(self, question: Question, token: str) -> None:
+        """Wait until lists include a position. Raise NotFreshYetError after a second."""
+        # What a function answers may come from any list.
+        source = question.source
+        views = [source.view] if isinstance(source, kernel.Many) else self._views
         wanted = parse_position(token)
         clock = asyncio.get_running_loop().time
         deadline = clock() + FRESHNESS_DEADLINE
-        while not await self._lists.follows(view, wanted):
+        while not await self._lists.follows(views, wanted):
             if clock() > deadline:
                 raise NotFreshYetError
             await asyncio.sleep(FRESHNESS_STEP)
@@ -228,7 +281,7 @@ class _Asked(Record):
     def filters(self) -> dict[str, Any]:
         """The filters of the query, and the object in the path."""
         # Sets stay sets: as lists they would be in another order in another process.
-        given = self.query.model_dump(exclude={"cursor", "limit", "min_token"})
+        given = self.query.model_dump(exclude={"count", "cursor", "limit", "min_token", "names"})
         return given | ({"": str(self.about)} if self.about else {})
 
 

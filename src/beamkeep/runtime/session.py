@@ -1,16 +1,25 @@
 """Reading for one call."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from typing import Any, NamedTuple, Self
 from uuid import UUID
 
-from beamkeep.kernel import Aggregate, AnyAggregate, Catalogue, Event, Listing, ObjectScope, Table
+from beamkeep.kernel import (
+    Aggregate,
+    AnyAggregate,
+    Catalogue,
+    Event,
+    ObjectScope,
+    Table,
+    UnnamedListing,
+)
 
 from .codec import Codec
 from .store import (
     READ_AT_ONCE,
     EventStore,
+    ListPage,
     LoadedStream,
     MovedError,
     NewEvent,
@@ -28,6 +37,10 @@ SNAPSHOT_BYTES = 16_384
 it is large: however large it grows, snapshots add little to what the events themselves take."""
 KEPT_EVERY = 20
 """Pages of a long stream after which its reader stores a snapshot."""
+
+
+type Permits = Callable[[Iterable[str]], Awaitable[Mapping[str, ObjectScope]]]
+"""Returns the scope of each of these calls that the caller may make."""
 
 
 class Folded(NamedTuple):
@@ -55,11 +68,14 @@ class Session:
         self._store, self._lists, self._codec = store, lists, codec
         self._catalogue, self.deployment, self.now = catalogue, deployment, clock()
         self._snapshot_every = snapshot_every
-        self.operation_names = catalogue.permissions
+        self.operation_names: Set[str] = catalogue.permissions
         self.principal_id: UUID | None = None
         self.only: UUID | None = None
         """The owner of the objects that an answer may show; None for all owners."""
         self.shows_past = False
+        self.surface_id: UUID | None = None
+        self.token_ends_at: datetime | None = None
+        self._permits: Permits | None = None
         self.versions: dict[Stream, int] = {}
         self.new_versions: dict[Stream, int] = {}
         """The version that each stream has once the decided events are written."""
@@ -67,9 +83,11 @@ class Session:
         self._decided: dict[Stream, list[StoredEvent]] = {}
         """Events that commands before this one in the same append have decided."""
 
-    def read_for(self, principal_id: UUID, scope: ObjectScope) -> Self:
+    def read_for(
+        self, principal_id: UUID, scope: ObjectScope, permits: Permits | None = None
+    ) -> Self:
         """Read on behalf of a principal whose permission has this scope."""
-        self.principal_id = principal_id
+        self.principal_id, self._permits = principal_id, permits
         self.only = None if scope is ObjectScope.ALL else principal_id
         return self
 
@@ -140,13 +158,21 @@ class Session:
     def version(self, of: AnyAggregate, id: UUID) -> int:
         return self.versions[of.name, id]
 
-    async def visible(self, of: AnyAggregate, ids: Iterable[UUID]) -> Set[UUID]:
-        wanted = frozenset(ids)
-        if self.only is None:
+    async def visible(
+        self, of: AnyAggregate, ids: Iterable[UUID], scope: ObjectScope | None = None
+    ) -> Set[UUID]:
+        wanted, only = frozenset(ids), self.only
+        if scope is not None:
+            only = None if scope is ObjectScope.ALL else self.principal_id
+        if only is None:
             return wanted
         owners = await self._store.owners([(of.name, id) for id in sorted(wanted)])
-        own = {id for (_, id), owner_id in owners.items() if owner_id == self.only}
-        return own | (wanted & {self.only} if of.self_owned else frozenset())
+        own = {id for (_, id), owner_id in owners.items() if owner_id == only}
+        return own | (wanted & {only} if of.self_owned else frozenset())
+
+    async def scopes(self, calls: Iterable[str]) -> Mapping[str, ObjectScope]:
+        assert self._permits, "a question is asked by a caller"  # noqa: S101
+        return await self._permits(call for call in calls if call in self._catalogue.named)
 
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
         now, stream = await self.one(of, id), (of.name, id)
@@ -174,12 +200,17 @@ class Session:
         return self._snapshot(stream, folded.state, folded.version)
 
     async def matching(
-        self, query: Listing, to_show: bool = False, most: int = ALL_MATCHES
+        self,
+        query: UnnamedListing,
+        to_show: bool = False,
+        most: int = ALL_MATCHES,
+        newest: bool = False,
     ) -> tuple[UUID, ...]:
         view = next(view for view in self._catalogue.views if view.listing is type(query))
         list_filter = await view.filter_for(query, self)
         owner_id = self.only if to_show else None
-        rows = await self._lists.listing(view, list_filter, owner_id, None, most)
+        page = ListPage(most, newest_first=newest, ids_only=True)
+        rows = await self._lists.listing(view, list_filter, owner_id, page)
         return tuple(id for id, _ in rows)
 
     async def happened(
@@ -213,6 +244,10 @@ class Session:
 
     async def rows[R](self, of: Table[R], **where: object) -> tuple[R, ...]:
         return await self._store.rows(of, where)
+
+    async def last[R](self, of: Table[R], by: str, **ids: Iterable[UUID]) -> tuple[R, ...]:
+        ((column, wanted),) = ids.items()
+        return await self._store.last(of, column, by, list(wanted))
 
     async def above[R](self, of: Table[R], ids: Iterable[UUID]) -> Mapping[UUID, R]:
         return {getattr(row, of.key[0]): row for row in await self._store.above(of, list(ids))}

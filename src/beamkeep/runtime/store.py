@@ -228,6 +228,17 @@ class RowQuery(Record):
     """The values of the columns `by` in the last row of the page before, if there was one."""
 
 
+class ListPage(Record):
+    """Which part of a list is read."""
+
+    limit: int
+    after: UUID | None = None
+    """The last object of the page before."""
+    newest_first: bool = False
+    ids_only: bool = False
+    """Whether the rows themselves are left out."""
+
+
 class EventStore(Protocol):
     """Stores events in order, and the rows written with them."""
 
@@ -278,6 +289,12 @@ class EventStore(Protocol):
         """Return rows in the order of the query."""
         ...
 
+    async def last[R](
+        self, table: Table[R], column: str, by: str, ids: Sequence[UUID]
+    ) -> tuple[R, ...]:
+        """Return the row with each of these ids in a column that is the last by another column."""
+        ...
+
     async def above[R](self, table: Table[R], ids: Sequence[UUID]) -> tuple[R, ...]:
         """Return the rows of a tree with these ids and all rows above them."""
         ...
@@ -325,12 +342,11 @@ class ReadModel(Protocol):
         view: kernel.View[Any],
         list_filter: kernel.ListFilter,
         owner_id: UUID | None,
-        after: UUID | None,
-        limit: int,
+        page: ListPage,
     ) -> Sequence[tuple[UUID, bytes]]:
         """Return ids and rows as JSON, ordered by id; with `owner_id`, only of this owner."""
         ...
 
-    async def follows(self, view: kernel.View[Any], position: Position) -> bool:
-        """Return whether the view includes everything up to a position."""
+    async def follows(self, views: Sequence[kernel.View[Any]], position: Position) -> bool:
+        """Return whether these views include everything up to a position."""
         ...

@@ -55,7 +55,7 @@ def require_bounded(value: object, refusal: type[Refusal], levels: int = MAX_LEV
         if least_bytes > MAX_BYTES:
             raise _too_large(refusal)
         if container and len(path) + 2 > levels:
-            raise refused(refusal, path, "depth", f"the value is over {MAX_LEVELS} levels deep")
+            raise refused(refusal, path, "depth", f"the value is over {levels} levels deep")
         for step, item in container.items() if named else enumerate(container):
             if named and (not isinstance(step, str) or _SURROGATE.search(step)):
                 raise refused(refusal, path, "json", "a name must be Unicode text")

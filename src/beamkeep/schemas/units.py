@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
+from beamkeep_client.units import is_udunits
+
 
 @lru_cache(maxsize=4096)
 def is_code(system: str, code: str) -> bool:
@@ -10,18 +12,6 @@ def is_code(system: str, code: str) -> bool:
     # A control character ends the text early in the C library; blanks around a code would make
     # two codes for one unit.
     return code.isprintable() and code == code.strip() and SYSTEMS[system](code)
-
-
-def _udunits(code: str) -> bool:
-    import cf_units  # noqa: PLC0415  # takes 0.3 s to import, and few processes declare units
-
-    try:
-        with cf_units.suppress_errors():
-            unit = cf_units.Unit(code)
-    except ValueError:
-        return False
-    # The library also accepts "unknown", and rewrites some texts before it parses them.
-    return unit.is_udunits() and unit.origin == code
 
 
 def _ucum(code: str) -> bool:
@@ -43,7 +33,7 @@ def _iec61360(code: str) -> bool:
 
 
 SYSTEMS: Mapping[str, Callable[[str], bool]] = {
-    "udunits": _udunits,
+    "udunits": is_udunits,
     "ucum": _ucum,
     "qudt": _qudt,
     "iec61360": _iec61360,

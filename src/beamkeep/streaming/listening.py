@@ -1,24 +1,22 @@
 """Events as they happen: `GET /events` as server-sent events."""
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import nullcontext
 from datetime import datetime
-from typing import Any
-from urllib.parse import parse_qsl
-from uuid import UUID
 
 from beamkeep.contexts.log import ListEvents
-from beamkeep.feed.follower import LogFollower, ToldEvent
+from beamkeep.feed.follower import LogFollower
 from beamkeep.feed.log import START, LogPlace
+from beamkeep.feed.matching import Owners, asked_for, hinted_at
 from beamkeep.feed.reading import LogReader
-from beamkeep.kernel import ObjectScope, Record
+from beamkeep.feed.told import ToldEvent
+from beamkeep.kernel import ObjectScope, Question, Record
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admitted, Caller, UnauthorizedError
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.parsing import MalformedRequestError, parse
-from beamkeep.runtime.store import EventStore, StoreUnavailableError, Stream
+from beamkeep.runtime.store import EventStore, StoreUnavailableError
 from beamkeep.runtime.tokens import (
     IdentityProviderUnavailableError,
     TokenRefusal,
@@ -26,7 +24,7 @@ from beamkeep.runtime.tokens import (
 )
 from beamkeep.surfaces.http.limits import ConcurrencyLimit
 from beamkeep.surfaces.http.messages import Headers, HttpRequest, HttpResponse, StreamResponse
-from beamkeep.surfaces.http.rest import rest_routes
+from beamkeep.surfaces.http.rest import question_arguments, question_route, repeatable_fields
 from beamkeep.surfaces.http.routes import HttpRoute
 
 NAME = "list_events"
@@ -39,9 +37,9 @@ MEDIA_TYPE = b"text/event-stream"
 RETRY = b"retry: 2000\n\n"
 AT_ONCE, PAGE_EVENTS, CATCHING_UP = 500, 500, 4
 SLOW_EVENTS, SLOW_BYTES = 1_000, 1024 * 1024
-MOST_OWNERS = 100_000
 PER_PRINCIPAL = 8
-REPEATABLE = frozenset({"type", "stream_type", "stream_id"})
+NOT_FOLLOWED = frozenset({"until", "order", "limit", "names"})
+"""The parameters of a page that a stream does not have."""
 NAMING = frozenset({"Policy", "Actor"})
 """The streams whose events may change what a principal is permitted."""
 
@@ -57,29 +55,6 @@ class StreamTimes(Record):
 
 class EndedError(Exception):
     """A listener is not served any longer, for this reason."""
-
-
-class Owners:
-    """The owners of streams, which never change."""
-
-    def __init__(self, store: EventStore, self_owned: Iterable[str]) -> None:
-        self._store, self._self_owned = store, frozenset(self_owned)
-        self._known: OrderedDict[Stream, UUID] = OrderedDict()
-
-    async def own(self, told: Sequence[ToldEvent], owner_id: UUID) -> list[ToldEvent]:
-        """Return the events of this owner's objects."""
-        streams = {(event.stream_type, event.stream_id) for event in told}
-        if missing := [stream for stream in streams if stream not in self._known]:
-            self._known.update(await self._store.owners(missing))
-        found = [event for event in told if self._is_own(event, owner_id)]
-        while len(self._known) > MOST_OWNERS:
-            self._known.popitem(last=False)
-        return found
-
-    def _is_own(self, event: ToldEvent, owner_id: UUID) -> bool:
-        if event.stream_type in self._self_owned and event.stream_id == owner_id:
-            return True
-        return self._known.get((event.stream_type, event.stream_id)) == owner_id
 
 
 class EventStreams:
@@ -107,20 +82,27 @@ class EventStreams:
             ConcurrencyLimit(PER_PRINCIPAL),
         )
 
+    @property
+    def listeners(self) -> int:
+        """Return the number of open streams."""
+        return self._listeners.taken(None)
+
     def route(self) -> HttpRoute:
         """Return the route of `/events`, which answers a page or a stream."""
-        (paged,) = [route for route in rest_routes(self.service) if route.name == NAME]
+        question = self.service.catalogue.named[NAME]
+        assert isinstance(question, Question), "events are asked for"  # noqa: S101
+        paged, repeatable = question_route(self.service, question), repeatable_fields(question)
 
         async def answer(request: HttpRequest) -> HttpResponse | StreamResponse:
             if MEDIA_TYPE in request.headers.get(b"accept", b""):
-                return await self._stream(request)
+                return await self._stream(request, repeatable)
             return await paged.answer(request)
 
         return HttpRoute(NAME, paged.route, answer)
 
-    async def _stream(self, request: HttpRequest) -> StreamResponse:
+    async def _stream(self, request: HttpRequest, repeatable: frozenset[str]) -> StreamResponse:
         admitted = await self.service.admission.admit(NAME, request.caller)
-        query = _query(request)
+        query = _query(request, repeatable)
         # A listener has a slot of its own: it does not count as a call under way.
         request.slot.close()
         request.slot.enter_context(self._of_principal.held(admitted.standing.principal_id))
@@ -162,6 +144,9 @@ class Listener:
         self._streams, self._query, self._caller, self._token = streams, query, caller, token
         self._follower, self._times = streams.follower, streams.times
         self._place = place or (START if query.since else streams.follower.head)
+        self._heard = streams.follower.rows.number
+        self._waits = False
+        """Whether the next events are told only when the directory has followed them."""
         self._admit(admitted)
 
     async def parts(self) -> AsyncGenerator[bytes]:
@@ -173,6 +158,7 @@ class Listener:
             while True:
                 told = follower.after(self._place, AT_ONCE)
                 part = await (self._catch_up() if told is None else self._fitting(told))
+                part += await self._hints()
                 written_at = clock()
                 if part:
                     total_events, total_bytes = follower.total_events, follower.total_bytes
@@ -186,7 +172,9 @@ class Listener:
                 if clock() >= beat_at:
                     yield self._beat()
                     beat_at = clock() + times.beat
-                if follower.head.position <= self._place.position:
+                if self._waits:
+                    await asyncio.sleep(times.gather)
+                elif follower.head.position <= self._place.position:
                     await follower.news(min(beat_at, admit_at) - clock())
                     await asyncio.sleep(written_at + times.gather - clock())
         except EndedError as error:
@@ -199,22 +187,36 @@ class Listener:
             page = await self._streams.reader.read(
                 self._query, self._owner_id, self._place, PAGE_EVENTS
             )
-        # A page that reached the end has looked at everything up to the head there was before it.
-        ends = [page.reached or self._place] + ([] if page.more else [head])
-        self._place = max(ends)
-        return b"".join([self._follower.told(event).text for event in page.events])
+        # A page that reached the end has looked at everything up to the head there was before it,
+        # unless it ended where the directory does.
+        is_whole = not page.more and self._query.facility_code is None
+        self._waits = not page.more and not is_whole
+        ends: list[LogPlace] = [head] if is_whole else []
+        self._place = max([page.reached or self._place, *ends])
+        return b"".join([event.text for event in await self._follower.tell(page.events)])
 
     async def _fitting(self, told: Sequence[ToldEvent]) -> bytes:
         """Return those of these events that were asked for and may be seen."""
+        fitting, looked = await asked_for(told, self._query, self._follower.facilities)
+        self._waits = len(looked) < len(told)
         me = str(self._caller_id).encode()
-        if any(event.stream_type in NAMING and me in event.text for event in told):
+        if any(event.stream_type in NAMING and me in event.text for event in looked):
             await self._readmit()
-        fitting = [event for event in told if _fits(event, self._query)]
         if self._owner_id and fitting:
             fitting = await self._streams.owners.own(fitting, self._owner_id)
-        if told:
-            self._place = told[-1].place
+        if looked:
+            self._place = looked[-1].place
         return b"".join([event.text for event in fitting])
+
+    async def _hints(self) -> bytes:
+        """Return the hints that rows were added beside objects that may be seen."""
+        self._heard, hints = self._follower.rows.after(self._heard)
+        if not hints:
+            return b""
+        fitting = await hinted_at(hints, self._query, self._follower.facilities)
+        if self._owner_id and fitting:
+            fitting = await self._streams.owners.own(fitting, self._owner_id)
+        return b"".join([hint.text for hint in fitting])
 
     async def _readmit(self) -> None:
         admitted = await self._streams.readmit(self._caller, self._token)
@@ -242,34 +244,12 @@ def _require_quick(missed: int, most: int) -> None:
         raise EndedError("slow")
 
 
-def _fits(event: ToldEvent, query: ListEvents) -> bool:
-    return (
-        (query.type is None or event.event_type in query.type)
-        and (query.stream_type is None or event.stream_type in query.stream_type)
-        and (query.stream_id is None or event.stream_id in query.stream_id)
-        and query.principal_id in {None, event.principal_id}
-        and query.command_name in {None, event.command_name}
-        and (query.since is None or event.recorded_at >= query.since)
-    )
-
-
-def _query(request: HttpRequest) -> ListEvents:
+def _query(request: HttpRequest, repeatable: frozenset[str]) -> ListEvents:
     """Return what a listener asks for. Raise MalformedRequestError when it cannot be followed."""
-    arguments: dict[str, Any] = {}
-    try:
-        text = request.scope["query_string"].decode("ascii")
-        pairs = parse_qsl(text, keep_blank_values=True, errors="strict")
-    except ValueError:
-        raise MalformedRequestError("The query string is not well-formed.") from None
-    for name, value in pairs:
-        if name in REPEATABLE:
-            arguments.setdefault(name, []).append(value)
-        elif name in arguments:
-            raise MalformedRequestError(f"{name} is given twice. Give it once.")
-        elif name in {"until", "order", "limit"}:
-            raise MalformedRequestError(f"{name}: it cannot be given for a stream.")
-        else:
-            arguments[name] = value
-    if last := request.text(b"last-event-id"):
-        arguments["after"] = last
-    return parse(ListEvents, arguments)
+    arguments = question_arguments(request, repeatable)
+    if isinstance(arguments, MalformedRequestError):
+        raise arguments
+    if unfit := [name for name in arguments if name in NOT_FOLLOWED]:
+        raise MalformedRequestError(f"{unfit[0]}: it cannot be given for a stream.")
+    last = request.text(b"last-event-id")
+    return parse(ListEvents, {**arguments, "after": last} if last else arguments)

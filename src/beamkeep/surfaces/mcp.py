@@ -1,7 +1,6 @@
 """MCP: every operation and every question as a tool, over streamable HTTP and stdio."""
 
 from collections.abc import Awaitable, Callable
-from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -14,18 +13,19 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from starlette.requests import Request as StarletteRequest
 
-from beamkeep.kernel import Catalogue, NotFound, Operation, Refusal, SurfaceKind
+from beamkeep import toolsets
+from beamkeep.kernel import NotFound, Operation, Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.parsing import MalformedRequestError, parse
-from beamkeep.runtime.tokens import TokenRefusal
+from beamkeep.runtime.tokens import TokenRefusal, Unverified
 from beamkeep.telemetry import CallRecord, Telemetry, attributed
 
 from .http.refusals import InternalError
 from .problem import problem
 from .schema import Endpoint
-from .tools import INSTRUCTIONS, ChangeOptions, options_of, tool
+from .tools import tools
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -37,29 +37,35 @@ HTTP_REQUEST = "beamkeep.http_request"
 
 
 class UnknownToolError(NotFound):
-    """There is no tool of this name. tools/list shows every tool."""
+    """There is no tool of this name. Look in tools/list, or find it with find_operation."""
 
 
 class Tools:
     """The catalogue as tools."""
 
-    def __init__(self, service: Service, caller: CallerOf, telemetry: Telemetry) -> None:
-        self._service, self._caller, self._telemetry = service, caller, telemetry
+    def __init__(
+        self, service: Service, caller: CallerOf, telemetry: Telemetry, asked: str = ""
+    ) -> None:
+        self._service, self._caller = service, caller
+        self._telemetry, self._asked = telemetry, asked
+        self._toolbox = toolsets.Toolbox(service.catalogue, tools(service.catalogue))
+        self.resources = toolsets.Resources(service.catalogue)
 
     async def show(
         self, context: McpContext, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        """Return the tools that the caller may call, in the catalogue's order."""
+        """Return the tools that the caller may call, or the most usual of them and a search."""
         try:
-            caller = await self._caller(context)
+            caller, asked = await self._caller(context), self._asked
+            if context.request is not None:
+                asked = context.request.query_params.get("toolsets", asked)
             with attributed(caller.correlation_id):
-                names = await self._service.admission.permitted(caller, self._service.catalogue)
+                shown = self._toolbox.listed(await self._permitted(caller), asked)
         except Exception as error:
-            refusal = _refusal(error, context)
+            refusal = self._refusal(error, context)
             code = types.INTERNAL_ERROR if refusal.status >= 500 else types.INVALID_REQUEST
             raise MCPError(code, str(refusal), problem(refusal)) from None
-        shown = _tools(self._service.catalogue).items()
-        return types.ListToolsResult(tools=[each for name, each in shown if name in names])
+        return types.ListToolsResult(tools=shown)
 
     async def call(
         self, context: McpContext, params: types.CallToolRequestParams
@@ -67,20 +73,43 @@ class Tools:
         """Return the answer of one operation or question, or its problem."""
         try:
             caller = await self._caller(context)
-            endpoint = self._service.catalogue.named.get(params.name)
+            name, arguments = params.name, params.arguments or {}
+            if name == toolsets.FIND_OPERATION.name:
+                return await self._find(parse(toolsets.FindOperation, arguments), caller)
+            if name == toolsets.CALL_OPERATION.name:
+                called = parse(toolsets.CallOperation, arguments)
+                name, arguments = called.name, called.arguments
+            endpoint = self._service.catalogue.named.get(name)
             if endpoint is None:
                 raise UnknownToolError
         except Exception as error:
-            return _refused(_refusal(error, context))
+            return _refused(self._refusal(error, context))
         surface = caller.transport or SurfaceKind.MCP_STDIO
         with self._telemetry.call(endpoint.name, surface, caller.correlation_id) as record:
             try:
-                return await self._answer(endpoint, params.arguments or {}, caller, record)
+                return await self._answer(endpoint, arguments, caller, record)
             except Exception as error:
                 known = {"name": endpoint.name, "correlation_id": caller.correlation_id}
-                refusal = _refusal(error, context, **known)
+                refusal = self._refusal(error, context, **known)
                 record.answered(refusal.status, type(refusal).__name__)
                 return _refused(refusal)
+
+    async def read(
+        self, context: McpContext, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        """Return one object as its question shows it."""
+        answer = await self.call(context, self.resources.question(params.uri))
+        return self.resources.contents(params.uri, answer)
+
+    async def _permitted(self, caller: Caller) -> frozenset[str]:
+        return await self._service.admission.permitted(caller, self._service.catalogue)
+
+    async def _find(self, asked: toolsets.FindOperation, caller: Caller) -> types.CallToolResult:
+        surface, id = caller.transport or SurfaceKind.MCP_STDIO, caller.correlation_id
+        with self._telemetry.call(toolsets.FIND_OPERATION.name, surface, id) as record:
+            found = self._toolbox.find(asked, await self._permitted(caller))
+            record.answered(200)
+        return toolsets.tool_result(encode(found))
 
     async def _answer(
         self, endpoint: Endpoint, arguments: dict[str, Any], caller: Caller, record: CallRecord
@@ -89,7 +118,7 @@ class Tools:
             request = _request(endpoint, arguments, caller)
             result = await self._service.dispatcher.execute(endpoint, request)
             record.answered(result.status)
-            return _result(
+            return toolsets.tool_result(
                 result.body,
                 version=result.version,
                 position_token=result.token and str(result.token),
@@ -99,24 +128,30 @@ class Tools:
         own = {name: value for name, value in arguments.items() if name != "idempotency_key"}
         found = await self._service.queries.ask(endpoint, Request(caller, own))
         record.answered(200)
-        return _result(found.body, version=found.version)
+        return toolsets.tool_result(found.body, version=found.version)
 
-
-@cache
-def _tools(catalogue: Catalogue) -> dict[str, types.Tool]:
-    return {name: tool(endpoint) for name, endpoint in catalogue.named.items()}
+    def _refusal(self, error: Exception, context: McpContext, **known: object) -> Refusal:
+        """Return the refusal that answers an error. Log the error unless it is a refusal."""
+        if not isinstance(error, Refusal):
+            log.error("call failed", method=context.method, exc_info=error, **known)
+            return InternalError()
+        if isinstance(error, TokenRefusal) and context.request is not None:
+            context.request.scope[HTTP_REQUEST].late_refusal = error
+        elif isinstance(error, Unverified):
+            self._telemetry.refuse_token(**msgspec.to_builtins(error.fault))
+        return error
 
 
 def _request(operation: Operation, arguments: dict[str, Any], caller: Caller) -> Request:
     """Return the request, its arguments apart from the options that every operation takes."""
-    kind = options_of(operation)
+    kind = toolsets.options_of(operation)
     own = {name: value for name, value in arguments.items() if name not in kind.model_fields}
     try:
         options = parse(kind, {n: v for n, v in arguments.items() if n in kind.model_fields})
     except MalformedRequestError as refusal:
         # Passed on, because a missing grant is reported first.
         return Request(caller, refusal)
-    if_match = options.if_match if isinstance(options, ChangeOptions) else None
+    if_match = options.if_match if isinstance(options, toolsets.ChangeOptions) else None
     return Request(
         caller,
         own,
@@ -126,55 +161,43 @@ def _request(operation: Operation, arguments: dict[str, Any], caller: Caller) ->
     )
 
 
-def _refusal(error: Exception, context: McpContext, **known: object) -> Refusal:
-    """Return the refusal that answers an error. Log the error unless it is a refusal."""
-    if not isinstance(error, Refusal):
-        log.error("call failed", method=context.method, exc_info=error, **known)
-        return InternalError()
-    if isinstance(error, TokenRefusal) and context.request is not None:
-        context.request.scope[HTTP_REQUEST].late_refusal = error
-    return error
-
-
 def _refused(refusal: Refusal) -> types.CallToolResult:
-    return _result(encode(problem(refusal)), failed=True, retry_after=refusal.retry_after)
-
-
-def _result(body: bytes, failed: bool = False, **headers: object) -> types.CallToolResult:
-    """Return the body that REST would send, and its headers as `_meta`."""
-    meta = {name: value for name, value in headers.items() if value is not None}
-    # A model reads only the content, so the content has both as text too.
-    texts = [body or b"{}", *([encode(meta)] if meta else [])]
-    return types.CallToolResult(
-        content=[types.TextContent(text=text.decode()) for text in texts],
-        structured_content=msgspec.json.decode(texts[0]),
-        is_error=failed,
-        _meta=meta or None,
+    return toolsets.tool_result(
+        encode(problem(refusal)), failed=True, retry_after=refusal.retry_after
     )
 
 
 def server(
-    service: Service, caller: CallerOf, telemetry: Telemetry | None = None
+    service: Service,
+    caller: CallerOf,
+    telemetry: Telemetry | None = None,
+    asked: str = "",
 ) -> Server[dict[str, Any]]:
-    """Return the MCP server; `caller` identifies the caller of each message."""
-    tools = Tools(service, caller, telemetry or Telemetry())
+    """Return the MCP server; `caller` identifies callers, `asked` are the toolsets to list."""
+    shown = Tools(service, caller, telemetry or Telemetry(), asked=asked)
     return Server(
         "beamkeep",
         version=version("beamkeep"),
-        instructions=INSTRUCTIONS,
-        on_list_tools=tools.show,
-        on_call_tool=tools.call,
+        instructions=toolsets.INSTRUCTIONS,
+        on_list_tools=shown.show,
+        on_call_tool=shown.call,
+        on_list_resource_templates=shown.resources.templates,
+        on_read_resource=shown.read,
+        on_list_prompts=toolsets.list_prompts,
+        on_get_prompt=toolsets.get_prompt,
         # No argument of ours travels in a header; without this the SDK lists all tools per call.
         get_tool_input_schema=lambda _: None,
     )
 
 
-async def serve_stdio(service: Service, caller: Callable[[], Awaitable[Caller]]) -> None:
+async def serve_stdio(
+    service: Service, caller: Callable[[], Awaitable[Caller]], asked: str = ""
+) -> None:
     """Serve the tools on standard input and output; `caller` is asked for every message."""
 
     async def identified(_: McpContext) -> Caller:
         return await caller()
 
-    tools = server(service, identified)
+    serving = server(service, identified, asked=asked)
     async with stdio_server() as (reading, writing):
-        await tools.run(reading, writing, tools.create_initialization_options())
+        await serving.run(reading, writing, serving.create_initialization_options())

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.metadata import version
 from inspect import cleandoc
@@ -10,16 +10,18 @@ from inspect import cleandoc
 from beamkeep import kernel
 from beamkeep.kernel import Catalogue, Operation, Question, Refusal
 from beamkeep.runtime import admission, dispatch, entry_points, parsing, queries, store, tokens
+from beamkeep.toolsets import context_of
 
 from .http import refusals
 from .schema import Endpoint
-from .shapes import ID, TEXT, WARNINGS, ApiSchemas, SchemaObject, exactly, ref
+from .shapes import ID, TEXT, WARNINGS, ApiSchemas, SchemaObject, api_schemas, exactly, ref
 
 ALWAYS: tuple[type[Refusal], ...] = (
     entry_points.InvalidSurfaceIdError,
     tokens.MalformedCredentialsError,
     tokens.MissingTokenError,
     tokens.InvalidTokenError,
+    tokens.UnregisteredLoginError,
     admission.UnauthorizedError,
     refusals.UrlTooLongError,
     refusals.MisdirectedRequestError,
@@ -78,7 +80,7 @@ HEADERS: SchemaObject = {
 
 def describe(catalogue: Catalogue) -> SchemaObject:
     """Return the document that describes every operation and question."""
-    schemas, shared = ApiSchemas(catalogue), dict[str, SchemaObject]()
+    schemas, shared = api_schemas(catalogue), dict[str, SchemaObject]()
     paths: dict[str, SchemaObject] = defaultdict(dict)
     for endpoint in catalogue.named.values():
         route = endpoint.route
@@ -88,6 +90,7 @@ def describe(catalogue: Catalogue) -> SchemaObject:
         "info": {"title": "Beamkeep", "version": version("beamkeep")},
         "security": [{"bearer": []}],
         "tags": [{"name": name} for name in sorted(catalogue.aggregates)],
+        "x-tagGroups": [{"name": name, "tags": tags} for name, tags in _contexts(catalogue)],
         "paths": dict(sorted(paths.items())),
     }
     components: SchemaObject = {
@@ -98,6 +101,13 @@ def describe(catalogue: Catalogue) -> SchemaObject:
     }
     components["schemas"] = schemas.named_in(document, components)
     return document | {"components": components}
+
+
+def _contexts(catalogue: Catalogue) -> Iterable[tuple[str, list[str]]]:
+    contexts: dict[str, list[str]] = defaultdict(list)
+    for name, aggregate in catalogue.aggregates.items():
+        contexts[context_of(aggregate)].append(name)
+    return contexts.items()
 
 
 @cache

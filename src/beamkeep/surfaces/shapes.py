@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, get_args, get_type_hints
 
 from msgspec import Raw
@@ -11,6 +12,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from beamkeep import kernel
 from beamkeep.kernel import Catalogue, Operation, Period, Question
+from beamkeep.runtime.queries import MOST_COUNTED
 from beamkeep.runtime.store import Envelope
 
 from .schema import Endpoint
@@ -21,6 +23,7 @@ SCHEMAS = "#/components/schemas/"
 ID: SchemaObject = {"type": "string", "format": "uuid"}
 TIME: SchemaObject = {"type": "string", "format": "date-time"}
 TEXT: SchemaObject = {"type": "string"}
+TOTAL: SchemaObject = {"anyOf": [{"type": "integer"}, {"const": f"{MOST_COUNTED}+"}]}
 
 
 def ref(kind: str, name: str) -> SchemaObject:
@@ -43,11 +46,17 @@ def exactly(properties: Mapping[str, SchemaObject], **optional: SchemaObject) ->
     }
 
 
-def page_of(item: SchemaObject) -> SchemaObject:
+def page_of(item: SchemaObject, **optional: SchemaObject) -> SchemaObject:
     """Return one page of a list."""
-    return exactly({"items": {"type": "array", "items": item}, "next_cursor": or_null(TEXT)})
+    found: SchemaObject = {"items": {"type": "array", "items": item}}
+    return exactly(found | {"next_cursor": or_null(TEXT)}, **optional)
 
 
+OBJECT_NAME = exactly({"kind": TEXT, "name": TEXT, "status": or_null(TEXT), "link": TEXT})
+NAMES: SchemaObject = {
+    "names": {"type": "object", "additionalProperties": OBJECT_NAME},
+    "names_more": {"type": "boolean"},
+}
 PLANNED = exactly({"event_type": TEXT, "payload": or_null({"type": "object"})})
 EVENTS: SchemaObject = {"events": {"type": "array", "items": PLANNED}}
 ADVICE = exactly({"path": TEXT, "rule": TEXT})
@@ -102,13 +111,18 @@ class ApiSchemas:
         return self._properties(operation, "reply") | self._properties(operation, "joined")
 
     def answer(self, question: Question) -> SchemaObject:
-        """Return what a question answers."""
+        """Return what a question answers, with the names that it may be asked for."""
+        schema = self._answer(question)
+        whole = self._named[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+        return whole | {"properties": whole["properties"] | NAMES}
+
+    def _answer(self, question: Question) -> SchemaObject:
         match question.source:
             case kernel.One(_, period):
                 return self._object(question, {}, period)
             case kernel.Many(view):
                 times = {"created_at": TIME} | dict.fromkeys(view.milestones, or_null(TIME))
-                return page_of(self._object(question, times, view.period))
+                return page_of(self._object(question, times, view.period), total=TOTAL)
             case kernel.History():
                 return page_of(ref("schemas", "RecordedEvent"))
             case kernel.Entries() | kernel.Listed():
@@ -145,6 +159,10 @@ class ApiSchemas:
     def _whole(self, key: str) -> SchemaObject:
         schema = self._of[key]
         return self._named[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+
+
+api_schemas = cache(ApiSchemas)
+"""The schemas of a catalogue, made once."""
 
 
 def _types(catalogue: Catalogue) -> Iterator[tuple[Any, Any, TypeAdapter[Any]]]:

@@ -56,3 +56,8 @@ def append(
         snapshots=snapshots,
         fence=fence,
     )
+
+
+def on_record(part: Event | SideWrite) -> Append:
+    """Return the append of the first event of a stream, or of a row."""
+    return append(at(1, part)) if isinstance(part, Event) else append(side_writes=[part])

@@ -22,6 +22,7 @@ from beamkeep.adapters.postgres import (
     append_writer,
     call_lookup,
     connections,
+    directory,
     event_store,
     listing,
     projections,
@@ -44,7 +45,7 @@ COMPARED = "(b.tx, b.pos) = (f.tx::xid8, f.pos)"
 ROW_WRITE = re.compile(r"write_\d+ AS \((INSERT INTO|UPDATE|DELETE FROM) bk\.(\w+)")
 SELECTED = re.compile(r"SELECT [\w, ]+ FROM bk\.(\w+) WHERE ((?:\w+ = ANY\(\$\d+\)(?: AND )?)+)$")
 OF_LIST = re.compile(r" FROM proj\.(\w+?)(?:_v\d+)?(?:_mark)? ")
-LIST_ARGUMENT = re.compile(r"(facets @>|owner_id =|id >|LIMIT) \$(\d+)")
+LIST_ARGUMENT = re.compile(r"(facets @>|owner_id =|id >|id <|LIMIT) \$(\d+)")
 FIRST_XID = 700
 
 type Key = tuple[str, ...]
@@ -357,6 +358,8 @@ class MemoryPostgres:
             return await self._move(tx, statement, arguments, patience)
         if statement.startswith("\nWITH r AS"):
             return await self._upsert(tx, statement, arguments, patience)
+        if statement == directory.UPSERT_ENTRIES.text:
+            return []  # The directory is not searched here.
         if statement == append_writer.LOCK:
             for name in arguments[0]:
                 await self._hold(tx, name, patience)
@@ -614,6 +617,8 @@ class MemoryPostgres:
                 found = self.rows("bookmarks")
                 declared = projections.LAYOUT * 1000 + 1
                 return [(r["name"], r["generation"], r["live"], declared) for r in found]
+            case projections.ENTRIES_MADE:
+                return [(r["name"], r["generation"], 10**6) for r in self.rows("bookmarks")]
             case listing.FOLLOWS:
                 return self._follows(*arguments)
             case _:
@@ -625,7 +630,7 @@ class MemoryPostgres:
             return self.selected(selected[1], list(zip(columns, arguments, strict=True)))
         if statement.startswith("\nWITH b AS"):
             return self._page(XMIN_RULE in statement, *arguments)
-        if statement.startswith("SELECT id, row::text FROM proj.") or "_mark WHERE" in statement:
+        if re.match(r"SELECT id, \S+ FROM proj\.", statement) or "_mark WHERE" in statement:
             return self._listed(statement, list(arguments))
         if statement.startswith("SELECT id, version, row::text FROM proj."):
             rows = self.rows(_list_of(statement))
@@ -733,20 +738,21 @@ class MemoryPostgres:
             for e in found[:limit]
         ] or [nothing]
 
-    def _follows(self, name: str, tx: str, position: int) -> list[Any]:
-        (reached,) = [r["reached"] for r in self.rows("bookmarks") if r["name"] == name]
+    def _follows(self, names: Sequence[str], tx: str, position: int) -> list[Any]:
+        reached = min(r["reached"] for r in self.rows("bookmarks") if r["name"] in names)
         return [(not any(reached < e.place <= (int(tx), position) for e in self.log()),)]
 
     def _listed(self, statement: str, arguments: list[Any]) -> list[Any]:
-        rows = sorted(self.rows(_list_of(statement)), key=lambda row: row["id"])
+        newest_first = "ORDER BY id DESC" in statement
+        rows = self.rows(_list_of(statement))
         given = {before: arguments[int(n) - 1] for before, n in LIST_ARGUMENT.findall(statement)}
+        rows = [row for row in rows if given["id >"] < row["id"] < given["id <"]]
+        rows.sort(key=lambda row: row["id"], reverse=newest_first)
         if wanted := given.get("facets @>"):
             rows = [row for row in rows if set(wanted) <= set(row["facets"])]
         if owner := given.get("owner_id ="):
             own = "OR id =" in statement
             rows = [r for r in rows if r["owner_id"] == owner or (own and r["id"] == owner)]
-        if after := given.get("id >"):
-            rows = [row for row in rows if row["id"] > after]
         found = [(row["id"], row["row"]) for row in rows[: given["LIMIT"]]]
         if "chosen LEFT JOIN page" in statement:
             return [(*each, None) for each in found or [(None, None)]]

@@ -17,12 +17,13 @@ from beamkeep.kernel import (
     Delete,
     Event,
     Insert,
-    Listing,
     Lock,
+    ObjectScope,
     Replace,
     Rows,
     SideWrite,
     Table,
+    UnnamedListing,
     Upsert,
 )
 
@@ -46,9 +47,13 @@ class Past:
         hidden: Set[UUID] = frozenset(),
     ) -> None:
         self._hidden = hidden
-        self.operation_names, self.deployment = CATALOGUE.named.keys(), installation
-        self.now, self.principal_id, self.shows_past = NOW, ME, False
+        self.operation_names: Set[str] = CATALOGUE.named.keys()
+        self.deployment: object = installation
+        self.now, self.shows_past = NOW, False
+        self.principal_id: UUID | None = ME
         self.only: UUID | None = None
+        self.surface_id: UUID | None = None
+        self.token_ends_at: datetime | None = None
         self._streams: dict[tuple[str, UUID], list[Event]] = defaultdict(list)
         self._tables: dict[str, dict[tuple[object, ...], Any]] = defaultdict(dict)
         for part in parts:
@@ -94,20 +99,30 @@ class Past:
     def version(self, of: Aggregate[Any, Any, Any], id: UUID) -> int:
         return len(self._streams[of.name, id])
 
-    async def visible(self, of: Aggregate[Any, Any, Any], ids: Iterable[UUID]) -> Set[UUID]:
+    async def visible(
+        self, of: Aggregate[Any, Any, Any], ids: Iterable[UUID], scope: ObjectScope | None = None
+    ) -> Set[UUID]:
         return frozenset(ids) - self._hidden
+
+    async def scopes(self, calls: Iterable[str]) -> Mapping[str, ObjectScope]:
+        return dict.fromkeys(calls, ObjectScope.ALL)
 
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
         return await Past(self._streams[of.name, id][:version]).one(of, id)
 
     async def matching(
-        self, query: Listing, to_show: bool = False, most: int = 10_000
+        self,
+        query: UnnamedListing,
+        to_show: bool = False,
+        most: int = 10_000,
+        newest: bool = False,
     ) -> tuple[UUID, ...]:
         view = next(view for view in CATALOGUE.views if view.listing is type(query))
         wanted, name = await view.filter_for(query, self), view.aggregate.name
         states = [
             await self.one(view.aggregate, id) for n, id in sorted(self._streams) if n == name
         ]
+        states = states[::-1] if newest else states
         return tuple(
             state.id
             for state in states
@@ -156,6 +171,12 @@ class Past:
             for row in self._tables[of.name].values()
             if all(_equals(getattr(row, column), wanted) for column, wanted in where.items())
         )
+
+    async def last[R](self, of: Table[R], by: str, **ids: Iterable[UUID]) -> tuple[R, ...]:
+        ((column, wanted),) = ids.items()
+        rows = await self.rows(of, **{column: frozenset(wanted)})
+        ordered = sorted(rows, key=lambda row: getattr(row, by))
+        return (*{getattr(row, column): row for row in ordered}.values(),)
 
     async def above[R](self, of: Table[R], ids: Iterable[UUID]) -> Mapping[UUID, R]:
         rows, found = self._tables[of.name], dict[UUID, R]()

@@ -13,8 +13,11 @@ import asyncpg
 import psycopg
 
 from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.custody import PostgresCustody
+from beamkeep.adapters.postgres.directory import SEARCHING, PostgresDirectory
 from beamkeep.adapters.postgres.event_log import PostgresEventLog
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
+from beamkeep.adapters.postgres.lineage import PostgresLineage
 from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.adapters.postgres.migrate import migrate
 from beamkeep.adapters.postgres.projections import PostgresProjections
@@ -28,6 +31,7 @@ from beamkeep.workers.projector import Projector
 
 from .cluster import Cluster
 from .database import Database
+from .server import FACILITY_CODE
 from .service import INSTALLATION, prepared_service
 
 MIGRATED, ARRANGED, PREPARED = "migrated", "arranged", "prepared"
@@ -68,6 +72,7 @@ class Deployed(NamedTuple):
     projections: PostgresProjections
     projector: Projector
     event_log: PostgresEventLog
+    directory: PostgresDirectory
 
 
 @contextmanager
@@ -107,14 +112,31 @@ async def postgres_service(
     commands = database.connections()
     projecting = Connections(database.url("bk_projector"), 4, **IDLE)
     store = PostgresEventStore(commands, database.url())
-    lists, projections = PostgresLists(commands), PostgresProjections(projecting)
+    lists, projections = PostgresLists(commands), PostgresProjections(projecting, FACILITY_CODE)
     await projections.arrange(CATALOGUE.views, shards)
     cursor_key = await store.cursor_key()
     event_log = PostgresEventLog(commands)
+    searching = Connections(database.url(), 2, **IDLE, **SEARCHING)
+    directory = PostgresDirectory(searching)
     service = (
-        await prepared_service(store, lists, cursor_key, event_log=event_log)
+        await prepared_service(
+            store,
+            lists,
+            cursor_key,
+            event_log=event_log,
+            directory=directory,
+            lineage=PostgresLineage(commands),
+            custody=PostgresCustody(commands),
+        )
         if seeds
-        else compose(store, lists, cursor_key, installation=INSTALLATION, event_log=event_log)
+        else compose(
+            store,
+            lists,
+            cursor_key,
+            installation=INSTALLATION,
+            event_log=event_log,
+            directory=directory,
+        )
     )
     codec, tail = Codec(CATALOGUE.aggregates.values()), PostgresTail(projecting)
     projector = Projector(CATALOGUE.views, codec, tail, projections=projections)
@@ -127,9 +149,11 @@ async def postgres_service(
             projections=projections,
             projector=projector,
             event_log=event_log,
+            directory=directory,
         )
     finally:
         await commands.close()
+        await searching.close()
         await projecting.close()
 
 

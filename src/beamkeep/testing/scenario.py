@@ -20,6 +20,7 @@ from beamkeep.kernel import (
     Insert,
     Operation,
     Outcome,
+    Outside,
     Record,
     Refusal,
     Reply,
@@ -46,9 +47,19 @@ class Scenario:
         self._operations = {operation.command: operation for operation in operations}
         self._past = Past(history, installation)
 
-    def when(self, command: Command, *, given: object = None, call: Call = CALL) -> Self:
-        """Set the command; the input of its rule is read from the past unless it is given here."""
-        self._operation = self._operations[type(command)]
+    def when(
+        self,
+        command: Command,
+        *,
+        given: object = None,
+        call: Call = CALL,
+        outside: Callable[[Any], object] | None = None,
+    ) -> Self:
+        """Set the command; the input of its rule is read from the past unless it is given here.
+
+        `outside` takes the step outside the service, if the rule needs one.
+        """
+        self._operation, self._outside = self._operations[type(command)], outside
         self._command, self._given, self._call = command, given, call
         self._past.principal_id = call.principal_id
         return self
@@ -88,7 +99,11 @@ class Scenario:
             arguments.append(_result(operation.given(*arguments, past)))
         elif operation.given:
             arguments.append(self._given)
-        outcome = list(cast("Outcome", operation.rule(*arguments, self._call)))
+        decided = operation.rule(*arguments, self._call)
+        if isinstance(decided, Outside):
+            assert self._outside, f"{operation.name} takes a step outside the service"
+            decided = decided.then(self._outside(decided.request))
+        outcome = list(decided)
         for part in outcome:
             if isinstance(part, Insert) and part.loser and past.has(part):
                 raise part.loser
@@ -100,7 +115,7 @@ class Scenario:
 def parsed[C: Command](command: C) -> C:
     """Return the command with its fields validated, which a copy with changes is not."""
     fields = {name: getattr(command, name) for name in command.model_fields_set}
-    return type(command).model_validate(msgspec.to_builtins(fields, enc_hook=dict))
+    return type(command).model_validate(msgspec.to_builtins(fields, enc_hook=dict), by_name=True)
 
 
 class Example(Record):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from base64 import b64encode
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ import httpx2
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
 from .cluster import Cluster
+from .data_root import data_root
 from .database import Database
 from .tokens import claims, header, jwk, mint
 
@@ -33,6 +35,16 @@ CONTROL_ROUTE = {
     "inline": True,
 }
 """The route of all addresses that tests conduct."""
+RECEIVER_HOST = "hooks.lab.test"
+"""The host that subscriptions may send to; no name server knows it."""
+DOI_PREFIX = "10.5072"
+REGISTRY = {
+    "DATACITE_URL": "http://127.0.0.1:9",
+    "DATACITE_PREFIX": DOI_PREFIX,
+    "DATACITE_REPOSITORY_ID": "LAB.DATA",
+    "DATACITE_PASSWORD": "of a test",
+}
+"""A registry of DOIs at an address where nothing answers."""
 DEADLINE = 120.0
 NUMBERS = count(1)
 GENEROUS = {
@@ -138,6 +150,8 @@ def deployment(cluster: Cluster, migrated: bool, **settings: str) -> Generator[L
         url, jwks = f"http://127.0.0.1:{port}", folder / "jwks.json"
         jwks.write_text(json.dumps({"keys": [jwk(key, "k", use="sig", alg="RS256")]}))
         provider = {"kind": "jwt", "issuer": ISSUER, "audiences": [url], "jwks_file": str(jwks)}
+        secrets = folder / "subscription-key"
+        secrets.write_bytes(b64encode(os.urandom(32)))
         defaults = {
             "DATABASE_URL": database.url(),
             "PROJECTOR_DATABASE_URL": database.url("bk_projector"),
@@ -151,6 +165,10 @@ def deployment(cluster: Cluster, migrated: bool, **settings: str) -> Generator[L
             "SELF_FACILITY_CODE": FACILITY_CODE,
             "CONTROL_ROUTES": json.dumps([CONTROL_ROUTE]),
             "CONDUCT_SLOTS": "0",
+            "SUBSCRIPTION_HOSTS": json.dumps([RECEIVER_HOST]),
+            "SUBSCRIPTION_KEY_FILE": str(secrets),
+            "DATA_ROOTS": json.dumps([str(data_root())]),
+            **REGISTRY,
             **GENEROUS,
         }
         chosen = defaults | {name.upper(): value for name, value in settings.items()}

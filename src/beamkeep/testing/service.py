@@ -7,23 +7,37 @@ from uuid import UUID, uuid4
 
 import msgspec
 
+from beamkeep.adapters.memory_custody import MemoryCustody
+from beamkeep.adapters.memory_directory import MemoryDirectory
+from beamkeep.adapters.memory_lineage import MemoryLineage
 from beamkeep.adapters.memory_log import MemoryEventLog
 from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.sealing import AesSecretKeeper
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.custody_rules import CustodyReader
+from beamkeep.contexts.data.scan_file import ReadScanFile
 from beamkeep.contexts.installation import ActionEntry, Installation, JobEntry
+from beamkeep.contexts.lineage import LineageReader
+from beamkeep.contexts.receivers import ReceiverHosts
 from beamkeep.contexts.routes import ControlRoute
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.bootstrap import Administrator
+from beamkeep.data_roots import DataRoots
+from beamkeep.directory.seam import Directory
 from beamkeep.feed.log import EventLog
-from beamkeep.kernel import Event, Operation, Question, SurfaceKind, replace
+from beamkeep.kernel import Event, Operation, Question, SideWrite, SurfaceKind, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.codec import Codec
+from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import EventStore, ReadModel
+from beamkeep.scans.ingesting import ScanStep
+from beamkeep.scans.reading import ScanReader
 
-from .appends import append, at
-from .server import CONTROL_ROUTE, FACILITY_CODE
+from .appends import on_record
+from .data_root import data_root
+from .server import CONTROL_ROUTE, DOI_PREFIX, FACILITY_CODE, RECEIVER_HOST
 from .tokens import ISSUER
 
 ADMIN = Administrator(ISSUER, "ada", "Ada")
@@ -36,6 +50,11 @@ INSTALLATION = Installation(
     routes=(SIMULATED,),
     actions=(ActionEntry("home", writes=("bl:axis",), inline=True),),
     jobs=(JobEntry("fit", inline=True),),
+    receivers=ReceiverHosts((RECEIVER_HOST,)),
+    secrets=AesSecretKeeper(b"s" * 32),
+    dataset_page="https://lab.test/pages/datasets/{dataset_id}",
+    edition_page="https://lab.test/pages/editions/{edition_id}",
+    doi_prefix=DOI_PREFIX,
 )
 CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_status": "gate"}
 """The subject of the machine account that calls an operation which no person may call."""
@@ -51,24 +70,54 @@ class AdminClient:
         answer = await call(self._service, name, arguments, **options)
         return json.loads(answer.body or b"null")
 
-    async def put(self, event: Event) -> None:
-        """Append the first event of a stream."""
-        await self._store.append(append(at(1, event)))
+    async def put(self, part: Event | SideWrite) -> None:
+        """Append the first event of a stream, or write a row beside the streams."""
+        await self._store.append(on_record(part))
 
 
 async def memory_service() -> tuple[Service, MemoryStore]:
     """Return a service on the in-memory store, prepared as a fresh deployment is."""
-    store = MemoryStore(Codec(CATALOGUE.aggregates.values()))
-    return await prepared_service(store, store, b"k" * 32, event_log=MemoryEventLog(store)), store
+    codec = Codec(CATALOGUE.aggregates.values())
+    store = MemoryStore(codec)
+    directory = MemoryDirectory(store, CATALOGUE.views, codec, site=FACILITY_CODE)
+
+    def sessions() -> Session:
+        return service.sessions()
+
+    service = await prepared_service(
+        store,
+        store,
+        b"k" * 32,
+        event_log=MemoryEventLog(store, directory),
+        directory=directory,
+        lineage=MemoryLineage(store),
+        custody=MemoryCustody(store, sessions),
+    )
+    return service, store
 
 
 async def prepared_service(
-    store: EventStore, lists: ReadModel, cursor_key: bytes, event_log: EventLog | None = None
+    store: EventStore,
+    lists: ReadModel,
+    cursor_key: bytes,
+    event_log: EventLog | None = None,
+    directory: Directory | None = None,
+    lineage: LineageReader | None = None,
+    custody: CustodyReader | None = None,
 ) -> Service:
     """Return a service prepared as a fresh deployment is, with its machine accounts."""
-    here = replace(INSTALLATION, login_key=cursor_key)
+    here = replace(INSTALLATION, login_key=cursor_key, lineage=lineage, custody=custody)
     sown = await prepare(store, lists, ADMIN, open_for_development=False, installation=here)
-    service = compose(store, lists, cursor_key, installation=here, event_log=event_log)
+    reader = ScanReader(DataRoots([data_root()]), 5, most_hashed=1 << 30)
+    service = compose(
+        store,
+        lists,
+        cursor_key,
+        installation=here,
+        event_log=event_log,
+        directory=directory,
+        outside={ReadScanFile: ScanStep(reader, store)},
+    )
     if sown:
         await let_callers_in(AdminClient(service, store), ISSUER)
     return service

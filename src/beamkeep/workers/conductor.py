@@ -41,7 +41,7 @@ def boot_time() -> float:
 
 
 class HeldConduct:
-    """One claim of one conduct by this process."""
+    """One claim of one conduct, or of other work, by this process."""
 
     def __init__(self, work: ClaimedWork, sent_at: float, may_act: Callable[[float], bool]) -> None:
         self.work, self.sent_at, self._may_act = work, sent_at, may_act
@@ -55,34 +55,36 @@ class HeldConduct:
         return self._may_act(self.sent_at)
 
 
-type Walk = Callable[[HeldConduct], Coroutine[Any, Any, None]]
+type ConductWalker = Callable[[HeldConduct], Coroutine[Any, Any, None]]
 
 
 class Conductor:
-    """Claims conducts for one process and renews all its leases by one statement."""
+    """Claims work of one kind for one process and renews all its leases by one statement."""
 
     def __init__(
         self,
         queue: WorkQueue,
         owner: UUID,
-        walk: Walk,
+        walk: ConductWalker,
         times: ConductTimes,
         telemetry: Telemetry,
         clock: Callable[[], float] = boot_time,
+        kind: str = CONDUCT,
     ) -> None:
         self._queue, self._owner, self._walk, self._times = queue, owner, walk, times
-        self._telemetry, self._clock = telemetry, clock
+        self._clock, self._kind = clock, kind
+        self._shown = telemetry.conducts_held if kind == CONDUCT else None
         self._tasks: dict[HeldConduct, asyncio.Task[None]] = {}
         self._renewed_at, self._wake = clock(), asyncio.Event()
 
-    def loop(self, then: Callable[[], Awaitable[None]]) -> Loop:
-        """Return the loop that keeps conducts going, and what is closed after it."""
+    def loop(self, then: Callable[[], Awaitable[None]], name: str = "conductor") -> Loop:
+        """Return the loop that keeps the work going, and what is closed after it."""
 
         async def close() -> None:
             await self.close()
             await then()
 
-        return Loop("conductor", self.turn, close, wake=self._wake)
+        return Loop(name, self.turn, close, wake=self._wake)
 
     async def turn(self) -> float:
         """Renew the leases, see what was asked, drop what was lost, and claim more."""
@@ -92,7 +94,8 @@ class Conductor:
         # A task that does not end in spite of its cancellation must not meet its own successor.
         if not any(task.cancelling() for task in self._tasks.values()):
             await self._claim()
-        self._telemetry.conducts_held.set(len(self._tasks))
+        if self._shown:
+            self._shown.set(len(self._tasks))
         return LOOK_EVERY
 
     async def close(self) -> None:
@@ -132,7 +135,7 @@ class Conductor:
         if free <= 0:
             return
         sent_at, lease = self._clock(), timedelta(seconds=self._times.lease)
-        for work in await self._queue.claim(CONDUCT, self._owner, lease, free):
+        for work in await self._queue.claim(self._kind, self._owner, lease, free):
             held = HeldConduct(work, sent_at, self._may_act)
             self._tasks[held] = asyncio.create_task(self._conduct(held), name=str(work.work_id))
 
@@ -150,16 +153,16 @@ class Conductor:
         return self._clock() - sent_at < self._times.self_fence
 
     async def _conduct(self, held: HeldConduct) -> None:
-        fence, told = held.work.fence, log.bind(conduct_id=str(held.work.work_id))
+        fence, told = held.work.fence, log.bind(**{f"{self._kind}_id": str(held.work.work_id)})
         try:
             await self._walk(held)
             if held.is_draining:
                 await self._give_back(fence, "The worker was stopped.", 0.0)
         except WorkLostError:
-            told.warning("conduct lost", claim=held.work.claim)
+            told.warning(f"{self._kind} lost", claim=held.work.claim)
         except Exception as error:
             # The work counts as claimed in vain; after five of these it is left to people.
-            told.exception("conduct failed")
+            told.exception(f"{self._kind} failed")
             await self._give_back(fence, type(error).__name__, self._times.renew)
         finally:
             self._tasks.pop(held, None)

@@ -15,7 +15,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class Retention(Protocol):
-    """Where stored answers and denials are deleted once they are old."""
+    """Where stored answers, denials and deliveries are deleted once they are old."""
 
     async def forget_answers(self, hours: int) -> int:
         """Delete idempotency entries older than this, and return how many."""
@@ -25,9 +25,13 @@ class Retention(Protocol):
         """Delete denials older than this, and return how many."""
         ...
 
+    async def forget_deliveries(self, days: int) -> int:
+        """Delete settled deliveries older than this, and return how many."""
+        ...
+
 
 class Housekeeping:
-    """Measures the lists' lag and deletes old answers and old denials."""
+    """Measures the lists' lag and deletes old answers, denials and deliveries."""
 
     def __init__(
         self,
@@ -37,9 +41,11 @@ class Housekeeping:
         *,
         answer_hours: int,
         denial_days: int,
+        delivery_days: int,
     ) -> None:
         self._lag, self._store, self._telemetry = lag, store, telemetry
         self._answer_hours, self._denial_days = answer_hours, denial_days
+        self._delivery_days = delivery_days
 
     async def look(self) -> None:
         """Do all of it once."""
@@ -47,6 +53,7 @@ class Housekeeping:
             self._telemetry.projection_lag.labels(name).set(seconds)
         await self._store.forget_answers(self._answer_hours)
         await self._store.forget_denials(self._denial_days)
+        await self._store.forget_deliveries(self._delivery_days)
 
 
 class WorkWatch:

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import structlog
 
+from beamkeep.directory.entries import Entry, entry_of
 from beamkeep.kernel import Record, View, replace
 from beamkeep.runtime.codec import BrokenStreamError, Codec
 from beamkeep.runtime.rows import Row, RowFold
@@ -64,6 +65,8 @@ class RowChange(NamedTuple):
     marks: Collection[str]
     """The marks that filters find the row by: facets, owner and times."""
     row: bytes
+    entry: Entry | None
+    """The entry of the object in the directory."""
 
 
 class Bounds(NamedTuple):
@@ -107,6 +110,25 @@ class Projections(Protocol):
         """Make each generation that has caught up the live one, and return the names of lists."""
         ...
 
+    async def outdated(self, declared: Mapping[str, int]) -> Sequence[Generation]:
+        """Return the live generations from which the directory's entries are to be made anew.
+
+        `declared` has the version of each list's entries.
+        """
+        ...
+
+    async def rows_after(
+        self, generation: Generation, after: UUID
+    ) -> Sequence[tuple[UUID, int, bytes]]:
+        """Return the next rows of a generation with their ids and versions."""
+        ...
+
+    async def remake(
+        self, generation: Generation, entries: Sequence[Entry], declared: int | None
+    ) -> None:
+        """Write entries made from a live generation; `declared` is given with the last of them."""
+        ...
+
 
 class Projector:
     """Follows shards of the log. Several projectors may run: each page is applied once."""
@@ -122,6 +144,9 @@ class Projector:
     ) -> None:
         self._folds = {view.name: RowFold(view, codec) for view in views}
         self._types = {view.name: view.aggregate.name for view in views}
+        self._declared = {view.name: view.directory.version for view in views if view.directory}
+        self._remaking: dict[Generation, UUID] = {}
+        """The generations whose entries are being made anew, and the last id that was."""
         self._tail, self._projections = tail, projections
         self._page, self._bounds = page, bounds
         self._batches: dict[int, list[_Batch]] = {}
@@ -139,13 +164,15 @@ class Projector:
                 self._leased = await lease()
                 await self.review()
             moved = max([await self.step(shard) for shard in self._leased], default=0)
+            remade = await self.remake()
         except Exception:
             self._forget()
             raise
         if 0 < moved < self._page:
             # Events that are written at about the same time are applied together.
             await asyncio.sleep(GATHERING)
-        self._pause = 0.0 if moved else min(max(self._pause * 1.5, BUSY_PAUSE), LONGEST_PAUSE)
+        longer = min(max(self._pause * 1.5, BUSY_PAUSE), LONGEST_PAUSE)
+        self._pause = 0.0 if moved or remade else longer
         return self._pause
 
     async def review(self) -> None:
@@ -158,6 +185,27 @@ class Projector:
         if switched := await self._projections.switch():
             self._forget()
             log.info("projections switched", names=switched)
+        found = await self._projections.outdated(self._declared)
+        # In the order of the contexts: what is in the facility of others is made after these.
+        order = [*self._folds]
+        found = sorted(found, key=lambda each: order.index(each.name))
+        self._remaking = {each: self._remaking.get(each, UUID(int=0)) for each in found}
+
+    async def remake(self) -> bool:
+        """Make the next entries of the directory anew, and return whether there may be more."""
+        if not self._remaking:
+            return False
+        generation, after = next(iter(self._remaking.items()))
+        fold = self._folds[generation.name]
+        rows = await self._projections.rows_after(generation, after)
+        made = [entry_of(fold.view, id, fold.load(version, row)) for id, version, row in rows]
+        declared = None if rows else self._declared[generation.name]
+        await self._projections.remake(generation, [each for each in made if each], declared)
+        if rows:
+            self._remaking[generation] = rows[-1][0]
+        else:
+            del self._remaking[generation]
+        return True
 
     async def catch_up(self, shards: Sequence[int]) -> None:
         """Follow these shards to their current end."""
@@ -230,9 +278,14 @@ class Projector:
     def _change(self, name: str, id: UUID, row: Row) -> RowChange:
         fold = self._folds[name]
         facets = fold.facets(row)
-        marks = fold.marks(id, row, facets)
         return RowChange(
-            id, row.version, row.owner_id, facets=facets, marks=marks, row=fold.dump(row)
+            id=id,
+            version=row.version,
+            owner_id=row.owner_id,
+            facets=facets,
+            marks=fold.marks(id, row, facets),
+            row=fold.dump(row),
+            entry=entry_of(fold.view, id, row),
         )
 
     async def _fold(self, batch: "_Batch", events: Sequence[TailEvent]) -> None:

@@ -20,6 +20,13 @@ RENEW_EVERY = 2.0
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
+class PutOffError(Exception):
+    """A loop cannot work at present, and is tried again later."""
+
+    def __init__(self, reason: str = "") -> None:
+        super().__init__(f"{self.__doc__} {reason}".strip())
+
+
 class Lease(Protocol):
     """Numbered parts of a piece of work, each held by one process at a time."""
 
@@ -153,7 +160,7 @@ class _Held:
 
 
 def _log_failure(name: str, error: Exception) -> None:
-    if isinstance(error, StoreUnavailableError):
+    if isinstance(error, StoreUnavailableError | PutOffError):
         log.warning("loop put off", loop=name, because=str(error))
     else:
         log.error("loop failed", loop=name, exc_info=error)

@@ -444,3 +444,52 @@ def test_a_token_has_one_spelling():
 
 def test_no_two_hostile_tokens_are_the_same():
     assert len({build() for build in HOSTILE.values()}) == len(HOSTILE)
+
+
+PLAIN = header(typ="JWT")
+KEYCLOAK = {"client_id": ABSENT, "azp": "console", "typ": "Bearer", "aud": [AUDIENCE, "account"]}
+NOT_FOR_BEARERS: dict[str, dict[str, object]] = {
+    "an ID token by its claim typ": {"typ": "ID"},
+    "a refresh token by its claim typ": {"typ": "Refresh"},
+    "a claim typ that is no text": {"typ": ["Bearer"]},
+    "an ID token by its at_hash": {"at_hash": "x", "typ": ABSENT},
+    "an ID token by its c_hash": {"c_hash": "x", "typ": ABSENT},
+    "a token whose audience is its client": {"azp": AUDIENCE},
+    "a token whose audience is its client_id": {"client_id": AUDIENCE},
+    "a token without a client": {"azp": ABSENT},
+}
+
+
+@pytest.fixture
+async def relaxed(tmp_path: Path) -> AsyncIterator[IdentityProviders]:
+    """The verifier of a provider that cannot set `at+jwt`."""
+    (tmp_path / "jwks.json").write_text(json.dumps({"keys": [jwk(RSA, "rsa")]}))
+    entry = JwtProvider(
+        issuer=ISSUER,
+        audiences=(AUDIENCE,),
+        jwks_file=tmp_path / "jwks.json",
+        token_types=("at+jwt", "JWT"),
+    )
+    async with httpx2.AsyncClient() as http:
+        yield IdentityProviders([entry], None, http, Clock(NOW))
+
+
+async def test_a_plain_jwt_is_accepted_where_the_entry_says_so(relaxed: IdentityProviders):
+    assert (await relaxed.verify(mint(RSA, PLAIN, claims(**KEYCLOAK)))).subject == "7f3a"
+    assert (await relaxed.verify(GOOD)).subject == "7f3a"
+
+
+@pytest.mark.parametrize("changes", NOT_FOR_BEARERS.values(), ids=NOT_FOR_BEARERS)
+async def test_a_plain_jwt_that_is_no_access_token_is_refused(
+    relaxed: IdentityProviders, changes: dict[str, object]
+):
+    with pytest.raises(InvalidTokenError):
+        await relaxed.verify(mint(RSA, PLAIN, claims(**KEYCLOAK | changes)))
+
+
+async def test_an_access_token_by_its_type_must_name_its_client_as_the_standard_says(
+    relaxed: IdentityProviders,
+):
+    with pytest.raises(InvalidTokenError) as refused:
+        await relaxed.verify(mint(RSA, body=claims(client_id=ABSENT, azp="console")))
+    assert refused.value.fault.part == "client_id"

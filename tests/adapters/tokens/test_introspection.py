@@ -12,7 +12,6 @@ import anyio
 import httpx2
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
-from structlog.testing import capture_logs
 from tests.support.provider_harness import ProviderHarness
 
 from beamkeep.adapters.tokens.introspection import CONCURRENT_REQUESTS
@@ -165,15 +164,13 @@ async def test_a_token_without_a_subject_is_its_clients_only_where_the_provider_
     for declared in (False, True):
         asked = Asked(client_credentials=declared)
         asked.says(said(sub=ABSENT))
-        with capture_logs() as logged:
-            if declared:
-                assert (await asked.providers.verify("opaque")).subject == "console"
-            else:
-                await asked.refuses()
-        assert [line["event"] for line in logged] == ["token without subject refused"] * (
-            not declared
-        )
-        assert "opaque" not in str(logged)
+        if declared:
+            assert (await asked.providers.verify("opaque")).subject == "console"
+        else:
+            with pytest.raises(InvalidTokenError) as refused:
+                await asked.providers.verify("opaque")
+            assert refused.value.fault.part == "sub"
+            assert "set client_credentials of its entry to true" in refused.value.fault.remedy
         await asked.http.aclose()
 
 
@@ -385,17 +382,42 @@ async def test_a_provider_without_our_secret_cannot_vouch(tmp_path: Path):
         # Only a check asks the provider itself.
         assert asked.requests == []
         assert await asked.providers.faults() == []
-        assert len(asked.requests) == 1
+        assert [r.method for r in asked.requests] == ["POST", "GET"]
 
 
-@pytest.mark.parametrize("answer", [httpx2.Response(401), httpx2.ConnectError("down")])
+UNANSWERED: dict[str, httpx2.Response | Exception] = {
+    "status 401. Check client_id and its secret, and permit the client to introspect.": (
+        httpx2.Response(401)
+    ),
+    "no answer. Check the address, and that this host can reach it.": httpx2.ConnectError("down"),
+}
+
+
+@pytest.mark.parametrize(("cause", "answer"), UNANSWERED.items())
 async def test_a_provider_that_answers_no_question_is_named(
-    asked: Asked, answer: httpx2.Response | Exception
+    asked: Asked, cause: str, answer: httpx2.Response | Exception
 ):
     asked.answer = answer
     assert await asked.providers.faults() == [
-        (
-            f"{ASKED} does not answer beam keep at {ASKED}/introspect."
-            " Check the address, the client and its secret."
-        )
+        f"{ASKED} does not answer beam keep at {ASKED}/introspect: {cause}"
     ]
+
+
+@pytest.mark.parametrize(
+    ("published", "contradicted"),
+    [
+        ({}, False),
+        ({"issuer": ASKED, "introspection_endpoint": f"{ASKED}/introspect"}, False),
+        ({"issuer": f"{ASKED}/"}, True),
+        ({"issuer": ASKED, "introspection_endpoint": f"{ASKED}/other"}, True),
+    ],
+)
+async def test_metadata_that_contradict_the_entry_are_named(
+    asked: Asked, published: dict[str, object], contradicted: bool
+):
+    asked.says(published)
+    named = [f"The metadata of {ASKED} have the {list(published)[-1]}"] if contradicted else []
+    assert [fault[: len(each)] for fault in await asked.providers.faults() for each in named] == (
+        named
+    )
+    assert bool(await asked.providers.faults()) is contradicted

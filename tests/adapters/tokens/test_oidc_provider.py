@@ -5,7 +5,14 @@ from collections.abc import AsyncIterator, Iterator
 
 import httpx2
 import pytest
-from tests.support.oidc import AUDIENCE, OPAQUE_AUDIENCE, SECRETS, OidcProvider, oidc_provider
+from tests.support.oidc import (
+    AUDIENCE,
+    KEYCLOAK_AUDIENCE,
+    OPAQUE_AUDIENCE,
+    SECRETS,
+    OidcProvider,
+    oidc_provider,
+)
 
 from beamkeep.adapters.tokens.providers import IdentityProviders, IntrospectionProvider, JwtProvider
 from beamkeep.runtime.tokens import IdentityProviderUnavailableError, InvalidTokenError
@@ -76,6 +83,41 @@ async def test_a_signed_token_is_verified_with_the_published_keys(
     principal = await by_signature.verify(token)
     assert (principal.issuer, principal.subject) == (provider.issuer, "console")
     assert principal.expires_at == pytest.approx(clock.now + 3600, abs=60)
+
+
+async def test_a_token_as_keycloak_issues_it_needs_the_relaxation_of_its_entry(
+    provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock
+):
+    entry = {
+        "issuer": provider.issuer,
+        "audiences": [KEYCLOAK_AUDIENCE],
+        "jwks_uri": f"{provider.issuer}/jwks",
+    }
+    token = provider.token(KEYCLOAK_AUDIENCE)
+    strict = IdentityProviders([JwtProvider.model_validate(entry)], None, http, clock)
+    with pytest.raises(InvalidTokenError) as refused:
+        await strict.verify(token)
+    assert (refused.value.fault.part, refused.value.fault.found) == ("header typ", "JWT")
+    relaxed = JwtProvider.model_validate(entry | {"token_types": ["JWT"]})
+    principal = await IdentityProviders([relaxed], None, http, clock).verify(token)
+    assert (principal.issuer, principal.subject) == (provider.issuer, "console")
+
+
+async def test_an_entry_that_agrees_with_the_published_metadata_has_no_fault(
+    provider: OidcProvider, by_signature: IdentityProviders, by_question: IdentityProviders
+):
+    assert await by_signature.faults() == []
+    assert await by_question.faults() == []
+
+
+async def test_an_address_of_keys_that_the_metadata_contradict_is_named(
+    provider: OidcProvider, http: httpx2.AsyncClient, clock: Clock
+):
+    entry = JwtProvider(
+        issuer=provider.issuer, audiences=(AUDIENCE,), jwks_uri=f"{provider.issuer}/jwks?old"
+    )
+    (fault,) = await IdentityProviders([entry], None, http, clock).faults()
+    assert fault.startswith(f"The metadata of {provider.issuer} have the jwks_uri")
 
 
 async def test_an_opaque_token_is_verified_by_asking(

@@ -9,6 +9,7 @@ from hypothesis import given as given_any
 from hypothesis import settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from tests.contexts.data.around import DATASET, a_dataset
 from tests.contexts.operation.procedures import PROCEDURE, a_procedure
 
 from beamkeep.contexts.access.actor import ActorNotFoundError, ActorRegistered
@@ -28,9 +29,9 @@ from beamkeep.contexts.calibration.calibration import (
     CalibrationRevisionAlreadySupersededError,
     CalibrationRevisionAppended,
     CalibrationRevisionNotFoundError,
+    CalibrationSourceDatasetDiscardedError,
     ComputedSource,
     CurrentStatus,
-    DatasetNotFoundError,
     DefineCalibration,
     InvalidCalibrationEstablishedAtError,
     InvalidCalibrationOperatingPointError,
@@ -39,15 +40,18 @@ from beamkeep.contexts.calibration.calibration import (
     ListCalibrations,
     MeasuredSource,
     Revision,
+    RevisionContext,
     RevisionMade,
     RevisionStatus,
     SourceGiven,
     SourceKind,
     UpdateCalibrationDescription,
     begin,
+    edges_of,
     evolve,
 )
 from beamkeep.contexts.calibration.quantity import Quantity
+from beamkeep.contexts.data.dataset import DatasetDiscarded, DatasetNotFoundError
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, DecisionRegistered
 from beamkeep.contexts.equipment.asset import (
     AssetDecommissioned,
@@ -55,6 +59,7 @@ from beamkeep.contexts.equipment.asset import (
     AssetRegistered,
     AssetTier,
 )
+from beamkeep.contexts.lineage import EDGES, ProvenanceEdge, ProvenanceRelation
 from beamkeep.contexts.operation.procedure import ProcedureNotFoundError
 from beamkeep.kernel import CLAIMS, ActorKind, Claim, Event, Many, Refusal, SideWrite, View, replace
 from beamkeep.schemas import JsonObject
@@ -122,6 +127,14 @@ def revision(
 def identity(point: str, asset_id: UUID = CAMERA, quantity: str = "rotation_center") -> SideWrite:
     quoted = point.replace('"', '\\"')
     return CLAIMS.insert(Claim("calibration", f'["{asset_id}","{quantity}","{quoted}"]', NEW))
+
+
+FROM_DATASET = SourceGiven(SourceKind.COMPUTED, dataset_id=DATASET)
+
+
+def computed_from(revision_id: UUID, dataset_id: UUID = DATASET) -> SideWrite:
+    relation = ProvenanceRelation.COMPUTED_FROM
+    return EDGES.insert(ProvenanceEdge(revision_id, relation, dataset_id, source_id=ID))
 
 
 # Defining.
@@ -253,6 +266,22 @@ def test_a_procedure_in_any_status_measures_a_value():
     assert outcome[0] == replace(appended, source=MeasuredSource(PROCEDURE))
 
 
+def test_a_value_computed_from_a_dataset_is_appended_with_its_edge():
+    given(defined, *a_dataset()).when(appending(source=FROM_DATASET)).then(
+        replace(appended, source=ComputedSource(DATASET)),
+        revision_claimed,
+        computed_from(NEW),
+        RevisionMade(NEW),
+    )
+
+
+def test_a_value_is_not_computed_from_a_discarded_dataset():
+    gone = DatasetDiscarded(NOW, DATASET, "out of focus")
+    given(defined, *a_dataset(), gone).when(appending(source=FROM_DATASET)).refused(
+        CalibrationSourceDatasetDiscardedError, saying=f"Dataset {DATASET} is Discarded."
+    )
+
+
 def test_what_is_superseded_is_a_revision_of_the_same_calibration():
     another = replace(defined, calibration_id=ABSENT)
     elsewhere = replace(revision(R1), calibration_id=ABSENT)
@@ -312,10 +341,13 @@ def test_a_source_is_kept_with_what_its_kind_calls_for():
     (first,) = evolve(begin(defined), revision(R1)).revisions
     for source, expected in kept.items():
         command = appending(source=source, supersedes_revision_id=R1)
+        edges = [computed_from(NEW, R1)] if source.kind is SourceKind.COMPUTED else []
         # Given what is superseded, nothing else is looked up.
-        given(defined, revision(R1)).when(command, given=first).then(
+        superseding = RevisionContext(first, None)
+        given(defined, revision(R1)).when(command, given=superseding).then(
             replace(appended, source=expected, supersedes_revision_id=R1),
             revision_claimed,
+            *edges,
             RevisionMade(NEW),
         )
 
@@ -331,7 +363,8 @@ def test_a_value_is_not_established_in_the_future():
 
 
 def test_what_is_wrong_with_a_value_is_told_in_order():
-    past = (defined, revision(R1), revision(R2, supersedes=R1))
+    gone = (*a_dataset(), DatasetDiscarded(NOW, DATASET, "out of focus"))
+    past = (defined, *gone, revision(R1), revision(R2, supersedes=R1))
     wrong: dict[str, object] = {
         "source": SourceGiven(SourceKind.ASSERTED, dataset_id=ABSENT, actor_id=ABSENT),
         "decided_by_decision_id": ABSENT,
@@ -345,8 +378,9 @@ def test_what_is_wrong_with_a_value_is_told_in_order():
         ({"decided_by_decision_id": WHY}, DecisionNotFoundError),
         ({"supersedes_revision_id": R1}, CalibrationRevisionNotFoundError),
         ({"value": CENTER}, InvalidCalibrationValueError),
-        ({"source": APPEND.source}, InvalidCalibrationSourceError),
+        ({"source": FROM_DATASET}, InvalidCalibrationSourceError),
         ({"established_at": NOW}, InvalidCalibrationEstablishedAtError),
+        ({"source": APPEND.source}, CalibrationSourceDatasetDiscardedError),
     ]
     for right, refusal in rights:
         given(*past).when(appending(**wrong)).refused(refusal)
@@ -421,6 +455,13 @@ def test_a_calibration_keeps_its_revisions_in_order():
         current_source_kind=SourceKind.MEASURED,
         last_revised_at=LATER,
     )
+
+
+def test_a_calibration_tells_from_which_datasets_its_values_were_computed():
+    computed = replace(revision(R1), source=ComputedSource(DATASET))
+    assert [EDGES.insert(edge) for edge in edges_of(after(computed, revision(R2)))] == [
+        computed_from(R1)
+    ]
 
 
 def test_a_description_changes_nothing_else():
@@ -535,6 +576,7 @@ def test_a_list_finds_a_calibration_without_a_value():
     assert set(view().facets_of(begin(defined))) == {
         f"asset_id={CAMERA}",
         "quantity=rotation_center",
+        "name=rotation_center",
         "current_status=None",
         'operating_point={"energy":25,"optics_config":"5x"}',
     }

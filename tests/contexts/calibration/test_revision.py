@@ -15,14 +15,10 @@ from beamkeep.contexts.calibration.calibration import (
 )
 from beamkeep.contexts.calibration.quantity import Quantity
 from beamkeep.contexts.calibration.revision import (
-    CalibrationUse,
     GetCalibrationRevision,
-    ListCalibrationUses,
     RevisionShown,
-    UseKind,
     calibration_id,
     revision,
-    uses,
 )
 from beamkeep.contexts.run.run import RunStarted
 from beamkeep.kernel import CLAIMS, Claim, Event, SideWrite
@@ -113,14 +109,3 @@ async def test_the_first_revision_that_does_not_exist_is_told():
 
 async def test_of_no_revisions_there_are_no_calibrations():
     assert await calibration_ids([], PAST) == {}
-
-
-async def test_the_runs_that_pinned_a_revision_are_its_uses_also_once_it_is_superseded():
-    assert await uses(ListCalibrationUses(revision_id=FIRST), PAST) == [
-        CalibrationUse(RUN_1, UseKind.RUN, NOW),
-        CalibrationUse(RUN_2, UseKind.RUN, LATER),
-    ]
-
-
-async def test_a_revision_that_no_run_pinned_has_no_uses():
-    assert await uses(ListCalibrationUses(revision_id=SECOND), PAST) == []

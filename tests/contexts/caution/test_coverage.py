@@ -20,8 +20,8 @@ from beamkeep.contexts.caution.caution import (
     begin,
 )
 from beamkeep.contexts.caution.coverage import cautions_covering
-from beamkeep.contexts.equipment.place import PLACES, AssetPlace
-from beamkeep.kernel import Event, Listing, Many, SideWrite, replace
+from beamkeep.contexts.place import PLACES, AssetPlace
+from beamkeep.kernel import Event, Many, SideWrite, UnnamedListing, replace
 from beamkeep.testing.past import ABSENT, LATER, ME, NOW, Past
 
 pytestmark = pytest.mark.anyio
@@ -104,7 +104,7 @@ class StaleList(Past):
     """A past whose lists have not followed: they find every caution, whatever became of it."""
 
     async def matching(
-        self, query: Listing, to_show: bool = False, most: int = 0
+        self, query: UnnamedListing, to_show: bool = False, most: int = 0, newest: bool = False
     ) -> tuple[UUID, ...]:
         return ON_STAGE, OVER, GONE, REPLACED
 

@@ -101,7 +101,13 @@ from beamkeep.contexts.equipment.model import (
     ModelDeprecated,
     ModelNotFoundError,
 )
-from beamkeep.contexts.equipment.place import (
+from beamkeep.contexts.federation.facility import (
+    FacilityDecommissioned,
+    FacilityKind,
+    FacilityNotFoundError,
+    FacilityRegistered,
+)
+from beamkeep.contexts.place import (
     ASSET_TREE,
     PLACES,
     AssetPlace,
@@ -109,12 +115,6 @@ from beamkeep.contexts.equipment.place import (
     FacilityScope,
     facility_scopes,
     upwards,
-)
-from beamkeep.contexts.federation.facility import (
-    FacilityDecommissioned,
-    FacilityKind,
-    FacilityNotFoundError,
-    FacilityRegistered,
 )
 from beamkeep.kernel import Cannot, Command, Event, Lock, Refusal, SideWrite, claim, replace
 from beamkeep.schemas import JsonObject, JsonSchema

@@ -25,7 +25,7 @@ from beamkeep.contexts.equipment.asset import (
     assets,
     relocate_asset,
 )
-from beamkeep.contexts.equipment.place import PLACES, AssetPlace, DamagedTreeError, upwards
+from beamkeep.contexts.place import PLACES, AssetPlace, DamagedTreeError, upwards
 from beamkeep.kernel import Lock, Operation, Outcome, Refusal, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Request
@@ -103,7 +103,7 @@ async def put_under(service: Service, id: UUID, to_parent_id: UUID) -> None:
 async def listed(service: Service, **filters: object) -> list[UUID]:
     """The ids of every page of a list."""
     found: list[UUID] = []
-    asked = {name: str(value) for name, value in filters.items()}
+    asked = {"order": "oldest"} | {name: str(value) for name, value in filters.items()}
     while True:
         page = json.loads((await call(service, "list_assets", asked)).body)
         found += [UUID(row["asset_id"]) for row in page["items"]]

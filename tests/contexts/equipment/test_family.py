@@ -209,6 +209,7 @@ def test_a_family_is_found_by_its_status_and_by_each_affordance():
     source = QUESTIONS[2].source
     assert isinstance(source, Many)
     assert set(source.view.facets_of(begin(defined))) == {
+        f"name={defined.name.lower()}",
         "status=Defined",
         "affordance=Homeable",
         "affordance=Translatable",

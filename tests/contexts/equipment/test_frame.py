@@ -28,7 +28,7 @@ from beamkeep.contexts.equipment.frame import (
     frames,
 )
 from beamkeep.contexts.equipment.placement import Placement
-from beamkeep.kernel import Event, Listing, replace
+from beamkeep.kernel import Event, UnnamedListing, replace
 from beamkeep.testing.past import ABSENT, NEW, NOW, Past
 from beamkeep.testing.scenario import Example, Scenario, matrix
 
@@ -136,7 +136,7 @@ class Late(Past):
     """A past whose lists are so late that they still find what has gone."""
 
     async def matching(
-        self, query: Listing, to_show: bool = False, most: int = 10_000
+        self, query: UnnamedListing, to_show: bool = False, most: int = 10_000, newest: bool = False
     ) -> tuple[UUID, ...]:
         return (SLOT,) if isinstance(query, mount.ListMounts) else (PART,)
 

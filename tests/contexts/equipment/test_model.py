@@ -226,6 +226,7 @@ def test_a_model_is_found_by_status_part_number_and_each_family():
     source = QUESTIONS[2].source
     assert isinstance(source, Many)
     assert set(source.view.facets_of(begin(defined))) == {
+        f"name={defined.name.lower()}",
         "status=Defined",
         "part_number=PS-200",
         f"family_id={STAGES}",

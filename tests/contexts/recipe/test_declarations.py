@@ -104,7 +104,8 @@ def test_a_declaration_that_does_not_exist_does_not_change():
 def test_a_list_finds_a_declaration_and_tells_when_it_was_versioned_and_deprecated():
     for of, told, *_ in KINDS:
         view = of.QUESTIONS[2].source.view
-        assert set(view.facets_of(of.begin(told.defined))) == told.FACETS
+        named = f"name={told.defined.name.lower()}"
+        assert set(view.facets_of(of.begin(told.defined))) == told.FACETS | {named}
         assert view.milestones == {
             "versioned_at": (type(told.versioned),),
             "deprecated_at": (type(told.deprecated),),

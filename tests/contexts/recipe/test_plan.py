@@ -24,7 +24,7 @@ from beamkeep.contexts.equipment.asset import (
 )
 from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.equipment.family import Affordance, FamilyDeprecated
-from beamkeep.contexts.equipment.place import PLACES, AssetPlace
+from beamkeep.contexts.place import PLACES, AssetPlace
 from beamkeep.contexts.recipe.capability import CapabilityDeprecated
 from beamkeep.contexts.recipe.capability import begin as begin_capability
 from beamkeep.contexts.recipe.method import MethodDeprecated, MethodVersioned

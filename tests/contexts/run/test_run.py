@@ -410,7 +410,7 @@ def test_a_list_is_narrowed_by_what_is_asked_for():
         "started_to": ("created_at", "<"),
     }
     assert source.view.filters == (
-        *("asset_id", "campaign_id", "pinned_calibration_id"),
+        *("asset_id", "campaign_id", "external_ref", "pinned_calibration_id"),
         *("plan_id", "status", "subject_id"),
     )
 
@@ -419,6 +419,7 @@ def test_a_run_is_found_by_each_of_its_assets_and_calibrations():
     source = QUESTIONS[2].source
     assert isinstance(source, Many)
     assert set(source.view.facets_of(evolve(begin(started), added))) == {
+        f"name={started.name.lower()}",
         f"asset_id={STAGE}",
         f"asset_id={CAMERA}",
         f"pinned_calibration_id={REVISION}",

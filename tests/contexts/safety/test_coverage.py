@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from beamkeep.contexts.equipment.place import PLACES, AssetPlace
+from beamkeep.contexts.place import PLACES, AssetPlace
 from beamkeep.contexts.safety.clearance import (
     IN_FORCE,
     QUESTIONS,
@@ -29,7 +29,7 @@ from beamkeep.contexts.safety.clearance import (
     begin,
 )
 from beamkeep.contexts.safety.coverage import clearances_covering
-from beamkeep.kernel import Event, Listing, Many, SideWrite, replace
+from beamkeep.kernel import Event, Many, SideWrite, UnnamedListing, replace
 from beamkeep.testing.past import ABSENT, LATER, NOW, Past
 
 pytestmark = pytest.mark.anyio
@@ -86,7 +86,7 @@ class Lagging(Past):
     """A past whose lists have not heard yet that a clearance ended, or began."""
 
     async def matching(
-        self, query: Listing, to_show: bool = False, most: int = 10_000
+        self, query: UnnamedListing, to_show: bool = False, most: int = 10_000, newest: bool = False
     ) -> tuple[UUID, ...]:
         if isinstance(query, ListClearances) and query.in_force:
             return (ON_FOSSIL,)

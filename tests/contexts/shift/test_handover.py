@@ -29,12 +29,12 @@ from beamkeep.contexts.equipment.asset import (
     AssetRegistered,
     AssetTier,
 )
-from beamkeep.contexts.equipment.place import PLACES, AssetPlace
 from beamkeep.contexts.federation.facility import (
     FacilityKind,
     FacilityNotFoundError,
     FacilityRegistered,
 )
+from beamkeep.contexts.place import PLACES, AssetPlace
 from beamkeep.contexts.recipe.plan import PlanDefined, Window
 from beamkeep.contexts.run.logbook import RUN_LOGBOOK, RunEntryKind, RunLogbookEntry
 from beamkeep.contexts.run.refused import REFUSED_STARTS, RefusedStart

@@ -28,9 +28,9 @@ from beamkeep.contexts.caution.caution import (
 from beamkeep.contexts.decision.decision import DecisionRegistered
 from beamkeep.contexts.enclosure import enclosure
 from beamkeep.contexts.equipment.asset import AssetRegistered, AssetTier
-from beamkeep.contexts.equipment.place import PLACES, AssetPlace
 from beamkeep.contexts.federation.facility import FacilityRegistered
 from beamkeep.contexts.installation import Installation
+from beamkeep.contexts.place import PLACES, AssetPlace
 from beamkeep.contexts.recipe.capability import CapabilityDefined, ExecutorShape
 from beamkeep.contexts.recipe.method import MethodDefined
 from beamkeep.contexts.recipe.plan import PlanDefined, Window

@@ -42,7 +42,7 @@ from beamkeep.contexts.safety.clearance import ClearanceActivated, ClearanceAppr
 from beamkeep.contexts.starting.checks import RunParameterUnitsChangedError, live_runs_on
 from beamkeep.contexts.subject.subject import SubjectMounted, SubjectRegistered
 from beamkeep.contexts.supply.supply import SupplyMarkedAvailable, SupplyMarkedRecovering
-from beamkeep.kernel import Listing, Refusal
+from beamkeep.kernel import Refusal, UnnamedListing
 from beamkeep.runtime import Service
 from beamkeep.runtime.parsing import MalformedRequestError
 from beamkeep.schemas import JsonObject
@@ -161,7 +161,11 @@ async def test_the_own_name_of_anothers_run_is_not_told(world: World):
 async def test_a_list_that_lags_shows_no_run_that_has_ended():
     class Lagging(Past):
         async def matching(
-            self, query: Listing, to_show: bool = False, most: int = 10_000
+            self,
+            query: UnnamedListing,
+            to_show: bool = False,
+            most: int = 10_000,
+            newest: bool = False,
         ) -> tuple[UUID, ...]:
             return (OTHER,)
 

@@ -64,6 +64,7 @@ from beamkeep.contexts.caution.caution import CautionRetired, CautionSeverity, R
 from beamkeep.contexts.decision.decision import DecisionNotFoundError
 from beamkeep.contexts.enclosure.enclosure import FRESHNESS, Freshness, PermitStatus
 from beamkeep.contexts.equipment import asset
+from beamkeep.contexts.lineage import EDGES, ProvenanceEdge, ProvenanceRelation
 from beamkeep.contexts.recipe.method import MethodDeprecated, MethodVersioned
 from beamkeep.contexts.recipe.plan import (
     PlanDefaultParametersUpdated,
@@ -110,6 +111,7 @@ from beamkeep.contexts.starting.checks import (
 from beamkeep.contexts.starting.gates import StartFact
 from beamkeep.contexts.starting.start import (
     OPERATIONS,
+    InvalidRunExternalRefsError,
     InvalidRunPinnedCalibrationIdsError,
     RunCannotJoinCampaignError,
     StartRun,
@@ -122,7 +124,7 @@ from beamkeep.contexts.supply.supply import (
     SupplyMarkedRecovering,
     SupplyMarkedUnavailable,
 )
-from beamkeep.kernel import Event, Operation, Record, Refusal, replace
+from beamkeep.kernel import Event, Operation, Record, Refusal, SideWrite, replace
 from beamkeep.schemas import JsonObject, UnitChange
 from beamkeep.testing.past import ABSENT, CALL, LATER, NEW, NOW
 from beamkeep.testing.scenario import Scenario
@@ -141,7 +143,17 @@ started = RunStarted(
     *((kept(LEAK, BEAMLINE, WARNING), kept(DUST, STAGE, CAUTION)), DECISION),
     *(DeclarationVersions(plan=1, practice=1, method=1, capability=1), (PAPER,), ()),
 )
-membership = RunAddedToCampaign(NOW, NEW, CAMPAIGN), campaign.CampaignRunAdded(NOW, CAMPAIGN, NEW)
+joined = RunAddedToCampaign(NOW, NEW, CAMPAIGN), campaign.CampaignRunAdded(NOW, CAMPAIGN, NEW)
+
+
+def pins(*revision_ids: UUID) -> list[SideWrite]:
+    """The edges from a run to the revisions that it uses."""
+    relation = ProvenanceRelation.PINNED
+    return [EDGES.insert(ProvenanceEdge(NEW, relation, id, NEW)) for id in revision_ids]
+
+
+PINS = pins(REVISION, OTHER_REVISION)
+membership = (*joined, *PINS)
 
 
 def given(*more: Part, without: Sequence[str] = ()) -> Scenario:
@@ -396,13 +408,25 @@ def test_every_way_out_is_a_command():
     assert {way for way in ways if not isinstance(CATALOGUE.named.get(way), Operation)} == set()
 
 
+def test_a_run_keeps_what_it_is_called_elsewhere():
+    refs = {" bluesky ": " 2d1a95e3 "}
+    ready = given()
+    ready.when(starting(external_refs=refs)).then(
+        replace(started, external_refs={"bluesky": "2d1a95e3"}), *membership
+    )
+    for wrong in ({"bluesky": " "}, {"bluesky": "bluesky:2d"}, {str(n): "x" for n in range(21)}):
+        ready.when(starting(external_refs=wrong)).refused(InvalidRunExternalRefsError)
+
+
 def test_a_run_pins_at_most_64_revisions():
     ids = tuple(UUID(int=n) for n in range(1000, 1065))
     known = [part for id in ids for part in revision(id)]
     refused = InvalidRunPinnedCalibrationIdsError
     given(*known).when(starting(pinned_calibration_ids=ids)).refused(refused)
     most = replace(started, pinned_calibration_ids=ids[:64])
-    given(*known).when(starting(pinned_calibration_ids=ids[:64])).then(most, *membership)
+    given(*known).when(starting(pinned_calibration_ids=ids[:64])).then(
+        most, *joined, *pins(*ids[:64])
+    )
 
 
 def test_of_more_revisions_than_a_run_pins_no_calibration_is_read():
@@ -474,7 +498,7 @@ def test_defaults_written_anew_are_in_the_unit_of_their_method():
     ):
         tag = "2" if isinstance(again, PlanVersioned) else None
         given(IN_EV_NOW, again).when(PLAIN).then(
-            plainly({"energy": energy}, under(plan=2, method=2), plan_version_tag=tag)
+            plainly({"energy": energy}, under(plan=2, method=2), plan_version_tag=tag), *PINS
         )
 
 
@@ -482,13 +506,15 @@ def test_a_parameter_without_a_default_may_change_its_unit():
     without = PlanDefaultParametersUpdated(
         NOW, PLAN, default_parameters={"exposure": 0.1}, method_version=1
     )
-    given(without, IN_EV_NOW).when(PLAIN).then(plainly({"exposure": 0.1}, under(plan=2, method=2)))
+    given(without, IN_EV_NOW).when(PLAIN).then(
+        plainly({"exposure": 0.1}, under(plan=2, method=2)), *PINS
+    )
 
 
 def test_a_plan_that_does_not_know_when_it_was_written_counts_as_the_methods_first_version():
     old = PlanDefaultParametersUpdated(NOW, PLAN, {"energy": 25})
     given(old, IN_EV_NOW).when(START).refused(RunParameterUnitsChangedError)
-    given(old).when(PLAIN).then(plainly({"energy": 25}, under(plan=2)))
+    given(old).when(PLAIN).then(plainly({"energy": 25}, under(plan=2)), *PINS)
 
 
 def test_a_run_keeps_the_clearances_that_covered_it_and_no_others():
@@ -549,7 +575,7 @@ def test_a_versioned_plan_is_noted_with_its_tag():
     again = versioned_plan(Window())
     noted = (StartAdvisory("Clearance", PAPER, "Active", LATER, None, True),)
     given(again).when(PLAIN).then(
-        plainly({"energy": 25}, under(plan=2), plan_version_tag="2", advisories=noted)
+        plainly({"energy": 25}, under(plan=2), plan_version_tag="2", advisories=noted), *PINS
     )
 
 
@@ -561,7 +587,7 @@ def test_a_window_holds_its_start_and_not_its_end():
         )
     last = LATER - MOMENT
     given().when(starting(campaign_id=None), call=replace(CALL, now=last)).then(
-        replace(started, occurred_at=last)
+        replace(started, occurred_at=last), *PINS
     )
 
 
@@ -789,7 +815,9 @@ def test_a_campaign_that_is_over_is_not_joined():
 
 
 def test_a_run_outside_a_campaign_joins_none():
-    given(campaign.CampaignClosed(NOW, CAMPAIGN)).when(starting(campaign_id=None)).then(started)
+    given(campaign.CampaignClosed(NOW, CAMPAIGN)).when(starting(campaign_id=None)).then(
+        started, *PINS
+    )
 
 
 def test_only_cautions_in_effect_and_grave_enough_are_kept():

@@ -3,12 +3,12 @@
 from uuid import UUID
 
 from beamkeep.contexts.equipment.asset import AssetRegistered, AssetTier
-from beamkeep.contexts.equipment.place import PLACES, AssetPlace
 from beamkeep.contexts.federation.facility import (
     FacilityAlreadyExistsError,
     FacilityKind,
     FacilityRegistered,
 )
+from beamkeep.contexts.place import PLACES, AssetPlace
 from beamkeep.kernel import Event, SideWrite, claim
 from beamkeep.testing.past import NOW
 

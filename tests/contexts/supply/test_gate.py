@@ -20,7 +20,7 @@ from beamkeep.contexts.supply.supply import (
     SupplyStatus,
 )
 from beamkeep.contexts.trust.trigger import TriggerSource
-from beamkeep.kernel import Event, Listing, SideWrite, replace
+from beamkeep.kernel import Event, SideWrite, UnnamedListing, replace
 from beamkeep.testing.past import ABSENT, NOW, Past
 from beamkeep.testing.service import INSTALLATION
 
@@ -157,7 +157,7 @@ class StaleList(Past):
     """A past whose lists have not followed: they find every supply, whatever became of it."""
 
     async def matching(
-        self, query: Listing, to_show: bool = False, most: int = 10_000
+        self, query: UnnamedListing, to_show: bool = False, most: int = 10_000, newest: bool = False
     ) -> tuple[UUID, ...]:
         return (BEAM,)
 

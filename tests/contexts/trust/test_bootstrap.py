@@ -83,6 +83,18 @@ def test_the_foundations():
         PolicyDefined(
             NOW, fixed(40), "Monitors", fixed(21), None, (fixed(2),), observing, ObjectScope.ALL
         ),
+        PolicyDefined(
+            *(NOW, fixed(41), "Deliveries", fixed(21), None, (fixed(1),)),
+            *(("pause_subscription",), ObjectScope.ALL),
+        ),
+        PolicyDefined(
+            *(NOW, fixed(42), "Checks", fixed(21), None, (fixed(1),)),
+            *(("end_distribution_check", "record_attestation"), ObjectScope.ALL),
+        ),
+        PolicyDefined(
+            *(NOW, fixed(43), "Minting", fixed(21), None, (fixed(1),)),
+            *(("settle_dataset_external_id", "settle_edition_external_id"), ObjectScope.ALL),
+        ),
     ]
 
 
@@ -92,7 +104,7 @@ def test_each_foundation_is_remembered_by_a_key_of_its_own():
         *("zone-Clients", "zone-Service", "zone-Workers"),
         *("conduit-Entry", "conduit-Internal"),
         *("surface-HTTP", "surface-MCP_STDIO", "surface-MCP_STREAMABLE_HTTP"),
-        "policy-Monitors",
+        *("policy-Monitors", "policy-Deliveries", "policy-Checks", "policy-Minting"),
     ]
 
 

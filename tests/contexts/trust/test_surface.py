@@ -2,10 +2,12 @@
 
 from uuid import UUID
 
+from beamkeep.contexts.place import PLACES, AssetPlace
 from beamkeep.contexts.trust.conduit import ConduitDefined, ConduitNotFoundError
 from beamkeep.contexts.trust.surface import (
     OPERATIONS,
     DefineSurface,
+    InvalidSurfaceUnitAssetError,
     Surface,
     SurfaceCannotDefineError,
     SurfaceDefined,
@@ -17,16 +19,26 @@ from beamkeep.testing.scenario import Scenario
 
 ENTRY = UUID(int=20)
 INTERNAL = UUID("00000000-0000-7000-8000-000000000021")
-A, B = UUID(int=10), UUID(int=11)
+A, B, BEAMLINE, CAMERA = (UUID(int=number) for number in range(10, 14))
+CONDUITS = {ENTRY: "Entry", INTERNAL: "Internal"}
 
 given = Scenario(
     OPERATIONS,
-    [ConduitDefined(NOW, ENTRY, "Entry", A, B), ConduitDefined(NOW, INTERNAL, "Internal", A, B)],
+    [
+        *(ConduitDefined(NOW, id, name, A, B) for id, name in CONDUITS.items()),
+        PLACES.insert(AssetPlace(BEAMLINE, None, "site")),
+        PLACES.insert(AssetPlace(CAMERA, BEAMLINE, None)),
+    ],
 )
 
 
-def define(conduit: UUID = ENTRY) -> DefineSurface:
-    return DefineSurface(name="Console", kind=SurfaceKind.MCP_STDIO, conduit_id=conduit)
+def define(conduit: UUID = ENTRY, beamline: UUID | None = None) -> DefineSurface:
+    return DefineSurface(
+        name="Console",
+        kind=SurfaceKind.MCP_STDIO,
+        conduit_id=conduit,
+        unit_asset_id=beamline,
+    )
 
 
 def test_a_surface_is_defined():
@@ -39,6 +51,16 @@ def test_the_conduit_must_exist():
 
 def test_no_calls_from_outside_arrive_by_the_internal_conduit():
     given.when(define(conduit=INTERNAL)).refused(SurfaceCannotDefineError)
+
+
+def test_a_surface_may_be_used_at_a_beamline():
+    defined = SurfaceDefined(NOW, NEW, "Console", SurfaceKind.MCP_STDIO, ENTRY, BEAMLINE)
+    given.when(define(beamline=BEAMLINE)).then(defined)
+
+
+def test_the_beamline_of_a_surface_is_an_asset_without_a_parent():
+    given.when(define(beamline=ABSENT)).refused(InvalidSurfaceUnitAssetError)
+    given.when(define(beamline=CAMERA)).refused(InvalidSurfaceUnitAssetError)
 
 
 def test_the_kinds_are_closed():

@@ -3,10 +3,14 @@
 from beamkeep.testing.service import CALLERS
 from tests.support.examples import (
     assets,
+    board,
     calibration,
     campaign,
     caution,
+    data,
     decision,
+    directory,
+    edition,
     enclosure,
     equipment,
     federation,
@@ -23,7 +27,17 @@ from tests.support.examples import (
 )
 from tests.support.examples.making import Do, Example
 
-__all__ = ["BESIDE", "CALLERS", "EXAMPLES", "REPLIES", "WITHOUT_BODY", "Do", "Example"]
+__all__ = [
+    "BESIDE",
+    "CALLERS",
+    "EXAMPLES",
+    "OUTSIDE",
+    "REPLIES",
+    "SHOWN_ONCE",
+    "WITHOUT_BODY",
+    "Do",
+    "Example",
+]
 
 EXAMPLES: dict[str, Example] = {
     **trust.EXAMPLES,
@@ -35,6 +49,8 @@ EXAMPLES: dict[str, Example] = {
     **recipe.EXAMPLES,
     **subject.EXAMPLES,
     **decision.EXAMPLES,
+    **data.EXAMPLES,
+    **edition.EXAMPLES,
     **calibration.EXAMPLES,
     **campaign.EXAMPLES,
     **safety.EXAMPLES,
@@ -44,6 +60,8 @@ EXAMPLES: dict[str, Example] = {
     **starting.EXAMPLES,
     **shift.EXAMPLES,
     **feed.EXAMPLES,
+    **directory.EXAMPLES,
+    **board.EXAMPLES,
 }
 
 REPLIES: dict[str, int] = {
@@ -64,8 +82,15 @@ REPLIES: dict[str, int] = {
     "conduct_until_advised": 202,
     "conduct_until_advised_from": 202,
     "cancel_conduct": 202,
+    "request_distribution_check": 202,
+    "rotate_subscription_secret": 200,
+    "mint_dataset_external_id": 202,
+    "mint_edition_external_id": 202,
 }
 """The changes that answer something else than 204, and with which status."""
+
+SHOWN_ONCE = {"register_subscription": "secret", "rotate_subscription_secret": "secret"}
+"""The field that only the first answer of a change shows."""
 
 WITHOUT_BODY = frozenset({"cancel_conduct"})
 """The changes that answer 202 and nothing more."""
@@ -80,3 +105,6 @@ BESIDE = frozenset(
     }
 )
 """The changes that write rows and no event."""
+
+OUTSIDE = frozenset({"ingest_scan"})
+"""Operations whose outcome rests on a step outside the service, which a dry run does not take."""

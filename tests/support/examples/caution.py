@@ -72,7 +72,7 @@ EXAMPLES: dict[str, Example] = {
     "get_caution": given(caution_id=a_superseded_caution),
     "get_caution_history": given(caution_id=a_superseded_caution),
     "list_cautions": given(
-        status="Active",
+        status=["Active"],
         covering_asset_id=an_asset,
         min_severity="Notice",
         tag="thermal",

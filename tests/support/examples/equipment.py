@@ -76,11 +76,11 @@ EXAMPLES: dict[str, Example] = {
     "deprecate_family": given(family_id=a_family),
     "get_family": given(family_id=a_family),
     "get_family_history": given(family_id=a_versioned_family),
-    "list_families": given(status="Defined", affordance="Homeable"),
+    "list_families": given(status=["Defined"], affordance="Homeable"),
     "define_model": define_model,
     "version_model": version_model,
     "deprecate_model": given(model_id=a_model, reason="No longer made"),
     "get_model": given(model_id=a_model),
     "get_model_history": given(model_id=a_versioned_model),
-    "list_models": given(status="Defined", family_id=a_family, part_number="PS-200"),
+    "list_models": given(status=["Defined"], family_id=a_family, part_number="PS-200"),
 }

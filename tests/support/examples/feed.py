@@ -1,9 +1,17 @@
-"""An example of reading the log."""
+"""Examples of reading the log, and of subscriptions."""
 
+from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID, uuid4
 
-from tests.support.examples.making import Do, Example
+from beamkeep.contexts.feed.subscription import DELIVERIES, DeliveryStatus, EventDelivery
+from beamkeep.testing.server import RECEIVER_HOST
+from tests.support.examples.making import Do, Example, changed, given, made
 from tests.support.examples.run import a_held_run
+
+AT = datetime(2030, 1, 31, 7, 30, tzinfo=UTC)
+"""Deliveries that were refused long ago are forgotten."""
+MOST_KEPT = 5
 
 
 async def list_events(do: Do) -> dict[str, Any]:
@@ -11,4 +19,76 @@ async def list_events(do: Do) -> dict[str, Any]:
     return {"type": ["RunHeld"], "stream_type": ["Run"], "limit": 5}
 
 
-EXAMPLES: dict[str, Example] = {"list_events": list_events}
+async def register_subscription(do: Do) -> dict[str, Any]:
+    # A principal may have 20 of them, and a service outlives many examples.
+    for status in ("Active", "Paused"):
+        found = (await do("list_subscriptions", {"status": status}))["items"]
+        for row in found[:-MOST_KEPT]:
+            one = {"subscription_id": row["subscription_id"]}
+            # The list may be a moment behind.
+            if (await do("get_subscription", one))["status"] != "Retired":
+                await do("retire_subscription", {**one, "reason": "not needed"})
+    return {
+        "name": "Shift chat",
+        "url": f"https://{RECEIVER_HOST}/services/T1?room=4",
+        "format": "Text",
+        "types": ["RunHeld", "RunAborted"],
+        "stream_types": ["Run"],
+        "stream_ids": [str(uuid4())],
+    }
+
+
+a_subscription = made("register_subscription", register_subscription, "subscription_id")
+pause_subscription = given(subscription_id=a_subscription, reason="maintenance")
+a_paused_subscription = changed("pause_subscription", pause_subscription, "subscription_id")
+
+retire_subscription = given(subscription_id=a_subscription, reason="the room is closed")
+a_retired_subscription = changed("retire_subscription", retire_subscription, "subscription_id")
+
+
+async def a_refused_delivery(do: Do) -> dict[str, Any]:
+    """What only a worker writes; nothing is delivered while the subscription is paused."""
+    delivery = EventDelivery(
+        subscription_id=UUID(await a_paused_subscription(do)),
+        event_id=uuid4(),
+        event_type="RunHeld",
+        stream_type="Run",
+        stream_id=uuid4(),
+        cursor="",
+        status=DeliveryStatus.REFUSED,
+        attempt=1,
+        first_at=AT,
+        at=AT,
+        http_status=422,
+        error="Refused",
+        answer="no such room",
+    )
+    await do.put(DELIVERIES.insert(delivery))
+    return {"subscription_id": str(delivery.subscription_id), "event_id": str(delivery.event_id)}
+
+
+async def skip_delivery(do: Do) -> dict[str, Any]:
+    return {**await a_refused_delivery(do), "reason": "the room is closed"}
+
+
+async def list_deliveries(do: Do) -> dict[str, Any]:
+    refused = await a_refused_delivery(do)
+    return {"subscription_id": refused["subscription_id"], "status": "Refused"}
+
+
+EXAMPLES: dict[str, Example] = {
+    "list_events": list_events,
+    "register_subscription": register_subscription,
+    "pause_subscription": pause_subscription,
+    "resume_subscription": given(
+        subscription_id=a_paused_subscription, **{"from": "where_it_stopped"}
+    ),
+    "rotate_subscription_secret": given(subscription_id=a_subscription),
+    "retire_subscription": retire_subscription,
+    "retry_delivery": a_refused_delivery,
+    "skip_delivery": skip_delivery,
+    "get_subscription": given(subscription_id=a_paused_subscription),
+    "get_subscription_history": given(subscription_id=a_paused_subscription),
+    "list_subscriptions": given(status="Active", format="Text"),
+    "list_deliveries": list_deliveries,
+}

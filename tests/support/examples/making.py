@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
-from beamkeep.kernel import Event
+from beamkeep.kernel import Event, SideWrite
 
 
 class Do(Protocol):
@@ -11,8 +11,8 @@ class Do(Protocol):
 
     async def __call__(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any: ...
 
-    async def put(self, event: Event) -> None:
-        """Put on record what begins a stream and what no call can write yet."""
+    async def put(self, part: Event | SideWrite) -> None:
+        """Put on record an event that begins a stream, or a row, that no call can write."""
         ...
 
 

@@ -123,7 +123,10 @@ EXAMPLES: dict[str, Example] = {
     "get_run": given(run_id=an_adjusted_run),
     "get_run_history": given(run_id=an_adjusted_run),
     "list_runs": given(
-        status=["Running", "Held"], plan_id=a_plan_to_run, started_from="2020-01-31T07:30:00Z"
+        status=["Running", "Held"],
+        plan_id=a_plan_to_run,
+        external_ref="bluesky:5f0c3f8e",
+        started_from="2020-01-31T07:30:00Z",
     ),
     "list_run_observations": given(
         run_id=a_run_with_observations,

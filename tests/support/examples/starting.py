@@ -27,6 +27,7 @@ async def start_run(do: Do) -> dict[str, Any]:
         "plan_id": await a_permitted_plan(do),
         "subject_id": await a_mounted_subject(do),
         "raid": "10.12345/AB12C",
+        "external_refs": {"bluesky": "5f0c3f8e"},
         "override_parameters": {"energy": 26.0, "mode": None},
         "pinned_calibration_ids": [await a_revision(do)],
         "campaign_id": await an_active_campaign(do),

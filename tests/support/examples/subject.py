@@ -50,5 +50,5 @@ EXAMPLES: dict[str, Example] = {
     ),
     "get_subject": given(subject_id=a_measured_subject),
     "get_subject_history": given(subject_id=a_measured_subject),
-    "list_subjects": given(status="Mounted"),
+    "list_subjects": given(status=["Mounted"]),
 }

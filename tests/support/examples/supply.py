@@ -50,5 +50,5 @@ EXAMPLES: dict[str, Example] = {
     "deregister_supply": given(supply_id=a_supply, reason="Typed twice"),
     "get_supply": given(supply_id=an_available_supply),
     "get_supply_history": given(supply_id=an_available_supply),
-    "list_supplies": given(kind="photon_beam", facility_code=OWN_SITE, status="Available"),
+    "list_supplies": given(kind="photon_beam", facility_code=OWN_SITE, status=["Available"]),
 }

@@ -192,9 +192,12 @@ class Connections:
                 command_timeout=self._command_timeout,
                 server_settings=self._settings,
             )
-        except BaseException:
+        except BaseException as error:
             self._open -= 1
             self._wake()
+            if isinstance(error, asyncpg.InternalServerError):
+                # Such as: a server that restarts on a full disk cannot write its init file.
+                raise asyncpg.CannotConnectNowError(str(error)) from None
             raise
 
     def _give_back(self, connection: asyncpg.Connection, broken: bool) -> None:

@@ -8,8 +8,10 @@ from uuid import UUID
 
 from msgspec import Raw
 
-from beamkeep.feed.log import LogEvent, LogPage, LogPlace, LogQuery
+from beamkeep.feed.log import Followed, LogEvent, LogPage, LogPlace, LogQuery
+from beamkeep.kernel import replace
 from beamkeep.runtime.store import Envelope, Position
+from beamkeep.runtime.tail import PARTITIONS, WHOLE_LOG
 
 from .connections import Connections
 from .statements import Statement
@@ -59,6 +61,8 @@ WALKED = {
     "types": "e.event_type = ANY(:types::text[])",
     "stream_types": "e.stream_type = ANY(:stream_types::text[])",
     "command_name": "e.command_name = :command_name",
+    "facility_code": """(
+      SELECT d.facility_code FROM bk.directory d WHERE d.id = e.stream_id) = :facility_code""",
     "owner_id": """((
       SELECT o.principal_id FROM bk.events o
        WHERE o.stream_type = e.stream_type AND o.stream_id = e.stream_id AND o.version = 1
@@ -76,6 +80,23 @@ SELECT e.transaction_id::text::bigint, e.position, e.event_id FROM bk.events e
  ORDER BY e.transaction_id DESC, e.position DESC LIMIT 1
 """
 
+# The first event that a live list is still to follow, in any shard; without one, the first
+# transaction that may still write.
+FOLLOWED = """
+SELECT e.transaction_id::text::bigint, e.position, e.waits FROM ({shards}
+  UNION ALL SELECT pg_snapshot_xmin(pg_current_snapshot()), 0, false) AS e
+ ORDER BY e.transaction_id, e.position LIMIT 1
+"""
+FOLLOWED_SHARD = """
+  (SELECT e.transaction_id, e.position, true AS waits
+     FROM (SELECT b.tx, b.pos FROM bk.bookmarks b
+             JOIN bk.projections p ON p.name = b.projection AND p.generation = b.generation
+            WHERE b.shard = {shard} AND p.live ORDER BY b.tx, b.pos LIMIT 1) AS b
+    CROSS JOIN LATERAL (
+      SELECT e.transaction_id, e.position FROM {events} e
+       WHERE (e.transaction_id, e.position) > (b.tx, b.pos)
+       ORDER BY e.transaction_id, e.position LIMIT 1) AS e)"""
+
 # The time of the first event of a transaction or of the next one that has any.
 RECORDED = """
 SELECT e.transaction_id::text::bigint, e.recorded_at FROM bk.events e
@@ -84,6 +105,7 @@ SELECT e.transaction_id::text::bigint, e.recorded_at FROM bk.events e
 
 LATE = timedelta(seconds=60)
 """How long a transaction may take between its id and its events."""
+MOST_PLACES = 1_000
 
 
 class PostgresEventLog:
@@ -91,9 +113,13 @@ class PostgresEventLog:
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
+        self._places: dict[datetime, Position] = {}
+        """Where times were found. The log only grows, so that a time stays where it is."""
 
     async def page(self, query: LogQuery) -> LogPage:
         """Return the next events that fit the query."""
+        if query.facility_code is not None and query.before is None:
+            query = replace(query, before=(await self.followed()).before)
         low, high = await self._bounds(query)
         values = {
             "low": low,
@@ -109,6 +135,7 @@ class PostgresEventLog:
             "types": _listed(query.types),
             "stream_types": _listed(query.stream_types),
             "command_name": query.command_name,
+            "facility_code": query.facility_code,
             "owner_id": query.owner_id,
             "self_owned": _listed(query.self_owned),
             "look_at": query.most,
@@ -136,20 +163,28 @@ class PostgresEventLog:
         rows = await self._connections.read(HEAD)
         return LogPlace(Position(*rows[0][:2]), rows[0][2]) if rows else None
 
+    async def followed(self) -> Followed:
+        """Return how far the directory has followed, which is written with the lists."""
+        ((tx, position, waits),) = await self._connections.read(_followed())
+        return Followed(Position(tx, position), waits)
+
     async def _bounds(self, query: LogQuery) -> tuple[Position | None, Position | None]:
         """Return the positions between which all events of the page are."""
-        low = await self._first_since(query.since - LATE) if query.since else None
-        high = await self._first_since(query.until + LATE) if query.until else None
-        if query.after is None:
-            return low, high
-        if query.newest_first:
-            return low, min(query.after, high or query.after)
-        return max(query.after, low or query.after), high
+        low = [await self._first_since(query.since - LATE)] if query.since else []
+        high = [await self._first_since(query.until + LATE)] if query.until else []
+        if query.after is not None:
+            (high if query.newest_first else low).append(query.after)
+        if query.before is not None:
+            high.append(query.before)
+        return max(low, default=None), min(high, default=None)
 
     async def _first_since(self, time: datetime) -> Position:
         """Return a position before the first event that was recorded at a time or later."""
+        if time in self._places:
+            return self._places[time]
         head = await self.head()
-        low, high = 0, head.position.tx + 1 if head else 0
+        end = head.position.tx + 1 if head else 0
+        low, high = 0, end
         while low < high:
             middle = (low + high) // 2
             rows = await self._connections.read(RECORDED, str(middle))
@@ -157,7 +192,18 @@ class PostgresEventLog:
                 low = rows[0][0] + 1
             else:
                 high = middle
+        if low < end:
+            if len(self._places) >= MOST_PLACES:
+                self._places.clear()
+            self._places[time] = Position(low, 0)
         return Position(low, 0)
+
+
+@cache
+def _followed() -> str:
+    shards = {WHOLE_LOG: "bk.events"} | {n: f"bk.events_p{n}" for n in range(PARTITIONS)}
+    each = (FOLLOWED_SHARD.format(shard=n, events=events) for n, events in shards.items())
+    return FOLLOWED.format(shards=" UNION ALL".join(each))
 
 
 @cache

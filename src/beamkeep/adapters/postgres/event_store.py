@@ -33,7 +33,7 @@ from .call_lookup import OPEN, call_context
 from .connections import CONNECTION_ERRORS, UNAVAILABLE_ERRORS, Connections
 from .snapshots import DROP_SNAPSHOTS, KEEP_SNAPSHOTS, OUTDATED_SNAPSHOTS, snapshot_values
 from .statements import Statement
-from .tables import insert_if_absent, read_ancestors, read_page, read_rows, row_values
+from .tables import insert_if_absent, read_ancestors, read_last, read_page, read_rows, row_values
 
 # One stream: its snapshot, which has no event type, and the events after it. The first four
 # columns are those of a stored event.
@@ -126,6 +126,21 @@ SELECT count(*) FROM gone
 
 # One batch of the denials that are older than some days. It is a function because the role of the
 # service has no privilege to delete denials.
+# What a bridge made outside is remembered until its subscription is retired.
+FORGET_DELIVERIES = Statement("""
+WITH gone AS (
+  DELETE FROM bk.delivery WHERE ctid = ANY(ARRAY(
+    SELECT d.ctid FROM bk.delivery d
+     WHERE d.status <> 'Sending' AND d.at < now() - make_interval(days => :days)
+       AND CASE WHEN d.status = 'Refused' THEN d.at < now() - interval '90 days'
+                ELSE d.outside_id IS NULL OR NOT EXISTS (
+                  SELECT FROM bk.subscription_place p WHERE p.subscription_id = d.subscription_id)
+           END
+     LIMIT :limit))
+  RETURNING 1)
+SELECT count(*) FROM gone
+""")
+
 FORGET_DENIALS = Statement("SELECT bk.forget_denials(:days, :limit)")
 BATCH_SIZE = 10_000
 
@@ -153,7 +168,10 @@ class PostgresEventStore:
     """Keeps events in `bk.events`, and the rows written with them in the tables beside it."""
 
     def __init__(
-        self, connections: Connections, url: str, on_append: Callable[[], None] = lambda: None
+        self,
+        connections: Connections,
+        url: str,
+        on_append: Callable[[Append], None] = lambda _: None,
     ) -> None:
         self._connections, self._url, self._on_append = connections, url, on_append
         self._writer = AppendWriter(connections)
@@ -212,7 +230,7 @@ class PostgresEventStore:
     async def append(self, append: Append) -> Position:
         """Write an append completely or not at all, and return the position of its last event."""
         position = await self._writer.append(append)
-        self._on_append()
+        self._on_append(append)
         return position
 
     async def history(self, stream: Stream, after: int, limit: int) -> Sequence[Envelope]:
@@ -265,6 +283,12 @@ class PostgresEventStore:
     async def entries[R](self, table: Table[R], row_query: RowQuery, limit: int) -> tuple[R, ...]:
         """Return one page of rows, in the order of the query."""
         return await read_page(self._connections, table, row_query, limit)
+
+    async def last[R](
+        self, table: Table[R], column: str, by: str, ids: Sequence[UUID]
+    ) -> tuple[R, ...]:
+        """Return the row with each of these ids in a column that is the last by another column."""
+        return await read_last(self._connections, table, (column, by), ids)
 
     async def above[R](self, table: Table[R], ids: Sequence[UUID]) -> tuple[R, ...]:
         """Return the rows of a tree that have these ids, and all rows above them."""
@@ -346,6 +370,10 @@ class PostgresEventStore:
     async def forget_denials(self, days: int) -> int:
         """Delete denials older than this, but none younger than 30 days; return their number."""
         return await self._in_batches(FORGET_DENIALS, days=days)
+
+    async def forget_deliveries(self, days: int) -> int:
+        """Delete deliveries that were settled before this many days; dead letters after 90."""
+        return await self._in_batches(FORGET_DELIVERIES, days=days)
 
     async def _in_batches(self, statement: Statement, **values: Any) -> int:
         """Delete in batches: a single statement could run into its timeout and delete nothing."""

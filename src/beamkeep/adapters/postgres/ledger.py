@@ -11,7 +11,11 @@ import msgspec
 from beamkeep.kernel import CLAIMS, Table
 from beamkeep.runtime.store import StoredEvent
 
+from .tables import parsed_rows
+
 PAGE = 500
+SCOPE_COLUMNS = {"claims": "scope", "provenance_edge": "relation"}
+"""The column of a table by which rows of several aggregates are told apart."""
 
 # The events of all streams of one type, by stream and version.
 EVENTS = """
@@ -42,11 +46,13 @@ class PostgresLedger:
             yield id, StoredEvent(*recorded)
 
     async def rows(self, of: Table[Any], owner: str, scopes: Sequence[str]) -> AsyncIterator[Any]:
-        """Return the rows of a table, or claims of these scopes, by owner; without one last."""
-        where, arguments = (" WHERE scope = ANY($1)", [list(scopes)]) if scopes else ("", [])
+        """Return the rows of a table, or those of these scopes, by owner; without one last."""
+        where = f" WHERE {SCOPE_COLUMNS[of.name]} = ANY($1)" if scopes else ""
         select = f"SELECT {_columns(of)} FROM bk.{of.name}{where} ORDER BY {owner}"  # noqa: S608
+        arguments = [list(scopes)] if scopes else []
         async for row in self._connection.cursor(select, *arguments, prefetch=PAGE):
-            yield msgspec.convert(dict(row), of.row)
+            (parsed,) = parsed_rows(of, [row])
+            yield parsed
 
     async def claims_beyond(self, scopes: Sequence[str]) -> AsyncIterator[Any]:
         """Return the claims of other scopes than these."""

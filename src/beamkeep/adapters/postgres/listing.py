@@ -1,6 +1,7 @@
 """Reading lists: the statements find rows by marks, and return them in the order of their ids."""
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import Any
@@ -8,9 +9,9 @@ from uuid import UUID
 
 import asyncpg
 
-from beamkeep.kernel import ListFilter, Period, Record, Table, View, replace
+from beamkeep.kernel import ListFilter, Period, Record, Table, View
 from beamkeep.runtime import marks
-from beamkeep.runtime.store import Position, StoreUnavailableError
+from beamkeep.runtime.store import ListPage, Position, StoreUnavailableError
 
 from .connections import Connections
 from .statements import Statement
@@ -24,14 +25,19 @@ LISTING = {
 }
 """Settings for connections that read lists: marks are read in index order and merged."""
 
-LAST = UUID(int=2**128 - 1)
+FIRST, LAST = UUID(int=0), UUID(int=2**128 - 1)
+ID_MARGIN = timedelta(days=1)
+"""By how much the time in an object's id may differ from the time at which it was created."""
 LOOK_AHEAD = 10_000
 """How many marks of each access path are counted to choose the path with the fewest."""
+MOST_BRANCHES = 128
+"""Up to so many marks are read in index order, each in a branch; of more, the ids are sorted."""
 SMALL_SUBTREE = 5000
 """Up to so many rows of a subtree are read from its root; in a larger one, rows are tested."""
+BETWEEN = "id > :low::uuid AND id < :high::uuid"
 IS_SMALL = f"(SELECT count(*) FROM below) <= {SMALL_SUBTREE}"  # noqa: S608
 
-# Whether no event up to a position is still to be projected, in any shard of the view.
+# Whether no event up to a position is still to be projected, in any shard of the views.
 FOLLOWS = """
 SELECT NOT EXISTS (
   SELECT 1 FROM bk.projections p
@@ -39,7 +45,7 @@ SELECT NOT EXISTS (
     JOIN bk.events e ON (e.transaction_id, e.position) > (b.tx, b.pos)
      AND (e.transaction_id, e.position) <= ($2::text::xid8, $3::bigint)
      AND (b.shard = -1 OR e.tableoid = format('bk.events_p%s', b.shard)::regclass)
-   WHERE p.name = $1 AND p.live)
+   WHERE p.name = ANY($1::text[]) AND p.live)
 """
 
 type ListRow = tuple[UUID, bytes]
@@ -56,9 +62,19 @@ class FilterShape(Record):
     period: Period | None = None
     tree: Table[Any] | None = None
     along: tuple[str, ...] = ()
+    owned: bool = False
+    """Whether a filter names the owner."""
     owner: bool = False
+    """Whether the caller sees only own objects."""
     self_owned: bool = False
-    after: bool = False
+    created: tuple[str, ...] = ()
+    """The comparisons with the time of creation."""
+    newest_first: bool = False
+    ids_only: bool = False
+
+    @property
+    def order(self) -> str:
+        return "id DESC" if self.newest_first else "id"
 
 
 class AccessPaths(Record):
@@ -85,8 +101,7 @@ class PostgresLists:
         view: View[Any],
         list_filter: ListFilter,
         owner_id: UUID | None,
-        after: UUID | None,
-        limit: int,
+        page: ListPage,
     ) -> Sequence[ListRow]:
         """Return rows in the order of their ids; only those of the owner if one is given."""
         shape = FilterShape(
@@ -97,10 +112,16 @@ class PostgresLists:
             period=list_filter.period and list_filter.period[0],
             tree=view.tree,
             along=tuple(list_filter.along),
+            owned=list_filter.owner_id is not None,
             owner=owner_id is not None,
             self_owned=view.aggregate.self_owned,
-            after=after is not None,
+            created=tuple(how for how, _ in list_filter.created),
+            newest_first=page.newest_first,
+            ids_only=page.ids_only,
         )
+        low, high = _id_bounds(list_filter)
+        if page.after:
+            low, high = (low, page.after) if page.newest_first else (page.after, high)
         values = {
             "every": list_filter.every,
             **{f"group_{n}": group for n, group in enumerate(list_filter.groups)},
@@ -109,9 +130,12 @@ class PostgresLists:
             "now": list_filter.now,
             "holds": list_filter.period and list_filter.period[1],
             **list_filter.along,
+            "owned_by": list_filter.owner_id,
             "owner_id": owner_id,
-            "after": after,
-            "limit": limit,
+            **{f"created_{n}": time for n, (_, time) in enumerate(list_filter.created)},
+            "low": low,
+            "high": high,
+            "limit": page.limit,
         }
         paths = sorted(marks.ways(view, list_filter, owner_id), key=lambda path: len(path) != 1)
         try:
@@ -126,9 +150,10 @@ class PostgresLists:
         except asyncpg.LockNotAvailableError:
             raise StoreUnavailableError("The list is locked. Try again.") from None
 
-    async def follows(self, view: View[Any], position: Position) -> bool:
-        """Whether the view shows all events up to a position."""
-        rows = await self._connections.read(FOLLOWS, view.name, str(position.tx), position.position)
+    async def follows(self, views: Sequence[View[Any]], position: Position) -> bool:
+        """Whether the views show all events up to a position."""
+        names, tx = [view.name for view in views], str(position.tx)
+        rows = await self._connections.read(FOLLOWS, names, tx, position.position)
         return rows[0][0]
 
     async def _by_marks(
@@ -150,8 +175,9 @@ class PostgresLists:
         missing = values["limit"] - len(found)
         if not counts.stops_early or not missing or rows[0][2] is None:
             return found
-        statement = merged_marks(name, replace(shape, after=True), counts)
-        rest = {**values, **numbers, "after": rows[0][2], "limit": missing}
+        statement = merged_marks(name, shape, counts)
+        beyond = {"high" if shape.newest_first else "low": rows[0][2], "limit": missing}
+        rest = {**values, **numbers, **beyond}
         rows = await self._connections.read(*statement.bind(rest))
         return found + [(id, row.encode()) for id, row in rows]
 
@@ -186,11 +212,12 @@ def scan(name: str, shape: FilterShape) -> Statement:
     tests = "".join(f" AND {condition}" for condition in conditions)
     if not ctes:
         return Statement(
-            f"SELECT id, row::text FROM proj.{name} WHERE true{tests}{_after(shape)}"  # noqa: S608
-            " ORDER BY id LIMIT :limit"
+            f"SELECT id, {_row(shape)} FROM proj.{name} WHERE {BETWEEN}{tests}"  # noqa: S608
+            f" ORDER BY {shape.order} LIMIT :limit"
         )
-    source = f"SELECT id FROM proj.{name} WHERE true{_after(shape)}"  # noqa: S608
-    return Statement(f"{_with(ctes)}{_page(name, _with_tree([source], shape), conditions)}")
+    source = f"SELECT id FROM proj.{name} WHERE {BETWEEN}"  # noqa: S608
+    sources = _with_tree([source], shape)
+    return Statement(f"{_with(ctes)}{_page(name, shape, sources, conditions)}")
 
 
 @cache
@@ -200,26 +227,31 @@ def fewest_marks(name: str, shape: FilterShape, paths: AccessPaths) -> Statement
     If several paths have one mark, it stops where it has looked ahead to, and returns that id.
     """
     ctes, conditions = _conditions(shape)
-    after = _after(shape)
     given = [f":marks_{n}::bigint[]" for n in range(paths.single + paths.several)]
     if len(given) == 1:
-        chosen = f"({given[0]})[{{}}]"
+        path = given[0]
     else:
-        ctes.append(CHOSEN.format(name=name, paths="), (".join(given), after=after))
-        chosen = "(SELECT path[{}] FROM chosen)"
-    stop = (
-        f" AND id <= COALESCE((SELECT reached FROM chosen), '{LAST}')"  # noqa: S608
-        if paths.stops_early
-        else ""
-    )
+        furthest, paths_given = "ASC" if shape.newest_first else "DESC", "), (".join(given)
+        ctes.append(
+            CHOSEN.format(name=name, paths=paths_given, furthest=furthest, order=shape.order)
+        )
+        path = "(SELECT path FROM chosen)"
+    beyond, end = (">=", FIRST) if shape.newest_first else ("<=", LAST)
+    reached = f" AND id {beyond} COALESCE((SELECT reached FROM chosen), '{end}')"  # noqa: S608
+    stop = reached if paths.stops_early else ""
+    marks = [f"({path})[{n + 1}]" for n in range(paths.branches)]
+    distinct = ""
+    if paths.branches > MOST_BRANCHES:
+        marks, distinct = [f"ANY(({path})::bigint[])"], "DISTINCT "
     sources = [
-        f"SELECT id FROM proj.{name}_mark WHERE mark = {chosen.format(n + 1)}{after}{stop}"  # noqa: S608
-        for n in range(paths.branches)
+        f"SELECT {distinct}id FROM proj.{name}_mark WHERE mark = {mark} AND {BETWEEN}{stop}"  # noqa: S608
+        for mark in marks
     ]
-    page = _page(name, _with_tree(sources, shape), conditions)
+    page = _page(name, shape, _with_tree(sources, shape), conditions)
     if paths.stops_early:
         ctes.append(f"page AS MATERIALIZED ({page})")
-        page = "SELECT id, row, reached FROM chosen LEFT JOIN page ON true ORDER BY id"
+        all_rows = "SELECT id, row, reached FROM chosen LEFT JOIN page ON true"
+        page = f"{all_rows} ORDER BY {shape.order}"
     return Statement(f"{_with(ctes)}{page}")
 
 
@@ -228,54 +260,70 @@ def merged_marks(name: str, shape: FilterShape, paths: AccessPaths) -> Statement
     """Return the statement that merges all paths with one mark, and reads the rows on all."""
     _, conditions = _conditions(shape)
     joined = " JOIN ".join(
-        f"(SELECT id FROM proj.{name}_mark WHERE mark = (:marks_{n}::bigint[])[1]{_after(shape)})"  # noqa: S608
+        f"(SELECT id FROM proj.{name}_mark WHERE mark = (:marks_{n}::bigint[])[1] AND {BETWEEN})"  # noqa: S608
         f" AS m{n}{' USING (id)' if n else ''}"
         for n in range(paths.single)
     )
-    return Statement(_page(name, [f"SELECT id FROM {joined}"], conditions))  # noqa: S608
+    return Statement(_page(name, shape, [f"SELECT id FROM {joined}"], conditions))  # noqa: S608
 
 
-# The path whose marks reach the highest id within the look-ahead has the fewest from here on. The
+# The path whose marks reach the furthest id within the look-ahead has the fewest from here on. The
 # marks of paths that end earlier are counted.
 CHOSEN = f"""chosen AS MATERIALIZED (
   SELECT path, reached
     FROM (SELECT path, (SELECT ahead.id FROM unnest(path) AS one (mark), LATERAL (
-                         SELECT id FROM proj.{{name}}_mark m WHERE m.mark = one.mark{{after}}
-                          ORDER BY id OFFSET {LOOK_AHEAD} / cardinality(path) LIMIT 1) AS ahead
-                        ORDER BY ahead.id LIMIT 1) AS reached
+                         SELECT id FROM proj.{{name}}_mark m WHERE m.mark = one.mark AND {BETWEEN}
+                          ORDER BY {{order}} OFFSET {LOOK_AHEAD} / cardinality(path)
+                          LIMIT 1) AS ahead
+                        ORDER BY ahead.{{order}} LIMIT 1) AS reached
             FROM (VALUES ({{paths}})) AS given (path) OFFSET 0) AS looked
-   ORDER BY reached DESC NULLS FIRST, CASE WHEN reached IS NULL THEN (
+   ORDER BY reached {{furthest}} NULLS FIRST, CASE WHEN reached IS NULL THEN (
      SELECT count(*) FROM unnest(path) AS one (mark), LATERAL (
-       SELECT FROM proj.{{name}}_mark m WHERE m.mark = one.mark{{after}}) AS all_ahead) END
+       SELECT FROM proj.{{name}}_mark m WHERE m.mark = one.mark AND {BETWEEN}) AS all_ahead) END
    LIMIT 1)"""  # noqa: S608
 
 
-def _after(shape: FilterShape) -> str:
-    return " AND id > :after::uuid" if shape.after else ""
+def _id_bounds(list_filter: ListFilter) -> tuple[UUID, UUID]:
+    """Return the ids between which the objects are that were created in the time asked for.
+
+    The first 48 bits of an id are the time at which it was made, in milliseconds.
+    """
+    low, high = FIRST, LAST
+    for how, time in list_filter.created:
+        margin = -ID_MARGIN if how == ">=" else ID_MARGIN
+        milliseconds = int((time.timestamp() + margin.total_seconds()) * 1000)
+        at = UUID(int=min(max(milliseconds, 0), (1 << 48) - 1) << 80)
+        low, high = (at, high) if how == ">=" else (low, at)
+    return low, high
+
+
+def _row(shape: FilterShape) -> str:
+    return "''" if shape.ids_only else "row::text"
 
 
 def _with(ctes: list[str]) -> str:
     return f"WITH RECURSIVE {', '.join(ctes)}\n" if ctes else ""
 
 
-def _page(name: str, sources: list[str], conditions: list[str]) -> str:
+def _page(name: str, shape: FilterShape, sources: list[str], conditions: list[str]) -> str:
     """Merge the sorted ids of the sources, and look up the row of each id."""
-    either = " UNION ALL ".join(f"({source} ORDER BY id)" for source in sources)
+    order = shape.order
+    either = " UNION ALL ".join(f"({source} ORDER BY {order})" for source in sources)
     ids = sources[0] if len(sources) == 1 else f"SELECT DISTINCT id FROM ({either}) AS either"  # noqa: S608
     tests = "".join(f" AND {condition}" for condition in conditions)
     # OFFSET 0 keeps the subquery from being flattened into a join that begins with all rows.
-    return f"""SELECT t.id, t.row::text AS row
-  FROM ({ids} ORDER BY id) AS c
+    return f"""SELECT t.id, {_row(shape)} AS row
+  FROM ({ids} ORDER BY {order}) AS c
  CROSS JOIN LATERAL (SELECT id, row FROM proj.{name} AS l WHERE id = c.id{tests} OFFSET 0) AS t
- ORDER BY c.id LIMIT :limit"""  # noqa: S608
+ ORDER BY c.{order} LIMIT :limit"""  # noqa: S608
 
 
 def _with_tree(sources: list[str], shape: FilterShape) -> list[str]:
     """Read the ids from the tree instead if few rows are above or below the given row."""
     if "above" in shape.along:
-        return [f"SELECT id FROM above WHERE true{_after(shape)}"]  # noqa: S608
+        return [f"SELECT id FROM above WHERE {BETWEEN}"]  # noqa: S608
     if "below" in shape.along:
-        found = f"SELECT id FROM below WHERE {IS_SMALL}{_after(shape)}"  # noqa: S608
+        found = f"SELECT id FROM below WHERE {IS_SMALL} AND {BETWEEN}"  # noqa: S608
         return [*(f"{source} AND NOT {IS_SMALL}" for source in sources), found]
     return sources
 
@@ -303,6 +351,10 @@ def _conditions(shape: FilterShape) -> tuple[list[str], list[str]]:
         cte, condition = _along(shape.tree, direction)
         ctes.append(cte)
         conditions.append(condition)
+    for n, comparison in enumerate(shape.created):
+        conditions.append(f"{_time('created_at')} {comparison} :created_{n}::timestamptz")
+    if shape.owned:
+        conditions.append("owner_id = :owned_by::uuid")
     if shape.owner:
         owned = "owner_id = :owner_id::uuid"
         conditions.append(f"({owned} OR id = :owner_id::uuid)" if shape.self_owned else owned)

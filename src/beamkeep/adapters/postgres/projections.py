@@ -9,17 +9,20 @@ from uuid import UUID
 
 import asyncpg
 
+from beamkeep.directory.entries import OWN_SITE, Entry
 from beamkeep.kernel import View
 from beamkeep.runtime.store import Position
 from beamkeep.workers.projector import Follower, Generation, RowChange
 
 from .connections import Connections
+from .directory import write_entries
 from .listing import number
 from .statements import Statement
 from .tail import BookmarkMovedError, move
 
-LAYOUT = 2
-"""Increase it when the tables of all lists change; the lists are then rebuilt."""
+LAYOUT, MARKED_LAYOUT = 3, 2
+"""Increase it when the rows of all lists change; the lists are then rebuilt. Rows have marks since
+the second layout, and a facet of their name since the third."""
 BATCH_SIZE = 500
 CREATE_TIMEOUT, COMPARE_TIMEOUT = 60.0, 3600.0
 """For creating a table, which may wait for other workers, and for reading a whole table."""
@@ -76,6 +79,17 @@ INSERT INTO bk.projections (name, generation, declared, live)
 VALUES (:name, :generation, :declared, :live)
 """)
 
+ENTRIES_MADE = "SELECT name, generation, declared FROM bk.directory_kinds"
+KEEP_ENTRIES_MADE = """
+INSERT INTO bk.directory_kinds (name, generation, declared) VALUES ($1, $2, $3)
+    ON CONFLICT (name) DO UPDATE SET generation = $2, declared = $3
+"""
+# The rows of a list that is created anew: its versions may be lower than those of old entries.
+FORGET_ENTRIES = (
+    "DELETE FROM bk.directory WHERE kind = $1",
+    "DELETE FROM bk.directory_kinds WHERE name = $1",
+)
+
 ALL_GENERATIONS = "SELECT name, generation, live, declared FROM bk.projections"
 
 # The bookmarks of lists in other shards than these; those of other followers are left alone.
@@ -99,8 +113,8 @@ SELECT b.projection, max(EXTRACT(epoch FROM clock_timestamp() - e.recorded_at)):
 class PostgresProjections:
     """Writes the rows of lists, as the projector role."""
 
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
+    def __init__(self, connections: Connections, site: str = OWN_SITE) -> None:
+        self._connections, self._site = connections, site
 
     async def arrange(self, views: Sequence[View[Any]], shards: Sequence[int]) -> None:
         """Create a table and bookmarks in these shards for every view that lacks them."""
@@ -147,8 +161,14 @@ class PostgresProjections:
                     await move(connection, bookmarks, reached)
                     for generation, _ in followers:
                         upsert = _upsert(_table(generation.key), _has_marks(generation))
-                        for rows in batched(changes.get(generation.key, ()), BATCH_SIZE):
+                        changed = changes.get(generation.key, ())
+                        for rows in batched(changed, BATCH_SIZE):
                             await connection.execute(*upsert.bind(_columns(rows)))
+                    entries = {
+                        key: [each.entry for each in changed if each.entry]
+                        for key, changed in changes.items()
+                    }
+                    await write_entries(connection, entries, self._site)
             except BookmarkMovedError:
                 return False
         return True
@@ -167,6 +187,39 @@ class PostgresProjections:
                     if await _switch(connection, name, generation):
                         switched.append(name)
             return switched
+
+    async def outdated(self, declared: Mapping[str, int]) -> Sequence[Generation]:
+        """Return the live generations from which the directory's entries are to be made anew."""
+        made = {row[0]: (row[1], row[2]) for row in await self._connections.read(ENTRIES_MADE)}
+        return [
+            each
+            for each in await self.generations()
+            if each.live and each.name in declared
+            # A newer declaration is that of another worker, which is newer than this one.
+            if (entries := made.get(each.name)) is None
+            or entries[0] != each.number
+            or entries[1] < declared[each.name]
+        ]
+
+    async def rows_after(
+        self, generation: Generation, after: UUID
+    ) -> Sequence[tuple[UUID, int, bytes]]:
+        """Return the next rows of a generation with their ids and versions."""
+        rows = await self._connections.read(
+            f"SELECT id, version, row::text FROM proj.{_table(generation.key)} WHERE id > $1"  # noqa: S608
+            f" ORDER BY id LIMIT {BATCH_SIZE}",
+            after,
+        )
+        return [(id, version, row.encode()) for id, version, row in rows]
+
+    async def remake(
+        self, generation: Generation, entries: Sequence[Entry], declared: int | None
+    ) -> None:
+        """Write entries made from a live generation; `declared` is given with the last of them."""
+        async with self._connections.connection() as connection, connection.transaction():
+            await write_entries(connection, {generation.key: entries}, self._site)
+            if declared is not None:
+                await connection.execute(KEEP_ENTRIES_MADE, *generation.key, declared)
 
     async def lag(self) -> dict[str, float]:
         """Return by how many seconds each list is behind."""
@@ -193,6 +246,8 @@ async def _create_generation(
     )
     if not found:
         await _point_view_at(connection, view.name, table)
+        for statement, kind in zip(FORGET_ENTRIES, (view.aggregate.name, view.name), strict=True):
+            await connection.execute(statement, kind, timeout=CREATE_TIMEOUT)
     values = {
         "name": view.name,
         "generation": generation,
@@ -303,7 +358,7 @@ def _upsert(table: str, has_marks: bool) -> Statement:
 
 
 def _has_marks(generation: Generation) -> bool:
-    return generation.declared >= LAYOUT * 1000
+    return generation.declared >= MARKED_LAYOUT * 1000
 
 
 def _columns(rows: Sequence[RowChange]) -> dict[str, list[Any]]:

@@ -34,7 +34,7 @@ async def read_rows[R](
     """Return the rows whose columns equal these values, or are among them if several are given."""
     statement = _select(table, tuple(where))
     values = {column: _as_list(value) for column, value in where.items()}
-    return _parse(table, await connections.read(*statement.bind(values)))
+    return parsed_rows(table, await connections.read(*statement.bind(values)))
 
 
 async def read_page[R](
@@ -55,14 +55,21 @@ async def read_page[R](
         **{f"after_{c}": v for c, v in zip(query.by, query.after, strict=bool(query.after))},
         "limit": limit,
     }
-    return _parse(table, await connections.read(*statement.bind(values)))
+    return parsed_rows(table, await connections.read(*statement.bind(values)))
+
+
+async def read_last[R](
+    connections: Connections, table: Table[R], columns: tuple[str, str], ids: Sequence[object]
+) -> tuple[R, ...]:
+    """Return the row with each of these ids in the first column that is last by the second."""
+    return parsed_rows(table, await connections.read(_select_last(table, *columns), list(ids)))
 
 
 async def read_ancestors[R](
     connections: Connections, table: Table[R], ids: Sequence[object]
 ) -> tuple[R, ...]:
     """Return the rows of a tree that have these ids, and all rows above them."""
-    return _parse(table, await connections.read(_select_ancestors(table), list(ids)))
+    return parsed_rows(table, await connections.read(_select_ancestors(table), list(ids)))
 
 
 def shape_of(write: RowWrite) -> RowWriteShape:
@@ -131,7 +138,7 @@ def stored_columns(table: Table[Any]) -> tuple[str, ...]:
 def _select(table: Table[Any], columns: tuple[str, ...]) -> Statement:
     """Select the rows whose columns have one of several values."""
     conditions = " AND ".join(f"{column} = ANY(:{column})" for column in columns)
-    every = f"SELECT {_read_columns(table)} FROM bk.{table.name}"  # noqa: S608
+    every = f"SELECT {read_columns(table)} FROM bk.{table.name}"  # noqa: S608
     return Statement(f"{every} WHERE {conditions}" if columns else every)
 
 
@@ -157,16 +164,26 @@ def _select_page(
         conditions.append(f"({', '.join(by)}) {'<' if newest_first else '>'} ({last})")
     direction = " DESC" if newest_first else ""
     return Statement(
-        f"SELECT {_read_columns(table)} FROM bk.{table.name}"  # noqa: S608
+        f"SELECT {read_columns(table)} FROM bk.{table.name}"  # noqa: S608
         f" WHERE {' AND '.join(conditions) or 'true'}"
         f" ORDER BY {', '.join(column + direction for column in by)} LIMIT :limit"
     )
 
 
 @cache
+def _select_last(table: Table[Any], column: str, by: str) -> str:
+    columns = read_columns(table)
+    return (
+        f"SELECT t.* FROM unnest($1::uuid[]) AS one (id) CROSS JOIN LATERAL ("  # noqa: S608
+        f"SELECT {columns} FROM bk.{table.name} WHERE {column} = one.id"
+        f" ORDER BY {by} DESC LIMIT 1) AS t"
+    )
+
+
+@cache
 def _select_ancestors(table: Table[Any]) -> str:
     key, parent, name = table.key[0], table.parent, f"bk.{table.name}"
-    columns = _read_columns(table)
+    columns = read_columns(table)
     return (
         f"WITH RECURSIVE t AS (SELECT {columns} FROM {name} WHERE {key} = ANY($1::uuid[])"  # noqa: S608
         f" UNION SELECT {', '.join(f'r.{c}' for c in stored_columns(table))}"
@@ -174,7 +191,7 @@ def _select_ancestors(table: Table[Any]) -> str:
     )
 
 
-def _read_columns(table: Table[Any]) -> str:
+def read_columns(table: Table[Any]) -> str:
     """Return the columns of a row, and its age at the moment of reading."""
     columns = ", ".join(stored_columns(table))
     if table.stamped is None:
@@ -196,14 +213,14 @@ def _row(write: RowWrite) -> object:
     return write.row
 
 
-def _parse[R](table: Table[R], records: Iterable[asyncpg.Record]) -> tuple[R, ...]:
+def parsed_rows[R](table: Table[R], records: Iterable[asyncpg.Record]) -> tuple[R, ...]:
+    """Return what was read by `read_columns` as the rows of a table."""
     columns = _json_columns(table)
-    return tuple(msgspec.convert(_decode(dict(row), columns), table.row) for row in records)
-
-
-def _decode(row: dict[str, Any], json_columns: Sequence[str]) -> dict[str, Any]:
-    """Return a row whose JSON columns, which the driver returns as texts, are decoded."""
-    return row | {c: row[c] and msgspec.json.decode(row[c]) for c in json_columns}
+    rows = [dict(row) for row in records]
+    for row in rows if columns else ():
+        for column in columns:
+            row[column] = row[column] and msgspec.json.decode(row[column])
+    return tuple(msgspec.convert(rows, list[table.row]))
 
 
 @cache

@@ -7,7 +7,6 @@ from typing import Literal, Self
 from urllib.parse import quote_plus
 
 import httpx2
-import structlog
 from pydantic import BaseModel, SecretStr, model_validator
 
 from beamkeep.runtime.tokens import (
@@ -17,17 +16,19 @@ from beamkeep.runtime.tokens import (
 )
 
 from .cache import VerifiedToken
-from .claims import (
-    LEEWAY,
-    Claims,
-    audience_matches,
-    numeric_date,
-    parse_claims,
-    printable_name,
+from .checks import (
+    refuse_bound,
+    require_audience,
+    require_begun,
+    require_issuer,
+    require_name,
+    require_time,
+    require_unexpired,
 )
+from .claims import Claims, parse_claims
 from .endpoint import PROVIDER_CONFIG, RESPONSE_TIMEOUT, NonEmptyText, ProviderAddress, request
-
-log: structlog.stdlib.BoundLogger = structlog.get_logger()
+from .faults import refused, shown, unavailable
+from .metadata import metadata_fault
 
 MAX_CACHED_SECONDS = 30.0
 CONCURRENT_REQUESTS = 32
@@ -99,7 +100,13 @@ class IntrospectionVerifier:
             async with asyncio.timeout(RESPONSE_TIMEOUT):
                 await self._slots.acquire()
         except TimeoutError:
-            raise IdentityProviderUnavailableError from None
+            raise unavailable(
+                "busy",
+                "endpoint",
+                expected=f"an answer within {RESPONSE_TIMEOUT:g} seconds",
+                found=f"{CONCURRENT_REQUESTS} questions that wait for an answer",
+                remedy=f"Find out why {self._provider.endpoint} is slow.",
+            ) from None
         try:
             requested_at = self._stopwatch()
             principal = self._check(await self._introspect(token))
@@ -123,78 +130,113 @@ class IntrospectionVerifier:
         try:
             await self._introspect("beamkeep-check")
         except InvalidTokenError:
-            return None
-        except IdentityProviderUnavailableError:
+            pass
+        except IdentityProviderUnavailableError as refusal:
             return (
                 f"{self._provider.issuer} does not answer {self._provider.client_id} at"
-                f" {self._provider.endpoint}. Check the address, the client and its secret."
+                f" {self._provider.endpoint}: {refusal.fault.found}. {refusal.fault.remedy}"
             )
-        return None
+        here = self._provider
+        return await metadata_fault(
+            self._http, here.issuer, "introspection_endpoint", here.endpoint
+        )
 
     async def _introspect(self, token: str) -> Claims:
-        secret = await asyncio.to_thread(_client_secret, self._provider)
+        provider = self._provider
+        secret = await asyncio.to_thread(_client_secret, provider)
         if secret is None:
-            raise IdentityProviderUnavailableError
+            raise unavailable(
+                "client_secret",
+                "client_secret_file",
+                expected=f"a readable file {provider.client_secret_file}",
+                found="none",
+                remedy="Create the file and make it readable.",
+            )
         response = await request(
             self._http,
             "POST",
-            self._provider.endpoint,
+            provider.endpoint,
             form={"token": token, "token_type_hint": "access_token"},
             # RFC 6749 2.3.1: client id and secret are form-encoded before they are joined.
-            auth=httpx2.BasicAuth(quote_plus(self._provider.client_id), quote_plus(secret)),
+            auth=httpx2.BasicAuth(quote_plus(provider.client_id), quote_plus(secret)),
         )
         status, body = response or (0, b"")
         claims = parse_claims(body)
         if status == 200 and claims is not None:
             return claims
-        # The provider does not introspect tokens of this type.
         if status == 400 and claims and claims.get("error") == "unsupported_token_type":
-            raise InvalidTokenError
-        raise IdentityProviderUnavailableError
+            raise refused(
+                "not_introspected",
+                "token",
+                expected=f"a token that {provider.issuer} introspects",
+                found="unsupported_token_type",
+                remedy="Add an entry of kind jwt for the signed tokens of this provider.",
+            )
+        if status in {401, 403}:
+            raise unavailable(
+                "introspection_client",
+                "client_secret",
+                expected=f"a client {provider.client_id} that may introspect",
+                found=f"status {status}",
+                remedy="Check client_id and its secret, and permit the client to introspect.",
+            )
+        raise unavailable(
+            "introspection",
+            "endpoint",
+            expected="a JSON object with status 200",
+            found=f"status {status}" if response else "no answer",
+            remedy="Check the address, and that this host can reach it.",
+        )
 
     def _check(self, claims: Claims) -> VerifiedPrincipal:
-        now = self._clock()
-        expires = numeric_date(claims.get("exp"))
-        kind = claims.get("token_type", "Bearer")
-        if (
-            claims.get("active") is not True
-            or claims.get("iss", self._provider.issuer) != self._provider.issuer
-            or not self._is_audience(claims)
-            or not isinstance(kind, str)
-            or kind.lower() != "bearer"
-            or expires is None
-            or expires + LEEWAY <= now
-            or not all(_has_begun(claims[each], now) for each in ("iat", "nbf") if each in claims)
-            # We do not verify the binding to the sender's key, so such a token proves nothing.
-            or "cnf" in claims
-            or ("client_id" in claims and printable_name(claims["client_id"]) is None)
-        ):
-            raise InvalidTokenError
-        subject = printable_name(claims.get("sub") if "sub" in claims else self._client(claims))
-        if subject is None:
-            raise InvalidTokenError
-        return VerifiedPrincipal(self._provider.issuer, subject, expires)
+        now, provider, kind = self._clock(), self._provider, claims.get("token_type", "Bearer")
+        if claims.get("active") is not True:
+            raise refused(
+                "inactive",
+                "active",
+                expected="true",
+                found="false" if claims.get("active") is False else shown(claims.get("active")),
+                remedy="Obtain a new token. This one expired, was revoked or is of another issuer.",
+            )
+        if "iss" in claims:
+            require_issuer(claims, provider.issuer)
+        if "aud" in claims or provider.audiences:
+            require_audience(claims, provider.audiences)
+        if not isinstance(kind, str) or kind.lower() != "bearer":
+            raise refused(
+                "token_type",
+                "token_type",
+                expected="Bearer",
+                found=shown(kind),
+                remedy="Turn off DPoP for this client at the provider.",
+            )
+        expires = require_time(claims, "exp")
+        require_unexpired(expires, now)
+        for claim in ("iat", "nbf"):
+            if claim in claims:
+                require_begun(require_time(claims, claim), claim, now)
+        refuse_bound(claims)
+        if "client_id" in claims:
+            require_name(claims, "client_id")
+        if "sub" not in claims:
+            return VerifiedPrincipal(provider.issuer, self._client(claims), expires)
+        return VerifiedPrincipal(provider.issuer, require_name(claims, "sub"), expires)
 
-    def _client(self, claims: Claims) -> object:
+    def _client(self, claims: Claims) -> str:
         """Return the client id of a token without `sub`, if it may be used as the subject."""
-        if "username" in claims:
-            reason = "The token has a username: it was issued to a person."
-        elif not self._provider.client_credentials:
-            reason = "The provider's entry does not set client_credentials to true."
-        else:
-            return claims.get("client_id")
-        log.warning("token without subject refused", issuer=self._provider.issuer, reason=reason)
-        return None
-
-    def _is_audience(self, claims: Claims) -> bool:
-        if "aud" not in claims:
-            return not self._provider.audiences
-        return audience_matches(claims["aud"], self._provider.audiences)
-
-
-def _has_begun(value: object, now: float) -> bool:
-    begins = numeric_date(value)
-    return begins is not None and begins - LEEWAY <= now
+        if "username" in claims or not self._provider.client_credentials:
+            person = "a username: the token was issued to a person"
+            raise refused(
+                "sub",
+                "sub",
+                expected="the subject of the token",
+                found=f"nothing, and {person}" if "username" in claims else "nothing",
+                remedy=(
+                    "Configure the provider to answer sub. If its tokens without sub belong to"
+                    " machines, set client_credentials of its entry to true."
+                ),
+            )
+        return require_name(claims, "client_id")
 
 
 def _client_secret(provider: IntrospectionProvider) -> str | None:

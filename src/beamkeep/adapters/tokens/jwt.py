@@ -12,24 +12,29 @@ from jwt.exceptions import PyJWTError
 from pydantic import BaseModel, Field, model_validator
 
 from beamkeep.kernel import Record
-from beamkeep.runtime.tokens import InvalidTokenError, VerifiedPrincipal
+from beamkeep.runtime.tokens import VerifiedPrincipal
 
 from .cache import VerifiedToken
-from .claims import (
-    LEEWAY,
-    Claims,
-    audience_matches,
-    numeric_date,
-    parse_claims,
-    printable_name,
+from .checks import (
+    refuse_bound,
+    require_audience,
+    require_begun,
+    require_issuer,
+    require_name,
+    require_time,
+    require_unexpired,
 )
+from .claims import Claims, audience_matches, parse_claims
 from .endpoint import PROVIDER_CONFIG, NonEmptyText, ProviderAddress
+from .faults import any_of, refused, shown
 from .keys import IssuerKeys, keys_from_address, keys_from_file
+from .metadata import metadata_fault
 
 MAX_LIFETIME = 24 * 3600.0
 MAX_CACHED_SECONDS = 300.0
 
-TOKEN_TYPES = frozenset({"at+jwt", "application/at+jwt"})
+ACCESS_TOKEN, PLAIN_JWT = "at+jwt", "JWT"
+ID_TOKEN_CLAIMS = frozenset({"at_hash", "c_hash"})
 REFUSED_HEADERS = frozenset({"b64", "crit", "enc", "jku", "jwk", "x5c", "x5u", "zip"})
 KEY_ID = re.compile(r"[\x21-\x7e]{1,256}")
 SEGMENT = re.compile(r"[A-Za-z0-9_-]+")
@@ -53,6 +58,14 @@ class JwtProvider(BaseModel):
 
     algorithms: Annotated[tuple[Algorithm, ...], Field(min_length=1)] = ("RS256",)
     """The signature algorithms that this provider may use."""
+
+    token_types: Annotated[tuple[Literal["at+jwt", "JWT"], ...], Field(min_length=1)] = ("at+jwt",)
+    """The values of the header `typ` that this provider may use.
+
+    Add `JWT` only for a provider that cannot set `at+jwt`. The client of such a token may be named
+    in `azp`. It is refused if its audience is its own client, if its claim `typ` is not `Bearer`,
+    or if it has a claim that only ID tokens have: a login is no permission to call this service.
+    """
 
     jwks_uri: ProviderAddress | None = None
     """The address of the provider's key set: https, or http on loopback."""
@@ -119,7 +132,7 @@ class JwtVerifier:
         clock: Callable[[], float],
         stopwatch: Callable[[], float],
     ) -> None:
-        self._provider = provider
+        self._provider, self._http = provider, http
         self._clock, self._stopwatch = clock, stopwatch
         fetch = (
             keys_from_address(http, provider.jwks_uri)
@@ -133,12 +146,18 @@ class JwtVerifier:
         """Return the principal of a token and how long to cache it, or refuse the token."""
         # 1. Header and claims need no key: a token that fails here causes no fetch.
         algorithm, kid = self._check_header(jwt.header)
-        principal = self._check_claims(jwt.claims)
+        principal = self._check_claims(jwt.claims, _token_type(jwt.header) == PLAIN_JWT)
         # 2. The key comes only from the key set of this issuer.
         key, trusted_until = await self._keys.find(kid, algorithm)
         # 3. The signature covers the same text that the claims were parsed from.
         if not self._is_signed(jwt, key, algorithm):
-            raise InvalidTokenError
+            raise refused(
+                "signature",
+                "signature",
+                expected=f"a signature by the key {shown(kid)}",
+                found="another one",
+                remedy="The token was changed, or another provider uses the same key id.",
+            )
         return VerifiedToken(principal, min(self._stopwatch() + MAX_CACHED_SECONDS, trusted_until))
 
     async def outage(self) -> str | None:
@@ -153,44 +172,75 @@ class JwtVerifier:
         )
 
     async def fault(self) -> str | None:
-        """Fetch the keys of the provider and return what is wrong with it, or None."""
-        return await self.outage()
+        """Fetch keys and metadata of the provider and return what is wrong with it, or None."""
+        provider = self._provider
+        if (outage := await self.outage()) or provider.jwks_uri is None:
+            return outage
+        return await metadata_fault(self._http, provider.issuer, "jwks_uri", provider.jwks_uri)
 
     def _check_header(self, header: Claims) -> tuple[str, str]:
-        kind, algorithm, kid = header.get("typ"), header.get("alg"), header.get("kid")
-        if (
-            not isinstance(kind, str)
-            or kind.lower() not in TOKEN_TYPES
-            or not isinstance(algorithm, str)
-            or algorithm not in self._provider.algorithms
-            or not isinstance(kid, str)
-            or not KEY_ID.fullmatch(kid)
-            or not REFUSED_HEADERS.isdisjoint(header)
-        ):
-            raise InvalidTokenError
+        provider, algorithm, kid = self._provider, header.get("alg"), header.get("kid")
+        if _token_type(header) not in provider.token_types:
+            raise refused(
+                "typ",
+                "header typ",
+                expected=any_of(provider.token_types),
+                found=shown(header.get("typ")),
+                remedy=(
+                    "Send an access token, not an ID token. If the provider cannot set at+jwt, add"
+                    ' "JWT" to token_types of its entry in IDENTITY_PROVIDERS.'
+                ),
+            )
+        if not isinstance(algorithm, str) or algorithm not in provider.algorithms:
+            raise refused(
+                "alg",
+                "header alg",
+                expected=any_of(provider.algorithms),
+                found=shown(algorithm),
+                remedy="Set algorithms of the provider's entry to the one that it signs with.",
+            )
+        if not isinstance(kid, str) or not KEY_ID.fullmatch(kid):
+            raise refused(
+                "kid",
+                "header kid",
+                expected="1 to 256 visible ASCII characters",
+                found=shown(kid),
+                remedy="Configure the provider to name its signing key in kid.",
+            )
+        if not REFUSED_HEADERS.isdisjoint(header):
+            raise refused(
+                "header",
+                "header",
+                expected=f"none of {', '.join(sorted(REFUSED_HEADERS))}",
+                found=", ".join(sorted(REFUSED_HEADERS & header.keys())),
+                remedy="Configure the provider to leave these header members out.",
+            )
         return algorithm, kid
 
-    def _check_claims(self, claims: Claims) -> VerifiedPrincipal:
+    def _check_claims(self, claims: Claims, plain: bool) -> VerifiedPrincipal:
         now = self._clock()
-        subject = printable_name(claims.get("sub"))
-        expires, issued = numeric_date(claims.get("exp")), numeric_date(claims.get("iat"))
-        begins = numeric_date(claims.get("nbf", issued))
-        if (
-            claims.get("iss") != self._provider.issuer
-            or not audience_matches(claims.get("aud"), self._provider.audiences)
-            or subject is None
-            or printable_name(claims.get("client_id")) is None
-            or printable_name(claims.get("jti")) is None
-            or expires is None
-            or issued is None
-            or begins is None
-            or expires + LEEWAY <= now
-            or max(issued, begins) - LEEWAY > now
-            or expires - issued > MAX_LIFETIME
-            # We do not verify the binding to the sender's key, so such a token proves nothing.
-            or "cnf" in claims
-        ):
-            raise InvalidTokenError
+        require_issuer(claims, self._provider.issuer)
+        require_audience(claims, self._provider.audiences)
+        subject = require_name(claims, "sub")
+        # A provider that cannot set the type of RFC 9068 names the client as OpenID Connect does.
+        client = require_name(claims, "azp" if plain and "client_id" not in claims else "client_id")
+        require_name(claims, "jti")
+        expires, issued = require_time(claims, "exp"), require_time(claims, "iat")
+        require_unexpired(expires, now)
+        require_begun(issued, "iat", now)
+        if "nbf" in claims:
+            require_begun(require_time(claims, "nbf"), "nbf", now)
+        if expires - issued > MAX_LIFETIME:
+            raise refused(
+                "lifetime",
+                "exp",
+                expected=f"at most {MAX_LIFETIME:.0f} seconds after iat",
+                found=f"{expires - issued:.0f} seconds after iat",
+                remedy="Shorten the lifetime of access tokens at the provider.",
+            )
+        refuse_bound(claims)
+        if plain:
+            _refuse_id_token(claims, client)
         return VerifiedPrincipal(self._provider.issuer, subject, expires)
 
     def _is_signed(self, jwt: UnverifiedJwt, key: PyJWK, algorithm: str) -> bool:
@@ -199,3 +249,29 @@ class JwtVerifier:
         except (PyJWTError, ValueError, TypeError):
             return False
         return True
+
+
+def _token_type(header: Claims) -> str:
+    """Return the header `typ` in the spelling of the settings; empty when it is not a text."""
+    named = header.get("typ")
+    kind = named.lower().removeprefix("application/") if isinstance(named, str) else ""
+    return PLAIN_JWT if kind == PLAIN_JWT.lower() else kind
+
+
+def _refuse_id_token(claims: Claims, client: str) -> None:
+    """Raise InvalidTokenError for a token without a telling type that is an ID token."""
+    found = None
+    if claims.get("typ", "Bearer") != "Bearer":
+        found = f"the claim typ {shown(claims['typ'])}"
+    elif ID_TOKEN_CLAIMS & claims.keys():
+        found = f"the claim {min(ID_TOKEN_CLAIMS & claims.keys())}"
+    elif audience_matches(claims.get("aud"), (client,)):
+        found = f"an aud that names the token's own client {shown(client)}"
+    if found:
+        raise refused(
+            "id_token",
+            "claims",
+            expected="an access token",
+            found=f"{found}, as in an ID token",
+            remedy="Send the access token. Give this service an audience that is no client.",
+        )

@@ -10,10 +10,11 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt import PyJWK
 from jwt.exceptions import PyJWTError
 
-from beamkeep.runtime.tokens import IdentityProviderUnavailableError, InvalidTokenError
+from beamkeep.runtime.tokens import IdentityProviderUnavailableError
 
 from .claims import Claims, parse_claims
 from .endpoint import MAX_RESPONSE_BYTES, request
+from .faults import refused, shown, unavailable
 
 FRESH_SECONDS = 600.0
 USABLE_SECONDS = 3600.0
@@ -53,14 +54,28 @@ class IssuerKeys:
         wanted = (kid, algorithm)
         if wanted not in self._keys or self._age() >= FRESH_SECONDS:
             await self._refresh()
-        if self._age() >= USABLE_SECONDS:
-            raise IdentityProviderUnavailableError
-        if wanted in self._keys:
+        if wanted in self._keys and self._age() < USABLE_SECONDS:
             return self._keys[wanted], self._trusted_until()
-        if self._tried_at > self._fetched_at:
+        if self._age() >= USABLE_SECONDS or self._tried_at > self._fetched_at:
             # The last fetch failed, and the issuer may have published this key meanwhile.
-            raise IdentityProviderUnavailableError
-        raise InvalidTokenError
+            raise unavailable(
+                "keys",
+                "key set",
+                expected="a JSON Web Key Set",
+                found="none that can be read",
+                remedy="Run `beamkeep check`, which names the address or the file of the keys.",
+            )
+        published = ", ".join(f"{shown(kid)} ({name})" for kid, name in list(self._keys)[:5])
+        raise refused(
+            "unknown_key",
+            "header kid",
+            expected=f"one of the published keys: {published or 'none'}",
+            found=f"{shown(kid)} ({algorithm})",
+            remedy=(
+                "Obtain a new token. If the keys come from a file, copy the current key set of the"
+                " provider to it. Otherwise check that jwks_uri belongs to this issuer."
+            ),
+        )
 
     async def are_available(self) -> bool:
         """Whether there are usable keys; fetch the keys first when there are none."""

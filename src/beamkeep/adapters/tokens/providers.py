@@ -14,10 +14,12 @@ from beamkeep.runtime.tokens import (
     Asking,
     InvalidTokenError,
     MalformedCredentialsError,
+    TokenFault,
     VerifiedPrincipal,
 )
 
 from .cache import TokenCache, VerifiedToken
+from .faults import any_of, refused, shown
 from .introspection import IntrospectionProvider, IntrospectionVerifier
 from .jwt import JwtProvider, JwtVerifier, parse_jwt, resembles_jwt
 
@@ -67,13 +69,19 @@ class IdentityProviders:
             self._default = default
         self._verified = TokenCache[VerifiedPrincipal]()
         # A cache of its own, so that a flood of invalid tokens evicts no valid one.
-        self._refused = TokenCache[bool]()
+        self._refused = TokenCache[TokenFault]()
         self._in_flight: dict[bytes, asyncio.Task[VerifiedToken]] = {}
 
     async def verify(self, token: str, asking: Asking = nullcontext) -> VerifiedPrincipal:
         """Return the principal of a token, from the cache if possible, or refuse the token."""
         if len(token) > MAX_TOKEN_LENGTH:
-            raise InvalidTokenError
+            raise refused(
+                "too_long",
+                "token",
+                expected=f"at most {MAX_TOKEN_LENGTH} characters",
+                found=f"{len(token)} characters",
+                remedy="Configure the provider to put fewer claims into its access tokens.",
+            )
         if not token.isascii():
             raise MalformedCredentialsError
         digest = sha256(token.encode()).digest()
@@ -81,8 +89,8 @@ class IdentityProviders:
         principal = self._verified.get(digest, now)
         if principal is not None and self._clock() < principal.expires_at:
             return principal
-        if self._refused.get(digest, now):
-            raise InvalidTokenError
+        if fault := self._refused.get(digest, now):
+            raise InvalidTokenError().because(fault)
         verified = await self._verify(token, digest, asking)
         self._verified.put(digest, verified.principal, verified.cached_until)
         return verified.principal
@@ -107,12 +115,28 @@ class IdentityProviders:
         verifier = self._default
         if resembles_jwt(token):
             jwt = parse_jwt(token)
-            issuer = None if jwt is None else jwt.claims.get("iss")
+            if jwt is None:
+                raise _malformed(token)
+            issuer = jwt.claims.get("iss")
             verifier = self._verifiers.get(issuer) if isinstance(issuer, str) else None
-            if jwt is not None and isinstance(verifier, JwtVerifier):
+            if isinstance(verifier, JwtVerifier):
                 return await verifier.verify(jwt)
+            if verifier is None:
+                raise refused(
+                    "unknown_issuer",
+                    "iss",
+                    expected=any_of(tuple(self._verifiers)) or "nothing: no provider is configured",
+                    found=shown(issuer),
+                    remedy="Add the issuer to IDENTITY_PROVIDERS, spelled exactly so.",
+                )
         if not isinstance(verifier, IntrospectionVerifier):
-            raise InvalidTokenError
+            raise refused(
+                "opaque",
+                "token",
+                expected="a signed token",
+                found="an opaque token",
+                remedy="Set DEFAULT_INTROSPECTION_ISSUER to the provider that issues these tokens.",
+            )
         # Concurrent calls with the same token share one introspection request.
         if (request := self._in_flight.get(digest)) is None:
             request = asyncio.create_task(self._introspect(verifier, token, digest, asking))
@@ -128,11 +152,23 @@ class IdentityProviders:
         try:
             with asking():
                 return await verifier.verify(token)
-        except InvalidTokenError:
-            self._refused.put(digest, True, requested_at + REFUSAL_CACHED_SECONDS)
+        except InvalidTokenError as refusal:
+            self._refused.put(digest, refusal.fault, requested_at + REFUSAL_CACHED_SECONDS)
             raise
         finally:
             del self._in_flight[digest]
+
+
+def _malformed(token: str) -> InvalidTokenError:
+    parts = token.count(".") + 1
+    encrypted = "an encrypted token of 5 parts"
+    return refused(
+        "malformed",
+        "token",
+        expected="header, claims and signature: 3 parts of base64url, 2 of them JSON objects",
+        found=encrypted if parts == 5 else f"{parts} parts, not all of them readable",
+        remedy="Send the token as the provider issued it, signed and not encrypted.",
+    )
 
 
 def _retrieve_exception(request: asyncio.Task[VerifiedToken]) -> None:

@@ -19,13 +19,13 @@ from beamkeep.kernel import (
     DenialReason,
     Event,
     Invalid,
-    Listing,
     Lock,
     NotFound,
     Reader,
     Record,
     SideWrite,
     Standing,
+    UnnamedListing,
     reads,
     replace,
 )
@@ -389,8 +389,8 @@ OPERATIONS = (
 # fmt: on
 
 
-class ListActors(Listing):
-    """List actors, oldest first."""
+class ListActors(UnnamedListing):
+    """List actors, newest first."""
 
     kind: ActorKind | None = None
     active: bool | None = None

@@ -10,8 +10,10 @@ from annotated_types import MaxLen
 from pydantic import AfterValidator, TypeAdapter
 
 from beamkeep.contexts.access.actor import ActorNotFoundError, actors
+from beamkeep.contexts.data.dataset import Dataset, DatasetNotFoundError, DatasetStatus, datasets
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, decisions
 from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle, AssetNotFoundError, assets
+from beamkeep.contexts.lineage import ProvenanceEdge, ProvenanceRelation, edges_from, inserted
 from beamkeep.contexts.operation.procedure import ProcedureNotFoundError, procedures
 from beamkeep.kernel import (
     CLAIMS,
@@ -21,6 +23,7 @@ from beamkeep.kernel import (
     Claim,
     Command,
     Created,
+    DirectoryEntry,
     Event,
     Insert,
     Invalid,
@@ -109,10 +112,6 @@ class CalibrationNotFoundError(NotFound): ...
 class CalibrationRevisionNotFoundError(NotFound): ...
 
 
-# Datasets cannot be registered yet, so every dataset id is refused with this.
-class DatasetNotFoundError(NotFound): ...
-
-
 class InvalidCalibrationOperatingPointError(Invalid):
     """Operating point must match the schema of the quantity."""
 
@@ -135,6 +134,10 @@ class CalibrationAssetDecommissionedError(Cannot):
 
 class CalibrationAlreadyExistsError(Cannot):
     """An asset can have one calibration of a quantity at an operating point."""
+
+
+class CalibrationSourceDatasetDiscardedError(Cannot):
+    """A value cannot be computed from a discarded dataset."""
 
 
 class CalibrationRevisionAlreadySupersededError(Cannot):
@@ -223,6 +226,18 @@ def claims_of(calibration: Calibration) -> tuple[Insert, ...]:
     )
 
 
+def edges_of(calibration: Calibration) -> tuple[ProvenanceEdge, ...]:
+    """Return from which datasets revisions were computed."""
+    return tuple(it for each in calibration.revisions for it in _edges(each, calibration.id))
+
+
+def _edges(revision: Revision, calibration_id: UUID) -> tuple[ProvenanceEdge, ...]:
+    source = revision.source
+    dataset_id = source.dataset_id if isinstance(source, ComputedSource) else None
+    relation = ProvenanceRelation.COMPUTED_FROM
+    return edges_from(revision.revision_id, relation, dataset_id, source_id=calibration_id)
+
+
 def _none_if_blank(text: str | None) -> str | None:
     return text.strip() or None if text is not None else None
 
@@ -278,24 +293,30 @@ async def asset_and_twin(command: DefineCalibration, read: Reader) -> tuple[Asse
     return asset, rows[0].holder if rows else None
 
 
-async def superseded(
+class RevisionContext(Record):
+    """The revision that a new one supersedes, and the dataset that it was computed from."""
+
+    superseded: Revision | None
+    dataset: Dataset | None
+
+
+async def revision_context(
     calibration: Calibration, command: AppendCalibrationRevision, read: Reader
-) -> Revision | None:
-    """Return the superseded revision; raise when anything that the command names does not exist."""
+) -> RevisionContext:
+    dataset = None
     match command.source:
         case SourceGiven(SourceKind.MEASURED, procedure_id=UUID() as id):
             await read.one(procedures, id)
         case SourceGiven(SourceKind.COMPUTED, dataset_id=UUID() as id):
-            raise DatasetNotFoundError(f"There is no dataset {id}.")
+            dataset = await read.one(datasets, id)
         case SourceGiven(SourceKind.ASSERTED, actor_id=UUID() as id):
             await read.one(actors, id)
         case _:
             pass
     if command.decided_by_decision_id is not None:
         await read.one(decisions, command.decided_by_decision_id)
-    if command.supersedes_revision_id is None:
-        return None
-    return revision_of(calibration, command.supersedes_revision_id)
+    old_id = command.supersedes_revision_id
+    return RevisionContext(revision_of(calibration, old_id) if old_id else None, dataset)
 
 
 async def calibration_ids(revision_ids: Iterable[UUID], read: Reader) -> Mapping[UUID, UUID]:
@@ -340,7 +361,10 @@ class RevisionMade(Created):
 
 
 def append_calibration_revision(
-    calibration: Calibration, command: AppendCalibrationRevision, given: Revision | None, call: Call
+    calibration: Calibration,
+    command: AppendCalibrationRevision,
+    given: RevisionContext,
+    call: Call,
 ) -> list[CalibrationRevisionAppended | SideWrite | RevisionMade]:
     """Append a value of the constant as a new revision; earlier revisions do not change."""
     schema, established_at = QUANTITIES[calibration.quantity], command.established_at or call.now
@@ -349,8 +373,11 @@ def append_calibration_revision(
     if established_at > call.now + CLOCK_LEEWAY:
         told = f"The time is {established_at}, now is {call.now}."
         raise InvalidCalibrationEstablishedAtError(told)
-    if given is not None and (successor := given.superseded_by_revision_id):
-        told = f"Revision {given.revision_id} is superseded by {successor}; supersede {successor}."
+    if (dataset := given.dataset) and dataset.status is DatasetStatus.DISCARDED:
+        raise CalibrationSourceDatasetDiscardedError(f"Dataset {dataset.id} is Discarded.")
+    old = given.superseded
+    if old is not None and (successor := old.superseded_by_revision_id):
+        told = f"Revision {old.revision_id} is superseded by {successor}; supersede {successor}."
         refusal = CalibrationRevisionAlreadySupersededError
         raise refusal(told, superseded_by_revision_id=successor)
     appended = CalibrationRevisionAppended(
@@ -364,7 +391,8 @@ def append_calibration_revision(
         supersedes_revision_id=command.supersedes_revision_id,
         decided_by_decision_id=command.decided_by_decision_id,
     )
-    return [appended, _claim(call.new_id, calibration.id), RevisionMade(call.new_id)]
+    edges = inserted(_edges(Revision.of(appended), calibration.id))
+    return [appended, _claim(call.new_id, calibration.id), *edges, RevisionMade(call.new_id)]
 
 
 def update_calibration_description(
@@ -427,7 +455,8 @@ OPERATIONS = (
         DatasetNotFoundError, ActorNotFoundError, DecisionNotFoundError,
         CalibrationRevisionNotFoundError, InvalidCalibrationValueError,
         InvalidCalibrationSourceError, InvalidCalibrationEstablishedAtError,
-        CalibrationRevisionAlreadySupersededError, given=superseded),
+        CalibrationSourceDatasetDiscardedError,
+        CalibrationRevisionAlreadySupersededError, given=revision_context),
     calibrations.changes("POST /calibrations/{calibration_id}/update-description",
         UpdateCalibrationDescription, update_calibration_description,
         CalibrationCannotUpdateDescriptionError),
@@ -436,11 +465,11 @@ OPERATIONS = (
 
 
 class ListCalibrations(Listing):
-    """List calibrations, oldest first."""
+    """List calibrations, newest first."""
 
     asset_id: UUID | None = None
     quantity: Quantity | None = None
-    current_status: CurrentStatus | None = None
+    current_status: frozenset[CurrentStatus] | None = None
     current_source_kind: SourceKind | None = None
     operating_point: Annotated[str, MaxLen(2000), AfterValidator(_point_text)] | None = None
     """JSON object; the order of keys and the notation of numbers do not matter."""
@@ -450,4 +479,16 @@ FACETS: Mapping[str, Callable[[Calibration], Iterable[object]]] = {
     "current_status": lambda it: (it.current_status or CurrentStatus.NONE,),
     "operating_point": lambda it: (canonical_text(it.operating_point),),
 }
-QUESTIONS = reads("/calibrations", calibrations, ListCalibrations, facets=FACETS, version=2)
+QUESTIONS = reads(
+    "/calibrations",
+    calibrations,
+    ListCalibrations,
+    facets=FACETS,
+    version=2,
+    directory=DirectoryEntry(
+        lambda it: it.quantity,
+        status=lambda it: it.current_status,
+        scope=lambda it: (it.asset_id,),
+        version=2,
+    ),
+)

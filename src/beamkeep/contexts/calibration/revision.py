@@ -7,7 +7,10 @@ from uuid import UUID
 
 from msgspec.structs import asdict
 
-from beamkeep.contexts.run.run import ListRuns, runs
+from beamkeep.contexts.data.dataset import datasets
+from beamkeep.contexts.installation import lineage_reader
+from beamkeep.contexts.lineage import ENDS, ProvenanceKind
+from beamkeep.contexts.run.run import runs
 from beamkeep.kernel import Page, Query, Reader, Record, answers, listed
 from beamkeep.schemas import JsonObject
 
@@ -18,7 +21,7 @@ from .quantity import Quantity
 
 class UseKind(StrEnum):
     RUN = "Run"
-    DATASET = "Dataset"  # none can be registered yet
+    DATASET = "Dataset"
 
 
 class GetCalibrationRevision(Query):
@@ -35,7 +38,7 @@ class RevisionShown(Revision, kw_only=True):
 
 
 class ListCalibrationUses(Page):
-    """List the runs that use a calibration revision, oldest first."""
+    """List the runs and datasets that use a calibration revision, oldest first."""
 
     revision_id: UUID
 
@@ -63,10 +66,15 @@ async def revision(query: GetCalibrationRevision, read: Reader) -> RevisionShown
 
 
 async def uses(query: ListCalibrationUses, read: Reader) -> Sequence[CalibrationUse]:
-    """Return the runs that pinned the revision, also after another revision supersedes it."""
-    ids = await read.matching(ListRuns(pinned_calibration_id=query.revision_id), to_show=True)
-    found = await read.many(runs, sorted(ids))
-    return [CalibrationUse(run.id, UseKind.RUN, run.created_at) for run in found.values()]
+    """Return a page of what used the revision, also after another revision supersedes it."""
+    after = UUID(query.cursor) if query.cursor else None
+    # One more than is shown tells whether another page follows.
+    edges = await lineage_reader(read).uses(query.revision_id, after, query.limit + 1, read.only)
+    users = {edge.from_id: ENDS[edge.relation][0] for edge in edges}
+    used_by_runs = [id for id, kind in users.items() if kind is ProvenanceKind.RUN]
+    made_with = [id for id, kind in users.items() if kind is ProvenanceKind.DATASET]
+    found = {**await read.many(runs, used_by_runs), **await read.many(datasets, made_with)}
+    return [CalibrationUse(id, UseKind(kind), found[id].created_at) for id, kind in users.items()]
 
 
 # fmt: off

@@ -19,6 +19,7 @@ from beamkeep.kernel import (
     Call,
     Cannot,
     Command,
+    DirectoryEntry,
     Event,
     Invalid,
     Listing,
@@ -368,7 +369,7 @@ OPERATIONS = (
 
 
 class ListCampaigns(Listing):
-    """List campaigns, oldest first."""
+    """List campaigns, newest first."""
 
     status: frozenset[CampaignStatus] | None = None
     intent: CampaignIntent | None = None
@@ -379,5 +380,14 @@ class ListCampaigns(Listing):
 
 TIMES = {"started_at": (CampaignStarted,), "last_status_changed_at": tuple(STATUS.moves)}
 QUESTIONS = reads(
-    "/campaigns", campaigns, ListCampaigns, milestones=TIMES, facets={"tag": lambda it: it.tags}
+    "/campaigns",
+    campaigns,
+    ListCampaigns,
+    milestones=TIMES,
+    facets={"tag": lambda it: it.tags},
+    directory=DirectoryEntry(
+        lambda it: it.name,
+        status=lambda it: it.status,
+        keywords=lambda it: (*it.tags, *it.external_refs.values()),
+    ),
 )

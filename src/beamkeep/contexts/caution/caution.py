@@ -9,8 +9,8 @@ from uuid import UUID
 from annotated_types import MaxLen, MinLen
 
 from beamkeep.contexts.equipment.asset import AssetNotFoundError, assets
-from beamkeep.contexts.equipment.place import PLACES
 from beamkeep.contexts.operation.procedure import ProcedureNotFoundError, procedures
+from beamkeep.contexts.place import PLACES
 from beamkeep.kernel import (
     Aggregate,
     Axis,
@@ -19,6 +19,7 @@ from beamkeep.kernel import (
     Cannot,
     Command,
     Created,
+    DirectoryEntry,
     Event,
     Invalid,
     Listing,
@@ -300,9 +301,9 @@ OPERATIONS = (
 
 
 class ListCautions(Listing):
-    """List cautions, oldest first."""
+    """List cautions, newest first."""
 
-    status: CautionStatus | None = None
+    status: frozenset[CautionStatus] | None = None
     target_kind: TargetKind | None = None
     target_id: frozenset[UUID] | None = None
     """Cautions whose target is one of these ids."""
@@ -338,6 +339,13 @@ QUESTIONS = reads(
     "/cautions",
     cautions,
     ListCautions,
+    directory=DirectoryEntry(
+        lambda it: it.text,
+        status=lambda it: it.status,
+        keywords=lambda it: it.tags,
+        scope=lambda it: (it.target.id,),
+        version=2,
+    ),
     milestones={"last_status_changed_at": tuple(STATUS.moves)},
     facets={
         "target_kind": lambda caution: (caution.target.kind,),

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence, Set
 from uuid import UUID
 
-from beamkeep.contexts.equipment.place import PLACES
+from beamkeep.contexts.place import PLACES
 from beamkeep.kernel import Reader
 
 from .caution import IN_EFFECT, Caution, CautionStatus, ListCautions, TargetKind, cautions
@@ -15,7 +15,9 @@ async def cautions_covering(
     """Return the cautions in effect that cover these assets or a procedure, most severe first."""
     named = frozenset(asset_ids)
     targets = {*named, *await read.above(PLACES, named), *([procedure_id] if procedure_id else [])}
-    list_filter = ListCautions(status=CautionStatus.ACTIVE, target_id=frozenset(targets))
+    list_filter = ListCautions(
+        status=frozenset({CautionStatus.ACTIVE}), target_id=frozenset(targets)
+    )
     # A list lags behind its streams: fold what it finds before it counts.
     found = (await read.many(cautions, await read.matching(list_filter))).values()
     covering = [each for each in found if _covers(each, named, procedure_id)]

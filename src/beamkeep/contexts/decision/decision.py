@@ -20,6 +20,7 @@ from beamkeep.kernel import (
     Call,
     Cannot,
     Command,
+    DirectoryEntry,
     Event,
     Invalid,
     Listing,
@@ -352,7 +353,7 @@ OPERATIONS = (
 
 
 class ListDecisions(Listing):
-    """List decisions, oldest first."""
+    """List decisions, newest first."""
 
     actor_id: UUID | None = None
     context: ContextName | None = None
@@ -407,6 +408,8 @@ def _ratings(decision: Decision) -> set[Rating]:
 # fmt: off
 QUESTIONS = (
     *reads("/decisions", decisions, ListDecisions, shown_with=children,
+        directory=DirectoryEntry(
+            lambda it: f"{it.context}: {it.choice}", keywords=lambda it: (it.rule,)),
         facets={"run_id": _run_ids, "rating": _ratings}, excluded={"exclude_choice": "choice"},
         compared={"from_": ("created_at", ">="), "to": ("created_at", "<")}),
     entries("GET /decisions/{decision_id}/inferences", ListDecisionInferences, decisions,

@@ -18,6 +18,7 @@ from beamkeep.kernel import (
     Call,
     Cannot,
     Command,
+    DirectoryEntry,
     Event,
     Insert,
     Listing,
@@ -231,10 +232,10 @@ OPERATIONS = (
 
 
 class ListEnclosures(Listing):
-    """List enclosures, oldest first."""
+    """List enclosures, newest first."""
 
     facility_code: FacilityCode | None = None
-    permit_status: PermitStatus | None = None
+    permit_status: frozenset[PermitStatus] | None = None
     lifecycle: EnclosureLifecycle | None = None
 
 
@@ -250,6 +251,12 @@ QUESTIONS = reads(
     enclosures,
     ListEnclosures,
     milestones=TIMES,
+    directory=DirectoryEntry(
+        lambda it: it.name,
+        status=lambda it: it.permit_status,
+        scope=lambda it: it.facility_code,
+        version=2,
+    ),
     shown_with=reported,
     listed_with=reported,
 )

@@ -11,6 +11,7 @@ from annotated_types import MaxLen
 from beamkeep.contexts.enclosure.enclosure import Enclosure, EnclosureNotFoundError, enclosures
 from beamkeep.contexts.federation import facility
 from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
+from beamkeep.contexts.place import ASSET_TREE, PLACES, AssetPlace, facility_scopes, upwards
 from beamkeep.kernel import (
     Aggregate,
     Axis,
@@ -18,6 +19,7 @@ from beamkeep.kernel import (
     Call,
     Cannot,
     Command,
+    DirectoryEntry,
     Event,
     Invalid,
     Listing,
@@ -35,7 +37,6 @@ from beamkeep.schemas import JsonObject, carry_settings, merge_patch
 from .declaration import DeclarationStatus
 from .family import Family, FamilyNotFoundError, families
 from .model import Model, ModelNotFoundError, models
-from .place import ASSET_TREE, PLACES, AssetPlace, facility_scopes, upwards
 
 MOST_IDENTIFIERS = 50
 MOST_FAMILIES = 100
@@ -766,7 +767,7 @@ OPERATIONS = (
 
 
 class ListAssets(Listing):
-    """List assets, oldest first."""
+    """List assets, newest first."""
 
     tier: AssetTier | None = None
     lifecycle: AssetLifecycle | None = None
@@ -780,11 +781,14 @@ class ListAssets(Listing):
     family_id: UUID | None = None
     facility_code: FacilityCode | None = None
     """Only roots at this facility."""
-    located_in_enclosure_id: UUID | None = None
-    """Only assets whose own location is this enclosure."""
+    located_in_enclosure_id: frozenset[UUID] | None = None
+    """Only assets whose own location is one of these enclosures."""
     model_id: UUID | None = None
 
 
 # fmt: off
 QUESTIONS = reads("/assets", assets, ListAssets, version=2, tree=PLACES, shown_with=facility_scopes,
-    facets={"family_id": lambda asset: asset.family_ids})
+    facets={"family_id": lambda asset: asset.family_ids},
+    directory=DirectoryEntry(lambda it: it.name, status=lambda it: it.lifecycle,
+        keywords=lambda it: (it.external_id, *(each.value for each in it.alternate_identifiers)),
+        scope=lambda it: it.facility_code if it.parent_id is None else (it.parent_id,), version=2))

@@ -11,6 +11,7 @@ from beamkeep.kernel import (
     Call,
     Cannot,
     Command,
+    DirectoryEntry,
     Event,
     Invalid,
     Listing,
@@ -198,13 +199,17 @@ OPERATIONS = (
 
 
 class ListFamilies(Listing):
-    """List families, oldest first."""
+    """List families, newest first."""
 
-    status: DeclarationStatus | None = None
+    status: frozenset[DeclarationStatus] | None = None
     affordance: Affordance | None = None
     """Only families with this affordance."""
 
 
 QUESTIONS = reads(
-    "/families", families, ListFamilies, facets={"affordance": lambda it: it.affordances}
+    "/families",
+    families,
+    ListFamilies,
+    facets={"affordance": lambda it: it.affordances},
+    directory=DirectoryEntry(lambda it: it.name, status=lambda it: it.status),
 )

@@ -11,6 +11,7 @@ from beamkeep.kernel import (
     Call,
     Cannot,
     Command,
+    DirectoryEntry,
     Event,
     Invalid,
     Listing,
@@ -190,10 +191,15 @@ OPERATIONS = (
 
 
 class ListFrames(Listing):
-    """List frames, oldest first."""
+    """List frames, newest first."""
 
-    status: FrameStatus | None = None
+    status: frozenset[FrameStatus] | None = None
     parent_id: UUID | None = None
 
 
-QUESTIONS = reads("/frames", frames, ListFrames)
+QUESTIONS = reads(
+    "/frames",
+    frames,
+    ListFrames,
+    directory=DirectoryEntry(lambda it: it.name, status=lambda it: it.status),
+)

@@ -13,6 +13,7 @@ from beamkeep.kernel import (
     Call,
     Cannot,
     Command,
+    DirectoryEntry,
     Event,
     Invalid,
     Listing,
@@ -204,14 +205,22 @@ OPERATIONS = (
 
 
 class ListModels(Listing):
-    """List models, oldest first."""
+    """List models, newest first."""
 
-    status: DeclarationStatus | None = None
+    status: frozenset[DeclarationStatus] | None = None
     family_id: UUID | None = None
     """Only models that declare this family."""
     part_number: PartNumber | None = None
 
 
 QUESTIONS = reads(
-    "/models", models, ListModels, facets={"family_id": lambda it: it.declared_family_ids}
+    "/models",
+    models,
+    ListModels,
+    facets={"family_id": lambda it: it.declared_family_ids},
+    directory=DirectoryEntry(
+        lambda it: it.name,
+        status=lambda it: it.status,
+        keywords=lambda it: (it.part_number, it.manufacturer.name),
+    ),
 )

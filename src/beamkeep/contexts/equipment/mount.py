@@ -11,6 +11,7 @@ from beamkeep.kernel import (
     Call,
     Cannot,
     Command,
+    DirectoryEntry,
     Event,
     Invalid,
     Listing,
@@ -198,14 +199,16 @@ async def installed_asset(mount: Mount, command: UninstallMountAsset, read: Read
 
 
 async def active_children(mount: Mount, command: DecommissionMount, read: Reader) -> list[Mount]:
-    return await _active(ListMounts(parent_id=mount.id, status=A), read)
+    return await _active(ListMounts(parent_id=mount.id, status=frozenset({A})), read)
 
 
 async def frame_contents(frame: Frame, command: DecommissionFrame, read: Reader) -> list[str]:
     """Return the active frames and mounts that are placed in a frame."""
-    children = await read.matching(ListFrames(parent_id=frame.id, status=FrameStatus.ACTIVE))
+    children = await read.matching(
+        ListFrames(parent_id=frame.id, status=frozenset({FrameStatus.ACTIVE}))
+    )
     found = (await read.many(frames, children)).values()
-    placed = await _active(ListMounts(frame_id=frame.id, status=A), read)
+    placed = await _active(ListMounts(frame_id=frame.id, status=frozenset({A})), read)
     active = [f"frame {it.id}" for it in found if it.status is FrameStatus.ACTIVE]
     return active + [f"mount {it.id}" for it in placed if frame.id in _frame_ids(it)]
 
@@ -316,9 +319,9 @@ OPERATIONS = (
 
 
 class ListMounts(Listing):
-    """List mounts, oldest first."""
+    """List mounts, newest first."""
 
-    status: MountStatus | None = None
+    status: frozenset[MountStatus] | None = None
     parent_id: UUID | None = None
     frame_id: UUID | None = None
     """Only mounts placed in this frame."""
@@ -327,4 +330,15 @@ class ListMounts(Listing):
     installed_asset_id: UUID | None = None
 
 
-QUESTIONS = reads("/mounts", mounts, ListMounts, facets={"frame_id": _frame_ids})
+QUESTIONS = reads(
+    "/mounts",
+    mounts,
+    ListMounts,
+    facets={"frame_id": _frame_ids},
+    directory=DirectoryEntry(
+        lambda it: it.slot_code,
+        status=lambda it: it.status,
+        scope=lambda it: (within,) if (within := it.installed_asset_id or it.parent_id) else None,
+        version=2,
+    ),
+)

@@ -6,12 +6,12 @@ from uuid import UUID
 
 from beamkeep.contexts.federation.facility import Facility, FacilityNotFoundError, facility_by_code
 from beamkeep.contexts.installation import installation
+from beamkeep.contexts.place import PLACES, facility_scopes
 from beamkeep.kernel import Cannot, Query, Reader, Record, answers
 
 from .asset import AlternateIdentifierKind, Asset, ExternalIdNamespace, assets
 from .family import families
 from .model import models
-from .place import PLACES, facility_scopes
 
 TYPES = {ExternalIdNamespace.DOI: "DOI", ExternalIdNamespace.HANDLE: "Handle"}
 

@@ -17,6 +17,7 @@ from beamkeep.kernel import (
     Call,
     Cannot,
     Command,
+    DirectoryEntry,
     Event,
     Insert,
     Invalid,
@@ -172,7 +173,7 @@ async def parent(command: RegisterFacility, read: Reader) -> Facility | None:
 async def facility_dependents(
     facility: Facility, command: DecommissionFacility, read: Reader
 ) -> FacilityDependents:
-    active = ListFacilities(parent_id=facility.id, status=FacilityStatus.ACTIVE)
+    active = ListFacilities(parent_id=facility.id, status=frozenset({FacilityStatus.ACTIVE}))
     areas = await read.many(facilities, await read.matching(active))
     return FacilityDependents(installation(read).facility_code, areas.values())
 
@@ -219,13 +220,25 @@ OPERATIONS = (
 
 
 class ListFacilities(Listing):
-    """List facilities, oldest first."""
+    """List facilities, newest first."""
 
     code: FacilityCode | None = None
     kind: FacilityKind | None = None
-    status: FacilityStatus | None = None
+    status: frozenset[FacilityStatus] | None = None
     parent_id: UUID | None = None
 
 
 ENDS = {"decommissioned_at": (FacilityDecommissioned,)}
-QUESTIONS = reads("/federation/facilities", facilities, ListFacilities, milestones=ENDS)
+QUESTIONS = reads(
+    "/federation/facilities",
+    facilities,
+    ListFacilities,
+    milestones=ENDS,
+    directory=DirectoryEntry(
+        lambda it: it.name,
+        status=lambda it: it.status,
+        keywords=lambda it: (it.code,),
+        scope=lambda it: it.code,
+        version=2,
+    ),
+)

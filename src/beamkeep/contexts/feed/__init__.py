@@ -1,8 +1,6 @@
-"""Feed: what happened, in the order of the log."""
+"""Feed: what happened, in the order of the log, and the subscriptions that are told of it."""
 
-from beamkeep.kernel import Operation
+from . import events, subscription
 
-from . import events
-
-OPERATIONS: tuple[Operation, ...] = ()
-QUESTIONS = events.QUESTIONS
+OPERATIONS = subscription.OPERATIONS
+QUESTIONS = (*events.QUESTIONS, *subscription.QUESTIONS)

@@ -43,6 +43,7 @@ from beamkeep.kernel import (
     Call,
     Cannot,
     Command,
+    DirectoryEntry,
     Event,
     Invalid,
     Listing,
@@ -774,12 +775,13 @@ OPERATIONS = (
 
 
 class ListProcedures(Listing):
-    """List procedures, oldest first."""
+    """List procedures, newest first."""
 
     status: frozenset[ProcedureStatus] | None = None
     kind: ProcedureKind | None = None
     parent_run_id: UUID | None = None
-    target_asset_id: UUID | None = None
+    target_asset_id: frozenset[UUID] | None = None
+    """Procedures about one of these assets."""
     recipe_id: UUID | None = None
     conducting: bool | None = None
     """Only procedures with an active conduct, or only those without one."""
@@ -804,11 +806,20 @@ async def with_steps(ids: Sequence[UUID], read: Reader) -> Mapping[UUID, Procedu
     return {id: found.get(id, ProcedureSteps()) for id in ids}
 
 
+def _scope(procedure: Procedure) -> Sequence[UUID]:
+    """Return what decides in which facility the work is done; nothing for the whole facility."""
+    run_id = procedure.parent_run_id
+    return procedure.target_asset_ids or ((run_id,) if run_id else ())
+
+
 QUESTIONS = (
     *reads(
         "/procedures",
         procedures,
         ListProcedures,
+        directory=DirectoryEntry(
+            lambda it: it.name, status=lambda it: it.status, scope=_scope, version=2
+        ),
         milestones={
             "started_at": (ProcedureStarted,),
             "held_at": (ProcedureHeld,),

@@ -1,6 +1,6 @@
 """Reports: how far a conduct is, how it ended, and what a person can do about it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
@@ -113,8 +113,11 @@ async def conduct_report(query: GetConduct, read: Reader) -> ConductReport:
     if conduct.ended_at is not None:
         # It may have ended since the procedure was read.
         procedure = await read.one(procedures, query.procedure_id)
-    work, walk = (await _work([conduct], read)).get(id), await walk_of(procedure, conduct, read)
-    first, status = conduct.first_iteration_index, _status(procedure, conduct, work)
+    work, walk = (
+        (await work_states([conduct], read)).get(id),
+        await walk_of(procedure, conduct, read),
+    )
+    first, status = conduct.first_iteration_index, conduct_status(procedure, conduct, work)
     began = walk.activities
     if first is not None:
         passes = frozenset({first, first + 1})
@@ -126,7 +129,7 @@ async def conduct_report(query: GetConduct, read: Reader) -> ConductReport:
     return ConductReport.of(
         conduct,
         status=status,
-        lease_expired=status not in IDLE and not (work and work.is_held),
+        lease_expired=lease_expired(status, work),
         claim_count=work.claim if work and not is_over else conduct.claim_count,
         needs=_needs(procedure, conduct, work),
         step_count=len(walk.steps),
@@ -148,9 +151,9 @@ async def conduct_report(query: GetConduct, read: Reader) -> ConductReport:
 async def conduct_entries(query: ListConducts, read: Reader) -> Sequence[ConductEntry]:
     procedure = await read.one(procedures, query.procedure_id)
     rows = await read.rows(CONDUCTS, procedure_id=procedure.id)
-    works = await _work(rows, read)
+    works = await work_states(rows, read)
     found = [
-        ConductEntry.of(row, status=_status(procedure, row, works.get(row.conduct_id)))
+        ConductEntry.of(row, status=conduct_status(procedure, row, works.get(row.conduct_id)))
         for row in sorted(rows, key=lambda row: (row.requested_at, row.conduct_id))
     ]
     return [
@@ -163,12 +166,19 @@ async def conduct_entries(query: ListConducts, read: Reader) -> Sequence[Conduct
 IDLE = frozenset({ConductStatus.QUEUED, ConductStatus.ENDED})
 
 
-async def _work(conducts: Sequence[Conduct], read: Reader) -> Mapping[UUID, WorkState]:
+async def work_states(conducts: Iterable[Conduct], read: Reader) -> Mapping[UUID, WorkState]:
+    """Return who holds each of these conducts."""
     ids = frozenset(conduct.conduct_id for conduct in conducts)
     return {row.work_id: row for row in await read.rows(WORK_STATES, work_id=ids)}
 
 
-def _status(procedure: Procedure, conduct: Conduct, work: WorkState | None) -> ConductStatus:
+def lease_expired(status: ConductStatus, work: WorkState | None) -> bool:
+    """Return whether no worker is at work on a conduct that began."""
+    return status not in IDLE and not (work and work.is_held)
+
+
+def conduct_status(procedure: Procedure, conduct: Conduct, work: WorkState | None) -> ConductStatus:
+    """Return how far a conduct is."""
     if conduct.ended_at is not None:
         return ConductStatus.ENDED
     if procedure.active_conduct and procedure.active_conduct.phase is Phase.CLOSING:

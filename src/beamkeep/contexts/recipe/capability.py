@@ -16,6 +16,7 @@ from beamkeep.kernel import (
     Call,
     Cannot,
     Command,
+    DirectoryEntry,
     Event,
     Insert,
     Invalid,
@@ -235,9 +236,9 @@ OPERATIONS = (
 
 
 class ListCapabilities(Listing):
-    """List capabilities, oldest first."""
+    """List capabilities, newest first."""
 
-    status: declaration.DeclarationStatus | None = None
+    status: frozenset[declaration.DeclarationStatus] | None = None
     executor_shape: ExecutorShape | None = None
     affordance: Affordance | None = None
     """Only capabilities that require this affordance."""
@@ -247,4 +248,6 @@ class ListCapabilities(Listing):
 # fmt: off
 QUESTIONS = reads("/capabilities", capabilities, ListCapabilities, milestones=STATUS.milestones,
     facets={"executor_shape": lambda capability: capability.executor_shapes,
-        "affordance": lambda capability: capability.required_affordances})
+        "affordance": lambda capability: capability.required_affordances},
+    directory=DirectoryEntry(lambda it: it.name, status=lambda it: it.status,
+        keywords=lambda it: (it.code,)))

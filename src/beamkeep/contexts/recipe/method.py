@@ -16,6 +16,7 @@ from beamkeep.kernel import (
     Call,
     Cannot,
     Command,
+    DirectoryEntry,
     Event,
     Invalid,
     Listing,
@@ -228,9 +229,9 @@ OPERATIONS = (
 
 
 class ListMethods(Listing):
-    """List methods, oldest first."""
+    """List methods, newest first."""
 
-    status: declaration.DeclarationStatus | None = None
+    status: frozenset[declaration.DeclarationStatus] | None = None
     capability_id: UUID | None = None
     family_id: UUID | None = None
     """Only methods that need this family."""
@@ -238,4 +239,5 @@ class ListMethods(Listing):
 
 # fmt: off
 QUESTIONS = reads("/methods", methods, ListMethods, milestones=STATUS.milestones,
-    facets={"family_id": lambda method: method.needed_family_ids})
+    facets={"family_id": lambda method: method.needed_family_ids},
+    directory=DirectoryEntry(lambda it: it.name, status=lambda it: it.status))

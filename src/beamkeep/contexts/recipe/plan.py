@@ -11,14 +11,15 @@ from pydantic import Field
 from beamkeep.contexts.equipment import asset, declaration
 from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle, AssetNotFoundError, assets
 from beamkeep.contexts.equipment.family import Family, families
-from beamkeep.contexts.equipment.place import upwards
 from beamkeep.contexts.federation.facility import Facility, facility_by_code
+from beamkeep.contexts.place import upwards
 from beamkeep.kernel import (
     Aggregate,
     Blank,
     Call,
     Cannot,
     Command,
+    DirectoryEntry,
     Event,
     Invalid,
     Listing,
@@ -399,9 +400,9 @@ OPERATIONS = (
 
 
 class ListPlans(Listing):
-    """List plans, oldest first."""
+    """List plans, newest first."""
 
-    status: declaration.DeclarationStatus | None = None
+    status: frozenset[declaration.DeclarationStatus] | None = None
     practice_id: UUID | None = None
     method_id: UUID | None = None
     asset_id: UUID | None = None
@@ -409,4 +410,6 @@ class ListPlans(Listing):
 
 # fmt: off
 QUESTIONS = reads("/plans", plans, ListPlans, version=2, milestones=STATUS.milestones,
-    facets={"asset_id": lambda plan: plan.asset_ids})
+    facets={"asset_id": lambda plan: plan.asset_ids},
+    directory=DirectoryEntry(lambda it: it.name, status=lambda it: it.status,
+        scope=lambda it: it.asset_ids or None, version=2))

@@ -13,6 +13,7 @@ from beamkeep.kernel import (
     Call,
     Cannot,
     Command,
+    DirectoryEntry,
     Event,
     Invalid,
     Listing,
@@ -195,11 +196,22 @@ OPERATIONS = (
 
 
 class ListPractices(Listing):
-    """List practices, oldest first."""
+    """List practices, newest first."""
 
-    status: declaration.DeclarationStatus | None = None
+    status: frozenset[declaration.DeclarationStatus] | None = None
     method_id: UUID | None = None
     facility_code: facility.FacilityCode | None = None
 
 
-QUESTIONS = reads("/practices", practices, ListPractices, milestones=STATUS.milestones)
+QUESTIONS = reads(
+    "/practices",
+    practices,
+    ListPractices,
+    milestones=STATUS.milestones,
+    directory=DirectoryEntry(
+        lambda it: it.name,
+        status=lambda it: it.status,
+        scope=lambda it: it.facility_code,
+        version=2,
+    ),
+)

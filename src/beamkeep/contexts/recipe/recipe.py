@@ -13,6 +13,7 @@ from beamkeep.kernel import (
     Call,
     Cannot,
     Command,
+    DirectoryEntry,
     Event,
     Invalid,
     Listing,
@@ -229,9 +230,9 @@ OPERATIONS = (
 
 
 class ListRecipes(Listing):
-    """List recipes, oldest first."""
+    """List recipes, newest first."""
 
-    status: declaration.DeclarationStatus | None = None
+    status: frozenset[declaration.DeclarationStatus] | None = None
     capability_id: UUID | None = None
 
 
@@ -278,7 +279,8 @@ async def recipe_versions(
 
 # fmt: off
 QUESTIONS = (
-    *reads("/recipes", recipes, ListRecipes, milestones=STATUS.milestones),
+    *reads("/recipes", recipes, ListRecipes, milestones=STATUS.milestones,
+        directory=DirectoryEntry(lambda it: it.name, status=lambda it: it.status)),
     answers("GET /recipes/{recipe_id}/versions/{version_number}", GetRecipeVersion, recipe_version,
         RecipeVersion, RecipeVersionNotFoundError, of=recipes, about="recipe_id"),
     listed("GET /recipes/{recipe_id}/versions", ListRecipeVersions, recipe_versions,

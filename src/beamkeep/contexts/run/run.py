@@ -6,7 +6,10 @@ from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
+from annotated_types import MaxLen
+
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, decisions
+from beamkeep.contexts.lineage import ProvenanceEdge, ProvenanceRelation, edges_from
 from beamkeep.contexts.recipe.method import Method, methods
 from beamkeep.contexts.recipe.plan import carried_parameters
 from beamkeep.kernel import (
@@ -16,6 +19,7 @@ from beamkeep.kernel import (
     Call,
     Cannot,
     Command,
+    DirectoryEntry,
     Event,
     Invalid,
     Listing,
@@ -95,6 +99,7 @@ class RunStarted(RunEvent):
     declaration_versions: DeclarationVersions | None = None
     clearance_ids: tuple[UUID, ...] = ()
     advisories: tuple[StartAdvisory, ...] = ()
+    external_refs: Mapping[str, str] = {}
 
 
 class RunHeld(RunEvent):
@@ -240,6 +245,7 @@ class Run(Record):
     """The clearances in force at the start, if the deployment requires one."""
     advisories: tuple[StartAdvisory, ...] = ()
     ended_at: datetime | None = None
+    external_refs: Mapping[str, str] = {}
 
 
 def begin(event: RunStarted) -> Run:
@@ -263,6 +269,11 @@ def evolve(run: Run, event: RunChanged) -> Run:
             ended_at = event.occurred_at if isinstance(event, ENDS) else None
             moved = replace(run, status=STATUS.after(event), last_status_reason=reason)
             return replace(moved, ended_at=ended_at, interrupted_at=died_at)
+
+
+def edges_of(run: Run) -> tuple[ProvenanceEdge, ...]:
+    """Return which calibration revisions a run uses."""
+    return edges_from(run.id, ProvenanceRelation.PINNED, *run.pinned_calibration_ids)
 
 
 class RunCommand(Command):
@@ -402,7 +413,7 @@ OPERATIONS = (
 
 
 class ListRuns(Listing):
-    """List runs, oldest first."""
+    """List runs, newest first."""
 
     status: frozenset[RunStatus] | None = None
     plan_id: UUID | None = None
@@ -412,6 +423,8 @@ class ListRuns(Listing):
     """Runs that use one of these assets."""
     pinned_calibration_id: UUID | None = None
     """Runs that pin this calibration revision."""
+    external_ref: Annotated[str, MaxLen(251)] | None = None
+    """The run with this reference in another system, as `scheme:value`."""
     started_from: Timestamp | None = None
     started_to: Timestamp | None = None
 
@@ -419,6 +432,23 @@ class ListRuns(Listing):
 FACETS: Mapping[str, Callable[[Run], Iterable[object]]] = {
     "asset_id": lambda run: run.asset_ids,
     "pinned_calibration_id": lambda run: run.pinned_calibration_ids,
+    "external_ref": lambda run: (
+        f"{scheme}:{value}" for scheme, value in run.external_refs.items()
+    ),
 }
 PERIOD = {"started_from": ("created_at", ">="), "started_to": ("created_at", "<")}
-QUESTIONS = reads("/runs", runs, ListRuns, facets=FACETS, compared=PERIOD, version=2)
+QUESTIONS = reads(
+    "/runs",
+    runs,
+    ListRuns,
+    facets=FACETS,
+    compared=PERIOD,
+    version=3,
+    directory=DirectoryEntry(
+        lambda it: it.name,
+        status=lambda it: it.status,
+        keywords=lambda it: (it.raid, *it.external_refs.values()),
+        scope=lambda it: it.asset_ids or None,
+        version=3,
+    ),
+)

@@ -10,10 +10,10 @@ from annotated_types import MaxLen, MinLen
 from pydantic import Field
 
 from beamkeep.contexts.equipment.asset import AssetNotFoundError, assets
-from beamkeep.contexts.equipment.place import PLACES
 from beamkeep.contexts.federation import facility
 from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
 from beamkeep.contexts.operation.procedure import ProcedureNotFoundError, procedures
+from beamkeep.contexts.place import PLACES
 from beamkeep.contexts.run.run import RunNotFoundError, runs
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, subjects
 from beamkeep.kernel import (
@@ -24,6 +24,7 @@ from beamkeep.kernel import (
     Cannot,
     Command,
     Created,
+    DirectoryEntry,
     Event,
     Invalid,
     Listing,
@@ -565,7 +566,7 @@ OPERATIONS = (
 
 
 class ListClearances(Listing):
-    """List clearances, oldest first."""
+    """List clearances, newest first."""
 
     status: frozenset[ClearanceStatus] | None = None
     kind: Tag | None = None
@@ -599,6 +600,13 @@ QUESTIONS = reads(
     "/clearances",
     clearances,
     ListClearances,
+    directory=DirectoryEntry(
+        lambda it: it.title,
+        status=lambda it: it.status,
+        keywords=lambda it: (it.kind,),
+        scope=lambda it: it.facility_code,
+        version=2,
+    ),
     milestones={"last_status_changed_at": STATUS_CHANGES},
     facets={
         "binding_kind": lambda clearance: {each.kind for each in clearance.bindings},

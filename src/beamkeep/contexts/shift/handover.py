@@ -12,12 +12,12 @@ from beamkeep.contexts.caution.caution import Caution, cautions
 from beamkeep.contexts.enclosure.enclosure import Enclosure, EnclosurePermitObserved, enclosures
 from beamkeep.contexts.equipment import asset
 from beamkeep.contexts.equipment.asset import Asset, assets
-from beamkeep.contexts.equipment.place import facility_scopes
 from beamkeep.contexts.federation import facility
 from beamkeep.contexts.federation.facility import FacilityNotFoundError, facilities
 from beamkeep.contexts.installation import installation
 from beamkeep.contexts.operation import procedure
 from beamkeep.contexts.operation.procedure import Procedure, procedures
+from beamkeep.contexts.place import facility_scopes
 from beamkeep.contexts.recipe.plan import Plan, plans
 from beamkeep.contexts.run.logbook import RUN_LOGBOOK
 from beamkeep.contexts.run.refused import REFUSED_STARTS
@@ -28,7 +28,7 @@ from beamkeep.contexts.supply import supply
 from beamkeep.contexts.supply.supply import Supply, supplies
 from beamkeep.contexts.trust import visit
 from beamkeep.contexts.trust.visit import Visit, visits
-from beamkeep.kernel import Aggregate, Event, Invalid, Query, Reader, Record, answers
+from beamkeep.kernel import Aggregate, Event, Fresh, Invalid, Reader, Record, answers
 from beamkeep.kernel.values import Timestamp
 
 from . import open_items
@@ -91,7 +91,7 @@ class ShiftHandover(Record, rename={"since": "from", "until": "to"}):
     """What was open at the end of the shift; null if too much has changed since."""
 
 
-class GetShiftHandover(Query):
+class GetShiftHandover(Fresh):
     """Show what happened in a shift, what it left open, and what expires soon after it."""
 
     since: Annotated[Timestamp, Field(alias="from")]

@@ -59,7 +59,7 @@ ASSETS_IN_MAINTENANCE = OpenItems(
 )
 CLOSED_ENCLOSURES = OpenItems(
     CLOSED,
-    [enclosure.ListEnclosures(permit_status=status) for status in sorted(CLOSED)],
+    [enclosure.ListEnclosures(permit_status=frozenset(CLOSED))],
     {
         enclosure.EnclosureRegistered: enclosure.PermitStatus.UNKNOWN,
         **_targets(enclosure.LIFECYCLE),
@@ -67,11 +67,11 @@ CLOSED_ENCLOSURES = OpenItems(
 )
 LACKING_SUPPLIES = OpenItems(
     LACKING,
-    [supply.ListSupplies(status=status) for status in sorted(LACKING)],
+    [supply.ListSupplies(status=frozenset(LACKING))],
     {supply.SupplyRegistered: supply.SupplyStatus.UNKNOWN, **_targets(supply.STATUS)},
 )
 OPEN_VISITS = OpenItems(
-    PRESENT, [visit.ListVisits(status=status) for status in sorted(PRESENT)], _targets(visit.STATUS)
+    PRESENT, [visit.ListVisits(status=frozenset(PRESENT))], _targets(visit.STATUS)
 )
 OPEN_ITEMS = (
     *(OPEN_RUNS, OPEN_PROCEDURES, FAILING_ASSETS, ASSETS_IN_MAINTENANCE),

@@ -8,7 +8,7 @@ from annotated_types import MaxLen
 from beamkeep.contexts.calibration.calibration import CalibrationRevisionNotFoundError
 from beamkeep.contexts.recipe.plan import plans
 from beamkeep.contexts.subject.subject import SubjectNotFoundError
-from beamkeep.kernel import Query, Reader, Record, answers
+from beamkeep.kernel import Fresh, Reader, Record, answers
 
 from .acknowledging import ShownCaution, as_shown
 from .advising import run_advisories
@@ -36,7 +36,7 @@ class PlanReadiness(Record):
     cautions: tuple[ShownCaution, ...]
 
 
-class GetPlanReadiness(Query):
+class GetPlanReadiness(Fresh):
     """Show whether a run of a plan could start now, with the result of every start check."""
 
     plan_id: UUID

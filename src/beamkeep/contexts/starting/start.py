@@ -16,14 +16,15 @@ from beamkeep.contexts.calibration.calibration import (
 from beamkeep.contexts.campaign import campaign as joining
 from beamkeep.contexts.campaign.campaign import Campaign, CampaignNotFoundError, campaigns
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, decisions
+from beamkeep.contexts.lineage import inserted
 from beamkeep.contexts.recipe.plan import PlanNotFoundError
 from beamkeep.contexts.run import run
 from beamkeep.contexts.run.refused import refused_start
 from beamkeep.contexts.run.run import InvalidRunParametersError, runs
 from beamkeep.contexts.safety.clearance import IN_FORCE
 from beamkeep.contexts.subject.subject import SubjectNotFoundError
-from beamkeep.kernel import Blank, Call, Cannot, Command, Invalid, Reader, Record
-from beamkeep.kernel.values import Name, Trimmed
+from beamkeep.kernel import Blank, Call, Cannot, Command, Insert, Invalid, Reader, Record
+from beamkeep.kernel.values import Name, References, Trimmed, outside_references
 from beamkeep.schemas import JsonObject
 
 from . import checks
@@ -36,6 +37,10 @@ MOST_PINNED = 64
 
 
 class InvalidRunNameError(Blank): ...
+
+
+class InvalidRunExternalRefsError(Invalid):
+    """Each outside reference must have a scheme, and a value without the scheme as prefix."""
 
 
 class InvalidRunPinnedCalibrationIdsError(Invalid):
@@ -59,6 +64,8 @@ class StartRun(Command):
     campaign_id: UUID | None = None
     decided_by_decision_id: UUID | None = None
     """The recorded decision that led to this command."""
+    external_refs: References = Field(default_factory=dict)
+    """References to the run in other systems, by scheme, for example bluesky; at most 20."""
 
 
 class RunStart(Record):
@@ -100,7 +107,7 @@ async def run_start(command: StartRun, read: Reader) -> RunStart:
 
 def start_run(
     command: StartRun, given: RunStart, call: Call
-) -> list[run.RunStarted | run.RunAddedToCampaign | joining.CampaignRunAdded]:
+) -> list[run.RunStarted | run.RunAddedToCampaign | joining.CampaignRunAdded | Insert]:
     """Start a run of a plan, if every start check passes."""
     found, campaign, pinned = given.preconditions, given.campaign, command.pinned_calibration_ids
     if len(pinned) > MOST_PINNED:
@@ -130,11 +137,13 @@ def start_run(
         declaration_versions=found.versions,
         clearance_ids=tuple(sorted(in_force)),
         advisories=tuple(map(run.StartAdvisory.of, run_advisories(found, given.pinned, call.now))),
+        external_refs=outside_references(command.external_refs, InvalidRunExternalRefsError),
     )
+    edges = inserted(run.edges_of(run.begin(started)))
     if campaign is None:
-        return [started]
+        return [started, *edges]
     added = joining.CampaignRunAdded(call.now, campaign.id, call.new_id)
-    return [started, run.RunAddedToCampaign(call.now, call.new_id, campaign.id), added]
+    return [started, run.RunAddedToCampaign(call.now, call.new_id, campaign.id), added, *edges]
 
 
 class RunStartAnswer(Record):
@@ -157,6 +166,7 @@ OPERATIONS = (
     runs.creates("POST /runs", StartRun, start_run, PlanNotFoundError, SubjectNotFoundError,
         CampaignNotFoundError, DecisionNotFoundError, CalibrationRevisionNotFoundError,
         InvalidRunPinnedCalibrationIdsError, InvalidRunParametersError,
+        InvalidRunExternalRefsError,
         checks.RunParameterUnitsChangedError,
         checks.RunBoundPlanDeprecatedError, checks.RunOutsidePlanWindowError,
         checks.RunSubjectNotMountedError, checks.RunAssetDecommissionedError,

@@ -12,6 +12,7 @@ from beamkeep.kernel import (
     Call,
     Cannot,
     Command,
+    DirectoryEntry,
     Event,
     Invalid,
     Listing,
@@ -309,11 +310,19 @@ OPERATIONS = (
 
 
 class ListSubjects(Listing):
-    """List subjects, oldest first."""
+    """List subjects, newest first."""
 
-    status: SubjectStatus | None = None
+    status: frozenset[SubjectStatus] | None = None
     mounted_on_asset_id: UUID | None = None
 
 
 MOVES = {"last_status_changed_at": tuple(STATUS.moves)}
-QUESTIONS = reads("/subjects", subjects, ListSubjects, milestones=MOVES)
+QUESTIONS = reads(
+    "/subjects",
+    subjects,
+    ListSubjects,
+    milestones=MOVES,
+    directory=DirectoryEntry(
+        lambda it: it.name, status=lambda it: it.status, keywords=lambda it: (it.external_id,)
+    ),
+)

@@ -1,6 +1,6 @@
 """The supply gate: which of the needed kinds of supply are available where the work is done."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -10,7 +10,15 @@ from beamkeep.contexts.installation import installation
 from beamkeep.contexts.trust.freshness import as_stale, is_stale
 from beamkeep.kernel import Reader, Record
 
-from .supply import SUPPLY_FRESHNESS, ListSupplies, Supply, SupplyStatus, counted_status, supplies
+from .supply import (
+    IN_USE,
+    SUPPLY_FRESHNESS,
+    ListSupplies,
+    Supply,
+    SupplyStatus,
+    counted_status,
+    supplies,
+)
 
 
 class SupplyScope(Record):
@@ -24,8 +32,7 @@ class SupplyScope(Record):
     def has(self, supply: Supply) -> bool:
         """Return whether a supply serves work in this scope."""
         here = supply.containing_asset_id in {None, *self.asset_ids}
-        registered = supply.status is not SupplyStatus.DECOMMISSIONED
-        return registered and here and supply.facility_code in self.facility_codes
+        return supply.status in IN_USE and here and supply.facility_code in self.facility_codes
 
 
 class SupplyInScope(Record):
@@ -76,13 +83,25 @@ async def coverage(kinds: Iterable[str], assets: Mapping[UUID, Asset], read: Rea
         for code in sorted(scope.facility_codes)
         for id in await read.matching(ListSupplies(kind=kind, facility_code=code))
     ]
-    serving = [each for each in (await read.many(supplies, candidates)).values() if scope.has(each)]
-    ids, stale_after = {each.id for each in serving}, installation(read).stale_after
-    rows = await read.rows(SUPPLY_FRESHNESS, supply_id=ids) if ids else ()
-    silent_for = {row.supply_id: row.age for row in rows if is_stale(row.age, stale_after)}
-    in_scope = [SupplyInScope(each, silent_for.get(each.id)) for each in serving]
+    in_scope = await supplies_in(scope, candidates, read)
     by_kind = {kind: tuple(it for it in in_scope if it.supply.kind == kind) for kind in needed}
     return Coverage(by_kind)
+
+
+async def supplies_in(
+    scope: SupplyScope, ids: Iterable[UUID], read: Reader
+) -> Sequence[SupplyInScope]:
+    """Return those of these supplies that serve work in a scope."""
+    return [each for each in await as_counted(ids, read) if scope.has(each.supply)]
+
+
+async def as_counted(ids: Iterable[UUID], read: Reader) -> Sequence[SupplyInScope]:
+    """Return these supplies with the status that counts."""
+    found = await read.many(supplies, ids)
+    rows = await read.rows(SUPPLY_FRESHNESS, supply_id={*found}) if found else ()
+    stale_after = installation(read).stale_after
+    silent_for = {row.supply_id: row.age for row in rows if is_stale(row.age, stale_after)}
+    return [SupplyInScope(each, silent_for.get(id)) for id, each in found.items()]
 
 
 async def scope_of(assets: Mapping[UUID, Asset], read: Reader) -> SupplyScope:

@@ -9,10 +9,10 @@ from uuid import UUID
 from annotated_types import MaxLen, MinLen
 
 from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle, AssetNotFoundError, assets
-from beamkeep.contexts.equipment.place import facility_scopes
 from beamkeep.contexts.federation import facility
 from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
 from beamkeep.contexts.installation import installation
+from beamkeep.contexts.place import facility_scopes
 from beamkeep.contexts.trust import trigger
 from beamkeep.contexts.trust.freshness import Reported, is_stale, reports
 from beamkeep.contexts.trust.trigger import TriggerSource
@@ -23,6 +23,7 @@ from beamkeep.kernel import (
     Call,
     Cannot,
     Command,
+    DirectoryEntry,
     Event,
     Insert,
     Listing,
@@ -48,6 +49,9 @@ class SupplyStatus(StrEnum):
     UNAVAILABLE = "Unavailable"
     RECOVERING = "Recovering"
     DECOMMISSIONED = "Decommissioned"
+
+
+IN_USE = frozenset(SupplyStatus) - {SupplyStatus.DECOMMISSIONED}
 
 
 class SupplyFreshness(Record):
@@ -393,12 +397,12 @@ OPERATIONS = (
 
 
 class ListSupplies(Listing):
-    """List supplies, oldest first."""
+    """List supplies, newest first."""
 
     facility_code: FacilityCode | None = None
     containing_asset_id: UUID | None = None
     kind: SupplyKind | None = None
-    status: SupplyStatus | None = None
+    status: frozenset[SupplyStatus] | None = None
 
 
 async def reported(ids: Sequence[UUID], read: Reader) -> dict[UUID, Reported]:
@@ -408,5 +412,17 @@ async def reported(ids: Sequence[UUID], read: Reader) -> dict[UUID, Reported]:
 
 TIMES = {"last_status_changed_at": tuple(STATUS.moves)}
 QUESTIONS = reads(
-    "/supplies", supplies, ListSupplies, milestones=TIMES, shown_with=reported, listed_with=reported
+    "/supplies",
+    supplies,
+    ListSupplies,
+    milestones=TIMES,
+    shown_with=reported,
+    listed_with=reported,
+    directory=DirectoryEntry(
+        lambda it: it.name,
+        status=lambda it: it.status,
+        keywords=lambda it: (it.kind,),
+        scope=lambda it: it.facility_code,
+        version=2,
+    ),
 )

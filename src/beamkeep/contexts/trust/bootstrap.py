@@ -28,6 +28,9 @@ type CallFor = Callable[[UUID | None], Call]
 """Returns a call by System with this id, or with a new one, for what the call creates."""
 
 MONITORED = frozenset({"observe_enclosure_status", "observe_supply_status"})
+PAUSING = frozenset({"pause_subscription"})
+CHECKING = frozenset({"record_attestation", "end_distribution_check"})
+SETTLING = frozenset({"settle_dataset_external_id", "settle_edition_external_id"})
 
 
 class AdministratorUnusableError(Exception):
@@ -59,6 +62,11 @@ def foundations(call: CallFor) -> Iterator[tuple[str, Outcome]]:
         surface = DefineSurface(name=name, kind=kind, conduit_id=seeded.ENTRY)
         yield f"surface-{kind}", define_surface(surface, None, call(id))
     yield "policy-Monitors", _policy("Monitors", MONITOR, MONITORED, None, call(seeded.MONITORS))
+    deliveries = _policy("Deliveries", SYSTEM, PAUSING, None, call(seeded.DELIVERIES))
+    yield "policy-Deliveries", deliveries
+    yield "policy-Checks", _policy("Checks", SYSTEM, CHECKING, None, call(seeded.CHECKS))
+    minting = _policy("Minting", SYSTEM, SETTLING, None, call(seeded.MINTING))
+    yield "policy-Minting", minting
 
 
 def developer(call: CallFor) -> Iterator[tuple[str, Outcome]]:

@@ -10,6 +10,7 @@ from beamkeep.kernel import (
     Call,
     Command,
     DenialReason,
+    DirectoryEntry,
     Event,
     Invalid,
     Listing,
@@ -83,7 +84,7 @@ OPERATIONS = (
 
 
 class ListConduits(Listing):
-    """List conduits, oldest first."""
+    """List conduits, newest first."""
 
     source_zone_id: UUID | None = None
     target_zone_id: UUID | None = None
@@ -97,6 +98,6 @@ class ListConduitDenials(Page):
 
 
 QUESTIONS = (
-    *reads("/conduits", conduits, ListConduits),
+    *reads("/conduits", conduits, ListConduits, directory=DirectoryEntry(lambda it: it.name)),
     entries("GET /conduits/{conduit_id}/denials", ListConduitDenials, conduits, DENIALS),
 )

@@ -17,6 +17,7 @@ from beamkeep.kernel import (
     Cannot,
     Command,
     DenialReason,
+    DirectoryEntry,
     Event,
     Grant,
     Invalid,
@@ -263,7 +264,7 @@ OPERATIONS = (
 
 
 class ListPolicies(Listing):
-    """List policies, oldest first."""
+    """List policies, newest first."""
 
     conduit_id: UUID | None = None
     surface_id: UUID | None = None
@@ -304,7 +305,8 @@ async def evaluation(query: EvaluateAuthorization, read: Reader) -> Evaluation:
 QUESTIONS = (
     *reads("/policies", policies, ListPolicies,
         milestones={"updated_at": (PolicyDefined, PolicyGrantAdded, PolicyGrantRevoked)},
-        facets={"permitted_principal_id": lambda policy: policy.permitted_principal_ids}),
+        facets={"permitted_principal_id": lambda policy: policy.permitted_principal_ids},
+        directory=DirectoryEntry(lambda it: it.name)),
     answers("GET /authorization", EvaluateAuthorization, evaluation, Evaluation,
         InvalidPolicyPermittedCommandsError, of=actors, about="principal_id"),
 )

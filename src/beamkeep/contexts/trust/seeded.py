@@ -17,3 +17,6 @@ SURFACES = {
     SurfaceKind.MCP_STREAMABLE_HTTP: _fixed("32"),
 }
 MONITORS = _fixed("40")
+DELIVERIES = _fixed("41")
+CHECKS = _fixed("42")
+MINTING = _fixed("43")

@@ -5,13 +5,16 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
+from beamkeep.contexts.place import PLACES, AssetPlace
 from beamkeep.kernel import (
     Aggregate,
     Blank,
     Call,
     Cannot,
     Command,
+    DirectoryEntry,
     Event,
+    Invalid,
     Listing,
     NotFound,
     Reader,
@@ -33,6 +36,7 @@ class SurfaceDefined(Event):
     name: str
     kind: SurfaceKind
     conduit_id: UUID
+    unit_asset_id: UUID | None = None
 
 
 class SurfaceNotFoundError(NotFound): ...
@@ -45,11 +49,17 @@ class SurfaceCannotDefineError(Cannot):
     """A surface must be on another conduit than Internal, which is for calls inside the service."""
 
 
+class InvalidSurfaceUnitAssetError(Invalid):
+    """Beamline of a surface must be an asset that has no parent."""
+
+
 class Surface(Record):
     id: UUID
     name: str
     kind: SurfaceKind
     conduit_id: UUID
+    unit_asset_id: UUID | None = None
+    """The beamline at which the surface is used."""
 
 
 def begin(event: SurfaceDefined) -> Surface:
@@ -60,16 +70,26 @@ class DefineSurface(Command):
     name: Annotated[Name, Trimmed(InvalidSurfaceNameError)]
     kind: SurfaceKind
     conduit_id: UUID
+    unit_asset_id: UUID | None = None
+    """The beamline at which the surface is used: an asset without a parent."""
 
 
-async def conduit(command: DefineSurface, read: Reader) -> None:
+async def place_of_beamline(command: DefineSurface, read: Reader) -> AssetPlace | None:
     await read.one(conduits, command.conduit_id)
+    id = command.unit_asset_id
+    rows = await read.rows(PLACES, asset_id={id}) if id else ()
+    return next(iter(rows), None)
 
 
-def define_surface(command: DefineSurface, given: None, call: Call) -> list[SurfaceDefined]:
+def define_surface(
+    command: DefineSurface, given: AssetPlace | None, call: Call
+) -> list[SurfaceDefined]:
     """Define a surface on a conduit."""
     if command.conduit_id == INTERNAL:
         raise SurfaceCannotDefineError
+    if command.unit_asset_id and (given is None or given.parent_id):
+        told = f"Asset {command.unit_asset_id} does not exist or has a parent."
+        raise InvalidSurfaceUnitAssetError(told)
     return [SurfaceDefined.of(command, occurred_at=call.now, surface_id=call.new_id)]
 
 
@@ -78,7 +98,7 @@ surfaces = Aggregate("Surface", begin, unchanging, absent=SurfaceNotFoundError)
 # fmt: off
 OPERATIONS = (
     surfaces.creates("POST /surfaces", DefineSurface, define_surface, ConduitNotFoundError,
-        SurfaceCannotDefineError, given=conduit),
+        SurfaceCannotDefineError, InvalidSurfaceUnitAssetError, given=place_of_beamline),
 )
 # fmt: on
 
@@ -107,10 +127,24 @@ async def control(ids: Sequence[UUID], read: Reader) -> dict[UUID, ShownControl]
 
 
 class ListSurfaces(Listing):
-    """List surfaces, oldest first."""
+    """List surfaces, newest first."""
 
     kind: SurfaceKind | None = None
     conduit_id: UUID | None = None
+    unit_asset_id: UUID | None = None
+    """Only surfaces that are used at this beamline."""
 
 
-QUESTIONS = reads("/surfaces", surfaces, ListSurfaces, shown_with=control, listed_with=control)
+QUESTIONS = reads(
+    "/surfaces",
+    surfaces,
+    ListSurfaces,
+    shown_with=control,
+    listed_with=control,
+    version=2,
+    directory=DirectoryEntry(
+        lambda it: it.name,
+        scope=lambda it: (it.unit_asset_id,) if it.unit_asset_id else None,
+        version=2,
+    ),
+)

@@ -16,6 +16,7 @@ from beamkeep.kernel import (
     Call,
     Cannot,
     Command,
+    DirectoryEntry,
     Event,
     Invalid,
     Listing,
@@ -435,9 +436,9 @@ OPERATIONS = (
 
 
 class ListVisits(Listing):
-    """List visits, oldest first."""
+    """List visits, newest first."""
 
-    status: VisitStatus | None = None
+    status: frozenset[VisitStatus] | None = None
     parent_surface_id: UUID | None = None
     type: VisitType | None = None
     parent_id: UUID | None = None
@@ -446,4 +447,16 @@ class ListVisits(Listing):
 
 ENDS = VisitCompleted, VisitCancelled, VisitAborted, VisitVoided
 TIMES = {"arrived_at": (VisitArrived,), "started_at": (VisitStarted,), "ended_at": ENDS}
-QUESTIONS = reads("/visits", visits, ListVisits, milestones=TIMES)
+QUESTIONS = reads(
+    "/visits",
+    visits,
+    ListVisits,
+    milestones=TIMES,
+    directory=DirectoryEntry(
+        lambda it: f"{it.type} {it.planned_start_at:%Y-%m-%d}",
+        status=lambda it: it.status,
+        keywords=lambda it: it.external_refs.values(),
+        scope=lambda it: (it.parent_surface_id,),
+        version=2,
+    ),
+)

@@ -8,6 +8,7 @@ from beamkeep.kernel import (
     Blank,
     Call,
     Command,
+    DirectoryEntry,
     Event,
     Listing,
     NotFound,
@@ -54,7 +55,7 @@ OPERATIONS = (zones.creates("POST /zones", DefineZone, define_zone),)
 
 
 class ListZones(Listing):
-    """List zones, oldest first."""
+    """List zones, newest first."""
 
 
-QUESTIONS = reads("/zones", zones, ListZones)
+QUESTIONS = reads("/zones", zones, ListZones, directory=DirectoryEntry(lambda it: it.name))

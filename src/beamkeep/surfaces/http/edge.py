@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Generator, Hashable, Itera
 from contextlib import ExitStack, contextmanager
 from uuid import UUID
 
+import msgspec
 import structlog
 from starlette.routing import Router as LifespanOnly
 from starlette.types import Receive, Scope, Send
@@ -41,6 +42,7 @@ class EdgeOptions(Record):
     """The principal of calls without a token, where none is required."""
     limits: Limits = Limits()
     authorization_servers: tuple[str, ...] = ()
+    cli_client_id: str | None = None
     allowed_hosts: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
     clock: Callable[[], float] = time.monotonic
@@ -104,6 +106,8 @@ class Edge:
                 response = await self._answer(route, request, record)
             except Exception as error:
                 refusal = _refusal(error, request, route.name)
+                if isinstance(refusal, tokens.Unverified):
+                    self._telemetry.refuse_token(**msgspec.to_builtins(refusal.fault))
                 response, code = self.refused(refusal, surface), type(refusal).__name__
             # 7. The response. A stream is part of its call, and cut off if it fails.
             if isinstance(response, StreamResponse):
@@ -147,6 +151,7 @@ class Edge:
         caller = Caller(
             request.correlation_id,
             identity=verified and (verified.issuer, verified.subject),
+            token_ends_at=verified and verified.ends_at,
             principal_id=None if verified else self.options.developer_id,
             transport=route.surface,
             selected_surface=request.text(b"x-surface-id"),

@@ -62,10 +62,14 @@ class ConcurrencyLimit:
         self._slots = slots
         self._taken: dict[Hashable, int] = {}
 
+    def taken(self, key: Hashable) -> int:
+        """Return the number of slots that are held."""
+        return self._taken.get(key, 0)
+
     @contextmanager
     def held(self, key: Hashable) -> Generator[None]:
         """Hold one slot. Raise TooManyRequestsError when none is free."""
-        taken = self._taken.get(key, 0)
+        taken = self.taken(key)
         if taken >= self._slots:
             raise TooManyRequestsError
         self._taken[key] = taken + 1

@@ -1,9 +1,7 @@
 """Everything that is served over HTTP, and the pages of it that anyone may read."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from importlib.resources import files
 
-from beamkeep import surfaces
 from beamkeep.kernel import Route
 from beamkeep.runtime import Service
 from beamkeep.runtime.codec import encode
@@ -18,10 +16,6 @@ from .routes import HttpRoute, PublicRoute, Responder
 
 TEXT: Headers = {b"content-type": b"text/plain; charset=utf-8"}
 METRICS: Headers = {b"content-type": b"text/plain; version=0.0.4; charset=utf-8"}
-DOCS: Headers = {
-    b"content-type": b"text/html; charset=utf-8",
-    b"content-security-policy": b"default-src 'self' 'unsafe-inline'",
-}
 
 
 def application(
@@ -44,7 +38,6 @@ def application(
     pages = {
         "/health": _fixed(TEXT, b"alive"),
         "/ready": readiness,
-        "/docs": _fixed(DOCS, files(surfaces).joinpath("docs.html").read_bytes()),
         "/openapi.json": _fixed(JSON, document_text(service.catalogue).encode()),
         METADATA: _metadata(options, ""),
         f"{METADATA}/mcp": _metadata(options, "/mcp"),
@@ -77,6 +70,7 @@ def _metadata(options: EdgeOptions, path: str) -> Responder:
         "resource": options.resource_url + path,
         "authorization_servers": options.authorization_servers,
         "bearer_methods_supported": ["header"],
+        **({"beamkeep_client_id": cli} if (cli := options.cli_client_id) else {}),
     }
     return _fixed(JSON, encode(metadata))
 

@@ -26,7 +26,7 @@ def rest_routes(service: Service) -> Iterator[HttpRoute]:
     for operation in service.catalogue.operations:
         yield _command_route(service, operation)
     for question in service.catalogue.questions:
-        yield _question_route(service, question)
+        yield question_route(service, question)
 
 
 def _command_route(service: Service, operation: Operation) -> HttpRoute:
@@ -60,12 +60,12 @@ def _command_route(service: Service, operation: Operation) -> HttpRoute:
     return HttpRoute(operation.name, operation.route, answer)
 
 
-def _question_route(service: Service, question: Question) -> HttpRoute:
-    fields = question.query.model_fields.items()
-    repeatable = frozenset(name for name, field in fields if _holds_several(field.annotation))
+def question_route(service: Service, question: Question) -> HttpRoute:
+    """Return the route of a question."""
+    repeatable = repeatable_fields(question)
 
     async def answer(request: HttpRequest) -> HttpResponse:
-        arguments = _question_arguments(request, repeatable)
+        arguments = question_arguments(request, repeatable)
         found = await service.queries.ask(question, Request(request.caller, arguments))
         version = {} if found.version is None else {b"etag": b'"%d"' % found.version}
         return HttpResponse(200, {**JSON, **version}, found.body)
@@ -82,8 +82,11 @@ def _new_path(service: Service, operation: Operation) -> str:
     return max(ones, key=len, default="")
 
 
-def _holds_several(annotation: object) -> bool:
-    return any(get_origin(choice) is frozenset for choice in (annotation, *get_args(annotation)))
+def repeatable_fields(question: Question) -> frozenset[str]:
+    """Return the query parameters that may be given several times."""
+    hints = {name: field.annotation for name, field in question.query.model_fields.items()}
+    choices = {name: (hint, *get_args(hint)) for name, hint in hints.items()}
+    return frozenset(n for n, found in choices.items() if frozenset in map(get_origin, found))
 
 
 def _command_arguments(request: HttpRequest, body: bytes) -> tuple[Arguments, bool]:
@@ -101,7 +104,8 @@ def _command_arguments(request: HttpRequest, body: bytes) -> tuple[Arguments, bo
     return {**request.values, **arguments}, dry_run
 
 
-def _question_arguments(request: HttpRequest, repeatable: frozenset[str]) -> Arguments:
+def question_arguments(request: HttpRequest, repeatable: frozenset[str]) -> Arguments:
+    """Return the arguments of a question, or what is wrong with them."""
     query: bytes = request.scope["query_string"]
     if not query:
         return request.values

@@ -1,0 +1,82 @@
+"""The operations and questions of the service, as data that the client carries."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Field:
+    """One argument of an operation or a question."""
+
+    type: str | None = None
+    many: bool = False
+    format: str | None = None
+    enum: Sequence[str] = ()
+    default: Any = None
+    help: str = ""
+    refers_to: str | None = None
+    """The kind of object that an id is of."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One operation or question."""
+
+    name: str
+    noun: str
+    verb: str
+    kind: str
+    method: str
+    path: str
+    doc: str
+    fields: Mapping[str, Field] = field(default_factory=dict[str, Field])
+    in_path: Sequence[str] = ()
+    required: Sequence[str] = ()
+    short: str | None = None
+    """A second, shorter verb."""
+    said: str | None = None
+    """What a command did, such as `held`."""
+    follows: bool = False
+    """Whether a conduct begins, which can be followed."""
+    columns: Sequence[str] = ()
+    """The columns of a list."""
+    whole_ids: bool = False
+    """Whether the end of an id does not find what the list shows."""
+
+    @property
+    def words(self) -> str:
+        """Noun and verb, as the command line has them."""
+        return f"{self.noun} {self.verb}".strip()
+
+    @property
+    def target(self) -> str | None:
+        """The argument that is given as a word without a flag."""
+        if self.in_path:
+            return self.in_path[0] if self.fields[self.in_path[0]].refers_to else None
+        return self.required[0] if not self.noun and len(self.required) == 1 else None
+
+    @property
+    def is_question(self) -> bool:
+        """Whether nothing is written."""
+        return self.kind == "question"
+
+    @property
+    def is_paged(self) -> bool:
+        """Whether the answer is a page of a list."""
+        return self.is_question and bool(self.columns) and "cursor" in self.fields
+
+
+@cache
+def catalogue() -> Mapping[str, Entry]:
+    """Return every operation and question by name."""
+    # The json of the standard library is slower to read this and much quicker to load.
+    rows: list[dict[str, Any]] = json.loads(Path(__file__).with_suffix(".json").read_bytes())
+    return {row["name"]: _entry(**row) for row in rows}
+
+
+def _entry(fields: Mapping[str, dict[str, Any]] | None = None, **row: Any) -> Entry:
+    return Entry(fields={name: Field(**each) for name, each in (fields or {}).items()}, **row)

@@ -1,0 +1,331 @@
+"""The HTTP client of the command line and the recorder; it imports nothing of the server."""
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    import httpx2
+
+TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+DEFAULT_URL = "http://127.0.0.1:8000"
+MALFORMED_TOKEN = "Malformed access token."  # noqa: S105
+PAUSE_SECONDS, MAX_PAUSE_SECONDS = 1.0, 30.0
+TRANSIENT_STATUSES = frozenset({408, 425, 429, 502, 503, 504})
+TRANSIENT_CODES = frozenset({"ConcurrencyError", "IdempotencyInFlightError"})
+
+
+@dataclass(eq=False)
+class ServiceError(Exception):
+    """A call that the service refused or did not answer.
+
+    `status` is None without an answer, `code` without a problem body in the answer.
+    `is_transient` says whether repeating the same call may succeed.
+    """
+
+    detail: str
+    status: int | None = None
+    code: str | None = None
+    problem: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    retry_after: float | None = None
+    is_transient: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.detail}" if self.code else self.detail
+
+
+class SentEvent(NamedTuple):
+    """A server-sent event."""
+
+    kind: str
+    id: str
+    data: str
+
+
+class Exchanged(NamedTuple):
+    """The answer to a message, whatever its status."""
+
+    status: int
+    body: dict[str, Any]
+
+
+class Connection:
+    """What synchronous and asynchronous clients have in common: address, token, answers."""
+
+    def __init__(
+        self, url: str, token: str | Callable[[], str] | None, *, surface_id: str | None = None
+    ) -> None:
+        """Raise ValueError when `url` or `token` cannot be used."""
+        from importlib.metadata import version  # noqa: PLC0415
+
+        if not is_private(url):
+            raise ValueError(
+                f"An access token must not be sent to {url}. Give an https:// address; http:// is"
+                " accepted only for this machine, for example http://127.0.0.1:8000."
+            )
+        if isinstance(token, str) and not TOKEN.fullmatch(token.strip()):
+            raise ValueError(MALFORMED_TOKEN)
+        self.url, self._token = url.rstrip("/"), token
+        headers = {"User-Agent": f"beamkeep-client/{version('beamkeep-client')}"}
+        headers |= {"X-Surface-Id": surface_id} if surface_id else {}
+        # A proxy that the environment names could read plain HTTP to this machine.
+        by_proxy = not url.lower().startswith("http:")
+        self.options: Mapping[str, Any] = {"headers": headers, "trust_env": by_proxy}
+
+    def headers(self, idempotency_key: str | None, if_match: int | None) -> dict[str, str]:
+        """Return the headers of one call, with the token of this moment."""
+        headers = {"Idempotency-Key": idempotency_key} if idempotency_key else {}
+        headers |= {} if if_match is None else {"If-Match": f'"{if_match}"'}
+        return headers | self.authorization()
+
+    def answered(self, response: "httpx2.Response", path: str) -> "httpx2.Response":
+        """Return an answer of the service; raise ServiceError for anything else."""
+        if not response.is_success:
+            raise refusal(response, path)
+        if _json_object(response) is None:
+            raise ServiceError(f"The answer from {self.url} is not from Beamkeep.")
+        return response
+
+    def lost(self, error: Exception) -> ServiceError:
+        """Return what a call without an answer means."""
+        import httpx2  # noqa: PLC0415
+
+        # Other errors than these may quote a header, and so the token.
+        is_quotable = isinstance(error, httpx2.ConnectError | httpx2.TimeoutException)
+        reason = (str(error) if is_quotable else "") or type(error).__name__
+        lost = httpx2.ReadError | httpx2.ReadTimeout | httpx2.RemoteProtocolError
+        return ServiceError(
+            f"The service at {self.url} does not answer: {reason}",
+            is_transient=isinstance(error, lost | httpx2.WriteError),
+        )
+
+    def authorization(self) -> dict[str, str]:
+        """Return the header with the token, if there is one."""
+        if self._token is None:
+            return {}
+        try:
+            token = (self._token if isinstance(self._token, str) else self._token()).strip()
+        except Exception as error:
+            raise ServiceError(f"No access token: {type(error).__name__}") from None
+        if not TOKEN.fullmatch(token):
+            raise ServiceError(MALFORMED_TOKEN)
+        return {"Authorization": f"Bearer {token}"}
+
+
+def pause_after(error: ServiceError, attempts: int) -> float:
+    """Return the seconds before the next attempt; raise the error when there is none."""
+    if attempts < 1 or not error.is_transient:
+        raise error
+    pause = PAUSE_SECONDS if error.retry_after is None else error.retry_after
+    return min(pause, MAX_PAUSE_SECONDS)
+
+
+class HttpClient:
+    """A client of one service; a token that is a function is asked for at every call."""
+
+    def __init__(
+        self,
+        url: str,
+        token: str | Callable[[], str] | None,
+        *,
+        surface_id: str | None = None,
+        timeout_seconds: float = 60.0,
+        transport: "httpx2.BaseTransport | None" = None,
+    ) -> None:
+        """Raise ValueError when `url` or `token` cannot be used."""
+        # Slow to load, and the help of the command line does without it.
+        import httpx2  # noqa: PLC0415
+
+        self._to = Connection(url, token, surface_id=surface_id)
+        self._http = httpx2.Client(**self._to.options, timeout=timeout_seconds, transport=transport)
+
+    @property
+    def url(self) -> str:
+        """The address of the service."""
+        return self._to.url
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        idempotency_key: str | None = None,
+        if_match: int | None = None,
+        attempts: int = 1,
+        **content: Any,
+    ) -> "httpx2.Response":
+        """Return the answer to a call; raise ServiceError when it is refused or not answered.
+
+        Give several attempts only to a call that has an idempotency key or writes nothing.
+        `content` is `json`, `params` or both.
+        """
+        while True:
+            headers = self._to.headers(idempotency_key, if_match)
+            try:
+                return self._answer(method, path, headers, content)
+            except ServiceError as error:
+                attempts -= 1
+                pause = pause_after(error, attempts)
+            time.sleep(pause)
+
+    def _answer(
+        self, method: str, path: str, headers: dict[str, str], content: Mapping[str, Any]
+    ) -> "httpx2.Response":
+        try:
+            response = self._http.request(method, self._to.url + path, headers=headers, **content)
+        except Exception as error:
+            raise self._to.lost(error) from None
+        return self._to.answered(response, path)
+
+    def events(self, path: str, params: Mapping[str, Any], last_id: str) -> Iterator[SentEvent]:
+        """Yield server-sent events until the stream ends; raise ServiceError when it is lost."""
+        headers = {"Accept": "text/event-stream"} | self._to.authorization()
+        headers |= {"Last-Event-ID": last_id} if last_id else {}
+        try:
+            with self._http.stream(
+                "GET", self._to.url + path, params=params, headers=headers
+            ) as response:
+                if not response.is_success:
+                    response.read()
+                    raise refusal(response, path)
+                yield from _sent_events(response.iter_lines())
+        except ServiceError:
+            raise
+        except Exception as error:
+            raise self._to.lost(error) from None
+
+    def exchange(
+        self, path: str, message: Mapping[str, Any], headers: Mapping[str, str]
+    ) -> Exchanged:
+        """Return the answer to a message; raise ServiceError when there is none."""
+        sent = {**headers, **self._to.authorization()}
+        try:
+            response = self._http.post(self._to.url + path, json=dict(message), headers=sent)
+        except Exception as error:
+            raise self._to.lost(error) from None
+        body = _json_object(response)
+        if body is None:
+            raise ServiceError(f"The answer from {self._to.url} is not from Beamkeep.")
+        return Exchanged(response.status_code, body)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+
+class AsyncHttpClient:
+    """The same client for programs that use asyncio."""
+
+    def __init__(
+        self,
+        url: str,
+        token: str | Callable[[], str] | None,
+        *,
+        surface_id: str | None = None,
+        timeout_seconds: float = 60.0,
+        transport: "httpx2.AsyncBaseTransport | None" = None,
+    ) -> None:
+        """Raise ValueError when `url` or `token` cannot be used."""
+        import httpx2  # noqa: PLC0415
+
+        self._to = Connection(url, token, surface_id=surface_id)
+        self._http = httpx2.AsyncClient(
+            **self._to.options, timeout=timeout_seconds, transport=transport
+        )
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        idempotency_key: str | None = None,
+        if_match: int | None = None,
+        attempts: int = 1,
+        **content: Any,
+    ) -> "httpx2.Response":
+        """Return the answer to a call; raise ServiceError when it is refused or not answered."""
+        from asyncio import sleep  # noqa: PLC0415
+
+        while True:
+            headers = self._to.headers(idempotency_key, if_match)
+            try:
+                return await self._answer(method, path, headers, content)
+            except ServiceError as error:
+                attempts -= 1
+                pause = pause_after(error, attempts)
+            await sleep(pause)
+
+    async def _answer(
+        self, method: str, path: str, headers: dict[str, str], content: Mapping[str, Any]
+    ) -> "httpx2.Response":
+        try:
+            response = await self._http.request(
+                method, self._to.url + path, headers=headers, **content
+            )
+        except Exception as error:
+            raise self._to.lost(error) from None
+        return self._to.answered(response, path)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+
+def read_token(file: Path | None = None) -> str | None:
+    """Return the access token in a file, else in BEAMKEEP_TOKEN; None when there is none."""
+    token = file.read_text() if file else os.environ.get("BEAMKEEP_TOKEN", "")
+    return token.strip() or None
+
+
+def refusal(response: "httpx2.Response", path: str) -> ServiceError:
+    """Return what the service refused, and why."""
+    body, status = _json_object(response), response.status_code
+    problem = body if body and body.get("code") else {}
+    after, code = response.headers.get("retry-after", ""), problem.get("code")
+    return ServiceError(
+        problem.get("detail", f"HTTP {status}: {response.reason_phrase}"),
+        status=status,
+        code=code,
+        problem={"path": path, **problem},
+        retry_after=float(after) if after.isdecimal() else None,
+        is_transient=status in TRANSIENT_STATUSES or code in TRANSIENT_CODES,
+    )
+
+
+def _sent_events(lines: Iterator[str]) -> Iterator[SentEvent]:
+    fields: dict[str, str] = {}
+    for line in lines:
+        if line:
+            name, _, value = line.partition(":")
+            fields[name] = value.removeprefix(" ")
+        else:
+            if "event" in fields:
+                yield SentEvent(fields["event"], fields.get("id", ""), fields.get("data", ""))
+            fields = {}
+
+
+def is_private(url: str) -> bool:
+    """Return whether nobody on the way to an address can read what is sent there."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        if parts.scheme != "http":
+            return parts.scheme == "https" and bool(host)
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _json_object(response: "httpx2.Response") -> dict[str, Any] | None:
+    """Return the JSON object in an answer, {} for an empty one, None for anything else."""
+    try:
+        body: Any = response.json() if response.content else {}
+    except ValueError:
+        return None
+    return cast("dict[str, Any]", body) if isinstance(body, dict) else None

@@ -1,0 +1,59 @@
+"""The directory in memory: the entries follow from the events whenever they are asked for."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from uuid import UUID
+
+from beamkeep.directory.entries import OWN_SITE, Entry, entry_of, facility_code_of
+from beamkeep.directory.seam import MOST_CANDIDATES, Match
+from beamkeep.kernel import View
+from beamkeep.runtime.codec import Codec
+from beamkeep.runtime.rows import RowFold
+
+from .memory_store import MemoryStore
+
+
+class MemoryDirectory:
+    """Finds entries by looking at every object."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        views: Sequence[View[Any]],
+        codec: Codec,
+        site: str = OWN_SITE,
+    ) -> None:
+        self._store, self._site = store, site
+        self._folds = {view.aggregate.name: RowFold(view, codec) for view in views}
+
+    async def find(
+        self, match: Match, text: str, kinds: frozenset[str], owner_id: UUID | None = None
+    ) -> Sequence[Entry]:
+        """Return the entries of these kinds that a folded text finds so, of one owner or of all."""
+        shown = (entry for entry in self._entries() if entry.kind in kinds)
+        own = (entry for entry in shown if owner_id in {None, entry.owner_id})
+        found = [entry for entry in own if match.finds(entry, text)]
+        return sorted(found, key=lambda entry: (entry.folded, entry.id))[:MOST_CANDIDATES]
+
+    async def entries(self, ids: Sequence[UUID]) -> Sequence[Entry]:
+        """Return the entries of the objects with these ids."""
+        found = {entry.id: entry for entry in self._entries(frozenset(ids))}
+        known = dict(found)
+        while missing := {id for each in known.values() for id in each.within or ()} - known.keys():
+            above = {entry.id: entry for entry in self._entries(frozenset(missing))}
+            if not above:
+                break
+            known |= above
+        return [
+            entry._replace(facility_code=facility_code_of(entry, known, self._site))
+            for entry in found.values()
+        ]
+
+    def _entries(self, ids: frozenset[UUID] | None = None) -> Iterator[Entry]:
+        for (kind, id), stored in self._store.streams.items():
+            fold = self._folds.get(kind)
+            if fold is None or (ids is not None and id not in ids):
+                continue
+            row = fold.after(None, [e.recorded for e in stored], stored[0].principal_id)
+            if entry := entry_of(fold.view, id, row):
+                yield entry

@@ -1,0 +1,172 @@
+"""The directory on PostgreSQL: the statements that find its rows and that write them."""
+
+from collections.abc import Mapping, Sequence
+from itertools import batched
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from beamkeep.directory.entries import Entry, tail_of
+from beamkeep.directory.seam import MOST_CANDIDATES, Match
+
+from .connections import Connections
+from .statements import Statement
+
+SEARCHING = {"plan_cache_mode": "force_custom_plan", "enable_sort": "off"}
+"""Settings for connections that search: which index is best depends on the text."""
+BATCH_SIZE = 500
+
+COLUMNS = "id, version, owner_id, kind, status, name, folded, words, facility_code"
+# Where a text is common, the index of kinds would look cheap to the planner, and is not.
+ANY_KIND = "kind || '' = ANY(:kinds::text[])"
+OWN = " AND owner_id = :owner_id::uuid"
+FIND = {
+    (match, owned): Statement(
+        f"SELECT {COLUMNS} FROM bk.directory WHERE {condition}{OWN if owned else ''}{order}"  # noqa: S608
+        f" LIMIT {MOST_CANDIDATES}"
+    )
+    for match, (condition, order) in {
+        Match.EXACT: ("folded = :text AND kind = ANY(:kinds::text[])", " ORDER BY folded, id"),
+        Match.TAIL: (f"tail >= :text AND tail < :end AND {ANY_KIND}", ""),
+        Match.PREFIX: (
+            f"folded >= :text AND folded < :end AND {ANY_KIND}",
+            " ORDER BY folded, id",
+        ),
+        Match.PART: (f"words LIKE :pattern AND {ANY_KIND}", ""),
+    }.items()
+    for owned in (False, True)
+}
+BY_ID = f"SELECT {COLUMNS} FROM bk.directory WHERE id = ANY($1::uuid[])"  # noqa: S608
+
+# Only what the generation that is read has: others write rows that nobody reads yet. A bookmark of
+# the generation is locked here, and so it cannot become the live one at the same time. The
+# statement returns the objects whose facility must be found, for the first time or again.
+UPSERT_ENTRIES = Statement("""
+WITH had AS MATERIALIZED (SELECT id, scope, within FROM bk.directory WHERE id = ANY(:ids::uuid[])),
+written AS (
+  INSERT INTO bk.directory AS t
+         (id, version, owner_id, kind, status, name, folded, words, tail, scope, within)
+  SELECT r.id, r.version, r.owner_id, r.kind, r.status, r.name, r.folded, r.words, r.tail, r.scope,
+         r.within::uuid[]
+    FROM unnest(:ids::uuid[], :versions::bigint[], :owner_ids::uuid[], :kinds::text[],
+                :statuses::text[], :names::text[], :folded::text[], :words::text[], :tails::text[],
+                :scopes::text[], :within::text[], :lists::text[], :generations::int[])
+      AS r (id, version, owner_id, kind, status, name, folded, words, tail, scope, within, list,
+            generation)
+   WHERE EXISTS (SELECT 1 FROM bk.projections p
+                  WHERE p.name = r.list AND p.generation = r.generation AND p.live)
+      ON CONFLICT (id) DO UPDATE
+     SET version = EXCLUDED.version, owner_id = EXCLUDED.owner_id, status = EXCLUDED.status,
+         name = EXCLUDED.name, folded = EXCLUDED.folded, words = EXCLUDED.words,
+         scope = EXCLUDED.scope, within = EXCLUDED.within
+   WHERE t.version <= EXCLUDED.version
+  RETURNING id, scope, within)
+SELECT w.id FROM written w LEFT JOIN had h ON h.id = w.id
+ WHERE (h.scope, h.within) IS DISTINCT FROM (w.scope, w.within)
+""")
+
+# Facilities follow from one another, so that only one writer at a time finds them.
+LOCK_FACILITIES = "SELECT pg_advisory_xact_lock(hashtextextended('directory facilities', 1))"
+# The facilities of some objects. The statement returns the objects whose facility
+# may follow from these.
+RENEW_FACILITIES = Statement("""
+WITH found AS (
+  SELECT o.id, CASE WHEN o.within IS NULL THEN o.scope
+                    WHEN o.within = '{}' OR p.codes > 1 THEN :site ELSE p.code END AS code
+    FROM bk.directory o
+   CROSS JOIN LATERAL (
+     SELECT count(DISTINCT p.facility_code) AS codes, min(p.facility_code) AS code
+       FROM bk.directory p WHERE p.id = ANY(o.within)) AS p
+   WHERE o.id = ANY(:ids::uuid[])),
+renewed AS (
+  UPDATE bk.directory d SET facility_code = f.code
+    FROM (SELECT d.id, f.code FROM bk.directory d JOIN found f ON f.id = d.id
+           WHERE d.facility_code IS DISTINCT FROM f.code ORDER BY d.id FOR UPDATE OF d) AS f
+   WHERE d.id = f.id
+  RETURNING d.id)
+SELECT id FROM bk.directory WHERE within && (SELECT array_agg(id) FROM renewed)
+""")
+MOST_LEVELS = 50
+"""While several workers move a tree, objects may for a moment be in each other."""
+RENEW_TIMEOUT = 3600.0
+"""A facility may be moved with everything that ever happened in it."""
+
+
+class PostgresDirectory:
+    """Finds entries in the table of the directory."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    async def find(
+        self, match: Match, text: str, kinds: frozenset[str], owner_id: UUID | None = None
+    ) -> Sequence[Entry]:
+        """Return the entries of these kinds that a folded text finds so, of one owner or of all."""
+        sought = tail_of(text) if match is Match.TAIL else text
+        values = {
+            "text": sought,
+            "end": f"{sought}\U0010ffff",
+            "pattern": f"%{_escaped(text)}%",
+            "kinds": sorted(kinds),
+            "owner_id": owner_id,
+        }
+        statement = FIND[match, owner_id is not None]
+        rows = await self._connections.read(*statement.bind(values))
+        # An id may end in more digits than the table has of it.
+        return [entry for row in rows if match.finds(entry := Entry(*row), text)]
+
+    async def entries(self, ids: Sequence[UUID]) -> Sequence[Entry]:
+        """Return the entries of the objects with these ids."""
+        return [Entry(*row) for row in await self._connections.read(BY_ID, list(ids))]
+
+
+async def write_entries(
+    connection: asyncpg.Connection,
+    entries: Mapping[tuple[str, int], Sequence[Entry]],
+    site: str,
+) -> None:
+    """Write the entries of rows of live generations, in a transaction of the caller's.
+
+    Then find their facilities, and those of the objects that are in the facility of these.
+    """
+    # In one order everywhere, so that two writers never wait for each other.
+    given = [(entry, *key) for key, written in entries.items() for entry in written]
+    found: list[UUID] = []
+    for batch in batched(sorted(given, key=lambda each: each[0].id), BATCH_SIZE):
+        columns: dict[str, Any] = {
+            "ids": [entry.id for entry, _, _ in batch],
+            "versions": [entry.version for entry, _, _ in batch],
+            "owner_ids": [entry.owner_id for entry, _, _ in batch],
+            "kinds": [entry.kind for entry, _, _ in batch],
+            "statuses": [entry.status for entry, _, _ in batch],
+            "names": [entry.name for entry, _, _ in batch],
+            "folded": [entry.folded for entry, _, _ in batch],
+            "words": [entry.words for entry, _, _ in batch],
+            "tails": [tail_of(str(entry.id)) for entry, _, _ in batch],
+            "scopes": [entry.scope for entry, _, _ in batch],
+            "within": [_ids(entry.within) for entry, _, _ in batch],
+            "lists": [name for _, name, _ in batch],
+            "generations": [generation for _, _, generation in batch],
+        }
+        rows = await connection.fetch(*UPSERT_ENTRIES.bind(columns))
+        found += [row[0] for row in rows]
+    if found:
+        await connection.execute(LOCK_FACILITIES, timeout=RENEW_TIMEOUT)
+    for _ in range(MOST_LEVELS):
+        if not found:
+            return
+        renew = RENEW_FACILITIES.bind({"ids": found, "site": site})
+        rows = await connection.fetch(*renew, timeout=RENEW_TIMEOUT)
+        found = [row[0] for row in rows]
+
+
+def _ids(ids: Sequence[UUID] | None) -> str | None:
+    """Return an array literal: the arrays of an array cannot differ in length."""
+    return None if ids is None else "{" + ",".join(map(str, ids)) + "}"
+
+
+def _escaped(text: str) -> str:
+    for special in ("\\", "%", "_"):
+        text = text.replace(special, f"\\{special}")
+    return text

@@ -1,1 +1,0 @@
-"""The command line: a client of a running service, made from the same declarations."""

@@ -1,0 +1,384 @@
+"""Attestation: the report of a check on one copy of a dataset."""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Annotated
+from uuid import UUID
+
+from annotated_types import Ge, MaxLen, MinLen
+
+from beamkeep.contexts.custody_rules import ChecksumStrength, VerifiedBy
+from beamkeep.contexts.trust import trigger
+from beamkeep.kernel import (
+    ActorKind,
+    Aggregate,
+    Blank,
+    Call,
+    Cannot,
+    Command,
+    Event,
+    Invalid,
+    NotFound,
+    Reader,
+    Record,
+    SideWrite,
+    UnnamedListing,
+    reads,
+    unchanging,
+)
+from beamkeep.kernel.values import Timestamp, Trimmed
+from beamkeep.schemas import Json, JsonObject
+
+from . import distribution
+from .dataset import Dataset, datasets
+from .distribution import (
+    KEPT,
+    Distribution,
+    DistributionAlreadyExistsError,
+    DistributionMarkedStale,
+    DistributionMarkedUnreachable,
+    DistributionNotFoundError,
+    DistributionStatus,
+    DistributionVerified,
+    distributions,
+    holder_of,
+    place_of,
+)
+from .shapes import (
+    ByteSize,
+    ChecksumAlgorithm,
+    DigestAlgorithm,
+    HexText,
+    strength_of,
+)
+
+CLOCK_LEEWAY = timedelta(seconds=60)
+
+
+class ScanLayout(StrEnum):
+    """The layouts of HDF5 files whose content the service knows."""
+
+    NXTOMO = "NXtomo"
+    NXMX = "NXmx"
+    DATA_EXCHANGE = "DataExchange"
+
+
+PROFILES = {
+    ScanLayout.NXTOMO: "https://manual.nexusformat.org/classes/applications/NXtomo.html",
+    ScanLayout.NXMX: "https://manual.nexusformat.org/classes/applications/NXmx.html",
+    ScanLayout.DATA_EXCHANGE: "https://doi.org/10.1107/S160057751401604X",
+}
+
+
+class AttestationKind(StrEnum):
+    CHECKSUM_VERIFIED = "ChecksumVerified"
+    """The bytes were read."""
+    TRANSFER_VERIFIED = "TransferVerified"
+    """A transfer service compared the bytes on the far side."""
+    FORMAT_VALIDATED = "FormatValidated"
+
+
+class AttestationOutcome(StrEnum):
+    MATCH = "Match"
+    MISMATCH = "Mismatch"
+    UNREACHABLE = "Unreachable"
+
+
+class CheckFailure(StrEnum):
+    """Why a check could not read a copy."""
+
+    NOT_FOUND = "NotFound"
+    PERMISSION_DENIED = "PermissionDenied"
+    OUTSIDE_ROOTS = "OutsideRoots"
+    TIMEOUT = "Timeout"
+    TRANSPORT_ERROR = "TransportError"
+    CORRUPT = "Corrupt"
+
+
+# Events are stored for ever: add a field with a default; never rename or drop one.
+class AttestationRecorded(Event):
+    attestation_id: UUID
+    dataset_id: UUID
+    distribution_id: UUID
+    kind: AttestationKind
+    verified_by: VerifiedBy
+    outcome: AttestationOutcome
+    strength: ChecksumStrength | None
+    checked_at: datetime
+    evidence: JsonObject
+
+
+class AttestationNotFoundError(NotFound): ...
+
+
+class InvalidAttestationCheckerError(Blank):
+    """Checker must not be blank."""
+
+
+class InvalidAttestationFoundError(Invalid):
+    """A check reports what it found or why it found nothing, in the fields of its kind."""
+
+
+class InvalidAttestationCheckedAtError(Invalid):
+    """Time of the check must not be in the future."""
+
+
+class AttestationDistributionDiscardedError(Cannot):
+    """A check of a discarded copy cannot be recorded."""
+
+
+class AttestationAlgorithmUnknownError(Cannot):
+    """The dataset has no sum of the algorithm that the check used."""
+
+
+class AttestationFormatUnsupportedError(Cannot):
+    """The format can be checked only of a dataset that conforms to a known layout."""
+
+
+class Attestation(Record):
+    id: UUID
+    dataset_id: UUID
+    distribution_id: UUID
+    kind: AttestationKind
+    verified_by: VerifiedBy
+    outcome: AttestationOutcome
+    strength: ChecksumStrength | None
+    checked_at: datetime
+    evidence: JsonObject
+    created_at: datetime
+
+
+def begin(event: AttestationRecorded) -> Attestation:
+    return Attestation.of(event, id=event.attestation_id, created_at=event.occurred_at)
+
+
+class FoundSum(Record):
+    """The sum of the bytes that a check read; of a format check, the layout."""
+
+    algorithm: ChecksumAlgorithm | DigestAlgorithm | None = None
+    value: HexText | None = None
+    byte_size: ByteSize | None = None
+    file_count: Annotated[int, Ge(1)] | None = None
+    layout: ScanLayout | None = None
+
+
+type CheckerName = Annotated[str, MinLen(1), MaxLen(100), Trimmed(InvalidAttestationCheckerError)]
+
+
+class RecordAttestation(Command):
+    distribution_id: UUID
+    kind: AttestationKind
+    checked_at: Timestamp
+    """When the check began."""
+    checker: CheckerName
+    """Name and version of the program that checked."""
+    found: FoundSum | None = None
+    """What the check read; without it, `failure` is required."""
+    failure: CheckFailure | None = None
+    """Why the check could not read the copy."""
+    service: Annotated[str, MinLen(1), MaxLen(100)] | None = None
+    """The transfer service, of a check by one."""
+    task_id: Annotated[str, MinLen(1), MaxLen(200)] | None = None
+    """The task of the transfer service."""
+
+
+class CheckedCopy(Record):
+    distribution: Distribution
+    dataset: Dataset
+    holder_id: UUID | None
+    """The copy that is at the place of a stale copy now."""
+
+
+async def checked_copy(command: RecordAttestation, read: Reader) -> CheckedCopy:
+    checked = await read.one(distributions, command.distribution_id)
+    dataset = await read.one(datasets, checked.dataset_id)
+    is_stale = checked.status is DistributionStatus.STALE
+    holder_id = await holder_of(place_of(checked), read) if is_stale else None
+    return CheckedCopy(checked, dataset, holder_id)
+
+
+def record_attestation(
+    command: RecordAttestation, given: CheckedCopy, call: Call
+) -> list[
+    AttestationRecorded
+    | DistributionVerified
+    | DistributionMarkedStale
+    | DistributionMarkedUnreachable
+    | SideWrite
+]:
+    """Record what a check of a copy found; the copy becomes verified, stale or unreachable."""
+    _require_fitting(command)
+    if command.checked_at > call.now + CLOCK_LEEWAY:
+        told = f"checked_at is {command.checked_at}."
+        raise InvalidAttestationCheckedAtError(told)
+    if given.distribution.status not in KEPT:
+        told = f"The status is {given.distribution.status}."
+        raise AttestationDistributionDiscardedError(told)
+    is_format = command.kind is AttestationKind.FORMAT_VALIDATED
+    compare = _format_evidence if is_format else _sum_evidence
+    outcome, evidence = compare(command, given.dataset)
+    algorithm = command.found.algorithm if command.found else None
+    matched = outcome is AttestationOutcome.MATCH and algorithm is not None
+    recorded = AttestationRecorded(
+        call.now,
+        attestation_id=call.new_id,
+        dataset_id=given.dataset.id,
+        distribution_id=given.distribution.id,
+        kind=command.kind,
+        verified_by=_verified_by(command, call),
+        outcome=outcome,
+        strength=strength_of(algorithm) if matched and algorithm else None,
+        checked_at=command.checked_at,
+        evidence={**evidence, "checker": command.checker, "failure": command.failure},
+    )
+    if is_format:
+        return [recorded]
+    return [recorded, *_moves(recorded, command, given, call)]
+
+
+def _require_fitting(command: RecordAttestation) -> None:
+    refusal, found = InvalidAttestationFoundError, command.found
+    if (found is None) is (command.failure is None):
+        raise refusal("Enter either found or failure.")
+    is_transfer = command.kind is AttestationKind.TRANSFER_VERIFIED
+    if is_transfer is (command.service is None) or is_transfer is (command.task_id is None):
+        raise refusal("service and task_id belong to TransferVerified, which needs both.")
+    if found is None:
+        return
+    sums = found.algorithm, found.value, found.byte_size
+    if command.kind is AttestationKind.FORMAT_VALIDATED:
+        if any(each is not None for each in (*sums, found.file_count)):
+            raise refusal("FormatValidated reports layout alone.")
+    elif found.layout is not None or any(each is None for each in sums):
+        raise refusal(f"{command.kind} reports algorithm, value and byte_size.")
+
+
+def _verified_by(command: RecordAttestation, call: Call) -> VerifiedBy:
+    if command.kind is AttestationKind.TRANSFER_VERIFIED:
+        return VerifiedBy.TRANSFER
+    # Only a call from inside has no surface.
+    is_own = call.surface_id is None and call.principal_kind is ActorKind.SERVICE_ACCOUNT
+    return VerifiedBy.SERVICE if is_own else VerifiedBy.CLIENT
+
+
+def _sum_evidence(
+    command: RecordAttestation, dataset: Dataset
+) -> tuple[AttestationOutcome, dict[str, Json]]:
+    found, told = command.found, {"service": command.service, "task_id": command.task_id}
+    more: dict[str, Json] = {name: text for name, text in told.items() if text is not None}
+    if found is None:
+        value = dataset.checksum.value
+        nothing = {"algorithm": dataset.checksum.algorithm, "expected_value": value}
+        return AttestationOutcome.UNREACHABLE, {**nothing, "found_value": None, **more}
+    expected = _expected_value(command, found, dataset)
+    equal = found.value == expected and found.byte_size == dataset.byte_size
+    evidence: dict[str, Json] = {
+        "algorithm": found.algorithm,
+        "expected_value": expected,
+        "found_value": found.value,
+        "byte_size_read": found.byte_size,
+        "file_count": found.file_count,
+    }
+    outcome = AttestationOutcome.MATCH if equal else AttestationOutcome.MISMATCH
+    return outcome, evidence | more
+
+
+def _expected_value(command: RecordAttestation, found: FoundSum, dataset: Dataset) -> str:
+    is_transfer = command.kind is AttestationKind.TRANSFER_VERIFIED
+    if found.algorithm == dataset.checksum.algorithm:
+        is_tree = found.algorithm is ChecksumAlgorithm.SHA256_TREE
+        if is_tree and is_transfer:
+            # A transfer service compares files one by one, so it must know which files there are.
+            if not dataset.has_parts:
+                raise AttestationAlgorithmUnknownError("A transfer compares the files of parts.")
+            if found.file_count != dataset.file_count:
+                told = f"The dataset has {dataset.file_count} files, not {found.file_count}."
+                raise AttestationAlgorithmUnknownError(told)
+        return dataset.checksum.value
+    if found.algorithm is not None and (value := dataset.digests.get(found.algorithm)):
+        return value
+    known = ", ".join([dataset.checksum.algorithm, *dataset.digests])
+    raise AttestationAlgorithmUnknownError(f"It has {known}; the check used {found.algorithm}.")
+
+
+def _format_evidence(
+    command: RecordAttestation, dataset: Dataset
+) -> tuple[AttestationOutcome, dict[str, Json]]:
+    profiles = [uri for uri in dataset.encoding.conforms_to if uri in PROFILES.values()]
+    if not profiles:
+        raise AttestationFormatUnsupportedError
+    layout = command.found.layout if command.found else None
+    evidence: dict[str, Json] = {"expected_profiles": [*profiles], "found_layout": layout}
+    if command.failure:
+        return AttestationOutcome.UNREACHABLE, evidence
+    matches = layout is not None and PROFILES[layout] in profiles
+    return AttestationOutcome.MATCH if matches else AttestationOutcome.MISMATCH, evidence
+
+
+def _moves(
+    recorded: AttestationRecorded, command: RecordAttestation, given: CheckedCopy, call: Call
+) -> list[
+    DistributionVerified | DistributionMarkedStale | DistributionMarkedUnreachable | SideWrite
+]:
+    """Return what a check of the bytes changes of the copy."""
+    checked, id = given.distribution, recorded.attestation_id
+    source, stale_at = trigger.source_of(call), checked.marked_stale_at
+    match recorded.outcome:
+        case AttestationOutcome.UNREACHABLE if checked.unreachable_since is None:
+            return distribution.moved(
+                checked,
+                DistributionMarkedUnreachable(
+                    call.now,
+                    checked.id,
+                    trigger=source,
+                    attestation_id=id,
+                    failure=str(command.failure),
+                    checked_at=recorded.checked_at,
+                ),
+            )
+        case AttestationOutcome.MISMATCH if checked.status is not DistributionStatus.STALE:
+            stale = DistributionMarkedStale(
+                call.now,
+                checked.id,
+                trigger=source,
+                reason="checksum mismatch",
+                attestation_id=id,
+            )
+            return distribution.moved(checked, stale)
+        # An old good check never overrules a later finding.
+        case AttestationOutcome.MATCH if stale_at is None or recorded.checked_at >= stale_at:
+            if given.holder_id:
+                told = f"Copy {given.holder_id} is at the place now."
+                raise DistributionAlreadyExistsError(told, distribution_id=given.holder_id)
+            verified = DistributionVerified.of(
+                recorded, occurred_at=call.now, distribution_id=checked.id
+            )
+            return distribution.moved(checked, verified)
+        case _:
+            return []
+
+
+attestations = Aggregate("Attestation", begin, unchanging, absent=AttestationNotFoundError)
+
+# fmt: off
+OPERATIONS = (
+    attestations.creates("POST /attestations", RecordAttestation, record_attestation,
+        DistributionNotFoundError, InvalidAttestationFoundError,
+        InvalidAttestationCheckedAtError, AttestationDistributionDiscardedError,
+        AttestationAlgorithmUnknownError, AttestationFormatUnsupportedError,
+        DistributionAlreadyExistsError, given=checked_copy),
+)
+# fmt: on
+
+
+class ListAttestations(UnnamedListing):
+    """List attestations, newest first."""
+
+    dataset_id: UUID | None = None
+    distribution_id: UUID | None = None
+    kind: AttestationKind | None = None
+    verified_by: VerifiedBy | None = None
+    outcome: AttestationOutcome | None = None
+
+
+QUESTIONS = reads("/attestations", attestations, ListAttestations)

@@ -1,0 +1,1 @@
+"""The directory: finds objects of every kind by name, and names them by id."""

@@ -1,0 +1,94 @@
+"""Answers questions about the directory, as far as the caller may see."""
+
+import re
+from collections.abc import Iterable, Mapping
+from uuid import UUID
+
+from beamkeep.contexts.access import profile
+from beamkeep.contexts.access.actor import actors
+from beamkeep.contexts.names import FoundObject, FoundObjects, ObjectName, Search
+from beamkeep.kernel import Catalogue, ObjectScope, Reader
+from beamkeep.kernel.values import folded
+
+from .entries import MOST_FOLDED, Entry
+from .seam import Directory, Match, VisibleKinds
+
+SHORTEST_PART = 3
+ID_END = re.compile(r"[0-9a-f-]{6,36}")
+
+
+class DirectoryReader:
+    """Searches and names objects."""
+
+    def __init__(self, directory: Directory, catalogue: Catalogue) -> None:
+        self._directory = directory
+        gets = catalogue.gets.items()
+        self._paths = {kind: get.route.path.rpartition("/")[0] for kind, get in gets}
+        self._kinds = {get.name: kind for kind, get in gets}
+
+    async def search(self, query: Search, read: Reader) -> FoundObjects:
+        """Return the objects that the caller may see, the best matches first."""
+        text, visible = folded(query.q)[:MOST_FOLDED], _visible(await self._reach(read), read)
+        every, own = (
+            kinds if query.kind is None else kinds & query.kind
+            for kinds in (visible.every, visible.own)
+        )
+        found: dict[UUID, Entry] = {}
+        for match in _matches(text):
+            if len(found) < query.limit:
+                entries = [*await self._directory.find(match, text, every)] if every else []
+                if own:
+                    entries += await self._directory.find(match, text, own, visible.owner_id)
+                ranked = sorted(entries, key=lambda entry: _rank(entry, text))
+                found |= {entry.id: entry for entry in ranked if entry.id not in found}
+        shown = list(found.values())[: query.limit]
+        return FoundObjects(tuple(FoundObject.of(self._name(each), id=each.id) for each in shown))
+
+    async def named(self, ids: Iterable[UUID], read: Reader) -> Mapping[UUID, ObjectName]:
+        """Return the names of those of the objects that the caller may see."""
+        wanted, reach = frozenset(ids), await self._reach(read)
+        visible = _visible(reach, read)
+        entries = await self._directory.entries(sorted(wanted))
+        found = {entry.id: self._name(entry) for entry in entries if visible.shows(entry)}
+        scope = reach.get(actors.name)
+        others = wanted - {entry.id for entry in entries}
+        if scope is None or not others:
+            return found
+        # Names of people are never kept here: they are read from the profiles as they are now.
+        known = await read.rows(profile.STANDINGS, principal_id=others)
+        seen = await read.visible(actors, (row.principal_id for row in known), scope)
+        for id, shown in (await profile.names(sorted(seen), read)).items():
+            path = self._paths[actors.name]
+            found[id] = ObjectName(actors.name, shown.name, None, link=f"{path}/{id}")
+        return found
+
+    async def _reach(self, read: Reader) -> Mapping[str, ObjectScope]:
+        """Return the kinds of objects that the caller may get here, and which objects of them."""
+        scopes = await read.scopes(self._kinds)
+        return {self._kinds[name]: scope for name, scope in scopes.items()}
+
+    def _name(self, entry: Entry) -> ObjectName:
+        link = f"{self._paths[entry.kind]}/{entry.id}"
+        return ObjectName(entry.kind, entry.name, entry.status, link=link)
+
+
+def _visible(reach: Mapping[str, ObjectScope], read: Reader) -> VisibleKinds:
+    assert read.principal_id is not None, "it reads for the caller"  # noqa: S101
+    every = frozenset(kind for kind, scope in reach.items() if scope is ObjectScope.ALL)
+    return VisibleKinds(every, frozenset(reach.keys() - every), read.principal_id)
+
+
+def _matches(text: str) -> Iterable[Match]:
+    """Yield the ways in which a text is looked for, the best first."""
+    if text:
+        yield Match.EXACT
+        if ID_END.fullmatch(text) and len(text.replace("-", "")) >= 6:
+            yield Match.TAIL
+        yield Match.PREFIX
+    if len(text) >= SHORTEST_PART:
+        yield Match.PART
+
+
+def _rank(entry: Entry, text: str) -> tuple[bool, int, str, UUID]:
+    """Return what orders the matches of one way: a whole keyword, then the shorter name."""
+    return text not in entry.words.split("\n"), len(entry.name), entry.folded, entry.id

@@ -1,0 +1,5 @@
+"""The pages at /pages: what is published, for everybody, with its description for machines."""
+
+from .routes import landing_routes
+
+__all__ = ["landing_routes"]

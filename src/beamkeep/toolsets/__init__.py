@@ -1,0 +1,40 @@
+"""What agents are shown: the definitions of tools, which of them are listed, and a search."""
+
+from .compact import compact
+from .definitions import INSTRUCTIONS, CallOptions, ChangeOptions, options_of, tool_definition
+from .prompts import get_prompt, list_prompts
+from .resources import Resources
+from .results import tool_result
+from .selection import (
+    CALL_OPERATION,
+    EVERYDAY,
+    FIND_OPERATION,
+    MOST_LISTED,
+    CallOperation,
+    FindOperation,
+    Toolbox,
+    UnknownToolsetError,
+    context_of,
+)
+
+__all__ = [
+    "CALL_OPERATION",
+    "EVERYDAY",
+    "FIND_OPERATION",
+    "INSTRUCTIONS",
+    "MOST_LISTED",
+    "CallOperation",
+    "CallOptions",
+    "ChangeOptions",
+    "FindOperation",
+    "Resources",
+    "Toolbox",
+    "UnknownToolsetError",
+    "compact",
+    "context_of",
+    "get_prompt",
+    "list_prompts",
+    "options_of",
+    "tool_definition",
+    "tool_result",
+]

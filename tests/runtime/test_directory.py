@@ -1,0 +1,388 @@
+"""Objects found by name and named by id, on each of the two stores there are."""
+
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
+from typing import Any, NamedTuple
+from uuid import UUID, uuid4
+
+import pytest
+from tests.support.examples import EXAMPLES
+
+from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.trust import seeded
+from beamkeep.contexts.trust.zone import Zone
+from beamkeep.directory.entries import entry_of
+from beamkeep.kernel import DirectoryEntry, View, replace
+from beamkeep.kernel.values import folded
+from beamkeep.runtime import Service, queries
+from beamkeep.runtime.codec import Codec
+from beamkeep.runtime.parsing import MalformedRequestError
+from beamkeep.runtime.rows import Row
+from beamkeep.runtime.store import EventStore
+from beamkeep.runtime.tail import WHOLE_LOG
+from beamkeep.testing.database import Database
+from beamkeep.testing.postgres import Deployed, postgres_service
+from beamkeep.testing.service import AdminClient, call, enrol, memory_service, permit
+from beamkeep.workers.projector import Projector
+
+pytestmark = pytest.mark.anyio
+
+VIEWS: dict[str, View[Any]] = {view.name: view for view in CATALOGUE.views}
+UNNAMED = {"actor", "acquisition", "attestation"}
+"""Lists whose objects have no name, or none that may be kept."""
+
+
+async def nothing() -> None: ...
+
+
+class Kept(NamedTuple):
+    """A service prepared as a fresh deployment is, its store, and what brings its lists in step."""
+
+    service: Service
+    store: EventStore
+    catch_up: Callable[[], Awaitable[object]] = nothing
+
+    @property
+    def do(self) -> AdminClient:
+        return AdminClient(self.service, self.store)
+
+
+@pytest.fixture
+async def kept(place: Database | None) -> AsyncGenerator[Kept]:
+    if place is None:
+        yield Kept(*await memory_service())
+        return
+    async with postgres_service(place) as deployed:
+        catch_up = partial(deployed.projector.catch_up, [WHOLE_LOG])
+        yield Kept(deployed.service, deployed.store, catch_up)
+
+
+async def ask(kept: Kept, name: str, subject: str | None = None, **arguments: Any) -> Any:
+    await kept.catch_up()
+    return json.loads((await call(kept.service, name, arguments, subject)).body)
+
+
+async def found(kept: Kept, q: str, subject: str | None = None, **more: Any) -> list[str]:
+    """The names that a search finds."""
+    return [item["name"] for item in (await ask(kept, "search", subject, q=q, **more))["items"]]
+
+
+async def zones(kept: Kept, *names: str, subject: str | None = None) -> list[str]:
+    made = [await call(kept.service, "define_zone", {"name": name}, subject) for name in names]
+    return [str(each.id) for each in made]
+
+
+# Searching
+
+
+async def test_a_name_is_found_exactly_then_by_its_beginning_then_by_a_part_the_shorter_first(
+    kept: Kept,
+):
+    await zones(kept, "A foam", "Foam 2", "Foam", "Foam 17", "Large foam cell", "Other")
+    expected = ["Foam", "Foam 2", "Foam 17", "A foam", "Large foam cell"]
+    assert await found(kept, "foam") == expected
+    assert await found(kept, "foam", limit=2) == expected[:2]
+    assert await found(kept, "fo") == expected[:3], "a part has three characters"
+    assert await found(kept, "nothing of the kind") == []
+
+
+@pytest.mark.parametrize("q", ["ÉTALON", "etalon", "  Étalon  ", "e\u0301talon"])
+async def test_case_accents_and_blanks_around_do_not_count(kept: Kept, q: str):
+    await zones(kept, "Étalon")
+    assert await found(kept, q) == ["Étalon"]
+
+
+@pytest.mark.parametrize("q", ["50%", "a_b", "c\\d", "%", "_", "\\"])
+async def test_signs_of_patterns_are_signs_like_others(kept: Kept, q: str):
+    await zones(kept, "50% duty", "a_b", "axb", "c\\d", "500 duty")
+    assert all(q in name for name in await found(kept, q))
+    assert len(await found(kept, q)) == (len(q) > 1)
+
+
+async def test_an_object_is_told_with_its_kind_its_status_and_where_it_is_read(kept: Kept):
+    facility = {"code": "north", "name": "North hall", "kind": "Area"}
+    site = (await ask(kept, "list_facilities"))["items"][0]["facility_id"]
+    made = await call(kept.service, "register_facility", {**facility, "parent_id": site})
+    told = await ask(kept, "search", q="north hall")
+    assert told["items"] == [
+        {
+            "id": str(made.id),
+            "kind": "Facility",
+            "name": "North hall",
+            "status": "Active",
+            "link": f"/federation/facilities/{made.id}",
+        }
+    ]
+    assert await found(kept, "north", kind=["Facility"]) == ["North hall"]
+    assert await found(kept, "north", kind=["Zone"]) == []
+
+
+async def test_an_object_is_found_by_its_keywords_a_whole_one_first(kept: Kept):
+    await EXAMPLES["list_facilities"](kept.do)
+    site = (await ask(kept, "list_facilities"))["items"][0]["facility_id"]
+    for code, name in (("hall-1", "North"), ("hall-12", "Sky")):
+        area = {"code": code, "name": name, "kind": "Area", "parent_id": site}
+        await call(kept.service, "register_facility", area)
+    assert await found(kept, "hall-1") == ["North", "Sky"]
+
+
+async def test_an_object_is_found_by_the_end_of_its_id(kept: Kept):
+    (id,) = await zones(kept, "Hutch")
+    for q in (id, id[-6:], id[-8:], id[-12:], id[-13:], id.upper()):
+        assert await found(kept, q) == ["Hutch"], q
+    wrong = ("0" if id[-14] != "0" else "1") + id[-12:]
+    assert await found(kept, wrong) == []
+
+
+async def test_a_changed_object_is_found_as_it_is_now(kept: Kept):
+    mount = (await kept.do("register_mount", {"slot_code": "hutch-a-01"}))["mount_id"]
+    told = await ask(kept, "search", q="hutch-a-01")
+    assert told["items"][0]["status"] == "Active"
+    await call(kept.service, "decommission_mount", {"mount_id": mount, "reason": "moved"})
+    told = await ask(kept, "search", q="hutch-a-01")
+    assert told["items"][0]["status"] == "Decommissioned"
+
+
+@pytest.mark.parametrize("wrong", [{"q": ""}, {"q": "x" * 201}, {"q": "x", "limit": 51}, {}])
+async def test_a_search_of_another_shape_is_refused(kept: Kept, wrong: dict[str, Any]):
+    with pytest.raises(MalformedRequestError):
+        await ask(kept, "search", **wrong)
+
+
+# Who sees what
+
+
+async def test_a_kind_is_shown_to_those_who_may_get_it(kept: Kept):
+    await enrol(kept.service, "otto", "search", "resolve_names", "get_conduit")
+    (zone,) = await zones(kept, "Entry hall")
+    assert "Entry hall" in await found(kept, "entry")
+    assert await found(kept, "entry", "otto") == ["Entry"], "the conduit, not the zone"
+    both = [zone, str(seeded.ENTRY)]
+    named = (await ask(kept, "resolve_names", "otto", id=both))["items"]
+    assert [each["kind"] for each in named] == ["Conduit"]
+
+
+async def test_those_who_see_their_own_find_and_name_their_own(kept: Kept):
+    otto = await enrol(kept.service, "otto", "define_zone", "search", "resolve_names")
+    await permit(kept.service, otto, "get_zone", scope="Own")
+    ids = await zones(kept, "Ours 1") + await zones(kept, "Ours 2", subject="otto")
+    assert await found(kept, "ours") == ["Ours 1", "Ours 2"]
+    for q in ("ours", "ours 2", "rs 2"):
+        assert await found(kept, q, "otto") == ["Ours 2"]
+    named = (await ask(kept, "resolve_names", "otto", id=ids))["items"]
+    assert [each["name"] for each in named] == ["Ours 2"]
+
+
+async def test_own_objects_of_one_kind_and_all_of_another_are_found_together(kept: Kept):
+    otto = await enrol(kept.service, "otto", "define_zone", "search", "get_conduit")
+    await permit(kept.service, otto, "get_zone", scope="Own")
+    await zones(kept, "Entry 1")
+    await zones(kept, "Entry 2", subject="otto")
+    assert await found(kept, "entry", "otto") == ["Entry", "Entry 2"]
+
+
+# Naming
+
+
+async def test_ids_are_named_and_what_is_no_object_is_left_out(kept: Kept):
+    ids = await zones(kept, "A", "B")
+    named = (await ask(kept, "resolve_names", id=[*ids, str(uuid4())]))["items"]
+    assert {each["id"]: each["name"] for each in named} == dict(zip(ids, "AB", strict=True))
+
+
+async def test_an_actor_is_named_by_its_profile_as_it_is_now(kept: Kept):
+    otto = str(await enrol(kept.service, "otto"))
+
+    async def name() -> list[str]:
+        named = (await ask(kept, "resolve_names", id=[otto]))["items"]
+        return [each["name"] for each in named]
+
+    assert await name() == ["otto"]
+    assert await found(kept, "otto") == [], "people are not in the directory"
+    await call(kept.service, "forget_actor", {"actor_id": otto})
+    assert await name() == ["<deleted user>"]
+
+
+async def test_actors_are_named_to_those_who_may_get_them(kept: Kept):
+    otto = await enrol(kept.service, "otto", "resolve_names", "register_actor")
+    olga = await enrol(kept.service, "olga")
+    both = [str(otto), str(olga)]
+
+    async def names() -> list[str]:
+        named = (await ask(kept, "resolve_names", "otto", id=both))["items"]
+        return sorted(each["name"] for each in named)
+
+    assert await names() == []
+    await permit(kept.service, otto, "get_actor", scope="Own")
+    assert await names() == ["otto"]
+    await permit(kept.service, otto, "get_actor")
+    assert await names() == ["olga", "otto"]
+
+
+async def test_every_answer_has_the_names_of_its_ids_where_they_are_asked_for(kept: Kept):
+    source, target = await zones(kept, "Source", "Target")
+    conduit = {"name": "Between", "source_zone_id": source, "target_zone_id": target}
+    id = str((await call(kept.service, "define_conduit", conduit)).id)
+    for name, about in (
+        ("get_conduit", {"conduit_id": id}),
+        ("get_conduit_history", {"conduit_id": id}),
+        ("list_conduits", {"source_zone_id": source}),
+    ):
+        plain = await ask(kept, name, **about)
+        told = await ask(kept, name, **about, names=True)
+        names, more = told.pop("names"), told.pop("names_more")
+        assert (told, more) == (plain, False)
+        assert {names[each]["name"] for each in (source, target, id)} == {
+            "Source",
+            "Target",
+            "Between",
+        }
+        assert names[source] == {
+            "kind": "Zone",
+            "name": "Source",
+            "status": None,
+            "link": f"/zones/{source}",
+        }
+
+
+async def test_a_cursor_goes_on_with_names_or_without(kept: Kept):
+    await zones(kept, "A", "B")
+    cursor = (await ask(kept, "list_zones", limit=1))["next_cursor"]
+    page = await ask(kept, "list_zones", limit=1, cursor=cursor, names=True)
+    assert page["items"][0]["zone_id"] in page["names"]
+
+
+async def test_at_most_so_many_names_are_told(kept: Kept, monkeypatch: pytest.MonkeyPatch):
+    await zones(kept, "A", "B", "C")
+    monkeypatch.setattr(queries, "MOST_NAMED", 2)
+    page = await ask(kept, "list_zones", names=True)
+    assert (len(page["names"]), page["names_more"]) == (2, True)
+
+
+async def test_only_a_text_that_is_an_id_and_nothing_else_is_named(kept: Kept):
+    (id,) = await zones(kept, "A")
+    (about,) = await zones(kept, f'"{id}"')
+    page = await ask(kept, "get_zone", zone_id=about, names=True)
+    assert id not in page["names"]
+    assert about in page["names"]
+
+
+# Declarations
+
+
+def test_every_list_declares_how_its_objects_are_found():
+    assert {view.name for view in CATALOGUE.views if view.directory is None} == UNNAMED
+
+
+async def test_every_example_has_a_name_and_its_status():
+    service, store = await memory_service()
+    kept = Kept(service, store)
+    for name, example in EXAMPLES.items():
+        if name.startswith("get_"):
+            await example(kept.do)
+    codec, seen = Codec(CATALOGUE.aggregates.values()), set[str]()
+    for (kind, _), stored in store.streams.items():
+        view = next(view for view in CATALOGUE.views if view.aggregate.name == kind)
+        if view.directory is None:
+            continue
+        state: Any = codec.fold(view.aggregate, [each.recorded for each in stored], None, 0)
+        assert folded(view.directory.name(state))
+        if hasattr(state, "status"):
+            assert view.directory.status(state) == state.status
+        seen.add(view.name)
+    assert seen == VIEWS.keys() - UNNAMED
+
+
+# The rows of the directory
+
+
+@pytest.fixture
+async def prepared(unseeded: Database) -> Any:
+    async with postgres_service(unseeded) as deployed:
+        yield deployed
+
+
+def entries(database: Database) -> list[Any]:
+    return database.ask("SELECT id, version, kind, name, words FROM bk.directory ORDER BY id")
+
+
+async def remade(projector: Projector) -> None:
+    await projector.review()
+    while await projector.remake():
+        pass
+
+
+@pytest.mark.postgres
+async def test_the_directory_is_made_anew_from_the_lists_when_a_declaration_changes(
+    prepared: Deployed, unseeded: Database
+):
+    kept = Kept(prepared.service, prepared.store)
+    await zones(kept, "Hutch")
+    await prepared.projector.catch_up([WHOLE_LOG])
+    await remade(prepared.projector)
+    before = entries(unseeded)
+    assert ("Zone", "Hutch", "hutch") in [row[2:] for row in before]
+    zone = VIEWS["zone"]
+    other = DirectoryEntry[Zone](lambda it: it.name, keywords=lambda _: ["room"], version=2)
+    views = [replace(view, directory=other) if view is zone else view for view in CATALOGUE.views]
+    codec = Codec(CATALOGUE.aggregates.values())
+    newer = Projector(views, codec, prepared.tail, projections=prepared.projections)
+    await remade(newer)
+    assert ("Zone", "Hutch", "hutch\nroom") in [row[2:] for row in entries(unseeded)]
+    await remade(prepared.projector)
+    assert ("Zone", "Hutch", "hutch\nroom") in [row[2:] for row in entries(unseeded)], (
+        "an older worker leaves what a newer one made"
+    )
+
+
+@pytest.mark.postgres
+async def test_the_directory_is_made_anew_after_a_list_was_rebuilt(
+    prepared: Deployed, unseeded: Database
+):
+    kept, projector = Kept(prepared.service, prepared.store), prepared.projector
+    await zones(kept, "Hutch", "Hall")
+    await projector.catch_up([WHOLE_LOG])
+    await remade(projector)
+    before = entries(unseeded)
+    unseeded.ask("UPDATE bk.directory SET name = 'wrong' WHERE kind = 'Zone' RETURNING 1")
+    await prepared.projections.rebuild(VIEWS["zone"], [WHOLE_LOG])
+    await projector.review()
+    await projector.catch_up([WHOLE_LOG])
+    assert entries(unseeded) != before
+    await remade(projector)
+    assert entries(unseeded) == before
+
+
+@pytest.mark.postgres
+async def test_a_list_that_is_created_again_leaves_no_old_entries(
+    prepared: Deployed, unseeded: Database
+):
+    await prepared.projector.catch_up([WHOLE_LOG])
+    stray = UUID(int=1)
+    unseeded.ask(
+        "INSERT INTO bk.directory SELECT %s, 9, owner_id, kind, facility_code, status, 'gone',"
+        " 'gone', 'gone', 'gone' FROM bk.directory WHERE kind = 'Zone' LIMIT 1 RETURNING 1",
+        stray,
+    )
+    unseeded.ask(
+        "WITH b AS (DELETE FROM bk.bookmarks WHERE projection = 'zone')"
+        " DELETE FROM bk.projections WHERE name = 'zone' RETURNING 1"
+    )
+    unseeded.ask("SELECT 1; DROP VIEW proj.zone, proj.zone_mark")
+    unseeded.ask("SELECT 1; DROP TABLE proj.zone_v1, proj.zone_v1_mark")
+    await prepared.projections.arrange(CATALOGUE.views, [WHOLE_LOG])
+    assert not [row for row in entries(unseeded) if row[2] == "Zone"]
+
+
+def test_an_entry_is_cut_to_what_an_index_holds():
+    # One character that is folded to eighteen.
+    id, long = (
+        UUID(int=7),
+        Zone(id=UUID(int=7), name="\N{ARABIC LIGATURE SALLALLAHOU ALAYHE WASALLAM}" * 200),
+    )
+    entry = entry_of(VIEWS["zone"], id, Row(1, id, long, milestones={}))
+    assert entry
+    assert len(entry.name) == 200
+    assert len(entry.folded) == 500
+    assert len(entry.folded.encode()) < 2_700

@@ -1,0 +1,6 @@
+from .h5l import LinkProxy
+
+class GroupID:
+    links: LinkProxy
+
+def open(holder: object, name: bytes) -> GroupID: ...

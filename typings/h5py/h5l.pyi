@@ -1,0 +1,16 @@
+from collections.abc import Callable
+from typing import Any
+
+TYPE_HARD: int
+TYPE_SOFT: int
+TYPE_EXTERNAL: int
+
+class LinkInfo:
+    type: int
+
+class LinkProxy:
+    def exists(self, name: bytes) -> bool: ...
+    def get_info(self, name: bytes) -> LinkInfo: ...
+    def get_val(self, name: bytes) -> Any: ...
+    def iterate(self, seen: Callable[[bytes], object]) -> Any: ...
+    def create_soft(self, name: bytes, target: bytes) -> None: ...
