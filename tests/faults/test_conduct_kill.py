@@ -303,7 +303,7 @@ async def audit(ground: Ground, puts: Sequence[Sequence[Any]]) -> dict[str, int]
         begun = sorted(when for when, _ in started.get(key, []))
         for when in times:
             figures["not_on_record"] += not any(each <= when for each in begun)
-        for here, after in zip(begun, [*begun[1:], float("inf")], strict=True):
+        for here, after in pairwise([*begun, float("inf")]):
             # A put that the network held may arrive late; here there is no network.
             within = sum(here <= when < after for when in times)
             figures["doubled"] += max(0, within - 1)
