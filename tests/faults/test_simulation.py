@@ -16,7 +16,7 @@ from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.kernel import replace
 from beamkeep.runtime.store import Append, MovedError, Position
-from beamkeep.testing.memory_postgres import XMIN_RULE
+from beamkeep.testing.memory_postgres import XMAX, XMIN
 from beamkeep.testing.seeds import seed
 from tests.faults.conftest import Report
 from tests.faults.mutants import ForgetfulStore
@@ -51,22 +51,22 @@ class HastyStore(PostgresEventStore):
         return await super().append(replace(append, snapshots=()))
 
 
-def without(*clauses: str) -> type[Connections]:
-    """Connections that leave these clauses out of every statement."""
+def altering(part: str, instead: str = "true") -> type[Connections]:
+    """Return connections that replace this part of every statement."""
 
     class Careless(Connections):
         async def fetch(self, statement: str, *arguments: Any) -> list[Any]:
-            for clause in clauses:
-                statement = statement.replace(clause, "true")
-            return await super().fetch(statement, *arguments)
+            return await super().fetch(statement.replace(part, instead), *arguments)
 
     return Careless
 
 
 MUTANTS = {
-    "tail without the watermark": Variant(pool=without(XMIN_RULE)),
-    "append without the check of what was read": Variant(pool=without(NOT_MOVED)),
-    "append without the check of versions": Variant(pool=without(NOT_STALE), unique_versions=False),
+    "tail without the watermark": Variant(pool=altering(XMIN, XMAX)),
+    "append without the check of what was read": Variant(pool=altering(NOT_MOVED)),
+    "append without the check of versions": Variant(
+        pool=altering(NOT_STALE), unique_versions=False
+    ),
     "act, then remember": Variant(store=ForgetfulStore),
     "blind retry after a lost answer": Variant(store=BlindStore),
     "snapshots kept apart from their events": Variant(store=HastyStore),

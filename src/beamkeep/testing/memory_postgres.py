@@ -40,7 +40,7 @@ KEYS = {
     table.name: table.key
     for table in (IDENTITIES, PROFILES, STANDINGS, POLICY_GRANTS, SURFACE_CONTROL, CLAIMS, DENIALS)
 }
-XMIN_RULE = "e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())"
+XMIN, XMAX = "pg_snapshot_xmin", "pg_snapshot_xmax"
 COMPARED = "(b.tx, b.pos) = (f.tx::xid8, f.pos)"
 ROW_WRITE = re.compile(r"write_\d+ AS \((INSERT INTO|UPDATE|DELETE FROM) bk\.(\w+)")
 SELECTED = re.compile(r"SELECT [\w, ]+ FROM bk\.(\w+) WHERE ((?:\w+ = ANY\(\$\d+\)(?: AND )?)+)$")
@@ -629,7 +629,7 @@ class MemoryPostgres:
             columns = re.findall(r"(\w+) = ANY", selected[2])
             return self.selected(selected[1], list(zip(columns, arguments, strict=True)))
         if statement.startswith("\nWITH b AS"):
-            return self._page(XMIN_RULE in statement, *arguments)
+            return self._page(self.xmin() if XMIN in statement else self._next_xid, *arguments)
         if re.match(r"SELECT id, \S+ FROM proj\.", statement) or "_mark WHERE" in statement:
             return self._listed(statement, list(arguments))
         if statement.startswith("SELECT id, version, row::text FROM proj."):
@@ -717,24 +717,23 @@ class MemoryPostgres:
             if e.version > after
         ][:limit]
 
-    def _page(self, below_xmin: bool, tx: str, position: int, *narrow: Any) -> list[Any]:
+    def _page(self, watermark: int, tx: str, position: int, *narrow: Any) -> list[Any]:
         *narrowed, limit = narrow
         until, names = None, None
         for each in narrowed:
             until, names = (each, names) if isinstance(each, str) else (until, each)
-        after, xmin = (int(tx), position), self.xmin()
+        after = (int(tx), position)
         found = [
             e
             for e in self.log()
-            if e.place > after
-            and (not below_xmin or e.place[0] < xmin)
+            if after < e.place < (watermark, 0)
             and (until is None or e.place[0] < int(until))
             and (names is None or e.stream[0] in names)
         ]
         nobody: Any = None
-        nothing = PageRow._make([nobody] * 9 + [xmin])
+        nothing = PageRow._make([nobody] * 9 + [watermark])
         return [
-            PageRow._make((*e.recorded, *e.place, *e.stream, e.principal_id, xmin))
+            PageRow._make((*e.recorded, *e.place, *e.stream, e.principal_id, watermark))
             for e in found[:limit]
         ] or [nothing]
 
