@@ -33,6 +33,7 @@ VARYING = {
     # Checksums of bytes that no other example has.
     r"\b[0-9a-f]{64}\b": sha256(b"").hexdigest(),
     r'"((?:next_)?cursor)": "[^"]+"': r'"\1": "kG6B…"',
+    r'"(publication_?[Yy]ear)": ("?)\d{4}': r'"\1": \g<2>2030',
     r'"secret": "[^"]+"': '"secret": "whsec_…"',
     r"file:///[^\"]*/beamkeep-data-[^/]+/": "file:///data/",
 }
@@ -102,6 +103,9 @@ def _steady(example: dict[str, Any]) -> dict[str, Any]:
         return (NOW + timedelta(hours=hours)).isoformat().replace("+00:00", "Z")
 
     text = TIME.sub(time, ID.sub(id, json.dumps(example)))
+    # Dates without a time are those of today, or of yesterday when it is just after midnight.
+    for day in (now, now - timedelta(days=1)):
+        text = text.replace(f'"{day.date()}"', f'"{NOW.date()}"')
     for made, shown in VARYING.items():
         text = re.sub(made, shown, text)
     return json.loads(text)
