@@ -32,7 +32,18 @@ from beamkeep.kernel import (
 from beamkeep.kernel.values import Name, Trimmed
 
 from . import profile
-from .profile import IDENTITIES, PROFILES, SEEDED, STANDINGS, SYSTEM, Identity, Profile, digest_of
+from .profile import (
+    ACTOR_BARS,
+    IDENTITIES,
+    PROFILES,
+    SEEDED,
+    STANDINGS,
+    SYSTEM,
+    ActorBar,
+    Identity,
+    Profile,
+    digest_of,
+)
 
 MOST_BINDINGS = 10
 LOGIN_BYTES = 2_500
@@ -270,8 +281,8 @@ def deactivate_actor(
     if actor.id == SYSTEM:
         raise ActorCannotDeactivateError("The service itself acts as System.")
     deactivated = ActorDeactivated(call.now, actor.id)
-    standing = STANDINGS.replace(standing_of(evolve(actor, deactivated)))
-    return [deactivated, standing, *_administrator_lock(actor, given)]
+    bar = ACTOR_BARS.replace(ActorBar.of(standing_of(evolve(actor, deactivated))))
+    return [deactivated, bar, *_administrator_lock(actor, given)]
 
 
 def update_actor_profile(

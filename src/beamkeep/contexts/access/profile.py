@@ -6,12 +6,18 @@ from datetime import datetime
 from hmac import digest
 from uuid import UUID
 
-from beamkeep.kernel import Reader, Record, Standing, Table
+from beamkeep.kernel import DenialReason, Reader, Record, Standing, Table
 
 SYSTEM = UUID("00000000-0000-7000-8000-000000000001")
 MONITOR = UUID("00000000-0000-7000-8000-000000000002")
 DEVELOPER = UUID("00000000-0000-7000-8000-000000000003")
-SEEDED = frozenset({SYSTEM, MONITOR, DEVELOPER})
+RUN_DEBRIEFER = UUID("00000000-0000-7000-8000-000000000051")
+CAUTION_DRAFTER = UUID("00000000-0000-7000-8000-000000000052")
+RUN_SUPERVISOR = UUID("00000000-0000-7000-8000-000000000053")
+CAUTION_PROMOTER = UUID("00000000-0000-7000-8000-000000000054")
+CLEARANCE_EXPIRER = UUID("00000000-0000-7000-8000-000000000055")
+AGENTS = RUN_DEBRIEFER, CAUTION_DRAFTER, RUN_SUPERVISOR, CAUTION_PROMOTER, CLEARANCE_EXPIRER
+SEEDED = frozenset({SYSTEM, MONITOR, DEVELOPER, *AGENTS})
 
 DELETED_USER = "<deleted user>"
 
@@ -55,6 +61,16 @@ def digest_of(key: bytes, actor_id: UUID, issuer: str, subject: str) -> str:
 PROFILES = Table("actor_profile", Profile, key=("actor_id",))
 IDENTITIES = Table("actor_identity", Identity, key=("issuer", "subject"))
 STANDINGS = Table("principal_standing", Standing, key=("principal_id",))
+
+
+class ActorBar(Record):
+    """The columns of a standing that the actor's own events write."""
+
+    principal_id: UUID
+    barred: DenialReason | None
+
+
+ACTOR_BARS = Table("principal_standing", ActorBar, key=("principal_id",))
 
 
 class ShownProfile(PersonalDetails):
