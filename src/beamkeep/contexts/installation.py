@@ -17,7 +17,6 @@ from .names import NameReader
 from .receivers import ReceiverHosts, SecretKeeper
 from .routes import ControlRoute
 
-
 TEMPLATES = {
     UUID("00000000-0000-7000-8000-000000000061"): "RunDebriefer",
     UUID("00000000-0000-7000-8000-000000000062"): "CautionDrafter",

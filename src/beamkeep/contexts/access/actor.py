@@ -33,13 +33,13 @@ from beamkeep.kernel.values import Name, Trimmed
 
 from . import profile
 from .profile import (
-    ACTOR_BARS,
+    ACTOR_STANDINGS,
     IDENTITIES,
     PROFILES,
     SEEDED,
     STANDINGS,
     SYSTEM,
-    ActorBar,
+    ActorStanding,
     Identity,
     Profile,
     digest_of,
@@ -176,10 +176,10 @@ def evolve(actor: Actor, event: ActorChanged) -> Actor:
     return replace(actor, active=ACTIVE.after(event)) if deactivated else actor
 
 
-def standing_of(actor: Actor) -> Standing:
+def standing_of(actor: Actor) -> ActorStanding:
     """Return the row that says whether the actor may act."""
     barred = None if actor.active else DenialReason.INACTIVE_PRINCIPAL
-    return Standing(actor.id, actor.kind, barred)
+    return ActorStanding(actor.id, actor.kind, barred)
 
 
 type LoginIssuer = Annotated[str, MinLen(1), MaxLen(500)]
@@ -268,7 +268,7 @@ def register_actor(
         raise ActorIdentityAlreadyBoundError("The request contains the same login twice.")
     bound = tuple(BoundLogin(login[0], digest_of(given, id, *login)) for login in logins)
     registered = ActorRegistered(call.now, id, kind=kind, identities=bound)
-    standing = STANDINGS.insert(standing_of(begin(registered)))
+    standing = STANDINGS.insert(Standing.of(standing_of(begin(registered))))
     bindings = (_bound(login, id) for login in logins)
     return [registered, standing, PROFILES.insert(profile), *bindings]
 
@@ -281,8 +281,8 @@ def deactivate_actor(
     if actor.id == SYSTEM:
         raise ActorCannotDeactivateError("The service itself acts as System.")
     deactivated = ActorDeactivated(call.now, actor.id)
-    bar = ACTOR_BARS.replace(ActorBar.of(standing_of(evolve(actor, deactivated))))
-    return [deactivated, bar, *_administrator_lock(actor, given)]
+    standing = ACTOR_STANDINGS.replace(standing_of(evolve(actor, deactivated)))
+    return [deactivated, standing, *_administrator_lock(actor, given)]
 
 
 def update_actor_profile(

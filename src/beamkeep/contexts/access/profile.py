@@ -6,7 +6,7 @@ from datetime import datetime
 from hmac import digest
 from uuid import UUID
 
-from beamkeep.kernel import DenialReason, Reader, Record, Standing, Table
+from beamkeep.kernel import ActorKind, DenialReason, Reader, Record, Standing, Table
 
 SYSTEM = UUID("00000000-0000-7000-8000-000000000001")
 MONITOR = UUID("00000000-0000-7000-8000-000000000002")
@@ -63,14 +63,15 @@ IDENTITIES = Table("actor_identity", Identity, key=("issuer", "subject"))
 STANDINGS = Table("principal_standing", Standing, key=("principal_id",))
 
 
-class ActorBar(Record):
-    """The columns of a standing that the actor's own events write."""
+class ActorStanding(Record):
+    """The columns of a principal's standing that the events of its actor write."""
 
     principal_id: UUID
-    barred: DenialReason | None
+    kind: ActorKind
+    barred: DenialReason | None = None
 
 
-ACTOR_BARS = Table("principal_standing", ActorBar, key=("principal_id",))
+ACTOR_STANDINGS = Table("principal_standing", ActorStanding, key=("principal_id",))
 
 
 class ShownProfile(PersonalDetails):

@@ -30,6 +30,7 @@ from beamkeep.kernel import (
     Reader,
     Record,
     SideWrite,
+    Standing,
     Table,
     reads,
     replace,
@@ -240,7 +241,7 @@ class AgentStanding(Record):
 
     principal_id: UUID
     agent_barred: DenialReason | None
-    agent_kind: str
+    agent_kind: str | None
     tools: tuple[str, ...]
 
 
@@ -251,9 +252,7 @@ def standing_of(agent: Agent) -> AgentStanding:
     """Return the row that says whether the agent may act, and what it may call over MCP."""
     over = agent.status in {AgentStatus.SUSPENDED, AgentStatus.DEPRECATED}
     barred = DenialReason.SUSPENDED_AGENT if over else None
-    return AgentStanding(
-        agent.id, barred, agent_kind=agent.kind, tools=tuple(sorted(agent.tools))
-    )
+    return AgentStanding(agent.id, barred, agent_kind=agent.kind, tools=tuple(sorted(agent.tools)))
 
 
 class DefineAgent(Command):
@@ -340,7 +339,9 @@ def define_agent(
     if kind in MODEL_KINDS and provider == NO_MODEL:
         raise InvalidAgentModelRefError(f"An agent of kind {kind} calls a model.")
     template = command.prompt_template_id
-    if (template or kind in MODEL_KINDS) and (not template or given.templates.get(template) != kind):
+    if (template or kind in MODEL_KINDS) and (
+        not template or given.templates.get(template) != kind
+    ):
         raise InvalidAgentPromptTemplateError(f"Template {template} is not for kind {kind}.")
     _require_known(command.tools, given.operation_names)
     _require_cap(command.budget)
@@ -357,9 +358,8 @@ def defined(command: DefineAgent, call: Call) -> list[AgentDefined | ActorRegist
     registered = ActorRegistered(call.now, id, kind=ActorKind.AGENT, identities=())
     profile = Profile(command.name, actor_id=id, created_at=call.now, updated_at=call.now)
     mine = standing_of(begin(new))
-    standing = replace(
-        actor.standing_of(actor.begin(registered)), agent_kind=mine.agent_kind, tools=mine.tools
-    )
+    acting = actor.standing_of(actor.begin(registered))
+    standing = Standing.of(acting, agent_kind=mine.agent_kind, tools=mine.tools)
     return [new, registered, STANDINGS.insert(standing), PROFILES.insert(profile)]
 
 

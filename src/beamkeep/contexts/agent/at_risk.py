@@ -15,7 +15,16 @@ from beamkeep.contexts.installation import agent_records
 from beamkeep.kernel import CLAIMS, Page, Reader, Record, claim_key, listed
 from beamkeep.kernel.values import Timestamp
 
-from .agent import Agent, AgentStatus, AgentText, ListAgents, ModelName, agents, standing_of
+from .agent import (
+    Agent,
+    AgentNotFoundError,
+    AgentStatus,
+    AgentText,
+    ListAgents,
+    ModelName,
+    agents,
+    standing_of,
+)
 
 LOOKS_BACK = timedelta(days=90)
 
@@ -77,14 +86,19 @@ async def at_risk_results(query: ListAtRiskResults, read: Reader) -> Sequence[At
     claims = await read.rows(CLAIMS, scope=PROMOTIONS, key=list(keys)) if keys else ()
     cautions = {keys[claim.key]: claim.holder for claim in claims}
     return [
-        _result(each, known[each.agent_id], decided[each.decision_id], cautions.get(each.decision_id))
+        _result(
+            each, known[each.agent_id], decided[each.decision_id], cautions.get(each.decision_id)
+        )
         for each in found
     ]
 
 
 async def _agents(query: ListAtRiskResults, read: Reader) -> dict[UUID, Agent]:
     """Return the agents whose decisions the caller asks for and may see."""
-    ids = [query.agent_id] if query.agent_id else await read.matching(ListAgents(kind=query.kind))
+    if query.agent_id:
+        ids = [(await read.one(agents, query.agent_id, to_show=True)).id]
+    else:
+        ids = await read.matching(ListAgents(kind=query.kind))
     # An agent owns its decisions, because nobody else can record them.
     seen = [id for id in ids if read.only in {None, id}]
     found = await read.many(agents, seen)
@@ -114,6 +128,6 @@ def _result(
 # fmt: off
 QUESTIONS = (
     listed("GET /agents/at-risk-results", ListAtRiskResults, at_risk_results, AtRiskResult,
-        of=agents, about=None),
+        AgentNotFoundError, of=agents, about=None),
 )
 # fmt: on

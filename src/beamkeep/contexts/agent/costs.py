@@ -5,24 +5,28 @@ from datetime import date, timedelta
 from typing import Annotated
 from uuid import UUID
 
+from annotated_types import Ge, Lt
 from pydantic import Field
 
 from beamkeep.contexts.agent_records import AgentDay
 from beamkeep.contexts.installation import agent_records
 from beamkeep.kernel import Page, Reader, listed
+from beamkeep.kernel.values import FIRST, LAST
 
 from .agent import agents
 
 LOOKS_BACK = timedelta(days=31)
+
+type Day = Annotated[date, Ge(FIRST.date()), Lt(LAST.date())]
 
 
 class ListAgentCosts(Page):
     """List what the calls of models by an agent used and cost on each day in UTC, newest first."""
 
     agent_id: UUID
-    from_: Annotated[date | None, Field(alias="from")] = None
+    from_: Annotated[Day | None, Field(alias="from")] = None
     """The first day (default: 31 days ago)."""
-    to: date | None = None
+    to: Day | None = None
     """The last day (default: today)."""
 
 

@@ -322,9 +322,7 @@ def rate_decision(
     if decision.ratings.get(me) == DecisionRating(command.rating, command.comment):
         raise DecisionCannotRateError("The caller already gave this rating with this comment.")
     at, confidence = call.now, decision.confidence
-    rated = DecisionRated.of(
-        command, occurred_at=at, actor_id=me, confidence_at_rating=confidence
-    )
+    rated = DecisionRated.of(command, occurred_at=at, actor_id=me, confidence_at_rating=confidence)
     misleading = Rating.MISLEADING in _ratings(evolve(decision, rated))
     return [rated, RESULT_RATINGS.replace(ResultRating(decision.id, misleading))]
 
