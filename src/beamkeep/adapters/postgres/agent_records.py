@@ -67,7 +67,7 @@ TOUCHED = f"""
            AND EXISTS (SELECT 1 FROM bk.decision_inference t
                         WHERE t.decision_id = x.decision_id AND t.provider_name = :provider::text
                           AND (t.request_model = :model::text
-                               OR {IS_MODEL.format(column="t.response_model")}))"""
+                               OR {IS_MODEL.format(column="t.response_model")}))"""  # noqa: S608
 
 ANSWERED_BY = """SELECT f.decision_id FROM answered m CROSS JOIN LATERAL (
          SELECT DISTINCT x.decision_id FROM bk.decision_inference x

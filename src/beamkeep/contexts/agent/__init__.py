@@ -1,4 +1,4 @@
-"""Agent: software agents, what they may call, what they cost and which of their results to doubt."""
+"""Agent: software agents, what they may call and cost, and which of their results to doubt."""
 
 from . import agent, at_risk, costs
 
