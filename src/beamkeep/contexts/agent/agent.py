@@ -73,8 +73,8 @@ class ModelRef(Record):
 class AgentBudget(Record):
     """The most that the calls of models by an agent may cost and use."""
 
-    monthly_usd_cap: UsdCap | None = None
-    daily_token_cap: TokenCap | None = None
+    monthly_usd_cap: float | None = None
+    daily_token_cap: int | None = None
 
 
 # Events are stored for ever: add a field with a default; never rename or drop one.
@@ -255,6 +255,18 @@ def standing_of(agent: Agent) -> AgentStanding:
     return AgentStanding(agent.id, barred, agent_kind=agent.kind, tools=tuple(sorted(agent.tools)))
 
 
+class ShownAgent(AgentUse):
+    enabled: bool | None = None
+    """Whether the settings let the runtime of its kind work; null for kinds without one."""
+
+
+class AgentCaps(Record):
+    """A budget as it is sent: at least one cap."""
+
+    monthly_usd_cap: UsdCap | None = None
+    daily_token_cap: TokenCap | None = None
+
+
 class DefineAgent(Command):
     kind: Annotated[AgentText, Trimmed(InvalidAgentKindError)]
     name: Annotated[AgentText, Trimmed(InvalidAgentNameError)]
@@ -271,7 +283,7 @@ class DefineAgent(Command):
     """What the agent can do, in words; it permits nothing."""
     tools: Annotated[frozenset[AgentText], MaxLen(MOST_TOOLS)] = frozenset()
     """Commands and queries that the agent may call over MCP, if a policy permits them too."""
-    budget: AgentBudget | None = None
+    budget: AgentCaps | None = None
 
 
 class AgentCommand(Command):
@@ -344,7 +356,8 @@ def define_agent(
     ):
         raise InvalidAgentPromptTemplateError(f"Template {template} is not for kind {kind}.")
     _require_known(command.tools, given.operation_names)
-    _require_cap(command.budget)
+    if command.budget == AgentCaps():
+        raise InvalidAgentBudgetError("Leave out the budget to set no cap.")
     if kind in RESERVED_KINDS:
         raise AgentKindReservedError(f"The kind is {kind}.")
     return defined(command, call)
@@ -354,7 +367,8 @@ def defined(command: DefineAgent, call: Call) -> list[AgentDefined | ActorRegist
     """Return the first events of an agent and of its actor, with the rows of the actor."""
     id, held = call.new_id, {"tools": command.tools, "capabilities": command.capabilities}
     ordered = {name: tuple(sorted(texts)) for name, texts in held.items()}
-    new = AgentDefined.of(command, occurred_at=call.now, agent_id=id, **ordered)
+    budget = command.budget and AgentBudget.of(command.budget)
+    new = AgentDefined.of(command, occurred_at=call.now, agent_id=id, budget=budget, **ordered)
     registered = ActorRegistered(call.now, id, kind=ActorKind.AGENT, identities=())
     profile = Profile(command.name, actor_id=id, created_at=call.now, updated_at=call.now)
     mine = standing_of(begin(new))
@@ -449,11 +463,6 @@ def _require_known(tools: Set[str], names: Set[str]) -> None:
         raise InvalidAgentToolsError(f"Unknown: {', '.join(sorted(unknown))}.")
 
 
-def _require_cap(budget: AgentBudget | None) -> None:
-    if budget == AgentBudget():
-        raise InvalidAgentBudgetError("Leave out the budget to set no cap.")
-
-
 agents = Aggregate("Agent", begin, evolve, absent=AgentNotFoundError, self_owned=True)
 
 # fmt: off
@@ -483,11 +492,6 @@ class ListAgents(Listing):
 
     kind: AgentText | None = None
     status: frozenset[AgentStatus] | None = None
-
-
-class ShownAgent(AgentUse):
-    enabled: bool | None = None
-    """Whether the settings let the runtime of its kind work; null for kinds without one."""
 
 
 async def shown(ids: Sequence[UUID], read: Reader) -> dict[UUID, ShownAgent]:

@@ -17,16 +17,16 @@ from .agent import agents
 
 LOOKS_BACK = timedelta(days=31)
 
-type Day = Annotated[date, Ge(FIRST.date()), Lt(LAST.date())]
+type CostDay = Annotated[date, Ge(FIRST.date()), Lt(LAST.date())]
 
 
 class ListAgentCosts(Page):
     """List what the calls of models by an agent used and cost on each day in UTC, newest first."""
 
     agent_id: UUID
-    from_: Annotated[Day | None, Field(alias="from")] = None
+    from_: Annotated[CostDay | None, Field(alias="from")] = None
     """The first day (default: 31 days ago)."""
-    to: Day | None = None
+    to: CostDay | None = None
     """The last day (default: today)."""
 
 

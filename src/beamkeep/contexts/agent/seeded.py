@@ -11,7 +11,7 @@ from beamkeep.kernel import Outcome, Record, replace
 from .agent import (
     MODEL_KINDS,
     NO_MODEL,
-    AgentBudget,
+    AgentCaps,
     AgentVersioned,
     DefineAgent,
     ModelRef,
@@ -70,7 +70,7 @@ def _seed(agent: SeededAgent, model: ModelRef, call: CallFor) -> tuple[str, Outc
         model_ref=model,
         tools=tools,
         prompt_template_id=templates.get(kind),
-        budget=AgentBudget(None, DAILY_TOKENS) if kind in MODEL_KINDS else None,
+        budget=AgentCaps(None, DAILY_TOKENS) if kind in MODEL_KINDS else None,
     )
     begun = call(agent.id)
     versioned = AgentVersioned(begun.now, agent.id, VERSION)

@@ -10,6 +10,7 @@ from beamkeep.contexts.access.actor import Actor, ActorNotFoundError, actors, ad
 from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.kernel import (
     EVERY_COMMAND,
+    ActorKind,
     Aggregate,
     Allow,
     Blank,
@@ -295,7 +296,10 @@ async def evaluation(query: EvaluateAuthorization, read: Reader) -> Evaluation:
     standings = await read.rows(STANDINGS, principal_id=principal_id)
     grants = await read.rows(POLICY_GRANTS, principal_id=principal_id, conduit_id=conduit_id)
     standing = standings[0] if standings else None
-    surface = await read.one(surfaces, query.surface_id) if query.surface_id else None
+    # Only what an agent may call depends on how the call arrives.
+    by_agent = standing is not None and standing.kind is ActorKind.AGENT
+    at = query.surface_id if by_agent else None
+    surface = await read.one(surfaces, at) if at else None
     verdict = authorize(
         standing,
         grants,
