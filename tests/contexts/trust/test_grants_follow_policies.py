@@ -13,6 +13,7 @@ from beamkeep.contexts.access.actor import Actor, actors
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import Policy, policies
 from beamkeep.kernel import (
+    ActorKind,
     Aggregate,
     DenialReason,
     Grant,
