@@ -14,6 +14,7 @@ from beamkeep.contexts.agent_records import RiskReason
 from beamkeep.kernel import DENIALS, Refusal, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Request, UnauthorizedError
+from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.seeding import prepare
 from beamkeep.testing.postgres import Deployed
 from beamkeep.testing.service import ADMIN, INSTALLATION, ISSUER, by, call, memory_service, permit
@@ -209,8 +210,7 @@ async def test_results_are_found_by_reason_and_costs_by_day():
 @pytest.mark.postgres
 async def test_results_are_found_by_reason_and_costs_by_day_on_postgresql(deployed: Deployed):
     async def catch_up() -> None:
-        while await deployed.projector.advance():
-            pass
+        await deployed.projector.catch_up([WHOLE_LOG])
 
     await results_are_found_by_reason(deployed.service, catch_up)
     await costs_are_summed_by_day(deployed.service)
