@@ -22,6 +22,7 @@ from beamkeep.adapters.compute.slurm import SlurmCompute
 from beamkeep.adapters.control import MissingExtraError, control_system
 from beamkeep.adapters.copies import ChildCopyReader
 from beamkeep.adapters.datacite import DataciteAccount, DataciteMinter
+from beamkeep.adapters.postgres.agent_records import PostgresAgentRecords
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.custody import PostgresCustody
 from beamkeep.adapters.postgres.directory import SEARCHING, PostgresDirectory
@@ -235,6 +236,7 @@ class Deployment:
             reads_layouts=bool(settings.data_roots),
             lineage=PostgresLineage(self._commands),
             custody=PostgresCustody(self._commands),
+            agent_records=PostgresAgentRecords(self._commands),
         )
         written = await prepare(
             self.store,
@@ -242,6 +244,7 @@ class Deployment:
             settings.first_administrator(),
             not settings.require_authenticated_principal,
             installation=here,
+            language_model=settings.language_model(),
         )
         if written:
             log.info("deployment prepared", written=written)

@@ -14,7 +14,9 @@ from beamkeep.contexts.access.actor import (
     actors,
     standing_of,
 )
-from beamkeep.contexts.access.profile import IDENTITIES, STANDINGS, Identity, digest_of
+from beamkeep.contexts.access.profile import ACTOR_STANDINGS, IDENTITIES, Identity, digest_of
+from beamkeep.contexts.agent.agent import AGENT_STANDINGS, agents
+from beamkeep.contexts.agent.agent import standing_of as agent_standing_of
 from beamkeep.contexts.calibration import calibration
 from beamkeep.contexts.caution import promotion
 from beamkeep.contexts.caution.caution import cautions
@@ -152,9 +154,17 @@ DERIVED = (
     DerivedTable(aggregate=policies, table=POLICY_GRANTS, owner="policy_id", rows_of=grants_of),
     DerivedTable(
         aggregate=actors,
-        table=STANDINGS,
+        table=ACTOR_STANDINGS,
         owner="principal_id",
         rows_of=lambda actor: [standing_of(actor)],
+    ),
+    DerivedTable(
+        aggregate=agents,
+        table=AGENT_STANDINGS,
+        owner="principal_id",
+        rows_of=lambda agent: [agent_standing_of(agent)],
+        # Rows of people and machine accounts are in the same table.
+        is_shared=True,
     ),
     DerivedTable(
         aggregate=LOGINS,

@@ -1,5 +1,6 @@
 """The initial content of a new deployment, written once."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
@@ -8,6 +9,8 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import SYSTEM
+from beamkeep.contexts.agent.agent import ModelRef, agents
+from beamkeep.contexts.agent.seeded import seeds as seeded_agents
 from beamkeep.contexts.federation.facility import own_site
 from beamkeep.contexts.installation import Installation
 from beamkeep.contexts.trust import bootstrap
@@ -26,7 +29,7 @@ from beamkeep.kernel import (
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.dispatch import side_writes_of
 from beamkeep.runtime.session import Session
-from beamkeep.runtime.store import Append, EventStore, ReadModel
+from beamkeep.runtime.store import Append, EventStore, NewEvent, ReadModel, Stream
 
 ANY_INSTALLATION = Installation()
 """A deployment with default settings."""
@@ -57,10 +60,15 @@ async def write_seeds(
         if seed.key is not None and key in known:
             continue
         events = [part for part in seed.outcome if isinstance(part, Event)]
+        versions: Counter[Stream] = Counter()
+        numbered: list[NewEvent] = []
+        for event in events:
+            versions[stream := codec.stream(event)] += 1
+            numbered.append(codec.encode(event, versions[stream], new_id()))
         remember = [] if seed.key is None else [CLAIMS.insert(Claim("seed", key, None))]
         await store.append(
             Append(
-                events=[codec.encode(event, 1, new_id()) for event in events],
+                events=numbered,
                 read={},
                 side_writes=[*side_writes_of(seed.outcome), *remember],
                 answer=None,
@@ -90,6 +98,7 @@ async def prepare(
     installation: Installation = ANY_INSTALLATION,
     clock: Callable[[], datetime] = now,
     new_id: Callable[[], UUID] = uuid7,
+    language_model: ModelRef | None = None,
 ) -> list[str]:
     """Write the initial content that is missing, and return the names of what was written."""
     codec = Codec(catalogue.aggregates.values())
@@ -106,6 +115,8 @@ async def prepare(
         seeds = [Seed(key, outcome) for key, outcome in bootstrap.foundations(call)]
         if open_for_development:
             seeds += [Seed(key, outcome) for key, outcome in bootstrap.developer(call)]
+        if agents.name in catalogue.aggregates:
+            seeds += [Seed(*seed) for seed in seeded_agents(call, language_model)]
         session = Session(
             store=store,
             lists=lists,

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from annotated_types import Ge, Gt, Le
+from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 from pydantic import (
     AfterValidator,
     AliasChoices,
@@ -26,6 +26,7 @@ from beamkeep.adapters.postgres.address import private_route
 from beamkeep.adapters.sealing import AesSecretKeeper, secret_keeper
 from beamkeep.adapters.tokens.providers import IdentityProvider
 from beamkeep.addresses import is_loopback
+from beamkeep.contexts.agent.agent import ModelRef
 from beamkeep.contexts.custody_rules import CustodyRules
 from beamkeep.contexts.federation.facility import CODE
 from beamkeep.contexts.installation import Installation
@@ -371,6 +372,16 @@ class Settings(DatabaseSettings):
     datacite_password: SecretStr | None = None
     """Password of the repository account at DataCite."""
 
+    language_model_provider: Annotated[str, MinLen(1), MaxLen(100)] | None = None
+    """Provider of the language model of the agents RunDebriefer and CautionDrafter, such as
+    anthropic. These agents are created at the first start with this setting; later changes of
+    this setting and of the two below change nothing."""
+    language_model_name: Annotated[str, MinLen(1), MaxLen(200)] | None = None
+    """Name of the language model at its provider. Required with LANGUAGE_MODEL_PROVIDER."""
+    language_model_snapshot_pin: Annotated[str, MinLen(1), MaxLen(100)] | None = None
+    """Exact snapshot of the language model that is asked for. Default: whichever the provider
+    answers with."""
+
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Minimum log level."""
     log_json: bool = True
@@ -544,6 +555,22 @@ class Settings(DatabaseSettings):
             self_fence=self.conduct_self_fence_seconds,
             takeover_window=self.conduct_takeover_window_seconds,
         )
+
+    @model_validator(mode="after")
+    def language_model_is_whole(self) -> Self:
+        """Raise ValueError when a language model is named in part."""
+        provider, name = self.language_model_provider, self.language_model_name
+        if (provider is None) != (name is None):
+            lacking = "LANGUAGE_MODEL_PROVIDER" if name else "LANGUAGE_MODEL_NAME"
+            raise ValueError(f"Set {lacking} too: a model is named by its provider and its name.")
+        return self
+
+    def language_model(self) -> ModelRef | None:
+        """Return the model of the seeded agents that call one, if the settings name one."""
+        provider, name = self.language_model_provider, self.language_model_name
+        if provider is None or name is None:
+            return None
+        return ModelRef(provider, name, self.language_model_snapshot_pin)
 
     def first_administrator(self) -> Administrator | None:
         """Return the administrator the settings name, if they name one."""

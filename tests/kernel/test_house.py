@@ -116,11 +116,11 @@ def test_what_is_run_beside_the_tests_imports_nothing_of_them(path: Path):
 
 
 def test_the_kernel_stays_small():
-    assert lines("kernel") < 1_065
+    assert lines("kernel") < 1_081
 
 
 def test_everything_between_the_contexts_and_the_outside_stays_small():
-    assert lines("kernel", "runtime", "surfaces") < 4_450
+    assert lines("kernel", "runtime", "surfaces") < 4_470
 
 
 SENTENCES = re.compile(r"[A-Z`].*\.", re.DOTALL)
@@ -174,6 +174,7 @@ def test_every_help_text_of_the_command_line_is_complete():
 def test_the_aggregates_are_found():
     assert [named(path) for path in AGGREGATES] == [
         "contexts/access/actor.py",
+        "contexts/agent/agent.py",
         "contexts/calibration/calibration.py",
         "contexts/campaign/campaign.py",
         "contexts/caution/caution.py",

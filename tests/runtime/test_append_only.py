@@ -171,6 +171,7 @@ events                 S       S             -          -
 claims                 SID     S             -          -
 idempotency            SID     -             -          -
 principal_standing     SIU     S             -          -
+agent_result           SIU     S             -          -
 actor_profile          SIUD    -             -          -
 actor_identity         SID     -             -          -
 policy_grant           SID     S             -          -

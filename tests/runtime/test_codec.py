@@ -110,6 +110,15 @@ ActorIdentityUnbound: actor_id issuer subject_digest
 ActorProfileForgotten: actor_id
 ActorProfileUpdated: actor_id changed_fields
 ActorRegistered: actor_id kind identities
+AgentBudgetUpdated: agent_id budget
+AgentDefined: agent_id kind name version description model_ref prompt_template_id capabilities tools
+    budget
+AgentDeprecated: agent_id reason
+AgentResumed: agent_id
+AgentSuspended: agent_id reason
+AgentToolGranted: agent_id tool_name
+AgentToolRevoked: agent_id tool_name
+AgentVersioned: agent_id version
 AssetActivated: asset_id
 AssetAlternateIdentifierAdded: asset_id kind value
 AssetAlternateIdentifierRemoved: asset_id kind value
@@ -313,7 +322,7 @@ ZoneDefined: zone_id name
 
 
 STREAMS = """
-Acquisition Actor Asset Attestation Calibration Campaign Capability Caution Clearance Conduit
+Acquisition Actor Agent Asset Attestation Calibration Campaign Capability Caution Clearance Conduit
 Dataset Decision Distribution Edition Enclosure Facility Family Frame Method Model Mount Plan
 Policy Practice Procedure Recipe Run Subject Subscription Supply Surface Visit Zone
 """

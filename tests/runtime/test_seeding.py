@@ -39,6 +39,9 @@ FOUNDATIONS = [
     "policy-Deliveries",
     "policy-Checks",
     "policy-Minting",
+    "agent-RunSupervisor",
+    "agent-CautionPromoter",
+    "agent-ClearanceExpirer",
 ]
 OWN_SITE = ["FacilityRegistered"]
 FIRST_ADMINISTRATOR = ["ActorRegistered", "PolicyDefined", "PolicyDefined", "PolicyDefined"]

@@ -127,7 +127,7 @@ class MemoryStore:
         if standing and opening.idempotency_key:
             key = standing.principal_id, opening.surface_id, opening.idempotency_key
             stored_answer = self.answers.get(key)
-        if not grants or not standing or standing.barred:
+        if not grants or not standing or standing.bar:
             return CallContext(standing, tuple(grants))
         stream = opening.stream
         if stream is None or stream not in self.streams:

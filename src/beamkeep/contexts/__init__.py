@@ -4,6 +4,7 @@ from beamkeep.kernel import Catalogue
 
 from . import (
     access,
+    agent,
     board,
     calibration,
     campaign,
@@ -48,6 +49,7 @@ OPERATIONS = (
     *starting.OPERATIONS,
     *shift.OPERATIONS,
     *feed.OPERATIONS,
+    *agent.OPERATIONS,
     *directory.OPERATIONS,
     *board.OPERATIONS,
 )
@@ -72,6 +74,7 @@ QUESTIONS = (
     *starting.QUESTIONS,
     *shift.QUESTIONS,
     *feed.QUESTIONS,
+    *agent.QUESTIONS,
     *directory.QUESTIONS,
     *board.QUESTIONS,
 )

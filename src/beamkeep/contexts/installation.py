@@ -1,18 +1,26 @@
 """What rules and reads may know of the deployment they run in."""
 
+from collections.abc import Mapping
 from datetime import timedelta
+from uuid import UUID
 
 import msgspec
 
 from beamkeep.kernel import Reader, Record
 from beamkeep.schemas import Json, JsonObject
 
+from .agent_records import AgentRecords
 from .custody_rules import CustodyReader, CustodyRules
 from .lineage import LineageReader
 from .log import EventReader
 from .names import NameReader
 from .receivers import ReceiverHosts, SecretKeeper
 from .routes import ControlRoute
+
+TEMPLATES = {
+    UUID("00000000-0000-7000-8000-000000000061"): "RunDebriefer",
+    UUID("00000000-0000-7000-8000-000000000062"): "CautionDrafter",
+}
 
 
 class ActionEntry(Record):
@@ -84,6 +92,12 @@ class Installation(Record):
     """Whether the service can find the layout of data files."""
     scan_timezone: str | None = None
     """The time zone of times in scan files that have no offset, by its IANA name."""
+    agent_records: AgentRecords | None = None
+    """Where the calls of agents are summed, and their decisions are found."""
+    agent_runtimes: Mapping[str, bool] = {}
+    """Whether the settings let the runtime of each kind of agent work."""
+    prompt_templates: Mapping[UUID, str] = msgspec.field(default_factory=lambda: TEMPLATES)
+    """The kind of agent that each prompt template of this release is for."""
     timezone: str = "UTC"
     """The time zone of the facility, by its IANA name."""
 
@@ -100,4 +114,11 @@ def lineage_reader(read: Reader) -> LineageReader:
     """Return where the deployment keeps the edges of provenance; raise `TypeError` if nowhere."""
     if (reader := installation(read).lineage) is None:
         raise TypeError("The deployment has no edges of provenance.")
+    return reader
+
+
+def agent_records(read: Reader) -> AgentRecords:
+    """Return where the work of agents is summed and found; raise `TypeError` if nowhere."""
+    if (reader := installation(read).agent_records) is None:
+        raise TypeError("The deployment keeps no records of agents.")
     return reader

@@ -35,6 +35,7 @@ class Call(Record):
     new_id: UUID
     surface_id: UUID | None = None
     correlation_id: UUID | None = None
+    agent_kind: str | None = None
 
 
 INTERNAL = "INTERNAL"

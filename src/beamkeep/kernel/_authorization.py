@@ -44,12 +44,25 @@ class SurfaceKind(StrEnum):
     MCP_STREAMABLE_HTTP = "MCP_STREAMABLE_HTTP"
 
 
+MCP = frozenset({SurfaceKind.MCP_STDIO, SurfaceKind.MCP_STREAMABLE_HTTP})
+
+
 class Standing(Record):
     """Whether a principal may act at all."""
 
     principal_id: UUID
     kind: ActorKind
     barred: DenialReason | None = None
+    agent_barred: DenialReason | None = None
+    """Why an agent may not act although its actor may."""
+    agent_kind: str | None = None
+    tools: tuple[str, ...] = ()
+    """The names that an agent may call over MCP."""
+
+    @property
+    def bar(self) -> DenialReason | None:
+        """Why the principal may not act; None if it may."""
+        return self.barred or self.agent_barred
 
 
 class Grant(Record):
@@ -107,12 +120,18 @@ def authorize(
     command_name: str,
     conduit_id: UUID,
     surface_id: UUID | None,
+    over: SurfaceKind | None = None,
 ) -> Verdict:
-    """Return Allow when a grant for this conduit and surface permits the command, else Deny."""
+    """Return Allow when a grant for this conduit and surface permits the command, else Deny.
+
+    Over MCP an agent also needs the command among its tools.
+    """
     if standing is None:
         return Deny(DenialReason.UNKNOWN_PRINCIPAL)
-    if standing.barred is not None:
-        return Deny(standing.barred)
+    if standing.bar is not None:
+        return Deny(standing.bar)
+    if standing.kind is ActorKind.AGENT and over in MCP and command_name not in standing.tools:
+        return Deny(DenialReason.TOOL_NOT_GRANTED)
     me, here = standing.principal_id, (command_name, conduit_id, surface_id)
     permitting = [grant for grant in grants if grant.principal_id == me and grant.permits(*here)]
     if not permitting:

@@ -1,6 +1,6 @@
 """Admission: who calls, at which entry point, and whether a policy permits the call."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -97,7 +97,7 @@ class Admission:
         place, standing, opened = await self._open(
             name, caller, stream=stream, idempotency_key=key, fold=fold
         )
-        verdict = authorize(standing, opened.grants, name, place.conduit_id, place.surface_id)
+        verdict = self._verdict(name, caller, place, standing, opened.grants)
         if isinstance(verdict, Deny):
             await self._record(name, caller, place, standing, verdict)
             surface = caller.selected_surface or caller.transport or "inside the service"
@@ -108,13 +108,24 @@ class Admission:
     async def reach(self, caller: Caller, names: Iterable[str]) -> Mapping[str, ObjectScope]:
         """Return the scope of each of these calls that the caller may make."""
         place, standing, opened = await self._open(None, caller)
-        here = place.conduit_id, place.surface_id
-        verdicts = {name: authorize(standing, opened.grants, name, *here) for name in names}
+        opens = caller, place, standing, opened.grants
+        verdicts = {name: self._verdict(name, *opens) for name in names}
         return {n: v.object_scope for n, v in verdicts.items() if isinstance(v, kernel.Allow)}
 
     async def permitted(self, caller: Caller, catalogue: Catalogue) -> frozenset[str]:
         """Return the names of everything that the caller may call here."""
         return frozenset(await self.reach(caller, catalogue.named))
+
+    def _verdict(
+        self,
+        name: str,
+        caller: Caller,
+        place: EntryPoint,
+        standing: Standing | None,
+        grants: Sequence[kernel.Grant],
+    ) -> kernel.Verdict:
+        here = place.conduit_id, place.surface_id
+        return authorize(standing, grants, name, *here, over=caller.transport)
 
     async def _open(
         self, name: str | None, caller: Caller, **target: Any

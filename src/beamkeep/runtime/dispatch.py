@@ -281,6 +281,7 @@ class Dispatcher:
         call = kernel.Call(
             principal_id=who.principal_id,
             principal_kind=who.kind,
+            agent_kind=who.agent_kind,
             now=self._clock(),
             new_id=new_id,
             surface_id=admitted.place.surface_id,

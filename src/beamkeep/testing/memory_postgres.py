@@ -662,7 +662,9 @@ class MemoryPostgres:
         found: list[Any] = []
         if not standing:
             return found
-        who = standing["kind"], standing["barred"]
+        who, agent = (standing["kind"], standing["barred"]), None
+        if standing["agent_kind"]:
+            agent = [standing["agent_barred"] or "", standing["agent_kind"], *standing["tools"]]
         where = str(principal_id), str(conduit_id), surface_id and str(surface_id)
         grants: list[str] = []
         for g in self.rows("policy_grant"):
@@ -670,14 +672,14 @@ class MemoryPostgres:
             if named and (g["principal_id"], g["conduit_id"], g["surface_id"]) == where:
                 names = g["permitted_commands"] if command_name is None else ()
                 grants.append(" ".join([g["policy_id"], g["object_scope"], *names]))
-        found.append((1, principal_id, *who, None, None, grants, None))
-        if standing["barred"] or not grants:
+        found.append((1, principal_id, *who, None, None, grants, None, agent))
+        if standing["barred"] or standing["agent_barred"] or not grants:
             return found
         if kept := self.row(
             "idempotency", str(principal_id), str(surface_id), str(idempotency_key)
         ):
             *_, digest, status, result, version, place = kept
-            found.append((2, None, result, place, version, status, None, digest))
+            found.append((2, None, result, place, version, status, None, digest, None))
         if stream_type and stream_id:
             stream = stream_type, stream_id
             for version, event_type, schema_version, payload in self._read(stream, fold, limit):
@@ -685,7 +687,7 @@ class MemoryPostgres:
                 owner = self.events(stream)[0].principal_id if first else None
                 parts = (3, owner, payload, None) if event_type is None else None
                 parts = parts or (4, owner, event_type, payload)
-                found.append((*parts, version, schema_version, None, None))
+                found.append((*parts, version, schema_version, None, None, None))
         return found
 
     def _read(self, stream: Stream, fold: UUID | None, limit: int) -> list[Any]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import asyncpg
 import psycopg
 
+from beamkeep.adapters.postgres.agent_records import PostgresAgentRecords
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.custody import PostgresCustody
 from beamkeep.adapters.postgres.directory import SEARCHING, PostgresDirectory
@@ -127,6 +128,7 @@ async def postgres_service(
             directory=directory,
             lineage=PostgresLineage(commands),
             custody=PostgresCustody(commands),
+            records=PostgresAgentRecords(commands),
         )
         if seeds
         else compose(

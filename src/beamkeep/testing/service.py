@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 
 import msgspec
 
+from beamkeep.adapters.memory_agent_records import MemoryAgentRecords
 from beamkeep.adapters.memory_custody import MemoryCustody
 from beamkeep.adapters.memory_directory import MemoryDirectory
 from beamkeep.adapters.memory_lineage import MemoryLineage
@@ -15,6 +16,7 @@ from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.adapters.sealing import AesSecretKeeper
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.agent_records import AgentRecords
 from beamkeep.contexts.custody_rules import CustodyReader
 from beamkeep.contexts.data.scan_file import ReadScanFile
 from beamkeep.contexts.installation import ActionEntry, Installation, JobEntry
@@ -92,6 +94,7 @@ async def memory_service() -> tuple[Service, MemoryStore]:
         directory=directory,
         lineage=MemoryLineage(store),
         custody=MemoryCustody(store, sessions),
+        records=MemoryAgentRecords(store),
     )
     return service, store
 
@@ -104,9 +107,11 @@ async def prepared_service(
     directory: Directory | None = None,
     lineage: LineageReader | None = None,
     custody: CustodyReader | None = None,
+    records: AgentRecords | None = None,
 ) -> Service:
     """Return a service prepared as a fresh deployment is, with its machine accounts."""
     here = replace(INSTALLATION, login_key=cursor_key, lineage=lineage, custody=custody)
+    here = replace(here, agent_records=records)
     sown = await prepare(store, lists, ADMIN, open_for_development=False, installation=here)
     reader = ScanReader(DataRoots([data_root()]), 5, most_hashed=1 << 30)
     service = compose(

@@ -35,12 +35,14 @@ from beamkeep.contexts.access.actor import (
     UpdateActorProfile,
 )
 from beamkeep.contexts.access.profile import (
+    ACTOR_STANDINGS,
     DEVELOPER,
     IDENTITIES,
     MONITOR,
     PROFILES,
     STANDINGS,
     SYSTEM,
+    ActorStanding,
     Identity,
     Profile,
     digest_of,
@@ -171,7 +173,9 @@ def test_a_login_is_not_named_twice_in_a_registration():
 def test_an_actor_is_deactivated():
     given(registered).when(DeactivateActor(actor_id=ID)).then(
         deactivated,
-        STANDINGS.replace(Standing(ID, ActorKind.HUMAN, DenialReason.INACTIVE_PRINCIPAL)),
+        ACTOR_STANDINGS.replace(
+            ActorStanding(ID, ActorKind.HUMAN, DenialReason.INACTIVE_PRINCIPAL)
+        ),
         HELD,
     )
 
@@ -186,9 +190,9 @@ def test_system_is_not_deactivated_and_monitor_is():
     machines = [ActorRegistered(NOW, id, ActorKind.SERVICE_ACCOUNT) for id in (SYSTEM, MONITOR)]
     system = given(*machines).when(DeactivateActor(actor_id=SYSTEM))
     system.refused(ActorCannotDeactivateError, saying="System")
-    barred = Standing(MONITOR, ActorKind.SERVICE_ACCOUNT, DenialReason.INACTIVE_PRINCIPAL)
+    barred = ActorStanding(MONITOR, ActorKind.SERVICE_ACCOUNT, DenialReason.INACTIVE_PRINCIPAL)
     monitor = given(*machines).when(DeactivateActor(actor_id=MONITOR))
-    monitor.then(ActorDeactivated(NOW, MONITOR), STANDINGS.replace(barred))
+    monitor.then(ActorDeactivated(NOW, MONITOR), ACTOR_STANDINGS.replace(barred))
 
 
 def test_a_field_left_out_stays_and_null_clears_it():

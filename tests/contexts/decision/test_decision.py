@@ -42,6 +42,14 @@ from beamkeep.contexts.decision.logbook import (
     LogbookEntryMade,
 )
 from beamkeep.contexts.decision.reserved import RESERVED
+from beamkeep.contexts.decision.results import (
+    RESULT_OVERRIDES,
+    RESULT_RATINGS,
+    RESULTS,
+    AgentResult,
+    ResultOverride,
+    ResultRating,
+)
 from beamkeep.contexts.trust.policy import PolicyDefined, PolicyNotFoundError
 from beamkeep.kernel import (
     ActorKind,
@@ -91,6 +99,8 @@ full = DecisionRegistered(
 parent = replace(registered, decision_id=PARENT)
 by_robot = replace(registered, actor_id=ROBOT)
 rated = DecisionRated(NOW, ID, GRACE, Rating.USEFUL, "It saved the sample", None)
+
+FINE = RESULT_RATINGS.replace(ResultRating(ID, False))
 
 REGISTER = RegisterDecision(context=" RunHold ", choice=" Hold ")
 REGISTER_ALL = RegisterDecision(
@@ -180,8 +190,14 @@ def test_nobody_records_in_the_name_of_an_agent():
 
 
 def test_an_agent_records_what_it_decided_itself():
-    given().when(registering(actor_id=ROBOT), call=ROBOT_CALLS).then(by_robot)
-    given().when(REGISTER, call=ROBOT_CALLS).then(by_robot)
+    result = RESULTS.insert(AgentResult(ID, ROBOT, NOW))
+    given().when(registering(actor_id=ROBOT), call=ROBOT_CALLS).then(by_robot, result)
+    given().when(REGISTER, call=ROBOT_CALLS).then(by_robot, result)
+
+
+def test_what_an_agent_records_of_another_is_no_result_of_the_agent():
+    of_grace = registering(actor_id=GRACE)
+    given().when(of_grace, call=ROBOT_CALLS).then(replace(registered, actor_id=GRACE))
 
 
 AGENT_KINDS = {
@@ -216,6 +232,19 @@ def test_a_reserved_context_is_left_to_its_agent():
                 .refused(DecisionCannotRegisterError, saying=f"only an agent of kind {kind}")
             )
             assert refused.facts == {"agent_kind": kind}
+
+
+def test_an_agent_of_the_kind_decides_in_its_reserved_context():
+    for context, kind in AGENT_KINDS.items():
+        agent = replace(ROBOT_CALLS, agent_kind=kind)
+        for choice in CHOICES[context].split():
+            command = registering(context=context, choice=choice)
+            first, *_ = given().when(command, call=agent).decided()
+            assert first == replace(by_robot, context=context, choice=choice)
+            other = replace(agent, agent_kind="Scheduler")
+            given().when(command, call=other).refused(DecisionCannotRegisterError)
+            of_grace = command.model_copy(update={"actor_id": GRACE})
+            given().when(of_grace, call=agent).refused(DecisionCannotRegisterError)
 
 
 def test_a_reserved_context_knows_only_its_own_choices():
@@ -258,9 +287,11 @@ def test_only_what_follows_another_decision_overrides_it():
     given().when(registering(override_kind=OverrideKind.CORRECTION)).refused(
         InvalidDecisionOverrideKindError
     )
+    overridden = [RESULT_OVERRIDES.replace(ResultOverride(PARENT))]
+    reversed_by = {"correction": overridden, "invalidation": overridden}
     for kind in OverrideKind:
         given(parent).when(registering(parent_id=PARENT, override_kind=kind)).then(
-            replace(registered, parent_id=PARENT, override_kind=kind)
+            replace(registered, parent_id=PARENT, override_kind=kind), *reversed_by.get(kind, [])
         )
 
 
@@ -327,15 +358,15 @@ def test_what_is_wrong_with_a_decision_is_told_in_order():
 
 
 def test_a_decision_is_rated_with_the_confidence_it_had():
-    given(registered).when(RATE, call=GRACE_CALLS).then(rated)
+    given(registered).when(RATE, call=GRACE_CALLS).then(rated, FINE)
     sure = replace(registered, confidence=0.8, confidence_source=HUMAN_SOURCE)
-    given(sure).when(RATE, call=GRACE_CALLS).then(replace(rated, confidence_at_rating=0.8))
+    given(sure).when(RATE, call=GRACE_CALLS).then(replace(rated, confidence_at_rating=0.8), FINE)
 
 
 def test_a_rating_needs_no_comment():
     plain = RateDecision(decision_id=ID, rating=Rating.IGNORED)
     given(registered).when(plain, call=GRACE_CALLS).then(
-        replace(rated, rating=Rating.IGNORED, comment=None)
+        replace(rated, rating=Rating.IGNORED, comment=None), FINE
     )
 
 
@@ -349,7 +380,7 @@ def test_nobody_rates_a_decision_of_their_own():
 
 
 def test_whoever_only_recorded_a_decision_may_rate_it():
-    given(replace(registered, actor_id=GRACE)).when(RATE).then(replace(rated, actor_id=ME))
+    given(replace(registered, actor_id=GRACE)).when(RATE).then(replace(rated, actor_id=ME), FINE)
 
 
 def test_a_rating_is_not_repeated():
@@ -361,16 +392,20 @@ def test_a_rating_is_not_repeated():
 def test_another_rating_comment_or_actor_is_another_rating():
     worse = RATE.model_copy(update={"rating": Rating.MISLEADING})
     given(registered, rated).when(worse, call=GRACE_CALLS).then(
-        replace(rated, rating=Rating.MISLEADING)
+        replace(rated, rating=Rating.MISLEADING), replace(FINE, row=ResultRating(ID, True))
     )
     silent = RATE.model_copy(update={"comment": None})
-    given(registered, rated).when(silent, call=GRACE_CALLS).then(replace(rated, comment=None))
-    given(registered, rated).when(RATE, call=ROBOT_CALLS).then(replace(rated, actor_id=ROBOT))
+    given(registered, rated).when(silent, call=GRACE_CALLS).then(replace(rated, comment=None), FINE)
+    given(registered, rated).when(RATE, call=ROBOT_CALLS).then(replace(rated, actor_id=ROBOT), FINE)
 
 
 def test_a_rating_that_was_changed_may_be_given_again():
     worse = replace(rated, rating=Rating.MISLEADING)
-    given(registered, rated, worse).when(RATE, call=GRACE_CALLS).then(rated)
+    given(registered, rated, worse).when(RATE, call=GRACE_CALLS).then(rated, FINE)
+    others = replace(worse, actor_id=ROBOT)
+    given(registered, others).when(RATE, call=GRACE_CALLS).then(
+        rated, replace(FINE, row=ResultRating(ID, True))
+    )
 
 
 def test_inferences_are_kept_without_their_messages():

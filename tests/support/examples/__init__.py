@@ -2,6 +2,7 @@
 
 from beamkeep.testing.service import CALLERS
 from tests.support.examples import (
+    agent,
     assets,
     board,
     calibration,
@@ -62,6 +63,7 @@ EXAMPLES: dict[str, Example] = {
     **feed.EXAMPLES,
     **directory.EXAMPLES,
     **board.EXAMPLES,
+    **agent.EXAMPLES,
 }
 
 REPLIES: dict[str, int] = {

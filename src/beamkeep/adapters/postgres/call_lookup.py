@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any, cast
 from uuid import UUID
 
-from beamkeep.kernel import ActorKind, DenialReason, Grant, ObjectScope, Standing
+from beamkeep.kernel import ActorKind, DenialReason, Grant, ObjectScope, Standing, replace
 from beamkeep.runtime.store import (
     CallContext,
     CallLookup,
@@ -20,14 +20,14 @@ from .statements import Statement
 
 # A caller without permission causes no access to the answer, the snapshot or the stream, so the
 # response time reveals nothing about them.
-PERMITTED = "w.barred IS NULL AND w.grants <> '{}'"
+PERMITTED = "w.barred IS NULL AND w.agent_barred IS NULL AND w.grants <> '{}'"
 
 # The caller with its grants, the stored answer, the snapshot and the events of the target, in one
 # round trip that takes no transaction id. The caller is a sub-select and not a join: then every
 # part is found by its whole key, even with a plan that was made when the tables were empty.
 OPEN = Statement(f"""
 WITH who AS MATERIALIZED (
-  SELECT s.principal_id, s.kind, s.barred, ARRAY(
+  SELECT s.principal_id, s.kind, s.barred, s.agent_barred, s.agent_kind, s.tools, ARRAY(
            SELECT concat_ws(' ', g.policy_id, g.object_scope, CASE WHEN :command_name::text IS NULL
                             THEN array_to_string(g.permitted_commands, ' ') END)
              FROM bk.policy_grant g
@@ -40,22 +40,24 @@ WITH who AS MATERIALIZED (
            (SELECT i.actor_id FROM bk.actor_identity i
              WHERE i.issuer = :issuer AND i.subject = :subject)))
 SELECT 1 AS part, w.principal_id AS id, w.kind AS a, w.barred AS b, NULL::bigint AS n,
-       NULL::smallint AS m, w.grants, NULL::bytea AS digest
+       NULL::smallint AS m, w.grants, NULL::bytea AS digest,
+       CASE WHEN w.agent_kind IS NOT NULL
+            THEN ARRAY[COALESCE(w.agent_barred, ''), w.agent_kind] || w.tools END AS agent
   FROM who w
 UNION ALL
 SELECT 2, NULL, i.result, i.transaction_id::text || '-' || i.position, i.version, i.status, NULL,
-       i.fingerprint
+       i.fingerprint, NULL
   FROM bk.idempotency i
  WHERE i.principal_id = (SELECT w.principal_id FROM who w WHERE {PERMITTED})
    AND i.surface_id = :surface_id::uuid AND i.key = :idempotency_key::text
 UNION ALL
-SELECT 3, k.owner_id, k.state, NULL, k.version, NULL, NULL, NULL
+SELECT 3, k.owner_id, k.state, NULL, k.version, NULL, NULL, NULL, NULL
   FROM bk.snapshots k
  WHERE k.fold = (SELECT :fold::uuid FROM who w WHERE {PERMITTED})
    AND k.stream_type = :stream_type::text AND k.stream_id = :stream_id::uuid
 UNION ALL
 (SELECT 4, CASE WHEN e.version = 1 THEN e.principal_id END, e.event_type, e.payload::text,
-        e.version, e.schema_version, NULL, NULL
+        e.version, e.schema_version, NULL, NULL, NULL
    FROM bk.events e
   WHERE e.stream_type = :stream_type::text AND e.stream_id = :stream_id::uuid AND e.version > (
     SELECT COALESCE((SELECT k.version FROM bk.snapshots k
@@ -71,12 +73,12 @@ def call_context(lookup: CallLookup, rows: Iterable[Sequence[Any]]) -> CallConte
     standing, stored_answer, owner_id, snapshot = None, None, None, None
     grants: tuple[Grant, ...] = ()
     events: list[StoredEvent] = []
-    for part, id, a, b, n, m, granted, digest in rows:
+    for part, id, a, b, n, m, granted, digest, agent in rows:
         if part == 4:
             events.append(cast("StoredEvent", (n, a, m, b)))
             owner_id = owner_id or id
         elif part == 1:
-            standing = Standing(id, ActorKind(a), DenialReason(b) if b else None)
+            standing = _standing(id, a, b, agent)
             grants = _grants(lookup, id, granted)
         elif part == 2:
             stored_answer = StoredAnswer(
@@ -95,6 +97,20 @@ def call_context(lookup: CallLookup, rows: Iterable[Sequence[Any]]) -> CallConte
         owner_id=owner_id,
         loaded=LoadedStream(events or (), snapshot),
     )
+
+
+def _standing(id: UUID, kind: str, barred: str | None, agent: Sequence[str] | None) -> Standing:
+    standing = Standing(id, ActorKind(kind), barred=_reason(barred))
+    if agent is None:
+        return standing
+    agent_barred, agent_kind, *tools = agent
+    return replace(
+        standing, agent_barred=_reason(agent_barred), agent_kind=agent_kind, tools=tuple(tools)
+    )
+
+
+def _reason(code: str | None) -> DenialReason | None:
+    return DenialReason(code) if code else None
 
 
 def _grants(lookup: CallLookup, principal_id: UUID, granted: Sequence[str]) -> tuple[Grant, ...]:

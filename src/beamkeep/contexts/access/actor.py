@@ -32,7 +32,18 @@ from beamkeep.kernel import (
 from beamkeep.kernel.values import Name, Trimmed
 
 from . import profile
-from .profile import IDENTITIES, PROFILES, SEEDED, STANDINGS, SYSTEM, Identity, Profile, digest_of
+from .profile import (
+    ACTOR_STANDINGS,
+    IDENTITIES,
+    PROFILES,
+    SEEDED,
+    STANDINGS,
+    SYSTEM,
+    ActorStanding,
+    Identity,
+    Profile,
+    digest_of,
+)
 
 MOST_BINDINGS = 10
 LOGIN_BYTES = 2_500
@@ -165,10 +176,10 @@ def evolve(actor: Actor, event: ActorChanged) -> Actor:
     return replace(actor, active=ACTIVE.after(event)) if deactivated else actor
 
 
-def standing_of(actor: Actor) -> Standing:
+def standing_of(actor: Actor) -> ActorStanding:
     """Return the row that says whether the actor may act."""
     barred = None if actor.active else DenialReason.INACTIVE_PRINCIPAL
-    return Standing(actor.id, actor.kind, barred)
+    return ActorStanding(actor.id, actor.kind, barred)
 
 
 type LoginIssuer = Annotated[str, MinLen(1), MaxLen(500)]
@@ -257,7 +268,7 @@ def register_actor(
         raise ActorIdentityAlreadyBoundError("The request contains the same login twice.")
     bound = tuple(BoundLogin(login[0], digest_of(given, id, *login)) for login in logins)
     registered = ActorRegistered(call.now, id, kind=kind, identities=bound)
-    standing = STANDINGS.insert(standing_of(begin(registered)))
+    standing = STANDINGS.insert(Standing.of(standing_of(begin(registered))))
     bindings = (_bound(login, id) for login in logins)
     return [registered, standing, PROFILES.insert(profile), *bindings]
 
@@ -270,7 +281,7 @@ def deactivate_actor(
     if actor.id == SYSTEM:
         raise ActorCannotDeactivateError("The service itself acts as System.")
     deactivated = ActorDeactivated(call.now, actor.id)
-    standing = STANDINGS.replace(standing_of(evolve(actor, deactivated)))
+    standing = ACTOR_STANDINGS.replace(standing_of(evolve(actor, deactivated)))
     return [deactivated, standing, *_administrator_lock(actor, given)]
 
 

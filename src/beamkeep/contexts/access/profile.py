@@ -6,12 +6,18 @@ from datetime import datetime
 from hmac import digest
 from uuid import UUID
 
-from beamkeep.kernel import Reader, Record, Standing, Table
+from beamkeep.kernel import ActorKind, DenialReason, Reader, Record, Standing, Table
 
 SYSTEM = UUID("00000000-0000-7000-8000-000000000001")
 MONITOR = UUID("00000000-0000-7000-8000-000000000002")
 DEVELOPER = UUID("00000000-0000-7000-8000-000000000003")
-SEEDED = frozenset({SYSTEM, MONITOR, DEVELOPER})
+RUN_DEBRIEFER = UUID("00000000-0000-7000-8000-000000000051")
+CAUTION_DRAFTER = UUID("00000000-0000-7000-8000-000000000052")
+RUN_SUPERVISOR = UUID("00000000-0000-7000-8000-000000000053")
+CAUTION_PROMOTER = UUID("00000000-0000-7000-8000-000000000054")
+CLEARANCE_EXPIRER = UUID("00000000-0000-7000-8000-000000000055")
+AGENTS = RUN_DEBRIEFER, CAUTION_DRAFTER, RUN_SUPERVISOR, CAUTION_PROMOTER, CLEARANCE_EXPIRER
+SEEDED = frozenset({SYSTEM, MONITOR, DEVELOPER, *AGENTS})
 
 DELETED_USER = "<deleted user>"
 
@@ -55,6 +61,17 @@ def digest_of(key: bytes, actor_id: UUID, issuer: str, subject: str) -> str:
 PROFILES = Table("actor_profile", Profile, key=("actor_id",))
 IDENTITIES = Table("actor_identity", Identity, key=("issuer", "subject"))
 STANDINGS = Table("principal_standing", Standing, key=("principal_id",))
+
+
+class ActorStanding(Record):
+    """The columns of a principal's standing that the events of its actor write."""
+
+    principal_id: UUID
+    kind: ActorKind
+    barred: DenialReason | None = None
+
+
+ACTOR_STANDINGS = Table("principal_standing", ActorStanding, key=("principal_id",))
 
 
 class ShownProfile(PersonalDetails):

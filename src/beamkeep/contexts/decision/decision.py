@@ -30,6 +30,7 @@ from beamkeep.kernel import (
     Reader,
     Record,
     Rows,
+    SideWrite,
     entries,
     reads,
     replace,
@@ -40,6 +41,14 @@ from beamkeep.schemas.bounds import require_bounded
 
 from .inference import INFERENCES, DecisionInference, InferenceEntry
 from .reserved import RESERVED
+from .results import (
+    RESULT_OVERRIDES,
+    RESULT_RATINGS,
+    RESULTS,
+    AgentResult,
+    ResultOverride,
+    ResultRating,
+)
 
 MOST_ALTERNATIVES = 32
 MOST_INPUTS = 64
@@ -52,6 +61,10 @@ class OverrideKind(StrEnum):
     APPEAL = "appeal"
     SUPERSESSION = "supersession"
     INVALIDATION = "invalidation"
+
+
+REVERSING = frozenset({OverrideKind.CORRECTION, OverrideKind.INVALIDATION})
+"""The kinds of override that say that the decision before was wrong."""
 
 
 class ConfidenceSource(StrEnum):
@@ -261,7 +274,7 @@ async def messages_kept(decision: Decision, command: AppendInferences, read: Rea
 
 def register_decision(
     command: RegisterDecision, given: Actor | None, call: Call
-) -> list[DecisionRegistered]:
+) -> list[DecisionRegistered | SideWrite]:
     """Record a decision with its actor, choice, inputs and reasons."""
     reserved = RESERVED.get(command.context)
     if reserved and command.choice not in reserved.choices:
@@ -278,8 +291,8 @@ def register_decision(
         raise InvalidDecisionAlternativesError(told)
     if given and given.kind is ActorKind.AGENT and given.id != call.principal_id:
         raise DecisionCannotRegisterError("Only the agent itself can record its decisions.")
-    if reserved:
-        # There are no agents yet, so every decision in a reserved context is refused.
+    is_own = given is None or given.id == call.principal_id
+    if reserved and not (is_own and call.agent_kind == reserved.agent_kind):
         kind = reserved.agent_kind
         told = f"In context {command.context} only an agent of kind {kind} can decide."
         raise DecisionCannotRegisterError(told, agent_kind=kind)
@@ -291,10 +304,17 @@ def register_decision(
         inputs=inputs,
         determining_policy_ids=tuple(sorted(command.determining_policy_ids)),
     )
-    return [registered]
+    rows: list[SideWrite] = []
+    if is_own and call.principal_kind is ActorKind.AGENT:
+        rows.append(RESULTS.insert(AgentResult(call.new_id, call.principal_id, call.now)))
+    if command.parent_id and command.override_kind in REVERSING:
+        rows.append(RESULT_OVERRIDES.replace(ResultOverride(command.parent_id)))
+    return [registered, *rows]
 
 
-def rate_decision(decision: Decision, command: RateDecision, call: Call) -> list[DecisionRated]:
+def rate_decision(
+    decision: Decision, command: RateDecision, call: Call
+) -> list[DecisionRated | SideWrite]:
     """Rate a decision; the latest rating of each actor counts."""
     me = call.principal_id
     if me == decision.actor_id:
@@ -302,7 +322,9 @@ def rate_decision(decision: Decision, command: RateDecision, call: Call) -> list
     if decision.ratings.get(me) == DecisionRating(command.rating, command.comment):
         raise DecisionCannotRateError("The caller already gave this rating with this comment.")
     at, confidence = call.now, decision.confidence
-    return [DecisionRated.of(command, occurred_at=at, actor_id=me, confidence_at_rating=confidence)]
+    rated = DecisionRated.of(command, occurred_at=at, actor_id=me, confidence_at_rating=confidence)
+    misleading = Rating.MISLEADING in _ratings(evolve(decision, rated))
+    return [rated, RESULT_RATINGS.replace(ResultRating(decision.id, misleading))]
 
 
 def append_inferences(
@@ -393,7 +415,7 @@ async def children(ids: Sequence[UUID], read: Reader) -> dict[UUID, ShownChildre
     return found
 
 
-def _run_ids(decision: Decision) -> tuple[UUID, ...]:
+def run_ids(decision: Decision) -> tuple[UUID, ...]:
     """Return the input run_id when it is a UUID; inputs may have any value under that name."""
     try:
         return (UUID(str((decision.inputs or {}).get("run_id"))),)
@@ -410,7 +432,7 @@ QUESTIONS = (
     *reads("/decisions", decisions, ListDecisions, shown_with=children,
         directory=DirectoryEntry(
             lambda it: f"{it.context}: {it.choice}", keywords=lambda it: (it.rule,)),
-        facets={"run_id": _run_ids, "rating": _ratings}, excluded={"exclude_choice": "choice"},
+        facets={"run_id": run_ids, "rating": _ratings}, excluded={"exclude_choice": "choice"},
         compared={"from_": ("created_at", ">="), "to": ("created_at", "<")}),
     entries("GET /decisions/{decision_id}/inferences", ListDecisionInferences, decisions,
         INFERENCES, by=("occurred_at", "inference_id"), hidden={"messages": "include_messages"}),

@@ -95,6 +95,11 @@ async def administrator(person: Administrator, call: CallFor, read: Reader) -> l
     return [*registration, *(o for _, o in _everything("Administrators", actor_id, call))]
 
 
+def internal_policy(name: str, principal_id: UUID, commands: frozenset[str], call: Call) -> Outcome:
+    """Return a policy that permits one principal these commands from inside the service."""
+    return _policy(name, principal_id, commands, None, call)
+
+
 def _everything(
     name: str, principal_id: UUID, call: CallFor
 ) -> Iterator[tuple[SurfaceKind, Outcome]]:

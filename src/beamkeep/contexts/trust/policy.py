@@ -10,6 +10,7 @@ from beamkeep.contexts.access.actor import Actor, ActorNotFoundError, actors, ad
 from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.kernel import (
     EVERY_COMMAND,
+    ActorKind,
     Aggregate,
     Allow,
     Blank,
@@ -295,7 +296,18 @@ async def evaluation(query: EvaluateAuthorization, read: Reader) -> Evaluation:
     standings = await read.rows(STANDINGS, principal_id=principal_id)
     grants = await read.rows(POLICY_GRANTS, principal_id=principal_id, conduit_id=conduit_id)
     standing = standings[0] if standings else None
-    verdict = authorize(standing, grants, query.command_name, conduit_id, query.surface_id)
+    # Only what an agent may call depends on how the call arrives.
+    by_agent = standing is not None and standing.kind is ActorKind.AGENT
+    at = query.surface_id if by_agent else None
+    surface = await read.one(surfaces, at) if at else None
+    verdict = authorize(
+        standing,
+        grants,
+        query.command_name,
+        conduit_id,
+        query.surface_id,
+        over=surface.kind if surface else None,
+    )
     if isinstance(verdict, Allow):
         return Evaluation("Allow", verdict.determining_policies, verdict.object_scope)
     return Evaluation("Deny", reason_code=verdict.reason_code)
@@ -308,6 +320,6 @@ QUESTIONS = (
         facets={"permitted_principal_id": lambda policy: policy.permitted_principal_ids},
         directory=DirectoryEntry(lambda it: it.name)),
     answers("GET /authorization", EvaluateAuthorization, evaluation, Evaluation,
-        InvalidPolicyPermittedCommandsError, of=actors, about="principal_id"),
+        InvalidPolicyPermittedCommandsError, SurfaceNotFoundError, of=actors, about="principal_id"),
 )
 # fmt: on
