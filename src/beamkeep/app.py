@@ -22,6 +22,7 @@ from beamkeep.adapters.compute.slurm import SlurmCompute
 from beamkeep.adapters.control import MissingExtraError, control_system
 from beamkeep.adapters.copies import ChildCopyReader
 from beamkeep.adapters.datacite import DataciteAccount, DataciteMinter
+from beamkeep.adapters.postgres.agent_log import PostgresAgentLog
 from beamkeep.adapters.postgres.agent_records import PostgresAgentRecords
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.custody import PostgresCustody
@@ -40,6 +41,9 @@ from beamkeep.adapters.postgres.work import PostgresWorkQueue
 from beamkeep.adapters.registered import registered_actions, registered_advisors
 from beamkeep.adapters.tokens.providers import IdentityProviders
 from beamkeep.adapters.webhooks import HttpWebhooks
+from beamkeep.agents.caution_promoter import PromotionRules
+from beamkeep.agents.histories import Histories
+from beamkeep.agents.run_supervisor import SupervisionRules
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
 from beamkeep.contexts.data.check import CHECKING
@@ -83,6 +87,7 @@ from beamkeep.surfaces.http.limits import Limits
 from beamkeep.surfaces.http.pages import application, metrics_application
 from beamkeep.surfaces.http.routes import HttpRoute
 from beamkeep.telemetry import Telemetry, tracer
+from beamkeep.workers.agent_writing import AgentWriter
 from beamkeep.workers.checks import Checker
 from beamkeep.workers.compute import ComputeSystem
 from beamkeep.workers.conductor import Conductor
@@ -94,9 +99,11 @@ from beamkeep.workers.housekeeping import Housekeeping, TailWatch, WorkWatch
 from beamkeep.workers.minting import Minter
 from beamkeep.workers.observing import Observer
 from beamkeep.workers.projector import Projector
+from beamkeep.workers.reactions import EventLoop, Reactions, TickLoop
 from beamkeep.workers.refolding import SnapshotKeeper
 from beamkeep.workers.relay import MessageBus, Relay, RelayPlaces
 from beamkeep.workers.reporting import Monitor
+from beamkeep.workers.seeded_agents import caution_promotion, clearance_expiry, run_supervision
 from beamkeep.workers.staleness import REF, StalenessWatch, WatchAge
 from beamkeep.workers.supervision import Loop, Supervisor, every, while_held
 from beamkeep.workers.walking import Walker
@@ -345,6 +352,7 @@ class Deployment:
             every(60.0, "snapshot keeper", keeper.look),
             every(5.0, "work watch", WorkWatch(queue, telemetry).look),
             self.custody_watch(service),
+            *self.agents(service),
             *self._observers(monitor),
             *([self.conductor(service)] if settings.conduct_slots else []),
             *self._deliverers(service),
@@ -352,6 +360,43 @@ class Deployment:
             *([self.minter(service, settings.datacite)] if settings.datacite else []),
             *([self.relay(settings.nats_url)] if settings.nats_url else []),
         ]
+
+    def agents(self, service: Service) -> list[Loop]:
+        """Return the loops of the agents that are switched on."""
+        settings = self.settings
+        writer = AgentWriter(service, uuid7)
+        log_of_agents = PostgresAgentLog(self._commands)
+        reactions = Reactions(writer, service.sessions, log_of_agents, telemetry=self.telemetry)
+        loops: list[Loop] = []
+        if settings.run_supervisor_enabled:
+            rules = SupervisionRules(
+                settle=timedelta(seconds=settings.run_supervisor_settle_seconds),
+                stop_after=timedelta(seconds=settings.run_supervisor_stop_after_seconds),
+            )
+            histories, seconds = (
+                Histories(self.store, self._codec),
+                settings.run_supervisor_tick_seconds,
+            )
+            supervision = run_supervision(reactions, histories, rules, seconds)
+            loops.append(Loop("run supervisor", TickLoop(supervision, reactions).turn))
+        if settings.clearance_expirer_enabled:
+            expiry = clearance_expiry(reactions, settings.clearance_expirer_tick_seconds)
+            loops.append(Loop("clearance expirer", TickLoop(expiry, reactions).turn))
+        if settings.caution_promoter_enabled:
+            rules = PromotionRules(
+                settings.caution_promoter_min_confidence, settings.caution_promoter_daily_most
+            )
+            promotion = caution_promotion(reactions, self.lists, CATALOGUE, rules)
+            promoting = EventLoop(
+                promotion,
+                reactions,
+                self.tail,
+                store=self.store,
+                codec=self._codec,
+                max_age=timedelta(hours=settings.agent_max_event_age_hours),
+            )
+            loops.append(Loop("caution promoter", promoting.turn))
+        return loops
 
     def custody_watch(self, service: Service) -> Loop:
         """Return the loop that judges how well datasets are kept."""

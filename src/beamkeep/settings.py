@@ -295,6 +295,33 @@ class Settings(DatabaseSettings):
     compute_at_once: Annotated[int, Ge(1), Le(1000)] = 2
     """Maximum number of jobs that run at once with `local_process`; further ones wait."""
 
+    run_debriefer_enabled: bool = True
+    """Whether RunDebriefer describes ended runs. Requires LANGUAGE_MODEL_PROVIDER."""
+    caution_drafter_enabled: bool = True
+    """Whether CautionDrafter proposes cautions after ended runs. Requires
+    LANGUAGE_MODEL_PROVIDER."""
+    run_supervisor_enabled: bool = False
+    """Whether RunSupervisor holds and stops runs that have lost their beam."""
+    run_supervisor_tick_seconds: Annotated[float, Ge(0.1)] = 30.0
+    """Seconds between two looks of RunSupervisor at the open runs."""
+    run_supervisor_settle_seconds: Annotated[float, Ge(0)] = 10.0
+    """Seconds for which beam must be lost before RunSupervisor holds a run."""
+    run_supervisor_stop_after_seconds: Annotated[float, Ge(0)] = 14400.0
+    """Seconds for which beam must be lost before RunSupervisor stops a run that it held; 0 for
+    never."""
+    caution_promoter_enabled: bool = False
+    """Whether CautionPromoter promotes notices that CautionDrafter proposes."""
+    caution_promoter_min_confidence: Annotated[float, Ge(0), Le(1)] = 0.7
+    """Confidence below which CautionPromoter leaves a notice to an operator."""
+    caution_promoter_daily_most: Annotated[int, Ge(0)] = 20
+    """Maximum number of notices that CautionPromoter promotes in 24 hours."""
+    clearance_expirer_enabled: bool = True
+    """Whether ClearanceExpirer expires clearances whose valid_until has passed."""
+    clearance_expirer_tick_seconds: Annotated[float, Ge(0.1)] = 300.0
+    """Seconds between two looks of ClearanceExpirer at the active clearances."""
+    agent_max_event_age_hours: Annotated[float, Gt(0)] = 24.0
+    """Hours after which an agent passes over an event that it has not answered."""
+
     require_run_clearance: bool = False
     """Whether a run requires an active clearance to start."""
     store_inference_messages: bool = False

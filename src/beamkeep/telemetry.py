@@ -132,6 +132,12 @@ class Telemetry:
             ("subscription_id",),
             registry=self.registry,
         )
+        self._passed_over = Counter(
+            "beamkeep_agent_passed_over",
+            "Events and items that an agent passed over, by kind of agent and reason.",
+            ("kind", "reason"),
+            registry=self.registry,
+        )
         self.providers_down = Gauge(
             "beamkeep_identity_providers_down",
             "Identity providers that cannot verify a token now. `beamkeep check` names them.",
@@ -164,6 +170,10 @@ class Telemetry:
         """Count a delivery that was settled, and show how late it was."""
         self._deliveries.labels(str(subscription_id), status).inc()
         self._delivery_lag.labels(str(subscription_id)).set(lag)
+
+    def count_passed_over(self, kind: str, reason: str) -> None:
+        """Count an event or item that an agent passed over."""
+        self._passed_over.labels(kind, reason).inc()
 
     def call(self, name: str, surface: str, correlation_id: UUID) -> "CallRecord":
         """Return a context manager that records one call; set its outcome with `answered`."""

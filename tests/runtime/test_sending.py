@@ -18,15 +18,20 @@ from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.policy import POLICY_GRANTS
 from beamkeep.kernel import (
+    CLAIMS,
+    DENIALS,
     INTERNAL,
     WORK,
     Accepted,
     ActorKind,
     Aggregate,
+    Allow,
     Call,
     Cannot,
     Catalogue,
     Command,
+    DenialReason,
+    Deny,
     Event,
     FaultyDeclarationsError,
     Fenced,
@@ -40,12 +45,13 @@ from beamkeep.kernel import (
     Record,
     Standing,
     Work,
+    claim,
     replace,
 )
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request, UnauthorizedError
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.dispatch import PreconditionFailedError
+from beamkeep.runtime.dispatch import Basis, PreconditionFailedError
 from beamkeep.runtime.sending import Creation
 from beamkeep.runtime.store import (
     DuplicateEventError,
@@ -221,6 +227,9 @@ class World(NamedTuple):
     async def history(self, lamp_id: UUID) -> list[Envelope]:
         return list(await self.store.history(("Lamp", lamp_id), 0, 100))
 
+    async def denials(self, principal_id: UUID) -> int:
+        return len(await self.store.rows(DENIALS, {"principal_id": principal_id}))
+
     async def events(self, lamp_id: UUID) -> list[tuple[str, str]]:
         return [(each.event_type, each.command_name) for each in await self.history(lamp_id)]
 
@@ -320,6 +329,70 @@ async def test_each_command_sent_together_needs_its_permission(world: World):
     lamp_id = await world.light()
     with pytest.raises(UnauthorizedError):
         await world.service.sender.send_together([DimLamp(lamp_id=lamp_id)] * 2, as_=STRANGER)
+
+
+@pytest.mark.parametrize("held", [1, 2])
+async def test_commands_are_written_only_if_everything_they_were_judged_by_stands(
+    world: World, held: int
+):
+    judged, changed = await world.light(), await world.light()
+    await world.service.sender.send(DimLamp(lamp_id=judged), as_=WORKER)
+    basis = Basis({("Lamp", judged): held, ("Lamp", changed): 1})
+    caller = Caller(uuid7(), principal_id=WORKER)
+    sent = world.service.sender.send_judged([DimLamp(lamp_id=changed)], caller, basis)
+    if held == 2:
+        await sent
+    else:
+        with pytest.raises(MovedError):
+            await sent
+    assert len(await world.history(changed)) == held
+
+
+async def test_a_changed_stream_that_was_judged_by_is_not_decided_anew(world: World):
+    lamp_id = await world.light()
+    await world.service.sender.send(DimLamp(lamp_id=lamp_id), as_=WORKER)
+    caller, basis = Caller(uuid7(), principal_id=WORKER), Basis({("Lamp", lamp_id): 1})
+    with pytest.raises(MovedError):
+        await world.service.sender.send_judged([DimLamp(lamp_id=lamp_id)], caller, basis)
+    assert len(await world.history(lamp_id)) == 2
+
+
+async def test_a_claim_that_goes_with_commands_is_taken_once(world: World):
+    lamp_id, caller = await world.light(), Caller(uuid7(), principal_id=WORKER)
+    taken = claim("agent-decision", "key", holder=lamp_id, loser=LampCannotDimError)
+    for version in (1, 2):
+        basis = Basis({("Lamp", lamp_id): version}, [taken])
+        sent = world.service.sender.send_judged([DimLamp(lamp_id=lamp_id)], caller, basis)
+        if version == 1:
+            await sent
+        else:
+            with pytest.raises(LampCannotDimError):
+                await sent
+    assert len(await world.history(lamp_id)) == 2
+    assert [row.holder for row in await world.store.rows(CLAIMS, {"scope": "agent-decision"})] == [
+        lamp_id
+    ]
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+async def test_a_caller_inside_the_service_may_be_denied_without_a_record(
+    world: World, recorded: bool
+):
+    caller = Caller(uuid7(), principal_id=STRANGER, records_denials=recorded)
+    with pytest.raises(UnauthorizedError):
+        await world.service.sender.send_judged([LightLamp()], caller, Basis({}))
+    assert await world.denials(STRANGER) == int(recorded)
+
+
+async def test_the_verdict_names_the_policies_that_determine_it(world: World):
+    verdicts = await world.service.admission.verdicts(
+        Caller(uuid7(), principal_id=STRANGER), ["light_lamp"]
+    )
+    assert verdicts == {"light_lamp": Deny(DenialReason.NO_MATCHING_POLICY)}
+    mine = Caller(uuid7(), principal_id=WORKER)
+    (verdict,) = (await world.service.admission.verdicts(mine, ["light_lamp"])).values()
+    assert isinstance(verdict, Allow)
+    assert verdict.determining_policies
 
 
 async def test_a_stream_takes_an_event_id_that_a_rule_names_once(world: World):

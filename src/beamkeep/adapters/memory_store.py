@@ -237,7 +237,7 @@ class MemoryStore:
                     surface_id=append.surface_id,
                     correlation_id=append.correlation_id,
                     causation_id=append.causation_id,
-                    recorded_at=datetime.now(UTC),
+                    recorded_at=self.clock(),
                     occurred_at=append.occurred_at,
                     payload=Raw(event.payload),
                 )

@@ -21,11 +21,13 @@ class MemoryTail:
         last = max((event.tx for event in self._log), default=0)
         return min(self.open_transactions, default=last + 1)
 
-    async def begin(self, follower: str, generation: int, shards: Sequence[int]) -> None:
-        """Put a bookmark at the beginning of each shard, unless the follower has one there."""
+    async def begin(
+        self, follower: str, generation: int, shards: Sequence[int], at: Position = BEGINNING
+    ) -> None:
+        """Put a bookmark at a position in each shard, unless the follower has one there."""
         for shard in shards:
             key = follower, generation, shard
-            self._bookmarks.setdefault(key, Bookmark(*key, reached=BEGINNING))
+            self._bookmarks.setdefault(key, Bookmark(*key, reached=at))
 
     async def bookmarks(self, shard: int) -> Sequence[Bookmark]:
         """Return the bookmarks of all followers in this shard."""

@@ -37,6 +37,8 @@ class Caller(Record):
     selected_surface: str | None = None
     causation_id: UUID | None = None
     """The event that caused a call from inside the service."""
+    records_denials: bool = True
+    """False for agents inside the service, whose decisions are the record."""
 
 
 class Request(Record):
@@ -99,7 +101,8 @@ class Admission:
         )
         verdict = self._verdict(name, caller, place, standing, opened.grants)
         if isinstance(verdict, Deny):
-            await self._record(name, caller, place, standing, verdict)
+            if caller.records_denials:
+                await self._record(name, caller, place, standing, verdict)
             surface = caller.selected_surface or caller.transport or "inside the service"
             raise UnauthorizedError(f"Call: {name}. Surface: {surface}. {self._contact}")
         assert standing is not None, "an unknown principal is denied"  # noqa: S101
@@ -107,10 +110,14 @@ class Admission:
 
     async def reach(self, caller: Caller, names: Iterable[str]) -> Mapping[str, ObjectScope]:
         """Return the scope of each of these calls that the caller may make."""
+        verdicts = await self.verdicts(caller, names)
+        return {n: v.object_scope for n, v in verdicts.items() if isinstance(v, kernel.Allow)}
+
+    async def verdicts(self, caller: Caller, names: Iterable[str]) -> Mapping[str, kernel.Verdict]:
+        """Return the verdict on each of these calls; no denial is recorded."""
         place, standing, opened = await self._open(None, caller)
         opens = caller, place, standing, opened.grants
-        verdicts = {name: self._verdict(name, *opens) for name in names}
-        return {n: v.object_scope for n, v in verdicts.items() if isinstance(v, kernel.Allow)}
+        return {name: self._verdict(name, *opens) for name in names}
 
     async def permitted(self, caller: Caller, catalogue: Catalogue) -> frozenset[str]:
         """Return the names of everything that the caller may call here."""

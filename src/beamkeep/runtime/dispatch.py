@@ -66,6 +66,16 @@ class CommandResult(Record):
     replayed: bool = False
 
 
+class Basis(Record):
+    """What a caller inside the service judged by, and rows that go with its commands."""
+
+    versions: Mapping[Stream, int]
+    """The versions of all streams it folded, those that the commands change included."""
+    side_writes: Sequence[kernel.SideWrite | Rows] = ()
+
+
+NO_BASIS = Basis({})
+
 type OutsideStep = Callable[[Any], Awaitable[Any]]
 """Carries out a request of one type; safe to repeat."""
 
@@ -146,9 +156,12 @@ class Dispatcher:
         return (await self.execute_together([(operation, request)]))[0]
 
     async def execute_together(
-        self, calls: Sequence[tuple[Operation, Request]]
+        self, calls: Sequence[tuple[Operation, Request]], basis: Basis = NO_BASIS
     ) -> Sequence[CommandResult]:
-        """Decide several commands of one caller in turn, and write all of them by one append."""
+        """Decide several commands of one caller in turn, and write all of them by one append.
+
+        Raise MovedError when a stream of the basis has changed: the caller must judge again.
+        """
         # Each command sees the events of those before it, but not the rows that those write.
         commands, (_, first) = [_Pending(*call, _target(*call)) for call in calls], calls[0]
         found, attempt, looked_again = _Found({}, {}), 1, False
@@ -159,14 +172,15 @@ class Dispatcher:
                         # Only callers with permission wait in the queue of a stream.
                         await self._admission.admit(each.operation.name, each.request.caller)
                 async with self._in_turn(commands):
-                    return await self._attempt(commands, found)
+                    return await self._attempt(commands, found, basis)
             except _OutsideNeeded as needed:
                 # No turn and no connection is held while the step runs.
                 step = self._outside[type(needed.request)]
                 found.results[needed.request] = await step(needed.request)
                 continue
             except (MovedError, AlreadyAnsweredError):
-                pass
+                if basis.versions:
+                    raise
             except RowsStoredError as error:
                 found.stored.update(error.under)
             except KeyTakenError as taken:
@@ -194,9 +208,12 @@ class Dispatcher:
                 await turns.enter_async_context(self._store.wait_turn(stream))
             yield
 
-    async def _attempt(self, commands: Sequence[_Pending], found: _Found) -> list[CommandResult]:
+    async def _attempt(
+        self, commands: Sequence[_Pending], found: _Found, basis: Basis
+    ) -> list[CommandResult]:
         # 1-6. Each command in turn: who, where, may it, again?, load, decide.
         session, decisions = self._sessions(), list[_Decision]()
+        session.versions.update(basis.versions)
         for command in commands:
             if decisions:
                 session.decide(decisions[-1].events)
@@ -217,7 +234,7 @@ class Dispatcher:
             Append(
                 events=events,
                 read={s: v for s, v in session.versions.items() if s not in written},
-                side_writes=side_writes_of(outcome),
+                side_writes=[*side_writes_of(outcome), *basis.side_writes],
                 answer=answer,
                 command_name=first.operation.name,
                 principal_id=first.call.principal_id,

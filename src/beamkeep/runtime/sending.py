@@ -6,7 +6,7 @@ from uuid import UUID
 from beamkeep.kernel import Catalogue, Command, Operation, Record
 
 from .admission import Admitted, Caller, Request
-from .dispatch import CommandResult, Dispatcher
+from .dispatch import NO_BASIS, Basis, CommandResult, Dispatcher
 from .store import Envelope
 
 
@@ -59,10 +59,16 @@ class CommandSender:
             principal_id=as_,
             causation_id=caused_by.event_id if caused_by else None,
         )
+        return await self.send_judged(commands, caller, NO_BASIS)
+
+    async def send_judged(
+        self, commands: Sequence[Command | Creation], caller: Caller, basis: Basis
+    ) -> Sequence[CommandResult]:
+        """Decide several commands in turn, and write all by one append if the basis holds."""
         calls: list[tuple[Operation, Request]] = []
         for sent in commands:
             new_id = sent.new_id if isinstance(sent, Creation) else None
             command = sent.command if isinstance(sent, Creation) else sent
             request = Request(caller, {}, command=command, new_id=new_id)
             calls.append((self._operations[type(command)], request))
-        return await self._dispatcher.execute_together(calls)
+        return await self._dispatcher.execute_together(calls, basis)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from beamkeep.kernel import Record
 
-from .store import Position
+from .store import BEGINNING, Position
 
 WHOLE_LOG = -1
 """The shard that is the whole log."""
@@ -55,8 +55,10 @@ class Bookmark(Record):
 class Tail(Protocol):
     """Delivers every event at least once, in the order of transaction id and position."""
 
-    async def begin(self, follower: str, generation: int, shards: Sequence[int]) -> None:
-        """Put a bookmark at the beginning of each shard, unless the follower has one there."""
+    async def begin(
+        self, follower: str, generation: int, shards: Sequence[int], at: Position = BEGINNING
+    ) -> None:
+        """Put a bookmark at a position in each shard, unless the follower has one there."""
         ...
 
     async def bookmarks(self, shard: int) -> Sequence[Bookmark]:

@@ -5,7 +5,7 @@ from functools import cache
 
 import asyncpg
 
-from beamkeep.runtime.store import Position
+from beamkeep.runtime.store import BEGINNING, Position
 from beamkeep.runtime.tail import WHOLE_LOG, Bookmark, TailEvent, TailPage
 
 from .connections import Connections
@@ -33,8 +33,9 @@ OF_TYPES = """
      AND e.stream_type = ANY(:stream_types::text[])"""
 
 BEGIN = Statement("""
-INSERT INTO bk.bookmarks (projection, generation, shard)
-SELECT :follower, :generation, unnest(:shards::smallint[]) ON CONFLICT DO NOTHING
+INSERT INTO bk.bookmarks (projection, generation, shard, tx, pos)
+SELECT :follower, :generation, unnest(:shards::smallint[]), :tx::text::xid8, :position::bigint
+    ON CONFLICT DO NOTHING
 """)
 
 BOOKMARKS = """
@@ -67,9 +68,17 @@ class PostgresTail:
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
 
-    async def begin(self, follower: str, generation: int, shards: Sequence[int]) -> None:
-        """Put a bookmark at the beginning of each shard, unless the follower has one there."""
-        values = {"follower": follower, "generation": generation, "shards": list(shards)}
+    async def begin(
+        self, follower: str, generation: int, shards: Sequence[int], at: Position = BEGINNING
+    ) -> None:
+        """Put a bookmark at a position in each shard, unless the follower has one there."""
+        values = {
+            "follower": follower,
+            "generation": generation,
+            "shards": list(shards),
+            "tx": str(at.tx),
+            "position": at.position,
+        }
         await self._connections.fetch(*BEGIN.bind(values))
 
     async def bookmarks(self, shard: int) -> Sequence[Bookmark]:

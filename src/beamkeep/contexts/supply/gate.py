@@ -31,8 +31,12 @@ class SupplyScope(Record):
 
     def has(self, supply: Supply) -> bool:
         """Return whether a supply serves work in this scope."""
+        return supply.status in IN_USE and self.reaches(supply)
+
+    def reaches(self, supply: Supply) -> bool:
+        """Return whether a supply serves work in this scope, or did until it was deregistered."""
         here = supply.containing_asset_id in {None, *self.asset_ids}
-        return supply.status in IN_USE and here and supply.facility_code in self.facility_codes
+        return here and supply.facility_code in self.facility_codes
 
 
 class SupplyInScope(Record):
