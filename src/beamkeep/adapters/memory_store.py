@@ -109,10 +109,7 @@ class MemoryStore:
             principal_id = bound.actor_id if bound else None
         standing: Standing | None = self._table("principal_standing").get((principal_id,))
         grants: list[Grant] = [
-            # A grant that was found for one command permits that command, whatever else it names.
-            replace(grant, permitted_commands=(opening.command_name,))
-            if opening.command_name
-            else grant
+            grant
             for grant in self._table("policy_grant").values()
             if standing
             and grant.principal_id == standing.principal_id
@@ -120,7 +117,12 @@ class MemoryStore:
             and grant.surface_id == opening.surface_id
             and (
                 opening.command_name is None
-                or not {opening.command_name, EVERY_COMMAND}.isdisjoint(grant.permitted_commands)
+                or not {opening.command_name, EVERY_COMMAND}.isdisjoint(
+                    (
+                        *grant.permitted_commands,
+                        *(grant.proposable_commands if opening.proposable else ()),
+                    )
+                )
             )
         ]
         stored_answer = None

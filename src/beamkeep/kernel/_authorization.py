@@ -5,6 +5,8 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from ._record import Record
 from ._table import Table
 
@@ -61,6 +63,7 @@ class Grant(Record):
     surface_id: UUID | None
     permitted_commands: tuple[str, ...]
     object_scope: ObjectScope
+    proposable_commands: tuple[str, ...] = ()
 
     @property
     def unrestricted(self) -> bool:
@@ -71,6 +74,11 @@ class Grant(Record):
         """Return whether it permits this call here. A null surface equals only null."""
         here = (self.conduit_id, self.surface_id) == (conduit_id, surface_id)
         return here and not {command_name, EVERY_COMMAND}.isdisjoint(self.permitted_commands)
+
+    def lets_propose(self, command_name: str, conduit_id: UUID, surface_id: UUID | None) -> bool:
+        """Return whether it lets this call be proposed here."""
+        proposes = replace(self, permitted_commands=self.proposable_commands)
+        return proposes.permits(command_name, conduit_id, surface_id)
 
 
 class Denial(Record):
@@ -94,11 +102,18 @@ class Allow(Record):
     object_scope: ObjectScope
 
 
+class Propose(Record):
+    """The principal may not make the call, but may ask somebody else to approve it."""
+
+    determining_policies: tuple[UUID, ...]
+    object_scope: ObjectScope
+
+
 class Deny(Record):
     reason_code: DenialReason
 
 
-type Verdict = Allow | Deny
+type Verdict = Allow | Propose | Deny
 
 
 def authorize(
@@ -107,16 +122,23 @@ def authorize(
     command_name: str,
     conduit_id: UUID,
     surface_id: UUID | None,
+    proposable: bool = False,
 ) -> Verdict:
-    """Return Allow when a grant for this conduit and surface permits the command, else Deny."""
+    """Return Allow when a grant for this conduit and surface permits the command.
+
+    If none does, the command is proposable, and a grant lets it be proposed, return Propose.
+    """
     if standing is None:
         return Deny(DenialReason.UNKNOWN_PRINCIPAL)
     if standing.barred is not None:
         return Deny(standing.barred)
     me, here = standing.principal_id, (command_name, conduit_id, surface_id)
-    permitting = [grant for grant in grants if grant.principal_id == me and grant.permits(*here)]
-    if not permitting:
+    own, verdict = [grant for grant in grants if grant.principal_id == me], Allow
+    determining = [grant for grant in own if grant.permits(*here)]
+    if not determining and proposable:
+        verdict, determining = Propose, [grant for grant in own if grant.lets_propose(*here)]
+    if not determining:
         return Deny(DenialReason.NO_MATCHING_POLICY)
-    scopes = {grant.object_scope for grant in permitting}
+    scopes = {grant.object_scope for grant in determining}
     scope = ObjectScope.ALL if ObjectScope.ALL in scopes else ObjectScope.OWN
-    return Allow(tuple(sorted(grant.policy_id for grant in permitting)), scope)
+    return verdict(tuple(sorted(grant.policy_id for grant in determining)), scope)

@@ -48,6 +48,7 @@ class Past:
     ) -> None:
         self._hidden = hidden
         self.operation_names: Set[str] = CATALOGUE.named.keys()
+        self.proposable: Set[str] = CATALOGUE.proposable
         self.deployment: object = installation
         self.now, self.shows_past = NOW, False
         self.principal_id: UUID | None = ME
@@ -106,6 +107,12 @@ class Past:
 
     async def scopes(self, calls: Iterable[str]) -> Mapping[str, ObjectScope]:
         return dict.fromkeys(calls, ObjectScope.ALL)
+
+    async def proposes(self) -> Set[str]:
+        return frozenset()
+
+    async def preview(self, command_name: str, arguments: Mapping[str, Any]) -> Preview:
+        return Preview(None, events=())
 
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
         return await Past(self._streams[of.name, id][:version]).one(of, id)
