@@ -16,6 +16,7 @@ from . import (
     federation,
     feed,
     operation,
+    proposal,
     provenance,
     recipe,
     run,
@@ -50,6 +51,7 @@ OPERATIONS = (
     *feed.OPERATIONS,
     *directory.OPERATIONS,
     *board.OPERATIONS,
+    *proposal.OPERATIONS,
 )
 QUESTIONS = (
     *access.QUESTIONS,
@@ -74,5 +76,8 @@ QUESTIONS = (
     *feed.QUESTIONS,
     *directory.QUESTIONS,
     *board.QUESTIONS,
+    *proposal.QUESTIONS,
 )
-CATALOGUE = Catalogue(OPERATIONS, QUESTIONS)
+IN_PERSON = (*access.OPERATIONS, *trust.OPERATIONS, *feed.OPERATIONS, *proposal.OPERATIONS)
+"""Operations that give rights, keys or channels: none of them can be proposed."""
+CATALOGUE = Catalogue(OPERATIONS, QUESTIONS, IN_PERSON)

@@ -84,6 +84,10 @@ class Installation(Record):
     """Whether the service can find the layout of data files."""
     scan_timezone: str | None = None
     """The time zone of times in scan files that have no offset, by its IANA name."""
+    proposal_ttl_hours: float = 24
+    """How long a proposal can be approved."""
+    proposals_open_most: int = 50
+    """How many proposals of one proposer can be open."""
     timezone: str = "UTC"
     """The time zone of the facility, by its IANA name."""
 

@@ -82,7 +82,7 @@ class Operation(Record):
     destructive: bool = False
     """Whether it ends or discards something for good, or removes access."""
     in_person: bool = False
-    """Whether it says what the caller decided, saw or vouches for, so that nobody can propose it."""
+    """Whether it says what the caller decided, saw or vouches for; it cannot be proposed then."""
 
 
 class Advice(Record):
@@ -292,7 +292,9 @@ class Reader(Protocol):
         """Return the operations that the caller may propose here, but not make."""
         ...
 
-    async def preview(self, command_name: str, arguments: Mapping[str, Any]) -> Preview:
+    async def preview(
+        self, command_name: str, arguments: Mapping[str, Any], required_version: int | None
+    ) -> Preview:
         """Return what a command would do if the caller made it now; nothing is recorded."""
         ...
 

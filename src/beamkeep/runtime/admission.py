@@ -1,6 +1,6 @@
 """Admission: who calls, at which entry point, and whether a policy permits the call."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -9,7 +9,17 @@ import structlog
 from structlog.contextvars import bind_contextvars, get_contextvars
 
 from beamkeep import kernel
-from beamkeep.kernel import Catalogue, Deny, ObjectScope, Record, Refusal, Standing, authorize
+from beamkeep.kernel import (
+    Catalogue,
+    Deny,
+    ObjectScope,
+    Propose,
+    Record,
+    Refusal,
+    Standing,
+    Verdict,
+    authorize,
+)
 
 from .entry_points import EntryPoint, EntryPoints, InvalidSurfaceIdError
 from .parsing import Arguments
@@ -37,6 +47,9 @@ class Caller(Record):
     selected_surface: str | None = None
     causation_id: UUID | None = None
     """The event that caused a call from inside the service."""
+    delegated: bool = False
+    """Whether somebody else acts for the principal with its token."""
+    records_denials: bool = True
 
 
 class Request(Record):
@@ -55,6 +68,12 @@ class Request(Record):
     """The admission of the call on whose behalf a worker goes on."""
     command_name: str | None = None
     """The command that its events name (default: that of the operation)."""
+    proposal_note: str | None = None
+    """What the approver is told; with a note, the command is always proposed."""
+    approves: bool = False
+    """Whether it carries out what somebody proposed; permission to propose does not suffice."""
+    basis: str | None = None
+    """The basis that the decision must have."""
 
 
 class Admitted(Record):
@@ -64,6 +83,8 @@ class Admitted(Record):
     standing: Standing
     scope: ObjectScope
     opened: CallContext
+    proposes: bool = False
+    """Whether the caller may only propose the call."""
 
     def sees(self, owner_id: UUID | None, self_owned: bool = False, id: UUID | None = None) -> bool:
         """Return whether the caller may see an object of this owner."""
@@ -81,8 +102,10 @@ class Admission:
         clock: Callable[[], datetime],
         new_id: Callable[[], UUID],
         contact: str | None = None,
+        proposable: Set[str] = frozenset(),
     ) -> None:
         self._store, self._places, self._clock, self._new_id = store, places, clock, new_id
+        self._proposable = proposable
         self._contact = contact or "Ask an administrator for a grant."
 
     async def admit(
@@ -92,25 +115,61 @@ class Admission:
         stream: Stream | None = None,
         key: str | None = None,
         fold: UUID | None = None,
+        approves: bool = False,
     ) -> Admitted:
-        """Return the call context, read by one statement. Raise a refusal when it is denied."""
+        """Return the call context, read by one statement. Raise a refusal when it is denied.
+
+        With `approves`, deny a caller who may only propose the call.
+        """
+        proposable = name in self._proposable and not approves
         place, standing, opened = await self._open(
-            name, caller, stream=stream, idempotency_key=key, fold=fold
+            name, caller, stream=stream, idempotency_key=key, fold=fold, proposable=proposable
         )
-        verdict = authorize(standing, opened.grants, name, place.conduit_id, place.surface_id)
+        here = place.conduit_id, place.surface_id, proposable
+        verdict = authorize(standing, opened.grants, name, *here)
         if isinstance(verdict, Deny):
             await self._record(name, caller, place, standing, verdict)
             surface = caller.selected_surface or caller.transport or "inside the service"
             raise UnauthorizedError(f"Call: {name}. Surface: {surface}. {self._contact}")
         assert standing is not None, "an unknown principal is denied"  # noqa: S101
-        return Admitted(place, standing, verdict.object_scope, opened=opened)
+        proposes = isinstance(verdict, Propose)
+        return Admitted(place, standing, verdict.object_scope, opened=opened, proposes=proposes)
 
     async def reach(self, caller: Caller, names: Iterable[str]) -> Mapping[str, ObjectScope]:
         """Return the scope of each of these calls that the caller may make."""
+        found = await self._evaluate(caller, names)
+        return {n: v.object_scope for n, v in found.items() if isinstance(v, kernel.Allow)}
+
+    async def proposes(self, caller: Caller) -> frozenset[str]:
+        """Return the names of everything that the caller may propose here, but not call."""
+        found = await self._evaluate(caller, self._proposable)
+        return frozenset(name for name, verdict in found.items() if isinstance(verdict, Propose))
+
+    async def verdicts(
+        self, name: str, principal_ids: Iterable[UUID], surface_id: UUID | None
+    ) -> Mapping[UUID, Verdict]:
+        """Return whether each of these principals may make or propose a call on a surface."""
+        place, proposable = await self._places.at(surface_id), name in self._proposable
+        assert place is not None, "surfaces are never removed"  # noqa: S101
+        found: dict[UUID, Verdict] = {}
+        for id in principal_ids:
+            lookup = CallLookup(
+                identity=None,
+                principal_id=id,
+                conduit_id=place.conduit_id,
+                surface_id=surface_id,
+                command_name=name,
+                proposable=proposable,
+            )
+            opened = await self._store.open(lookup)
+            here = place.conduit_id, surface_id, proposable
+            found[id] = authorize(opened.standing, opened.grants, name, *here)
+        return found
+
+    async def _evaluate(self, caller: Caller, names: Iterable[str]) -> Mapping[str, Verdict]:
         place, standing, opened = await self._open(None, caller)
-        here = place.conduit_id, place.surface_id
-        verdicts = {name: authorize(standing, opened.grants, name, *here) for name in names}
-        return {n: v.object_scope for n, v in verdicts.items() if isinstance(v, kernel.Allow)}
+        here, may = (place.conduit_id, place.surface_id), self._proposable
+        return {n: authorize(standing, opened.grants, n, *here, n in may) for n in names}
 
     async def permitted(self, caller: Caller, catalogue: Catalogue) -> frozenset[str]:
         """Return the names of everything that the caller may call here."""
@@ -142,6 +201,8 @@ class Admission:
     async def _record(
         self, name: str, caller: Caller, place: EntryPoint, standing: Standing | None, verdict: Deny
     ) -> None:
+        if not caller.records_denials:
+            return
         principal_id = standing.principal_id if standing else caller.principal_id
         assert principal_id is not None, "a token that maps to no actor was refused before"  # noqa: S101
         if verdict.reason_code is not kernel.DenialReason.NO_MATCHING_POLICY:

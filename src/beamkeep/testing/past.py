@@ -19,6 +19,7 @@ from beamkeep.kernel import (
     Insert,
     Lock,
     ObjectScope,
+    Preview,
     Replace,
     Rows,
     SideWrite,
@@ -111,7 +112,9 @@ class Past:
     async def proposes(self) -> Set[str]:
         return frozenset()
 
-    async def preview(self, command_name: str, arguments: Mapping[str, Any]) -> Preview:
+    async def preview(
+        self, command_name: str, arguments: Mapping[str, Any], required_version: int | None
+    ) -> Preview:
         return Preview(None, events=())
 
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
