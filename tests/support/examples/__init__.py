@@ -16,6 +16,7 @@ from tests.support.examples import (
     federation,
     feed,
     operation,
+    proposal,
     recipe,
     run,
     safety,
@@ -62,6 +63,7 @@ EXAMPLES: dict[str, Example] = {
     **feed.EXAMPLES,
     **directory.EXAMPLES,
     **board.EXAMPLES,
+    **proposal.EXAMPLES,
 }
 
 REPLIES: dict[str, int] = {
@@ -86,6 +88,7 @@ REPLIES: dict[str, int] = {
     "rotate_subscription_secret": 200,
     "mint_dataset_external_id": 202,
     "mint_edition_external_id": 202,
+    "approve_proposal": 200,
 }
 """The changes that answer something else than 204, and with which status."""
 
