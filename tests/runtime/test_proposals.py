@@ -5,7 +5,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import msgspec
 import pytest
+from tests.support.examples import EXAMPLES, OUTSIDE
 
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.contexts import CATALOGUE
@@ -17,7 +19,8 @@ from beamkeep.runtime.admission import Request, UnauthorizedError
 from beamkeep.runtime.dispatch import PreconditionFailedError
 from beamkeep.runtime.parsing import MalformedRequestError
 from beamkeep.testing.service import AdminClient, by, call, enrol, memory_service, policy
-from tests.support.examples import EXAMPLES, OUTSIDE
+
+pytestmark = pytest.mark.anyio
 
 HTTP = seeded.SURFACES[SurfaceKind.HTTP]
 READING = ("get_proposal", "withdraw_proposal")
@@ -61,8 +64,6 @@ class Proposing:
         first, *rest = self.store.streams[stream]
         payload = json.loads(bytes(first.payload))
         payload["expires_at"] = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
-        import msgspec
-
         raw = msgspec.Raw(json.dumps(payload).encode())
         self.store.streams[stream] = [replace(first, payload=raw), *rest]
 

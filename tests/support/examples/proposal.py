@@ -6,6 +6,7 @@ from uuid import UUID, uuid4
 
 from beamkeep.contexts.proposal.proposal import ProposalRegistered
 from beamkeep.contexts.trust import seeded
+from beamkeep.kernel import SurfaceKind
 from tests.support.examples.making import Do, Example, given
 from tests.support.examples.trust import an_actor, whoever_calls
 
@@ -37,8 +38,8 @@ async def a_proposal(do: Do) -> str:
     proposer = await an_actor(do)
     allowed = {
         "name": "Proposers",
-        "conduit_id": str(seeded.INTERNAL),
-        "surface_id": None,
+        "conduit_id": str(seeded.ENTRY),
+        "surface_id": str(seeded.SURFACES[SurfaceKind.HTTP]),
         "permitted_principal_ids": [proposer],
         "permitted_commands": ["define_family"],
         "object_scope": "All",
