@@ -48,7 +48,7 @@ from beamkeep.kernel import (
     reads,
     replace,
 )
-from beamkeep.kernel.values import FreeText, Reason, Trimmed
+from beamkeep.kernel.values import LAST, FreeText, Reason, Trimmed
 from beamkeep.schemas import Json, JsonObject
 
 OPEN_PROPOSAL = "open-proposal"
@@ -355,9 +355,7 @@ def _decision_id(arguments: Mapping[str, Json]) -> UUID | None:
 
 async def _registered(ids: Sequence[UUID], read: Reader) -> dict[UUID, ProposalRegistered]:
     """Return the first event of each proposal."""
-    found = await read.many(proposals, ids)
-    last = max(each.expires_at for each in found.values())
-    events = await read.latest(proposals, ids, [ProposalRegistered], before=last)
+    events = await read.latest(proposals, ids, [ProposalRegistered], before=LAST)
     return {id: event for id, event in events.items() if isinstance(event, ProposalRegistered)}
 
 
