@@ -343,6 +343,14 @@ def withdraw_proposal(
     return [STATUS.allow(proposal.status, withdrawn), _freed(proposal)]
 
 
+def claims_of(proposal: Proposal) -> tuple[Insert, ...]:
+    """Return the claim of a proposal that is not closed."""
+    if proposal.status is not S.OPEN:
+        return ()
+    key = OPEN_PROPOSAL, proposal.proposed_by, proposal.digest
+    return (claim(*key, holder=proposal.id, loser=ProposalAlreadyOpenError),)
+
+
 def _freed(proposal: Proposal) -> Delete:
     return free(OPEN_PROPOSAL, proposal.proposed_by, proposal.digest)
 
