@@ -51,6 +51,7 @@ from beamkeep.contexts.data.external_id import MINTING
 from beamkeep.contexts.data.scan_file import ReadScanFile
 from beamkeep.contexts.feed.subscription import DELIVERING, MOST
 from beamkeep.contexts.installation import Installation
+from beamkeep.contexts.proposal.proposal import REGISTERING
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.surface import surfaces
 from beamkeep.data_roots import DataRoots
@@ -160,8 +161,17 @@ def compose(
         seeded=seeded.SURFACES,
         internal_conduit_id=seeded.INTERNAL,
     )
+    # A catalogue without proposals, such as one of a test, lets nothing be proposed.
+    proposing = REGISTERING if "Proposal" in catalogue.aggregates else None
+    named = {operation.name: operation for operation in catalogue.operations}
+    proposable = {name: named[name] for name in catalogue.proposable} if proposing else {}
     admission = Admission(
-        store=store, places=entry_points, clock=clock, new_id=new_id, contact=access_contact
+        store=store,
+        places=entry_points,
+        clock=clock,
+        new_id=new_id,
+        contact=access_contact,
+        proposable=proposable.keys(),
     )
     dispatcher = Dispatcher(
         admission=admission,
@@ -172,6 +182,8 @@ def compose(
         new_id=new_id,
         gets=catalogue.gets,
         outside=outside or {},
+        proposable=proposable,
+        registers_proposal=proposing,
     )
     return Service(
         catalogue=catalogue,
@@ -187,6 +199,7 @@ def compose(
             cursors=Cursors(cursor_key),
             views=catalogue.views,
             names=names,
+            previews=dispatcher.preview,
         ),
         sender=CommandSender(catalogue, dispatcher, new_id),
     )

@@ -42,6 +42,7 @@ from beamkeep.contexts.feed.subscription import (
     subscriptions,
 )
 from beamkeep.contexts.lineage import EDGES, ProvenanceEdge, ProvenanceRelation
+from beamkeep.contexts.proposal import proposal
 from beamkeep.contexts.recipe import capability
 from beamkeep.contexts.run.run import edges_of as run_edges
 from beamkeep.contexts.run.run import runs
@@ -222,6 +223,7 @@ DERIVED = (
     _edges(acquisition.acquisitions, lambda _: None, ProvenanceRelation.ACQUIRED_BY),
     _edges(calibration.calibrations, calibration.edges_of, ProvenanceRelation.COMPUTED_FROM),
     _claims(datasets, scan.claims_of, scan.SCANS),
+    _claims(proposal.proposals, proposal.claims_of, proposal.OPEN_PROPOSAL),
     _beside_subscriptions(SECRETS, _until_retired),
     _beside_subscriptions(BOOKMARKS, _until_retired),
     DerivedTable(

@@ -256,6 +256,11 @@ class Settings(DatabaseSettings):
     observer_silence_seconds: Annotated[float, Gt(5)] = 15.0
     """Seconds of silence of the control system after which its signals are lost; more than 5."""
 
+    proposal_ttl_hours: Annotated[float, Gt(0)] = 24.0
+    """Hours after which a proposal expires and cannot be approved any more."""
+    proposals_open_most: Annotated[int, Ge(1), Le(10_000)] = 50
+    """Maximum number of open proposals of one proposer."""
+
     conduct_slots: Annotated[int, Ge(0), Le(100)] = 4
     """Maximum number of conducts that one process carries out at the same time; 0 for none."""
     conduct_lease_seconds: Annotated[float, Ge(1)] = 30.0
@@ -539,6 +544,8 @@ class Settings(DatabaseSettings):
             routes=self.control_routes,
             jobs=tuple(job.entry for job in self.compute_jobs),
             service_url=self.base_url,
+            proposal_ttl_hours=self.proposal_ttl_hours,
+            proposals_open_most=self.proposals_open_most,
             receivers=self.receivers,
             secrets=self.secret_keeper(),
             custody_rules=self.custody_rules or CustodyRules(),

@@ -116,11 +116,11 @@ def test_what_is_run_beside_the_tests_imports_nothing_of_them(path: Path):
 
 
 def test_the_kernel_stays_small():
-    assert lines("kernel") < 1_081
+    assert lines("kernel") < 1_142
 
 
 def test_everything_between_the_contexts_and_the_outside_stays_small():
-    assert lines("kernel", "runtime", "surfaces") < 4_472
+    assert lines("kernel", "runtime", "surfaces") < 4_808
 
 
 SENTENCES = re.compile(r"[A-Z`].*\.", re.DOTALL)
@@ -193,6 +193,7 @@ def test_the_aggregates_are_found():
         "contexts/federation/facility.py",
         "contexts/feed/subscription.py",
         "contexts/operation/procedure.py",
+        "contexts/proposal/proposal.py",
         "contexts/recipe/capability.py",
         "contexts/recipe/method.py",
         "contexts/recipe/plan.py",

@@ -17,6 +17,7 @@ from . import (
     federation,
     feed,
     operation,
+    proposal,
     provenance,
     recipe,
     run,
@@ -52,6 +53,7 @@ OPERATIONS = (
     *agent.OPERATIONS,
     *directory.OPERATIONS,
     *board.OPERATIONS,
+    *proposal.OPERATIONS,
 )
 QUESTIONS = (
     *access.QUESTIONS,
@@ -77,5 +79,8 @@ QUESTIONS = (
     *agent.QUESTIONS,
     *directory.QUESTIONS,
     *board.QUESTIONS,
+    *proposal.QUESTIONS,
 )
-CATALOGUE = Catalogue(OPERATIONS, QUESTIONS)
+IN_PERSON = (*access.OPERATIONS, *trust.OPERATIONS, *feed.OPERATIONS, *proposal.OPERATIONS)
+"""Operations that give rights, keys or channels: none of them can be proposed."""
+CATALOGUE = Catalogue(OPERATIONS, QUESTIONS, IN_PERSON)

@@ -98,6 +98,10 @@ class Installation(Record):
     """Whether the settings let the runtime of each kind of agent work."""
     prompt_templates: Mapping[UUID, str] = msgspec.field(default_factory=lambda: TEMPLATES)
     """The kind of agent that each prompt template of this release is for."""
+    proposal_ttl_hours: float = 24
+    """How long a proposal can be approved."""
+    proposals_open_most: int = 50
+    """How many proposals of one proposer can be open."""
     timezone: str = "UTC"
     """The time zone of the facility, by its IANA name."""
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
 
-from ._authorization import ActorKind, ObjectScope
+from ._authorization import ActorKind, ObjectScope, SurfaceKind
 from ._event import Event, Upcast
 from ._record import Record
 from ._refusal import NotFound, Refusal
@@ -36,6 +36,9 @@ class Call(Record):
     surface_id: UUID | None = None
     correlation_id: UUID | None = None
     agent_kind: str | None = None
+    surface_kind: SurfaceKind | None = None
+    delegated: bool = False
+    """Whether the token was issued to somebody who acts for the principal (RFC 8693)."""
 
 
 INTERNAL = "INTERNAL"
@@ -79,6 +82,8 @@ class Operation(Record):
     """Returns what is added to each answer. It is read again for a repeated call."""
     destructive: bool = False
     """Whether it ends or discards something for good, or removes access."""
+    in_person: bool = False
+    """Whether it says what the caller decided, saw or vouches for; it cannot be proposed then."""
 
 
 class Advice(Record):
@@ -131,7 +136,41 @@ class Outside[X](Record):
     then: Callable[[X], Outcome]
 
 
-type Decided = Outcome | Outside[Any]
+class WrittenStream(Record):
+    """A stream and its version after an append."""
+
+    stream_type: str
+    stream_id: UUID
+    version: int
+
+
+class ApprovedCommand(Record):
+    """A command that somebody proposed, which the approver carries out in the same append."""
+
+    command_name: str
+    arguments: Mapping[str, Any]
+    proposed_by: UUID
+    required_version: int | None
+    basis: str | None
+    """The basis that the approver saw, if the approver requires it."""
+    lapsed: type[Refusal]
+    """The refusal if the command cannot be proposed so any more."""
+    then: "Callable[[Sequence[WrittenStream], int, Mapping[str, Any] | None], Outcome]"
+    """Return the outcome of the approval, from what the command writes and answers."""
+
+
+class Preview(Record):
+    """What a command would do now, or why it would be refused."""
+
+    basis: str | None
+    """The digest of the versions of everything that the decision rests on."""
+    events: Sequence[Mapping[str, Any]] | None = None
+    beside: Mapping[str, Any] | None = None
+    """What the answer of the command would show beside."""
+    refusal: Mapping[str, Any] | None = None
+
+
+type Decided = Outcome | Outside[Any] | ApprovedCommand
 
 
 def unchanging[S](state: S, event: Never) -> S:
@@ -168,10 +207,11 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         *refusals: type[Refusal],
         given: "Callable[[C, Reader], Awaitable[X]] | None" = None,
         answered_with: "Enricher | None" = None,
+        in_person: bool = False,
     ) -> Operation:
         """Declare a rule that begins a stream."""
-        more = {"given": given, "genesis": True, "answered_with": answered_with}
-        return self._operation(route, command, rule, refusals, **more)
+        more = {"given": given, "answered_with": answered_with, "in_person": in_person}
+        return self._operation(route, command, rule, refusals, genesis=True, **more)
 
     def changes[C: Command, X](
         self,
@@ -182,10 +222,12 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         given: "Callable[[S, C, Reader], Awaitable[X]] | None" = None,
         answered_with: "Enricher | None" = None,
         destructive: bool = False,
+        in_person: bool = False,
     ) -> Operation:
         """Declare a rule that adds to a stream. An absent stream is refused before it runs."""
         more = {"given": given, "answered_with": answered_with, "destructive": destructive}
-        return self._operation(route, command, rule, refusals, genesis=False, **more)
+        more |= {"genesis": False, "in_person": in_person}
+        return self._operation(route, command, rule, refusals, **more)
 
     def _operation(
         self,
@@ -221,6 +263,8 @@ class Reader(Protocol):
     surface_id: UUID | None
     token_ends_at: datetime | None
     operation_names: Set[str]
+    proposable: Set[str]
+    """The operations that can be proposed."""
     deployment: object
 
     async def one[S](self, of: Aggregate[S, Any, Any], id: UUID, to_show: bool = False) -> S:
@@ -243,6 +287,16 @@ class Reader(Protocol):
 
     async def scopes(self, calls: Iterable[str]) -> Mapping[str, ObjectScope]:
         """Return the scope of each of these calls that the caller may make here."""
+        ...
+
+    async def proposes(self) -> Set[str]:
+        """Return the operations that the caller may propose here, but not make."""
+        ...
+
+    async def preview(
+        self, command_name: str, arguments: Mapping[str, Any], required_version: int | None
+    ) -> Preview:
+        """Return what a command would do if the caller made it now; nothing is recorded."""
         ...
 
     async def matching(

@@ -5,6 +5,8 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from ._record import Record
 from ._table import Table
 
@@ -74,6 +76,7 @@ class Grant(Record):
     surface_id: UUID | None
     permitted_commands: tuple[str, ...]
     object_scope: ObjectScope
+    proposable_commands: tuple[str, ...] = ()
 
     @property
     def unrestricted(self) -> bool:
@@ -84,6 +87,11 @@ class Grant(Record):
         """Return whether it permits this call here. A null surface equals only null."""
         here = (self.conduit_id, self.surface_id) == (conduit_id, surface_id)
         return here and not {command_name, EVERY_COMMAND}.isdisjoint(self.permitted_commands)
+
+    def lets_propose(self, command_name: str, conduit_id: UUID, surface_id: UUID | None) -> bool:
+        """Return whether it lets this call be proposed here."""
+        proposes = replace(self, permitted_commands=self.proposable_commands)
+        return proposes.permits(command_name, conduit_id, surface_id)
 
 
 class Denial(Record):
@@ -107,11 +115,18 @@ class Allow(Record):
     object_scope: ObjectScope
 
 
+class Propose(Record):
+    """The principal may not make the call, but may ask somebody else to approve it."""
+
+    determining_policies: tuple[UUID, ...]
+    object_scope: ObjectScope
+
+
 class Deny(Record):
     reason_code: DenialReason
 
 
-type Verdict = Allow | Deny
+type Verdict = Allow | Propose | Deny
 
 
 def authorize(
@@ -121,9 +136,11 @@ def authorize(
     conduit_id: UUID,
     surface_id: UUID | None,
     over: SurfaceKind | None = None,
+    proposable: bool = False,
 ) -> Verdict:
-    """Return Allow when a grant for this conduit and surface permits the command, else Deny.
+    """Return Allow when a grant for this conduit and surface permits the command.
 
+    If none does, the command is proposable, and a grant lets it be proposed, return Propose.
     Over MCP an agent also needs the command among its tools.
     """
     if standing is None:
@@ -133,9 +150,12 @@ def authorize(
     if standing.kind is ActorKind.AGENT and over in MCP and command_name not in standing.tools:
         return Deny(DenialReason.TOOL_NOT_GRANTED)
     me, here = standing.principal_id, (command_name, conduit_id, surface_id)
-    permitting = [grant for grant in grants if grant.principal_id == me and grant.permits(*here)]
-    if not permitting:
+    own, verdict = [grant for grant in grants if grant.principal_id == me], Allow
+    determining = [grant for grant in own if grant.permits(*here)]
+    if not determining and proposable:
+        verdict, determining = Propose, [grant for grant in own if grant.lets_propose(*here)]
+    if not determining:
         return Deny(DenialReason.NO_MATCHING_POLICY)
-    scopes = {grant.object_scope for grant in permitting}
+    scopes = {grant.object_scope for grant in determining}
     scope = ObjectScope.ALL if ObjectScope.ALL in scopes else ObjectScope.OWN
-    return Allow(tuple(sorted(grant.policy_id for grant in permitting)), scope)
+    return verdict(tuple(sorted(grant.policy_id for grant in determining)), scope)

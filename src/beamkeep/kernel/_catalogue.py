@@ -7,7 +7,7 @@ from typing import Any, TypeAliasType, get_args, get_type_hints
 
 from ._aggregate import Advice, AnyAggregate, Appended, Operation, Reply
 from ._event import Event
-from ._table import Rows
+from ._table import Insert, Rows
 from ._view import Many, One, Question, View
 
 
@@ -18,7 +18,12 @@ class FaultyDeclarationsError(Exception):
 class Catalogue:
     """Everything that the service can do. Raise FaultyDeclarationsError on a contradiction."""
 
-    def __init__(self, operations: Sequence[Operation], questions: Sequence[Question]) -> None:
+    def __init__(
+        self,
+        operations: Sequence[Operation],
+        questions: Sequence[Question],
+        in_person: Sequence[Operation] = (),
+    ) -> None:
         if found := list(faults(operations, questions)):
             raise FaultyDeclarationsError("\n".join(["Contradictory declarations:", *found]))
         self.operations = tuple(o for o in operations if not o.route.is_internal)
@@ -27,6 +32,10 @@ class Catalogue:
         self.by_command = {operation.command: operation for operation in operations}
         self.permissions = frozenset(row.name for row in (*operations, *questions))
         """Every name that a policy may permit."""
+        self.proposable = frozenset(
+            o.name for o in self.operations if o not in in_person and _can_be_proposed(o)
+        )
+        """Every name that a policy may let be proposed."""
 
     @cached_property
     def named(self) -> dict[str, Operation | Question]:
@@ -81,6 +90,13 @@ def reply_of(operation: Operation) -> type[Reply] | None:
     named = {*_members(get_type_hints(operation.rule)["return"])}
     found = [Appended] if Rows in named else [cls for cls in named if issubclass(cls, Reply)]
     return found[0] if found else None
+
+
+def _can_be_proposed(operation: Operation) -> bool:
+    """Return whether somebody else can approve it: it does not append rows in the caller's name."""
+    written = {*_members(get_type_hints(operation.rule)["return"])}
+    appends = written & {Rows, Insert} and not any(issubclass(cls, Event) for cls in written)
+    return not operation.in_person and not appends
 
 
 def warns(operation: Operation) -> bool:

@@ -1,6 +1,6 @@
 """Admission: who calls, at which entry point, and whether a policy permits the call."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -9,7 +9,17 @@ import structlog
 from structlog.contextvars import bind_contextvars, get_contextvars
 
 from beamkeep import kernel
-from beamkeep.kernel import Catalogue, Deny, ObjectScope, Record, Refusal, Standing, authorize
+from beamkeep.kernel import (
+    Catalogue,
+    Deny,
+    ObjectScope,
+    Propose,
+    Record,
+    Refusal,
+    Standing,
+    Verdict,
+    authorize,
+)
 
 from .entry_points import EntryPoint, EntryPoints, InvalidSurfaceIdError
 from .parsing import Arguments
@@ -37,6 +47,8 @@ class Caller(Record):
     selected_surface: str | None = None
     causation_id: UUID | None = None
     """The event that caused a call from inside the service."""
+    delegated: bool = False
+    """Whether somebody else acts for the principal with its token."""
     records_denials: bool = True
     """False for agents inside the service, whose decisions are the record."""
 
@@ -57,6 +69,12 @@ class Request(Record):
     """The admission of the call on whose behalf a worker goes on."""
     command_name: str | None = None
     """The command that its events name (default: that of the operation)."""
+    proposal_note: str | None = None
+    """What the approver is told; with a note, the command is always proposed."""
+    approves: bool = False
+    """Whether it carries out what somebody proposed; permission to propose does not suffice."""
+    basis: str | None = None
+    """The basis that the decision must have."""
 
 
 class Admitted(Record):
@@ -66,6 +84,8 @@ class Admitted(Record):
     standing: Standing
     scope: ObjectScope
     opened: CallContext
+    proposes: bool = False
+    """Whether the caller may only propose the call."""
 
     def sees(self, owner_id: UUID | None, self_owned: bool = False, id: UUID | None = None) -> bool:
         """Return whether the caller may see an object of this owner."""
@@ -83,8 +103,10 @@ class Admission:
         clock: Callable[[], datetime],
         new_id: Callable[[], UUID],
         contact: str | None = None,
+        proposable: Set[str] = frozenset(),
     ) -> None:
         self._store, self._places, self._clock, self._new_id = store, places, clock, new_id
+        self._proposable = proposable
         self._contact = contact or "Ask an administrator for a grant."
 
     async def admit(
@@ -94,30 +116,58 @@ class Admission:
         stream: Stream | None = None,
         key: str | None = None,
         fold: UUID | None = None,
+        approves: bool = False,
     ) -> Admitted:
-        """Return the call context, read by one statement. Raise a refusal when it is denied."""
+        """Return the call context, read by one statement. Raise a refusal when it is denied.
+
+        With `approves`, deny a caller who may only propose the call.
+        """
+        proposable = name in self._proposable and not approves
         place, standing, opened = await self._open(
-            name, caller, stream=stream, idempotency_key=key, fold=fold
+            name, caller, stream=stream, idempotency_key=key, fold=fold, proposable=proposable
         )
-        verdict = self._verdict(name, caller, place, standing, opened.grants)
+        verdict = self._verdict(name, caller, place, standing, opened.grants, proposable)
         if isinstance(verdict, Deny):
             if caller.records_denials:
                 await self._record(name, caller, place, standing, verdict)
             surface = caller.selected_surface or caller.transport or "inside the service"
             raise UnauthorizedError(f"Call: {name}. Surface: {surface}. {self._contact}")
         assert standing is not None, "an unknown principal is denied"  # noqa: S101
-        return Admitted(place, standing, verdict.object_scope, opened=opened)
+        proposes = isinstance(verdict, Propose)
+        return Admitted(place, standing, verdict.object_scope, opened=opened, proposes=proposes)
 
     async def reach(self, caller: Caller, names: Iterable[str]) -> Mapping[str, ObjectScope]:
         """Return the scope of each of these calls that the caller may make."""
         verdicts = await self.verdicts(caller, names)
         return {n: v.object_scope for n, v in verdicts.items() if isinstance(v, kernel.Allow)}
 
-    async def verdicts(self, caller: Caller, names: Iterable[str]) -> Mapping[str, kernel.Verdict]:
+    async def proposes(self, caller: Caller) -> frozenset[str]:
+        """Return the names of everything that the caller may propose here, but not call."""
+        found = await self.verdicts(caller, self._proposable)
+        return frozenset(name for name, verdict in found.items() if isinstance(verdict, Propose))
+
+    async def verdict_on(self, name: str, principal_id: UUID, surface_id: UUID | None) -> Verdict:
+        """Return whether a principal may make or propose a call on a surface."""
+        place, proposable = await self._places.at(surface_id), name in self._proposable
+        assert place is not None, "surfaces are never removed"  # noqa: S101
+        lookup = CallLookup(
+            identity=None,
+            principal_id=principal_id,
+            conduit_id=place.conduit_id,
+            surface_id=surface_id,
+            command_name=name,
+            proposable=proposable,
+        )
+        opened = await self._store.open(lookup)
+        here, over = (place.conduit_id, surface_id), place.kind
+        seen = opened.standing, opened.grants
+        return authorize(*seen, name, *here, over=over, proposable=proposable)
+
+    async def verdicts(self, caller: Caller, names: Iterable[str]) -> Mapping[str, Verdict]:
         """Return the verdict on each of these calls; no denial is recorded."""
         place, standing, opened = await self._open(None, caller)
-        opens = caller, place, standing, opened.grants
-        return {name: self._verdict(name, *opens) for name in names}
+        opens, may = (caller, place, standing, opened.grants), self._proposable
+        return {name: self._verdict(name, *opens, name in may) for name in names}
 
     async def permitted(self, caller: Caller, catalogue: Catalogue) -> frozenset[str]:
         """Return the names of everything that the caller may call here."""
@@ -130,9 +180,11 @@ class Admission:
         place: EntryPoint,
         standing: Standing | None,
         grants: Sequence[kernel.Grant],
-    ) -> kernel.Verdict:
+        proposable: bool,
+    ) -> Verdict:
         here = place.conduit_id, place.surface_id
-        return authorize(standing, grants, name, *here, over=caller.transport)
+        over = caller.transport
+        return authorize(standing, grants, name, *here, over=over, proposable=proposable)
 
     async def _open(
         self, name: str | None, caller: Caller, **target: Any
@@ -160,6 +212,8 @@ class Admission:
     async def _record(
         self, name: str, caller: Caller, place: EntryPoint, standing: Standing | None, verdict: Deny
     ) -> None:
+        if not caller.records_denials:
+            return
         principal_id = standing.principal_id if standing else caller.principal_id
         assert principal_id is not None, "a token that maps to no actor was refused before"  # noqa: S101
         if verdict.reason_code is not kernel.DenialReason.NO_MATCHING_POLICY:

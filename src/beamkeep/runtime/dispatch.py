@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import datetime
+from hashlib import sha256
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -15,7 +16,7 @@ import structlog
 from beamkeep import kernel
 from beamkeep.kernel import Event, Identified, Operation, Outcome, Record, Refusal, Rows, replace
 
-from .admission import Admission, Admitted, Caller, Request
+from .admission import Admission, Admitted, Caller, Request, UnauthorizedError
 from .codec import Codec, encode
 from .fingerprint import fingerprint, fingerprint_as_sent
 from .parsing import MalformedRequestError, parse, parse_id
@@ -102,12 +103,15 @@ class _Found(Record):
     """Rows that are stored already: their value, by key."""
     results: dict[Record, object]
     """Results of steps outside the service, by request."""
+    takes_steps: bool = True
+    """Whether steps outside the service are taken."""
 
 
 class _Decision(NamedTuple):
     """What the rule of one command decided."""
 
     operation: Operation
+    caller: Caller
     admitted: Admitted
     call: kernel.Call
     target: UUID
@@ -116,6 +120,8 @@ class _Decision(NamedTuple):
     outcome: Outcome
     events: Sequence[NewEvent]
     digest: bytes
+    carried: "_Decision | None" = None
+    """The command that an approval carries out."""
 
     def result(self, versions: Mapping[Stream, int], repeated: bool = False) -> CommandResult:
         """Return the answer, first or repeated, given the versions after the append."""
@@ -146,10 +152,12 @@ class Dispatcher:
         new_id: Callable[[], UUID],
         gets: Mapping[str, kernel.Question],
         outside: Mapping[type[Record], OutsideStep],
+        proposable: Mapping[str, Operation] = {},
+        registers_proposal: Operation | None = None,
     ) -> None:
         self._admission, self._store, self._codec, self._gets = admission, store, codec, gets
         self._sessions, self._clock, self._new_id = sessions, clock, new_id
-        self._outside = outside
+        self._outside, self._proposable, self._registers = outside, proposable, registers_proposal
 
     async def execute(self, operation: Operation, request: Request) -> CommandResult:
         """Return the answer to one command. Decide again when something that was read changed."""
@@ -224,8 +232,9 @@ class Dispatcher:
 
         # 7. Append.
         first, request, written = decisions[0], commands[0].request, session.new_versions
-        events = [event for decision in decisions for event in decision.events]
-        outcome = [part for decision in decisions for part in decision.outcome]
+        every = [each for decision in decisions for each in (decision.carried, decision) if each]
+        events = [event for decision in every for event in decision.events]
+        outcome = [part for decision in every for part in decision.outcome]
         answer, answers = None, [decision.result(written) for decision in decisions]
         if key := request.idempotency_key:
             again = first.result(written, repeated=True)
@@ -239,8 +248,8 @@ class Dispatcher:
                 command_name=first.operation.name,
                 principal_id=first.call.principal_id,
                 surface_id=first.call.surface_id,
-                correlation_id=request.caller.correlation_id,
-                causation_id=request.caller.causation_id,
+                correlation_id=every[0].caller.correlation_id,
+                causation_id=every[0].caller.causation_id,
                 occurred_at=first.call.now,
                 snapshots=session.snapshots(events),
                 fence=_one(outcome, kernel.Fenced),
@@ -249,9 +258,44 @@ class Dispatcher:
 
         # 8. Answer.
         return [
-            await self._completed(decision.operation, replace(told, token=token), decision.admitted)
+            await self._completed(
+                decision.operation, replace(told, token=token), decision.admitted, decision.carried
+            )
             for decision, told in zip(decisions, answers, strict=True)
         ]
+
+    async def preview(
+        self, caller: Caller, name: str, arguments: Mapping[str, Any], required_version: int | None
+    ) -> kernel.Preview:
+        """Return what a proposed command would do if this caller made it now; record nothing."""
+        session, basis = self._sessions(), None
+        try:
+            if not (operation := self._proposable.get(name)):
+                raise UnauthorizedError
+            request = _approving(replace(caller, records_denials=False), arguments)
+            request = replace(request, if_match=_text(required_version))
+            pending = _Pending(operation, request, _target(operation, request))
+            found = _Found({}, {}, takes_steps=False)
+            try:
+                decided = await self._decide(pending, session, found)
+            finally:
+                basis = self._basis(session) if session.principal_id else None
+            assert isinstance(decided, _Decision), "it has no key"  # noqa: S101
+            shown = await self._shown(caller, decided.admitted, pending.stream, decided.outcome)
+            planned = msgspec.json.decode((await self._would_write(decided.outcome, shown)).body)
+            session.decide(decided.events)
+            beside = None
+            if operation.answered_with and decided.events:
+                joined = await operation.answered_with([decided.target], session)
+                beside = msgspec.to_builtins(joined[decided.target])
+            return kernel.Preview(basis, events=planned["events"], beside=beside)
+        except Refusal as refusal:
+            told = {
+                "status": refusal.status,
+                "code": type(refusal).__name__,
+                "detail": str(refusal),
+            }
+            return kernel.Preview(basis, refusal=told)
 
     async def _decide(
         self, pending: _Pending, session: Session, found: _Found
@@ -262,7 +306,7 @@ class Dispatcher:
         sound = key if key and IDEMPOTENCY_KEY.fullmatch(key) else None
         fold = self._codec.folds[of.name]
         admitted = request.admitted or await self._admission.admit(
-            operation.name, request.caller, stream, sound, fold
+            operation.name, request.caller, stream, sound, fold, request.approves
         )
         opened = admitted.opened
         if isinstance(request.arguments, Refusal):
@@ -273,9 +317,15 @@ class Dispatcher:
                 "An idempotency key must have 1 to 255 visible ASCII characters."
             )
         session.read_for(admitted.standing.principal_id, admitted.scope)
+        note = request.proposal_note
+        if note is not None and (operation.name not in self._proposable or not 0 < len(note) < 501):
+            told = "A proposal note has 1 to 500 characters."
+            takes = operation.name in self._proposable
+            raise MalformedRequestError(told if takes else f"{operation.name} cannot be proposed.")
+        proposes = admitted.proposes or note is not None
 
         # 4. Again?
-        digest = b"" if key is None else fingerprint(operation.name, command)
+        digest = b"" if key is None and not proposes else fingerprint(operation.name, command)
         if (kept := opened.stored_answer) and not request.dry_run:
             return await self._completed(operation, _replayed(pending, kept, digest), admitted)
 
@@ -292,6 +342,8 @@ class Dispatcher:
         wanted = request.if_match
         if wanted is not None and wanted.strip() not in {"*", f'"{version}"', str(version)}:
             raise PreconditionFailedError(f"The current version is {version}.")
+        if request.basis not in (None, self._basis(session) if request.basis else None):
+            raise PreconditionFailedError("The basis has changed. Read the proposal again.")
 
         # 6. Decide.
         who, new_id = admitted.standing, request.new_id or self._new_id()
@@ -303,21 +355,38 @@ class Dispatcher:
             new_id=new_id,
             surface_id=admitted.place.surface_id,
             correlation_id=request.caller.correlation_id,
+            surface_kind=admitted.place.kind,
+            delegated=request.caller.delegated,
         )
-        decided = operation.rule(*given, call)
+        decided, carried = operation.rule(*given, call), None
+        if isinstance(decided, kernel.ApprovedCommand):
+            carried = await self._carry_out(decided, pending, session, found)
+            told, written = carried.result(session.new_versions), session.new_versions.items()
+            streams = [kernel.WrittenStream(*stream, version) for stream, version in written]
+            body = msgspec.json.decode(told.body) if told.body else None
+            decided = decided.then(streams, told.status, body)
         if isinstance(decided, kernel.Outside):
-            if decided.request not in found.results:
-                if request.dry_run:
-                    return CommandResult(200, encode({"events": []}))
+            if decided.request in found.results:
+                decided = decided.then(found.results[decided.request])
+            elif request.dry_run or proposes or not found.takes_steps:
+                decided = list[Event]()
+            else:
                 raise _OutsideNeeded(decided.request)
-            decided = decided.then(found.results[decided.request])
         outcome = _without_stored(decided, found.stored)
+        proposal = (
+            await self._propose(pending, digest, session, call, outcome) if proposes else None
+        )
         if request.dry_run:
-            shown = await self._shown(request.caller, admitted, stream, outcome)
-            return await self._would_write(outcome, shown)
-        events = self._numbered(request.command_name or operation.name, outcome, session)
+            planned = [*(carried.outcome if carried else ()), *outcome]
+            shown = await self._shown(request.caller, admitted, stream, planned)
+            return await self._would_write(planned, shown, would_propose=proposes)
+        if proposal:
+            await self._require_free(outcome)
+            operation, target, version, outcome = self._registering, new_id, 0, proposal
+        events = self._numbered(request.command_name or pending.operation.name, outcome, session)
         return _Decision(
             operation=operation,
+            caller=request.caller,
             admitted=admitted,
             call=call,
             target=target or new_id,
@@ -325,7 +394,73 @@ class Dispatcher:
             outcome=outcome,
             events=events,
             digest=digest,
+            carried=carried,
         )
+
+    async def _propose(
+        self,
+        pending: _Pending,
+        digest: bytes,
+        session: Session,
+        call: kernel.Call,
+        outcome: Outcome,
+    ) -> Outcome:
+        """Return the proposal that is written in place of the outcome of a command."""
+        request, register, stream = pending.request, self._registering, pending.stream
+        wanted = (request.if_match or "").strip('" ')
+        registered = register.command.model_validate(
+            {
+                "command_name": pending.operation.name,
+                "arguments": request.arguments,
+                "digest": digest.hex(),
+                "target": stream and kernel.WrittenStream(*stream, session.versions[stream]),
+                "required_version": int(wanted) if wanted.isdigit() else None,
+                "basis": self._basis(session),
+                "would_write": [type(event).__name__ for event in _events(outcome)],
+                "note": request.proposal_note,
+            }
+        )
+        given = [await register.given(registered, session)] if register.given else []
+        decided = register.rule(registered, *given, call)
+        assert not isinstance(decided, kernel.Outside | kernel.ApprovedCommand)  # noqa: S101
+        return [*decided, *(part for part in outcome if isinstance(part, kernel.Advice))]
+
+    async def _carry_out(
+        self, approved: kernel.ApprovedCommand, approval: _Pending, session: Session, found: _Found
+    ) -> _Decision:
+        """Decide a proposed command as the approver. Raise if it could not be proposed now."""
+        name, asked, approver = approved.command_name, approved.proposed_by, approval.request.caller
+        operation, stream = self._proposable.get(name), approval.stream
+        assert stream is not None, "it names a proposal"  # noqa: S101
+        if operation is None:
+            raise approved.lapsed(f"This release has no {name} that can be proposed.")
+        (first,) = await self._store.history(stream, 0, 1)
+        verdict = await self._admission.verdict_on(name, asked, first.surface_id)
+        if isinstance(verdict, kernel.Deny):
+            raise approved.lapsed(f"The proposer may not propose {name} any more.")
+        caller = replace(approver, correlation_id=first.correlation_id, causation_id=first.event_id)
+        request = replace(
+            _approving(caller, approved.arguments),
+            if_match=_text(approved.required_version),
+            basis=approved.basis,
+        )
+        if approval.request.dry_run:
+            found = replace(found, takes_steps=False)
+        pending = _Pending(operation, request, _target(operation, request))
+        decided = await self._decide(pending, session, found)
+        assert isinstance(decided, _Decision), "it has no key"  # noqa: S101
+        return decided
+
+    @property
+    def _registering(self) -> Operation:
+        assert self._registers, "a service with proposals has the operation"  # noqa: S101
+        return self._registers
+
+    def _basis(self, session: Session) -> str:
+        """Return the digest of the versions of everything read, but for proposals themselves."""
+        own = self._registering.aggregate.name
+        read = sorted((*stream, version) for stream, version in session.versions.items())
+        return sha256(encode([each for each in read if each[0] != own])).hexdigest()
 
     async def _record(self, refusal: kernel.Cannot, request: Request) -> None:
         """Write the row of a refusal; log a failure to do so."""
@@ -337,9 +472,17 @@ class Dispatcher:
             log.exception("refusal not recorded", code=type(refusal).__name__)
 
     async def _completed(
-        self, operation: Operation, answered: CommandResult, admitted: Admitted
+        self,
+        operation: Operation,
+        answered: CommandResult,
+        admitted: Admitted,
+        carried: _Decision | None = None,
     ) -> CommandResult:
         """Return the answer with what is read anew each time it is given."""
+        if carried and carried.operation.answered_with:
+            told = await self._completed(carried.operation, carried.result({}), carried.admitted)
+            whole: dict[str, Any] = msgspec.json.decode(answered.body)
+            return replace(answered, body=encode(whole | {"answer": msgspec.Raw(told.body)}))
         if operation.answered_with is None or not answered.body:
             return answered
         body: dict[str, Any] = msgspec.json.decode(answered.body)
@@ -384,8 +527,8 @@ class Dispatcher:
         }
         return shown if target is None or target in shown else frozenset()
 
-    async def _would_write(self, outcome: Outcome, shown: Set[Stream]) -> CommandResult:
-        """Return the answer of a dry run. Raise the refusal of a key that is taken."""
+    async def _require_free(self, outcome: Outcome) -> None:
+        """Raise the refusal of a key that is taken."""
         for part in outcome:
             if isinstance(part, kernel.Insert) and part.loser:
                 key = {column: getattr(part.row, column) for column in part.table.key}
@@ -397,6 +540,12 @@ class Dispatcher:
                 found = await self._store.rows(part.table, {key: ids})
                 stored = {getattr(row, key): getattr(row, part.under) for row in found}
                 _without_stored([part], stored)
+
+    async def _would_write(
+        self, outcome: Outcome, shown: Set[Stream], would_propose: bool = False
+    ) -> CommandResult:
+        """Return the answer of a dry run. Raise the refusal of a key that is taken."""
+        await self._require_free(outcome)
         events = [
             {
                 "event_type": type(event).__name__,
@@ -406,7 +555,8 @@ class Dispatcher:
         ]
         advice = [part for part in outcome if isinstance(part, kernel.Advice)]
         warnings = {"warnings": advice} if advice else {}
-        return CommandResult(200, encode({"events": events} | warnings))
+        proposed = {"would_propose": True} if would_propose else {}
+        return CommandResult(200, encode(proposed | {"events": events} | warnings))
 
 
 def side_writes_of(outcome: Outcome) -> list[kernel.SideWrite | Rows]:
@@ -421,6 +571,15 @@ def _events(outcome: Outcome) -> list[Event]:
 
 def _one[P](outcome: Outcome, kind: type[P]) -> P | None:
     return next((part for part in outcome if isinstance(part, kind)), None)
+
+
+def _approving(caller: Caller, arguments: Mapping[str, Any]) -> Request:
+    """Return the request of an approver who carries out what somebody else proposed."""
+    return Request(caller, arguments, approves=True)
+
+
+def _text(version: int | None) -> str | None:
+    return None if version is None else str(version)
 
 
 def _target(operation: Operation, request: Request) -> Stream | None:

@@ -21,6 +21,7 @@ class EntryPoint(Record):
 
     conduit_id: UUID
     surface_id: UUID | None
+    kind: SurfaceKind | None = None
 
 
 class EntryPoints:
@@ -36,7 +37,7 @@ class EntryPoints:
     ) -> None:
         self._store, self._codec, self._surfaces = store, codec, surfaces
         self._seeded, self._internal = seeded, EntryPoint(internal_conduit_id, None)
-        self._known: dict[tuple[SurfaceKind, UUID], EntryPoint] = {}
+        self._known: dict[UUID, EntryPoint] = {}
 
     async def find(self, transport: SurfaceKind | None, selected: str | None) -> EntryPoint | None:
         """Return the entry point, or None when the call selects no surface of its transport."""
@@ -46,12 +47,19 @@ class EntryPoints:
             id = UUID(selected) if selected is not None else self._seeded[transport]
         except ValueError:
             return None
-        return self._known.get((transport, id)) or await self._read(transport, id)
+        place = await self.at(id)
+        return place if place and place.kind is transport else None
 
-    async def _read(self, transport: SurfaceKind, id: UUID) -> EntryPoint | None:
+    async def at(self, id: UUID | None) -> EntryPoint | None:
+        """Return the entry point with this surface, or None when there is none."""
+        if id is None:
+            return self._internal
+        return self._known.get(id) or await self._read(id)
+
+    async def _read(self, id: UUID) -> EntryPoint | None:
         stream = self._surfaces.name, id
         loaded = (await self._store.load([stream])).get(stream, LoadedStream())
         surface = self._codec.fold(self._surfaces, loaded.events)
-        if surface is None or surface.kind is not transport:
+        if surface is None:
             return None
-        return self._known.setdefault((transport, id), EntryPoint(surface.conduit_id, id))
+        return self._known.setdefault(id, EntryPoint(surface.conduit_id, id, surface.kind))

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, Protocol, get_type_hints
@@ -13,7 +13,7 @@ import msgspec
 from beamkeep import kernel
 from beamkeep.kernel import Enricher, Query, Question, Record, Refusal, View, replace
 
-from .admission import Admission, Request
+from .admission import Admission, Caller, Request
 from .codec import Codec, encode, shown
 from .cursors import Cursors
 from .parsing import MalformedRequestError, parse, parse_id
@@ -39,6 +39,12 @@ POSITION_TOKEN = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
 
 class NotFreshYetError(Refusal, status=503, retry_after=1):
     """The list has not yet caught up with the position asked for."""
+
+
+type CallerPreviews = Callable[
+    [Caller, str, Mapping[str, Any], int | None], Awaitable[kernel.Preview]
+]
+"""Returns what a command would do if a caller made it now."""
 
 
 class Found(Record):
@@ -69,8 +75,9 @@ class QueryRunner:
         cursors: Cursors,
         views: Sequence[View[Any]],
         names: NameLookup | None = None,
+        previews: CallerPreviews | None = None,
     ) -> None:
-        self._names, self._views = names, views
+        self._names, self._views, self._previews = names, views, previews
         self._admission, self._store, self._lists = admission, store, lists
         self._codec, self._sessions, self._cursors = codec, sessions, cursors
 
@@ -91,6 +98,8 @@ class QueryRunner:
         permits = partial(self._admission.reach, request.caller)
         session = self._sessions().read_for(admitted.standing.principal_id, admitted.scope, permits)
         session.surface_id = admitted.place.surface_id
+        session.caller_proposes = partial(self._admission.proposes, request.caller)
+        session.previews = self._previews and partial(self._previews, request.caller)
         session.token_ends_at = request.caller.token_ends_at
         if question.parent_of and about:
             about = await question.parent_of(about, session)

@@ -11,6 +11,7 @@ from beamkeep.kernel import (
     Catalogue,
     Event,
     ObjectScope,
+    Preview,
     Table,
     UnnamedListing,
 )
@@ -43,6 +44,10 @@ type Permits = Callable[[Iterable[str]], Awaitable[Mapping[str, ObjectScope]]]
 """Returns the scope of each of these calls that the caller may make."""
 
 
+type Previews = Callable[[str, Mapping[str, Any], int | None], Awaitable[Preview]]
+"""Returns what a command would do if the caller made it now."""
+
+
 class Folded(NamedTuple):
     """A state, its version, and the snapshot from which it was folded."""
 
@@ -69,6 +74,7 @@ class Session:
         self._catalogue, self.deployment, self.now = catalogue, deployment, clock()
         self._snapshot_every = snapshot_every
         self.operation_names: Set[str] = catalogue.permissions
+        self.proposable: Set[str] = catalogue.proposable
         self.principal_id: UUID | None = None
         self.only: UUID | None = None
         """The owner of the objects that an answer may show; None for all owners."""
@@ -76,6 +82,8 @@ class Session:
         self.surface_id: UUID | None = None
         self.token_ends_at: datetime | None = None
         self._permits: Permits | None = None
+        self.caller_proposes: Callable[[], Awaitable[Set[str]]] | None = None
+        self.previews: Previews | None = None
         self.versions: dict[Stream, int] = {}
         self.new_versions: dict[Stream, int] = {}
         """The version that each stream has once the decided events are written."""
@@ -173,6 +181,16 @@ class Session:
     async def scopes(self, calls: Iterable[str]) -> Mapping[str, ObjectScope]:
         assert self._permits, "a question is asked by a caller"  # noqa: S101
         return await self._permits(call for call in calls if call in self._catalogue.named)
+
+    async def proposes(self) -> Set[str]:
+        assert self.caller_proposes, "a question is asked by a caller"  # noqa: S101
+        return await self.caller_proposes()
+
+    async def preview(
+        self, command_name: str, arguments: Mapping[str, Any], required_version: int | None
+    ) -> Preview:
+        assert self.previews, "a question is asked by a caller"  # noqa: S101
+        return await self.previews(command_name, arguments, required_version)
 
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
         now, stream = await self.one(of, id), (of.name, id)

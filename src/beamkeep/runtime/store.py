@@ -38,6 +38,8 @@ class CallLookup(Record):
     surface_id: UUID | None
     command_name: str | None
     """The command whose grants are read; None for all commands."""
+    proposable: bool = False
+    """Whether grants that let this command be proposed are read, too."""
     idempotency_key: str | None = None
     stream: Stream | None = None
     fold: UUID | None = None

@@ -88,6 +88,8 @@ class VerifiedPrincipal(Record):
     subject: str
     expires_at: float
     """Seconds since 1970."""
+    delegated: bool = False
+    """Whether somebody else acts for the owner: the claim `act` of RFC 8693."""
 
     @property
     def ends_at(self) -> datetime | None:

@@ -60,7 +60,8 @@ class Tools:
             if context.request is not None:
                 asked = context.request.query_params.get("toolsets", asked)
             with attributed(caller.correlation_id):
-                shown = self._toolbox.listed(await self._permitted(caller), asked)
+                permitted, proposable = await self._permitted(caller)
+                shown = self._toolbox.listed(permitted, asked, proposable)
         except Exception as error:
             refusal = self._refusal(error, context)
             code = types.INTERNAL_ERROR if refusal.status >= 500 else types.INVALID_REQUEST
@@ -101,13 +102,17 @@ class Tools:
         answer = await self.call(context, self.resources.question(params.uri))
         return self.resources.contents(params.uri, answer)
 
-    async def _permitted(self, caller: Caller) -> frozenset[str]:
-        return await self._service.admission.permitted(caller, self._service.catalogue)
+    async def _permitted(self, caller: Caller) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the names that the caller may call or propose, and those only to propose."""
+        admission = self._service.admission
+        proposable = await admission.proposes(caller)
+        permitted = await admission.permitted(caller, self._service.catalogue)
+        return permitted - toolsets.HTTP_ONLY | proposable, proposable
 
     async def _find(self, asked: toolsets.FindOperation, caller: Caller) -> types.CallToolResult:
         surface, id = caller.transport or SurfaceKind.MCP_STDIO, caller.correlation_id
         with self._telemetry.call(toolsets.FIND_OPERATION.name, surface, id) as record:
-            found = self._toolbox.find(asked, await self._permitted(caller))
+            found = self._toolbox.find(asked, *await self._permitted(caller))
             record.answered(200)
         return toolsets.tool_result(encode(found))
 
@@ -118,8 +123,10 @@ class Tools:
             request = _request(endpoint, arguments, caller)
             result = await self._service.dispatcher.execute(endpoint, request)
             record.answered(result.status)
+            id = msgspec.json.decode(result.body).get("proposal_id") if result.body else None
             return toolsets.tool_result(
                 result.body,
+                link=f"/proposals/{id}" if id and result.status == 202 else None,
                 version=result.version,
                 position_token=result.token and str(result.token),
                 replayed=result.replayed or None,
@@ -158,6 +165,7 @@ def _request(operation: Operation, arguments: dict[str, Any], caller: Caller) ->
         idempotency_key=options.idempotency_key,
         if_match=None if if_match is None else str(if_match),
         dry_run=options.dry_run,
+        proposal_note=options.proposal_note,
     )
 
 

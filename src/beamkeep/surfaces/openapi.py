@@ -65,6 +65,9 @@ PARAMETERS: SchemaObject = {
     "Correlation": _parameter("X-Correlation-Id", TEXT, "A UUID for the log (default: a new one)."),
     "IdempotencyKey": _parameter("Idempotency-Key", KEY, "A repeat with this key changes nothing."),
     "IfMatch": _parameter("If-Match", TEXT, "The ETag that the object must still have."),
+    "ProposalNote": _parameter(
+        "Proposal-Note", TEXT, "Propose the call, and tell the approver this (percent-encoded)."
+    ),
     "DryRun": _parameter("dry_run", FLAG, "Check the call and write nothing.", where="query"),
 }
 HEADERS: SchemaObject = {
@@ -84,7 +87,8 @@ def describe(catalogue: Catalogue) -> SchemaObject:
     paths: dict[str, SchemaObject] = defaultdict(dict)
     for endpoint in catalogue.named.values():
         route = endpoint.route
-        paths[route.path][route.method.lower()] = _described(endpoint, schemas, shared)
+        described = _described(endpoint, schemas, shared, endpoint.name in catalogue.proposable)
+        paths[route.path][route.method.lower()] = described
     document: SchemaObject = {
         "openapi": "3.1.0",
         "info": {"title": "Beamkeep", "version": version("beamkeep")},
@@ -117,7 +121,7 @@ def document_text(catalogue: Catalogue) -> str:
 
 
 def _described(
-    endpoint: Endpoint, schemas: ApiSchemas, shared: dict[str, SchemaObject]
+    endpoint: Endpoint, schemas: ApiSchemas, shared: dict[str, SchemaObject], proposable: bool
 ) -> SchemaObject:
     asked = schemas.arguments(endpoint)
     properties, required = asked.get("properties", {}), asked.get("required", ())
@@ -130,8 +134,10 @@ def _described(
     parameters += [ref("parameters", name) for name in ("Surface", "Correlation")]
     body: SchemaObject = {}
     if isinstance(endpoint, Operation):
-        answers = _outcomes(endpoint, schemas.reply(endpoint))
-        parameters += [ref("parameters", name) for name in ("DryRun", "IdempotencyKey", "IfMatch")]
+        answers = _outcomes(endpoint, schemas.reply(endpoint), proposable)
+        note = ("ProposalNote",) if proposable else ()
+        options = ("DryRun", "IdempotencyKey", "IfMatch", *note)
+        parameters += [ref("parameters", name) for name in options]
         if own:
             needed = [name for name in required if name in own]
             schema = asked | {"properties": own, "required": needed}
@@ -171,7 +177,7 @@ def _refusals(endpoint: Endpoint) -> Iterator[type[Refusal]]:
         yield queries.NotFreshYetError
 
 
-def _outcomes(operation: Operation, reply: SchemaObject) -> SchemaObject:
+def _outcomes(operation: Operation, reply: SchemaObject, proposable: bool) -> SchemaObject:
     """Return the answers of an operation that was not refused, by status."""
     headers, dry_run = ("ETag", "Position-Token", "Idempotency-Replayed"), ref("schemas", "DryRun")
     answers = {"200": _answer("Dry run: the events that would be written.", dry_run)}
@@ -180,10 +186,15 @@ def _outcomes(operation: Operation, reply: SchemaObject) -> SchemaObject:
     if warnings:
         warned = ref("schemas", "Warned")
         answers["200"] = _answer("Done with warnings, or a dry run.", warned, *headers)
-    own = {operation.aggregate.id_field: ID} if operation.genesis else {}
+    own, proposed = {operation.aggregate.id_field: ID} if operation.genesis else {}, "Proposed."
+    if proposable:
+        answers["202"] = _answer(proposed, ref("schemas", "Proposed"), "Location", *headers)
     if issubclass(kind, kernel.Accepted):
         accepted = exactly(own | reply, **warnings) if own or reply else None
         where, told = ("Location",) if accepted else (), "Accepted: a worker does the work later."
+        if accepted and proposable:
+            accepted = {"anyOf": [accepted, ref("schemas", "Proposed")]}
+            told += f" {proposed}"
         answers["202"] = _answer(told, accepted, *where, *headers)
     elif operation.genesis or issubclass(kind, kernel.Created):
         created = exactly(own | reply, **warnings)

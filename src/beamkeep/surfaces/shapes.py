@@ -59,6 +59,8 @@ NAMES: SchemaObject = {
 }
 PLANNED = exactly({"event_type": TEXT, "payload": or_null({"type": "object"})})
 EVENTS: SchemaObject = {"events": {"type": "array", "items": PLANNED}}
+PROPOSED: SchemaObject = {"proposal_id": ID}
+WOULD_PROPOSE: SchemaObject = {"would_propose": {"const": True}}
 ADVICE = exactly({"path": TEXT, "rule": TEXT})
 WARNINGS: SchemaObject = {"warnings": {"type": "array", "items": ADVICE}}
 PROBLEM: SchemaObject = {
@@ -71,8 +73,9 @@ PROBLEM: SchemaObject = {
 PROBLEM_TEXT = "Why a request was refused (RFC 9457)."
 FIXED_SCHEMAS: SchemaObject = {
     "Problem": exactly(PROBLEM) | {"description": PROBLEM_TEXT, "additionalProperties": True},
-    "DryRun": exactly(EVENTS),
-    "Warned": {"anyOf": [exactly(WARNINGS), exactly(EVENTS, **WARNINGS)]},
+    "DryRun": exactly(EVENTS, **WOULD_PROPOSE),
+    "Warned": {"anyOf": [exactly(WARNINGS), exactly(EVENTS, **WARNINGS, **WOULD_PROPOSE)]},
+    "Proposed": exactly(PROPOSED, **WARNINGS),
     "RecordedEvent": exactly(
         {
             name: {"type": "object"} if kind is Raw else TypeAdapter(kind).json_schema()

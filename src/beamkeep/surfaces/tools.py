@@ -10,7 +10,18 @@ from beamkeep.kernel import Catalogue, Operation
 from beamkeep.toolsets import compact, tool_definition
 
 from .schema import Endpoint, input_schema
-from .shapes import EVENTS, ID, SCHEMAS, WARNINGS, ApiSchemas, SchemaObject, api_schemas, exactly
+from .shapes import (
+    EVENTS,
+    ID,
+    PROPOSED,
+    SCHEMAS,
+    WARNINGS,
+    WOULD_PROPOSE,
+    ApiSchemas,
+    SchemaObject,
+    api_schemas,
+    exactly,
+)
 
 
 @cache
@@ -18,15 +29,22 @@ def tools(catalogue: Catalogue) -> dict[str, Tool]:
     """Return the tool of every operation and question, by name."""
     schemas = api_schemas(catalogue)
     return {
-        name: tool_definition(row, input_schema(row), output_schema(row, schemas))
+        name: tool_definition(
+            row,
+            input_schema(row),
+            output_schema(row, schemas, name in catalogue.proposable),
+            proposable=name in catalogue.proposable,
+        )
         for name, row in catalogue.named.items()
     }
 
 
-def output_schema(endpoint: Endpoint, schemas: ApiSchemas) -> SchemaObject:
+def output_schema(
+    endpoint: Endpoint, schemas: ApiSchemas, proposable: bool = False
+) -> SchemaObject:
     """Return the schema of the structured content of an answer, complete in itself."""
     answer = (
-        _done(endpoint, schemas.reply(endpoint))
+        _done(endpoint, schemas.reply(endpoint), proposable)
         if isinstance(endpoint, Operation)
         else schemas.answer(endpoint)
     )
@@ -37,9 +55,11 @@ def output_schema(endpoint: Endpoint, schemas: ApiSchemas) -> SchemaObject:
     return compact(json.loads(json.dumps(whole).replace(SCHEMAS, "#/$defs/")), texts=False)
 
 
-def _done(operation: Operation, reply: SchemaObject) -> SchemaObject:
-    """Return the answer of an operation, or of its dry run, which is only the events."""
+def _done(operation: Operation, reply: SchemaObject, proposable: bool) -> SchemaObject:
+    """Return the answer of an operation, of its dry run, or of its proposal."""
     own = ({operation.aggregate.id_field: ID} if operation.genesis else {}) | reply
     warnings = WARNINGS if kernel.warns(operation) else {}
-    either = {"anyOf": [{"required": [*own]}, {"required": [*EVENTS]}]} if own else {}
-    return exactly({}, **own, **warnings, **EVENTS) | either
+    proposed = {**PROPOSED, **WOULD_PROPOSE} if proposable else {}
+    kinds = [own, EVENTS, *([PROPOSED] if proposable else [])]
+    either = {"anyOf": [{"required": [*each]} for each in kinds]} if own else {}
+    return exactly({}, **own, **warnings, **EVENTS, **proposed) | either

@@ -649,6 +649,7 @@ class MemoryPostgres:
         conduit_id: UUID | None,
         surface_id: UUID | None,
         command_name: str | None,
+        proposable: bool,
         idempotency_key: str | None,
         stream_type: str | None,
         stream_id: UUID | None,
@@ -668,9 +669,16 @@ class MemoryPostgres:
         where = str(principal_id), str(conduit_id), surface_id and str(surface_id)
         grants: list[str] = []
         for g in self.rows("policy_grant"):
-            named = command_name is None or {command_name, "*"} & {*g["permitted_commands"]}
-            if named and (g["principal_id"], g["conduit_id"], g["surface_id"]) == where:
-                names = g["permitted_commands"] if command_name is None else ()
+            permitted, proposed = g["permitted_commands"], g["proposable_commands"]
+            if command_name is None:
+                names = [*permitted, "?", *proposed]
+            elif {command_name, "*"} & {*permitted}:
+                names = [command_name]
+            elif proposable and {command_name, "*"} & {*proposed}:
+                names = ["?", command_name]
+            else:
+                continue
+            if (g["principal_id"], g["conduit_id"], g["surface_id"]) == where:
                 grants.append(" ".join([g["policy_id"], g["object_scope"], *names]))
         found.append((1, principal_id, *who, None, None, grants, None, agent))
         if standing["barred"] or standing["agent_barred"] or not grants:

@@ -19,6 +19,7 @@ from beamkeep.kernel import (
     Insert,
     Lock,
     ObjectScope,
+    Preview,
     Replace,
     Rows,
     SideWrite,
@@ -48,6 +49,7 @@ class Past:
     ) -> None:
         self._hidden = hidden
         self.operation_names: Set[str] = CATALOGUE.named.keys()
+        self.proposable: Set[str] = CATALOGUE.proposable
         self.deployment: object = installation
         self.now, self.shows_past = NOW, False
         self.principal_id: UUID | None = ME
@@ -106,6 +108,14 @@ class Past:
 
     async def scopes(self, calls: Iterable[str]) -> Mapping[str, ObjectScope]:
         return dict.fromkeys(calls, ObjectScope.ALL)
+
+    async def proposes(self) -> Set[str]:
+        return frozenset()
+
+    async def preview(
+        self, command_name: str, arguments: Mapping[str, Any], required_version: int | None
+    ) -> Preview:
+        return Preview(None, events=())
 
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
         return await Past(self._streams[of.name, id][:version]).one(of, id)

@@ -33,6 +33,8 @@ class CallOptions(BaseModel):
     """Check the call and answer the events that it would write; write nothing."""
     idempotency_key: StrictStr | None = None
     """1 to 255 visible ASCII characters. A call repeated with the same key changes nothing."""
+    proposal_note: StrictStr | None = None
+    """Propose the call instead, and tell the approver this."""
 
 
 class ChangeOptions(CallOptions):
@@ -46,7 +48,10 @@ def options_of(operation: Operation) -> type[CallOptions]:
 
 
 def tool_definition(
-    endpoint: Operation | Question, arguments: dict[str, Any], answer: dict[str, Any]
+    endpoint: Operation | Question,
+    arguments: dict[str, Any],
+    answer: dict[str, Any],
+    proposable: bool = False,
 ) -> Tool:
     """Return the tool of an operation or question; its texts come from the declarations alone."""
     doc = cleandoc(endpoint.doc)
@@ -59,6 +64,8 @@ def tool_definition(
             field["description"] = parameter_text(name, reads, required=endpoint.route.fields)
     if isinstance(endpoint, Operation):
         options = options_of(endpoint).model_json_schema()["properties"]
+        if not proposable:
+            del options["proposal_note"]
         for name, field in options.items():
             properties[name] = {k: v for k, v in field.items() if k != "title"}
     hints = ToolAnnotations(

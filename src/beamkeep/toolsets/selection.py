@@ -33,6 +33,12 @@ EVERYDAY = (
 """The toolset `everyday`: what a shift asks and does most, in few enough characters."""
 
 
+HTTP_ONLY = frozenset({"approve_proposal"})
+"""What is refused over MCP always, because a person approves on another surface."""
+NEEDS_APPROVAL = "Needs approval. "
+"""What the description of a tool begins with that the caller may only propose."""
+
+
 class UnknownToolsetError(NotFound):
     """There is no toolset of this name."""
 
@@ -105,28 +111,43 @@ class Toolbox:
 
     def __init__(self, catalogue: Catalogue, tools: Mapping[str, Tool]) -> None:
         self._tools, self._index = tools, operation_index(catalogue)
+        self._proposed = {
+            name: tools[name].model_copy(
+                update={"description": f"{NEEDS_APPROVAL}{tools[name].description}"}
+            )
+            for name in catalogue.proposable
+        }
         self._toolsets = {name: _toolsets(row) for name, row in catalogue.named.items()}
 
-    def listed(self, permitted: Collection[str], toolsets: str) -> list[Tool]:
+    def listed(
+        self, permitted: Collection[str], toolsets: str, proposable: Collection[str] = ()
+    ) -> list[Tool]:
         """Return the tools to list, in the catalogue's order, of those that are permitted.
 
         `toolsets` are names with commas between them: `everyday`, nouns of aggregates, names of
         contexts. Without any, all tools are listed if they are few; otherwise the everyday ones,
         and the two tools that reach the others.
         """
+        shown = self._shown(proposable)
         named = [name for name in self._tools if name in permitted]
         if asked := {each.strip() for each in toolsets.split(",")} - {""}:
             self._require_known(asked)
-            return [self._tools[name] for name in named if self._toolsets[name] & asked]
+            return [shown[name] for name in named if self._toolsets[name] & asked]
         if len(named) <= MOST_LISTED:
-            return [self._tools[name] for name in named]
-        everyday = [self._tools[name] for name in named if name in EVERYDAY]
+            return [shown[name] for name in named]
+        everyday = [shown[name] for name in named if name in EVERYDAY]
         return [*everyday, FIND_OPERATION, CALL_OPERATION]
 
-    def find(self, asked: FindOperation, permitted: Collection[str]) -> dict[str, Any]:
+    def _shown(self, proposable: Collection[str]) -> Mapping[str, Tool]:
+        return {**self._tools, **{name: self._proposed[name] for name in proposable}}
+
+    def find(
+        self, asked: FindOperation, permitted: Collection[str], proposable: Collection[str] = ()
+    ) -> dict[str, Any]:
         """Return the definitions that words find, of the tools that are permitted."""
         names = self._index.find(asked.words, permitted, asked.limit)
-        found = [self._tools[name] for name in names]
+        shown = self._shown(proposable)
+        found = [shown[name] for name in names]
         dumped = [t.model_dump(mode="json", by_alias=True, exclude_none=True) for t in found]
         return {"operations": dumped}
 

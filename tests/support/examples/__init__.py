@@ -17,6 +17,7 @@ from tests.support.examples import (
     federation,
     feed,
     operation,
+    proposal,
     recipe,
     run,
     safety,
@@ -64,6 +65,7 @@ EXAMPLES: dict[str, Example] = {
     **directory.EXAMPLES,
     **board.EXAMPLES,
     **agent.EXAMPLES,
+    **proposal.EXAMPLES,
 }
 
 REPLIES: dict[str, int] = {
@@ -88,6 +90,7 @@ REPLIES: dict[str, int] = {
     "rotate_subscription_secret": 200,
     "mint_dataset_external_id": 202,
     "mint_edition_external_id": 202,
+    "approve_proposal": 200,
 }
 """The changes that answer something else than 204, and with which status."""
 

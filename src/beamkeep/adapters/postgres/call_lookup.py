@@ -28,13 +28,18 @@ PERMITTED = "w.barred IS NULL AND w.agent_barred IS NULL AND w.grants <> '{}'"
 OPEN = Statement(f"""
 WITH who AS MATERIALIZED (
   SELECT s.principal_id, s.kind, s.barred, s.agent_barred, s.agent_kind, s.tools, ARRAY(
-           SELECT concat_ws(' ', g.policy_id, g.object_scope, CASE WHEN :command_name::text IS NULL
-                            THEN array_to_string(g.permitted_commands, ' ') END)
+           SELECT concat_ws(' ', g.policy_id, g.object_scope, CASE
+                  WHEN :command_name::text IS NULL THEN array_to_string(
+                    g.permitted_commands || ARRAY['?'] || g.proposable_commands, ' ')
+                  WHEN g.permitted_commands && ARRAY[:command_name::text, '*']
+                  THEN :command_name::text ELSE '? ' || :command_name::text END)
              FROM bk.policy_grant g
             WHERE g.principal_id = s.principal_id AND g.conduit_id = :conduit_id::uuid
               AND g.surface_id IS NOT DISTINCT FROM :surface_id::uuid
               AND (:command_name::text IS NULL
-                   OR g.permitted_commands && ARRAY[:command_name::text, '*'])) AS grants
+                   OR g.permitted_commands && ARRAY[:command_name::text, '*']
+                   OR :proposable::boolean
+                      AND g.proposable_commands && ARRAY[:command_name::text, '*'])) AS grants
     FROM bk.principal_standing s
    WHERE s.principal_id = COALESCE(:principal_id::uuid,
            (SELECT i.actor_id FROM bk.actor_identity i
@@ -116,23 +121,28 @@ def _reason(code: str | None) -> DenialReason | None:
 def _grants(lookup: CallLookup, principal_id: UUID, granted: Sequence[str]) -> tuple[Grant, ...]:
     if lookup.conduit_id is None:
         return ()
-    # A grant that was found for one command permits that command, whatever else it names.
-    only = (lookup.command_name,) if lookup.command_name else ()
     return tuple(
         Grant(
             policy_id=policy_id,
             principal_id=principal_id,
             conduit_id=lookup.conduit_id,
             surface_id=lookup.surface_id,
-            permitted_commands=only or commands,
+            permitted_commands=permitted,
             object_scope=scope,
+            proposable_commands=proposable,
         )
-        for policy_id, scope, commands in map(_parse_grant, granted)
+        for policy_id, scope, permitted, proposable in map(_parse_grant, granted)
     )
 
 
 @lru_cache(maxsize=4096)
-def _parse_grant(text: str) -> tuple[UUID, ObjectScope, tuple[str, ...]]:
-    """Return policy, scope and commands of a grant as the statement writes it."""
+def _parse_grant(text: str) -> tuple[UUID, ObjectScope, tuple[str, ...], tuple[str, ...]]:
+    """Return policy, scope, permitted and proposable commands of a grant that was read.
+
+    Found for one command, a grant has only that one, with a question mark before it if the
+    command can be proposed only.
+    """
     policy_id, scope, *commands = text.split(" ")
-    return UUID(policy_id), ObjectScope(scope), tuple(commands)
+    at = commands.index("?") if "?" in commands else len(commands)
+    permitted, proposable = tuple(commands[:at]), tuple(commands[at + 1 :])
+    return UUID(policy_id), ObjectScope(scope), permitted, proposable

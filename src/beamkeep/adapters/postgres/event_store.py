@@ -193,6 +193,7 @@ class PostgresEventStore:
             "stream_id": stream_id,
             "fold": opening.fold,
             "limit": READ_AT_ONCE,
+            "proposable": opening.proposable,
         }
         return call_context(opening, await self._connections.read(*OPEN.bind(values)))
 

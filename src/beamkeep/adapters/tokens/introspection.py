@@ -218,9 +218,8 @@ class IntrospectionVerifier:
         refuse_bound(claims)
         if "client_id" in claims:
             require_name(claims, "client_id")
-        if "sub" not in claims:
-            return VerifiedPrincipal(provider.issuer, self._client(claims), expires)
-        return VerifiedPrincipal(provider.issuer, require_name(claims, "sub"), expires)
+        subject = require_name(claims, "sub") if "sub" in claims else self._client(claims)
+        return VerifiedPrincipal(provider.issuer, subject, expires, delegated="act" in claims)
 
     def _client(self, claims: Claims) -> str:
         """Return the client id of a token without `sub`, if it may be used as the subject."""

@@ -241,7 +241,8 @@ class JwtVerifier:
         refuse_bound(claims)
         if plain:
             _refuse_id_token(claims, client)
-        return VerifiedPrincipal(self._provider.issuer, subject, expires)
+        issuer, delegated = self._provider.issuer, "act" in claims
+        return VerifiedPrincipal(issuer, subject, expires, delegated=delegated)
 
     def _is_signed(self, jwt: UnverifiedJwt, key: PyJWK, algorithm: str) -> bool:
         try:

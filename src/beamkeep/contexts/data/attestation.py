@@ -366,7 +366,7 @@ OPERATIONS = (
         DistributionNotFoundError, InvalidAttestationFoundError,
         InvalidAttestationCheckedAtError, AttestationDistributionDiscardedError,
         AttestationAlgorithmUnknownError, AttestationFormatUnsupportedError,
-        DistributionAlreadyExistsError, given=checked_copy),
+        DistributionAlreadyExistsError, given=checked_copy, in_person=True),
 )
 # fmt: on
 

@@ -43,6 +43,8 @@ class CallerAnswer(Record):
     """The operations and questions that you may call on this surface."""
     own_only: tuple[str, ...]
     """Those of them that show only the objects that you created."""
+    proposable_commands: tuple[str, ...]
+    """The operations that you may propose on this surface, for somebody else to approve."""
     token_expires_at: datetime | None
     """When the access token ends; null for a call without a token."""
     now: datetime
@@ -69,6 +71,7 @@ async def get_self(query: GetSelf, read: Reader) -> CallerAnswer:
         surface=CalledSurface.of(surface, surface_id=surface.id),
         permitted_commands=tuple(sorted(scopes)),
         own_only=tuple(sorted(n for n, scope in scopes.items() if scope is ObjectScope.OWN)),
+        proposable_commands=tuple(sorted(await read.proposes())),
         token_expires_at=read.token_ends_at,
         now=read.now,
         facility=OwnFacility.of(site, timezone=here.timezone),

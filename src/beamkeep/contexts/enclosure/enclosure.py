@@ -224,7 +224,7 @@ OPERATIONS = (
         given=lambda command, read: facility.facility_by_code(command.facility_code, read)),
     enclosures.changes("POST /enclosures/{enclosure_id}/observe-status", ObserveEnclosureStatus,
         observe_enclosure_status, trigger.MonitorTriggerRequiredError,
-        EnclosureCannotObserveStatusError),
+        EnclosureCannotObserveStatusError, in_person=True),
     enclosures.changes("POST /enclosures/{enclosure_id}/decommission", DecommissionEnclosure,
         decommission_enclosure, EnclosureCannotDecommissionError, destructive=True),
 )

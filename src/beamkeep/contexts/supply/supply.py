@@ -389,7 +389,8 @@ OPERATIONS = (
     supplies.changes("POST /supplies/{supply_id}/restore", RestoreSupply, restore_supply,
         trigger.MonitorTriggerNotPermittedError, SupplyCannotRestoreError),
     supplies.changes("POST /supplies/{supply_id}/observe-status", ObserveSupplyStatus,
-        observe_supply_status, trigger.MonitorTriggerRequiredError, SupplyCannotObserveStatusError),
+        observe_supply_status, trigger.MonitorTriggerRequiredError, SupplyCannotObserveStatusError,
+        in_person=True),
     supplies.changes("POST /supplies/{supply_id}/deregister", DeregisterSupply, deregister_supply,
         SupplyCannotDeregisterError, destructive=True),
 )

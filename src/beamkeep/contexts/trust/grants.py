@@ -25,7 +25,9 @@ def require_held(wanted: Sequence[Grant], own: Sequence[Grant]) -> None:
     if is_administrator(own):
         return
     for grant in wanted:
-        if lacking := [name for name in grant.permitted_commands if not _covers(own, grant, name)]:
+        proposed = [n for n in grant.proposable_commands if not _covers(own, grant, n, True)]
+        permitted = [n for n in grant.permitted_commands if not _covers(own, grant, n)]
+        if lacking := [*permitted, *proposed]:
             named = ", ".join(lacking[:MOST_NAMED])
             more = f" and {len(lacking) - MOST_NAMED} more" if len(lacking) > MOST_NAMED else ""
             surface = f"surface {grant.surface_id}" if grant.surface_id else "no surface"
@@ -36,10 +38,14 @@ def require_held(wanted: Sequence[Grant], own: Sequence[Grant]) -> None:
             )
 
 
-def _covers(own: Sequence[Grant], grant: Grant, name: str) -> bool:
-    """Return whether an own grant permits this command of the grant, with at least its scope."""
+def _covers(own: Sequence[Grant], grant: Grant, name: str, proposed: bool = False) -> bool:
+    """Return whether an own grant permits this command of the grant, with at least its scope.
+
+    With `proposed`, a grant that lets the command be proposed suffices.
+    """
+    here = name, grant.conduit_id, grant.surface_id
     return any(
-        each.permits(name, grant.conduit_id, grant.surface_id)
+        (each.permits(*here) or (proposed and each.lets_propose(*here)))
         and each.object_scope in {ObjectScope.ALL, grant.object_scope}
         for each in own
     )

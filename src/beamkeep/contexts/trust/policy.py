@@ -18,6 +18,7 @@ from beamkeep.kernel import (
     Cannot,
     Command,
     DenialReason,
+    Deny,
     DirectoryEntry,
     Event,
     Grant,
@@ -56,6 +57,7 @@ class PolicyDefined(PolicyEvent):
     permitted_principal_ids: tuple[UUID, ...]
     permitted_commands: tuple[str, ...]
     object_scope: ObjectScope
+    proposable_commands: tuple[str, ...] = ()
 
 
 class PolicyGrantAdded(PolicyEvent):
@@ -100,12 +102,17 @@ class Policy(Record):
     permitted_principal_ids: frozenset[UUID]
     permitted_commands: frozenset[str]
     object_scope: ObjectScope
+    proposable_commands: frozenset[str] = frozenset()
 
 
 def begin(event: PolicyDefined) -> Policy:
     ids, names = frozenset(event.permitted_principal_ids), frozenset(event.permitted_commands)
     return Policy.of(
-        event, id=event.policy_id, permitted_principal_ids=ids, permitted_commands=names
+        event,
+        id=event.policy_id,
+        permitted_principal_ids=ids,
+        permitted_commands=names,
+        proposable_commands=frozenset(event.proposable_commands),
     )
 
 
@@ -117,9 +124,12 @@ def evolve(policy: Policy, event: PolicyGrantAdded | PolicyGrantRevoked) -> Poli
 
 def grant_to(policy: Policy, principal_id: UUID) -> Grant:
     """Return the row that permits the policy's commands to this principal."""
-    names = tuple(sorted(policy.permitted_commands))
     return Grant.of(
-        policy, policy_id=policy.id, principal_id=principal_id, permitted_commands=names
+        policy,
+        policy_id=policy.id,
+        principal_id=principal_id,
+        permitted_commands=tuple(sorted(policy.permitted_commands)),
+        proposable_commands=tuple(sorted(policy.proposable_commands)),
     )
 
 
@@ -137,8 +147,10 @@ class DefinePolicy(Command):
     surface_id: UUID | None
     """Surface where the calls arrive; null for calls from inside the service."""
     permitted_principal_ids: Annotated[frozenset[UUID], MinLen(1), MaxLen(500)]
-    permitted_commands: Annotated[frozenset[CommandName], MinLen(1), MaxLen(500)]
+    permitted_commands: Annotated[frozenset[CommandName], MaxLen(500)]
     object_scope: ObjectScope
+    proposable_commands: Annotated[frozenset[CommandName], MaxLen(500)] = frozenset()
+    """Names of the operations that may be proposed, for somebody else to approve; * for all."""
 
 
 class PolicyGrantCommand(Command):
@@ -160,6 +172,7 @@ class PolicyReferences(Record):
     operation_names: Set[str]
     own: tuple[Grant, ...] | None
     """None while the deployment is prepared, which may define any policy."""
+    proposable: Set[str] = frozenset()
 
 
 type ActorAndOwnGrants = tuple[Actor, tuple[Grant, ...]]
@@ -183,7 +196,8 @@ async def policy_references(command: DefinePolicy, read: Reader) -> PolicyRefere
     await read.one(conduits, command.conduit_id)
     surface = await read.one(surfaces, command.surface_id) if command.surface_id else None
     await read.many(actors, command.permitted_principal_ids)
-    return PolicyReferences(surface, read.operation_names, await own_grants(read))
+    own = await own_grants(read)
+    return PolicyReferences(surface, read.operation_names, own, proposable=read.proposable)
 
 
 async def grant_references(
@@ -196,18 +210,27 @@ def define_policy(
     command: DefinePolicy, given: PolicyReferences, call: Call
 ) -> list[PolicyDefined | SideWrite]:
     """Define a policy that permits principals to call commands and queries on one surface."""
-    commands = command.permitted_commands
-    if commands != frozenset({EVERY_COMMAND}) and (unknown := commands - given.operation_names):
+    commands, proposed = command.permitted_commands, command.proposable_commands
+    every = frozenset({EVERY_COMMAND})
+    if not commands and not proposed:
+        raise InvalidPolicyPermittedCommandsError("Name a command to permit or to let be proposed.")
+    if commands != every and (unknown := commands - given.operation_names):
         raise InvalidPolicyPermittedCommandsError(f"Unknown: {', '.join(sorted(unknown))}.")
+    if proposed != every and (others := proposed - given.proposable):
+        told = f"These cannot be proposed: {', '.join(sorted(others))}."
+        raise InvalidPolicyPermittedCommandsError(told)
     conduit_id = given.surface.conduit_id if given.surface else INTERNAL
     if command.conduit_id != conduit_id:
         raise PolicyCannotDefineError(f"The conduit must be {conduit_id}.")
+    if proposed and command.surface_id is None:
+        raise PolicyCannotDefineError("Calls from inside the service cannot be proposed.")
     defined = PolicyDefined.of(
         command,
         occurred_at=call.now,
         policy_id=call.new_id,
         permitted_principal_ids=tuple(sorted(command.permitted_principal_ids)),
         permitted_commands=tuple(sorted(commands)),
+        proposable_commands=tuple(sorted(proposed)),
     )
     grants = grants_of(begin(defined))
     if given.own is not None:
@@ -273,7 +296,7 @@ class ListPolicies(Listing):
 
 
 class EvaluateAuthorization(Query):
-    """Show whether a principal may call a command or a query, and which policies permit it."""
+    """Show whether a principal may make or propose a call, and by which policies."""
 
     principal_id: UUID
     command_name: CommandName
@@ -284,6 +307,7 @@ class EvaluateAuthorization(Query):
 
 class Evaluation(Record):
     decision: str
+    """Allow, Propose or Deny."""
     determining_policies: tuple[UUID, ...] = ()
     object_scope: ObjectScope | None = None
     reason_code: DenialReason | None = None
@@ -296,21 +320,23 @@ async def evaluation(query: EvaluateAuthorization, read: Reader) -> Evaluation:
     standings = await read.rows(STANDINGS, principal_id=principal_id)
     grants = await read.rows(POLICY_GRANTS, principal_id=principal_id, conduit_id=conduit_id)
     standing = standings[0] if standings else None
+    name, surface_id, proposable = query.command_name, query.surface_id, read.proposable
     # Only what an agent may call depends on how the call arrives.
     by_agent = standing is not None and standing.kind is ActorKind.AGENT
-    at = query.surface_id if by_agent else None
-    surface = await read.one(surfaces, at) if at else None
+    surface = await read.one(surfaces, surface_id) if by_agent and surface_id else None
     verdict = authorize(
         standing,
         grants,
-        query.command_name,
+        name,
         conduit_id,
-        query.surface_id,
+        surface_id,
         over=surface.kind if surface else None,
+        proposable=name in proposable,
     )
-    if isinstance(verdict, Allow):
-        return Evaluation("Allow", verdict.determining_policies, verdict.object_scope)
-    return Evaluation("Deny", reason_code=verdict.reason_code)
+    if isinstance(verdict, Deny):
+        return Evaluation("Deny", reason_code=verdict.reason_code)
+    decision = "Allow" if isinstance(verdict, Allow) else "Propose"
+    return Evaluation(decision, verdict.determining_policies, verdict.object_scope)
 
 
 # fmt: off
@@ -318,7 +344,7 @@ QUESTIONS = (
     *reads("/policies", policies, ListPolicies,
         milestones={"updated_at": (PolicyDefined, PolicyGrantAdded, PolicyGrantRevoked)},
         facets={"permitted_principal_id": lambda policy: policy.permitted_principal_ids},
-        directory=DirectoryEntry(lambda it: it.name)),
+        directory=DirectoryEntry(lambda it: it.name), version=2),
     answers("GET /authorization", EvaluateAuthorization, evaluation, Evaluation,
         InvalidPolicyPermittedCommandsError, SurfaceNotFoundError, of=actors, about="principal_id"),
 )

@@ -152,6 +152,7 @@ class Edge:
             request.correlation_id,
             identity=verified and (verified.issuer, verified.subject),
             token_ends_at=verified and verified.ends_at,
+            delegated=verified is not None and verified.delegated,
             principal_id=None if verified else self.options.developer_id,
             transport=route.surface,
             selected_surface=request.text(b"x-surface-id"),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from typing import Any, get_args, get_origin
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 import msgspec
 
@@ -30,11 +30,16 @@ def rest_routes(service: Service) -> Iterator[HttpRoute]:
 
 
 def _command_route(service: Service, operation: Operation) -> HttpRoute:
-    new_path = _new_path(service, operation)
+    new_path, proposal = _new_path(service, operation), service.catalogue.gets.get("Proposal")
 
     async def answer(request: HttpRequest) -> HttpResponse:
         body = await request.json()
         arguments, dry_run = _command_arguments(request, body)
+        try:
+            sent = request.text(b"proposal-note")
+            note = None if sent is None else unquote(sent, errors="strict")
+        except UnicodeDecodeError:
+            note, arguments = None, MalformedRequestError("Proposal-Note must be UTF-8.")
         result = await service.dispatcher.execute(
             operation,
             Request(
@@ -43,12 +48,14 @@ def _command_route(service: Service, operation: Operation) -> HttpRoute:
                 idempotency_key=request.text(b"idempotency-key"),
                 if_match=request.text(b"if-match"),
                 dry_run=dry_run,
+                proposal_note=note,
             ),
         )
         headers = dict(JSON) if result.body else {}
-        if new_path and result.status in (201, 202):
-            location = new_path.format_map(msgspec.json.decode(result.body))
-            headers[b"location"] = location.encode()
+        if result.status in (201, 202):
+            answered = msgspec.json.decode(result.body)
+            path = proposal.route.path if proposal and "proposal_id" in answered else new_path
+            headers |= {b"location": path.format_map(answered).encode()} if path else {}
         if result.version is not None:
             headers[b"etag"] = b'"%d"' % result.version
         if result.token is not None:

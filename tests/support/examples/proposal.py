@@ -1,0 +1,66 @@
+"""Examples of proposals."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from beamkeep.contexts.proposal.proposal import ProposalRegistered
+from beamkeep.contexts.trust import seeded
+from beamkeep.kernel import SurfaceKind
+from tests.support.examples.making import Do, Example, given
+from tests.support.examples.trust import an_actor, whoever_calls
+
+
+async def a_proposal_by(do: Do, proposer: str) -> str:
+    now, id = datetime.now(UTC), uuid4()
+    await do.put(
+        ProposalRegistered(
+            now,
+            id,
+            command_name="define_family",
+            arguments={"name": "Proposed family", "affordances": []},
+            digest=id.hex * 2,
+            target=None,
+            required_version=None,
+            basis="0" * 64,
+            would_write=("FamilyDefined",),
+            note="Proposed for the tests",
+            proposed_by=UUID(proposer),
+            decision_id=None,
+            decision_by_proposer=None,
+            expires_at=now + timedelta(hours=1),
+        )
+    )
+    return str(id)
+
+
+async def a_proposal(do: Do) -> str:
+    proposer = await an_actor(do)
+    allowed = {
+        "name": "Proposers",
+        "conduit_id": str(seeded.ENTRY),
+        "surface_id": str(seeded.SURFACES[SurfaceKind.HTTP]),
+        "permitted_principal_ids": [proposer],
+        "permitted_commands": ["define_family"],
+        "object_scope": "All",
+    }
+    await do("define_policy", allowed)
+    return await a_proposal_by(do, proposer)
+
+
+async def own_proposal(do: Do) -> str:
+    return await a_proposal_by(do, await whoever_calls(do))
+
+
+async def reject(do: Do) -> dict[str, Any]:
+    return {"proposal_id": await a_proposal(do), "reason": "Not tonight"}
+
+
+EXAMPLES: dict[str, Example] = {
+    "approve_proposal": given(proposal_id=a_proposal),
+    "reject_proposal": reject,
+    "withdraw_proposal": given(proposal_id=own_proposal),
+    "get_proposal": given(proposal_id=a_proposal),
+    "get_proposal_history": given(proposal_id=a_proposal),
+    "list_proposals": given(),
+}
