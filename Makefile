@@ -41,7 +41,7 @@ $(VENV)/bin/pip:
 lock: ## write the lock files anew from pyproject.toml
 	$(COMPILE) pyproject.toml -o requirements/requirements.txt
 	$(COMPILE) pyproject.toml --group dev --group docs -o requirements/requirements-dev.txt
-	for each in epics nats optimiser pvaccess tango; do $(COMPILE) pyproject.toml $(AS_LOCKED) \
+	for each in anthropic epics nats openai optimiser pvaccess tango; do $(COMPILE) pyproject.toml $(AS_LOCKED) \
 		--extra $$each -o requirements/requirements-$$each.txt || exit 1; done
 	$(COMPILE) client/pyproject.toml $(AS_LOCKED) -o requirements/requirements-client.txt
 	$(COMPILE) client/pyproject.toml $(AS_LOCKED) --extra bluesky \

@@ -19,7 +19,17 @@ import httpx2
 
 ROOT = Path(__file__).parents[1]
 SBOM = ROOT / "build" / "sbom.json"
-EXTRAS = ("bluesky", "client", "epics", "nats", "optimiser", "pvaccess", "tango")
+EXTRAS = (
+    "anthropic",
+    "bluesky",
+    "client",
+    "epics",
+    "nats",
+    "openai",
+    "optimiser",
+    "pvaccess",
+    "tango",
+)
 LOCKS = ("requirements.txt", *(f"requirements-{extra}.txt" for extra in EXTRAS))
 INDEX, VULNERABILITIES = "https://pypi.org/simple", "https://pypi.org/pypi"
 AT_ONCE, SECONDS = 8, 10.0

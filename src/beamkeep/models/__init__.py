@@ -1,0 +1,1 @@
+"""Language models: one interface, its adapters, the prompt templates and the budget of agents."""

@@ -1,0 +1,194 @@
+"""Calls of a provider: an HTTP client that trusts nothing around it, and one more try."""
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import NamedTuple
+
+import httpx2
+import structlog
+
+from beamkeep.kernel import Record
+
+from .seam import (
+    CompletionRequest,
+    CompletionResponse,
+    LanguageModelError,
+    LanguageModelOutputInvalidError,
+    LanguageModelRateLimitedError,
+    LanguageModelRefusedError,
+    LanguageModelTimeoutError,
+    LanguageModelUnavailableError,
+)
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+TRY_SECONDS = 120.0
+WAIT_SECONDS, LONGEST_WAIT = 2.0, 30.0
+MOST_ANSWER_BYTES = 4 * 1024 * 1024
+LOGGERS = ("anthropic", "openai", "httpx2", "httpcore2")
+SENT = frozenset({"host", "accept", "content-type", "content-length", "connection", "user-agent"})
+"""Headers that are sent besides those of the adapter; the SDKs would add more, some of them from
+environment variables."""
+CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+WRONG_SETTINGS = frozenset({401, 403, 404})
+LATER = frozenset({408, 425})
+
+
+class ProviderAccount(Record):
+    """Where a provider is reached, and with which key."""
+
+    base_url: str
+    api_key: str
+    try_seconds: float = TRY_SECONDS
+
+    def __repr__(self) -> str:
+        return f"ProviderAccount({self.base_url!r})"
+
+
+class AnswerTooLargeError(httpx2.TransportError):
+    """The answer of a provider is larger than any answer to our requests can be."""
+
+
+def mask(text: str, *secrets: str) -> str:
+    """Return a text in which every secret is replaced."""
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        text = text.replace(secret, "<secret>")
+    return text
+
+
+def http_client(account: ProviderAccount, **headers: str) -> httpx2.AsyncClient:
+    """Return a client that sends these headers, follows no redirect and reads no environment."""
+    for name in LOGGERS:
+        # At the level debug, these loggers write the bodies of requests.
+        if logging.getLogger(name).level < logging.WARNING:
+            logging.getLogger(name).setLevel(logging.WARNING)
+    own = {name.replace("_", "-"): value for name, value in headers.items()}
+
+    async def only_ours(request: httpx2.Request) -> None:
+        for name in [name for name in request.headers if name.lower() not in SENT]:
+            del request.headers[name]
+        # A compressed answer could be small on the wire and huge in memory.
+        request.headers.update({**own, "accept-encoding": "identity"})
+
+    return httpx2.AsyncClient(
+        transport=_BoundedTransport(),
+        timeout=account.try_seconds,
+        trust_env=False,
+        follow_redirects=False,
+        event_hooks={"request": [only_ours]},
+    )
+
+
+class _BoundedTransport(httpx2.AsyncBaseTransport):
+    def __init__(self) -> None:
+        self._inner = httpx2.AsyncHTTPTransport(trust_env=False)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        answer = await self._inner.handle_async_request(request)
+        if answer.headers.get("content-encoding", "identity") != "identity":
+            await answer.aclose()
+            raise AnswerTooLargeError("The answer is compressed.")
+        answer.stream = _BoundedStream(answer)
+        return answer
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class _BoundedStream(httpx2.AsyncByteStream):
+    def __init__(self, answer: httpx2.Response) -> None:
+        self._stream = answer.stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        assert isinstance(self._stream, httpx2.AsyncByteStream)  # noqa: S101
+        async for chunk in self._stream:
+            size += len(chunk)
+            if size > MOST_ANSWER_BYTES:
+                raise AnswerTooLargeError("The answer is too large.")
+            yield chunk
+
+    async def aclose(self) -> None:
+        assert isinstance(self._stream, httpx2.AsyncByteStream)  # noqa: S101
+        await self._stream.aclose()
+
+
+class Failure(NamedTuple):
+    """A failed call as an SDK reports it."""
+
+    status: int | None
+    code: object
+    retry_after: str | None
+    timed_out: bool
+    cause: BaseException | None
+
+
+def error_of(failure: Failure, account: ProviderAccount, provider: str) -> LanguageModelError:
+    """Return the error of a failed call, without texts of the provider, which may echo prompts."""
+    status, seconds = failure.status, _seconds(failure.retry_after)
+    code = str(failure.code or "")
+    code = mask(code, account.api_key) if CODE.fullmatch(code) else ""
+    told = f"Provider {provider}: status {status} {code}".rstrip()
+    if status is None:
+        if isinstance(failure.cause, AnswerTooLargeError):
+            return LanguageModelOutputInvalidError(f"Provider {provider}: {failure.cause}")
+        if failure.timed_out:
+            return LanguageModelTimeoutError(f"Provider {provider} did not answer in time.")
+        return LanguageModelUnavailableError(f"Provider {provider} cannot be reached.")
+    if status == 429:
+        return LanguageModelRateLimitedError(told, seconds)
+    if status >= 500 or status in LATER:
+        return LanguageModelUnavailableError(told, seconds)
+    if status in WRONG_SETTINGS or 300 <= status < 400:
+        log.error(
+            "language model not usable",
+            provider=provider,
+            status=status,
+            code=code,
+            remedy="Check LANGUAGE_MODEL_API_KEY, LANGUAGE_MODEL_BASE_URL and the model name.",
+        )
+        return LanguageModelUnavailableError(told, passing=False)
+    return LanguageModelRefusedError(told)
+
+
+type Pause = Callable[[float], Awaitable[None]]
+type Try = Callable[[CompletionRequest], Awaitable[CompletionResponse]]
+
+
+async def twice(
+    once: Try, request: CompletionRequest, seconds: float, pause: Pause
+) -> CompletionResponse:
+    """Call a provider, and once more after a rate limit or a failure that may pass."""
+    try:
+        return await _in_time(once, request, seconds)
+    except (LanguageModelRateLimitedError, LanguageModelUnavailableError) as error:
+        wait = WAIT_SECONDS if error.retry_after is None else error.retry_after
+        passing = not isinstance(error, LanguageModelUnavailableError) or error.passing
+        if wait > LONGEST_WAIT or not passing:
+            raise
+    await pause(wait)
+    return await _in_time(once, request, seconds)
+
+
+async def _in_time(once: Try, request: CompletionRequest, seconds: float) -> CompletionResponse:
+    try:
+        # The client's own time-out begins anew with every byte that arrives.
+        async with asyncio.timeout(seconds):
+            return await once(request)
+    except TimeoutError:
+        raise LanguageModelTimeoutError(
+            f"The provider did not answer within {seconds:g} seconds."
+        ) from None
+
+
+def since(started: float) -> int:
+    """Return the milliseconds since a reading of the monotonic clock."""
+    return round((time.monotonic() - started) * 1000)
+
+
+def _seconds(text: str | None) -> float | None:
+    """Return the seconds of a Retry-After header; a date is not read."""
+    return float(text) if text and text.isascii() and text.isdigit() and len(text) < 6 else None
