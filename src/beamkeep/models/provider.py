@@ -4,7 +4,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import NamedTuple
 
 import httpx2
@@ -66,28 +66,32 @@ def http_client(account: ProviderAccount, **headers: str) -> httpx2.AsyncClient:
         if logging.getLogger(name).level < logging.WARNING:
             logging.getLogger(name).setLevel(logging.WARNING)
     own = {name.replace("_", "-"): value for name, value in headers.items()}
-
-    async def only_ours(request: httpx2.Request) -> None:
-        for name in [name for name in request.headers if name.lower() not in SENT]:
-            del request.headers[name]
-        # A compressed answer could be small on the wire and huge in memory.
-        request.headers.update({**own, "accept-encoding": "identity"})
-
     return httpx2.AsyncClient(
-        transport=_BoundedTransport(),
+        transport=_BoundedTransport(own),
         timeout=account.try_seconds,
         trust_env=False,
         follow_redirects=False,
-        event_hooks={"request": [only_ours]},
     )
 
 
 class _BoundedTransport(httpx2.AsyncBaseTransport):
-    def __init__(self) -> None:
+    """Sends only the headers it knows, and reads no more than an answer can have."""
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        # A compressed answer could be small on the wire and huge in memory.
+        self._headers = {**headers, "accept-encoding": "identity"}
         self._inner = httpx2.AsyncHTTPTransport(trust_env=False)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        answer = await self._inner.handle_async_request(request)
+        kept = {name: value for name, value in request.headers.items() if name.lower() in SENT}
+        sent = httpx2.Request(
+            request.method,
+            request.url,
+            headers=kept | self._headers,
+            stream=request.stream,
+            extensions=request.extensions,
+        )
+        answer = await self._inner.handle_async_request(sent)
         if answer.headers.get("content-encoding", "identity") != "identity":
             await answer.aclose()
             raise AnswerTooLargeError("The answer is compressed.")
