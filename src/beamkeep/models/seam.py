@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Protocol
 
+from msgspec.json import encode
+
 from beamkeep.kernel import Record
 from beamkeep.schemas import JsonObject
 
@@ -42,8 +44,8 @@ class CompletionRequest(Record):
 
     @property
     def input_reserve(self) -> int:
-        """The most tokens that the prompt is expected to take."""
-        return ceil(self.input_bytes / BYTES_PER_TOKEN)
+        """The most tokens that the prompt is expected to take; the schema is part of it."""
+        return ceil((self.input_bytes + len(encode(self.output_schema))) / BYTES_PER_TOKEN)
 
 
 class Usage(Record):
