@@ -22,6 +22,11 @@ INVISIBLE = re.compile(
 )
 """Characters that show nothing and are neither control nor format characters."""
 BREAKS = re.compile("\r\n|[\r\u0085\u2028\u2029]")
+MARKDOWN_LINK = re.compile(r"!?\[([^\]\n]*)\]\s?[(\[][^)\]\n]*[)\]]")
+ADDRESS = re.compile(
+    r"[^\s<>()\[\]]*:/{2,}[^\s<>()\[\]]*|\b(?:javascript|data|mailto):\S+", re.IGNORECASE
+)
+TAG = re.compile(r"<(?!withheld>)[/!?]?[A-Za-z][^<>]*>?|<!--")
 GONE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
 
 
@@ -110,3 +115,9 @@ def _no_twins(pairs: list[tuple[str, Json]]) -> JsonObject:
     if len(found) != len(pairs):
         raise ValueError("a name occurs twice")
     return found
+
+
+def plain(text: str) -> str:
+    """Return a text without links, images and tags, which a logbook might render."""
+    unlinked = ADDRESS.sub("[link]", MARKDOWN_LINK.sub(r"\1", text))
+    return TAG.sub("", unlinked).strip()

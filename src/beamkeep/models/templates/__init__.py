@@ -53,9 +53,7 @@ def _template(id: str, kind: str, name: str) -> PromptTemplate:
     )
 
 
-RUN_DEBRIEFER = _template(
-    "00000000-0000-7000-8000-000000000061", "RunDebriefer", "run_debriefer_1"
-)
+RUN_DEBRIEFER = _template("00000000-0000-7000-8000-000000000061", "RunDebriefer", "run_debriefer_1")
 CAUTION_DRAFTER = _template(
     "00000000-0000-7000-8000-000000000062", "CautionDrafter", "caution_drafter_1"
 )
