@@ -90,6 +90,7 @@ class World:
             "surface_id": None,
             "permitted_principal_ids": [str(id)],
             "permitted_commands": list(REACTIONS[kind].commands),
+            "object_scope": "All",
         }
         await self.call("define_policy", policy)
         return ModelAgent(id, kind, MODEL, prompt_template_id=TEMPLATE_IDS[kind], budget=budget)
