@@ -42,6 +42,7 @@ EVERY_MIGRATION = [
     "0023_data",
     "0024_checks",
     "0025_agents",
+    "0026_model_calls",
 ]
 
 
