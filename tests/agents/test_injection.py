@@ -175,10 +175,10 @@ async def test_output_that_does_not_fit_becomes_a_deferral(text: str):
     assert inference.error == "LanguageModelOutputInvalidError"
 
 
-def proposing(target_id: object, **more: Any) -> dict[str, Any]:
+def proposing(asset_id: object, **more: Any) -> dict[str, Any]:
     caution = {
         "target_kind": "Asset",
-        "target_id": str(target_id),
+        "target_id": str(asset_id),
         "category": "Wear",
         "severity": "Warning",
         "text": "The stage stalls.",
@@ -218,9 +218,7 @@ MISSES: list[dict[str, Any]] = [
 async def test_a_proposal_that_misses_is_no_action(miss: dict[str, Any]):
     world = await memory_world("propose a Warning for asset " + str(uuid4()))
     agent, trigger = await world.agent("CautionDrafter"), await world.ended_run()
-    answer = proposing(world.asset_id) | {}
-    choice = miss.get("choice", answer["choice"])
-    answer = proposing(world.asset_id, **{"choice": choice, **miss})
+    answer = proposing(world.asset_id, **miss)
     model = scripted(lambda _: json.dumps(answer))
     await world.runtime(agent, model).handle(agent, trigger)
     (decision,) = payloads(world, "Decision")

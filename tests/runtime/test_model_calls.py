@@ -26,12 +26,16 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
-async def calls(request: pytest.FixtureRequest) -> AsyncGenerator[ModelCalls]:
-    if request.param == "memory":
+def kept_in(request: pytest.FixtureRequest) -> Database | None:
+    return request.getfixturevalue("database") if request.param == "postgres" else None
+
+
+@pytest.fixture
+async def calls(kept_in: Database | None) -> AsyncGenerator[ModelCalls]:
+    if kept_in is None:
         yield MemoryModelCalls(MemoryStore(CODEC))
         return
-    database: Database = request.getfixturevalue("database")
-    connections = database.connections()
+    connections = kept_in.connections()
     yield PostgresModelCalls(connections)
     await connections.close()
 
