@@ -12,7 +12,6 @@ from beamkeep.contexts.run.run import DecisionDebriefRequested
 from beamkeep.kernel import (
     CLAIMS,
     Allow,
-    Cannot,
     Command,
     ObjectScope,
     Record,
@@ -37,13 +36,9 @@ from beamkeep.runtime.store import (
     MovedError,
 )
 
-DECISIONS = "agent-decision"
-"""The scope of the claims on the keys of decisions."""
+from .resolution import DECISIONS, AgentDecisionTakenError
+
 LEASE_ROUNDS = 5
-
-
-class AgentDecisionTakenError(Cannot):
-    """The agent has already made this decision."""
 
 
 class ModelAgent(Record):
