@@ -8,6 +8,7 @@ from beamkeep.kernel import Reader, Record
 from beamkeep.schemas import Json, JsonObject
 
 from .custody_rules import CustodyReader, CustodyRules
+from .evidence import EvidenceReader
 from .lineage import LineageReader
 from .log import EventReader
 from .names import NameReader
@@ -84,6 +85,10 @@ class Installation(Record):
     """Whether the service can find the layout of data files."""
     scan_timezone: str | None = None
     """The time zone of times in scan files that have no offset, by its IANA name."""
+    evidence: EvidenceReader | None = None
+    """Where the evidence of decisions is read."""
+    evidence_window: timedelta = timedelta(minutes=60)
+    """How long before a decision of an agent the answers lie that count as its evidence."""
     timezone: str = "UTC"
     """The time zone of the facility, by its IANA name."""
 

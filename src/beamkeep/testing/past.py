@@ -47,6 +47,7 @@ class Past:
         hidden: Set[UUID] = frozenset(),
     ) -> None:
         self._hidden = hidden
+        self.seen: list[tuple[str, UUID, int]] = []
         self.operation_names: Set[str] = CATALOGUE.named.keys()
         self.deployment: object = installation
         self.now, self.shows_past = NOW, False

@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 from pydantic import Field, Strict
 
 from beamkeep.contexts.access.actor import Actor, ActorNotFoundError, actors
+from beamkeep.contexts.evidence import AGENT_DECISIONS, AgentDecision
 from beamkeep.contexts.installation import installation
 from beamkeep.contexts.trust.policy import PolicyNotFoundError, policies
 from beamkeep.kernel import (
@@ -30,6 +31,7 @@ from beamkeep.kernel import (
     Reader,
     Record,
     Rows,
+    SideWrite,
     entries,
     reads,
     replace,
@@ -261,7 +263,7 @@ async def messages_kept(decision: Decision, command: AppendInferences, read: Rea
 
 def register_decision(
     command: RegisterDecision, given: Actor | None, call: Call
-) -> list[DecisionRegistered]:
+) -> list[DecisionRegistered | SideWrite]:
     """Record a decision with its actor, choice, inputs and reasons."""
     reserved = RESERVED.get(command.context)
     if reserved and command.choice not in reserved.choices:
@@ -291,7 +293,7 @@ def register_decision(
         inputs=inputs,
         determining_policy_ids=tuple(sorted(command.determining_policy_ids)),
     )
-    return [registered]
+    return [registered, *_decided(call)]
 
 
 def rate_decision(decision: Decision, command: RateDecision, call: Call) -> list[DecisionRated]:
@@ -319,6 +321,14 @@ def append_inferences(
     stored = (entry if given else replace(entry, messages=None) for entry in command.entries)
     rows = [DecisionInference.of(call, **asdict(entry), **whose) for entry in stored]
     return [INFERENCES.append(rows, under="decision_id", taken=DecisionInferenceIdTakenError)]
+
+
+def _decided(call: Call) -> list[SideWrite]:
+    """Return the row by which the evidence of an agent's decision is found."""
+    if call.principal_kind is not ActorKind.AGENT or call.correlation_id is None:
+        return []
+    row = AgentDecision(call.new_id, call.principal_id, call.correlation_id, decided_at=call.now)
+    return [AGENT_DECISIONS.insert(row)]
 
 
 def _require_confidence(confidence: float | None, source: ConfidenceSource | None) -> None:
