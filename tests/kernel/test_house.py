@@ -116,11 +116,11 @@ def test_what_is_run_beside_the_tests_imports_nothing_of_them(path: Path):
 
 
 def test_the_kernel_stays_small():
-    assert lines("kernel") < 1_065
+    assert lines("kernel") < 1_101
 
 
 def test_everything_between_the_contexts_and_the_outside_stays_small():
-    assert lines("kernel", "runtime", "surfaces") < 4_450
+    assert lines("kernel", "runtime", "surfaces") < 4_603
 
 
 SENTENCES = re.compile(r"[A-Z`].*\.", re.DOTALL)

@@ -21,7 +21,7 @@ from beamkeep.kernel import (
     EVIDENCE,
     FOLDED,
     ActorKind,
-    Evidence,
+    AnswerEvidence,
     Operation,
     Question,
     Standing,
@@ -50,7 +50,7 @@ async def an_agent(kept: Kept, subject: str = AGENT, *commands: str) -> UUID:
     return id
 
 
-async def evidence_of(kept: Kept, agent_id: UUID) -> Sequence[Evidence]:
+async def evidence_of(kept: Kept, agent_id: UUID) -> Sequence[AnswerEvidence]:
     rows = await kept.store.rows(EVIDENCE, {"agent_id": agent_id})
     return sorted(rows, key=lambda row: (row.asked_at, row.evidence_id))
 
@@ -259,7 +259,7 @@ async def test_a_digest_that_differs_names_both_releases(kept: Kept):
 class FailingStore:
     """A store whose evidence cannot be written."""
 
-    async def keep_evidence(self, evidence: Evidence) -> None:
+    async def keep_evidence(self, evidence: AnswerEvidence) -> None:
         raise StoreUnavailableError
 
 

@@ -18,9 +18,9 @@ from beamkeep.kernel import (
     EVERY_COMMAND,
     EVIDENCE,
     WORK,
+    AnswerEvidence,
     Delete,
     Denial,
-    Evidence,
     Fenced,
     Grant,
     Insert,
@@ -368,7 +368,7 @@ class MemoryStore:
         """Write the row of a refusal, unless its key is taken."""
         self._table(insert.table.name).setdefault(_key(insert.table, insert.row), insert.row)
 
-    async def keep_evidence(self, evidence: Evidence) -> None:
+    async def keep_evidence(self, evidence: AnswerEvidence) -> None:
         """Store what an agent is about to be answered."""
         self.write_rows([EVIDENCE.insert(evidence)])
 

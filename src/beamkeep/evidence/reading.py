@@ -17,8 +17,8 @@ from beamkeep.contexts.evidence import (
 )
 from beamkeep.kernel import (
     EVIDENCE,
+    AnswerEvidence,
     Catalogue,
-    Evidence,
     Reader,
     SeenObject,
 )
@@ -69,7 +69,9 @@ class DecisionEvidenceReader:
         found = await self._store.rows(AGENT_DECISIONS, {"decision_id": decision_id})
         return found[0] if found else None
 
-    async def _rows(self, query: EvidencePage, decided: AgentDecision | None) -> list[Evidence]:
+    async def _rows(
+        self, query: EvidencePage, decided: AgentDecision | None
+    ) -> list[AnswerEvidence]:
         """Return rows of the window and those of the same correlation id, one more than asked."""
         if decided is None:
             return []
@@ -119,7 +121,7 @@ class DecisionEvidenceReader:
             shown |= {(kind, id) for id in await read.visible(get.aggregate, ids, scope)}
         return shown
 
-    def _links(self, row: Evidence, shown: Set[Stream]) -> tuple[LinkedObject, ...]:
+    def _links(self, row: AnswerEvidence, shown: Set[Stream]) -> tuple[LinkedObject, ...]:
         return tuple(
             LinkedObject.of(each, link=f"{self._path(each)}?as_of={each.version}")
             for each in row.seen
@@ -131,7 +133,9 @@ class DecisionEvidenceReader:
         return f"{path.rpartition('/')[0]}/{seen.stream_id}"
 
 
-def _told(row: Evidence, seen: tuple[LinkedObject, ...], since_last: bool) -> DecisionEvidence:
+def _told(
+    row: AnswerEvidence, seen: tuple[LinkedObject, ...], since_last: bool
+) -> DecisionEvidence:
     hidden = len(row.seen) - len(seen)
     # The arguments name objects, too.
     arguments = None if hidden else row.arguments

@@ -5,7 +5,7 @@ from typing import Any
 
 from beamkeep import kernel
 from beamkeep.contexts.evidence import EvidenceVerdict
-from beamkeep.kernel import FOLDED, Catalogue, Evidence, Question, SeenObject
+from beamkeep.kernel import FOLDED, AnswerEvidence, Catalogue, Question, SeenObject
 from beamkeep.runtime.codec import BrokenStreamError, shown
 from beamkeep.runtime.evidence import digest, folded_digest
 from beamkeep.runtime.session import Session
@@ -25,7 +25,7 @@ class Replay:
         self._store, self._sessions, self._catalogue = store, sessions, catalogue
         self.release = release
 
-    async def verdict(self, row: Evidence) -> EvidenceVerdict:
+    async def verdict(self, row: AnswerEvidence) -> EvidenceVerdict:
         """Return whether the question would be answered the same, as of what was seen."""
         try:
             found = await self._digest(row)
@@ -35,7 +35,7 @@ class Replay:
             return EvidenceVerdict.NOT_REPLAYABLE
         return EvidenceVerdict.SAME if found == row.digest else EvidenceVerdict.DIFFERS
 
-    async def _digest(self, row: Evidence) -> str | None:
+    async def _digest(self, row: AnswerEvidence) -> str | None:
         """Return the digest of what is read now; None if the question cannot be asked again."""
         if row.question == FOLDED and not row.more:
             states = {_stream(each): (each.version, await self._state(each)) for each in row.seen}

@@ -20,7 +20,7 @@ class SeenObject(Record):
     version: int
 
 
-class Evidence(Record):
+class AnswerEvidence(Record):
     """What one question of an agent was answered with."""
 
     evidence_id: UUID
@@ -41,4 +41,4 @@ class Evidence(Record):
     age: timedelta = timedelta()
 
 
-EVIDENCE = Table("evidence", Evidence, key=("evidence_id",), stamped=("asked_at", "age"))
+EVIDENCE = Table("evidence", AnswerEvidence, key=("evidence_id",), stamped=("asked_at", "age"))

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import msgspec
 
-from beamkeep.kernel import EVIDENCE, FOLDED, MOST_SEEN, Evidence, Insert, SeenObject
+from beamkeep.kernel import EVIDENCE, FOLDED, MOST_SEEN, AnswerEvidence, Insert, SeenObject
 
 from .codec import encode
 from .session import Session
@@ -39,7 +39,7 @@ class EvidenceKeeper:
     ) -> None:
         """Store the evidence of one answer, or raise the refusal with which to answer instead."""
         kept = [SeenObject(*each) for each in seen]
-        evidence = Evidence(
+        evidence = AnswerEvidence(
             evidence_id=self._new_id(),
             agent_id=agent_id,
             asked_at=STAMPED,
@@ -58,7 +58,7 @@ class EvidenceKeeper:
         """Return the row, written with a decision, of all that an agent of the service folded."""
         states = {stream: (each.version, each.state) for stream, each in read.folded().items()}
         seen = [SeenObject(*stream, version=states[stream][0]) for stream in sorted(states)]
-        evidence = Evidence(
+        evidence = AnswerEvidence(
             evidence_id=self._new_id(),
             agent_id=agent_id,
             asked_at=STAMPED,

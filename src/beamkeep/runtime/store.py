@@ -343,7 +343,7 @@ class EventStore(Protocol):
         """Write the row of a refusal in a transaction of its own, unless its key is taken."""
         ...
 
-    async def keep_evidence(self, evidence: kernel.Evidence) -> None:
+    async def keep_evidence(self, evidence: kernel.AnswerEvidence) -> None:
         """Store what an agent is about to be answered. Raise StoreUnavailableError if it cannot."""
         ...
 

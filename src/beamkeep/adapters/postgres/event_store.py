@@ -10,7 +10,7 @@ import asyncpg
 from msgspec import Raw
 
 from beamkeep.adapters.stream_queues import StreamQueues
-from beamkeep.kernel import Denial, Evidence, Insert, Table
+from beamkeep.kernel import AnswerEvidence, Denial, Insert, Table
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.store import (
     READ_AT_ONCE,
@@ -353,7 +353,7 @@ class PostgresEventStore:
         statement = insert_if_absent(insert.table)
         await self._connections.fetch(*statement.bind({"rows": row_values([insert])}))
 
-    async def keep_evidence(self, evidence: Evidence) -> None:
+    async def keep_evidence(self, evidence: AnswerEvidence) -> None:
         """Store what an agent is about to be answered. Raise StoreUnavailableError if it cannot."""
         await self._evidence.keep(evidence)
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import asyncpg
 
-from beamkeep.kernel import EVIDENCE, Evidence
+from beamkeep.kernel import EVIDENCE, AnswerEvidence
 from beamkeep.runtime.store import StoreUnavailableError
 
 from .connections import Connections
@@ -18,9 +18,9 @@ NOT_KEPT = (
 
 
 class WaitingEvidence(NamedTuple):
-    """Evidence that is to be stored, and the caller that waits for it."""
+    """AnswerEvidence that is to be stored, and the caller that waits for it."""
 
-    evidence: Evidence
+    evidence: AnswerEvidence
     stored: asyncio.Future[None]
 
 
@@ -32,7 +32,7 @@ class EvidenceWriter:
         self._waiting: list[WaitingEvidence] = []
         self._task: asyncio.Task[None] | None = None
 
-    async def keep(self, evidence: Evidence) -> None:
+    async def keep(self, evidence: AnswerEvidence) -> None:
         """Return when the evidence is stored. Raise StoreUnavailableError if it cannot be."""
         waiting = WaitingEvidence(evidence, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
