@@ -3,13 +3,15 @@
 import asyncio
 from typing import NamedTuple
 
-import asyncpg
+import structlog
 
 from beamkeep.kernel import EVIDENCE, AnswerEvidence
 from beamkeep.runtime.store import StoreUnavailableError
 
 from .connections import Connections
 from .tables import insert_if_absent, row_values
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 MOST_AT_ONCE = 200
 NOT_KEPT = (
@@ -53,7 +55,9 @@ class EvidenceWriter:
         rows = row_values([EVIDENCE.insert(each.evidence) for each in batch])
         try:
             await self._connections.read(*insert_if_absent(EVIDENCE).bind({"rows": rows}))
-        except (StoreUnavailableError, asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+        except Exception as error:
+            # Whatever went wrong, nobody may wait for ever, or be answered.
+            log.warning("evidence not stored", rows=len(batch), why=type(error).__name__)
             for each in batch:
                 if not each.stored.done():
                     each.stored.set_exception(StoreUnavailableError(NOT_KEPT))
