@@ -246,7 +246,7 @@ async def _copy_clearances(
 
 async def _page(lists: PostgresLists, asked: Asked) -> list[UUID]:
     found = await lists.listing(*asked)
-    return [id for id, _ in found]
+    return [row.id for row in found]
 
 
 def _ours(lists: PostgresLists, pages: Sequence[Asked]) -> Step:

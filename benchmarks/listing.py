@@ -134,8 +134,8 @@ async def _ours(database: Database, pages: list[Asked]) -> Step:
         list_filter = view.filter_of(query, NOW)
         found = await lists.listing(view, list_filter, None, ListPage(LIMIT + 1, after))
         kept, more = found[:LIMIT], len(found) > LIMIT
-        last = cursors.write(str(kept[-1][0]), me, NAME, {}) if more else None
-        rows = b",".join([row for _, row in kept])
+        last = cursors.write(str(kept[-1].id), me, NAME, {}) if more else None
+        rows = b",".join([found.row for found in kept])
         assert b'{"items":[%b],"next_cursor":%b}' % (rows, encode(last))
 
     return step

@@ -82,6 +82,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "list_dataset_parts": ("path", "byte_size", "sha256"),
     "list_datasets": ("dataset_id", "name", "status", "intent", "byte_size", "created_at"),
     "list_decision_logbook_entries": ("recorded_at", "text", "author_id"),
+    "list_decision_evidence": ("asked_at", "question", "release"),
+    "verify_decision_evidence": ("asked_at", "question", "verdict"),
     "list_decisions": ("decision_id", "context", "choice", "actor_id", "confidence_band",
         "created_at"),
     "list_deliveries": ("event_id", "event_type", "status", "attempt", "at"),

@@ -57,6 +57,8 @@ from beamkeep.contexts.trust.surface import surfaces
 from beamkeep.data_roots import DataRoots
 from beamkeep.directory.reading import DirectoryReader
 from beamkeep.directory.seam import Directory
+from beamkeep.evidence.reading import DecisionEvidenceReader
+from beamkeep.evidence.replaying import Replay
 from beamkeep.feed.follower import LogFollower
 from beamkeep.feed.hints import RowTables
 from beamkeep.feed.log import EventLog
@@ -70,6 +72,7 @@ from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.cursors import Cursors
 from beamkeep.runtime.dispatch import Dispatcher, OutsideStep
 from beamkeep.runtime.entry_points import EntryPoints
+from beamkeep.runtime.evidence import RELEASE, EvidenceKeeper
 from beamkeep.runtime.queries import QueryRunner
 from beamkeep.runtime.sending import CommandSender
 from beamkeep.runtime.session import SNAPSHOT_EVERY, Session
@@ -129,6 +132,7 @@ def compose(
     directory: Directory | None = None,
     access_contact: str | None = None,
     codec: Codec | None = None,
+    release: str = RELEASE,
 ) -> Service:
     """Put the parts of a service together on a store."""
     codec = codec or Codec(catalogue.aggregates.values())
@@ -143,7 +147,13 @@ def compose(
         )
         installation = replace(installation, events=reader)
     names = DirectoryReader(directory, catalogue) if directory else None
-    installation = replace(installation, directory=names)
+
+    def reading() -> Session:
+        return sessions()
+
+    replay = Replay(store, reading, catalogue, release=release)
+    evidence = DecisionEvidenceReader(store, catalogue, replay, window=installation.evidence_window)
+    installation = replace(installation, directory=names, evidence=evidence)
     sessions = partial(
         Session,
         store=store,
@@ -185,6 +195,7 @@ def compose(
         proposable=proposable,
         registers_proposal=proposing,
     )
+    keeper = EvidenceKeeper(store, new_id, release)
     return Service(
         catalogue=catalogue,
         admission=admission,
@@ -198,10 +209,12 @@ def compose(
             sessions=sessions,
             cursors=Cursors(cursor_key),
             views=catalogue.views,
+            evidence=keeper,
             names=names,
             previews=dispatcher.preview,
         ),
         sender=CommandSender(catalogue, dispatcher, new_id),
+        evidence=keeper,
     )
 
 
@@ -353,6 +366,7 @@ class Deployment:
             answer_hours=settings.idempotency_ttl_hours,
             denial_days=settings.denial_retention_days,
             delivery_days=settings.delivery_ttl_days,
+            evidence_minutes=settings.evidence_window_minutes,
         )
         queue = PostgresWorkQueue(self._commands)
         watch = StalenessWatch(monitor, sessions, partial(self.store.beat, REF))

@@ -353,6 +353,9 @@ class Settings(DatabaseSettings):
     subscription_key_file: Path | None = None
     """File with the key that encrypts the secrets of subscriptions: 32 random bytes in base64, for
     example from `openssl rand -base64 32`. Required to register subscriptions and to send."""
+    evidence_window_minutes: Annotated[int, Ge(1), Le(10_080)] = 60
+    """Minutes before a decision of an agent within which its answers count as evidence. Evidence
+    that no decision followed in this time is deleted after 7 days."""
     delivery_ttl_days: Annotated[int, Ge(1), Le(365)] = 7
     """Days for which a delivered or skipped delivery of a subscription is listed."""
 
@@ -549,6 +552,7 @@ class Settings(DatabaseSettings):
             receivers=self.receivers,
             secrets=self.secret_keeper(),
             custody_rules=self.custody_rules or CustodyRules(),
+            evidence_window=timedelta(minutes=self.evidence_window_minutes),
         )
 
     @property

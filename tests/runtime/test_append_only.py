@@ -182,6 +182,8 @@ supply_freshness       SIUD    -             -          -
 heartbeat              SIU     -             -          -
 decision_inference     SI      -             -          -
 decision_logbook_entry SI      -             -          -
+evidence               SI      -             -          -
+agent_decision         SI      -             -          -
 run_observation        SI      -             -          -
 run_logbook_entry      SI      -             -          -
 procedure_steps        SI      -             -          -

@@ -43,6 +43,8 @@ EVERY_MIGRATION = [
     "0024_checks",
     "0025_agents",
     "0026_model_calls",
+    "0027_proposable_commands",
+    "0028_evidence",
 ]
 
 

@@ -565,7 +565,7 @@ async def test_a_list_of_the_first_layout_is_read_until_its_successor_is_level(
     async def found() -> set[UUID]:
         list_filter = ListFilter(datetime.now(UTC), ("kind=human",))
         rows = await deployed.lists.listing(VIEWS["actor"], list_filter, ME, ListPage(100))
-        return {id for id, _ in rows}
+        return {row.id for row in rows}
 
     async with worker(database) as (projector, _, _):
         await projector.catch_up([WHOLE_LOG])
@@ -619,7 +619,7 @@ async def test_a_page_by_two_filters_goes_on_where_the_fewest_marks_were_looked_
     async def found(after: UUID | None, limit: int, newest_first: bool = False) -> list[UUID]:
         page = ListPage(limit, after, newest_first)
         rows = await deployed.lists.listing(VIEWS["actor"], list_filter, ME, page)
-        return [id for id, _ in rows]
+        return [row.id for row in rows]
 
     listing.fewest_marks.cache_clear()
     monkeypatch.setattr(listing, "CHOSEN", near)

@@ -1162,7 +1162,7 @@ async def listed(
     await kept.catch_up()
     page = ListPage(limit, after)
     rows = await kept.lists.listing(VIEWS[name], ListFilter(NOW, facets), owner_id, page)
-    return [id for id, _ in rows]
+    return [row.id for row in rows]
 
 
 async def test_a_list_shows_each_aggregate_as_it_is_by_age(kept: Kept):
@@ -1193,7 +1193,7 @@ async def sought_in(kept: Kept, name: str, after: UUID | None = None, **asked: A
     given: dict[str, Any] = {"now": NOW, **asked}
     list_filter = ListFilter(**given)
     rows = await kept.lists.listing(VIEWS[name], list_filter, None, ListPage(100, after))
-    return [id for id, _ in rows]
+    return [row.id for row in rows]
 
 
 async def some_actors(kept: Kept) -> tuple[UUID, UUID, UUID]:
@@ -1327,7 +1327,7 @@ async def test_a_list_is_read_from_its_newest_end(kept: Kept):
     async def found(*facets: str, after: UUID | None = None, limit: int = 10) -> list[UUID]:
         page = ListPage(limit, after, newest_first=True)
         rows = await kept.lists.listing(VIEWS["actor"], ListFilter(NOW, facets), ME, page)
-        return [id for id, _ in rows]
+        return [row.id for row in rows]
 
     assert await found() == ids[::-1]
     assert await found(limit=2) == [ids[3], ids[2]]
@@ -1342,7 +1342,7 @@ async def test_the_ids_of_a_list_are_read_without_its_rows(kept: Kept):
     for facets in (), ("kind=human",), ("kind=human", "active=true"):
         page = ListPage(2, ids_only=True)
         rows = await kept.lists.listing(VIEWS["actor"], ListFilter(NOW, facets), None, page)
-        assert [id for id, _ in rows] == ids[:2]
+        assert [row.id for row in rows] == ids[:2]
 
 
 def id_at(time: datetime) -> UUID:

@@ -16,7 +16,9 @@ from beamkeep.kernel import (
     COMPARISONS,
     DENIALS,
     EVERY_COMMAND,
+    EVIDENCE,
     WORK,
+    AnswerEvidence,
     Delete,
     Denial,
     Fenced,
@@ -47,6 +49,7 @@ from beamkeep.runtime.store import (
     Envelope,
     KeyTakenError,
     ListPage,
+    ListRow,
     LoadedStream,
     MovedError,
     NewSnapshot,
@@ -374,17 +377,21 @@ class MemoryStore:
         """Write the row of a refusal, unless its key is taken."""
         self._table(insert.table.name).setdefault(_key(insert.table, insert.row), insert.row)
 
+    async def keep_evidence(self, evidence: AnswerEvidence) -> None:
+        """Store what an agent is about to be answered."""
+        self.write_rows([EVIDENCE.insert(evidence)])
+
     async def listing(
         self,
         view: View[Any],
         list_filter: ListFilter,
         owner_id: UUID | None,
         page: ListPage,
-    ) -> Sequence[tuple[UUID, bytes]]:
+    ) -> Sequence[ListRow]:
         """Return rows in the order of their ids; only those of the owner if one is given."""
         ahead = lt if page.newest_first else gt
         fold, standing = RowFold(view, self._codec), self._along(view.tree, list_filter.along)
-        found: list[tuple[UUID, bytes]] = []
+        found: list[ListRow] = []
         for (name, id), stored in sorted(self.streams.items(), reverse=page.newest_first):
             if name != view.aggregate.name or (page.after and not ahead(id, page.after)):
                 continue
@@ -395,7 +402,7 @@ class MemoryStore:
             shown = fold.dump(row)
             fits = list_filter.fits(view.facets_of(row.state), msgspec.json.decode(shown))
             if fits and owner_id in {None, *owners}:
-                found.append((id, shown))
+                found.append(ListRow(id, shown, row.version))
         return found[: page.limit]
 
     async def follows(self, views: Sequence[View[Any]], position: Position) -> bool:

@@ -11,6 +11,7 @@ from beamkeep.schemas import Json, JsonObject
 
 from .agent_records import AgentRecords
 from .custody_rules import CustodyReader, CustodyRules
+from .evidence import EvidenceReader
 from .lineage import LineageReader
 from .log import EventReader
 from .names import NameReader
@@ -102,6 +103,10 @@ class Installation(Record):
     """How long a proposal can be approved."""
     proposals_open_most: int = 50
     """How many proposals of one proposer can be open."""
+    evidence: EvidenceReader | None = None
+    """Where the evidence of decisions is read."""
+    evidence_window: timedelta = timedelta(minutes=60)
+    """How long before a decision of an agent the answers lie that count as its evidence."""
     timezone: str = "UTC"
     """The time zone of the facility, by its IANA name."""
 

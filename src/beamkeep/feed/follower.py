@@ -123,6 +123,7 @@ def _told(event: LogEvent, cloud_event: CloudEvent) -> ToldEvent:
         place=event.place,
         stream_type=envelope.stream_type,
         stream_id=envelope.stream_id,
+        version=envelope.version,
         event_type=envelope.event_type,
         principal_id=envelope.principal_id,
         command_name=envelope.command_name,

@@ -13,6 +13,7 @@ class ToldEvent(NamedTuple):
     place: LogPlace
     stream_type: str
     stream_id: UUID
+    version: int
     event_type: str
     principal_id: UUID
     command_name: str

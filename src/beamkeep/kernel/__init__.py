@@ -46,6 +46,7 @@ from ._authorization import (
 from ._axis import Axis
 from ._catalogue import Catalogue, FaultyDeclarationsError, event_types, reply_of, warns
 from ._event import Event, MayContainPersonalData, Upcast
+from ._evidence import EVIDENCE, FOLDED, MOST_SEEN, AnswerEvidence, SeenObject
 from ._record import Record
 from ._refusal import Blank, Cannot, Invalid, NotFound, Refusal
 from ._table import (

@@ -266,6 +266,8 @@ class Reader(Protocol):
     proposable: Set[str]
     """The operations that can be proposed."""
     deployment: object
+    seen: list[tuple[str, UUID, int]]
+    """Versions of objects that an answer shows without reading the objects."""
 
     async def one[S](self, of: Aggregate[S, Any, Any], id: UUID, to_show: bool = False) -> S:
         """Return a state. With `to_show`, refuse one that the caller may not see as absent."""

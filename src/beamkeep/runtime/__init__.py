@@ -6,6 +6,7 @@ from beamkeep.kernel import Catalogue, Record
 
 from .admission import Admission
 from .dispatch import Dispatcher
+from .evidence import EvidenceKeeper
 from .queries import QueryRunner
 from .sending import CommandSender
 from .session import Session
@@ -20,3 +21,4 @@ class Service(Record):
     dispatcher: Dispatcher
     queries: QueryRunner
     sender: CommandSender
+    evidence: EvidenceKeeper

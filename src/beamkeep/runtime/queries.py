@@ -16,6 +16,7 @@ from beamkeep.kernel import Enricher, Query, Question, Record, Refusal, View, re
 from .admission import Admission, Caller, Request
 from .codec import Codec, encode, shown
 from .cursors import Cursors
+from .evidence import EvidenceKeeper
 from .parsing import MalformedRequestError, parse, parse_id
 from .session import Session
 from .store import (
@@ -52,6 +53,12 @@ class Found(Record):
 
     body: bytes
     version: int | None = None
+    seen: Sequence[tuple[str, UUID, int]] | None = None
+    """The objects that the answer shows (default: those that were read for it)."""
+    basis: object = None
+    """The part of the answer that can be read again later (default: none)."""
+    after: int | None = None
+    """The version after which a history is told."""
 
 
 class NameLookup(Protocol):
@@ -74,10 +81,12 @@ class QueryRunner:
         sessions: Callable[[], Session],
         cursors: Cursors,
         views: Sequence[View[Any]],
+        evidence: EvidenceKeeper,
         names: NameLookup | None = None,
         previews: CallerPreviews | None = None,
     ) -> None:
-        self._names, self._views, self._previews = names, views, previews
+        self._names, self._views = names, views
+        self._previews, self._evidence = previews, evidence
         self._admission, self._store, self._lists = admission, store, lists
         self._codec, self._sessions, self._cursors = codec, sessions, cursors
 
@@ -118,7 +127,29 @@ class QueryRunner:
         if isinstance(query, kernel.Fresh) and query.min_token is not None:
             await self._wait_until(question, query.min_token)
         found = await self._find(asked)
-        return await self._with_names(found, session) if query.names else found
+        if query.names:
+            found = await self._with_names(found, session)
+
+        # 6. What an agent is told is on record before it is told.
+        if admitted.standing.kind is kernel.ActorKind.AGENT:
+            await self._keep(asked, found, request)
+        return found
+
+    async def _keep(self, asked: "_Asked", found: Found, request: Request) -> None:
+        session, question, told = asked.session, asked.question, {"after": found.after}
+        read = [(*stream, version) for stream, version in session.versions.items()]
+        given = asked.query.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        assert not isinstance(request.arguments, Refusal), "it was parsed"  # noqa: S101
+        path = {field: request.arguments[field] for field in question.route.fields}
+        await self._evidence.keep(
+            question.name,
+            found.body if found.basis is None else found.basis,
+            [*read, *session.seen] if found.seen is None else found.seen,
+            agent_id=asked.principal_id,
+            surface_id=session.surface_id,
+            correlation_id=request.caller.correlation_id,
+            arguments=path | given | (told if found.after is not None else {}),
+        )
 
     async def _find(self, asked: "_Asked") -> Found:
         query, session = asked.query, asked.session
@@ -164,13 +195,15 @@ class QueryRunner:
             version = asked.session.versions[of.name, id]
         else:
             state, version = await asked.session.at(of, id, as_of, asked.opened.loaded)
-        answer = shown(of, state, asked.opened.owner_id)
+        folded = shown(of, state, asked.opened.owner_id)
+        answer = dict(folded)
         asked.session.shows_past = as_of is not None
         if joined := source.enricher:
             answer |= msgspec.to_builtins((await joined([state.id], asked.session))[state.id])
         if period := source.period:
             answer[period.name] = period.holds(answer, await self._moment(asked, as_of))
-        return Found(encode(answer), version)
+        seen = [(*asked.stream, version)]
+        return Found(encode(answer), version, seen=seen, basis=folded)
 
     async def _moment(self, asked: "_Asked", as_of: int | datetime | None) -> datetime:
         """Return the time as of which an object is shown; for a version, that of its event."""
@@ -181,11 +214,13 @@ class QueryRunner:
         return event.occurred_at
 
     async def _history(self, asked: "_Asked") -> Found:
-        page, after = asked.page, int(self._place(asked) or 0)
-        found = await self._store.history(asked.stream, after, page.limit + 1)
-        kept = found[: page.limit]
-        last = str(kept[-1].version) if len(found) > page.limit else None
-        return self._page(asked, [encode(envelope) for envelope in kept], last)
+        limit, after = asked.page.limit, int(self._place(asked) or 0)
+        found = await self._store.history(asked.stream, after, limit + 1)
+        kept = found[:limit]
+        last = str(kept[-1].version) if len(found) > limit else None
+        page = self._page(asked, [encode(envelope) for envelope in kept], last)
+        seen = [(*asked.stream, kept[-1].version if kept else after)]
+        return replace(page, seen=seen, basis=kept, after=after)
 
     async def _many(self, asked: "_Asked", view: View[Any], joined: Enricher | None) -> Found:
         page, session = asked.page, asked.session
@@ -196,23 +231,25 @@ class QueryRunner:
         wanted = ListPage(page.limit + 1, after, newest)
         found = await self._lists.listing(view, list_filter, session.only, wanted)
         kept = found[: page.limit]
-        rows = [row for _, row in kept]
+        rows, ids = [each.row for each in kept], [each.id for each in kept]
         if (joined or view.period) and kept:
-            ids = [id for id, _ in kept]
             beside: Mapping[UUID, Any] = await joined(ids, session) if joined else {}
             now, shown = session.now, [msgspec.json.decode(row) for row in rows]
-            for (id, _), row in zip(kept, shown, strict=True):
+            for id, row in zip(ids, shown, strict=True):
                 row.update(msgspec.to_builtins(beside.get(id, {})))
                 if view.period:
                     row[view.period.name] = view.period.holds(row, now)
             rows = [encode(row) for row in shown]
-        answer = self._page(asked, rows, str(kept[-1][0]) if len(found) > page.limit else None)
+        answer = self._page(asked, rows, str(ids[-1]) if len(found) > page.limit else None)
+        answer = replace(
+            answer, seen=[(view.aggregate.name, each.id, each.version) for each in kept]
+        )
         if not page.count:
             return answer
         counted = ListPage(MOST_COUNTED + 1, ids_only=True)
         total = len(await self._lists.listing(view, list_filter, session.only, counted))
         told = f"{MOST_COUNTED}+" if total > MOST_COUNTED else total
-        return Found(b'%b,"total":%b}' % (answer.body[:-1], encode(told)))
+        return replace(answer, body=b'%b,"total":%b}' % (answer.body[:-1], encode(told)))
 
     async def _entries(self, asked: "_Asked", entries: kernel.Entries) -> Found:
         page, table, place = asked.page, entries.table, self._place(asked)

@@ -84,6 +84,7 @@ class Session:
         self._permits: Permits | None = None
         self.caller_proposes: Callable[[], Awaitable[Set[str]]] | None = None
         self.previews: Previews | None = None
+        self.seen: list[tuple[str, UUID, int]] = []
         self.versions: dict[Stream, int] = {}
         self.new_versions: dict[Stream, int] = {}
         """The version that each stream has once the decided events are written."""
@@ -128,6 +129,10 @@ class Session:
         state = self._codec.fold(of, decided, state, version)
         assert state is not None, "it has events or a snapshot"  # noqa: S101
         return state
+
+    def folded(self) -> Mapping[Stream, Folded]:
+        """Return every stream that was read, as it was read."""
+        return self._folded
 
     def decide(self, events: Iterable[NewEvent]) -> None:
         """Let commands that follow in the same append see these events as if they were written."""
@@ -229,7 +234,7 @@ class Session:
         owner_id = self.only if to_show else None
         page = ListPage(most, newest_first=newest, ids_only=True)
         rows = await self._lists.listing(view, list_filter, owner_id, page)
-        return tuple(id for id, _ in rows)
+        return tuple(row.id for row in rows)
 
     async def happened(
         self, types: Sequence[type[Event]], since: datetime, until: datetime, most: int

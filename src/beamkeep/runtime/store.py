@@ -241,6 +241,16 @@ class ListPage(Record):
     """Whether the rows themselves are left out."""
 
 
+class ListRow(NamedTuple):
+    """A row of a list."""
+
+    id: UUID
+    row: bytes
+    """The row as JSON."""
+    version: int
+    """The version of the object that the row shows."""
+
+
 class EventStore(Protocol):
     """Stores events in order, and the rows written with them."""
 
@@ -335,6 +345,10 @@ class EventStore(Protocol):
         """Write the row of a refusal in a transaction of its own, unless its key is taken."""
         ...
 
+    async def keep_evidence(self, evidence: kernel.AnswerEvidence) -> None:
+        """Store what an agent is about to be answered. Raise StoreUnavailableError if it cannot."""
+        ...
+
 
 class ReadModel(Protocol):
     """The lists that the projector maintains."""
@@ -345,8 +359,8 @@ class ReadModel(Protocol):
         list_filter: kernel.ListFilter,
         owner_id: UUID | None,
         page: ListPage,
-    ) -> Sequence[tuple[UUID, bytes]]:
-        """Return ids and rows as JSON, ordered by id; with `owner_id`, only of this owner."""
+    ) -> Sequence[ListRow]:
+        """Return rows in the order of their ids; with `owner_id`, only of this owner."""
         ...
 
     async def follows(self, views: Sequence[kernel.View[Any]], position: Position) -> bool:

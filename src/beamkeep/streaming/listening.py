@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from datetime import datetime
+
+import structlog
 
 from beamkeep.contexts.log import ListEvents
 from beamkeep.feed.follower import LogFollower
@@ -11,7 +13,7 @@ from beamkeep.feed.log import START, LogPlace
 from beamkeep.feed.matching import Owners, asked_for, hinted_at
 from beamkeep.feed.reading import LogReader
 from beamkeep.feed.told import ToldEvent
-from beamkeep.kernel import ObjectScope, Question, Record
+from beamkeep.kernel import MOST_SEEN, ActorKind, ObjectScope, Question, Record
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admitted, Caller, UnauthorizedError
 from beamkeep.runtime.codec import encode
@@ -26,6 +28,8 @@ from beamkeep.surfaces.http.limits import ConcurrencyLimit
 from beamkeep.surfaces.http.messages import Headers, HttpRequest, HttpResponse, StreamResponse
 from beamkeep.surfaces.http.rest import question_arguments, question_route, repeatable_fields
 from beamkeep.surfaces.http.routes import HttpRoute
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 NAME = "list_events"
 SSE: Headers = {
@@ -49,6 +53,8 @@ class StreamTimes(Record):
 
     beat: float = 10
     admission: float = 60
+    evidence: float = 60
+    """For how long the events that an agent was told are gathered as one row of evidence."""
     gather: float = 0.025
     """Events are written together that come within this time."""
 
@@ -145,6 +151,8 @@ class Listener:
         self._follower, self._times = streams.follower, streams.times
         self._place = place or (START if query.since else streams.follower.head)
         self._heard = streams.follower.rows.number
+        self._told: list[ToldEvent] = []
+        """Events that an agent was told and that are not on record yet."""
         self._waits = False
         """Whether the next events are told only when the directory has followed them."""
         self._admit(admitted)
@@ -154,6 +162,7 @@ class Listener:
         yield RETRY + self._beat()
         clock, follower, times = asyncio.get_running_loop().time, self._follower, self._times
         beat_at, admit_at = clock() + times.beat, clock() + times.admission
+        keep_at = clock() + times.evidence
         try:
             while True:
                 told = follower.after(self._place, AT_ONCE)
@@ -166,6 +175,9 @@ class Listener:
                     # The socket took the part only now: this is what has come since.
                     _require_quick(follower.total_events - total_events, SLOW_EVENTS)
                     _require_quick(follower.total_bytes - total_bytes, SLOW_BYTES)
+                if clock() >= keep_at or len(self._told) >= MOST_SEEN:
+                    await self._keep()
+                    keep_at = clock() + times.evidence
                 if clock() >= admit_at:
                     await self._readmit()
                     admit_at = clock() + times.admission
@@ -175,10 +187,13 @@ class Listener:
                 if self._waits:
                     await asyncio.sleep(times.gather)
                 elif follower.head.position <= self._place.position:
-                    await follower.news(min(beat_at, admit_at) - clock())
+                    await follower.news(min(beat_at, admit_at, keep_at) - clock())
                     await asyncio.sleep(written_at + times.gather - clock())
         except EndedError as error:
             yield ended(str(error))
+        finally:
+            with suppress(EndedError):
+                await self._keep()
 
     async def _catch_up(self) -> bytes:
         """Return a page of events that are no longer kept in memory."""
@@ -193,7 +208,7 @@ class Listener:
         self._waits = not page.more and not is_whole
         ends: list[LogPlace] = [head] if is_whole else []
         self._place = max([page.reached or self._place, *ends])
-        return b"".join([event.text for event in await self._follower.tell(page.events)])
+        return self._text(await self._follower.tell(page.events))
 
     async def _fitting(self, told: Sequence[ToldEvent]) -> bytes:
         """Return those of these events that were asked for and may be seen."""
@@ -206,7 +221,13 @@ class Listener:
             fitting = await self._streams.owners.own(fitting, self._owner_id)
         if looked:
             self._place = looked[-1].place
-        return b"".join([event.text for event in fitting])
+        return self._text(fitting)
+
+    def _text(self, events: Sequence[ToldEvent]) -> bytes:
+        """Return events as they are sent, and remember what an agent is told."""
+        if self._is_agent:
+            self._told += events
+        return b"".join([event.text for event in events])
 
     async def _hints(self) -> bytes:
         """Return the hints that rows were added beside objects that may be seen."""
@@ -218,13 +239,36 @@ class Listener:
             fitting = await self._streams.owners.own(fitting, self._owner_id)
         return b"".join([hint.text for hint in fitting])
 
+    async def _keep(self) -> None:
+        """Store what an agent was told since this was done last. Raise EndedError if it fails."""
+        told, self._told = self._told, []
+        if not told:
+            return
+        try:
+            await self._streams.service.evidence.keep(
+                NAME,
+                b"".join([event.text for event in told]),
+                [(event.stream_type, event.stream_id, event.version) for event in told],
+                agent_id=self._caller_id,
+                surface_id=self._surface_id,
+                correlation_id=self._caller.correlation_id,
+                arguments=self._query.model_dump(mode="json", exclude_unset=True),
+            )
+        except StoreUnavailableError:
+            log.error("evidence of an event stream lost", agent_id=str(self._caller_id))
+            raise EndedError("evidence") from None
+
     async def _readmit(self) -> None:
         admitted = await self._streams.readmit(self._caller, self._token)
         if admitted:
             self._admit(admitted)
 
     def _admit(self, admitted: Admitted) -> None:
-        self._caller_id = admitted.standing.principal_id
+        self._caller_id, self._surface_id = (
+            admitted.standing.principal_id,
+            admitted.place.surface_id,
+        )
+        self._is_agent = admitted.standing.kind is ActorKind.AGENT
         self._owner_id = None if admitted.scope is ObjectScope.ALL else self._caller_id
 
     def _beat(self) -> bytes:

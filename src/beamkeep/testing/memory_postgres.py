@@ -630,7 +630,10 @@ class MemoryPostgres:
             return self.selected(selected[1], list(zip(columns, arguments, strict=True)))
         if statement.startswith("\nWITH b AS"):
             return self._page(self.xmin() if XMIN in statement else self._next_xid, *arguments)
-        if re.match(r"SELECT id, \S+ FROM proj\.", statement) or "_mark WHERE" in statement:
+        if (
+            re.match(r"SELECT id, .+ AS row, .+ FROM proj\.", statement)
+            or "_mark WHERE" in statement
+        ):
             return self._listed(statement, list(arguments))
         if statement.startswith("SELECT id, version, row::text FROM proj."):
             rows = self.rows(_list_of(statement))
@@ -762,9 +765,9 @@ class MemoryPostgres:
         if owner := given.get("owner_id ="):
             own = "OR id =" in statement
             rows = [r for r in rows if r["owner_id"] == owner or (own and r["id"] == owner)]
-        found = [(row["id"], row["row"]) for row in rows[: given["LIMIT"]]]
+        found = [(row["id"], row["row"], row["version"]) for row in rows[: given["LIMIT"]]]
         if "chosen LEFT JOIN page" in statement:
-            return [(*each, None) for each in found or [(None, None)]]
+            return [(*each, None) for each in found or [(None, None, None)]]
         return found
 
 

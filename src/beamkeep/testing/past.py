@@ -48,6 +48,7 @@ class Past:
         hidden: Set[UUID] = frozenset(),
     ) -> None:
         self._hidden = hidden
+        self.seen: list[tuple[str, UUID, int]] = []
         self.operation_names: Set[str] = CATALOGUE.named.keys()
         self.proposable: Set[str] = CATALOGUE.proposable
         self.deployment: object = installation

@@ -10,12 +10,13 @@ from beamkeep.telemetry import Telemetry
 from .durable import WorkQueue
 
 BLOCKED_AFTER = 0.5
+EVIDENCE_DAYS = 7
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 
 class Retention(Protocol):
-    """Where stored answers, denials and deliveries are deleted once they are old."""
+    """Where stored answers, denials, deliveries and evidence are deleted once they are old."""
 
     async def forget_answers(self, hours: int) -> int:
         """Delete idempotency entries older than this, and return how many."""
@@ -29,9 +30,13 @@ class Retention(Protocol):
         """Delete settled deliveries older than this, and return how many."""
         ...
 
+    async def forget_evidence(self, days: int, minutes: int) -> int:
+        """Delete evidence older than this that no decision followed within some minutes."""
+        ...
+
 
 class Housekeeping:
-    """Measures the lists' lag and deletes old answers, denials and deliveries."""
+    """Measures the lists' lag and deletes old answers, denials, deliveries and evidence."""
 
     def __init__(
         self,
@@ -42,10 +47,11 @@ class Housekeeping:
         answer_hours: int,
         denial_days: int,
         delivery_days: int,
+        evidence_minutes: int,
     ) -> None:
         self._lag, self._store, self._telemetry = lag, store, telemetry
         self._answer_hours, self._denial_days = answer_hours, denial_days
-        self._delivery_days = delivery_days
+        self._delivery_days, self._evidence_minutes = delivery_days, evidence_minutes
 
     async def look(self) -> None:
         """Do all of it once."""
@@ -54,6 +60,7 @@ class Housekeeping:
         await self._store.forget_answers(self._answer_hours)
         await self._store.forget_denials(self._denial_days)
         await self._store.forget_deliveries(self._delivery_days)
+        await self._store.forget_evidence(EVIDENCE_DAYS, self._evidence_minutes)
 
 
 class WorkWatch:

@@ -112,4 +112,6 @@ EXAMPLES: dict[str, Example] = {
         decision_id=a_decision_with_inferences, include_messages="true"
     ),
     "list_decision_logbook_entries": given(decision_id=a_decision_with_a_logbook),
+    "list_decision_evidence": given(decision_id=a_decision, window_minutes="120"),
+    "verify_decision_evidence": given(decision_id=a_decision, window_minutes="120"),
 }

@@ -10,7 +10,7 @@ import asyncpg
 from msgspec import Raw
 
 from beamkeep.adapters.stream_queues import StreamQueues
-from beamkeep.kernel import Denial, Insert, Table
+from beamkeep.kernel import AnswerEvidence, Denial, Insert, Table
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.store import (
     READ_AT_ONCE,
@@ -31,6 +31,7 @@ from beamkeep.runtime.store import (
 from .append_writer import AppendWriter
 from .call_lookup import OPEN, call_context
 from .connections import CONNECTION_ERRORS, UNAVAILABLE_ERRORS, Connections
+from .evidence import EvidenceWriter
 from .snapshots import DROP_SNAPSHOTS, KEEP_SNAPSHOTS, OUTDATED_SNAPSHOTS, snapshot_values
 from .statements import Statement
 from .tables import insert_if_absent, read_ancestors, read_last, read_page, read_rows, row_values
@@ -142,6 +143,7 @@ SELECT count(*) FROM gone
 """)
 
 FORGET_DENIALS = Statement("SELECT bk.forget_denials(:days, :limit)")
+FORGET_EVIDENCE = Statement("SELECT bk.forget_evidence(:days, :minutes, :limit)")
 BATCH_SIZE = 10_000
 
 HEARTBEAT = """
@@ -174,7 +176,7 @@ class PostgresEventStore:
         on_append: Callable[[Append], None] = lambda _: None,
     ) -> None:
         self._connections, self._url, self._on_append = connections, url, on_append
-        self._writer = AppendWriter(connections)
+        self._writer, self._evidence = AppendWriter(connections), EvidenceWriter(connections)
         self._turns = StreamQueues(connections.advisory_lock)
 
     async def open(self, opening: CallLookup) -> CallContext:
@@ -352,6 +354,10 @@ class PostgresEventStore:
         statement = insert_if_absent(insert.table)
         await self._connections.fetch(*statement.bind({"rows": row_values([insert])}))
 
+    async def keep_evidence(self, evidence: AnswerEvidence) -> None:
+        """Store what an agent is about to be answered. Raise StoreUnavailableError if it cannot."""
+        await self._evidence.keep(evidence)
+
     async def cursor_key(self) -> bytes:
         """Return the key with which this deployment signs cursors."""
         return (await self._connections.read("SELECT cursor_key FROM bk.deployment"))[0][0]
@@ -375,6 +381,10 @@ class PostgresEventStore:
     async def forget_deliveries(self, days: int) -> int:
         """Delete deliveries that were settled before this many days; dead letters after 90."""
         return await self._in_batches(FORGET_DELIVERIES, days=days)
+
+    async def forget_evidence(self, days: int, minutes: int) -> int:
+        """Look at evidence older than this once, and delete what no decision followed in time."""
+        return await self._in_batches(FORGET_EVIDENCE, days=days, minutes=minutes)
 
     async def _in_batches(self, statement: Statement, **values: Any) -> int:
         """Delete in batches: a single statement could run into its timeout and delete nothing."""

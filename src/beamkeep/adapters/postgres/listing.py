@@ -1,6 +1,6 @@
 """Reading lists: the statements find rows by marks, and return them in the order of their ids."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import cache, lru_cache
 from hashlib import blake2b
@@ -11,7 +11,7 @@ import asyncpg
 
 from beamkeep.kernel import ListFilter, Period, Record, Table, View
 from beamkeep.runtime import marks
-from beamkeep.runtime.store import ListPage, Position, StoreUnavailableError
+from beamkeep.runtime.store import ListPage, ListRow, Position, StoreUnavailableError
 
 from .connections import Connections
 from .statements import Statement
@@ -47,9 +47,6 @@ SELECT NOT EXISTS (
      AND (b.shard = -1 OR e.tableoid = format('bk.events_p%s', b.shard)::regclass)
    WHERE p.name = ANY($1::text[]) AND p.live)
 """
-
-type ListRow = tuple[UUID, bytes]
-"""The id of a row, and the row as JSON."""
 
 
 class FilterShape(Record):
@@ -171,21 +168,21 @@ class PostgresLists:
         except asyncpg.UndefinedTableError:
             # This generation of the list was built before rows had marks.
             return await self._by_scan(name, shape, values)
-        found = [(row[0], row[1].encode()) for row in rows if row[0]]
+        found = _list_rows(row[:3] for row in rows if row[0])
         missing = values["limit"] - len(found)
-        if not counts.stops_early or not missing or rows[0][2] is None:
+        if not counts.stops_early or not missing or rows[0][3] is None:
             return found
         statement = merged_marks(name, shape, counts)
-        beyond = {"high" if shape.newest_first else "low": rows[0][2], "limit": missing}
+        beyond = {"high" if shape.newest_first else "low": rows[0][3], "limit": missing}
         rest = {**values, **numbers, **beyond}
         rows = await self._connections.read(*statement.bind(rest))
-        return found + [(id, row.encode()) for id, row in rows]
+        return found + _list_rows(rows)
 
     async def _by_scan(
         self, name: str, shape: FilterShape, values: Mapping[str, Any]
     ) -> list[ListRow]:
         rows = await self._connections.read(*scan(name, shape).bind(values))
-        return [(id, row.encode()) for id, row in rows]
+        return _list_rows(rows)
 
 
 @lru_cache(65_536)
@@ -250,7 +247,7 @@ def fewest_marks(name: str, shape: FilterShape, paths: AccessPaths) -> Statement
     page = _page(name, shape, _with_tree(sources, shape), conditions)
     if paths.stops_early:
         ctes.append(f"page AS MATERIALIZED ({page})")
-        all_rows = "SELECT id, row, reached FROM chosen LEFT JOIN page ON true"
+        all_rows = "SELECT id, row, version, reached FROM chosen LEFT JOIN page ON true"
         page = f"{all_rows} ORDER BY {shape.order}"
     return Statement(f"{_with(ctes)}{page}")
 
@@ -298,7 +295,11 @@ def _id_bounds(list_filter: ListFilter) -> tuple[UUID, UUID]:
 
 
 def _row(shape: FilterShape) -> str:
-    return "''" if shape.ids_only else "row::text"
+    return "'' AS row, 0 AS version" if shape.ids_only else "row::text AS row, version"
+
+
+def _list_rows(rows: Iterable[Sequence[Any]]) -> list[ListRow]:
+    return [ListRow(id, row.encode(), version) for id, row, version in rows]
 
 
 def _with(ctes: list[str]) -> str:
@@ -312,9 +313,10 @@ def _page(name: str, shape: FilterShape, sources: list[str], conditions: list[st
     ids = sources[0] if len(sources) == 1 else f"SELECT DISTINCT id FROM ({either}) AS either"  # noqa: S608
     tests = "".join(f" AND {condition}" for condition in conditions)
     # OFFSET 0 keeps the subquery from being flattened into a join that begins with all rows.
-    return f"""SELECT t.id, {_row(shape)} AS row
+    return f"""SELECT t.id, {_row(shape)}
   FROM ({ids} ORDER BY {order}) AS c
- CROSS JOIN LATERAL (SELECT id, row FROM proj.{name} AS l WHERE id = c.id{tests} OFFSET 0) AS t
+ CROSS JOIN LATERAL (SELECT id, row, version FROM proj.{name} AS l
+                      WHERE id = c.id{tests} OFFSET 0) AS t
  ORDER BY c.{order} LIMIT :limit"""  # noqa: S608
 
 

@@ -1,6 +1,6 @@
 """Decision: recorded choices of people and agents, with reasons and ratings."""
 
-from . import decision, logbook
+from . import decision, evidence, logbook
 
 OPERATIONS = (*decision.OPERATIONS, *logbook.OPERATIONS)
-QUESTIONS = (*decision.QUESTIONS, *logbook.QUESTIONS)
+QUESTIONS = (*decision.QUESTIONS, *logbook.QUESTIONS, *evidence.QUESTIONS)

@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 from pydantic import Field, Strict
 
 from beamkeep.contexts.access.actor import Actor, ActorNotFoundError, actors
+from beamkeep.contexts.evidence import AGENT_DECISIONS, AgentDecision
 from beamkeep.contexts.installation import installation
 from beamkeep.contexts.trust.policy import PolicyNotFoundError, policies
 from beamkeep.kernel import (
@@ -304,7 +305,7 @@ def register_decision(
         inputs=inputs,
         determining_policy_ids=tuple(sorted(command.determining_policy_ids)),
     )
-    rows: list[SideWrite] = []
+    rows = [*_decided(call)]
     if is_own and call.principal_kind is ActorKind.AGENT:
         rows.append(RESULTS.insert(AgentResult(call.new_id, call.principal_id, call.now)))
     if command.parent_id and command.override_kind in REVERSING:
@@ -341,6 +342,14 @@ def append_inferences(
     stored = (entry if given else replace(entry, messages=None) for entry in command.entries)
     rows = [DecisionInference.of(call, **asdict(entry), **whose) for entry in stored]
     return [INFERENCES.append(rows, under="decision_id", taken=DecisionInferenceIdTakenError)]
+
+
+def _decided(call: Call) -> list[SideWrite]:
+    """Return the row by which the evidence of an agent's decision is found."""
+    if call.principal_kind is not ActorKind.AGENT or call.correlation_id is None:
+        return []
+    row = AgentDecision(call.new_id, call.principal_id, call.correlation_id, decided_at=call.now)
+    return [AGENT_DECISIONS.insert(row)]
 
 
 def _require_confidence(confidence: float | None, source: ConfidenceSource | None) -> None:

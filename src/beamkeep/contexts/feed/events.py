@@ -10,7 +10,9 @@ async def list_events(query: ListEvents, read: Reader) -> EventPage:
     """Return the events that the caller may see."""
     events = installation(read).events
     assert events is not None, "a service has a log"  # noqa: S101
-    return await events.page(query, read.only)
+    page = await events.page(query, read.only)
+    read.seen.extend((each.streamtype, each.streamid, each.streamversion) for each in page.items)
+    return page
 
 
 QUESTIONS = (

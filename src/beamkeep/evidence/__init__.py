@@ -1,0 +1,1 @@
+"""The evidence of decisions: which answers an agent had, and whether they still read the same."""
