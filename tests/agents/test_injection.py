@@ -7,10 +7,10 @@ from uuid import UUID, uuid4
 
 import msgspec
 import pytest
-from tests.support.model_agents import GOOD, NARRATIVE, MemoryWorld, memory_world, scripted
 
 from beamkeep.models.output import clean, plain
 from beamkeep.models.scripted import ScriptedModel
+from tests.support.model_agents import GOOD, NARRATIVE, MemoryWorld, memory_world, scripted
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.support.model_agents import GOOD, NARRATIVE, MemoryWorld, memory_world, scripted
 
 from beamkeep.agents.desk import ModelAgent
 from beamkeep.models.budget import Budget
@@ -18,6 +17,7 @@ from beamkeep.models.seam import (
 )
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.runtime.store import Envelope
+from tests.support.model_agents import GOOD, NARRATIVE, MemoryWorld, memory_world, scripted
 
 pytestmark = pytest.mark.anyio
 
@@ -31,8 +31,11 @@ def decisions(world: MemoryWorld) -> list[dict[str, Any]]:
     return [msgspec.json.decode(each.payload) for each in world.events("Decision")]
 
 
+GOOD_REPLY = json.dumps(GOOD)
+
+
 async def handled(
-    world: MemoryWorld, agent: ModelAgent, trigger: Envelope, reply: Reply = json.dumps(GOOD)
+    world: MemoryWorld, agent: ModelAgent, trigger: Envelope, reply: Reply = GOOD_REPLY
 ) -> tuple[float, list[Any]]:
     model = scripted(lambda _: reply)
     return await world.runtime(agent, model).handle(agent, trigger), model.requests

@@ -65,8 +65,8 @@ def test_the_name_of_every_declared_refusal_tells_its_status(refusal: type[Refus
     elif name.endswith("MinterUnavailableError"):
         assert refusal.status == 503
     elif name.startswith("MonitorTrigger") or name.endswith(
-            ("GatedError", "ExceedsOwnError", "NotYoursToApproveError")
-        ):
+        ("GatedError", "ExceedsOwnError", "NotYoursToApproveError")
+    ):
         assert refusal.status == 403
     else:
         assert refusal.status == 409
