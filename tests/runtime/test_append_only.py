@@ -171,7 +171,6 @@ events                 S       S             -          -
 claims                 SID     S             -          -
 idempotency            SID     -             -          -
 principal_standing     SIU     S             -          -
-agent_result           SIU     S             -          -
 actor_profile          SIUD    -             -          -
 actor_identity         SID     -             -          -
 policy_grant           SID     S             -          -
@@ -183,7 +182,7 @@ heartbeat              SIU     -             -          -
 decision_inference     SI      -             -          -
 decision_logbook_entry SI      -             -          -
 evidence               SI      -             -          -
-agent_decision         SI      -             -          -
+agent_decision         SIU     -             -          -
 run_observation        SI      -             -          -
 run_logbook_entry      SI      -             -          -
 procedure_steps        SI      -             -          -

@@ -14,7 +14,7 @@ from beamkeep.contexts.agent_records import (
     RiskReason,
 )
 from beamkeep.contexts.decision.inference import INFERENCES, DecisionInference
-from beamkeep.contexts.decision.results import RESULTS, AgentResult
+from beamkeep.contexts.decision.results import AGENT_DECISIONS, AgentDecision
 
 from .memory_store import MemoryStore
 
@@ -53,7 +53,7 @@ class MemoryAgentRecords:
         calls: dict[UUID, list[DecisionInference]] = {}
         for row in await self._store.rows(INFERENCES, {}):
             calls.setdefault(row.decision_id, []).append(row)
-        rows = sorted(await self._store.rows(RESULTS, {}), key=lambda it: it.decision_id)
+        rows = sorted(await self._store.rows(AGENT_DECISIONS, {}), key=lambda it: it.decision_id)
         found = [
             _found(row, pins[row.agent_id], calls.get(row.decision_id, []))
             for row in reversed(rows)
@@ -93,7 +93,9 @@ def _touches(wanted: ResultFilter, calls: Sequence[DecisionInference]) -> bool:
     )
 
 
-def _found(result: AgentResult, agent: AgentPin, calls: Sequence[DecisionInference]) -> FoundResult:
+def _found(
+    result: AgentDecision, agent: AgentPin, calls: Sequence[DecisionInference]
+) -> FoundResult:
     elsewhere = any(call.response_model not in {None, agent.snapshot_pin} for call in calls)
     holds = agent.is_over and elsewhere, result.rated_misleading, result.overridden
     last = max(calls, key=lambda call: (call.occurred_at, call.inference_id), default=None)

@@ -1,32 +1,16 @@
 """How the evidence of a decision is asked for, read again and judged."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Protocol
 from uuid import UUID
 
 from annotated_types import Ge, Le
 
-from beamkeep.kernel import Page, Reader, Record, Table
+from beamkeep.kernel import Page, Reader, Record
 from beamkeep.schemas import JsonObject
 
 MOST_MINUTES = 10_080
-
-
-class AgentDecision(Record):
-    """When an agent decided, by the clock of the store."""
-
-    decision_id: UUID
-    agent_id: UUID
-    correlation_id: UUID
-    decided_at: datetime
-    """The store fills in its own time."""
-    age: timedelta = timedelta()
-
-
-AGENT_DECISIONS = Table(
-    "agent_decision", AgentDecision, key=("decision_id",), stamped=("decided_at", "age")
-)
 
 
 class EvidencePage(Page):

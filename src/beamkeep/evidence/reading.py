@@ -4,9 +4,8 @@ from collections.abc import Sequence, Set
 from datetime import timedelta
 from uuid import UUID
 
+from beamkeep.contexts.decision.results import AGENT_DECISIONS, AgentDecision
 from beamkeep.contexts.evidence import (
-    AGENT_DECISIONS,
-    AgentDecision,
     DecisionEvidence,
     EvidencePage,
     EvidenceVerdict,

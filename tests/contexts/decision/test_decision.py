@@ -43,10 +43,10 @@ from beamkeep.contexts.decision.logbook import (
 )
 from beamkeep.contexts.decision.reserved import RESERVED
 from beamkeep.contexts.decision.results import (
+    AGENT_DECISIONS,
     RESULT_OVERRIDES,
     RESULT_RATINGS,
-    RESULTS,
-    AgentResult,
+    AgentDecision,
     ResultOverride,
     ResultRating,
 )
@@ -190,7 +190,7 @@ def test_nobody_records_in_the_name_of_an_agent():
 
 
 def test_an_agent_records_what_it_decided_itself():
-    result = RESULTS.insert(AgentResult(ID, ROBOT, NOW))
+    result = AGENT_DECISIONS.insert(AgentDecision(ID, ROBOT, CALL.correlation_id, NOW))
     given().when(registering(actor_id=ROBOT), call=ROBOT_CALLS).then(by_robot, result)
     given().when(REGISTER, call=ROBOT_CALLS).then(by_robot, result)
 

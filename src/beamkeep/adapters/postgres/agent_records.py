@@ -57,7 +57,7 @@ ANSWERED = """answered AS (
 # The scalar sub-select looks up one row by its key; a join might read all decisions.
 IN_TIME = """{id} > :low::uuid AND {id} < :high::uuid AND (
            SELECT r.decided_at >= :since::timestamptz AND r.decided_at < :until::timestamptz
-             FROM bk.agent_result r WHERE r.decision_id = {id})"""
+             FROM bk.agent_decision r WHERE r.decision_id = {id})"""
 NEWEST = "ORDER BY decision_id DESC LIMIT :limit"
 
 IS_MODEL = """({column} = :model::text
@@ -80,7 +80,7 @@ REQUESTED = """SELECT f.decision_id FROM agent a CROSS JOIN LATERAL (
             AND x.provider_name = :provider::text AND {in_time}
           {newest}) AS f"""
 MARKED = """SELECT f.decision_id FROM agent a CROSS JOIN LATERAL (
-         SELECT x.decision_id FROM bk.agent_result x
+         SELECT x.decision_id FROM bk.agent_decision x
           WHERE x.agent_id = a.agent_id AND x.{column} AND {in_time}{also}
           {newest}) AS f"""
 
@@ -97,7 +97,7 @@ SELECT r.decision_id, r.agent_id, r.decided_at, l.request_model, l.response_mode
           WHERE i.decision_id = r.decision_id AND i.response_model IS NOT NULL
             AND i.response_model IS DISTINCT FROM a.pin), r.rated_misleading, r.overridden
   FROM page p
- CROSS JOIN LATERAL (SELECT * FROM bk.agent_result WHERE decision_id = p.decision_id) AS r
+ CROSS JOIN LATERAL (SELECT * FROM bk.agent_decision WHERE decision_id = p.decision_id) AS r
   JOIN agent a ON a.agent_id = r.agent_id
   LEFT JOIN LATERAL (SELECT i.request_model, i.response_model FROM bk.decision_inference i
                       WHERE i.decision_id = r.decision_id

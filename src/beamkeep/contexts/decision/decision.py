@@ -11,7 +11,6 @@ from msgspec.structs import asdict
 from pydantic import Field, Strict
 
 from beamkeep.contexts.access.actor import Actor, ActorNotFoundError, actors
-from beamkeep.contexts.evidence import AGENT_DECISIONS, AgentDecision
 from beamkeep.contexts.installation import installation
 from beamkeep.contexts.trust.policy import PolicyNotFoundError, policies
 from beamkeep.kernel import (
@@ -43,10 +42,10 @@ from beamkeep.schemas.bounds import require_bounded
 from .inference import INFERENCES, DecisionInference, InferenceEntry
 from .reserved import RESERVED
 from .results import (
+    AGENT_DECISIONS,
     RESULT_OVERRIDES,
     RESULT_RATINGS,
-    RESULTS,
-    AgentResult,
+    AgentDecision,
     ResultOverride,
     ResultRating,
 )
@@ -305,9 +304,11 @@ def register_decision(
         inputs=inputs,
         determining_policy_ids=tuple(sorted(command.determining_policy_ids)),
     )
-    rows = [*_decided(call)]
+    rows: list[SideWrite] = []
     if is_own and call.principal_kind is ActorKind.AGENT:
-        rows.append(RESULTS.insert(AgentResult(call.new_id, call.principal_id, call.now)))
+        agent_id, correlation_id = call.principal_id, call.correlation_id
+        row = AgentDecision(call.new_id, agent_id, correlation_id, decided_at=call.now)
+        rows.append(AGENT_DECISIONS.insert(row))
     if command.parent_id and command.override_kind in REVERSING:
         rows.append(RESULT_OVERRIDES.replace(ResultOverride(command.parent_id)))
     return [registered, *rows]
@@ -342,14 +343,6 @@ def append_inferences(
     stored = (entry if given else replace(entry, messages=None) for entry in command.entries)
     rows = [DecisionInference.of(call, **asdict(entry), **whose) for entry in stored]
     return [INFERENCES.append(rows, under="decision_id", taken=DecisionInferenceIdTakenError)]
-
-
-def _decided(call: Call) -> list[SideWrite]:
-    """Return the row by which the evidence of an agent's decision is found."""
-    if call.principal_kind is not ActorKind.AGENT or call.correlation_id is None:
-        return []
-    row = AgentDecision(call.new_id, call.principal_id, call.correlation_id, decided_at=call.now)
-    return [AGENT_DECISIONS.insert(row)]
 
 
 def _require_confidence(confidence: float | None, source: ConfidenceSource | None) -> None:

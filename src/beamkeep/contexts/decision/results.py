@@ -1,15 +1,20 @@
 """Results of agents: a row for each decision of an agent, with what was later said about it."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from beamkeep.kernel import Record, Table
 
 
-class AgentResult(Record):
+class AgentDecision(Record):
+    """When an agent decided, by the clock of the store, and what was later said about it."""
+
     decision_id: UUID
     agent_id: UUID
+    correlation_id: UUID | None
     decided_at: datetime
+    """The store fills in its own time."""
+    age: timedelta = timedelta()
     rated_misleading: bool = False
     """Whether the latest rating by some actor is misleading."""
     overridden: bool = False
@@ -30,7 +35,9 @@ class ResultOverride(Record):
     overridden: bool = True
 
 
-RESULTS = Table("agent_result", AgentResult, key=("decision_id",))
+AGENT_DECISIONS = Table(
+    "agent_decision", AgentDecision, key=("decision_id",), stamped=("decided_at", "age")
+)
 # Each writes its own column, and no row where the decision is not that of an agent.
-RESULT_RATINGS = Table("agent_result", ResultRating, key=("decision_id",))
-RESULT_OVERRIDES = Table("agent_result", ResultOverride, key=("decision_id",))
+RESULT_RATINGS = Table("agent_decision", ResultRating, key=("decision_id",))
+RESULT_OVERRIDES = Table("agent_decision", ResultOverride, key=("decision_id",))

@@ -7,18 +7,21 @@ ALTER TABLE bk.principal_standing
   ADD COLUMN agent_kind   text COLLATE "C",
   ADD COLUMN tools        text[] COLLATE "C" NOT NULL DEFAULT '{}';
 
-CREATE TABLE bk.agent_result (
+-- The time is that of the database.
+CREATE TABLE bk.agent_decision (
   decision_id      uuid PRIMARY KEY,
   agent_id         uuid NOT NULL,
+  correlation_id   uuid,
   decided_at       timestamptz NOT NULL,
   rated_misleading boolean NOT NULL,
   overridden       boolean NOT NULL
 );
-CREATE INDEX agent_result_misleading ON bk.agent_result (agent_id, decision_id)
+CREATE INDEX agent_decision_agent ON bk.agent_decision (agent_id, decided_at, decision_id);
+CREATE INDEX agent_decision_misleading ON bk.agent_decision (agent_id, decision_id)
   WHERE rated_misleading;
-CREATE INDEX agent_result_overridden ON bk.agent_result (agent_id, decision_id)
+CREATE INDEX agent_decision_overridden ON bk.agent_decision (agent_id, decision_id)
   WHERE overridden;
-GRANT SELECT, INSERT, UPDATE ON bk.agent_result TO bk_app;
+GRANT SELECT, INSERT, UPDATE ON bk.agent_decision TO bk_app;
 
 -- Agents could not decide before, so the calls of agents on record are few or none.
 CREATE INDEX decision_inference_answered

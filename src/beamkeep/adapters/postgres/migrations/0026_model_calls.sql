@@ -14,8 +14,6 @@ CREATE TABLE bk.model_call (
   PRIMARY KEY (agent_id, key, attempt)
 );
 CREATE INDEX model_call_unsettled ON bk.model_call (agent_id, started_at) WHERE NOT settled;
-CREATE INDEX decision_inference_agent ON bk.decision_inference (agent_id, recorded_at)
-  WHERE agent_id IS NOT NULL;
 
 GRANT SELECT, INSERT, UPDATE ON bk.model_call TO bk_app;
 

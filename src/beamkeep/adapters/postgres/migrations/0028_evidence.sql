@@ -1,5 +1,5 @@
--- What agents were answered, and when they decided. The service inserts and reads both; old evidence
--- on which nothing was decided is dropped by a function that drops nothing else.
+-- What agents were answered. The service inserts and reads it; old evidence on which nothing was
+-- decided is dropped by a function that drops nothing else.
 
 SET ROLE bk_owner;
 
@@ -21,16 +21,7 @@ CREATE INDEX evidence_agent ON bk.evidence (agent_id, asked_at, evidence_id);
 CREATE INDEX evidence_correlation ON bk.evidence (correlation_id);
 CREATE INDEX evidence_age ON bk.evidence (asked_at) WHERE NOT kept;
 
--- The decisions of agents by the time of the database, which is also that of their evidence.
-CREATE TABLE bk.agent_decision (
-  decision_id    uuid PRIMARY KEY,
-  agent_id       uuid NOT NULL,
-  correlation_id uuid NOT NULL,
-  decided_at     timestamptz NOT NULL
-);
-CREATE INDEX agent_decision_agent ON bk.agent_decision (agent_id, decided_at, decision_id);
-
-GRANT SELECT, INSERT ON bk.evidence, bk.agent_decision TO bk_app;
+GRANT SELECT, INSERT ON bk.evidence TO bk_app;
 
 -- Of the oldest rows that were not looked at yet, those are dropped that no decision followed within
 -- the window or under the same correlation id; the others stay. Returns how many were looked at.
