@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.contexts.decision import decision
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import Envelope
 from beamkeep.testing.service import AdminClient, memory_service
@@ -37,6 +36,5 @@ class World:
 
 
 @pytest.fixture
-async def world(monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setattr(decision, "RESERVED", {})
+async def world() -> World:
     return World(*await memory_service())

@@ -19,7 +19,7 @@ from beamkeep.testing.appends import on_record
 from beamkeep.workers.reactions import EventLoop
 from beamkeep.workers.seeded_agents import caution_promotion
 from tests.agents.conftest import World
-from tests.support.agents import CODEC, PROMOTION, let_agents_in, reactions
+from tests.support.agents import CODEC, PROMOTION, reactions
 from tests.support.examples.assets import an_asset
 
 pytestmark = pytest.mark.anyio
@@ -81,7 +81,6 @@ class Promoting:
 
 @pytest.fixture
 async def promoting(world: World) -> Promoting:
-    await let_agents_in(world.store)
     return Promoting(world)
 
 

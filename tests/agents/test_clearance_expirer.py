@@ -6,8 +6,9 @@ from uuid import UUID
 
 import pytest
 
+from beamkeep.agents.clearance_expirer import EXPIRER
 from tests.agents.conftest import World
-from tests.support.agents import expirer, let_agents_in
+from tests.support.agents import expirer, forbid
 from tests.support.examples.safety import an_active_clearance
 
 pytestmark = pytest.mark.anyio
@@ -24,7 +25,6 @@ async def lapsed(world: World) -> UUID:
 
 
 async def test_a_lapsed_clearance_is_expired_once_with_its_decision(world: World):
-    await let_agents_in(world.store)
     clearance_id = await lapsed(world)
     loop = expirer(world.service, world.store)
     world.later(seconds=-1)
@@ -42,7 +42,7 @@ async def test_a_lapsed_clearance_is_expired_once_with_its_decision(world: World
 
 
 async def test_a_denied_expiry_is_deferred_once(world: World):
-    await let_agents_in(world.store, without=["expire_clearance"])
+    await forbid(world.do, EXPIRER, "expire_clearance")
     await lapsed(world)
     loop = expirer(world.service, world.store)
     await loop.turn()

@@ -8,7 +8,7 @@ import pytest
 from beamkeep.agents.run_supervisor import SUPERVISOR
 from beamkeep.testing.service import call
 from tests.agents.conftest import World
-from tests.support.agents import a_beam, a_running_run, let_agents_in, supervisor
+from tests.support.agents import a_beam, a_running_run, forbid, supervisor
 
 pytestmark = pytest.mark.anyio
 
@@ -23,7 +23,6 @@ async def held(world: World, run_id: UUID) -> list[str]:
 
 
 async def test_a_run_is_held_once_beam_has_been_lost_for_the_settle_time(world: World):
-    await let_agents_in(world.store)
     beam, run_id = await a_beam(world.do), await a_running_run(world.do)
     await lost(world, **beam)
     loop = supervisor(world.service, world.store)
@@ -46,7 +45,6 @@ async def test_a_run_is_held_once_beam_has_been_lost_for_the_settle_time(world: 
 
 
 async def test_the_decision_and_the_hold_are_one_append_under_their_own_names(world: World):
-    await let_agents_in(world.store)
     beam, run_id = await a_beam(world.do), await a_running_run(world.do)
     await lost(world, **beam)
     world.later(seconds=10)
@@ -63,7 +61,6 @@ async def test_the_decision_and_the_hold_are_one_append_under_their_own_names(wo
 
 
 async def test_beam_that_is_back_in_time_holds_nothing(world: World):
-    await let_agents_in(world.store)
     beam, run_id = await a_beam(world.do), await a_running_run(world.do)
     await lost(world, **beam)
     await world.do("mark_supply_recovering", beam)
@@ -74,7 +71,6 @@ async def test_beam_that_is_back_in_time_holds_nothing(world: World):
 
 
 async def test_a_recovering_supply_is_not_back(world: World):
-    await let_agents_in(world.store)
     beam, run_id = await a_beam(world.do), await a_running_run(world.do)
     await lost(world, **beam)
     await world.do("mark_supply_recovering", beam)
@@ -84,7 +80,6 @@ async def test_a_recovering_supply_is_not_back(world: World):
 
 
 async def test_one_supply_that_is_not_lost_is_beam_enough(world: World):
-    await let_agents_in(world.store)
     beam, _, run_id = await a_beam(world.do), await a_beam(world.do), await a_running_run(world.do)
     await lost(world, **beam)
     world.later(minutes=1)
@@ -93,7 +88,6 @@ async def test_one_supply_that_is_not_lost_is_beam_enough(world: World):
 
 
 async def test_the_last_beam_that_is_deregistered_begins_an_episode(world: World):
-    await let_agents_in(world.store)
     beam, other = await a_beam(world.do), await a_beam(world.do)
     run_id = await a_running_run(world.do)
     await lost(world, **beam)
@@ -108,7 +102,6 @@ async def test_the_last_beam_that_is_deregistered_begins_an_episode(world: World
 
 
 async def test_an_operator_who_resumes_is_not_overruled(world: World):
-    await let_agents_in(world.store)
     beam, run_id = await a_beam(world.do), await a_running_run(world.do)
     await lost(world, **beam)
     loop = supervisor(world.service, world.store)
@@ -121,7 +114,6 @@ async def test_an_operator_who_resumes_is_not_overruled(world: World):
 
 
 async def test_a_run_that_an_operator_held_and_resumed_in_the_episode_runs_on(world: World):
-    await let_agents_in(world.store)
     beam, run_id = await a_beam(world.do), await a_running_run(world.do)
     await lost(world, **beam)
     await world.do("hold_run", {"run_id": str(run_id)})
@@ -135,7 +127,6 @@ async def test_a_run_that_an_operator_held_and_resumed_in_the_episode_runs_on(wo
 async def test_only_a_run_that_the_agent_held_is_stopped_after_a_long_loss(
     world: World, by_agent: bool, ends: list[str]
 ):
-    await let_agents_in(world.store)
     beam, run_id = await a_beam(world.do), await a_running_run(world.do)
     await lost(world, **beam)
     loop = supervisor(world.service, world.store)
@@ -153,7 +144,7 @@ async def test_only_a_run_that_the_agent_held_is_stopped_after_a_long_loss(
 
 
 async def test_a_denied_hold_is_deferred_once(world: World):
-    await let_agents_in(world.store, without=["hold_run"])
+    await forbid(world.do, SUPERVISOR, "hold_run")
     beam, run_id = await a_beam(world.do), await a_running_run(world.do)
     await lost(world, **beam)
     loop = supervisor(world.service, world.store)
@@ -168,7 +159,7 @@ async def test_a_denied_hold_is_deferred_once(world: World):
 
 
 async def test_an_agent_that_may_not_record_decisions_does_nothing(world: World):
-    await let_agents_in(world.store, without=["register_decision"])
+    await forbid(world.do, SUPERVISOR, "register_decision")
     beam, run_id = await a_beam(world.do), await a_running_run(world.do)
     await lost(world, **beam)
     world.later(seconds=10)
@@ -176,17 +167,17 @@ async def test_an_agent_that_may_not_record_decisions_does_nothing(world: World)
     assert (await held(world, run_id), world.decisions()) == ([], [])
 
 
-async def test_an_agent_without_a_standing_looks_at_nothing(world: World):
+async def test_a_suspended_agent_looks_at_nothing(world: World):
+    suspended = {"agent_id": str(SUPERVISOR.id), "reason": "It holds too much"}
+    await world.do("suspend_agent", suspended)
     beam, run_id = await a_beam(world.do), await a_running_run(world.do)
     await lost(world, **beam)
     world.later(seconds=10)
     assert await supervisor(world.service, world.store).turn() == 30.0
-    if SUPERVISOR.id not in {key[0] for key in world.store.tables["principal_standing"]}:
-        assert await held(world, run_id) == []
+    assert await held(world, run_id) == []
 
 
 async def test_a_run_whose_method_needs_no_beam_is_left_alone(world: World):
-    await let_agents_in(world.store)
     beam = await a_beam(world.do)
     from tests.support.examples.recipe import define_method
 

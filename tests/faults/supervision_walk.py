@@ -16,14 +16,13 @@ from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.agents import beam as beam_module
 from beamkeep.agents import run_supervisor
 from beamkeep.agents.run_supervisor import SUPERVISOR, SupervisionRules
-from beamkeep.contexts.decision import decision
 from beamkeep.contexts.supply.supply import SupplyStatus
 from beamkeep.kernel import Refusal, replace
 from beamkeep.runtime.dispatch import NO_BASIS, Basis
 from beamkeep.runtime.sending import CommandSender
 from beamkeep.testing.service import AdminClient, memory_service
 from beamkeep.workers.reactions import TickLoop
-from tests.support.agents import RULES, a_beam, a_running_run, let_agents_in, supervisor
+from tests.support.agents import RULES, a_beam, a_running_run, forbid, supervisor
 
 STEPS = 120
 LOST = {"Unavailable", "Recovering"}
@@ -82,7 +81,8 @@ class Walk:
         self.store.clock = lambda: self.now
         self.do = AdminClient(service, self.store)
         denied = roll.random() < 0.3
-        await let_agents_in(self.store, without=["hold_run"] if denied else [])
+        if denied:
+            await forbid(self.do, SUPERVISOR, "hold_run")
         self.run_id = await a_running_run(self.do)
         self.beams = [await a_beam(self.do) for _ in range(roll.choice([1, 1, 2]))]
         Stepped(self.store, self._steps)
@@ -226,11 +226,10 @@ async def walks(
 ) -> Counter[str]:
     """Walk so many times, or until something went wrong; count what did, and what was done."""
     figures: Counter[str] = Counter(dict.fromkeys(("walks", *WRONG), 0))
-    with patch.object(decision, "RESERVED", {}):
-        for number in numbers:
-            figures.update({"walks": 1}, **await Walk(rolls(number)).go())
-            if until and figures[until]:
-                break
+    for number in numbers:
+        figures.update({"walks": 1}, **await Walk(rolls(number)).go())
+        if until and figures[until]:
+            break
     return figures
 
 

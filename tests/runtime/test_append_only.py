@@ -183,6 +183,7 @@ decision_inference     SI      -             -          -
 decision_logbook_entry SI      -             -          -
 evidence               SI      -             -          -
 agent_decision         SIU     -             -          -
+model_call             SIU     -             -          -
 run_observation        SI      -             -          -
 run_logbook_entry      SI      -             -          -
 procedure_steps        SI      -             -          -

@@ -1,6 +1,5 @@
 """The deterministic agents in a service of a test, with a run that needs beam."""
 
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -9,21 +8,16 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.memory_agent_log import MemoryAgentLog
 from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.agents.caution_promoter import PROMOTER, PromotionRules
-from beamkeep.agents.clearance_expirer import EXPIRER
+from beamkeep.agents.caution_promoter import PromotionRules
 from beamkeep.agents.histories import Histories
 from beamkeep.agents.resolution import AgentIdentity
-from beamkeep.agents.run_supervisor import SUPERVISOR, SupervisionRules
+from beamkeep.agents.run_supervisor import SupervisionRules
 from beamkeep.contexts import CATALOGUE
-from beamkeep.contexts.access.profile import STANDINGS, SYSTEM
+from beamkeep.contexts.agent.seeded import SEEDED_AGENTS
 from beamkeep.contexts.run.run import RunStarted
 from beamkeep.contexts.trust import seeded
-from beamkeep.contexts.trust.policy import DefinePolicy, PolicyReferences, define_policy
-from beamkeep.kernel import ActorKind, Call, ObjectScope, Standing
 from beamkeep.runtime import Service
 from beamkeep.runtime.codec import Codec
-from beamkeep.runtime.store import BEGINNING, EventStore, Position, Stream
-from beamkeep.seeding import Seed, write_seeds
 from beamkeep.telemetry import Telemetry
 from beamkeep.workers.agent_writing import AgentWriter
 from beamkeep.workers.reactions import Reactions, TickLoop
@@ -33,41 +27,26 @@ from tests.support.examples.making import Do
 from tests.support.examples.recipe import a_method
 
 CODEC = Codec(CATALOGUE.aggregates.values())
-PERMITTED = {
-    SUPERVISOR: {"register_decision", "hold_run", "stop_run"},
-    EXPIRER: {"register_decision", "expire_clearance"},
-    PROMOTER: {"register_decision", "promote_caution_proposal"},
-}
 RULES = SupervisionRules(settle=timedelta(seconds=10), stop_after=timedelta(hours=4))
 PROMOTION = PromotionRules(min_confidence=0.7, daily_most=2)
 
 
-async def let_agents_in(
-    store: EventStore, without: Iterable[str] = (), agents: Iterable[AgentIdentity] = PERMITTED
-) -> None:
-    """Give agents a standing and a policy on the Internal conduit, if they have none yet."""
-    for agent in agents:
-        if await store.rows(STANDINGS, {"principal_id": agent.id}):
-            continue
-        commands = frozenset(PERMITTED[agent] - {*without})
-        command = DefinePolicy(
-            name=agent.kind,
-            conduit_id=seeded.INTERNAL,
-            surface_id=None,
-            permitted_principal_ids=frozenset({agent.id}),
-            permitted_commands=commands or frozenset({"get_self"}),
-            object_scope=ObjectScope.ALL,
-        )
-        call = Call(
-            principal_id=SYSTEM,
-            principal_kind=ActorKind.SERVICE_ACCOUNT,
-            now=datetime.now(UTC),
-            new_id=uuid7(),
-        )
-        references = PolicyReferences(None, commands, own=None)
-        standing = STANDINGS.insert(Standing(agent.id, ActorKind.AGENT))
-        outcome = [*define_policy(command, references, call), standing]
-        await write_seeds([Seed(f"test-{agent.kind}", outcome)], store, CODEC, SYSTEM, uuid7)
+async def forbid(do: Do, agent: AgentIdentity, *commands: str) -> None:
+    """Replace the seeded policy of an agent by one that does not permit these commands."""
+    (seed,) = [each for each in SEEDED_AGENTS if each.id == agent.id]
+    mine = {"permitted_principal_id": str(agent.id)}
+    await do("revoke_grant", {"policy_id": str(seed.policy_id), "reason": "Less", **mine})
+    await do(
+        "define_policy",
+        {
+            "name": agent.kind,
+            "conduit_id": str(seeded.INTERNAL),
+            "surface_id": None,
+            "permitted_principal_ids": [str(agent.id)],
+            "permitted_commands": sorted({*seed.tools} - {*commands}),
+            "object_scope": "All",
+        },
+    )
 
 
 async def a_running_run(do: Do, method_id: UUID | None = None) -> UUID:
@@ -103,13 +82,6 @@ async def a_beam(do: Do) -> dict[str, Any]:
     return told
 
 
-class FromTheBeginning(MemoryAgentLog):
-    """A log in which every agent was versioned before anything else happened."""
-
-    async def first(self, stream: Stream, event_type: str) -> Position | None:
-        return await super().first(stream, event_type) or BEGINNING
-
-
 def reactions(
     service: Service, store: MemoryStore, telemetry: Telemetry | None = None
 ) -> Reactions:
@@ -117,7 +89,7 @@ def reactions(
     return Reactions(
         AgentWriter(service, uuid7),
         service.sessions,
-        FromTheBeginning(store),
+        MemoryAgentLog(store),
         telemetry=telemetry or Telemetry(),
     )
 

@@ -13,8 +13,6 @@ from beamkeep.agents.caution_drafter import CAUTION_DRAFTER
 from beamkeep.agents.desk import ModelAgent, ServiceDesk
 from beamkeep.agents.model_agent import ModelAgentRuntime, ModelReaction
 from beamkeep.agents.run_debriefer import RUN_DEBRIEFER
-from beamkeep.contexts.access.actor import ActorRegistered
-from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.contexts.caution.caution import (
     CautionCategory,
     CautionRegistered,
@@ -27,7 +25,6 @@ from beamkeep.contexts.place import PLACES, AssetPlace
 from beamkeep.contexts.recipe.method import MethodDefined
 from beamkeep.contexts.run.run import RunStarted, RunStopped
 from beamkeep.contexts.trust import seeded
-from beamkeep.kernel import ActorKind, Standing
 from beamkeep.models import templates
 from beamkeep.models.budget import Budget, BudgetedModels, ModelCalls, Price, Prices
 from beamkeep.models.scripted import Script, ScriptedModel
@@ -79,11 +76,21 @@ class World:
         await self.store.append(on_record(method))
 
     async def agent(self, kind: str, budget: Budget | None = None) -> ModelAgent:
-        """Register an agent with the policy that it needs."""
-        id = uuid7()
-        standing = STANDINGS.insert(Standing(id, ActorKind.AGENT))
-        registered = ActorRegistered(now(), id, ActorKind.AGENT)
-        await self.store.append(append(at(1, registered), side_writes=[standing]))
+        """Define an agent with the policy that it needs."""
+        told: dict[str, Any] = {
+            "kind": kind,
+            "name": kind,
+            "version": "1",
+            "model_ref": {"provider": MODEL.provider, "model": MODEL.model},
+            "prompt_template_id": str(TEMPLATE_IDS[kind]),
+        }
+        if budget:
+            told["budget"] = {
+                "monthly_usd_cap": budget.monthly_usd_cap,
+                "daily_token_cap": budget.daily_token_cap,
+            }
+        id = (await self.call("define_agent", told)).id
+        await self.call("version_agent", {"agent_id": str(id)})
         policy = {
             "name": kind,
             "conduit_id": str(seeded.INTERNAL),

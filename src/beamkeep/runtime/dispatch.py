@@ -512,7 +512,8 @@ class Dispatcher:
     ) -> Set[Stream]:
         """Return the streams that the caller may read, or none if not the target itself."""
         written = {self._codec.stream(event) for event in _events(outcome)}
-        gets = {stream: self._gets[stream[0]] for stream in {*written, target} if stream}
+        streams = [stream for stream in {*written, target} if stream and stream[0] in self._gets]
+        gets = {stream: self._gets[stream[0]] for stream in streams}
         reach = await self._admission.reach(caller, [get.name for get in gets.values()])
         owners = await self._store.owners(sorted(gets))
         me = admitted.standing.principal_id
