@@ -4,6 +4,7 @@ import pkgutil
 
 import pytest
 from tests.contexts.access import test_actor
+from tests.contexts.agent import test_agent
 from tests.contexts.calibration import test_calibration
 from tests.contexts.campaign import test_campaign
 from tests.contexts.caution import test_caution, test_promotion
@@ -24,6 +25,7 @@ from tests.contexts.equipment import test_asset, test_family, test_frame, test_m
 from tests.contexts.federation import test_facility
 from tests.contexts.feed import test_subscription
 from tests.contexts.operation import test_activity, test_advancing, test_conducts, test_procedure
+from tests.contexts.proposal import test_proposal
 from tests.contexts.recipe import (
     test_capability,
     test_declarations,
@@ -63,6 +65,7 @@ SENTENCES = (
     test_supply,
     test_subject,
     test_decision,
+    *(test_agent, test_proposal),
     *(test_clearance, test_caution, test_promotion),
     *(test_dataset, test_distribution, test_custody, test_acquisition, test_attestation),
     test_calibration,
@@ -102,4 +105,5 @@ def test_every_context_is_listed():
         *("access", "trust", "federation", "enclosure", "equipment", "supply", "subject"),
         *("decision", "recipe", "run", "calibration", "campaign", "safety", "caution", "starting"),
         *("shift", "operation", "feed", "directory", "board", "data", "provenance"),
+        *("agent", "proposal"),
     }

@@ -14,7 +14,7 @@ Actor        changed_fields identities.issuer identities.subject_digest issuer s
 Zone         name
 Conduit      name
 Surface      name
-Policy       name permitted_commands
+Policy       name permitted_commands proposable_commands
 Visit        external_refs
 Facility     code name
 Enclosure    facility_code monitor_ref name
@@ -43,6 +43,9 @@ Distribution checksum.value encoding.conforms_to encoding.media_type failure
 Attestation  evidence
 Edition      content_hash external_id license publisher_facility_code
 Subscription facility_code host name stream_types types
+Agent        kind model_ref.model model_ref.provider model_ref.snapshot_pin name tool_name tools \
+    version
+Proposal     basis command_name digest target.stream_type would_write written.stream_type
 """
 
 ALIKE = {

@@ -13,6 +13,7 @@ from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.installation import Installation
 from beamkeep.kernel import (
     Advice,
+    ApprovedCommand,
     Call,
     Command,
     Event,
@@ -57,7 +58,8 @@ class Scenario:
     ) -> Self:
         """Set the command; the input of its rule is read from the past unless it is given here.
 
-        `outside` takes the step outside the service, if the rule needs one.
+        `outside` takes the step outside the service, or carries out the command that is approved,
+        if the rule needs one.
         """
         self._operation, self._outside = self._operations[type(command)], outside
         self._command, self._given, self._call = command, given, call
@@ -103,6 +105,9 @@ class Scenario:
         if isinstance(decided, Outside):
             assert self._outside, f"{operation.name} takes a step outside the service"
             decided = decided.then(self._outside(decided.request))
+        if isinstance(decided, ApprovedCommand):
+            assert self._outside, f"{operation.name} carries out a command"
+            decided = decided.then(*cast("Any", self._outside(decided)))
         outcome = list(decided)
         for part in outcome:
             if isinstance(part, Insert) and part.loser and past.has(part):
@@ -166,6 +171,8 @@ def _moved[S](
         decided = operation.rule(state, example.command, *given, example.call)
     except operation.refusals:
         return "-"
+    if isinstance(decided, ApprovedCommand):
+        decided = decided.then((), 204, None)
     own = operation.aggregate
     for part in cast("Outcome", decided):
         moves = isinstance(part, Event) and CATALOGUE.streams[type(part)] is own

@@ -1,7 +1,5 @@
 from uuid import UUID
 
-import pytest
-
 from beamkeep.contexts.access.actor import ActorDeactivated, ActorRegistered
 from beamkeep.contexts.access.profile import PROFILES, STANDINGS, Profile
 from beamkeep.contexts.agent.agent import (
@@ -135,6 +133,10 @@ def test_a_budget_has_a_cap():
     assert first == replace(defined, budget=AgentBudget(0.0, None))
 
 
+def test_an_agent_is_released_for_work_with_its_version():
+    given(defined).when(VersionAgent(agent_id=ID)).then(versioned)
+
+
 def test_a_suspended_agent_is_barred_until_it_is_resumed():
     held = "get_status", "list_runs"
     given(defined, versioned).when(SUSPEND).then(suspended, standing(*held, barred=OVER))
@@ -180,23 +182,18 @@ def test_a_budget_is_changed_to_another_one():
     given(defined).when(none).refused(AgentCannotUpdateBudgetError)
 
 
-@pytest.mark.parametrize(
-    ("command", "refusal"),
-    [
+def test_a_deprecated_agent_stays_as_it_is():
+    budget = UpdateAgentBudget(agent_id=ID, monthly_usd_cap=1.0, daily_token_cap=None)
+    for command, refusal in (
         (VersionAgent(agent_id=ID), AgentCannotVersionError),
         (SUSPEND, AgentCannotSuspendError),
         (ResumeAgent(agent_id=ID), AgentCannotResumeError),
         (DEPRECATE, AgentCannotDeprecateError),
         (GrantAgentTool(agent_id=ID, tool_name="get_run"), AgentCannotGrantToolError),
         (RevokeAgentTool(agent_id=ID, tool_name="list_runs"), AgentCannotRevokeToolError),
-        (
-            UpdateAgentBudget(agent_id=ID, monthly_usd_cap=1.0, daily_token_cap=None),
-            AgentCannotUpdateBudgetError,
-        ),
-    ],
-)
-def test_a_deprecated_agent_stays_as_it_is(command, refusal):  # pyright: ignore
-    given(defined, deprecated).when(command).refused(refusal)
+        (budget, AgentCannotUpdateBudgetError),
+    ):
+        given(defined, deprecated).when(command).refused(refusal)
 
 
 STATUS = """

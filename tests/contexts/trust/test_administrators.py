@@ -5,10 +5,12 @@ from uuid import UUID
 from beamkeep.contexts.access import actor
 from beamkeep.contexts.access.actor import begin as actor_of
 from beamkeep.contexts.access.profile import (
+    ACTOR_STANDINGS,
     DEVELOPER,
     IDENTITIES,
     PROFILES,
     STANDINGS,
+    ActorStanding,
     Identity,
     Profile,
     digest_of,
@@ -49,7 +51,7 @@ type Part = Event | SideWrite
 def person(id: UUID, kind: ActorKind = ActorKind.HUMAN) -> list[Part]:
     registered = actor.ActorRegistered(NOW, id, kind, ())
     profile = Profile("Somebody", actor_id=id, created_at=NOW, updated_at=NOW)
-    standing = actor.standing_of(actor_of(registered))
+    standing = Standing.of(actor.standing_of(actor_of(registered)))
     return [registered, STANDINGS.insert(standing), PROFILES.insert(profile)]
 
 
@@ -118,7 +120,9 @@ def test_of_two_administrators_one_may_go():
     two = (*ALONE, *person(GRACE), login(GRACE), *policy(2, GRACE))
     given(*two).when(actor.DeactivateActor(actor_id=ADA)).then(
         actor.ActorDeactivated(NOW, ADA),
-        STANDINGS.replace(Standing(ADA, ActorKind.HUMAN, DenialReason.INACTIVE_PRINCIPAL)),
+        ACTOR_STANDINGS.replace(
+            ActorStanding(ADA, ActorKind.HUMAN, DenialReason.INACTIVE_PRINCIPAL)
+        ),
         HELD,
     )
     given(*two).when(actor.ForgetActor(actor_id=ADA)).then(

@@ -86,10 +86,10 @@ class AgentDefined(AgentEvent):
     kind: str
     name: str
     version: str
-    description: str | None
+    description: FreeText | None
     model_ref: ModelRef
     prompt_template_id: UUID | None
-    capabilities: tuple[str, ...]
+    capabilities: tuple[FreeText, ...]
     tools: tuple[str, ...]
     budget: AgentBudget | None
 
