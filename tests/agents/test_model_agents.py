@@ -9,7 +9,7 @@ import pytest
 
 from beamkeep.agents.desk import ModelAgent
 from beamkeep.models.budget import Budget
-from beamkeep.models.scripted import Reply
+from beamkeep.models.scripted import ScriptedReply
 from beamkeep.models.seam import (
     LanguageModelRefusedError,
     LanguageModelTimeoutError,
@@ -35,7 +35,7 @@ GOOD_REPLY = json.dumps(GOOD)
 
 
 async def handled(
-    world: MemoryWorld, agent: ModelAgent, trigger: Envelope, reply: Reply = GOOD_REPLY
+    world: MemoryWorld, agent: ModelAgent, trigger: Envelope, reply: ScriptedReply = GOOD_REPLY
 ) -> tuple[float, list[Any]]:
     model = scripted(lambda _: reply)
     return await world.runtime(agent, model).handle(agent, trigger), model.requests

@@ -22,6 +22,7 @@ from beamkeep.models.anthropic_messages import AnthropicModel
 from beamkeep.models.openai_api import OpenAiCompatibleModel, OpenAiModel
 from beamkeep.models.provider import MOST_ANSWER_BYTES, ProviderAccount, mask
 from beamkeep.models.seam import (
+    CalledModel,
     CompletionRequest,
     LanguageModel,
     LanguageModelError,
@@ -30,7 +31,6 @@ from beamkeep.models.seam import (
     LanguageModelRefusedError,
     LanguageModelTimeoutError,
     LanguageModelUnavailableError,
-    ModelRef,
     Usage,
 )
 from beamkeep.schemas import JsonObject
@@ -48,7 +48,7 @@ SCHEMA: JsonObject = {
     },
 }
 REQUEST = CompletionRequest(
-    ModelRef("any", "model-x", "model-x-2026"),
+    CalledModel("any", "model-x", "model-x-2026"),
     system="Describe the run. " * 20,
     user='{"run": "' + "x" * 600 + '"}',
     output_schema=SCHEMA,

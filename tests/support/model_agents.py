@@ -28,7 +28,7 @@ from beamkeep.contexts.trust import seeded
 from beamkeep.models import templates
 from beamkeep.models.budget import Budget, BudgetedModels, ModelCalls, Price, Prices
 from beamkeep.models.scripted import Script, ScriptedModel
-from beamkeep.models.seam import LanguageModel, ModelRef
+from beamkeep.models.seam import CalledModel, LanguageModel
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import Envelope, EventStore
 from beamkeep.schemas import JsonObject
@@ -39,7 +39,7 @@ REACTIONS: Mapping[str, ModelReaction] = {
     each.kind: each for each in (RUN_DEBRIEFER, CAUTION_DRAFTER)
 }
 TEMPLATE_IDS = {each.kind: each.id for each in templates.TEMPLATES.values()}
-MODEL = ModelRef("scripted", "scripted-1")
+MODEL = CalledModel("scripted", "scripted-1")
 PRICES = Prices({"scripted/scripted-1": Price(1.0, 2.0)})
 NARRATIVE = "The run was stopped on purpose. It was meant to take a full scan and took half of one."
 GOOD: JsonObject = {"choice": "OperatorAbort", "confidence": 0.8, "narrative": NARRATIVE}

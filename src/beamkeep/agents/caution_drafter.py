@@ -17,7 +17,7 @@ from beamkeep.runtime.store import Envelope
 from beamkeep.schemas import JsonObject
 
 from .desk import ModelAgent
-from .model_agent import Case, ModelReaction, Verdict
+from .model_agent import Case, ModelReaction, ModelVerdict
 from .run_facts import ended_run, fitted, shown
 
 NO_ACTION, INVALID = "NoAction", "InvalidProposal"
@@ -53,18 +53,20 @@ async def case(
     return Case(facts, lambda output: judged(output, targets, seen))
 
 
-def judged(output: JsonObject, targets: Iterable[Target], existing: Iterable[Caution]) -> Verdict:
+def judged(
+    output: JsonObject, targets: Iterable[Target], existing: Iterable[Caution]
+) -> ModelVerdict:
     """Return the proposal in an answer, or that none is made if anything in it is wrong."""
     choice, proposed = str(output["choice"]), output["proposed_caution"]
     reasoning, confidence = str(output["reasoning"]), float(str(output["confidence"]))
     if LINK in reasoning or (proposed is None) != (choice == NO_ACTION):
-        return Verdict(NO_ACTION, failure=INVALID)
+        return ModelVerdict(NO_ACTION, failure=INVALID)
     if proposed is None:
-        return Verdict(NO_ACTION, reasoning=plain(reasoning) or None, confidence=confidence)
+        return ModelVerdict(NO_ACTION, reasoning=plain(reasoning) or None, confidence=confidence)
     try:
         draft = CautionDraft.model_validate(proposed)
     except ValidationError:
-        return Verdict(NO_ACTION, failure=INVALID)
+        return ModelVerdict(NO_ACTION, failure=INVALID)
     replaced = {each.id: each.target for each in existing}
     severity, supersedes = SEVERITIES[choice], draft.supersedes_caution_id
     texts = (draft.text, draft.workaround, *draft.tags)
@@ -76,11 +78,13 @@ def judged(output: JsonObject, targets: Iterable[Target], existing: Iterable[Cau
         or (draft.propagate_to_children and draft.target_kind is TargetKind.PROCEDURE)
         or any(LINK in text or plain(text) != text.strip() for text in texts)
     ):
-        return Verdict(NO_ACTION, failure=INVALID)
+        return ModelVerdict(NO_ACTION, failure=INVALID)
     told: JsonObject = draft.model_dump(mode="json")
     told["tags"] = [*sorted(draft.tags)]
     inputs: JsonObject = {DRAFT: told}
-    return Verdict(choice, reasoning=plain(reasoning) or None, confidence=confidence, inputs=inputs)
+    return ModelVerdict(
+        choice, reasoning=plain(reasoning) or None, confidence=confidence, inputs=inputs
+    )
 
 
 def nothing_more(

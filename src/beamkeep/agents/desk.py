@@ -20,7 +20,7 @@ from beamkeep.kernel import (
     claim_key,
 )
 from beamkeep.models.budget import MODEL_CALLS, Budget, ModelCall
-from beamkeep.models.seam import ModelRef
+from beamkeep.models.seam import CalledModel
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, UnauthorizedError
 from beamkeep.runtime.codec import Codec
@@ -46,7 +46,7 @@ class ModelAgent(Record):
 
     id: UUID
     kind: str
-    model_ref: ModelRef
+    model_ref: CalledModel
     prompt_template_id: UUID
     budget: Budget | None = None
 
@@ -56,7 +56,7 @@ class ModelAgent(Record):
         return f"agent:{self.kind}:v1"
 
 
-class Decided(Record):
+class ModelDecision(Record):
     """A decision of an agent, and everything that is written with it."""
 
     key: str
@@ -96,7 +96,7 @@ class Desk(Protocol):
         """Take the lease unless it is taken, and return who holds it."""
         ...
 
-    async def write(self, agent: ModelAgent, trigger: Envelope, decided: Decided) -> None:
+    async def write(self, agent: ModelAgent, trigger: Envelope, decided: ModelDecision) -> None:
         """Write a decision and what follows from it by one append, unless it is on record."""
         ...
 
@@ -184,7 +184,7 @@ class ServiceDesk:
             occurred_at=now,
         )
 
-    async def write(self, agent: ModelAgent, trigger: Envelope, decided: Decided) -> None:
+    async def write(self, agent: ModelAgent, trigger: Envelope, decided: ModelDecision) -> None:
         """Write a decision and what follows from it by one append, unless it is on record."""
         parts = agent.id, decided.key
         taken = AgentDecisionTakenError

@@ -25,25 +25,25 @@ from beamkeep.models.budget import (
 )
 from beamkeep.models.output import clean
 from beamkeep.models.seam import (
-    Answered,
     CompletionRequest,
     CompletionResponse,
     LanguageModelBudgetExceededError,
     LanguageModelError,
     LanguageModelOutputInvalidError,
+    ModelAnswer,
 )
 from beamkeep.models.templates import TEMPLATES
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import Envelope
 from beamkeep.schemas import Json, JsonObject
 
-from .desk import Decided, Desk, ModelAgent
+from .desk import Desk, ModelAgent, ModelDecision
 
 LOOK_AGAIN_SECONDS = 1.0
 EXHAUSTED = "AttemptsExhausted"
 
 
-class Verdict(Record):
+class ModelVerdict(Record):
     """What an agent makes of the answer of its model."""
 
     choice: str
@@ -57,7 +57,7 @@ class Case(Record):
     """One run that has ended, as the agent asks its model about it."""
 
     facts: JsonObject
-    judge: Callable[[JsonObject], Verdict]
+    judge: Callable[[JsonObject], ModelVerdict]
     """Checks the answer of the model. Raises LanguageModelOutputInvalidError."""
 
 
@@ -109,7 +109,7 @@ class ModelAgentRuntime:
                 return await self._defer(agent, trigger, _name(error))
             holder = await desk.take_lease(agent, trigger)
         if holder != agent.id:
-            verdict = Verdict(reaction.conflicted, inputs={"winning_agent_id": str(holder)})
+            verdict = ModelVerdict(reaction.conflicted, inputs={"winning_agent_id": str(holder)})
             return await self._write(agent, trigger, verdict, ())
         called = await self._models.call(agent.id, key, agent.budget, request)
         match called:
@@ -156,7 +156,7 @@ class ModelAgentRuntime:
             if call.attempt < MOST_ATTEMPTS:
                 return LOOK_AGAIN_SECONDS
             return await self._defer(agent, trigger, EXHAUSTED)
-        verdict = Verdict(self._reaction.deferred, failure=_name(error))
+        verdict = ModelVerdict(self._reaction.deferred, failure=_name(error))
         if error.answered is None:
             # An answer that could not be read may be billed: its reserve goes on counting.
             billed = isinstance(error, LanguageModelOutputInvalidError)
@@ -165,14 +165,14 @@ class ModelAgentRuntime:
         return await self._write(agent, trigger, verdict, [entry], call)
 
     async def _defer(self, agent: ModelAgent, trigger: Envelope, failure: str) -> float:
-        verdict = Verdict(self._reaction.deferred, failure=failure)
+        verdict = ModelVerdict(self._reaction.deferred, failure=failure)
         return await self._write(agent, trigger, verdict, ())
 
     async def _write(
         self,
         agent: ModelAgent,
         trigger: Envelope,
-        verdict: Verdict,
+        verdict: ModelVerdict,
         entries: Sequence[InferenceEntry],
         call: ModelCall | None = None,
     ) -> float:
@@ -205,7 +205,7 @@ class ModelAgentRuntime:
             inputs=inputs,
             determining_policy_ids=frozenset(await self._desk.permits(agent, trigger, names)),
         )
-        decided = Decided(
+        decided = ModelDecision(
             _key(trigger),
             decision_id,
             decision=decision,
@@ -216,7 +216,7 @@ class ModelAgentRuntime:
         return 0.0
 
     def _entry(
-        self, request: CompletionRequest, call: ModelCall, answered: Answered
+        self, request: CompletionRequest, call: ModelCall, answered: ModelAnswer
     ) -> InferenceEntry:
         cost = self._models.prices.cost(request.model_ref, answered.usage)
         reason = _word(answered.finish_reason, 100)

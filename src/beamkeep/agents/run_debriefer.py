@@ -12,7 +12,7 @@ from beamkeep.runtime.store import Envelope
 from beamkeep.schemas import JsonObject
 
 from .desk import ModelAgent
-from .model_agent import Case, ModelReaction, Verdict
+from .model_agent import Case, ModelReaction, ModelVerdict
 from .run_facts import ended_run, fitted
 
 SHORTEST = 80
@@ -26,12 +26,12 @@ async def case(
     return Case(fitted(ended.facts), judged)
 
 
-def judged(output: JsonObject) -> Verdict:
+def judged(output: JsonObject) -> ModelVerdict:
     """Return the debrief in an answer. Ids are never taken from it."""
     narrative = plain(str(output["narrative"]))
     if len(narrative) < SHORTEST:
         raise LanguageModelOutputInvalidError("Without its links the narrative is too short.")
-    return Verdict(
+    return ModelVerdict(
         str(output["choice"]), reasoning=narrative, confidence=float(str(output["confidence"]))
     )
 

@@ -9,13 +9,13 @@ import msgspec
 from anthropic.types import MessageParam, OutputConfigParam, ThinkingConfigDisabledParam
 
 from .output import for_provider, read_output
-from .provider import Failure, Pause, ProviderAccount, error_of, http_client, since, twice
+from .provider import Pause, ProviderAccount, ProviderFailure, error_of, http_client, since, twice
 from .seam import (
-    Answered,
     CompletionRequest,
     CompletionResponse,
     LanguageModelOutputInvalidError,
     LanguageModelRefusedError,
+    ModelAnswer,
     Usage,
     require_uncut,
 )
@@ -108,7 +108,7 @@ def _response(request: CompletionRequest, body: bytes, duration_ms: int) -> Comp
         raise LanguageModelOutputInvalidError("The body is not a message.") from None
     used = message.usage
     cached = (used.cache_creation_input_tokens or 0) + (used.cache_read_input_tokens or 0)
-    answered = Answered(
+    answered = ModelAnswer(
         Usage(used.input_tokens + cached, used.output_tokens),
         response_id=message.id,
         response_model=message.model,
@@ -125,16 +125,16 @@ def _response(request: CompletionRequest, body: bytes, duration_ms: int) -> Comp
     return CompletionResponse(read_output(text, request.output_schema, answered), answered)
 
 
-def _failure(error: anthropic.APIError) -> Failure:
+def _failure(error: anthropic.APIError) -> ProviderFailure:
     if isinstance(error, anthropic.APIStatusError):
-        return Failure(
+        return ProviderFailure(
             error.status_code,
             error.type,
             retry_after=error.response.headers.get("retry-after"),
             timed_out=False,
             cause=None,
         )
-    return Failure(
+    return ProviderFailure(
         None,
         None,
         retry_after=None,

@@ -9,6 +9,7 @@ from uuid import UUID
 from beamkeep.kernel import Record, Table, replace
 
 from .seam import (
+    CalledModel,
     CompletionRequest,
     CompletionResponse,
     LanguageModelBudgetExceededError,
@@ -17,7 +18,6 @@ from .seam import (
     LanguageModels,
     LanguageModelTimeoutError,
     LanguageModelUnavailableError,
-    ModelRef,
     Usage,
 )
 
@@ -81,7 +81,7 @@ class Prices:
     def __init__(self, prices: Mapping[str, Price]) -> None:
         self._prices = prices
 
-    def cost(self, model: ModelRef, usage: Usage) -> float | None:
+    def cost(self, model: CalledModel, usage: Usage) -> float | None:
         """Return what these tokens of a model cost in USD, if its price is known."""
         price = self._prices.get(f"{model.provider}/{model.model}")
         return price.total(usage) if price else None

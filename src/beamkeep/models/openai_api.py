@@ -14,13 +14,13 @@ from openai.types.responses import ResponseTextConfigParam
 from openai.types.shared_params import ResponseFormatJSONSchema
 
 from .output import for_provider, read_output
-from .provider import Failure, Pause, ProviderAccount, error_of, http_client, since, twice
+from .provider import Pause, ProviderAccount, ProviderFailure, error_of, http_client, since, twice
 from .seam import (
-    Answered,
     CompletionRequest,
     CompletionResponse,
     LanguageModelOutputInvalidError,
     LanguageModelRefusedError,
+    ModelAnswer,
     Usage,
     require_uncut,
 )
@@ -128,7 +128,7 @@ def _response(request: CompletionRequest, body: bytes, duration_ms: int) -> Comp
         raise LanguageModelOutputInvalidError("The body is not a response.") from None
     why = told.incomplete_details and told.incomplete_details.reason
     used = told.usage or _ResponseUsage(request.input_reserve, request.max_output_tokens)
-    answered = Answered(
+    answered = ModelAnswer(
         Usage(used.input_tokens, used.output_tokens),
         response_id=told.id,
         response_model=told.model,
@@ -185,7 +185,7 @@ def _completion(request: CompletionRequest, body: bytes, duration_ms: int) -> Co
         raise LanguageModelOutputInvalidError("The body is not a completion.") from None
     # A server that reports no usage is charged with the reserve.
     used = told.usage or _ChatUsage(request.input_reserve, request.max_output_tokens)
-    answered = Answered(
+    answered = ModelAnswer(
         Usage(used.prompt_tokens, used.completion_tokens),
         response_id=told.id,
         response_model=told.model,
@@ -201,16 +201,16 @@ def _completion(request: CompletionRequest, body: bytes, duration_ms: int) -> Co
     return CompletionResponse(read_output(text, request.output_schema, answered), answered)
 
 
-def _failure(error: openai.APIError) -> Failure:
+def _failure(error: openai.APIError) -> ProviderFailure:
     if isinstance(error, openai.APIStatusError):
-        return Failure(
+        return ProviderFailure(
             error.status_code,
             error.code or error.type,
             retry_after=error.response.headers.get("retry-after"),
             timed_out=False,
             cause=None,
         )
-    return Failure(
+    return ProviderFailure(
         None,
         None,
         retry_after=None,

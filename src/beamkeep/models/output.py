@@ -9,7 +9,7 @@ import jsonschema_rs
 
 from beamkeep.schemas import Json, JsonObject
 
-from .seam import Answered, LanguageModelOutputInvalidError
+from .seam import LanguageModelOutputInvalidError, ModelAnswer
 
 MOST_BYTES = 256 * 1024
 MOST_DEPTH = 16
@@ -38,7 +38,7 @@ def clean(text: str) -> str:
 
 
 def read_output(
-    text: str | None, schema: JsonObject, answered: Answered | None = None
+    text: str | None, schema: JsonObject, answered: ModelAnswer | None = None
 ) -> JsonObject:
     """Return the object in an answer, its texts cleaned. Raise when it does not fit the schema."""
 

@@ -120,7 +120,7 @@ class _BoundedStream(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-class Failure(NamedTuple):
+class ProviderFailure(NamedTuple):
     """A failed call as an SDK reports it."""
 
     status: int | None
@@ -130,7 +130,9 @@ class Failure(NamedTuple):
     cause: BaseException | None
 
 
-def error_of(failure: Failure, account: ProviderAccount, provider: str) -> LanguageModelError:
+def error_of(
+    failure: ProviderFailure, account: ProviderAccount, provider: str
+) -> LanguageModelError:
     """Return the error of a failed call, without texts of the provider, which may echo prompts."""
     status, seconds = failure.status, _seconds(failure.retry_after)
     code = str(failure.code or "")

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from beamkeep.schemas import JsonObject
 
 from .output import read_output
-from .seam import Answered, CompletionRequest, CompletionResponse, LanguageModelError, Usage
+from .seam import CompletionRequest, CompletionResponse, LanguageModelError, ModelAnswer, Usage
 
-type Reply = str | JsonObject | LanguageModelError
-type Script = Callable[[CompletionRequest], Reply]
+type ScriptedReply = str | JsonObject | LanguageModelError
+type Script = Callable[[CompletionRequest], ScriptedReply]
 
 
 class ScriptedModel:
@@ -24,7 +24,7 @@ class ScriptedModel:
         reply = self._script(request)
         if isinstance(reply, LanguageModelError):
             raise reply
-        answered = Answered(
+        answered = ModelAnswer(
             Usage(request.input_reserve, 200),
             response_id=f"scripted-{len(self.requests)}",
             response_model=self._model,

@@ -14,7 +14,7 @@ CUT_BELOW = 0.1
 """Input tokens for each byte sent; a server that reports fewer has cut the prompt."""
 
 
-class ModelRef(Record):
+class CalledModel(Record):
     """A model of a provider; `snapshot_pin` is one release of it."""
 
     provider: str
@@ -30,7 +30,7 @@ class ModelRef(Record):
 class CompletionRequest(Record):
     """One prompt; the answer must be a JSON object that fits the schema."""
 
-    model_ref: ModelRef
+    model_ref: CalledModel
     system: str
     user: str
     output_schema: JsonObject
@@ -55,7 +55,7 @@ class Usage(Record):
     output_tokens: int
 
 
-class Answered(Record):
+class ModelAnswer(Record):
     """What a provider reported about an answer, whether or not the answer was usable."""
 
     usage: Usage
@@ -69,13 +69,13 @@ class CompletionResponse(Record):
     """An answer that fits the schema of its request."""
 
     output: JsonObject
-    answered: Answered
+    answered: ModelAnswer
 
 
 class LanguageModelError(Exception):
     """A call of a language model that gave no usable answer."""
 
-    def __init__(self, told: str = "", answered: Answered | None = None) -> None:
+    def __init__(self, told: str = "", answered: ModelAnswer | None = None) -> None:
         super().__init__(told)
         self.answered = answered
         """What was billed, if the provider said so."""
@@ -128,7 +128,7 @@ type LanguageModels = Mapping[str, LanguageModel]
 """The models that this deployment can call, by provider."""
 
 
-def require_uncut(request: CompletionRequest, answered: Answered) -> None:
+def require_uncut(request: CompletionRequest, answered: ModelAnswer) -> None:
     """Raise when the server counted so few tokens that it must have cut the prompt."""
     if answered.usage.input_tokens < CUT_BELOW * request.input_bytes:
         raise LanguageModelOutputInvalidError(
