@@ -81,6 +81,12 @@ QUESTIONS = (
     *board.QUESTIONS,
     *proposal.QUESTIONS,
 )
-IN_PERSON = (*access.OPERATIONS, *trust.OPERATIONS, *feed.OPERATIONS, *proposal.OPERATIONS)
+IN_PERSON = (
+    *access.OPERATIONS,
+    *trust.OPERATIONS,
+    *feed.OPERATIONS,
+    *agent.OPERATIONS,
+    *proposal.OPERATIONS,
+)
 """Operations that give rights, keys or channels: none of them can be proposed."""
 CATALOGUE = Catalogue(OPERATIONS, QUESTIONS, IN_PERSON)
