@@ -40,6 +40,7 @@ from .store import (
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 ATTEMPTS = 4
+MOST_NOTE = 500
 WRITES_NO_ROW = (Event, Identified, kernel.Fenced, kernel.Advice, kernel.Reply)
 IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
@@ -137,6 +138,14 @@ class _Decision(NamedTuple):
         # If the command created another aggregate of this type, report that one's version.
         version = versions.get((of.name, told.get(of.id_field, self.target)), self.version)
         return CommandResult(status, encode(body) if body else b"", self.target, version=version)
+
+    def told(
+        self, versions: Mapping[Stream, int]
+    ) -> tuple[Sequence[kernel.WrittenStream], int, dict[str, Any] | None]:
+        """Return what an approval records: the streams written, the status and the body."""
+        answer = self.result(versions)
+        streams = [kernel.WrittenStream(*stream, version) for stream, version in versions.items()]
+        return streams, answer.status, msgspec.json.decode(answer.body) if answer.body else None
 
 
 class Dispatcher:
@@ -317,15 +326,10 @@ class Dispatcher:
                 "An idempotency key must have 1 to 255 visible ASCII characters."
             )
         session.read_for(admitted.standing.principal_id, admitted.scope)
-        note = request.proposal_note
-        if note is not None and (operation.name not in self._proposable or not 0 < len(note) < 501):
-            told = "A proposal note has 1 to 500 characters."
-            takes = operation.name in self._proposable
-            raise MalformedRequestError(told if takes else f"{operation.name} cannot be proposed.")
-        proposes = admitted.proposes or note is not None
+        proposes = self._is_proposal(operation, request, admitted)
 
         # 4. Again?
-        digest = b"" if key is None and not proposes else fingerprint(operation.name, command)
+        digest = fingerprint(operation.name, command) if key or proposes else b""
         if (kept := opened.stored_answer) and not request.dry_run:
             return await self._completed(operation, _replayed(pending, kept, digest), admitted)
 
@@ -346,25 +350,12 @@ class Dispatcher:
             raise PreconditionFailedError("The basis has changed. Read the proposal again.")
 
         # 6. Decide.
-        who, new_id = admitted.standing, request.new_id or self._new_id()
-        call = kernel.Call(
-            principal_id=who.principal_id,
-            principal_kind=who.kind,
-            agent_kind=who.agent_kind,
-            now=self._clock(),
-            new_id=new_id,
-            surface_id=admitted.place.surface_id,
-            correlation_id=request.caller.correlation_id,
-            surface_kind=admitted.place.kind,
-            delegated=request.caller.delegated,
-        )
+        new_id = request.new_id or self._new_id()
+        call = self._call(request.caller, admitted, new_id)
         decided, carried = operation.rule(*given, call), None
         if isinstance(decided, kernel.ApprovedCommand):
             carried = await self._carry_out(decided, pending, session, found)
-            told, written = carried.result(session.new_versions), session.new_versions.items()
-            streams = [kernel.WrittenStream(*stream, version) for stream, version in written]
-            body = msgspec.json.decode(told.body) if told.body else None
-            decided = decided.then(streams, told.status, body)
+            decided = decided.then(*carried.told(session.new_versions))
         if isinstance(decided, kernel.Outside):
             if decided.request in found.results:
                 decided = decided.then(found.results[decided.request])
@@ -373,17 +364,13 @@ class Dispatcher:
             else:
                 raise _OutsideNeeded(decided.request)
         outcome = _without_stored(decided, found.stored)
-        proposal = (
-            await self._propose(pending, digest, session, call, outcome) if proposes else None
-        )
+        planned = [*(carried.outcome if carried else ()), *outcome]
+        if proposes:
+            outcome = await self._propose(pending, digest, session, call, outcome)
+            operation, target, version = self._registering, new_id, 0
         if request.dry_run:
-            planned = [*(carried.outcome if carried else ()), *outcome]
             shown = await self._shown(request.caller, admitted, stream, planned)
             return await self._would_write(planned, shown, would_propose=proposes)
-        if proposal:
-            await self._require_free(outcome)
-            operation, target, version, outcome = self._registering, new_id, 0, proposal
-        events = self._numbered(request.command_name or pending.operation.name, outcome, session)
         return _Decision(
             operation=operation,
             caller=request.caller,
@@ -392,10 +379,35 @@ class Dispatcher:
             target=target or new_id,
             version=version,
             outcome=outcome,
-            events=events,
+            events=self._numbered(request.command_name or pending.operation.name, outcome, session),
             digest=digest,
             carried=carried,
         )
+
+    def _call(self, caller: Caller, admitted: Admitted, new_id: UUID) -> kernel.Call:
+        """Return what a rule is told about the call."""
+        who, place = admitted.standing, admitted.place
+        return kernel.Call(
+            principal_id=who.principal_id,
+            principal_kind=who.kind,
+            agent_kind=who.agent_kind,
+            now=self._clock(),
+            new_id=new_id,
+            surface_id=place.surface_id,
+            correlation_id=caller.correlation_id,
+            surface_kind=place.kind,
+            delegated=caller.delegated,
+        )
+
+    def _is_proposal(self, operation: Operation, request: Request, admitted: Admitted) -> bool:
+        """Return whether the command is proposed. Raise when its note cannot be used."""
+        if (note := request.proposal_note) is None:
+            return admitted.proposes
+        if operation.name not in self._proposable:
+            raise MalformedRequestError(f"{operation.name} cannot be proposed.")
+        if not 1 <= len(note) <= MOST_NOTE:
+            raise MalformedRequestError(f"A proposal note has 1 to {MOST_NOTE} characters.")
+        return True
 
     async def _propose(
         self,
@@ -406,6 +418,7 @@ class Dispatcher:
         outcome: Outcome,
     ) -> Outcome:
         """Return the proposal that is written in place of the outcome of a command."""
+        await self._require_free(outcome)
         request, register, stream = pending.request, self._registering, pending.stream
         wanted = (request.if_match or "").strip('" ')
         registered = register.command.model_validate(
