@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import httpx2
 import jsonschema_rs
 import pytest
-from tests.support.examples import CALLERS, EXAMPLES, REPLIES
+from tests.support.examples import CALLERS, EXAMPLES, REPLIES, WITHOUT_BODY
 from tests.support.rest_client import RestClient, rest_client
 
 from beamkeep.app import CATALOGUE
@@ -58,7 +58,8 @@ def require_documented(row: Row, answer: httpx2.Response) -> None:
     assert str(answer.status_code) in responses, (row.name, answer.status_code)
     response = resolved(responses[str(answer.status_code)])
     if not answer.content:
-        assert "content" not in response
+        # A proposal of the same operation has a body.
+        assert "content" not in response or row.name in WITHOUT_BODY
     else:
         schema = response["content"][answer.headers["content-type"]]["schema"]
         validator(json.dumps(schema)).validate(answer.json())
@@ -131,7 +132,8 @@ def test_an_operation_whose_work_is_done_later_answers_202():
     catalogue = Catalogue([*others, replace(row, rule=hold_run)], CATALOGUE.questions)
     responses = describe(catalogue)["paths"][row.route.path]["post"]["responses"]
     assert {"200", "202"} == {status for status in responses if status < "300"}
-    accepted = responses["202"]["content"]["application/json"]["schema"]
+    accepted, proposed = responses["202"]["content"]["application/json"]["schema"]["anyOf"]
+    assert proposed == {"$ref": "#/components/schemas/Proposed"}
     assert accepted["required"] == ["work_id"]
     assert "ETag" in responses["202"]["headers"]
 

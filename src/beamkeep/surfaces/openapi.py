@@ -191,11 +191,11 @@ def _outcomes(operation: Operation, reply: SchemaObject, proposable: bool) -> Sc
         answers["202"] = _answer(proposed, ref("schemas", "Proposed"), "Location", *headers)
     if issubclass(kind, kernel.Accepted):
         accepted = exactly(own | reply, **warnings) if own or reply else None
-        where, told = ("Location",) if accepted else (), "Accepted: a worker does the work later."
-        if accepted and proposable:
-            accepted = {"anyOf": [accepted, ref("schemas", "Proposed")]}
-            told += f" {proposed}"
-        answers["202"] = _answer(told, accepted, *where, *headers)
+        told = "Accepted: a worker does the work later."
+        if proposable:
+            other, told = ref("schemas", "Proposed"), f"{told} {proposed}"
+            accepted = {"anyOf": [accepted, other]} if accepted else other
+        answers["202"] = _answer(told, accepted, *(("Location",) if accepted else ()), *headers)
     elif operation.genesis or issubclass(kind, kernel.Created):
         created = exactly(own | reply, **warnings)
         answers["201"] = _answer("Created.", created, "Location", *headers)

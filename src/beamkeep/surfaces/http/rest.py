@@ -52,7 +52,7 @@ def _command_route(service: Service, operation: Operation) -> HttpRoute:
             ),
         )
         headers = dict(JSON) if result.body else {}
-        if result.status in (201, 202):
+        if result.status in (201, 202) and result.body:
             answered = msgspec.json.decode(result.body)
             path = proposal.route.path if proposal and "proposal_id" in answered else new_path
             headers |= {b"location": path.format_map(answered).encode()} if path else {}
