@@ -22,6 +22,7 @@ from beamkeep.adapters.compute.slurm import SlurmCompute
 from beamkeep.adapters.control import MissingExtraError, control_system
 from beamkeep.adapters.copies import ChildCopyReader
 from beamkeep.adapters.datacite import DataciteAccount, DataciteMinter
+from beamkeep.adapters.language_models import language_model
 from beamkeep.adapters.postgres.agent_log import PostgresAgentLog
 from beamkeep.adapters.postgres.agent_records import PostgresAgentRecords
 from beamkeep.adapters.postgres.connections import Connections
@@ -34,6 +35,7 @@ from beamkeep.adapters.postgres.lease import PostgresLease
 from beamkeep.adapters.postgres.lineage import PostgresLineage
 from beamkeep.adapters.postgres.listing import LISTING, PostgresLists
 from beamkeep.adapters.postgres.log_notices import PostgresLogNotices
+from beamkeep.adapters.postgres.model_calls import PostgresModelCalls
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.relay_places import PostgresRelayPlaces
 from beamkeep.adapters.postgres.tail import PostgresTail
@@ -41,8 +43,12 @@ from beamkeep.adapters.postgres.work import PostgresWorkQueue
 from beamkeep.adapters.registered import registered_actions, registered_advisors
 from beamkeep.adapters.tokens.providers import IdentityProviders
 from beamkeep.adapters.webhooks import HttpWebhooks
+from beamkeep.agents.caution_drafter import CAUTION_DRAFTER
 from beamkeep.agents.caution_promoter import PromotionRules
+from beamkeep.agents.desk import ServiceDesk
 from beamkeep.agents.histories import Histories
+from beamkeep.agents.model_agent import ModelAgentRuntime, ModelReaction
+from beamkeep.agents.run_debriefer import RUN_DEBRIEFER
 from beamkeep.agents.run_supervisor import SupervisionRules
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
@@ -65,6 +71,7 @@ from beamkeep.feed.log import EventLog
 from beamkeep.feed.reading import LogReader, log_reader
 from beamkeep.kernel import Catalogue, Record, Refusal, replace
 from beamkeep.landing import landing_routes
+from beamkeep.models.budget import BudgetedModels, Prices
 from beamkeep.reference_page import reference_page_routes
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Admission
@@ -101,9 +108,10 @@ from beamkeep.workers.effects import Effects
 from beamkeep.workers.facts import ConductReader
 from beamkeep.workers.housekeeping import Housekeeping, TailWatch, WorkWatch
 from beamkeep.workers.minting import Minter
+from beamkeep.workers.model_agents import ModelAgentLoops, model_reaction
 from beamkeep.workers.observing import Observer
 from beamkeep.workers.projector import Projector
-from beamkeep.workers.reactions import EventLoop, Reactions, TickLoop
+from beamkeep.workers.reactions import EventLoop, EventReaction, Reactions, TickLoop
 from beamkeep.workers.refolding import SnapshotKeeper
 from beamkeep.workers.relay import MessageBus, Relay, RelayPlaces
 from beamkeep.workers.reporting import Monitor
@@ -414,16 +422,59 @@ class Deployment:
                 settings.caution_promoter_min_confidence, settings.caution_promoter_daily_most
             )
             promotion = caution_promotion(reactions, self.lists, CATALOGUE, rules)
-            promoting = EventLoop(
-                promotion,
-                reactions,
-                self.tail,
-                store=self.store,
-                codec=self._codec,
-                max_age=timedelta(hours=settings.agent_max_event_age_hours),
-            )
+            promoting = self._event_loop(promotion, reactions)
             loops.append(Loop("caution promoter", promoting.turn))
-        return loops
+        return [*loops, *self._model_agents(service, reactions)]
+
+    def _model_agents(self, service: Service, reactions: Reactions) -> list[Loop]:
+        """Return the loops of the agents that call a language model, if there is one to call."""
+        settings = self.settings
+        provider, account = settings.language_model_provider, settings.provider_account
+        enabled = {
+            RUN_DEBRIEFER: settings.run_debriefer_enabled,
+            CAUTION_DRAFTER: settings.caution_drafter_enabled,
+        }
+        if provider is None or account is None or not any(enabled.values()):
+            return []
+        models = BudgetedModels(
+            PostgresModelCalls(self._commands),
+            {provider: language_model(provider, account)},
+            Prices(settings.language_model_prices),
+        )
+        desk = ServiceDesk(service, self.store, self._codec, clock=now)
+        send_marked = settings.language_model_send_marked_text
+        return [
+            self._model_loop(
+                each,
+                ModelAgentRuntime(each, desk, models, new_id=uuid7, send_marked=send_marked),
+                reactions,
+            )
+            for each, is_on in enabled.items()
+            if is_on
+        ]
+
+    def _model_loop(
+        self, reaction: ModelReaction, runtime: ModelAgentRuntime, reactions: Reactions
+    ) -> Loop:
+        """Return the loop of all agents of one kind."""
+
+        def loop_of(agent_id: UUID) -> EventLoop:
+            return self._event_loop(
+                model_reaction(agent_id, reaction, runtime, reactions.sessions), reactions
+            )
+
+        loops = ModelAgentLoops(reaction.kind, reactions.sessions, loop_of)
+        return Loop(reaction.kind, loops.turn, loops.close)
+
+    def _event_loop(self, reaction: EventReaction, reactions: Reactions) -> EventLoop:
+        return EventLoop(
+            reaction,
+            reactions,
+            self.tail,
+            store=self.store,
+            codec=self._codec,
+            max_age=timedelta(hours=self.settings.agent_max_event_age_hours),
+        )
 
     def custody_watch(self, service: Service) -> Loop:
         """Return the loop that judges how well datasets are kept."""

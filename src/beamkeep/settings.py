@@ -33,6 +33,9 @@ from beamkeep.contexts.installation import Installation
 from beamkeep.contexts.receivers import ENTRY, ReceiverHosts
 from beamkeep.contexts.routes import ControlRoute, table_findings
 from beamkeep.contexts.trust.bootstrap import Administrator
+from beamkeep.models.budget import Price
+from beamkeep.models.provider import COMPATIBLE, NO_KEY, PUBLIC_URLS, Provider, ProviderAccount
+from beamkeep.models.templates import TEMPLATES
 from beamkeep.workers.conductor import ConductTimes
 from beamkeep.workers.observing import EnclosureSignal, SupplySignal
 
@@ -66,6 +69,15 @@ def _private_registry(url: str) -> str:
         raise ValueError(
             "the password would be sent unencrypted. Write https:// instead of http://"
         )
+    return url
+
+
+def _private_provider(url: str) -> str:
+    parts = urlsplit(url)
+    if not parts.hostname or parts.scheme not in {"http", "https"} or parts.username:
+        raise ValueError("must be like https://models.example.org/v1, without a user name")
+    if parts.scheme == "http" and not is_loopback(parts.hostname):
+        raise ValueError("the key would be sent unencrypted. Write https:// instead of http://")
     return url
 
 
@@ -407,15 +419,27 @@ class Settings(DatabaseSettings):
     datacite_password: SecretStr | None = None
     """Password of the repository account at DataCite."""
 
-    language_model_provider: Annotated[str, MinLen(1), MaxLen(100)] | None = None
-    """Provider of the language model of the agents RunDebriefer and CautionDrafter, such as
-    anthropic. These agents are created at the first start with this setting; later changes of
-    this setting and of the two below change nothing."""
+    language_model_provider: Provider | None = None
+    """Provider of the language model of the agents RunDebriefer and CautionDrafter: `anthropic`,
+    `openai`, or `openai_compatible` for another server with chat completions. These agents are
+    created at the first start with this setting; later changes of this setting and of the two
+    below do not change them."""
     language_model_name: Annotated[str, MinLen(1), MaxLen(200)] | None = None
     """Name of the language model at its provider. Required with LANGUAGE_MODEL_PROVIDER."""
     language_model_snapshot_pin: Annotated[str, MinLen(1), MaxLen(100)] | None = None
     """Exact snapshot of the language model that is asked for. Default: whichever the provider
     answers with."""
+    language_model_api_key: SecretStr | None = None
+    """Key with which the provider is called. Required for `anthropic` and `openai`."""
+    language_model_base_url: Annotated[str, AfterValidator(_private_provider)] | None = None
+    """Address of the provider's API, such as https://models.example.org/v1. Required for
+    `openai_compatible`. Default: the public address of the provider."""
+    language_model_prices: dict[str, Price] = {}
+    """Prices of models, as a JSON object by `<provider>/<model>`, each with
+    `input_usd_per_million` and `output_usd_per_million`. An agent with a monthly cap calls only
+    models that have a price. Default: none."""
+    language_model_send_marked_text: bool = False
+    """Whether texts that may contain personal data are sent to the language model."""
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Minimum log level."""
@@ -553,6 +577,14 @@ class Settings(DatabaseSettings):
             secrets=self.secret_keeper(),
             custody_rules=self.custody_rules or CustodyRules(),
             evidence_window=timedelta(minutes=self.evidence_window_minutes),
+            prompt_templates={each.id: each.kind for each in TEMPLATES.values()},
+            agent_runtimes={
+                "RunDebriefer": self.run_debriefer_enabled,
+                "CautionDrafter": self.caution_drafter_enabled,
+                "RunSupervisor": self.run_supervisor_enabled,
+                "CautionPromoter": self.caution_promoter_enabled,
+                "ClearanceExpirer": self.clearance_expirer_enabled,
+            },
         )
 
     @property
@@ -601,7 +633,23 @@ class Settings(DatabaseSettings):
         if (provider is None) != (name is None):
             lacking = "LANGUAGE_MODEL_PROVIDER" if name else "LANGUAGE_MODEL_NAME"
             raise ValueError(f"Set {lacking} too: a model is named by its provider and its name.")
+        needed = {
+            "LANGUAGE_MODEL_BASE_URL": provider == COMPATIBLE and not self.language_model_base_url,
+            "LANGUAGE_MODEL_API_KEY": provider not in {None, COMPATIBLE}
+            and not self.language_model_api_key,
+        }
+        if lacking := " and ".join(name for name, is_lacking in needed.items() if is_lacking):
+            raise ValueError(f"Set {lacking} too: provider {provider} is not reached without.")
         return self
+
+    @property
+    def provider_account(self) -> ProviderAccount | None:
+        """Where the language model is reached, if the settings name one."""
+        if self.language_model_provider is None:
+            return None
+        key = self.language_model_api_key
+        url = self.language_model_base_url or PUBLIC_URLS[self.language_model_provider]
+        return ProviderAccount(url, key.get_secret_value() if key else NO_KEY)
 
     def language_model(self) -> ModelRef | None:
         """Return the model of the seeded agents that call one, if the settings name one."""

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from beamkeep.agents.desk import ModelAgent
-from beamkeep.models.budget import Budget
+from beamkeep.contexts.agent.agent import AgentBudget
 from beamkeep.models.scripted import ScriptedReply
 from beamkeep.models.seam import (
     LanguageModelRefusedError,
@@ -103,9 +103,11 @@ async def test_agents_of_different_kinds_do_not_stand_in_each_others_way(world: 
     assert [each["choice"] for each in decisions(world)] == ["OperatorAbort", "NoAction"]
 
 
-@pytest.mark.parametrize("budget", [Budget(0.0), Budget(None, 0), Budget(None, 100), Budget(1e-6)])
+@pytest.mark.parametrize(
+    "budget", [AgentBudget(0.0), AgentBudget(None, 0), AgentBudget(None, 100), AgentBudget(1e-6)]
+)
 async def test_without_budget_no_call_is_made_and_no_lease_taken(
-    world: MemoryWorld, budget: Budget
+    world: MemoryWorld, budget: AgentBudget
 ):
     agent, trigger = await world.agent("RunDebriefer", budget), await world.ended_run()
     assert (await handled(world, agent, trigger))[1] == []

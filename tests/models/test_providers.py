@@ -18,11 +18,11 @@ from tests.support.provider_server import (
     response,
 )
 
+from beamkeep.contexts.agent.agent import ModelRef
 from beamkeep.models.anthropic_messages import AnthropicModel
 from beamkeep.models.openai_api import OpenAiCompatibleModel, OpenAiModel
 from beamkeep.models.provider import MOST_ANSWER_BYTES, ProviderAccount, mask
 from beamkeep.models.seam import (
-    CalledModel,
     CompletionRequest,
     LanguageModel,
     LanguageModelError,
@@ -48,7 +48,7 @@ SCHEMA: JsonObject = {
     },
 }
 REQUEST = CompletionRequest(
-    CalledModel("any", "model-x", "model-x-2026"),
+    ModelRef("any", "model-x", "model-x-2026"),
     system="Describe the run. " * 20,
     user='{"run": "' + "x" * 600 + '"}',
     output_schema=SCHEMA,

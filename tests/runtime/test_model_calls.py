@@ -9,8 +9,8 @@ from uuid_utils.compat import uuid7
 from beamkeep.adapters.memory_model_calls import MemoryModelCalls
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.adapters.postgres.model_calls import PostgresModelCalls
+from beamkeep.contexts.agent.agent import AgentBudget
 from beamkeep.models.budget import (
-    Budget,
     ModelCall,
     ModelCalls,
     OverBudget,
@@ -40,7 +40,7 @@ async def calls(kept_in: Database | None) -> AsyncGenerator[ModelCalls]:
     await connections.close()
 
 
-def spending(budget: Budget | None = None, usd: float | None = 0.5) -> Spending:
+def spending(budget: AgentBudget | None = None, usd: float | None = 0.5) -> Spending:
     return Spending(uuid7(), budget, Reserve(100, usd))
 
 
@@ -61,17 +61,17 @@ async def test_a_call_is_recorded_once_and_counts_until_it_is_settled(calls: Mod
     ("budget", "usd", "fit"),
     [
         (None, None, 12),
-        (Budget(None, 1000), 0.5, 10),
-        (Budget(2.0, None), 0.5, 4),
-        (Budget(2.0, 300), 0.5, 3),
-        (Budget(2.0, None), None, 0),
-        (Budget(0.0, None), 0.0, 0),
-        (Budget(None, 0), 0.5, 0),
-        (Budget(None, 99), 0.5, 0),
+        (AgentBudget(None, 1000), 0.5, 10),
+        (AgentBudget(2.0, None), 0.5, 4),
+        (AgentBudget(2.0, 300), 0.5, 3),
+        (AgentBudget(2.0, None), None, 0),
+        (AgentBudget(0.0, None), 0.0, 0),
+        (AgentBudget(None, 0), 0.5, 0),
+        (AgentBudget(None, 99), 0.5, 0),
     ],
 )
 async def test_calls_that_begin_at_once_never_exceed_the_caps(
-    calls: ModelCalls, budget: Budget | None, usd: float | None, fit: int
+    calls: ModelCalls, budget: AgentBudget | None, usd: float | None, fit: int
 ):
     wanted = spending(budget, usd)
     begun = await asyncio.gather(*(calls.begin(str(n), wanted) for n in range(12)))
@@ -80,6 +80,6 @@ async def test_calls_that_begin_at_once_never_exceed_the_caps(
 
 
 async def test_the_budget_of_one_agent_is_not_that_of_another(calls: ModelCalls):
-    cap = Budget(None, 100)
+    cap = AgentBudget(None, 100)
     assert isinstance(await calls.begin("a", spending(cap)), ModelCall)
     assert isinstance(await calls.begin("a", spending(cap)), ModelCall)

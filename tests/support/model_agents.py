@@ -13,6 +13,7 @@ from beamkeep.agents.caution_drafter import CAUTION_DRAFTER
 from beamkeep.agents.desk import ModelAgent, ServiceDesk
 from beamkeep.agents.model_agent import ModelAgentRuntime, ModelReaction
 from beamkeep.agents.run_debriefer import RUN_DEBRIEFER
+from beamkeep.contexts.agent.agent import AgentBudget, ModelRef
 from beamkeep.contexts.caution.caution import (
     CautionCategory,
     CautionRegistered,
@@ -26,9 +27,9 @@ from beamkeep.contexts.recipe.method import MethodDefined
 from beamkeep.contexts.run.run import RunStarted, RunStopped
 from beamkeep.contexts.trust import seeded
 from beamkeep.models import templates
-from beamkeep.models.budget import Budget, BudgetedModels, ModelCalls, Price, Prices
+from beamkeep.models.budget import BudgetedModels, ModelCalls, Price, Prices
 from beamkeep.models.scripted import Script, ScriptedModel
-from beamkeep.models.seam import CalledModel, LanguageModel
+from beamkeep.models.seam import LanguageModel
 from beamkeep.runtime import Service
 from beamkeep.runtime.store import Envelope, EventStore
 from beamkeep.schemas import JsonObject
@@ -39,7 +40,7 @@ REACTIONS: Mapping[str, ModelReaction] = {
     each.kind: each for each in (RUN_DEBRIEFER, CAUTION_DRAFTER)
 }
 TEMPLATE_IDS = {each.kind: each.id for each in templates.TEMPLATES.values()}
-MODEL = CalledModel("scripted", "scripted-1")
+MODEL = ModelRef("scripted", "scripted-1")
 PRICES = Prices({"scripted/scripted-1": Price(1.0, 2.0)})
 NARRATIVE = "The run was stopped on purpose. It was meant to take a full scan and took half of one."
 GOOD: JsonObject = {"choice": "OperatorAbort", "confidence": 0.8, "narrative": NARRATIVE}
@@ -75,7 +76,7 @@ class World:
         )
         await self.store.append(on_record(method))
 
-    async def agent(self, kind: str, budget: Budget | None = None) -> ModelAgent:
+    async def agent(self, kind: str, budget: AgentBudget | None = None) -> ModelAgent:
         """Define an agent with the policy that it needs."""
         told: dict[str, Any] = {
             "kind": kind,

@@ -15,6 +15,7 @@ from beamkeep.contexts.agent_records import (
 )
 from beamkeep.contexts.decision.inference import INFERENCES, DecisionInference
 from beamkeep.contexts.decision.results import AGENT_DECISIONS, AgentDecision
+from beamkeep.models.budget import MODEL_CALLS
 
 from .memory_store import MemoryStore
 
@@ -32,7 +33,12 @@ class MemoryAgentRecords:
         for id in agent_ids:
             days = await self.days(id, today.replace(day=1), date.max, 31)
             tokens = sum(d.input_tokens + d.output_tokens for d in days if d.day >= today)
-            found[id] = AgentUse(tokens, sum(day.cost_usd for day in days))
+            begun = await self._store.rows(MODEL_CALLS, {"agent_id": id, "settled": False})
+            calls = [(call, call.started_at.astimezone(UTC).date()) for call in begun]
+            tokens += sum(call.reserved_tokens for call, day in calls if day >= today)
+            month = today.replace(day=1)
+            reserved = sum(call.reserved_usd or 0.0 for call, day in calls if day >= month)
+            found[id] = AgentUse(tokens, reserved + sum(day.cost_usd for day in days))
         return found
 
     async def days(

@@ -7,6 +7,7 @@ from uuid import UUID, uuid5
 
 import msgspec
 
+from beamkeep.contexts.agent.agent import Agent, AgentBudget, ModelRef
 from beamkeep.contexts.decision.decision import RegisterDecision
 from beamkeep.contexts.run.run import DecisionDebriefRequested
 from beamkeep.kernel import (
@@ -19,8 +20,7 @@ from beamkeep.kernel import (
     claim,
     claim_key,
 )
-from beamkeep.models.budget import MODEL_CALLS, Budget, ModelCall
-from beamkeep.models.seam import CalledModel
+from beamkeep.models.budget import MODEL_CALLS, ModelCall
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, UnauthorizedError
 from beamkeep.runtime.codec import Codec
@@ -46,9 +46,16 @@ class ModelAgent(Record):
 
     id: UUID
     kind: str
-    model_ref: CalledModel
+    model_ref: ModelRef
     prompt_template_id: UUID
-    budget: Budget | None = None
+    budget: AgentBudget | None = None
+
+    @classmethod
+    def found(cls, agent: Agent) -> "ModelAgent":
+        """Return the agent as its runtime needs it. Raise ValueError if it has no template."""
+        if agent.prompt_template_id is None:
+            raise ValueError(f"Agent {agent.id} has no prompt template.")
+        return cls.of(agent, prompt_template_id=agent.prompt_template_id)
 
     @property
     def rule(self) -> str:

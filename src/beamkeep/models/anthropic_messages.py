@@ -20,7 +20,6 @@ from .seam import (
     require_uncut,
 )
 
-BASE_URL = "https://api.anthropic.com"
 VERSION = "2023-06-01"
 NO_THINKING: ThinkingConfigDisabledParam = {"type": "disabled"}
 

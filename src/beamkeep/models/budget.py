@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
+from beamkeep.contexts.agent.agent import AgentBudget, ModelRef, UsdCap
 from beamkeep.kernel import Record, Table, replace
 
 from .seam import (
-    CalledModel,
     CompletionRequest,
     CompletionResponse,
     LanguageModelBudgetExceededError,
@@ -48,18 +48,11 @@ class ModelCall(Record):
 MODEL_CALLS = Table("model_call", ModelCall, key=("agent_id", "key", "attempt"))
 
 
-class Budget(Record):
-    """What an agent may spend; a cap of 0 allows no call."""
-
-    monthly_usd_cap: float | None = None
-    daily_token_cap: int | None = None
-
-
 class Price(Record):
     """What a model costs."""
 
-    input_usd_per_million: float
-    output_usd_per_million: float
+    input_usd_per_million: UsdCap
+    output_usd_per_million: UsdCap
 
     def total(self, usage: Usage) -> float:
         """Return what these tokens cost in USD."""
@@ -81,7 +74,7 @@ class Prices:
     def __init__(self, prices: Mapping[str, Price]) -> None:
         self._prices = prices
 
-    def cost(self, model: CalledModel, usage: Usage) -> float | None:
+    def cost(self, model: ModelRef, usage: Usage) -> float | None:
         """Return what these tokens of a model cost in USD, if its price is known."""
         price = self._prices.get(f"{model.provider}/{model.model}")
         return price.total(usage) if price else None
@@ -97,13 +90,13 @@ class Spending(Record):
     """What an agent wants to spend, and what it may."""
 
     agent_id: UUID
-    budget: Budget | None
+    budget: AgentBudget | None
     reserve: Reserve
 
     @property
     def is_hopeless(self) -> bool:
         """Whether the budget allows no such call, whatever has been spent."""
-        budget = self.budget or Budget()
+        budget = self.budget or AgentBudget()
         unpriced = budget.monthly_usd_cap is not None and self.reserve.usd is None
         return unpriced or 0 in {budget.monthly_usd_cap, budget.daily_token_cap}
 
@@ -118,7 +111,7 @@ class Spent(Record):
         """Return whether the budget covers one more call."""
         if spending.is_hopeless:
             return False
-        budget, reserve = spending.budget or Budget(), spending.reserve
+        budget, reserve = spending.budget or AgentBudget(), spending.reserve
         tokens, usd = budget.daily_token_cap, budget.monthly_usd_cap
         if tokens is not None and self.tokens_today + reserve.tokens > tokens:
             return False
@@ -177,7 +170,7 @@ class BudgetedModels:
         self._calls, self._models, self.prices = calls, models, prices
 
     async def require_room(
-        self, agent_id: UUID, budget: Budget | None, request: CompletionRequest
+        self, agent_id: UUID, budget: AgentBudget | None, request: CompletionRequest
     ) -> None:
         """Raise when the budget does not cover a request at present."""
         spending = Spending(agent_id, budget, self.prices.reserve(request))
@@ -185,7 +178,7 @@ class BudgetedModels:
             raise LanguageModelBudgetExceededError
 
     async def call(
-        self, agent_id: UUID, key: str, budget: Budget | None, request: CompletionRequest
+        self, agent_id: UUID, key: str, budget: AgentBudget | None, request: CompletionRequest
     ) -> Called | Postponed | Exhausted | OverBudget:
         """Make the next attempt at a call, if one is due and the budget covers it."""
         model = self._models.get(request.model_ref.provider)

@@ -25,7 +25,6 @@ from .seam import (
     require_uncut,
 )
 
-BASE_URL = "https://api.openai.com/v1"
 SCHEMA_NAME = "answer"
 
 

@@ -5,7 +5,7 @@ import logging
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import httpx2
 import structlog
@@ -25,6 +25,11 @@ from .seam import (
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
+type Provider = Literal["anthropic", "openai", "openai_compatible"]
+COMPATIBLE: Provider = "openai_compatible"
+PUBLIC_URLS = {"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
+NO_KEY = "none"
+"""Sent to servers that want no key."""
 TRY_SECONDS = 120.0
 WAIT_SECONDS, LONGEST_WAIT = 2.0, 30.0
 MOST_ANSWER_BYTES = 4 * 1024 * 1024

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from msgspec.json import encode
 
+from beamkeep.contexts.agent.agent import ModelRef
 from beamkeep.kernel import Record
 from beamkeep.schemas import JsonObject
 
@@ -14,23 +15,10 @@ CUT_BELOW = 0.1
 """Input tokens for each byte sent; a server that reports fewer has cut the prompt."""
 
 
-class CalledModel(Record):
-    """A model of a provider; `snapshot_pin` is one release of it."""
-
-    provider: str
-    model: str
-    snapshot_pin: str | None = None
-
-    @property
-    def requested(self) -> str:
-        """The model name that is sent to the provider."""
-        return self.snapshot_pin or self.model
-
-
 class CompletionRequest(Record):
     """One prompt; the answer must be a JSON object that fits the schema."""
 
-    model_ref: CalledModel
+    model_ref: ModelRef
     system: str
     user: str
     output_schema: JsonObject

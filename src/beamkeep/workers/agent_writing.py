@@ -18,6 +18,7 @@ from beamkeep.kernel import (
     Command,
     DenialReason,
     Deny,
+    Propose,
     Refusal,
     Rows,
     SideWrite,
@@ -140,7 +141,9 @@ class AgentWriter:
         log.info("agent decided", kind=agent.kind, choice=resolution.choice)
 
     async def _verdict(self, caller: Caller, name: str) -> Allow | Deny:
-        return (await self._service.admission.verdicts(caller, [name]))[name]
+        verdict = (await self._service.admission.verdicts(caller, [name]))[name]
+        # What an agent decides inside the service is done or left; nobody is asked to approve it.
+        return Deny(DenialReason.NO_MATCHING_POLICY) if isinstance(verdict, Propose) else verdict
 
     def _caller(self, agent_id: UUID, caused_by: Envelope | None) -> Caller:
         return Caller(

@@ -206,7 +206,7 @@ class EventLoop:
             return 0.0
         try:
             return await reaction.handle(Trigger(tailed.at, envelope, event))
-        except AgentDeniedError as error:
+        except (AgentDeniedError, UnauthorizedError) as error:
             reactions.pass_over(reaction.agent, "denied", reason_code=str(error), **about)
             return 0.0
         except UNREACHABLE:

@@ -25,9 +25,13 @@ USE = Statement("""
 SELECT a.agent_id,
        (SELECT COALESCE(sum(COALESCE(i.input_tokens, 0) + COALESCE(i.output_tokens, 0)), 0)::bigint
           FROM bk.decision_inference i
-         WHERE i.agent_id = a.agent_id AND i.recorded_at >= :today::timestamptz),
+         WHERE i.agent_id = a.agent_id AND i.recorded_at >= :today::timestamptz)
+     + (SELECT COALESCE(sum(c.reserved_tokens), 0)::bigint FROM bk.model_call c
+         WHERE c.agent_id = a.agent_id AND NOT c.settled AND c.started_at >= :today),
        (SELECT COALESCE(sum(i.cost_usd), 0)::float8 FROM bk.decision_inference i
          WHERE i.agent_id = a.agent_id AND i.recorded_at >= :month::timestamptz)
+     + (SELECT COALESCE(sum(c.reserved_usd), 0)::float8 FROM bk.model_call c
+         WHERE c.agent_id = a.agent_id AND NOT c.settled AND c.started_at >= :month)
   FROM unnest(:agent_ids::uuid[]) AS a (agent_id)
 """)
 

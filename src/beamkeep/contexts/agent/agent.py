@@ -69,6 +69,11 @@ class ModelRef(Record):
     model: Annotated[ModelName, Trimmed(InvalidAgentModelRefError)]
     snapshot_pin: Annotated[AgentText, Trimmed(InvalidAgentModelRefError)] | None = None
 
+    @property
+    def requested(self) -> str:
+        """The name that is sent to the provider."""
+        return self.snapshot_pin or self.model
+
 
 class AgentBudget(Record):
     """The most that the calls of models by an agent may cost and use."""

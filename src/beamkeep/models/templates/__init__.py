@@ -7,8 +7,9 @@ from uuid import UUID
 
 from msgspec.json import decode
 
+from beamkeep.contexts.agent.agent import ModelRef
 from beamkeep.kernel import Record
-from beamkeep.models.seam import CalledModel, CompletionRequest
+from beamkeep.models.seam import CompletionRequest
 from beamkeep.schemas import JsonObject
 
 INTRODUCTION = (
@@ -28,7 +29,7 @@ class PromptTemplate(Record):
     output_schema: JsonObject
     max_output_tokens: int
 
-    def request(self, model_ref: CalledModel, facts: JsonObject) -> CompletionRequest:
+    def request(self, model_ref: ModelRef, facts: JsonObject) -> CompletionRequest:
         """Return the request that asks about these facts."""
         # One line: nothing in a text of the facts can look like the end of the data.
         told = json.dumps(facts, ensure_ascii=True, allow_nan=False, sort_keys=True)
