@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import httpx2
 
@@ -16,12 +17,16 @@ ADMINISTRATOR, OPERATOR, OFFICER, AUTHOR = "ada", "olga", "sam", "alan"
 VISITOR, NEXT_VISITOR = "grace", "lise"
 INTERLOCK, RING, SCAN_SERVER = "pss-monitor", "ring-monitor", "scan-server"
 STEWARD = "dana"
+AGENT = "sweeper"
+"""The login of the agent that calls over MCP."""
 PATIENCE = 60.0
 
 # fmt: off
 PLANNING = ("define_plan", "add_asset_family", "get_plan_readiness", "list_cautions")
 RUNNING = ("start_run", "hold_run", "resume_run", "complete_run", "truncate_run")
 READING = ("get_run", "list_runs", "get_supply", "get_subject", "list_run_observations", "search")
+JUDGING = ("list_proposals", "get_proposal", "approve_proposal", "get_decision",
+    "list_decision_evidence")
 CAMPAIGNS = ("register_campaign", "start_campaign", "add_run_to_campaign", "close_campaign")
 MENDING = ("fault_asset", "enter_asset_maintenance", "restore_asset", "exit_asset_maintenance")
 SUBJECTS = ("register_subject", "mount_subject", "measure_subject", "remove_subject")
@@ -44,9 +49,9 @@ EDITIONS = ("register_edition", "seal_edition", "publish_edition", "assign_editi
 
 PERMITTED: Mapping[str, Sequence[str]] = {
     OPERATOR: (*PLANNING, *RUNNING, *READING, *CAMPAIGNS, *MENDING, *SUBJECTS, *HOSTING, *SUPPLIES,
-        *PROCEDURES, *CONDUCTS, "append_calibration_revision"),
-    OFFICER: (*REVIEWING, "activate_clearance", "expire_clearance", "get_clearance"),
-    AUTHOR: ("register_clearance", "submit_clearance", "get_clearance"),
+        *PROCEDURES, *CONDUCTS, *JUDGING, "append_calibration_revision"),
+    OFFICER: (*REVIEWING, "activate_clearance", "get_clearance"),
+    AUTHOR: ("register_clearance", "amend_clearance", "submit_clearance", "get_clearance"),
     INTERLOCK: ("observe_enclosure_status",),
     # Its policy would let it; that it is a monitor does not.
     RING: ("observe_supply_status", "restore_supply"),
@@ -133,11 +138,17 @@ class Day:
         self.position_token = answer.position_token or self.position_token
         row = CATALOGUE.named[name]
         if answer.ok and row in CATALOGUE.operations:
-            named: dict[str, Any] = {**arguments, **(answer.body or {})}
-            for kind, aggregate in CATALOGUE.aggregates.items():
-                if id := named.get(aggregate.id_field):
-                    self.touched[kind, id] = None
+            told: Mapping[str, Any] = answer.body or {}
+            # An approval tells what the approved command answered.
+            for named in (arguments, told, told.get("answer") or {}):
+                self.touch(named)
         return answer
+
+    def touch(self, named: Mapping[str, Any]) -> None:
+        """Take note of the streams whose ids are named."""
+        for kind, aggregate in CATALOGUE.aggregates.items():
+            if id := named.get(aggregate.id_field):
+                self.touched[kind, id] = None
 
     async def do(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
         """Make one call that must succeed, and give back its body."""
@@ -205,6 +216,24 @@ class Day:
                 pass
         assert answer.ok, (name, answer)
         return answer.body["items"]
+
+    async def decided(
+        self, agent_id: UUID, choice: str, kind: str, id: str, by: str | None = None
+    ) -> None:
+        """Find what an agent of the service has decided about something.
+
+        With `by`, the last event of that type must name the decision.
+        """
+        row = CATALOGUE.aggregates[kind]
+        rows = await self.listed("list_decisions", actor_id=str(agent_id))
+        decision = await self.do("get_decision", {"decision_id": rows[0]["decision_id"]})
+        assert (decision["choice"], decision["inputs"][row.id_field]) == (choice, id)
+        self.touch({"decision_id": decision["decision_id"]})
+        if by:
+            about = {row.id_field: id, "limit": 100}
+            history = await self.do(f"get_{kind.lower()}_history", about, as_=ADMINISTRATOR)
+            (event,) = [each for each in history["items"] if each["event_type"] == by]
+            assert event["payload"]["decided_by_decision_id"] == decision["decision_id"]
 
     async def would_start(self, plan: str = "plan", **more: Any) -> Sequence[str]:
         """The events that a start would write, as a dry run tells."""

@@ -1,7 +1,7 @@
 """A day at a tomography beamline: steps of a few calls each, made by whoever would make them.
 
 Every step checks what it is answered, so the same day is a test of the service and the data of
-the demonstration. Agents have no part in it yet.
+the demonstration. Two agents of the service have a part in it, and one that calls over MCP.
 """
 
 import json
@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 from uuid_utils.compat import uuid7
 
 from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.access.profile import CLEARANCE_EXPIRER, RUN_SUPERVISOR
 from beamkeep.contexts.trust import seeded
-from demo import data
+from beamkeep.testing.waiting import until
+from demo import agent, data
 from demo.acting import (
     ADMINISTRATOR,
     AUTHOR,
@@ -79,6 +81,7 @@ RECONSTRUCT: Steps = (
     },
     {**COMPUTE, "input_uris": [{"$output": "volume"}], "capture_name": "volume_size"},
 )
+HAZARDS = ({"scheme": "ghs", "code": "H317", "mitigation": "Gloves"},)
 WIRED = ("optics.shutter", "sample.rotation", "sample.hexapod", "detector.camera")
 
 
@@ -239,7 +242,7 @@ async def bring_papers(day: Day) -> None:
         "facility_code": day.ids["site"],
         "title": "Fossils in resin",
         "bindings": [{"kind": "Asset", "id": day.ids["tomography"]}],
-        "hazards": [{"scheme": "ghs", "code": "H317", "mitigation": "Gloves"}],
+        "hazards": HAZARDS,
         "risk_band": "Yellow",
     }
     made = await day.do("register_clearance", form, as_=AUTHOR)
@@ -313,9 +316,7 @@ async def arrival(day: Day) -> None:
 async def safety(day: Day) -> None:
     """The officer reviews the clearance and puts it into force; its author cannot."""
     about = {"clearance_id": day.ids["clearance"]}
-    await day.do("start_clearance_review", about, as_=OFFICER)
-    step = {"role": "Safety officer", "decision": "Approved", "notes": "Seen in person"}
-    await day.do("append_clearance_review_step", {**about, **step}, as_=OFFICER)
+    await reviewed(day, about)
     until = {"valid_until": (datetime.now(UTC) + timedelta(hours=12)).isoformat()}
     await day.refused("UnauthorizedError", "approve_clearance", {**about, **until}, as_=AUTHOR)
     of = {"conduit_id": str(seeded.ENTRY)}
@@ -329,6 +330,13 @@ async def safety(day: Day) -> None:
     await day.do("activate_clearance", about, as_=OFFICER, over=day.mcp)
     shown = await day.do("get_clearance", about, as_=AUTHOR)
     assert (shown["status"], shown["in_force"]) == ("Active", True)
+
+
+async def reviewed(day: Day, about: Mapping[str, str]) -> None:
+    """The officer has reviewed a clearance."""
+    await day.do("start_clearance_review", about, as_=OFFICER)
+    step = {"role": "Safety officer", "decision": "Approved", "notes": "Seen in person"}
+    await day.do("append_clearance_review_step", {**about, **step}, as_=OFFICER)
 
 
 async def control(day: Day) -> None:
@@ -558,16 +566,22 @@ async def progress(day: Day, run_id: str) -> None:
 
 
 async def beam_dump(day: Day) -> None:
-    """The beam goes, the operator holds the run; it comes back, and the operator resumes it."""
+    """The beam goes and RunSupervisor holds the run; the beam is back, the operator resumes it."""
     about = {"run_id": day.ids["run 1"]}
+
+    async def held() -> Mapping[str, Any] | None:
+        run = await day.do("get_run", about)
+        return run if run["status"] == "Held" else None
+
     await day.beam("Unavailable")
-    await day.do("hold_run", {**about, "reason": "Beam dump"})
+    run = await until(held, "RunSupervisor has held the run")
+    assert run["last_status_reason"] == "beam lost"
+    await day.decided(RUN_SUPERVISOR, "Hold", "Run", about["run_id"], by="RunHeld")
     await day.beam("Unavailable")
     await day.refused("RunCannotHoldError", "hold_run", about)
     await day.beam("Recovering")
     await day.restore_beam()
-    run = await day.do("get_run", about)
-    assert (run["status"], run["last_status_reason"]) == ("Held", "Beam dump")
+    assert (await day.do("get_run", about))["status"] == "Held"
     await day.do("resume_run", about, over=day.mcp)
 
 
@@ -579,10 +593,7 @@ async def completed(day: Day) -> None:
 
 async def truncation(day: Day) -> None:
     """A run of a campaign dies unnoticed, is closed, and another joins in its place."""
-    sweep = {"name": "Sweep", "intent": "Sweep", "lead_actor_id": day.ids[OPERATOR]}
-    campaign = await day.do("register_campaign", sweep)
-    day.ids["campaign"] = campaign["campaign_id"]
-    await day.do("start_campaign", campaign)
+    campaign = {"campaign_id": day.ids["campaign"]}
     start = {"plan_id": day.ids["plan of the day"], "subject_id": day.ids["fossil"]}
     dead = await day.do("start_run", {**start, **campaign, "name": "Run 23"})
     died = {"run_id": dead["run_id"], "interrupted_at": datetime.now(UTC).isoformat()}
@@ -595,7 +606,8 @@ async def truncation(day: Day) -> None:
     day.ids["run 23b"] = again["run_id"]
     await day.do("add_run_to_campaign", {**campaign, "run_id": again["run_id"]})
     members = await day.listed("list_runs", as_=OPERATOR, **campaign)
-    assert {run["name"] for run in members} == {"Run 23", "Run 23b"}
+    assert {run["name"] for run in members} >= {"Run 23", "Run 23b"}
+    assert len(members) == agent.SAMPLES + 2
 
 
 async def reconstructed(day: Day) -> None:
@@ -619,7 +631,7 @@ async def reconstructed(day: Day) -> None:
 
 
 async def close(day: Day) -> None:
-    """Everything is put away; when the clearance has expired, nothing starts."""
+    """Everything is put away."""
     await day.do("complete_run", {"run_id": day.ids["run 23b"]})
     for name in ("remove_subject", "return_subject"):
         await day.do(name, {"subject_id": day.ids["fossil"]})
@@ -627,8 +639,30 @@ async def close(day: Day) -> None:
     await day.do("release_visit_surface_control", visit, as_=VISITOR)
     await day.do("complete_visit", visit, over=day.mcp)
     await day.do("close_campaign", {"campaign_id": day.ids["campaign"]})
-    over = {"clearance_id": day.ids["clearance"], "reason": "The day is over"}
-    await day.do("expire_clearance", over, as_=OFFICER)
+
+
+VALID = timedelta(seconds=5)
+"""How long the clearance of the evening is valid."""
+
+
+async def expired(day: Day) -> None:
+    """An amended clearance ends by itself when its time has come, and nothing starts."""
+    form = {"title": "Fossils in resin, until the evening", "hazards": HAZARDS}
+    amended = {"bindings": [{"kind": "Asset", "id": day.ids["tomography"]}], **form}
+    about = {"clearance_id": day.ids["clearance"]}
+    about = await day.do("amend_clearance", {**about, **amended}, as_=AUTHOR)
+    await day.do("submit_clearance", about, as_=AUTHOR)
+    await reviewed(day, about)
+    until_then = {"valid_until": (datetime.now(UTC) + VALID).isoformat()}
+    await day.do("approve_clearance", {**about, **until_then}, as_=OFFICER)
+    await day.do("activate_clearance", about, as_=OFFICER)
+
+    async def over() -> bool:
+        shown = await day.do("get_clearance", about, as_=OFFICER)
+        return shown["status"] == "Expired"
+
+    await until(over, "ClearanceExpirer has ended the clearance")
+    await day.decided(CLEARANCE_EXPIRER, "Expire", "Clearance", about["clearance_id"])
     await day.not_started("RunClearanceCoverageMismatchError", "plan of the day")
 
 
@@ -676,12 +710,15 @@ STEPS = (
     Step(14, "09:35", plan, ("AssetFamilyAdded", "PlanDefined")),
     Step(15, "09:40", dry_run),
     Step(16, "09:41", run_1, ("RunStarted",)),
-    Step(17, "09:44", beam_dump, ("SupplyMarkedUnavailable", "RunHeld", "SupplyMarkedRecovering",
-        "SupplyRestored", "RunResumed")),
+    Step(17, "09:44", beam_dump, ("SupplyMarkedUnavailable", "DecisionRegistered", "RunHeld",
+        "SupplyMarkedRecovering", "SupplyRestored", "RunResumed")),
     Step(17, "09:54", completed, ("RunCompleted", "SubjectMeasured")),
-    Step(20, "13:10", truncation, ("CampaignRegistered", "CampaignStarted", "RunStarted",
-        "RunAddedToCampaign", "CampaignRunAdded", "RunTruncated", "RunStarted",
-        "CampaignRunAdded", "RunAddedToCampaign")),
+    Step(19, "10:00", agent.let_in, ("AgentDefined", "ActorRegistered", "AgentVersioned",
+        "ActorIdentityBound", "PolicyDefined")),
+    Step(19, "10:05", agent.campaign, ("CampaignRegistered", "CampaignStarted",
+        *agent.SAMPLE * (agent.SAMPLES - 1), *agent.LAST)),
+    Step(20, "13:10", truncation, ("RunStarted", "RunAddedToCampaign", "CampaignRunAdded",
+        "RunTruncated", "RunStarted", "CampaignRunAdded", "RunAddedToCampaign")),
     Step(21, "14:00", data.ingested, ("DatasetRegistered", "DistributionRegistered",
         "AcquisitionRecorded")),
     Step(21, "14:10", data.custody, (*CHECKED, "DistributionRegistered", "AttestationRecorded",
@@ -692,7 +729,10 @@ STEPS = (
     Step(23, "16:30", data.bad_constant, (*["DatasetDemoted"] * data.VOLUMES,
         "CalibrationRevisionAppended", "RunStarted", "RunCompleted", *DERIVED)),
     Step(24, "19:00", close, ("RunCompleted", "SubjectRemoved", "SubjectReturned",
-        "VisitSurfaceControlReleased", "VisitCompleted", "CampaignClosed", "ClearanceExpired")),
+        "VisitSurfaceControlReleased", "VisitCompleted", "CampaignClosed")),
+    Step(24, "20:00", expired, ("ClearanceRegistered", "ClearanceSubmitted",
+        "ClearanceReviewStarted", "ClearanceReviewStepAppended", "ClearanceApproved",
+        "ClearanceActivated", "ClearanceSuperseded", "DecisionRegistered", "ClearanceExpired")),
     Step(25, "weeks later", data.published, (*["DistributionRegistered", *CHECKED] * 3,
         "EditionRegistered", "EditionSealed", *["DatasetSealedIntoEdition"] * 4,
         "EditionPublished", "EditionExternalIdAssigned")),
