@@ -225,8 +225,13 @@ class Day:
         With `by`, the last event of that type must name the decision.
         """
         row = CATALOGUE.aggregates[kind]
-        rows = await self.listed("list_decisions", actor_id=str(agent_id))
-        decision = await self.do("get_decision", {"decision_id": rows[0]["decision_id"]})
+
+        async def recorded() -> Sequence[Mapping[str, Any]]:
+            return await self.listed("list_decisions", actor_id=str(agent_id))
+
+        # The list follows what others write at its own time.
+        (last, *_) = await until(recorded, f"a decision of {agent_id} is listed")
+        decision = await self.do("get_decision", {"decision_id": last["decision_id"]})
         assert (decision["choice"], decision["inputs"][row.id_field]) == (choice, id)
         self.touch({"decision_id": decision["decision_id"]})
         if by:
