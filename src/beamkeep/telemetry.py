@@ -34,6 +34,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 EXPOSED_FOR = 1.0
 """Seconds for which one exposition of the metrics is reused."""
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+MODEL_BUCKETS = (0.5, 1, 2.5, 5, 10, 20, 40, 80, 120, 270)
 
 
 class Telemetry:
@@ -138,6 +139,32 @@ class Telemetry:
             ("kind", "reason"),
             registry=self.registry,
         )
+        self._model_tokens = Counter(
+            "beamkeep_model_tokens",
+            "Tokens that language models were billed for, by kind of agent and direction.",
+            ("kind", "direction"),
+            registry=self.registry,
+        )
+        self._model_usd = Counter(
+            "beamkeep_model_usd",
+            "Cost of calls of language models in USD, where a price is set, by kind of agent.",
+            ("kind",),
+            registry=self.registry,
+        )
+        self._model_seconds = Histogram(
+            "beamkeep_model_call_seconds",
+            "Duration of calls of language models, by kind of agent.",
+            ("kind",),
+            registry=self.registry,
+            buckets=MODEL_BUCKETS,
+        )
+        self._model_refusals = Counter(
+            "beamkeep_model_refusals",
+            "Calls of language models that were not made or gave no usable answer, by kind of agent"
+            " and error.",
+            ("kind", "error"),
+            registry=self.registry,
+        )
         self.providers_down = Gauge(
             "beamkeep_identity_providers_down",
             "Identity providers that cannot verify a token now. `beamkeep check` names them.",
@@ -174,6 +201,22 @@ class Telemetry:
     def count_passed_over(self, kind: str, reason: str) -> None:
         """Count an event or item that an agent passed over."""
         self._passed_over.labels(kind, reason).inc()
+
+    def count_model_tokens(
+        self, kind: str, input_tokens: int, output_tokens: int, usd: float | None
+    ) -> None:
+        """Count what an answer of a language model is billed for."""
+        self._model_tokens.labels(kind, "input").inc(input_tokens)
+        self._model_tokens.labels(kind, "output").inc(output_tokens)
+        self._model_usd.labels(kind).inc(usd or 0.0)
+
+    def time_model_call(self, kind: str, seconds: float) -> None:
+        """Record how long a call of a language model took."""
+        self._model_seconds.labels(kind).observe(seconds)
+
+    def refuse_model_call(self, kind: str, error: str) -> None:
+        """Count a call of a language model that was not made or gave no usable answer."""
+        self._model_refusals.labels(kind, error).inc()
 
     def call(self, name: str, surface: str, correlation_id: UUID) -> "CallRecord":
         """Return a context manager that records one call; set its outcome with `answered`."""

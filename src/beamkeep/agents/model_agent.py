@@ -1,5 +1,6 @@
 """An agent that calls a language model once for each run that has ended."""
 
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from math import isfinite
 from uuid import UUID, uuid5
@@ -36,6 +37,7 @@ from beamkeep.models.templates import TEMPLATES
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import Envelope
 from beamkeep.schemas import Json, JsonObject
+from beamkeep.telemetry import Telemetry
 
 from .desk import Desk, ModelAgent, ModelDecision
 
@@ -87,9 +89,11 @@ class ModelAgentRuntime:
         models: BudgetedModels,
         new_id: Callable[[], UUID],
         send_marked: bool = False,
+        telemetry: Telemetry | None = None,
     ) -> None:
         self._reaction, self._desk, self._models = reaction, desk, models
         self._new_id, self._send_marked = new_id, send_marked
+        self._telemetry = telemetry or Telemetry()
 
     async def handle(self, agent: ModelAgent, trigger: Envelope) -> float:
         """Decide about a run; return 0, or the seconds after which to look at it again."""
@@ -111,7 +115,10 @@ class ModelAgentRuntime:
         if holder != agent.id:
             verdict = ModelVerdict(reaction.conflicted, inputs={"winning_agent_id": str(holder)})
             return await self._write(agent, trigger, verdict, ())
+        since = time.perf_counter()
         called = await self._models.call(agent.id, key, agent.budget, request)
+        if isinstance(called, Called):
+            self._measure(request, called, time.perf_counter() - since)
         match called:
             case Postponed():
                 return max(called.seconds, LOOK_AGAIN_SECONDS)
@@ -123,6 +130,14 @@ class ModelAgentRuntime:
                 if isinstance(outcome, LanguageModelError):
                     return await self._fail(agent, trigger, request, call, outcome)
                 return await self._judge(agent, trigger, case, (request, call, outcome))
+
+    def _measure(self, request: CompletionRequest, called: Called, seconds: float) -> None:
+        kind, answered = self._reaction.kind, called.outcome.answered
+        self._telemetry.time_model_call(kind, seconds)
+        if answered:
+            used, cost = answered.usage, self._models.prices.cost(request.model_ref, answered.usage)
+            tokens = max(used.input_tokens, 0), max(used.output_tokens, 0)
+            self._telemetry.count_model_tokens(kind, *tokens, usd=cost)
 
     async def _judge(
         self,
@@ -152,6 +167,7 @@ class ModelAgentRuntime:
         error: LanguageModelError,
     ) -> float:
         """Leave the event for another attempt, or record that there is no answer."""
+        self._telemetry.refuse_model_call(self._reaction.kind, _name(error))
         if isinstance(error, PASSING):
             if call.attempt < MOST_ATTEMPTS:
                 return LOOK_AGAIN_SECONDS
@@ -165,6 +181,7 @@ class ModelAgentRuntime:
         return await self._write(agent, trigger, verdict, [entry], call)
 
     async def _defer(self, agent: ModelAgent, trigger: Envelope, failure: str) -> float:
+        self._telemetry.refuse_model_call(self._reaction.kind, failure)
         verdict = ModelVerdict(self._reaction.deferred, failure=failure)
         return await self._write(agent, trigger, verdict, ())
 
