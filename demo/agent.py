@@ -15,7 +15,8 @@ SETTINGS: Mapping[str, str] = {
 """The settings of the agents that are part of the service."""
 SAMPLES = 40
 READS = ("get_run", "get_proposal", "get_self")
-TOOLS = (*READS, "register_decision", "start_run", "withdraw_proposal")
+PROPOSES = ("start_run", "adjust_run")
+TOOLS = (*READS, *PROPOSES, "register_decision", "withdraw_proposal")
 # fmt: off
 PREPARED = ("SubjectRegistered", "SubjectMounted")
 DECIDED = ("DecisionRegistered", "ProposalRegistered")
@@ -30,7 +31,7 @@ LAST = (*PREPARED, *DECIDED, *LOST, *BACK, *APPROVED, *DONE)
 
 
 async def let_in(day: Day) -> None:
-    """The agent gets tools, a login of its own, and a policy that lets it propose a start."""
+    """The agent gets tools, a login of its own, and a policy that lets it propose."""
     defined = {
         "kind": "Sweeper",
         "name": "Exposure sweeper",
@@ -50,7 +51,7 @@ async def let_in(day: Day) -> None:
         "permitted_principal_ids": [day.ids[AGENT]],
         # It would permit an abort; that this is not among the agent's tools forbids it.
         "permitted_commands": [*READS, "register_decision", "withdraw_proposal", "abort_run"],
-        "proposable_commands": ["start_run"],
+        "proposable_commands": PROPOSES,
         "object_scope": "All",
     }
     await day.do("define_policy", policy, as_=ADMINISTRATOR)
@@ -88,26 +89,44 @@ async def mounted(day: Day, number: int) -> Mapping[str, str]:
     return subject
 
 
+async def waiting(day: Day) -> str:
+    """The agent proposes a longer exposure of the first run; return the id of the proposal."""
+    exposure, decision_id = await reasoned(day, day.ids["run 1"])
+    adjust = {
+        "run_id": day.ids["run 1"],
+        "parameters_patch": {"exposure": exposure},
+        "decided_by_decision_id": decision_id,
+    }
+    proposal = await asked(day, "adjust_run", adjust)
+    return proposal["proposal_id"]
+
+
 async def decided(day: Day, last_run: str, number: int, **about: str) -> Mapping[str, Any]:
-    """The agent reads the last run and records why it wants the next one as it does."""
+    """The start of the next run, as the agent wants it."""
+    exposure, decision_id = await reasoned(day, last_run)
+    return {
+        "name": f"Sweep {number}",
+        "plan_id": day.ids["plan of the day"],
+        "override_parameters": {"exposure": exposure},
+        "decided_by_decision_id": decision_id,
+        **about,
+    }
+
+
+async def reasoned(day: Day, last_run: str) -> tuple[float, str]:
+    """The agent reads the last run and records which exposure it wants, and why."""
     run = await asked(day, "get_run", {"run_id": last_run})
     exposure = round(run["effective_parameters"]["exposure"] + 0.01, 2)
     reasons = {
-        "context": "NextSample",
-        "choice": "Start",
+        "context": "Exposure",
+        "choice": "ExposeLonger",
         "reasoning": f"The last run was exposed for {exposure - 0.01:.2f} s. Take one step more.",
         "confidence": 0.8,
         "confidence_source": "self_reported",
         "inputs": {"run_id": last_run, "exposure": exposure},
     }
     decision = await asked(day, "register_decision", reasons)
-    return {
-        "name": f"Sweep {number}",
-        "plan_id": day.ids["plan of the day"],
-        "override_parameters": {"exposure": exposure},
-        "decided_by_decision_id": decision["decision_id"],
-        **about,
-    }
+    return exposure, decision["decision_id"]
 
 
 async def proposed(day: Day, start: Mapping[str, Any]) -> Mapping[str, str]:

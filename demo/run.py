@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import httpx2
@@ -25,6 +25,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 from jwt.algorithms import RSAAlgorithm
 
 from beamkeep.testing.cluster import Cluster
+from demo import agent
 from demo.acting import ADMINISTRATOR, Day, Steps
 from demo.control_system import ControlSystem, control_system
 from demo.data import ingested
@@ -53,6 +54,8 @@ CONTINUE = (
     f"{BREAK}--procedure-id {{}}"
 )
 """Moves the camera again, which the stiff stage needs, and checks again."""
+PROPOSALS = ".venv/bin/beamkeep proposal list --open true"
+APPROVE = ".venv/bin/beamkeep proposal approve --proposal-id {}"
 
 
 class DemoError(Exception):
@@ -111,6 +114,7 @@ def running(folder: Path) -> Generator[Demo]:
         environment = {
             **os.environ,
             **control.environment,
+            **agent.SETTINGS,
             "DATABASE_URL": cluster.url("beamkeep", "bk_app"),
             "PROJECTOR_DATABASE_URL": cluster.url("beamkeep", "bk_projector"),
             "MIGRATION_DATABASE_URL": cluster.url("beamkeep"),
@@ -139,18 +143,25 @@ def running(folder: Path) -> Generator[Demo]:
             service.wait(DEADLINE)
 
 
-def seed(demo: Demo) -> tuple[str, str]:
-    """Fill in a beamline and its day until its first run goes on after a loss of beam.
+class Seeded(NamedTuple):
+    """The ids of what the example shows."""
 
-    Return the id of the run, and that of a procedure to conduct.
-    """
+    run_id: str
+    procedure_id: str
+    """A procedure to conduct."""
+    proposal_id: str
+    """A proposal of an agent, which somebody may approve."""
+
+
+def seed(demo: Demo) -> Seeded:
+    """Fill in a beamline and its day until its first run goes on after a loss of beam."""
     beamkeep = [sys.executable, "-m", "beamkeep", "import", "yaml", "demo/beamline.yaml", "--apply"]
     environment = {**os.environ, **demo.environment}
     subprocess.run(beamkeep, cwd=ROOT, env=environment, check=True, capture_output=True)
     return asyncio.run(_lived(demo))
 
 
-async def _lived(demo: Demo) -> tuple[str, str]:
+async def _lived(demo: Demo) -> Seeded:
     async with httpx2.AsyncClient(base_url=demo.url, timeout=DEADLINE) as http:
         control = demo.control
         day = Day(http, cache(demo.token_of), ISSUER, control.ioc.put, data=control.data)
@@ -158,8 +169,11 @@ async def _lived(demo: Demo) -> tuple[str, str]:
         for step in UNTIL_RUN_1:
             await step.act(day)
         await ingested(day)
-        # The list is read only once it shows what was just written.
+        await agent.let_in(day)
+        proposal_id = await agent.waiting(day)
+        # The lists are read only once they show what was just written.
         await day.listed("list_runs")
+        await day.listed("list_proposals")
         parking = {
             "name": "Park the first camera",
             "kind": "camera_parking",
@@ -167,7 +181,7 @@ async def _lived(demo: Demo) -> tuple[str, str]:
             "recipe": {"recipe_id": await day.recipe("camera_parking", PARKING)},
         }
         procedure_id = await day.made("register_procedure", parking)
-    return day.ids["run 1"], procedure_id
+    return Seeded(day.ids["run 1"], procedure_id, proposal_id)
 
 
 def call(demo: Demo, line: str, shown: bool = False) -> subprocess.CompletedProcess[str]:
@@ -183,14 +197,17 @@ def call(demo: Demo, line: str, shown: bool = False) -> subprocess.CompletedProc
     )
 
 
-def check(demo: Demo, run_id: str, procedure_id: str) -> None:
+def check(demo: Demo, seeded: Seeded) -> None:
     """Run every line as it is printed, and require what each shows."""
+    run_id, procedure_id, proposal_id = seeded
     conduct, go_on = CONDUCT.format(procedure_id), CONTINUE.format(procedure_id)
     shows = [
         (conduct, False, ["Held", "3 of 4 steps are finished"]),
         (STATUS, True, ["Tomography", "Running"]),
         *((each, True, [run_id, "Running"]) for each in CALLS),
         (go_on, True, ["Completed", "4 of 4 steps are finished"]),
+        (PROPOSALS, True, [proposal_id, "adjust_run"]),
+        (APPROVE.format(proposal_id), True, [proposal_id]),
     ]
     for line, succeeds, words in shows:
         answer = call(demo, line)
@@ -209,9 +226,10 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         with running(chosen.folder) as demo:
-            run_id, procedure_id = seed(demo)
+            seeded = seed(demo)
+            _, procedure_id, proposal_id = seeded
             if chosen.check:
-                check(demo, run_id, procedure_id)
+                check(demo, seeded)
                 return
             shown = chosen.folder.resolve()
             relative = shown.relative_to(ROOT) if shown.is_relative_to(ROOT) else shown
@@ -228,6 +246,8 @@ def main() -> None:
             print(f"  {STATUS}\n")
             print("List the runs over REST, MCP and the command line:\n")
             print("\n".join(f"  {line}" for line in CALLS))
+            print("\nAn agent proposes a longer exposure, and waits for your approval:\n")
+            print(f"  {PROPOSALS}\n  {APPROVE.format(proposal_id)}")
             print("\nReady. Stop with Ctrl-C; nothing is kept.", flush=True)
             signal.pause()
     except KeyboardInterrupt:

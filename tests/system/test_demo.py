@@ -21,6 +21,8 @@ def test_every_line_that_the_demo_prints_works_and_nothing_is_left_running(tmp_p
         ["works:", ".venv/bin/python", "demo/mcp_client.py"],
         ["works:", ".venv/bin/beamkeep", "run"],
         ["works:", ".venv/bin/beamkeep", "procedure"],
+        ["works:", ".venv/bin/beamkeep", "proposal"],
+        ["works:", ".venv/bin/beamkeep", "proposal"],
     ]
     assert {file.name for file in tmp_path.iterdir()} == {
         "data",
