@@ -95,6 +95,7 @@ async def waiting(day: Day) -> str:
     adjust = {
         "run_id": day.ids["run 1"],
         "parameters_patch": {"exposure": exposure},
+        "reason": "The projections are dark",
         "decided_by_decision_id": decision_id,
     }
     proposal = await asked(day, "adjust_run", adjust)

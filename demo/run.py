@@ -54,7 +54,7 @@ CONTINUE = (
     f"{BREAK}--procedure-id {{}}"
 )
 """Moves the camera again, which the stiff stage needs, and checks again."""
-PROPOSALS = ".venv/bin/beamkeep proposal list --open true"
+PROPOSALS = ".venv/bin/beamkeep proposal list --open"
 APPROVE = ".venv/bin/beamkeep proposal approve --proposal-id {}"
 
 
