@@ -446,7 +446,14 @@ class Deployment:
         return [
             self._model_loop(
                 each,
-                ModelAgentRuntime(each, desk, models, new_id=uuid7, send_marked=send_marked),
+                ModelAgentRuntime(
+                    each,
+                    desk,
+                    models,
+                    new_id=uuid7,
+                    send_marked=send_marked,
+                    telemetry=self.telemetry,
+                ),
                 reactions,
             )
             for each, is_on in enabled.items()

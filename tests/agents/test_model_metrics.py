@@ -7,7 +7,8 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.agents.desk import ModelAgent, ServiceDesk
 from beamkeep.agents.model_agent import ModelAgentRuntime
-from beamkeep.models.budget import Budget, BudgetedModels
+from beamkeep.contexts.agent.agent import AgentBudget
+from beamkeep.models.budget import BudgetedModels
 from beamkeep.models.scripted import Reply
 from beamkeep.models.seam import LanguageModelRefusedError, Usage
 from beamkeep.seeding import now
@@ -68,7 +69,7 @@ async def test_a_refused_call_counts_as_a_refusal_and_its_time():
 
 async def test_a_call_over_budget_counts_as_a_refusal_and_takes_no_time():
     world = await memory_world()
-    agent = await world.agent("RunDebriefer", budget=Budget(daily_token_cap=0))
+    agent = await world.agent("RunDebriefer", budget=AgentBudget(daily_token_cap=0))
     counted = (await measured(world, agent, json.dumps(GOOD))).registry.get_sample_value
     over = {**KIND, "error": "LanguageModelBudgetExceededError"}
     assert counted("beamkeep_model_refusals_total", over) == 1
