@@ -9,7 +9,7 @@ from beamkeep.agents.desk import ModelAgent, ServiceDesk
 from beamkeep.agents.model_agent import ModelAgentRuntime
 from beamkeep.contexts.agent.agent import AgentBudget
 from beamkeep.models.budget import BudgetedModels
-from beamkeep.models.scripted import Reply
+from beamkeep.models.scripted import ScriptedReply
 from beamkeep.models.seam import LanguageModelRefusedError, Usage
 from beamkeep.seeding import now
 from beamkeep.telemetry import Telemetry
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.anyio
 KIND = {"kind": "RunDebriefer"}
 
 
-async def measured(world: MemoryWorld, agent: ModelAgent, reply: Reply) -> Telemetry:
+async def measured(world: MemoryWorld, agent: ModelAgent, reply: ScriptedReply) -> Telemetry:
     """Let an agent answer the end of a run, and return what was counted."""
     telemetry, model = Telemetry(), scripted(lambda _: reply)
     runtime = ModelAgentRuntime(
