@@ -4,19 +4,28 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.faults.ground import Ground
 from tests.faults.report import ROOT
 
 DEADLINE = 60.0
+NOTHING: Mapping[str, str] = {}
 
 
 class Worker:
     """One worker process."""
 
-    def __init__(self, ground: Ground, name: str, log: Path, module: str = "beamkeep") -> None:
-        self.name = name
+    def __init__(
+        self,
+        ground: Ground,
+        name: str,
+        log: Path,
+        module: str = "beamkeep",
+        environment: Mapping[str, str] = NOTHING,
+    ) -> None:
+        self.name, self._environment = name, environment
         self._ground, self._log, self._module = ground, log / f"{name}.log", module
         self._process = self._start()
 
@@ -54,7 +63,7 @@ class Worker:
             return subprocess.Popen(
                 [sys.executable, "-m", self._module, "work"],
                 cwd=ROOT,
-                env={**os.environ, **self._ground.environment(self.name)},
+                env={**os.environ, **self._ground.environment(self.name), **self._environment},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -241,6 +241,19 @@ async def test_a_follower_begins_at_the_beginning_of_each_of_its_shards(tail: Ta
     assert name not in {each.follower for each in await tail.bookmarks(WHOLE_LOG)}
 
 
+async def test_a_follower_may_begin_behind_an_event_and_sees_only_what_follows(
+    store: EventStore, tail: Tail
+):
+    first, then = await an_actor(store), await an_actor(store)
+    place = (await read(tail))[0].at
+    await tail.begin("late", 1, [WHOLE_LOG], at=place)
+    # Whoever has a bookmark goes on there.
+    await tail.begin("late", 1, [WHOLE_LOG])
+    bookmark = await bookmark_of(tail, "late")
+    assert bookmark.reached == place
+    assert stored(await read(tail, after=bookmark.reached)) == then != first
+
+
 async def test_a_follower_that_starts_again_goes_on_at_its_bookmark(store: EventStore, tail: Tail):
     await an_actor(store)
     bookmark, (seen,) = await begun(tail), await read(tail)
