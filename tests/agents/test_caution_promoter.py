@@ -11,7 +11,6 @@ from uuid_utils.compat import uuid7
 from beamkeep.adapters.memory_tail import MemoryTail
 from beamkeep.agents.caution_promoter import PROMOTER
 from beamkeep.contexts import CATALOGUE
-from beamkeep.contexts.decision.decision import DecisionRegistered
 from beamkeep.kernel import replace
 from beamkeep.runtime.store import StoreUnavailableError
 from beamkeep.telemetry import Telemetry
@@ -19,7 +18,7 @@ from beamkeep.testing.appends import on_record
 from beamkeep.workers.reactions import EventLoop
 from beamkeep.workers.seeded_agents import caution_promotion
 from tests.agents.conftest import World
-from tests.support.agents import CODEC, PROMOTION, reactions
+from tests.support.agents import CODEC, PROMOTION, a_proposal, reactions
 from tests.support.examples.assets import an_asset
 
 pytestmark = pytest.mark.anyio
@@ -44,35 +43,9 @@ class Promoting:
         )
 
     async def propose(self, target_id: str, surface_id: UUID | None = None, **changed: Any) -> UUID:
-        draft = {
-            "target_kind": "Asset",
-            "target_id": target_id,
-            "category": "Wear",
-            "severity": "Notice",
-            "text": "The belt slips when cold.",
-            "workaround": "Warm it up for ten minutes.",
-            "tags": [],
-            "propagate_to_children": False,
-            "supersedes_caution_id": None,
-        }
-        fields: dict[str, Any] = {
-            "actor_id": uuid7(),
-            "context": "CautionProposal",
-            "choice": "ProposeNotice",
-            "parent_id": None,
-            "override_kind": None,
-            "rule": None,
-            "reasoning": None,
-            "confidence": 0.9,
-            "confidence_source": "self_reported",
-            "alternatives": (),
-            "inputs": {"proposed_caution": draft},
-            "determining_policy_ids": (),
-        }
-        decision_id = uuid7()
-        proposal = DecisionRegistered(self.world.now, decision_id, **(fields | changed))
+        proposal = a_proposal(target_id, self.world.now, **changed)
         await self.world.store.append(replace(on_record(proposal), surface_id=surface_id))
-        return decision_id
+        return proposal.decision_id
 
     def outcomes(self) -> list[tuple[str, Any]]:
         told = self.world.decisions()

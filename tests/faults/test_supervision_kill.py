@@ -122,8 +122,6 @@ class Beamline:
     async def _all_held(self, found_as: str | None) -> bool:
         if found_as and (await self.judge())[found_as]:
             return True
-        for worker in self._workers:
-            worker.require_alive()
         shown = [await self._do("get_run", {"run_id": str(id)}) for id in self._run_ids]
         return all(run["status"] == "Held" for run in shown)
 
@@ -144,7 +142,9 @@ class Beamline:
 
     async def judge(self) -> Counter[str]:
         """Count by the log what was done and what must not be."""
-        return self.figures + judged(await self._watch.fetch(LOG), self._back)
+        figures = self.figures.copy()
+        figures.update(judged(await self._watch.fetch(LOG), self._back))
+        return figures
 
 
 LOST = """

@@ -14,6 +14,7 @@ from beamkeep.agents.resolution import AgentIdentity
 from beamkeep.agents.run_supervisor import SupervisionRules
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.agent.seeded import SEEDED_AGENTS
+from beamkeep.contexts.decision.decision import DecisionRegistered
 from beamkeep.contexts.run.run import RunStarted
 from beamkeep.contexts.trust import seeded
 from beamkeep.runtime import Service
@@ -80,6 +81,36 @@ async def a_beam(do: Do) -> dict[str, Any]:
     told = {"supply_id": (await do("register_supply", made))["supply_id"], "reason": "Seen"}
     await do("mark_supply_available", told)
     return told
+
+
+def a_proposal(target_id: str, now: datetime, **changed: Any) -> DecisionRegistered:
+    """Return the decision of a drafter that proposes a notice about an asset."""
+    draft = {
+        "target_kind": "Asset",
+        "target_id": target_id,
+        "category": "Wear",
+        "severity": "Notice",
+        "text": "The belt slips when cold.",
+        "workaround": "Warm it up for ten minutes.",
+        "tags": [],
+        "propagate_to_children": False,
+        "supersedes_caution_id": None,
+    }
+    fields: dict[str, Any] = {
+        "actor_id": uuid7(),
+        "context": "CautionProposal",
+        "choice": "ProposeNotice",
+        "parent_id": None,
+        "override_kind": None,
+        "rule": None,
+        "reasoning": None,
+        "confidence": 0.9,
+        "confidence_source": "self_reported",
+        "alternatives": (),
+        "inputs": {"proposed_caution": draft},
+        "determining_policy_ids": (),
+    }
+    return DecisionRegistered(now, uuid7(), **(fields | changed))
 
 
 def reactions(

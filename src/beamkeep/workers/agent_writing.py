@@ -1,6 +1,6 @@
 """Writing of agents: a decision and the command that follows from it, by one append."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from uuid import UUID
 
 import structlog
@@ -20,8 +20,6 @@ from beamkeep.kernel import (
     Deny,
     Propose,
     Refusal,
-    Rows,
-    SideWrite,
     claim,
     claim_key,
 )
@@ -30,7 +28,7 @@ from beamkeep.runtime.admission import Caller
 from beamkeep.runtime.dispatch import Basis
 from beamkeep.runtime.sending import Creation
 from beamkeep.runtime.session import Session
-from beamkeep.runtime.store import Envelope, Stream
+from beamkeep.runtime.store import Envelope
 from beamkeep.telemetry import attributed
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
@@ -44,29 +42,11 @@ class AgentDeniedError(Exception):
     """No policy permits the agent to record its decisions."""
 
 
-type FoldedEvidence = Callable[
-    [AgentIdentity, UUID, Mapping[Stream, int]], Sequence[SideWrite | Rows]
-]
-"""Returns the rows that keep what an agent folded, given a correlation id and the versions."""
-
-
-def no_evidence(
-    agent: AgentIdentity, correlation_id: UUID, versions: Mapping[Stream, int]
-) -> Sequence[SideWrite | Rows]:
-    """Keep nothing of what an agent folded."""
-    return ()
-
-
 class AgentWriter:
     """Writes what agents decide, as these agents."""
 
-    def __init__(
-        self,
-        service: Service,
-        new_id: Callable[[], UUID],
-        evidence: FoldedEvidence = no_evidence,
-    ) -> None:
-        self._service, self.new_id, self._evidence = service, new_id, evidence
+    def __init__(self, service: Service, new_id: Callable[[], UUID]) -> None:
+        self._service, self.new_id = service, new_id
 
     async def may_act(self, agent_id: UUID) -> bool:
         """Return whether an agent exists and is not barred, whatever its policies are."""
@@ -128,8 +108,8 @@ class AgentWriter:
             holder=resolution.decision_id,
             loser=AgentDecisionTakenError,
         )
-        folded = self._evidence(agent, caller.correlation_id, read.versions)
-        basis = Basis(dict(read.versions), [taken, *folded])
+        folded = self._service.evidence.folded(read, agent.id, caller.correlation_id)
+        basis = Basis(dict(read.versions), [taken, folded])
         commands = [Creation(decision, resolution.decision_id), *following]
         try:
             await self._service.sender.send_judged(commands, caller, basis)
