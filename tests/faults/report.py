@@ -28,7 +28,6 @@ MUTANTS = frozenset(
         "T7 without the xmin rule",
         "T8 optimistic only",
         "T9 a boastful store",
-        "T30 beam lost under kills in_two_appends",
         "T30 beam lost under kills without_versions",
         "T30 supervision in_two_appends",
         "T30 supervision without_claims",

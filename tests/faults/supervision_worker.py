@@ -11,14 +11,16 @@ from random import random
 from typing import Any
 
 from beamkeep.__main__ import main
+from beamkeep.runtime.admission import Caller
+from beamkeep.runtime.dispatch import Basis
 from beamkeep.runtime.sending import CommandSender
-from tests.faults.supervision_walk import in_two_appends, without_versions
+from tests.faults.supervision_walk import without_versions
 
 VARIANT = "BEAMKEEP_SUPERVISION_VARIANT"
 SETTLE = 0.3
 """Seconds that beam must be lost here before a run is held."""
 SLOWEST = 0.3
-"""Seconds that may lie between judging and writing, and between two writings."""
+"""Seconds that may lie between judging and writing."""
 SETTINGS = {
     "RUN_SUPERVISOR_ENABLED": "true",
     "RUN_SUPERVISOR_TICK_SECONDS": "0.1",
@@ -27,16 +29,15 @@ SETTINGS = {
 VARIANTS: dict[str, Callable[[], AbstractContextManager[None]]] = {
     "sound": nullcontext,
     "without_versions": without_versions,
-    "in_two_appends": in_two_appends,
 }
 
 send_judged = CommandSender.send_judged
 
 
-async def slowly(self: CommandSender, *judged: Any) -> Any:
+async def slowly(self: CommandSender, commands: Any, caller: Caller, basis: Basis) -> Any:
     """Leave time for a kill, or for a change of what was judged by."""
     await asyncio.sleep(random() * SLOWEST)  # noqa: S311
-    return await send_judged(self, *judged)
+    return await send_judged(self, commands, caller, basis)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """The agents of a deployment on PostgreSQL: their loops, their bookmarks, and their evidence."""
 
-import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -9,46 +8,32 @@ from uuid import UUID
 import pytest
 from pydantic import SecretStr
 from tests.support.agents import a_beam, a_proposal, a_running_run
+from tests.support.developer import Developer
 from tests.support.examples.assets import an_asset
 from tests.support.examples.federation import OWN_SITE
-from uuid_utils.compat import uuid7
 
 from beamkeep.agents.caution_promoter import PROMOTER
 from beamkeep.agents.run_supervisor import SUPERVISOR
 from beamkeep.app import Deployment
-from beamkeep.contexts.access.profile import DEVELOPER
-from beamkeep.kernel import EVIDENCE, FOLDED, Event, Operation, SideWrite, SurfaceKind, replace
+from beamkeep.kernel import EVIDENCE, FOLDED
 from beamkeep.runtime import Service
-from beamkeep.runtime.admission import Caller, Request
 from beamkeep.runtime.store import Envelope
 from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.settings import Settings
-from beamkeep.testing.appends import on_record
 from beamkeep.testing.database import Database
 from beamkeep.workers.supervision import Loop
 
 pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
 
 
-class Agents:
+class Agents(Developer):
     """A deployment that a developer uses, and the loops of its agents, turned by hand."""
 
     def __init__(self, deployment: Deployment, service: Service) -> None:
-        self.deployment, self.service, self.store = deployment, service, deployment.store
+        super().__init__(service, deployment.store)
+        self.deployment, self.store = deployment, deployment.store
         self.loops: Mapping[str, Loop] = {each.name: each for each in deployment.agents(service)}
         self._projector = deployment.projector()
-
-    async def __call__(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        row = self.service.catalogue.named[name]
-        caller = Caller(uuid7(), principal_id=DEVELOPER, transport=SurfaceKind.HTTP)
-        if isinstance(row, Operation):
-            answer = await self.service.dispatcher.execute(row, Request(caller, arguments))
-        else:
-            answer = await self.service.queries.ask(row, Request(caller, arguments))
-        return json.loads(answer.body or b"null")
-
-    async def put(self, part: Event | SideWrite) -> None:
-        await self.store.append(replace(on_record(part), surface_id=None))
 
     async def follow(self) -> None:
         """Let the lists follow the log."""

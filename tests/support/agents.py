@@ -85,7 +85,7 @@ async def a_beam(do: Do) -> dict[str, Any]:
 
 def a_proposal(target_id: str, now: datetime, **changed: Any) -> DecisionRegistered:
     """Return the decision of a drafter that proposes a notice about an asset."""
-    draft = {
+    draft: dict[str, Any] = {
         "target_kind": "Asset",
         "target_id": target_id,
         "category": "Wear",
