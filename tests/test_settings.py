@@ -1,5 +1,6 @@
 """Settings: what they say of the deployment itself."""
 
+import json
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from pydantic import ValidationError
 from beamkeep.app import edge_options, verifier
 from beamkeep.contexts.installation import Installation, JobEntry
 from beamkeep.contexts.receivers import ReceiverHosts
+from beamkeep.models.budget import Price
 from beamkeep.settings import Settings
 
 OPEN: dict[str, Any] = {"require_authenticated_principal": False, "development": True}
@@ -28,6 +30,13 @@ def set_to(**values: Any) -> Settings:
 PAGES: dict[str, Any] = {
     "dataset_page": "https://lab.test/pages/datasets/{dataset_id}",
     "edition_page": "https://lab.test/pages/editions/{edition_id}",
+    "agent_runtimes": {
+        "RunDebriefer": True,
+        "CautionDrafter": True,
+        "RunSupervisor": False,
+        "CautionPromoter": False,
+        "ClearanceExpirer": True,
+    },
 }
 
 
@@ -74,6 +83,41 @@ def test_the_registry_of_dois_is_named_whole_or_not_at_all():
             set_to(**{key: each for key, each in whole.items() if key != name})
     with pytest.raises(ValidationError, match="unencrypted"):
         set_to(**{**whole, "datacite_url": "http://api.datacite.org"})
+
+
+def test_a_language_model_is_named_whole_and_reached_safely():
+    named = {"language_model_provider": "anthropic", "language_model_name": "model-x"}
+    told = set_to(**named, language_model_api_key="s3cret")
+    assert told.provider_account
+    assert told.provider_account.base_url == "https://api.anthropic.com"
+    assert "s3cret" not in repr(told) + repr(told.provider_account)
+    assert set_to().provider_account is None
+    for name in named:
+        lacking = {key: each for key, each in named.items() if key != name}
+        with pytest.raises(ValidationError, match=f"Set {name.upper()} too"):
+            set_to(**lacking, language_model_api_key="s3cret")
+    with pytest.raises(ValidationError, match="Set LANGUAGE_MODEL_API_KEY too"):
+        set_to(**named)
+    local = {**named, "language_model_provider": "openai_compatible"}
+    with pytest.raises(ValidationError, match="Set LANGUAGE_MODEL_BASE_URL too"):
+        set_to(**local)
+    with pytest.raises(ValidationError, match="unencrypted"):
+        set_to(**local, language_model_base_url="http://models.lab.test/v1")
+    assert set_to(**local, language_model_base_url="http://127.0.0.1:11434/v1").provider_account
+    with pytest.raises(ValidationError):
+        set_to(**{**named, "language_model_provider": "elsewhere"}, language_model_api_key="k")
+
+
+def test_prices_of_models_are_read_and_never_negative(monkeypatch: pytest.MonkeyPatch):
+    price = {"input_usd_per_million": 3, "output_usd_per_million": 15.5}
+    monkeypatch.setenv("LANGUAGE_MODEL_PRICES", json.dumps({"openai/model-x": price}))
+    assert set_to().language_model_prices == {"openai/model-x": Price(3.0, 15.5)}
+    with pytest.raises(ValidationError):
+        set_to(language_model_prices={"openai/model-x": {**price, "input_usd_per_million": -1}})
+
+
+def test_the_templates_of_the_release_are_those_that_agents_are_seeded_with():
+    assert set_to().installation().prompt_templates == Installation().prompt_templates
 
 
 def test_routes_are_read_and_their_faults_are_named():

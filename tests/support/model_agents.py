@@ -1,5 +1,6 @@
 """A service with runs that have ended, and agents that call a scripted model about them."""
 
+import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -76,13 +77,19 @@ class World:
         )
         await self.store.append(on_record(method))
 
-    async def agent(self, kind: str, budget: AgentBudget | None = None) -> ModelAgent:
-        """Define an agent with the policy that it needs."""
+    async def agent(
+        self,
+        kind: str,
+        budget: AgentBudget | None = None,
+        model: ModelRef = MODEL,
+        permitted: bool = True,
+    ) -> ModelAgent:
+        """Define and release an agent, with the policy that it needs unless it gets none."""
         told: dict[str, Any] = {
             "kind": kind,
             "name": kind,
             "version": "1",
-            "model_ref": {"provider": MODEL.provider, "model": MODEL.model},
+            "model_ref": {"provider": model.provider, "model": model.model},
             "prompt_template_id": str(TEMPLATE_IDS[kind]),
         }
         if budget:
@@ -100,11 +107,16 @@ class World:
             "permitted_commands": list(REACTIONS[kind].commands),
             "object_scope": "All",
         }
-        await self.call("define_policy", policy)
-        return ModelAgent(id, kind, MODEL, prompt_template_id=TEMPLATE_IDS[kind], budget=budget)
+        if permitted:
+            await self.call("define_policy", policy)
+        return ModelAgent(id, kind, model, prompt_template_id=TEMPLATE_IDS[kind], budget=budget)
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
         return await call(self.service, name, arguments)
+
+    async def shown(self, name: str, **arguments: Any) -> Any:
+        """Return the answer to a question."""
+        return json.loads((await self.call(name, arguments)).body)
 
     async def ended_run(
         self,
