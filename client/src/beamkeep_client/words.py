@@ -117,6 +117,7 @@ GLOSSARY: Mapping[str, str] = {**THINGS, **ACTIONS, **QUESTIONS}
 NOUNS: Mapping[str, str] = {
     "acquisition": "The fact that an asset captured a dataset, with its settings.",
     "actor": "A person, an agent or a machine account that calls the service.",
+    "agent": "A software agent: its model, its tools, its budget and whether it may act.",
     "asset": "A piece of equipment in the tree of a beamline: a unit, a component or a device.",
     "attestation": "The report of a check on one copy of a dataset.",
     "calibration": "A measured constant of an asset, kept as a list of revisions.",
@@ -140,6 +141,7 @@ NOUNS: Mapping[str, str] = {
     "policy": "A list of actors and of the operations that they may call on a surface.",
     "practice": "A method as one site performs it.",
     "procedure": "Work on equipment that leaves no dataset, done by hand or by a conductor.",
+    "proposal": "A command that one caller asks for and somebody else approves.",
     "recipe": "The ordered list of steps from which a procedure is conducted.",
     "run": "One execution of a plan.",
     "subject": "What is measured: a sample, a specimen or a part.",
