@@ -314,6 +314,7 @@ DESTRUCTIVE = """
     retire_subscription skip_delivery
     discard_dataset demote_dataset mark_distribution_stale discard_distribution
     withdraw_edition hide_edition_external_id hide_dataset_external_id
+    deprecate_agent revoke_agent_tool reject_proposal
 """
 
 

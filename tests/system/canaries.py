@@ -15,6 +15,7 @@ PERSONAL, FREE = f"personal{uuid4().hex}", f"free{uuid4().hex}"
 FIXED = {
     "after": "it was given out",
     "advisor": "it names an advisor of the deployment",
+    "basis": "it is a digest that was given out",
     "capture_name": "it names a capture of a step",
     "checksum": "it is the digest of bytes",
     "checksum_value": "it is the digest of bytes",
@@ -37,11 +38,14 @@ FIXED = {
     "locator": "it names a file that is read",
     "parts": "the checksum seals their texts",
     "permitted_commands": "they name commands",
+    "proposable_commands": "they name commands",
     "publisher_facility_code": "it names a facility",
     "service": "it names a transfer service",
     "space": "its texts name axes that steps use, and values of the control system",
     "steps": "their texts name addresses, jobs and one another",
     "task_id": "a transfer service gave it out",
+    "tool_name": "it names a command or a question",
+    "tools": "they name commands and questions",
 }
 # Values of any form, and the texts in their examples.
 OPEN = {"settings_patch": "serial_number", "settings_schema": "description"}

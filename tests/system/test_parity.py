@@ -50,6 +50,11 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "define_conduit": {"name": " "},
     "define_surface": {"name": " "},
     "define_policy": {"name": " "},
+    "define_agent": {"kind": " "},
+    "suspend_agent": {"reason": " "},
+    "deprecate_agent": {"reason": " "},
+    "grant_agent_tool": {"tool_name": "open_gate"},
+    "reject_proposal": {"reason": " "},
     "revoke_grant": {"reason": " "},
     "evaluate_authorization": {"command_name": "open_gate"},
     "get_shift_handover": {"to": "from"},
@@ -182,6 +187,10 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
 }
 # JSON has no number that is not finite, and only a log that was restored has lost an event.
 UNSPEAKABLE = {InvalidMountPlacementError, InvalidFeedCursorError}
+HTTP_ONLY = {"approve_proposal"}
+"""Operations that MCP refuses before their own checks; tests of proposals try them there."""
+NO_OBJECT = {"prompt_template_id"}
+"""Ids of something that is not an object: a wrong one is 400."""
 
 type Row = Operation | Question
 
@@ -204,7 +213,10 @@ def refers(row: Row) -> str | None:
         return row.aggregate.id_field
     fields = row.command.model_fields.items()
     named = (name for name, field in fields if "UUID" in str(field.annotation))
-    return next((name for name in named if name.endswith("_id") and row.given), None)
+    return next(
+        (name for name in named if name.endswith("_id") and name not in NO_OBJECT and row.given),
+        None,
+    )
 
 
 class Both:
@@ -274,7 +286,7 @@ async def test_a_request_of_the_wrong_shape_is_refused_alike(row: Row, ada: Both
     assert [fault["field"] for fault in refused.body["errors"]] == ["colour"]
 
 
-@every(*(row for row in ROWS if first_of_its_own(row)))
+@every(*(row for row in ROWS if first_of_its_own(row) and row.name not in HTTP_ONLY))
 async def test_the_first_refusal_of_its_own_is_given_alike(row: Row, ada: Both):
     first = first_of_its_own(row)
     assert first
@@ -320,7 +332,7 @@ async def test_who_shows_no_token_is_refused_alike(http: httpx2.AsyncClient):
     assert rest == mcp
 
 
-@every(*ROWS)
+@every(*(row for row in ROWS if row.name not in HTTP_ONLY))
 async def test_a_success_has_the_same_shape(row: Row, ada: Both):
     async def succeed(surface: As) -> SurfaceAnswer:
         arguments = await EXAMPLES[row.name](surface)
@@ -338,7 +350,7 @@ async def test_a_success_has_the_same_shape(row: Row, ada: Both):
     assert rest == mcp
 
 
-@every(*CATALOGUE.operations)
+@every(*(row for row in CATALOGUE.operations if row.name not in HTTP_ONLY))
 async def test_a_dry_run_answers_the_same_events(row: Row, ada: Both):
     arguments = await EXAMPLES[row.name](ada.rest)
     rest, mcp = [

@@ -44,5 +44,7 @@ EXAMPLES: dict[str, Example] = {
     "get_agent_history": given(agent_id=an_agent),
     "list_agents": given(kind="Scheduler", status=["Defined"]),
     "list_agent_costs": given(agent_id=an_agent),
-    "list_at_risk_results": given(kind="Scheduler", reason="Overridden"),
+    "list_at_risk_results": given(
+        kind="Scheduler", reason="Overridden", provider="local", model="model-a"
+    ),
 }

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-from beamkeep.contexts.proposal.proposal import ProposalRegistered
+from beamkeep.contexts.proposal.proposal import ProposalRegistered, begin, claims_of
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import SurfaceKind
 from tests.support.examples.making import Do, Example, given
@@ -13,24 +13,25 @@ from tests.support.examples.trust import an_actor, whoever_calls
 
 async def a_proposal_by(do: Do, proposer: str) -> str:
     now, id = datetime.now(UTC), uuid4()
-    await do.put(
-        ProposalRegistered(
-            now,
-            id,
-            command_name="define_family",
-            arguments={"name": "Proposed family", "affordances": []},
-            digest=id.hex * 2,
-            target=None,
-            required_version=None,
-            basis="0" * 64,
-            would_write=("FamilyDefined",),
-            note="Proposed for the tests",
-            proposed_by=UUID(proposer),
-            decision_id=None,
-            decision_by_proposer=None,
-            expires_at=now + timedelta(hours=1),
-        )
+    proposed = ProposalRegistered(
+        now,
+        id,
+        command_name="define_family",
+        arguments={"name": "Proposed family", "affordances": []},
+        digest=id.hex * 2,
+        target=None,
+        required_version=None,
+        basis="0" * 64,
+        would_write=("FamilyDefined",),
+        note="Proposed for the tests",
+        proposed_by=UUID(proposer),
+        decision_id=None,
+        decision_by_proposer=None,
+        expires_at=now + timedelta(hours=1),
     )
+    await do.put(proposed)
+    for claim in claims_of(begin(proposed)):
+        await do.put(claim)
     return str(id)
 
 

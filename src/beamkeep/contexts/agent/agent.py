@@ -477,7 +477,7 @@ OPERATIONS = (
     agents.changes("POST /agents/{agent_id}/version", VersionAgent, version_agent,
         AgentCannotVersionError),
     agents.changes("POST /agents/{agent_id}/suspend", SuspendAgent, suspend_agent,
-        AgentCannotSuspendError, destructive=True),
+        AgentCannotSuspendError),
     agents.changes("POST /agents/{agent_id}/resume", ResumeAgent, resume_agent,
         AgentCannotResumeError, given=actor_of),
     agents.changes("POST /agents/{agent_id}/deprecate", DeprecateAgent, deprecate_agent,
