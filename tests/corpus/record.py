@@ -13,6 +13,7 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 from msgspec import Raw
 from msgspec.structs import replace
 
+from beamkeep.adapters.memory_agent_records import MemoryAgentRecords
 from beamkeep.adapters.memory_custody import MemoryCustody
 from beamkeep.adapters.memory_directory import MemoryDirectory
 from beamkeep.adapters.memory_lineage import MemoryLineage
@@ -26,7 +27,16 @@ from beamkeep.runtime.store import StoredEvent
 from beamkeep.testing.service import ADMIN, INSTALLATION, ISSUER, AdminClient, let_callers_in
 from tests.corpus import FOLDER, Line, digest, file_of, read
 from tests.runtime.test_rows import STREAMS
-from tests.support.examples import EXAMPLES, caution, data, enclosure, federation, supply, trust
+from tests.support.examples import (
+    EXAMPLES,
+    caution,
+    data,
+    enclosure,
+    federation,
+    proposal,
+    supply,
+    trust,
+)
 
 CODEC = Codec(CATALOGUE.aggregates.values())
 
@@ -122,7 +132,8 @@ async def with_examples(clock: Callable[[], datetime], new_id: Callable[[], UUID
         return service.sessions()
 
     custody, lineage = MemoryCustody(store, sessions), MemoryLineage(store)
-    deployment = replace(INSTALLATION, custody=custody, lineage=lineage)
+    records = MemoryAgentRecords(store)
+    deployment = replace(INSTALLATION, custody=custody, lineage=lineage, agent_records=records)
     here = CATALOGUE, deployment, clock, new_id
     await prepare(store, store, ADMIN, False, *here)
     directory = MemoryDirectory(store, CATALOGUE.views, CODEC)
@@ -132,7 +143,7 @@ async def with_examples(clock: Callable[[], datetime], new_id: Callable[[], UUID
 
     do = AdminClient(service, store)
     with ExitStack() as patched:
-        for examples in (caution, data, enclosure, federation, supply, trust):
+        for examples in (caution, data, enclosure, federation, proposal, supply, trust):
             patched.enter_context(patch.object(examples, "uuid4", new_id))
         await let_callers_in(do, ISSUER)
         for name, example in EXAMPLES.items():

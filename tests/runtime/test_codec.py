@@ -243,7 +243,7 @@ PlanDefined: plan_id name asset_ids window default_parameters method_version pra
 PlanDeprecated: plan_id
 PlanVersioned: plan_id name asset_ids window default_parameters method_version version_tag
 PolicyDefined: policy_id name conduit_id surface_id permitted_principal_ids permitted_commands
-    object_scope
+    object_scope proposable_commands
 PolicyGrantAdded: policy_id permitted_principal_id
 PolicyGrantRevoked: policy_id permitted_principal_id reason
 PracticeDefined: practice_id name facility_code family_ids method_id
@@ -267,6 +267,11 @@ ProcedureRegistered: procedure_id name kind target_asset_ids parent_run_id capab
 ProcedureResumed: procedure_id decided_by_decision_id
 ProcedureStarted: procedure_id acknowledged_cautions
 ProcedureTruncated: procedure_id reason interrupted_at
+ProposalApproved: proposal_id approved_by written
+ProposalRegistered: proposal_id command_name arguments digest target required_version basis
+    would_write note proposed_by decision_id decision_by_proposer expires_at
+ProposalRejected: proposal_id rejected_by reason
+ProposalWithdrawn: proposal_id
 RecipeDefined: recipe_id steps closing_steps version_number name capability_id
 RecipeDeprecated: recipe_id replaced_by_recipe_id
 RecipeVersioned: recipe_id steps closing_steps version_number version_tag
@@ -324,7 +329,7 @@ ZoneDefined: zone_id name
 STREAMS = """
 Acquisition Actor Agent Asset Attestation Calibration Campaign Capability Caution Clearance Conduit
 Dataset Decision Distribution Edition Enclosure Facility Family Frame Method Model Mount Plan
-Policy Practice Procedure Recipe Run Subject Subscription Supply Surface Visit Zone
+Policy Practice Procedure Proposal Recipe Run Subject Subscription Supply Surface Visit Zone
 """
 
 

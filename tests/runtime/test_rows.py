@@ -16,6 +16,18 @@ from beamkeep.contexts.access.actor import (
     ActorProfileForgotten,
     ActorRegistered,
 )
+from beamkeep.contexts.agent.agent import (
+    AgentBudget,
+    AgentBudgetUpdated,
+    AgentDefined,
+    AgentDeprecated,
+    AgentResumed,
+    AgentSuspended,
+    AgentToolGranted,
+    AgentToolRevoked,
+    AgentVersioned,
+    ModelRef,
+)
 from beamkeep.contexts.campaign.campaign import (
     CampaignClosed,
     CampaignHeld,
@@ -115,6 +127,7 @@ from beamkeep.contexts.operation.procedure import (
     ProcedureRegistered,
     ProcedureStarted,
 )
+from beamkeep.contexts.proposal.proposal import ProposalRegistered, ProposalRejected
 from beamkeep.contexts.recipe.steps import RecipeCaptureStep
 from beamkeep.contexts.run.run import (
     AcknowledgedCaution,
@@ -161,7 +174,7 @@ from beamkeep.contexts.trust.visit import (
     VisitType,
 )
 from beamkeep.contexts.trust.zone import ZoneDefined
-from beamkeep.kernel import ActorKind, Event, ObjectScope, SurfaceKind
+from beamkeep.kernel import ActorKind, Event, ObjectScope, SurfaceKind, WrittenStream
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.rows import Row, RowFold
 from beamkeep.runtime.store import StoredEvent
@@ -207,6 +220,47 @@ MINTED = DatasetExternalIdRequested(
     license="CC-BY-4.0",
 )
 STREAMS: dict[str, Sequence[Event]] = {
+    "agent": [
+        AgentDefined(
+            occurred_at=at(0),
+            agent_id=ID,
+            kind="Scheduler",
+            name="Night é",
+            version="2.1",
+            description="Plans the night",
+            model_ref=ModelRef("local", "model-a", "model-a-20300131"),
+            prompt_template_id=None,
+            capabilities=("plans", "é"),
+            tools=("get_run", "list_runs"),
+            budget=None,
+        ),
+        AgentVersioned(at(1), ID, "2.1"),
+        AgentSuspended(at(2), ID, "it repeats"),
+        AgentResumed(at(3), ID),
+        AgentToolGranted(at(4), ID, "get_zone"),
+        AgentToolRevoked(at(5), ID, "list_runs"),
+        AgentBudgetUpdated(at(6), ID, AgentBudget(None, 5000)),
+        AgentDeprecated(at(7), ID, "replaced"),
+    ],
+    "proposal": [
+        ProposalRegistered(
+            occurred_at=at(0),
+            proposal_id=ID,
+            command_name="hold_run",
+            arguments={"run_id": str(A), "reason": "beam é"},
+            digest="d" * 64,
+            target=WrittenStream("Run", A, 4),
+            required_version=4,
+            basis="b" * 64,
+            would_write=("RunHeld",),
+            note="Please",
+            proposed_by=B,
+            decision_id=C,
+            decision_by_proposer=True,
+            expires_at=at(24),
+        ),
+        ProposalRejected(at(1), ID, A, "not tonight"),
+    ],
     "actor": [
         ActorRegistered(at(0), ID, ActorKind.HUMAN),
         ActorIdentityBound(at(1), ID, "https://idp"),
@@ -557,6 +611,40 @@ SHOWN_BYTES = {
     "encoding": {"media_type": "application/x-hdf5", "conforms_to": ["urn:nexus:NXtomo"]},
 }
 SHOWN: dict[str, dict[str, Any]] = {
+    "agent": {
+        "agent_id": str(ID),
+        "kind": "Scheduler",
+        "name": "Night é",
+        "version": "2.1",
+        "description": "Plans the night",
+        "model_ref": {"provider": "local", "model": "model-a", "snapshot_pin": "model-a-20300131"},
+        "prompt_template_id": None,
+        "capabilities": ["plans", "é"],
+        "tools": ["get_run", "get_zone"],
+        "budget": {"monthly_usd_cap": None, "daily_token_cap": 5000},
+        "status": "Deprecated",
+        "versioned_at": "2030-01-01T01:00:00Z",
+        "suspended_at": "2030-01-01T02:00:00Z",
+        "deprecated_at": "2030-01-01T07:00:00Z",
+    },
+    "proposal": {
+        "proposal_id": str(ID),
+        "command_name": "hold_run",
+        "digest": "d" * 64,
+        "target": {"stream_type": "Run", "stream_id": str(A), "version": 4},
+        "required_version": 4,
+        "basis": "b" * 64,
+        "would_write": ["RunHeld"],
+        "proposed_by": str(B),
+        "decision_id": str(C),
+        "decision_by_proposer": True,
+        "expires_at": "2030-01-02T00:00:00Z",
+        "status": "Rejected",
+        "closed_by": str(A),
+        "closed_reason": "not tonight",
+        "written": [],
+        "closed_at": "2030-01-01T01:00:00Z",
+    },
     "dataset": {
         **SHOWN_BYTES,
         "dataset_id": str(ID),
@@ -643,6 +731,7 @@ SHOWN: dict[str, dict[str, Any]] = {
         "surface_id": None,
         "permitted_principal_ids": [str(B), str(C)],
         "permitted_commands": ["*", "get_zone"],
+        "proposable_commands": [],
         "object_scope": "Own",
         "updated_at": "2030-01-01T02:00:00Z",
     },
@@ -837,6 +926,11 @@ def test_a_policy_just_defined_was_updated_then():
 
 
 FACETS = {
+    "agent": {"name=night e", "kind=Scheduler", "status=Deprecated"},
+    "proposal": {
+        *("name=hold_run", "status=Rejected", "command_name=hold_run", f"target_id={A}"),
+        *(f"proposed_by={B}", f"decision_id={C}"),
+    },
     "edition": {
         *("name=fossils e", "status=Withdrawn", "kind=ROCrate", "publisher_facility_code=hall-2"),
         *(f"dataset_id={A}", f"dataset_id={C}", "external_id=10.5072/é"),

@@ -1,6 +1,6 @@
 """Examples of proposals."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -11,10 +11,14 @@ from tests.support.examples.making import Do, Example, given
 from tests.support.examples.trust import an_actor, whoever_calls
 
 
+# Open whichever clock the service has.
+PROPOSED, EXPIRES = datetime(2025, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
+
+
 async def a_proposal_by(do: Do, proposer: str) -> str:
-    now, id = datetime.now(UTC), uuid4()
+    id = uuid4()
     proposed = ProposalRegistered(
-        now,
+        PROPOSED,
         id,
         command_name="define_family",
         arguments={"name": "Proposed family", "affordances": []},
@@ -27,7 +31,7 @@ async def a_proposal_by(do: Do, proposer: str) -> str:
         proposed_by=UUID(proposer),
         decision_id=None,
         decision_by_proposer=None,
-        expires_at=now + timedelta(hours=1),
+        expires_at=EXPIRES,
     )
     await do.put(proposed)
     for claim in claims_of(begin(proposed)):
