@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 HELP = """Control the operations of an experiment facility.
 
-`beamkeep run start`, `beamkeep plan ready "Fly scan"`: a noun, a verb, and what it is about.
-`beamkeep NOUN -h` shows the verbs of a noun, `beamkeep find WORDS` finds a verb.
+`beamkeep run start` is a noun and a verb. `beamkeep NOUN -h` shows the verbs of a noun,
+`beamkeep find WORDS` finds a verb.
 """
 EXIT_CODES = "0 success, 1 refused, 2 no answer from the service, 64 wrong usage, 78 wrong settings"
 HELP_SETTINGS = {"help_option_names": ["-h", "--help"]}
