@@ -244,6 +244,7 @@ class GetPolicyAnswer(Answer):
     permitted_principal_ids: list[str]
     permitted_commands: list[str]
     object_scope: Literal['All', 'Own']
+    proposable_commands: list[str]
     owner_id: str
     names: Answer
     names_more: bool
@@ -272,6 +273,7 @@ class ListPoliciesAnswer(Answer):
     permitted_principal_ids: list[str]
     permitted_commands: list[str]
     object_scope: Literal['All', 'Own']
+    proposable_commands: list[str]
     owner_id: str
     created_at: str
     updated_at: str | None
@@ -889,6 +891,28 @@ class ListDecisionLogbookEntriesAnswer(Answer):
     surface_id: str | None
     correlation_id: str | None
     decision_id: str
+
+class ListDecisionEvidenceAnswer(Answer):
+    evidence_id: str
+    question: str
+    arguments: Answer | None
+    asked_at: str
+    surface_id: str | None
+    correlation_id: str
+    seen: list[Answer]
+    hidden: int
+    more: bool
+    digest: str
+    release: str
+    since_last_decision: bool
+
+class VerifyDecisionEvidenceAnswer(Answer):
+    evidence_id: str
+    question: str
+    verdict: Literal['same', 'differs', 'not_replayable']
+    asked_at: str
+    release: str
+    verified_by: str
 
 class DefineCapabilityAnswer(Answer):
     version: int
@@ -2241,6 +2265,152 @@ class ListDeliveriesAnswer(Answer):
     answer: str | None
     outside_id: str | None
 
+class DefineAgentAnswer(Answer):
+    version: int
+    agent_id: str
+
+class ListAtRiskResultsAnswer(Answer):
+    decision_id: str
+    agent_id: str
+    kind: str
+    agent_status: Literal['Defined', 'Versioned', 'Suspended', 'Deprecated']
+    context: str
+    choice: str
+    occurred_at: str
+    request_model: str | None
+    response_model: str | None
+    reasons: list[Literal['NotReproducible', 'RatedMisleading', 'Overridden']]
+    run_id: str | None
+    caution_id: str | None
+
+class GetAgentAnswer(Answer):
+    agent_id: str
+    kind: str
+    name: str
+    description: str | None
+    model_ref: Answer
+    prompt_template_id: str | None
+    capabilities: list[str]
+    tools: list[str]
+    budget: Answer | None
+    status: Literal['Defined', 'Versioned', 'Suspended', 'Deprecated']
+    owner_id: str
+    tokens_today: int
+    usd_this_month: float
+    enabled: bool | None
+    names: Answer
+    names_more: bool
+
+class GetAgentHistoryAnswer(Answer):
+    event_id: str
+    stream_type: str
+    stream_id: str
+    position: int
+    event_type: str
+    schema_version: int
+    principal_id: str
+    command_name: str
+    surface_id: str | None
+    correlation_id: str
+    causation_id: str | None
+    recorded_at: str
+    occurred_at: str
+    payload: Answer
+
+class ListAgentsAnswer(Answer):
+    agent_id: str
+    kind: str
+    name: str
+    description: str | None
+    model_ref: Answer
+    prompt_template_id: str | None
+    capabilities: list[str]
+    tools: list[str]
+    budget: Answer | None
+    status: Literal['Defined', 'Versioned', 'Suspended', 'Deprecated']
+    owner_id: str
+    created_at: str
+    versioned_at: str | None
+    suspended_at: str | None
+    deprecated_at: str | None
+
+class ListAgentCostsAnswer(Answer):
+    day: str
+    calls: int
+    failed_calls: int
+    unpriced_calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+    duration_ms: int
+
+class ApproveProposalAnswer(Answer):
+    version: int
+    proposal_id: str
+    status: int
+    answer: Answer | None
+
+class GetProposalAnswer(Answer):
+    proposal_id: str
+    command_name: str
+    digest: str
+    target: Answer | None
+    required_version: int | None
+    basis: str
+    would_write: list[str]
+    proposed_by: str
+    decision_id: str | None
+    decision_by_proposer: bool | None
+    expires_at: str
+    status: Literal['Open', 'Approved', 'Rejected', 'Withdrawn']
+    closed_by: str | None
+    closed_reason: str | None
+    written: list[Answer]
+    owner_id: str
+    arguments: Answer
+    note: str | None
+    now: Answer | None
+    open: bool
+    names: Answer
+    names_more: bool
+
+class GetProposalHistoryAnswer(Answer):
+    event_id: str
+    stream_type: str
+    stream_id: str
+    position: int
+    event_type: str
+    schema_version: int
+    principal_id: str
+    command_name: str
+    surface_id: str | None
+    correlation_id: str
+    causation_id: str | None
+    recorded_at: str
+    occurred_at: str
+    payload: Answer
+
+class ListProposalsAnswer(Answer):
+    proposal_id: str
+    command_name: str
+    digest: str
+    target: Answer | None
+    required_version: int | None
+    basis: str
+    would_write: list[str]
+    proposed_by: str
+    decision_id: str | None
+    decision_by_proposer: bool | None
+    expires_at: str
+    status: Literal['Open', 'Approved', 'Rejected', 'Withdrawn']
+    closed_by: str | None
+    closed_reason: str | None
+    written: list[Answer]
+    owner_id: str
+    created_at: str
+    closed_at: str | None
+    open: bool
+
 class ResolveNamesAnswer(Answer):
     items: list[Answer]
     names: Answer
@@ -2253,6 +2423,7 @@ class GetSelfAnswer(Answer):
     surface: Answer
     permitted_commands: list[str]
     own_only: list[str]
+    proposable_commands: list[str]
     token_expires_at: str | None
     now: str
     facility: Answer
@@ -2298,7 +2469,7 @@ class SurfaceVerbs:
     def list(self, *, names: bool | None = ..., min_token: str | None = ..., cursor: str | None = ..., limit: int | None = ..., order: Literal['newest', 'oldest'] | None = ..., owner_id: str | None = ..., created_after: str | None = ..., created_before: str | None = ..., count: bool | None = ..., name: str | None = ..., kind: Literal['HTTP', 'MCP_STDIO', 'MCP_STREAMABLE_HTTP'] | None = ..., conduit: str | None = ..., unit_asset: str | None = ...) -> Pages[ListSurfacesAnswer]: ...
 
 class PolicyVerbs:
-    def define(self, *, name: str, conduit: str, surface: str, permitted_principal_ids: Sequence[str], permitted_commands: Sequence[str], object_scope: Literal['All', 'Own']) -> DefinePolicyAnswer: ...
+    def define(self, *, name: str, conduit: str, surface: str, permitted_principal_ids: Sequence[str], permitted_commands: Sequence[str], object_scope: Literal['All', 'Own'], proposable_commands: Sequence[str] | None = ...) -> DefinePolicyAnswer: ...
     def add_grant(self, target: str, *, permitted_principal_id: str) -> Changed: ...
     def revoke_grant(self, target: str, *, permitted_principal_id: str, reason: str) -> Changed: ...
     def get(self, target: str, *, names: bool | None = ..., as_of: Any | None = ...) -> GetPolicyAnswer: ...
@@ -2434,6 +2605,8 @@ class DecisionVerbs:
     def list(self, *, names: bool | None = ..., min_token: str | None = ..., cursor: str | None = ..., limit: int | None = ..., order: Literal['newest', 'oldest'] | None = ..., owner_id: str | None = ..., created_after: str | None = ..., created_before: str | None = ..., count: bool | None = ..., name: str | None = ..., actor: str | None = ..., context: str | None = ..., choice: str | None = ..., exclude_choice: Sequence[str] | None = ..., confidence_band: Literal['Low', 'Medium', 'High', 'Certain'] | None = ..., rule: str | None = ..., parent_id: str | None = ..., run: str | None = ..., rating: Literal['useful', 'misleading', 'ignored'] | None = ..., from_: str | None = ..., to: str | None = ...) -> Pages[ListDecisionsAnswer]: ...
     def inferences(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ..., include_messages: bool | None = ...) -> Pages[ListDecisionInferencesAnswer]: ...
     def logbook_entries(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ..., author_id: str | None = ...) -> Pages[ListDecisionLogbookEntriesAnswer]: ...
+    def evidence(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ..., window_minutes: int | None = ...) -> Pages[ListDecisionEvidenceAnswer]: ...
+    def verify_evidence(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ..., window_minutes: int | None = ...) -> Pages[VerifyDecisionEvidenceAnswer]: ...
 
 class CapabilityVerbs:
     def define(self, *, name: str, required_affordances: Sequence[Literal['Rotatable', 'Translatable', 'Homeable', 'Limitable', 'Posable', 'Indexable', 'Capturable', 'Following', 'Leading', 'Imageable', 'Binnable', 'Capturing', 'Triggerable', 'Gateable', 'Synchronizable', 'Marking', 'Pulsing', 'Streamable', 'Bufferable', 'Compressible', 'Recording', 'Coolable', 'PIDControllable', 'Settable', 'Shutterable', 'Attenuable', 'Bendable', 'Identifiable', 'Reportable', 'Consumable']], executor_shapes: Sequence[Literal['METHOD', 'PROCEDURE']], code: str, description: str | None = ..., parameters_schema: Any | None = ...) -> DefineCapabilityAnswer: ...
@@ -2645,6 +2818,29 @@ class SubscriptionVerbs:
     def list(self, *, names: bool | None = ..., min_token: str | None = ..., cursor: str | None = ..., limit: int | None = ..., order: Literal['newest', 'oldest'] | None = ..., owner_id: str | None = ..., created_after: str | None = ..., created_before: str | None = ..., count: bool | None = ..., name: str | None = ..., status: Sequence[Literal['Active', 'Paused', 'Retired']] | None = ..., format: Literal['CloudEvent', 'Text', 'Card'] | None = ...) -> Pages[ListSubscriptionsAnswer]: ...
     def deliveries(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ..., status: Literal['Sending', 'Delivered', 'Refused', 'Skipped'] | None = ...) -> Pages[ListDeliveriesAnswer]: ...
 
+class AgentVerbs:
+    def define(self, *, kind: str, name: str, version: str, model_ref: Any, description: str | None = ..., prompt_template_id: str | None = ..., capabilities: Sequence[str] | None = ..., tools: Sequence[str] | None = ..., budget: Any | None = ...) -> DefineAgentAnswer: ...
+    def version(self, target: str) -> Changed: ...
+    def suspend(self, target: str, *, reason: str) -> Changed: ...
+    def resume(self, target: str) -> Changed: ...
+    def deprecate(self, target: str, *, reason: str) -> Changed: ...
+    def grant_tool(self, target: str, *, tool_name: str) -> Changed: ...
+    def revoke_tool(self, target: str, *, tool_name: str) -> Changed: ...
+    def update_budget(self, target: str, *, monthly_usd_cap: float, daily_token_cap: int) -> Changed: ...
+    def at_risk_results(self, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ..., agent: str | None = ..., kind: str | None = ..., reason: Literal['NotReproducible', 'RatedMisleading', 'Overridden'] | None = ..., provider: str | None = ..., model: str | None = ..., from_: str | None = ..., to: str | None = ...) -> Pages[ListAtRiskResultsAnswer]: ...
+    def get(self, target: str, *, names: bool | None = ..., as_of: Any | None = ...) -> GetAgentAnswer: ...
+    def history(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ...) -> Pages[GetAgentHistoryAnswer]: ...
+    def list(self, *, names: bool | None = ..., min_token: str | None = ..., cursor: str | None = ..., limit: int | None = ..., order: Literal['newest', 'oldest'] | None = ..., owner_id: str | None = ..., created_after: str | None = ..., created_before: str | None = ..., count: bool | None = ..., name: str | None = ..., kind: str | None = ..., status: Sequence[Literal['Defined', 'Versioned', 'Suspended', 'Deprecated']] | None = ...) -> Pages[ListAgentsAnswer]: ...
+    def costs(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ..., from_: str | None = ..., to: str | None = ...) -> Pages[ListAgentCostsAnswer]: ...
+
+class ProposalVerbs:
+    def approve(self, target: str, *, basis: str | None = ...) -> ApproveProposalAnswer: ...
+    def reject(self, target: str, *, reason: str) -> Changed: ...
+    def withdraw(self, target: str) -> Changed: ...
+    def get(self, target: str, *, names: bool | None = ..., as_of: Any | None = ...) -> GetProposalAnswer: ...
+    def history(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ...) -> Pages[GetProposalHistoryAnswer]: ...
+    def list(self, *, names: bool | None = ..., min_token: str | None = ..., cursor: str | None = ..., limit: int | None = ..., order: Literal['newest', 'oldest'] | None = ..., owner_id: str | None = ..., created_after: str | None = ..., created_before: str | None = ..., count: bool | None = ..., name: str | None = ..., status: Sequence[Literal['Open', 'Approved', 'Rejected', 'Withdrawn']] | None = ..., open: bool | None = ..., command_name: str | None = ..., proposed_by: str | None = ..., target_id: str | None = ..., decision: str | None = ...) -> Pages[ListProposalsAnswer]: ...
+
 class AsyncActorVerbs:
     async def register(self, *, name: str, email: str | None = ..., phone: str | None = ..., affiliation: str | None = ..., external_id: str | None = ..., external_id_namespace: str | None = ..., kind: Literal['human', 'service_account'] | None = ..., identities: Any | None = ...) -> RegisterActorAnswer: ...
     async def update_profile(self, target: str, *, email: str | None = ..., phone: str | None = ..., affiliation: str | None = ..., external_id: str | None = ..., external_id_namespace: str | None = ..., name: str | None = ...) -> Changed: ...
@@ -2677,7 +2873,7 @@ class AsyncSurfaceVerbs:
     def list(self, *, names: bool | None = ..., min_token: str | None = ..., cursor: str | None = ..., limit: int | None = ..., order: Literal['newest', 'oldest'] | None = ..., owner_id: str | None = ..., created_after: str | None = ..., created_before: str | None = ..., count: bool | None = ..., name: str | None = ..., kind: Literal['HTTP', 'MCP_STDIO', 'MCP_STREAMABLE_HTTP'] | None = ..., conduit: str | None = ..., unit_asset: str | None = ...) -> AsyncPages[ListSurfacesAnswer]: ...
 
 class AsyncPolicyVerbs:
-    async def define(self, *, name: str, conduit: str, surface: str, permitted_principal_ids: Sequence[str], permitted_commands: Sequence[str], object_scope: Literal['All', 'Own']) -> DefinePolicyAnswer: ...
+    async def define(self, *, name: str, conduit: str, surface: str, permitted_principal_ids: Sequence[str], permitted_commands: Sequence[str], object_scope: Literal['All', 'Own'], proposable_commands: Sequence[str] | None = ...) -> DefinePolicyAnswer: ...
     async def add_grant(self, target: str, *, permitted_principal_id: str) -> Changed: ...
     async def revoke_grant(self, target: str, *, permitted_principal_id: str, reason: str) -> Changed: ...
     async def get(self, target: str, *, names: bool | None = ..., as_of: Any | None = ...) -> GetPolicyAnswer: ...
@@ -2813,6 +3009,8 @@ class AsyncDecisionVerbs:
     def list(self, *, names: bool | None = ..., min_token: str | None = ..., cursor: str | None = ..., limit: int | None = ..., order: Literal['newest', 'oldest'] | None = ..., owner_id: str | None = ..., created_after: str | None = ..., created_before: str | None = ..., count: bool | None = ..., name: str | None = ..., actor: str | None = ..., context: str | None = ..., choice: str | None = ..., exclude_choice: Sequence[str] | None = ..., confidence_band: Literal['Low', 'Medium', 'High', 'Certain'] | None = ..., rule: str | None = ..., parent_id: str | None = ..., run: str | None = ..., rating: Literal['useful', 'misleading', 'ignored'] | None = ..., from_: str | None = ..., to: str | None = ...) -> AsyncPages[ListDecisionsAnswer]: ...
     def inferences(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ..., include_messages: bool | None = ...) -> AsyncPages[ListDecisionInferencesAnswer]: ...
     def logbook_entries(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ..., author_id: str | None = ...) -> AsyncPages[ListDecisionLogbookEntriesAnswer]: ...
+    def evidence(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ..., window_minutes: int | None = ...) -> AsyncPages[ListDecisionEvidenceAnswer]: ...
+    def verify_evidence(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ..., window_minutes: int | None = ...) -> AsyncPages[VerifyDecisionEvidenceAnswer]: ...
 
 class AsyncCapabilityVerbs:
     async def define(self, *, name: str, required_affordances: Sequence[Literal['Rotatable', 'Translatable', 'Homeable', 'Limitable', 'Posable', 'Indexable', 'Capturable', 'Following', 'Leading', 'Imageable', 'Binnable', 'Capturing', 'Triggerable', 'Gateable', 'Synchronizable', 'Marking', 'Pulsing', 'Streamable', 'Bufferable', 'Compressible', 'Recording', 'Coolable', 'PIDControllable', 'Settable', 'Shutterable', 'Attenuable', 'Bendable', 'Identifiable', 'Reportable', 'Consumable']], executor_shapes: Sequence[Literal['METHOD', 'PROCEDURE']], code: str, description: str | None = ..., parameters_schema: Any | None = ...) -> DefineCapabilityAnswer: ...
@@ -3024,6 +3222,29 @@ class AsyncSubscriptionVerbs:
     def list(self, *, names: bool | None = ..., min_token: str | None = ..., cursor: str | None = ..., limit: int | None = ..., order: Literal['newest', 'oldest'] | None = ..., owner_id: str | None = ..., created_after: str | None = ..., created_before: str | None = ..., count: bool | None = ..., name: str | None = ..., status: Sequence[Literal['Active', 'Paused', 'Retired']] | None = ..., format: Literal['CloudEvent', 'Text', 'Card'] | None = ...) -> AsyncPages[ListSubscriptionsAnswer]: ...
     def deliveries(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ..., status: Literal['Sending', 'Delivered', 'Refused', 'Skipped'] | None = ...) -> AsyncPages[ListDeliveriesAnswer]: ...
 
+class AsyncAgentVerbs:
+    async def define(self, *, kind: str, name: str, version: str, model_ref: Any, description: str | None = ..., prompt_template_id: str | None = ..., capabilities: Sequence[str] | None = ..., tools: Sequence[str] | None = ..., budget: Any | None = ...) -> DefineAgentAnswer: ...
+    async def version(self, target: str) -> Changed: ...
+    async def suspend(self, target: str, *, reason: str) -> Changed: ...
+    async def resume(self, target: str) -> Changed: ...
+    async def deprecate(self, target: str, *, reason: str) -> Changed: ...
+    async def grant_tool(self, target: str, *, tool_name: str) -> Changed: ...
+    async def revoke_tool(self, target: str, *, tool_name: str) -> Changed: ...
+    async def update_budget(self, target: str, *, monthly_usd_cap: float, daily_token_cap: int) -> Changed: ...
+    def at_risk_results(self, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ..., agent: str | None = ..., kind: str | None = ..., reason: Literal['NotReproducible', 'RatedMisleading', 'Overridden'] | None = ..., provider: str | None = ..., model: str | None = ..., from_: str | None = ..., to: str | None = ...) -> AsyncPages[ListAtRiskResultsAnswer]: ...
+    async def get(self, target: str, *, names: bool | None = ..., as_of: Any | None = ...) -> GetAgentAnswer: ...
+    def history(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ...) -> AsyncPages[GetAgentHistoryAnswer]: ...
+    def list(self, *, names: bool | None = ..., min_token: str | None = ..., cursor: str | None = ..., limit: int | None = ..., order: Literal['newest', 'oldest'] | None = ..., owner_id: str | None = ..., created_after: str | None = ..., created_before: str | None = ..., count: bool | None = ..., name: str | None = ..., kind: str | None = ..., status: Sequence[Literal['Defined', 'Versioned', 'Suspended', 'Deprecated']] | None = ...) -> AsyncPages[ListAgentsAnswer]: ...
+    def costs(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ..., from_: str | None = ..., to: str | None = ...) -> AsyncPages[ListAgentCostsAnswer]: ...
+
+class AsyncProposalVerbs:
+    async def approve(self, target: str, *, basis: str | None = ...) -> ApproveProposalAnswer: ...
+    async def reject(self, target: str, *, reason: str) -> Changed: ...
+    async def withdraw(self, target: str) -> Changed: ...
+    async def get(self, target: str, *, names: bool | None = ..., as_of: Any | None = ...) -> GetProposalAnswer: ...
+    def history(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ...) -> AsyncPages[GetProposalHistoryAnswer]: ...
+    def list(self, *, names: bool | None = ..., min_token: str | None = ..., cursor: str | None = ..., limit: int | None = ..., order: Literal['newest', 'oldest'] | None = ..., owner_id: str | None = ..., created_after: str | None = ..., created_before: str | None = ..., count: bool | None = ..., name: str | None = ..., status: Sequence[Literal['Open', 'Approved', 'Rejected', 'Withdrawn']] | None = ..., open: bool | None = ..., command_name: str | None = ..., proposed_by: str | None = ..., target_id: str | None = ..., decision: str | None = ...) -> AsyncPages[ListProposalsAnswer]: ...
+
 class Beamkeep:
     def __init__(
         self,
@@ -3067,6 +3288,8 @@ class Beamkeep:
     clearances: ClearanceVerbs
     cautions: CautionVerbs
     subscriptions: SubscriptionVerbs
+    agents: AgentVerbs
+    proposals: ProposalVerbs
     def names(self, *, id: Sequence[str], names: bool | None = ...) -> ResolveNamesAnswer: ...
     def whoami(self, *, names: bool | None = ...) -> GetSelfAnswer: ...
     def status(self, *, names: bool | None = ..., min_token: str | None = ..., facility_code: str | None = ...) -> GetStatusAnswer: ...
@@ -3119,6 +3342,8 @@ class AsyncBeamkeep:
     clearances: AsyncClearanceVerbs
     cautions: AsyncCautionVerbs
     subscriptions: AsyncSubscriptionVerbs
+    agents: AsyncAgentVerbs
+    proposals: AsyncProposalVerbs
     async def names(self, *, id: Sequence[str], names: bool | None = ...) -> ResolveNamesAnswer: ...
     async def whoami(self, *, names: bool | None = ...) -> GetSelfAnswer: ...
     async def status(self, *, names: bool | None = ..., min_token: str | None = ..., facility_code: str | None = ...) -> GetStatusAnswer: ...
