@@ -10,7 +10,6 @@ from beamkeep.kernel import SurfaceKind
 from tests.support.examples.making import Do, Example, given
 from tests.support.examples.trust import an_actor, whoever_calls
 
-
 # Open whichever clock the service has.
 PROPOSED, EXPIRES = datetime(2025, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 
