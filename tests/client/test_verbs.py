@@ -294,6 +294,35 @@ def test_a_change_names_its_object_in_the_path():
     assert asked.only.headers["idempotency-key"] == "k1"
 
 
+def test_a_note_proposes_a_command_and_is_percent_encoded():
+    asked = Asked(202, {"proposal_id": ZONE})
+    words = ("hold-run", "--run-id", ZONE, "--reason", "Beam lost")
+    result = run(asked, *words, "--proposal-note", "Bitte prüfen: 50 %")
+    assert (result.exit_code, json.loads(result.stdout)) == (0, {"proposal_id": ZONE})
+    assert asked.only.headers["proposal-note"] == "Bitte%20pr%C3%BCfen%3A%2050%20%25"
+    assert asked.body == {"reason": "Beam lost"}
+    said = run(asked, *words, "-o", "table")
+    assert said.stdout == f"run hold: proposed. Proposal {ZONE} needs approval.\n"
+    assert "proposal-note" not in asked.requests[-1].headers
+    assert run(asked, *words, "-o", "name").stdout == f"proposal/{ZONE}\n"
+
+
+def test_a_proposed_conduct_is_not_followed():
+    asked = Asked(202, {"proposal_id": ZONE})
+    said = run(asked, "conduct-procedure", "--procedure-id", ZONE, "--follow", "-o", "table")
+    assert said.stdout == f"procedure conduct: proposed. Proposal {ZONE} needs approval.\n"
+    assert len(asked.requests) == 1
+
+
+def test_a_dry_run_says_whether_the_command_would_be_proposed():
+    event = {"event_type": "RunHeld", "payload": None}
+    words = ("hold-run", "--run-id", ZONE, "--reason", "x", "--dry-run", "-o", "table")
+    proposed = run(Asked(200, {"would_propose": True, "events": [event]}), *words)
+    assert proposed.stdout == "Nothing was written. It would propose: RunHeld\n"
+    written = run(Asked(200, {"events": [event]}), *words)
+    assert written.stdout == "Nothing was written. It would write: RunHeld\n"
+
+
 def test_a_value_cannot_lead_out_of_its_place_in_the_path():
     asked = Asked(200, {})
     run(asked, "recipe", "get-version", ZONE, "--version", "3/../../actors?x=#")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 if TYPE_CHECKING:
     import httpx2
@@ -78,9 +78,12 @@ class Connection:
         by_proxy = not url.lower().startswith("http:")
         self.options: Mapping[str, Any] = {"headers": headers, "trust_env": by_proxy}
 
-    def headers(self, idempotency_key: str | None, if_match: int | None) -> dict[str, str]:
+    def headers(
+        self, idempotency_key: str | None, if_match: int | None, proposal_note: str | None
+    ) -> dict[str, str]:
         """Return the headers of one call, with the token of this moment."""
         headers = {"Idempotency-Key": idempotency_key} if idempotency_key else {}
+        headers |= {} if proposal_note is None else {"Proposal-Note": quote(proposal_note)}
         headers |= {} if if_match is None else {"If-Match": f'"{if_match}"'}
         return headers | self.authorization()
 
@@ -157,6 +160,7 @@ class HttpClient:
         *,
         idempotency_key: str | None = None,
         if_match: int | None = None,
+        proposal_note: str | None = None,
         attempts: int = 1,
         **content: Any,
     ) -> "httpx2.Response":
@@ -166,7 +170,7 @@ class HttpClient:
         `content` is `json`, `params` or both.
         """
         while True:
-            headers = self._to.headers(idempotency_key, if_match)
+            headers = self._to.headers(idempotency_key, if_match, proposal_note)
             try:
                 return self._answer(method, path, headers, content)
             except ServiceError as error:
@@ -246,6 +250,7 @@ class AsyncHttpClient:
         *,
         idempotency_key: str | None = None,
         if_match: int | None = None,
+        proposal_note: str | None = None,
         attempts: int = 1,
         **content: Any,
     ) -> "httpx2.Response":
@@ -253,7 +258,7 @@ class AsyncHttpClient:
         from asyncio import sleep  # noqa: PLC0415
 
         while True:
-            headers = self._to.headers(idempotency_key, if_match)
+            headers = self._to.headers(idempotency_key, if_match, proposal_note)
             try:
                 return await self._answer(method, path, headers, content)
             except ServiceError as error:

@@ -90,6 +90,9 @@ def option(name: str, field: Field, required: bool, question: bool) -> click.Opt
 FOR_OPERATIONS = (
     click.Option(["--dry-run"], is_flag=True, help="Check the command and write nothing."),
     click.Option(["--idempotency-key"], help="Key for safe repeats; lost answers are retried."),
+    click.Option(
+        ["--proposal-note"], help="Propose the command instead, and tell the approver this."
+    ),
 )
 FOR_ACCEPTED = (
     click.Option(
@@ -179,8 +182,8 @@ class Verb(click.Command):
         if form == "table" and "names" in entry.fields:
             arguments.setdefault("names", True)
         response = call(client, entry, arguments, **given, attempts=attempts)
-        if follows and not given.get("dry_run"):
-            told = response.json()
+        told: Mapping[str, Any] = response.json() if follows else {}
+        if "conduct_id" in told:
             if not ConductFollower(client, told["procedure_id"], told["conduct_id"]).follow():
                 raise click.exceptions.Exit(REFUSED)
         else:
@@ -291,6 +294,9 @@ def _print(
 
         click.echo(yaml.safe_dump(body, sort_keys=False, allow_unicode=True), nl=False)
     elif form == "name":
+        if _is_proposed(entry, body):
+            click.echo(f"proposal/{body['proposal_id']}")
+            return
         for row in body.get("items", [body]):
             click.echo(f"{entry.noun}/{_id(entry, row | dict(arguments))}")
     elif form == "table" and (layout := LAYOUTS.get(entry.name)):
@@ -301,12 +307,21 @@ def _print(
     else:
         if rehearsed:
             told = ", ".join(event["event_type"] for event in body["events"]) or "nothing"
-            click.echo(f"Nothing was written. It would write: {told}")
+            would = "propose" if "would_propose" in body else "write"
+            click.echo(f"Nothing was written. It would {would}: {told}")
+            return
+        if _is_proposed(entry, body):
+            click.echo(f"{entry.words}: proposed. Proposal {body['proposal_id']} needs approval.")
             return
         row, etag = {**arguments, **body}, response.headers.get("etag")
         click.echo(shortened(printable(_said(entry, row, etag, names=names))))
         if rest := {n: v for n, v in body.items() if v not in (None, []) and n not in arguments}:
             show(entry, {**rest, "names": resolve(rest)}, form)
+
+
+def _is_proposed(entry: Entry, body: Mapping[str, Any]) -> bool:
+    """Return whether a command was not carried out, because somebody must approve it first."""
+    return "proposal_id" in body and entry.noun != "proposal" and not entry.is_question
 
 
 def _id(entry: Entry, row: Mapping[str, Any]) -> str:
