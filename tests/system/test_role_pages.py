@@ -137,6 +137,13 @@ def test_those_who_run_the_service_see_what_their_page_shows(cluster: Cluster, t
 
 
 @pytest.mark.postgres
+def test_an_agent_proposes_and_a_person_approves(cluster: Cluster, tmp_path: Path):
+    with running_server(cluster, self_facility_code="local") as server:
+        agent = {"AGENT_TOKEN": server.token("watcher")}
+        follow(page("let-an-agent-propose"), tmp_path, login(server) | agent)
+
+
+@pytest.mark.postgres
 def test_a_disk_is_emptied_as_its_page_says(cluster: Cluster, tmp_path: Path):
     with running_server(cluster, self_facility_code="local") as server:
         with Beamkeep(server.url, server.admin) as service:
