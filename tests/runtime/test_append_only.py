@@ -284,6 +284,8 @@ BY_COLUMN = {
         "command_name",
         "payload",
     },
+    # A new proposal takes over the claim of one that has expired.
+    ("claims", "bk_app", "UPDATE"): {"holder"},
     ("deployment", "bk_projector", "SELECT"): {"one", "system_identifier"},
     ("deployment", "bk_monitor", "SELECT"): {"one", "system_identifier"},
 }

@@ -505,7 +505,8 @@ class MemoryLedger:
         column = "scope" if of is CLAIMS else "relation"
         found = [row for row in self._rows(of) if not scopes or getattr(row, column) in scopes]
         for row in sorted(found, key=lambda row: str(getattr(row, owner) or "none")):
-            yield row
+            # Two declarations may each have some of the columns of one table.
+            yield row if isinstance(row, of.row) else of.row.of(row)
 
     async def claims_beyond(self, scopes: Sequence[str]) -> AsyncIterator[Any]:
         """Return the claims of other scopes than these."""

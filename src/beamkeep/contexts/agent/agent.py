@@ -276,7 +276,9 @@ class DefineAgent(Command):
     kind: Annotated[AgentText, Trimmed(InvalidAgentKindError)]
     name: Annotated[AgentText, Trimmed(InvalidAgentNameError)]
     version: Annotated[str, MinLen(1), MaxLen(50), Trimmed(InvalidAgentVersionError)]
+    """The version of the agent's program, in any form."""
     model_ref: ModelRef
+    """The model that the agent calls; it cannot be changed later."""
     description: (
         Annotated[str, MinLen(1), MaxLen(2000), Trimmed(InvalidAgentDescriptionError)] | None
     ) = None
@@ -289,6 +291,7 @@ class DefineAgent(Command):
     tools: Annotated[frozenset[AgentText], MaxLen(MOST_TOOLS)] = frozenset()
     """Commands and queries that the agent may call over MCP, if a policy permits them too."""
     budget: AgentCaps | None = None
+    """The most that its calls of models may cost in a month and use in a day."""
 
 
 class AgentCommand(Command):
@@ -313,6 +316,7 @@ class DeprecateAgent(AgentReasonCommand): ...
 
 class AgentToolCommand(AgentCommand):
     tool_name: AgentText
+    """The name of a command or a query."""
 
 
 class GrantAgentTool(AgentToolCommand): ...
@@ -325,7 +329,9 @@ class UpdateAgentBudget(AgentCommand):
     """Null for both caps removes the budget."""
 
     monthly_usd_cap: UsdCap | None
+    """The most that calls of models may cost in a month in UTC; null for no cap."""
     daily_token_cap: TokenCap | None
+    """The most tokens that calls of models may use on a day in UTC; null for no cap."""
 
 
 class Release(Record):
