@@ -183,6 +183,7 @@ decision_inference     SI      -             -          -
 decision_logbook_entry SI      -             -          -
 run_observation        SI      -             -          -
 run_logbook_entry      SI      -             -          -
+logbook_mirror         SI      -             -          -
 procedure_steps        SI      -             -          -
 procedure_iteration    SIU     -             -          -
 procedure_activity     SI      -             -          -

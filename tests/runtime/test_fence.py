@@ -41,6 +41,7 @@ EVERY_MIGRATION = [
     "0022_directory_facilities",
     "0023_data",
     "0024_checks",
+    "0029_logbook_mirror",
 ]
 
 
