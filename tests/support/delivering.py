@@ -42,6 +42,7 @@ class Got(NamedTuple):
     path: str
     headers: dict[str, str]
     body: bytes
+    method: str = "POST"
 
     @property
     def json(self) -> Any:
@@ -109,7 +110,8 @@ class LocalReceiver:
             pairs = [line.split(": ", 1) for line in head[1:] if line]
             headers = {name.lower(): value for name, value in pairs}
             body = await reader.readexactly(int(headers.get("content-length", "0")))
-            got = Got(head[0].split(" ")[1], headers, body)
+            method, path, _ = head[0].split(" ")
+            got = Got(path, headers, body, method)
             self.got.append(got)
             behave = self.behaviours.get(got.path, self.fallback)
             writer.write(await behave(got) if behave else answer(204))

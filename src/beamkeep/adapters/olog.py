@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import ssl
 import unicodedata
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -66,6 +67,7 @@ class OlogMirror:
 
     def __init__(self, account: OlogAccount, timeout: float = TIMEOUT) -> None:
         self._account, self._timeout = account, timeout
+        self._context = ssl.create_default_context()
 
     async def find(self, id: UUID) -> str | None:
         """Return the number of the entry that has this id, if Olog has it."""
@@ -127,7 +129,7 @@ class OlogMirror:
         account = self._account
         try:
             # No redirect is followed: it would carry the password to another address.
-            async with httpx2.AsyncClient(timeout=None) as http:
+            async with httpx2.AsyncClient(verify=self._context, timeout=None) as http:
                 answer = await http.request(
                     method,
                     f"{account.url.rstrip('/')}{path}",

@@ -75,7 +75,9 @@ class AdminClient:
         await self._store.append(on_record(part))
 
 
-async def memory_service() -> tuple[Service, MemoryStore]:
+async def memory_service(
+    installation: Installation = INSTALLATION,
+) -> tuple[Service, MemoryStore]:
     """Return a service on the in-memory store, prepared as a fresh deployment is."""
     codec = Codec(CATALOGUE.aggregates.values())
     store = MemoryStore(codec)
@@ -92,6 +94,7 @@ async def memory_service() -> tuple[Service, MemoryStore]:
         directory=directory,
         lineage=MemoryLineage(store),
         custody=MemoryCustody(store, sessions),
+        installation=installation,
     )
     return service, store
 
@@ -104,9 +107,10 @@ async def prepared_service(
     directory: Directory | None = None,
     lineage: LineageReader | None = None,
     custody: CustodyReader | None = None,
+    installation: Installation = INSTALLATION,
 ) -> Service:
     """Return a service prepared as a fresh deployment is, with its machine accounts."""
-    here = replace(INSTALLATION, login_key=cursor_key, lineage=lineage, custody=custody)
+    here = replace(installation, login_key=cursor_key, lineage=lineage, custody=custody)
     sown = await prepare(store, lists, ADMIN, open_for_development=False, installation=here)
     reader = ScanReader(DataRoots([data_root()]), 5, most_hashed=1 << 30)
     service = compose(
