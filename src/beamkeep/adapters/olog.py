@@ -102,7 +102,7 @@ class OlogMirror:
         async with _in_time(self._timeout):
             answer = await self._put(body, reply_to)
         if not answer.is_success:
-            raise MirrorRefusedError(f"Status {answer.status_code}")
+            raise MirrorRefusedError(f"Status {answer.status_code}", for_all=False)
         return str(_decoded(answer, OlogEntry).id)
 
     async def _put(self, body: object, reply_to: str | None) -> httpx2.Response:

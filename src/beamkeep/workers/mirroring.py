@@ -28,20 +28,30 @@ DELAYS = (1.0, 5.0, 15.0, 60.0)
 LONGEST_RETRY_AFTER, LONGEST_WAIT = 3600.0, 1.0
 MOST_FAULTS = 3
 """After so many faults that may be those of this entry alone, other entries go first."""
-AFTER_FAULTS, AFTER_REFUSAL = timedelta(minutes=10), timedelta(days=1)
 
 
-class MirrorAwayError(Exception):
-    """The outside logbook did not answer, or asks to be called again later."""
+class MirrorError(Exception):
+    """The outside logbook has not told that it has the entry."""
+
+    put_off: timedelta
+    """When the entry is tried again after several faults of its own."""
 
     def __init__(self, why: str, *, retry_after: float | None = None, for_all: bool = True) -> None:
-        """Say why, and whether every other entry would meet the same."""
+        """Say why, without a word of the entry, and whether other entries would meet the same."""
         super().__init__(why)
         self.retry_after, self.for_all = retry_after, for_all
 
 
-class MirrorRefusedError(Exception):
+class MirrorAwayError(MirrorError):
+    """The outside logbook did not answer, or asks to be called again later."""
+
+    put_off = timedelta(minutes=10)
+
+
+class MirrorRefusedError(MirrorError):
     """The outside logbook will not take this entry as long as neither of the two changes."""
+
+    put_off = timedelta(days=1)
 
 
 class EntryCopy(Record):
@@ -101,18 +111,16 @@ class Mirrorer:
                     _require_held(held)
                     doubtful = True
                     number = await self._mirror.write(copy, reply_to)
-            except MirrorAwayError as error:
-                why, faults = str(error), faults + (not error.for_all)
-                log.warning("outside logbook not reached", entry_id=str(copy.entry_id), why=why)
+            except MirrorError as error:
+                why, told = str(error), log.bind(entry_id=str(copy.entry_id), why=str(error))
+                told.warning("logbook entry not copied yet")
+                faults += not error.for_all
                 if faults >= MOST_FAULTS:
-                    await self._queue.fail(held.work.fence, why, AFTER_FAULTS)
+                    told.error("logbook entry put off", until_tried_again=str(error.put_off))
+                    await self._queue.fail(held.work.fence, why, error.put_off)
                     return
                 if not await self._waited(held, attempt, error.retry_after):
                     return
-            except MirrorRefusedError as error:
-                log.error("logbook entry refused", entry_id=str(copy.entry_id), why=str(error))
-                await self._queue.fail(held.work.fence, str(error), AFTER_REFUSAL)
-                return
             else:
                 await self._record(held.work, copy, number)
                 return
