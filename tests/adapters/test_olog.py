@@ -9,8 +9,8 @@ from uuid import UUID, uuid4
 
 import pytest
 from markdown_it import MarkdownIt
-from tests.support.delivering import answer
 from tests.support.olog import LOGBOOK, PASSWORD, USER, Olog, id_of
+from tests.support.receiving import answer
 
 from beamkeep.adapters.olog import OlogAccount, OlogMirror, literal
 from beamkeep.kernel import replace

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from tests.support.delivering import Got, LocalReceiver, answer
+from tests.support.receiving import Got, LocalReceiver, answer
 
 LOGBOOK, USER, PASSWORD = "Operations", "beamkeep", "pass"
-ANSWER_SECONDS = 0.02
+ANSWER_SECONDS = 0.05
 """Between storing an entry and answering, long enough that a kill meets a lost answer."""
 
 

@@ -9,9 +9,9 @@ from uuid import UUID, uuid4
 
 import pytest
 from structlog.testing import capture_logs
-from tests.support.delivering import answer
 from tests.support.examples import decision, run
 from tests.support.olog import LOGBOOK, PASSWORD, USER, Olog, id_of, told
+from tests.support.receiving import answer
 
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.adapters.memory_work import MemoryWorkQueue
