@@ -29,9 +29,7 @@ from beamkeep.testing.service import ADMIN, INSTALLATION, call
 from beamkeep.testing.waiting import until
 from beamkeep.workers.conductor import Conductor, ConductTimes
 from beamkeep.workers.deliveries import Deliverer, DeliveryTimes
-from tests.support.receiving import Behaviour, Got, LocalReceiver, answer
-
-__all__ = ["Behaviour", "DeliveryBench", "Got", "LocalReceiver", "answer"]
+from tests.support.receiving import Got, LocalReceiver
 
 KEY = b"k" * 32
 OFTEN = DeliveryTimes(look=0.02, wait=0.01)
