@@ -107,8 +107,11 @@ async def harass(on: MirrorGround, server: Server, faults: Iterable[int]) -> dic
     random, written, kills = dice(seed(), "mirror"), set[UUID](), Counter[str]()
     async with httpx2.AsyncClient(base_url=server.url, timeout=60) as http:
         admin = As(Rest(http), server.admin)
-        # The worker makes the lists first.
-        await admin.once_fresh("list_zones", {})
+
+        async def has_lists() -> bool:
+            return (await admin.send("list_zones", {})).ok
+
+        await until(has_lists, "the worker has made the lists")
         admin.others = await callers(server, admin)
         run_id, decision_id = await a_completed_run(admin), await a_decision(admin)
 
