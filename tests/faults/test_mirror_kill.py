@@ -118,12 +118,18 @@ async def harass(on: MirrorGround, server: Server, faults: Iterable[int]) -> dic
         async def write(number: int) -> None:
             entry_id = uuid4()
             told = {"text": f"Entry {number}", "entry_id": str(entry_id)}
+            name, subject = "append_decision_logbook_entry", {"decision_id": decision_id}
+            table = LOGBOOK.name
             if number % 2:
-                await admin("append_run_logbook_entry", {"run_id": run_id, **told})
-                written.add(mirror_work_id(entry_id, RUN_LOGBOOK.name))
-            else:
-                await admin("append_decision_logbook_entry", {"decision_id": decision_id, **told})
-                written.add(mirror_work_id(entry_id, LOGBOOK.name))
+                name, subject = "append_run_logbook_entry", {"run_id": run_id}
+                table = RUN_LOGBOOK.name
+
+            async def is_stored() -> bool:
+                # A busy machine may answer 503; the id makes the repetition harmless.
+                return (await admin.send(name, {**subject, **told})).ok
+
+            await until(is_stored, "the entry is stored")
+            written.add(mirror_work_id(entry_id, table))
 
         for _, victim in zip(faults, cycle(VICTIMS), strict=False):
             goal = len(on.entries) + random.randrange(1, BATCH)
