@@ -120,6 +120,29 @@ def test_the_templates_of_the_release_are_those_that_agents_are_seeded_with():
     assert set_to().installation().prompt_templates == Installation().prompt_templates
 
 
+def test_the_outside_logbook_is_named_whole_or_not_at_all():
+    whole = {
+        "logbook_mirror_url": "https://olog.test/Olog",
+        "logbook_mirror_logbook": "Operations",
+        "logbook_mirror_user": "beamkeep",
+        "logbook_mirror_password": "secret",
+    }
+    told = set_to(**whole)
+    assert told.logbook_mirror
+    assert (told.logbook_mirror.logbook, told.logbook_mirror.user) == ("Operations", "beamkeep")
+    assert told.installation().mirrors_logbooks
+    assert "secret" not in repr(told)
+    assert set_to().logbook_mirror is None
+    assert not set_to().installation().mirrors_logbooks
+    for name in whole:
+        with pytest.raises(ValidationError, match=f"Set {name.upper()} too"):
+            set_to(**{key: each for key, each in whole.items() if key != name})
+    with pytest.raises(ValidationError, match="unencrypted"):
+        set_to(**{**whole, "logbook_mirror_url": "http://olog.test/Olog"})
+    with pytest.raises(ValidationError, match="must be like"):
+        set_to(**{**whole, "logbook_mirror_url": "https://ada:pw@olog.test/Olog"})
+
+
 def test_routes_are_read_and_their_faults_are_named():
     route: dict[str, Any] = {"prefix": "bl:", "substrate": "in_memory", "simulated": True}
     here = set_to(control_routes=[{**route, "writable": True}]).installation()

@@ -23,6 +23,7 @@ from beamkeep.adapters.control import MissingExtraError, control_system
 from beamkeep.adapters.copies import ChildCopyReader
 from beamkeep.adapters.datacite import DataciteAccount, DataciteMinter
 from beamkeep.adapters.language_models import language_model
+from beamkeep.adapters.olog import OlogAccount, OlogMirror
 from beamkeep.adapters.postgres.agent_log import PostgresAgentLog
 from beamkeep.adapters.postgres.agent_records import PostgresAgentRecords
 from beamkeep.adapters.postgres.connections import Connections
@@ -55,6 +56,7 @@ from beamkeep.contexts.access.profile import DEVELOPER
 from beamkeep.contexts.data.check import CHECKING
 from beamkeep.contexts.data.external_id import MINTING
 from beamkeep.contexts.data.scan_file import ReadScanFile
+from beamkeep.contexts.decision.logbook import MIRRORING
 from beamkeep.contexts.feed.subscription import DELIVERING, MOST
 from beamkeep.contexts.installation import Installation
 from beamkeep.contexts.proposal.proposal import REGISTERING
@@ -108,6 +110,7 @@ from beamkeep.workers.effects import Effects
 from beamkeep.workers.facts import ConductReader
 from beamkeep.workers.housekeeping import Housekeeping, TailWatch, WorkWatch
 from beamkeep.workers.minting import Minter
+from beamkeep.workers.mirroring import Mirrorer
 from beamkeep.workers.model_agents import ModelAgentLoops, model_reaction
 from beamkeep.workers.observing import Observer
 from beamkeep.workers.projector import Projector
@@ -393,6 +396,7 @@ class Deployment:
             *self._deliverers(service),
             *([self.checker(service)] if settings.check_slots else []),
             *([self.minter(service, settings.datacite)] if settings.datacite else []),
+            *([self.mirrorer(service, account)] if (account := settings.logbook_mirror) else []),
             *([self.relay(settings.nats_url)] if settings.nats_url else []),
         ]
 
@@ -544,6 +548,22 @@ class Deployment:
             kind=MINTING,
         )
         return holder.loop(_nothing_more, "minting")
+
+    def mirrorer(self, service: Service, account: OlogAccount) -> Loop:
+        """Return the loop that copies logbook entries to an outside logbook."""
+        queue, times = PostgresWorkQueue(self._commands), self.settings.conduct_times
+        # No request of this process is under way when another process may take over.
+        mirror = OlogMirror(account, times.lease - times.self_fence)
+        mirrorer = Mirrorer(service, self.store, queue, mirror=mirror, clock=now)
+        holder = Conductor(
+            queue=queue,
+            owner=uuid4(),
+            walk=mirrorer.walk,
+            times=replace(times, slots=1),
+            telemetry=self.telemetry,
+            kind=MIRRORING,
+        )
+        return holder.loop(_nothing_more, "logbook mirror")
 
     def relay(self, nats_url: SecretStr) -> Loop:
         """Return the loop that publishes events to the message bus."""

@@ -22,6 +22,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from beamkeep.adapters.compute.job_directory import ComputeKind, JobProgram
 from beamkeep.adapters.datacite import DataciteAccount
+from beamkeep.adapters.olog import OlogAccount
 from beamkeep.adapters.postgres.address import private_route
 from beamkeep.adapters.sealing import AesSecretKeeper, secret_keeper
 from beamkeep.adapters.tokens.providers import IdentityProvider
@@ -78,6 +79,17 @@ def _private_provider(url: str) -> str:
         raise ValueError("must be like https://models.example.org/v1, without a user name")
     if parts.scheme == "http" and not is_loopback(parts.hostname):
         raise ValueError("the key would be sent unencrypted. Write https:// instead of http://")
+    return url
+
+
+def _private_logbook(url: str) -> str:
+    parts = urlsplit(url)
+    if not parts.hostname or parts.scheme not in {"http", "https"} or parts.username:
+        raise ValueError("must be like https://olog.example.org/Olog, without a user name")
+    if parts.scheme == "http" and not is_loopback(parts.hostname):
+        raise ValueError(
+            "the password would be sent unencrypted. Write https:// instead of http://"
+        )
     return url
 
 
@@ -441,6 +453,16 @@ class Settings(DatabaseSettings):
     language_model_send_marked_text: bool = False
     """Whether texts that may contain personal data are sent to the language model."""
 
+    logbook_mirror_url: Annotated[str, AfterValidator(_private_logbook)] | None = None
+    """Address of a Phoebus Olog to which logbook entries are copied, such as
+    https://olog.example.org/Olog. Required, with the three settings below, to copy entries."""
+    logbook_mirror_logbook: str | None = None
+    """Logbook of the Olog that gets the entries. It must exist there."""
+    logbook_mirror_user: str | None = None
+    """Account at the Olog, which owns the copies."""
+    logbook_mirror_password: SecretStr | None = None
+    """Password of the account at the Olog."""
+
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Minimum log level."""
     log_json: bool = True
@@ -530,6 +552,20 @@ class Settings(DatabaseSettings):
         return self
 
     @model_validator(mode="after")
+    def mirror_is_whole(self) -> Self:
+        """Raise ValueError when the outside logbook is named in part."""
+        parts = {
+            "LOGBOOK_MIRROR_URL": self.logbook_mirror_url,
+            "LOGBOOK_MIRROR_LOGBOOK": self.logbook_mirror_logbook,
+            "LOGBOOK_MIRROR_USER": self.logbook_mirror_user,
+            "LOGBOOK_MIRROR_PASSWORD": self.logbook_mirror_password,
+        }
+        if any(parts.values()) and not all(parts.values()):
+            lacking = " and ".join(name for name, value in parts.items() if not value)
+            raise ValueError(f"Set {lacking} too: logbook entries are copied with all four.")
+        return self
+
+    @model_validator(mode="after")
     def administrator_can_log_in(self) -> Self:
         """Raise ValueError when the first administrator is named in part, or could not log in."""
         parts = {
@@ -562,6 +598,7 @@ class Settings(DatabaseSettings):
             dataset_page=dataset_page.replace("{base_url}", self.base_url),
             edition_page=edition_page.replace("{base_url}", self.base_url),
             doi_prefix=self.datacite_prefix,
+            mirrors_logbooks=self.logbook_mirror is not None,
             require_run_clearance=self.require_run_clearance,
             store_inference_messages=self.store_inference_messages,
             stale_after=timedelta(seconds=self.enclosure_stale_after_seconds),
@@ -598,6 +635,19 @@ class Settings(DatabaseSettings):
         if not url or not repository or not password:
             return None
         return DataciteAccount(url, repository, password.get_secret_value())
+
+    @property
+    def logbook_mirror(self) -> OlogAccount | None:
+        """The account by which logbook entries are copied, if there is one."""
+        url, logbook, user, password = (
+            self.logbook_mirror_url,
+            self.logbook_mirror_logbook,
+            self.logbook_mirror_user,
+            self.logbook_mirror_password,
+        )
+        if not url or not logbook or not user or not password:
+            return None
+        return OlogAccount(url, logbook, user=user, password=password.get_secret_value())
 
     @property
     def receivers(self) -> ReceiverHosts:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.support.certificates import certificate
-from tests.support.delivering import Got, LocalReceiver, answer
+from tests.support.receiving import Got, LocalReceiver, answer
 
 from beamkeep.adapters import copies
 from beamkeep.adapters.copies import ChildCopyReader

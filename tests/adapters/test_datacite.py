@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from tests.contexts.data.test_citation import CITATION
 from tests.support.datacite import ACCOUNT, PASSWORD, PREFIX, Registry
-from tests.support.delivering import answer
+from tests.support.receiving import answer
 
 from beamkeep.adapters.datacite import DataciteAccount, DataciteMinter
 from beamkeep.contexts.data.citation import JsonDocument, datacite

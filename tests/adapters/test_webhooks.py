@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 from tests.support.certificates import certificate
-from tests.support.delivering import Got, LocalReceiver, answer
+from tests.support.receiving import Got, LocalReceiver, answer
 
 from beamkeep.adapters import webhooks
 from beamkeep.adapters.sealing import AesSecretKeeper

@@ -53,6 +53,7 @@ MUTANTS = frozenset(
         "T17 without the expected last sequence",
         "custody without the lock",
         "gates append without the check of what was read",
+        "logbook mirror without looking first",
     }
 )
 """Variants that are known to be bad; what is not named here must have nothing wrong."""

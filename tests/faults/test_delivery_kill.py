@@ -15,7 +15,7 @@ from beamkeep.testing.server import LocalDeployment, deployment, serving
 from beamkeep.testing.waiting import until
 from tests.faults.conftest import Report
 from tests.faults.report import rounds
-from tests.support.delivering import Got, LocalReceiver, answer
+from tests.support.receiving import Got, LocalReceiver, answer
 
 pytestmark = [pytest.mark.faults, pytest.mark.anyio]
 

@@ -186,6 +186,7 @@ agent_decision         SIU     -             -          -
 model_call             SIU     -             -          -
 run_observation        SI      -             -          -
 run_logbook_entry      SI      -             -          -
+logbook_mirror         SI      -             -          -
 procedure_steps        SI      -             -          -
 procedure_iteration    SIU     -             -          -
 procedure_activity     SI      -             -          -

@@ -45,6 +45,7 @@ EVERY_MIGRATION = [
     "0026_model_calls",
     "0027_proposable_commands",
     "0028_evidence",
+    "0029_logbook_mirror",
 ]
 
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from jsonschema import Draft201909Validator
 from jsonschema.protocols import Validator
 
-from tests.support.delivering import Got, LocalReceiver, answer
+from tests.support.receiving import Got, LocalReceiver, answer
 
 ACCOUNT, PASSWORD, PREFIX = "LAB.DATA", "pass", "10.5072"
 NEW_IN_4_6 = {

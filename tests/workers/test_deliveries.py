@@ -9,7 +9,8 @@ from uuid import uuid4
 
 import pytest
 from standardwebhooks import Webhook
-from tests.support.delivering import DeliveryBench, Got, answer, delivery_bench
+from tests.support.delivering import DeliveryBench, delivery_bench
+from tests.support.receiving import Got, answer
 
 from beamkeep.adapters.memory_work import MemoryWorkQueue
 from beamkeep.contexts.feed.subscription import BOOKMARKS, DELIVERING, SECRETS, DeliveryStatus

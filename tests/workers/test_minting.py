@@ -8,9 +8,9 @@ from uuid import UUID, uuid4
 
 import pytest
 from tests.support.datacite import ACCOUNT, PASSWORD, Registry, metadata_faults
-from tests.support.delivering import answer
 from tests.support.examples.data import a_production_dataset
 from tests.support.examples.edition import a_published_edition, mint_dataset_external_id
+from tests.support.receiving import answer
 
 from beamkeep.adapters.datacite import DataciteAccount, DataciteMinter
 from beamkeep.adapters.memory_store import MemoryStore

@@ -56,6 +56,8 @@ class Installation(Record):
     """The address of an edition's page, as it is published."""
     doi_prefix: str | None = None
     """The prefix of the DOIs that the deployment registers, if it registers any."""
+    mirrors_logbooks: bool = False
+    """Whether logbook entries are copied to an outside logbook."""
     require_run_clearance: bool = False
     """Whether a run starts only under a clearance that is in force."""
     store_inference_messages: bool = False

@@ -77,7 +77,9 @@ class AdminClient:
         await self._store.append(on_record(part))
 
 
-async def memory_service() -> tuple[Service, MemoryStore]:
+async def memory_service(
+    installation: Installation = INSTALLATION,
+) -> tuple[Service, MemoryStore]:
     """Return a service on the in-memory store, prepared as a fresh deployment is."""
     codec = Codec(CATALOGUE.aggregates.values())
     store = MemoryStore(codec)
@@ -95,6 +97,7 @@ async def memory_service() -> tuple[Service, MemoryStore]:
         lineage=MemoryLineage(store),
         custody=MemoryCustody(store, sessions),
         records=MemoryAgentRecords(store),
+        installation=installation,
     )
     return service, store
 
@@ -108,9 +111,10 @@ async def prepared_service(
     lineage: LineageReader | None = None,
     custody: CustodyReader | None = None,
     records: AgentRecords | None = None,
+    installation: Installation = INSTALLATION,
 ) -> Service:
     """Return a service prepared as a fresh deployment is, with its machine accounts."""
-    here = replace(INSTALLATION, login_key=cursor_key, lineage=lineage, custody=custody)
+    here = replace(installation, login_key=cursor_key, lineage=lineage, custody=custody)
     here = replace(here, agent_records=records)
     sown = await prepare(store, lists, ADMIN, open_for_development=False, installation=here)
     reader = ScanReader(DataRoots([data_root()]), 5, most_hashed=1 << 30)

@@ -1,12 +1,12 @@
 """The logbook of a run: who may write what, and that it is written once."""
 
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from tests.contexts.run.test_run import DECISION, ENDS, ID, decision, held, started
 
 from beamkeep.contexts.decision.decision import DecisionNotFoundError
-from beamkeep.contexts.decision.logbook import LogbookEntryMade
+from beamkeep.contexts.decision.logbook import MIRRORING, LogbookEntryMade
 from beamkeep.contexts.run.logbook import (
     OPERATIONS,
     QUESTIONS,
@@ -19,9 +19,10 @@ from beamkeep.contexts.run.logbook import (
     RunLogbookEntryIdTakenError,
 )
 from beamkeep.contexts.run.run import RunNotFoundError
-from beamkeep.kernel import ActorKind, Entries, Event, SideWrite, replace
+from beamkeep.kernel import WORK, ActorKind, Entries, Event, SideWrite, Work, replace
 from beamkeep.testing.past import ABSENT, CALL, LATER, NEW, NOW
 from beamkeep.testing.scenario import Scenario
+from beamkeep.testing.service import INSTALLATION
 
 ENTRY, OTHER_RUN, SURFACE, CORRELATION = UUID(int=60), UUID(int=2), UUID(int=70), UUID(int=71)
 CALLED = replace(CALL, surface_id=SURFACE, correlation_id=CORRELATION)
@@ -97,6 +98,17 @@ def test_a_logbook_is_never_closed():
 
 def test_nothing_is_written_about_a_run_that_does_not_exist():
     given().when(writing(decision_id=ABSENT)).refused(RunNotFoundError)
+
+
+def test_an_entry_that_is_mirrored_is_written_with_its_work():
+    work = WORK.insert(Work(uuid5(ENTRY, "logbook-mirror:run_logbook_entry"), MIRRORING, ENTRY))
+    mirroring = replace(INSTALLATION, mirrors_logbooks=True)
+    Scenario(OPERATIONS, (decision, started), mirroring).when(NOTE, call=CALLED).then(
+        written(note), work, LogbookEntryMade(ENTRY)
+    )
+    Scenario(OPERATIONS, (started, written(note)), mirroring).when(NOTE, call=CALLED).then(
+        LogbookEntryMade(ENTRY)
+    )
 
 
 def test_an_entry_sent_again_is_answered_alike_and_not_written_again():

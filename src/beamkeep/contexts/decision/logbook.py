@@ -2,11 +2,13 @@
 
 from datetime import datetime
 from typing import Annotated
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from annotated_types import MaxLen, MinLen
 
+from beamkeep.contexts.installation import installation
 from beamkeep.kernel import (
+    WORK,
     Blank,
     Call,
     Cannot,
@@ -17,6 +19,7 @@ from beamkeep.kernel import (
     Record,
     SideWrite,
     Table,
+    Work,
     entries,
 )
 from beamkeep.kernel.values import Trimmed
@@ -24,6 +27,8 @@ from beamkeep.kernel.values import Trimmed
 from .decision import Decision, DecisionCommand, decisions
 
 BY_TIME = "recorded_at", "entry_id"
+MIRRORING = "logbook-mirror"
+"""The kind of the durable work by which an entry is copied to an outside logbook."""
 
 type LogbookText = Annotated[str, MinLen(1), MaxLen(10_000)]
 
@@ -48,25 +53,56 @@ class LogbookEntryMade(Created):
     entry_id: UUID
 
 
+class MirroredEntry(Record):
+    """An entry that an outside logbook has, and under which number."""
+
+    work_id: UUID
+    subject_id: UUID
+    """The run or the decision to which the entry belongs."""
+    entry_id: UUID
+    outside_id: str
+    mirrored_at: datetime
+
+
+MIRRORED = Table("logbook_mirror", MirroredEntry, key=("work_id",))
+
+
+class SentBefore[E: LogbookEntry](Record):
+    """What is known before an entry is written."""
+
+    entry: E | None
+    """The stored entry with the same id, if there is one."""
+    is_mirrored: bool
+    """Whether entries are copied to an outside logbook."""
+
+
+def mirror_work_id(entry_id: UUID, table: str) -> UUID:
+    """Return the id of the work by which an entry is copied; two tables may have one entry id."""
+    return uuid5(entry_id, f"{MIRRORING}:{table}")
+
+
 async def entry_sent_before[E: LogbookEntry](
     command: LogbookCommand, logbook: Table[E], read: Reader
-) -> E | None:
-    """Return the stored entry with the id of the command, if there is one."""
+) -> SentBefore[E]:
+    """Return the stored entry with the id of the command, and whether entries are copied."""
     found = await read.rows(logbook, entry_id=command.entry_id) if command.entry_id else ()
-    return found[0] if found else None
+    return SentBefore(found[0] if found else None, installation(read).mirrors_logbooks)
 
 
 def append_once[E: LogbookEntry](
-    command: LogbookCommand, before: E | None, logbook: Table[E], call: Call
+    command: LogbookCommand, before: SentBefore[E], logbook: Table[E], call: Call
 ) -> list[SideWrite | LogbookEntryMade]:
     """Return the row of a new entry, unless it was sent before, and the answer."""
     id = command.entry_id or call.new_id
-    if before:
+    if before.entry:
         return [LogbookEntryMade(id)]
     origin = {"surface_id": call.surface_id, "correlation_id": call.correlation_id}
     written = {"author_id": call.principal_id, "recorded_at": call.now, **origin}
     entry = logbook.row.of(command, entry_id=id, **written)
-    return [logbook.insert(entry), LogbookEntryMade(id)]
+    rows: list[SideWrite | LogbookEntryMade] = [logbook.insert(entry)]
+    if before.is_mirrored:
+        rows.append(WORK.insert(Work(mirror_work_id(id, logbook.name), MIRRORING, id)))
+    return [*rows, LogbookEntryMade(id)]
 
 
 class DecisionLogbookEntry(LogbookEntry, kw_only=True):
@@ -90,11 +126,12 @@ class AppendDecisionLogbookEntry(DecisionCommand, LogbookCommand):
 def append_decision_logbook_entry(
     decision: Decision,
     command: AppendDecisionLogbookEntry,
-    given: DecisionLogbookEntry | None,
+    given: SentBefore[DecisionLogbookEntry],
     call: Call,
 ) -> list[SideWrite | LogbookEntryMade]:
     """Append an entry to the logbook of a decision; a correction is a further entry."""
-    if given and (given.decision_id, given.text) != (decision.id, command.text):
+    before = given.entry
+    if before and (before.decision_id, before.text) != (decision.id, command.text):
         raise DecisionLogbookEntryIdTakenError
     return append_once(command, given, LOGBOOK, call)
 

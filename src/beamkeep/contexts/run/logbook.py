@@ -60,7 +60,7 @@ class AppendRunLogbookEntry(RunCommand, logbook.LogbookCommand):
 
 async def sent_before(
     run: Run, command: AppendRunLogbookEntry, read: Reader
-) -> RunLogbookEntry | None:
+) -> logbook.SentBefore[RunLogbookEntry]:
     """Return the stored entry with this id, if any; raise if the decision does not exist."""
     if command.decision_id is not None:
         await read.one(decisions, command.decision_id)
@@ -68,7 +68,10 @@ async def sent_before(
 
 
 def append_run_logbook_entry(
-    run: Run, command: AppendRunLogbookEntry, given: RunLogbookEntry | None, call: Call
+    run: Run,
+    command: AppendRunLogbookEntry,
+    given: logbook.SentBefore[RunLogbookEntry],
+    call: Call,
 ) -> list[SideWrite | logbook.LogbookEntryMade]:
     """Write an entry in the logbook of a run; to correct an entry, write another one."""
     if command.kind is RunEntryKind.DEBRIEF:
@@ -76,7 +79,8 @@ def append_run_logbook_entry(
             raise InvalidRunLogbookDecisionIdError
         if call.principal_kind is not ActorKind.AGENT:
             raise RunLogbookAuthorNotAgentError
-    if given and (given.run_id, given.text) != (run.id, command.text):
+    before = given.entry
+    if before and (before.run_id, before.text) != (run.id, command.text):
         raise RunLogbookEntryIdTakenError
     return logbook.append_once(command, given, RUN_LOGBOOK, call)
 
