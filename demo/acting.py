@@ -26,7 +26,7 @@ PLANNING = ("define_plan", "add_asset_family", "get_plan_readiness", "list_cauti
 RUNNING = ("start_run", "hold_run", "resume_run", "complete_run", "truncate_run")
 READING = ("get_run", "list_runs", "get_supply", "get_subject", "list_run_observations", "search")
 JUDGING = ("list_proposals", "get_proposal", "approve_proposal", "get_decision",
-    "list_decision_evidence")
+    "list_decision_evidence", "promote_caution_proposal")
 CAMPAIGNS = ("register_campaign", "start_campaign", "add_run_to_campaign", "close_campaign")
 MENDING = ("fault_asset", "enter_asset_maintenance", "restore_asset", "exit_asset_maintenance")
 SUBJECTS = ("register_subject", "mount_subject", "measure_subject", "remove_subject")

@@ -7,7 +7,7 @@ import pytest
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.server import Server, running_server
 
-pytest.register_assert_rewrite("demo.acting", "demo.agent", "demo.data", "demo.day")
+pytest.register_assert_rewrite("demo.acting", "demo.agent", "demo.data", "demo.day", "demo.debrief")
 
 
 @pytest.fixture(scope="session")
