@@ -106,6 +106,13 @@ def test_an_empty_service_gets_to_its_first_run(cluster: Cluster, tmp_path: Path
 
 
 @pytest.mark.postgres
+def test_an_agent_is_connected_as_its_page_says(cluster: Cluster, tmp_path: Path):
+    with running_server(cluster, self_facility_code="local") as server:
+        (tmp_path / "sweeper.token").write_text(server.token("sweeper"))
+        follow(page("connect-an-agent"), tmp_path, login(server))
+
+
+@pytest.mark.postgres
 def test_copies_are_verified_as_the_page_says(cluster: Cluster, tmp_path: Path):
     roots = json.dumps([str(tmp_path)])
     with running_server(cluster, self_facility_code="local", data_roots=roots) as server:
