@@ -176,7 +176,7 @@ async def test_output_that_does_not_fit_becomes_a_deferral(text: str):
 
 
 def proposing(asset_id: object, **more: Any) -> dict[str, Any]:
-    caution = {
+    caution: dict[str, Any] = {
         "target_kind": "Asset",
         "target_id": str(asset_id),
         "category": "Wear",

@@ -71,6 +71,17 @@ async def test_a_debrief_is_a_decision_an_inference_a_logbook_entry_and_a_settle
     assert (marker.principal_id, marker.command_name) == (agent.id, "register_decision")
 
 
+async def test_what_an_agent_read_is_evidence_of_its_decision(world: MemoryWorld):
+    agent, trigger = await world.agent("RunDebriefer"), await world.ended_run()
+    await handled(world, agent, trigger)
+    (evidence,) = world.rows("evidence")
+    assert evidence.agent_id == agent.id
+    assert {each.stream_type for each in evidence.seen} == {"Run", "Asset", "Method"}
+    (decision,) = decisions(world)
+    listed = await world.shown("list_decision_evidence", decision_id=decision["decision_id"])
+    assert [each["evidence_id"] for each in listed["items"]] == [str(evidence.evidence_id)]
+
+
 async def test_an_event_that_comes_again_is_done(world: MemoryWorld):
     agent, trigger = await world.agent("RunDebriefer"), await world.ended_run()
     await handled(world, agent, trigger)
@@ -134,7 +145,10 @@ async def test_an_outage_is_tried_three_times_five_minutes_apart(world: MemoryWo
     (decision,) = decisions(world)
     assert decision["inputs"]["failure"] == "AttemptsExhausted"
     # A call that timed out may be billed.
-    assert [call.settled for call in world.rows("model_call")] == [False] * 3
+    calls = world.rows("model_call")
+    assert [call.settled for call in calls] == [False] * 3
+    shown = await world.shown("get_agent", agent_id=str(agent.id))
+    assert shown["tokens_today"] == sum(call.reserved_tokens for call in calls) > 0
 
 
 async def test_a_provider_that_is_down_costs_nothing(world: MemoryWorld):

@@ -1,6 +1,7 @@
 """RunSupervisor: when it holds and stops a run, and when it leaves a run alone."""
 
 import json
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -181,7 +182,7 @@ async def test_a_run_whose_method_needs_no_beam_is_left_alone(world: World):
     beam = await a_beam(world.do)
     from tests.support.examples.recipe import define_method
 
-    needing = {**await define_method(world.do), "needed_supplies": []}
+    needing: dict[str, Any] = {**await define_method(world.do), "needed_supplies": []}
     made = await call(world.service, "define_method", needing)
     run_id = await a_running_run(world.do, made.id)
     await lost(world, **beam)

@@ -87,7 +87,12 @@ async def test_a_run_that_ends_is_debriefed(database: Database, provider: Provid
         trigger = await world.ended_run()
         (decision,) = await until(lambda: decided(database, RUN_DEBRIEFER))
         entries = database.ask("SELECT run_id, text, kind, decision_id FROM bk.run_logbook_entry")
-        shown = await world.shown("get_agent", agent_id=str(RUN_DEBRIEFER))
+        shown = [await world.shown("get_agent", agent_id=str(RUN_DEBRIEFER))]
+        database.ask(
+            "INSERT INTO bk.model_call VALUES"
+            f" ('{RUN_DEBRIEFER}', 1, false, now(), 1000, 0.5, 'swallowed by a crash')"
+        )
+        shown.append(await world.shown("get_agent", agent_id=str(RUN_DEBRIEFER)))
     assert decision["choice"] == "OperatorAbort"
     assert decision["inputs"]["run_id"] == str(trigger.stream_id)
     told = UUID(decision["decision_id"])
@@ -97,9 +102,13 @@ async def test_a_run_that_ends_is_debriefed(database: Database, provider: Provid
         " FROM bk.decision_inference"
     )
     assert tuple(inference) == (told, RUN_DEBRIEFER, "local-model", 5000, True)
-    calls = database.ask("SELECT agent_id, attempt, settled FROM bk.model_call")
+    calls = database.ask("SELECT agent_id, attempt, settled FROM bk.model_call WHERE settled")
     assert [tuple(call) for call in calls] == [(RUN_DEBRIEFER, 1, True)]
-    assert (shown["tokens_today"], shown["enabled"]) == (5050, True)
+    assert [(each["tokens_today"], each["enabled"]) for each in shown] == [
+        (5050, True),
+        (6050, True),
+    ]
+    assert shown[1]["usd_this_month"] - shown[0]["usd_this_month"] == pytest.approx(0.5)
     (request,) = provider.posts
     assert request.headers["authorization"] == "Bearer s3cret"
     assert str(trigger.stream_id) in json.dumps(request.body)

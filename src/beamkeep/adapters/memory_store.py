@@ -443,19 +443,20 @@ class MemoryStore:
                 keys = [_key(part.table, row) for row in part.rows]
                 if stored := {k[0]: getattr(rows[k], part.under) for k in keys if k in rows}:
                     raise RowsStoredError(stored)
+        # Rows of one write have the same time, as in a transaction.
+        now = self.clock()
         for part in writes:
             rows = self._table(part.table.name)
             match part:
                 case Insert(table, row) | Upsert(table, row):
-                    rows[_key(table, row)] = self._stamped(table, row)
+                    rows[_key(table, row)] = self._stamped(table, row, now)
                     if table is WORK:
-                        now = self.clock()
                         rows[_key(table, row)] = KeptWork.of(row, created_at=now, due_at=now)
                 case Rows(table, added):
-                    rows.update({_key(table, row): self._stamped(table, row) for row in added})
+                    rows.update({_key(table, row): self._stamped(table, row, now) for row in added})
                 case Replace(table, row):
                     if (taken := _key(table, row)) in rows:
-                        fresh = self._stamped(table, row)
+                        fresh = self._stamped(table, row, now)
                         # A table may be written by several records, each with some columns.
                         rows[taken] = replace(rows[taken], **msgspec.structs.asdict(fresh))
                 case Delete(_, key):
@@ -472,15 +473,15 @@ class MemoryStore:
         now, at = self.clock(), attrgetter(stamp)
         return [replace(row, **{age: now - at(row) if at(row) else None}) for row in rows]
 
-    def _stamped(self, table: Table[Any], row: Any) -> Any:
-        """Return the row with its number and the time of this store's clock, if it has them."""
+    def _stamped(self, table: Table[Any], row: Any, now: datetime) -> Any:
+        """Return the row with its number and the time, if it has them."""
         if table.numbered:
             self._numbers[table.name] = number = self._numbers.get(table.name, 0) + 1
             row = replace(row, **{table.numbered: number})
         stamp = table.stamped[0] if table.stamped else None
         if stamp is None or getattr(row, stamp) is None:
             return row
-        return replace(row, **{stamp: self.clock()})
+        return replace(row, **{stamp: now})
 
 
 class MemoryLedger:

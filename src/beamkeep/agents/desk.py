@@ -72,6 +72,8 @@ class ModelDecision(Record):
     following: Sequence[Command] = ()
     call: ModelCall | None = None
     """The call to settle."""
+    read: Session | None = None
+    """What the agent read; all that it folded is kept as evidence."""
 
 
 class Desk(Protocol):
@@ -198,6 +200,9 @@ class ServiceDesk:
         rows: list[SideWrite] = [claim(DECISIONS, *parts, holder=decided.decision_id, loser=taken)]
         if decided.call:
             rows.append(MODEL_CALLS.replace(decided.call))
+        if decided.read:
+            evidence = self._service.evidence
+            rows.append(evidence.folded(decided.read, agent.id, trigger.correlation_id))
         commands = [Creation(decided.decision, decided.decision_id), *decided.following]
         # No version is held: the run has ended, and what was around it may go on changing while
         # the model answers.

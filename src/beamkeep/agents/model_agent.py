@@ -79,6 +79,14 @@ class ModelReaction(Record):
     """What is written with a decision that has a narrative."""
 
 
+class Turn(Record):
+    """One event that an agent answers, and what it read for it."""
+
+    agent: ModelAgent
+    trigger: Envelope
+    read: Session
+
+
 class ModelAgentRuntime:
     """Takes one event at a time to a decision."""
 
@@ -104,17 +112,18 @@ class ModelAgentRuntime:
         history, template = await desk.history(trigger), TEMPLATES[agent.prompt_template_id]
         read = desk.reader(agent)
         case = await reaction.case(trigger, history, read, self._send_marked)
+        turn = Turn(agent, trigger, read)
         request = template.request(agent.model_ref, case.facts)
         holder = await desk.lease_holder(agent, trigger)
         if holder is None:
             try:
                 await self._models.require_room(agent.id, agent.budget, request)
             except LanguageModelBudgetExceededError as error:
-                return await self._defer(agent, trigger, _name(error))
+                return await self._defer(turn, _name(error))
             holder = await desk.take_lease(agent, trigger)
         if holder != agent.id:
             verdict = ModelVerdict(reaction.conflicted, inputs={"winning_agent_id": str(holder)})
-            return await self._write(agent, trigger, verdict, ())
+            return await self._write(turn, verdict, ())
         since = time.perf_counter()
         called = await self._models.call(agent.id, key, agent.budget, request)
         if isinstance(called, Called):
@@ -123,13 +132,13 @@ class ModelAgentRuntime:
             case Postponed():
                 return max(called.seconds, LOOK_AGAIN_SECONDS)
             case Exhausted():
-                return await self._defer(agent, trigger, EXHAUSTED)
+                return await self._defer(turn, EXHAUSTED)
             case OverBudget():
-                return await self._defer(agent, trigger, LanguageModelBudgetExceededError.__name__)
+                return await self._defer(turn, LanguageModelBudgetExceededError.__name__)
             case Called(call, outcome):
                 if isinstance(outcome, LanguageModelError):
-                    return await self._fail(agent, trigger, request, call, outcome)
-                return await self._judge(agent, trigger, case, (request, call, outcome))
+                    return await self._fail(turn, request, call, outcome)
+                return await self._judge(turn, case, (request, call, outcome))
 
     def _measure(self, request: CompletionRequest, called: Called, seconds: float) -> None:
         kind, answered = self._reaction.kind, called.outcome.answered
@@ -141,8 +150,7 @@ class ModelAgentRuntime:
 
     async def _judge(
         self,
-        agent: ModelAgent,
-        trigger: Envelope,
+        turn: Turn,
         case: Case,
         made: tuple[CompletionRequest, ModelCall, CompletionResponse],
     ) -> float:
@@ -151,17 +159,16 @@ class ModelAgentRuntime:
             verdict = case.judge(response.output)
         except LanguageModelOutputInvalidError as error:
             failed = LanguageModelOutputInvalidError(str(error), response.answered)
-            return await self._fail(agent, trigger, request, call, failed)
+            return await self._fail(turn, request, call, failed)
         entry = self._entry(request, call, response.answered)
         entry = replace(entry, error=verdict.failure)
         messages: JsonObject = {"user": request.user, "output": response.output}
         entries = [replace(entry, messages=messages)]
-        return await self._write(agent, trigger, verdict, entries, call)
+        return await self._write(turn, verdict, entries, call)
 
     async def _fail(
         self,
-        agent: ModelAgent,
-        trigger: Envelope,
+        turn: Turn,
         request: CompletionRequest,
         call: ModelCall,
         error: LanguageModelError,
@@ -171,29 +178,29 @@ class ModelAgentRuntime:
         if isinstance(error, PASSING):
             if call.attempt < MOST_ATTEMPTS:
                 return LOOK_AGAIN_SECONDS
-            return await self._defer(agent, trigger, EXHAUSTED)
+            return await self._defer(turn, EXHAUSTED)
         verdict = ModelVerdict(self._reaction.deferred, failure=_name(error))
         if error.answered is None:
             # An answer that could not be read may be billed: its reserve goes on counting.
             billed = isinstance(error, LanguageModelOutputInvalidError)
-            return await self._write(agent, trigger, verdict, (), None if billed else call)
+            return await self._write(turn, verdict, (), None if billed else call)
         entry = replace(self._entry(request, call, error.answered), error=_name(error))
-        return await self._write(agent, trigger, verdict, [entry], call)
+        return await self._write(turn, verdict, [entry], call)
 
-    async def _defer(self, agent: ModelAgent, trigger: Envelope, failure: str) -> float:
+    async def _defer(self, turn: Turn, failure: str) -> float:
         self._telemetry.refuse_model_call(self._reaction.kind, failure)
         verdict = ModelVerdict(self._reaction.deferred, failure=failure)
-        return await self._write(agent, trigger, verdict, ())
+        return await self._write(turn, verdict, ())
 
     async def _write(
         self,
-        agent: ModelAgent,
-        trigger: Envelope,
+        turn: Turn,
         verdict: ModelVerdict,
         entries: Sequence[InferenceEntry],
         call: ModelCall | None = None,
     ) -> float:
         reaction, decision_id = self._reaction, self._new_id()
+        agent, trigger = turn.agent, turn.trigger
         following: list[Command] = []
         if entries:
             own = uuid5(decision_id, "inference:0")
@@ -228,6 +235,7 @@ class ModelAgentRuntime:
             decision=decision,
             following=following,
             call=replace(call, settled=True) if call else None,
+            read=turn.read,
         )
         await self._desk.write(agent, trigger, decided)
         return 0.0
