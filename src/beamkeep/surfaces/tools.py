@@ -11,7 +11,6 @@ from beamkeep.toolsets import compact, tool_definition
 
 from .schema import Endpoint, input_schema
 from .shapes import (
-    EVENTS,
     ID,
     PROPOSED,
     SCHEMAS,
@@ -22,6 +21,9 @@ from .shapes import (
     api_schemas,
     exactly,
 )
+
+# A model reads what an event contains in the answer itself; OpenAPI has the whole schema.
+EVENTS: SchemaObject = {"events": {"type": "array", "items": {"type": "object"}}}
 
 
 @cache
