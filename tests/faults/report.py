@@ -61,6 +61,12 @@ MUTANTS = frozenset(
 ALLOWED = {"most_effects": 1} | dict.fromkeys(
     (
         "below_their_rule",
+        "debriefed_twice",
+        "decided_twice",
+        "over",
+        "uncounted",
+        "undecided",
+        "without_a_winner",
         "deferred_twice",
         "held_twice",
         "never_held",

@@ -1,0 +1,51 @@
+"""`beamkeep work` with agents whose model is a script.
+
+`python -m tests.faults.rival_worker work`
+"""
+
+import asyncio
+import os
+import time
+from datetime import timedelta
+from pathlib import Path
+from random import random
+from typing import Any
+
+from beamkeep import app
+from beamkeep.__main__ import main
+from beamkeep.adapters.postgres import model_calls
+from beamkeep.models.scripted import ScriptedModel
+from beamkeep.models.seam import CompletionRequest, CompletionResponse
+from tests.support.model_agents import GOOD
+
+CALLS = "BEAMKEEP_RIVAL_CALLS"
+SLOWEST = 0.3
+"""Seconds that the model may take here."""
+SETTINGS = {
+    "LANGUAGE_MODEL_PROVIDER": "openai_compatible",
+    "LANGUAGE_MODEL_NAME": "scripted-1",
+    "LANGUAGE_MODEL_BASE_URL": "http://127.0.0.1:9/v1",
+    "CAUTION_DRAFTER_ENABLED": "false",
+}
+
+
+class SlowModel(ScriptedModel):
+    """Writes down each call before it answers."""
+
+    async def complete(self, request: CompletionRequest) -> CompletionResponse:
+        with Path(os.environ[CALLS]).open("a") as calls:
+            calls.write(f"{time.time()}\n")
+        await asyncio.sleep(random() * SLOWEST)  # noqa: S311
+        return await super().complete(request)
+
+
+def scripted(*account: Any) -> SlowModel:
+    """Return the model that every agent calls."""
+    return SlowModel(lambda _: GOOD)
+
+
+if __name__ == "__main__":
+    app.language_model = scripted
+    # A call that a kill has swallowed is made again soon.
+    model_calls.ATTEMPT_EVERY = timedelta(seconds=2)
+    main()

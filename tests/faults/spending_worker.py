@@ -1,0 +1,52 @@
+"""A process that calls a model for one agent, as often as its budget allows.
+
+`python -m tests.faults.spending_worker URL NAME AGENT_ID CALLS TOKEN_CAP VARIANT`
+"""
+
+import asyncio
+import json
+import sys
+from collections import Counter
+from uuid import UUID
+
+from beamkeep.adapters.postgres import model_calls
+from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.model_calls import PostgresModelCalls
+from beamkeep.contexts.agent.agent import AgentBudget, ModelRef
+from beamkeep.models.budget import BudgetedModels, Prices
+from beamkeep.models.scripted import ScriptedModel
+from beamkeep.models.seam import CompletionRequest
+from beamkeep.testing.seeds import dice, seed
+
+AT_ONCE = 4
+SOUND, UNLOCKED = "sound", "without the lock"
+MODEL = ModelRef("scripted", "scripted-1")
+
+
+async def run() -> None:
+    """Make the calls; print how many the model got."""
+    url, name, agent_id, calls, token_cap, variant = sys.argv[1:]
+    if variant == UNLOCKED:
+        model_calls.LOCK = "SELECT $1::text"
+    connections, model = Connections(url, AT_ONCE), ScriptedModel(lambda _: {})
+    models = BudgetedModels(PostgresModelCalls(connections), {"scripted": model}, Prices({}))
+    budget, roll = AgentBudget(None, int(token_cap)), dice(seed(), name)
+    outcomes, numbers = Counter[str](), iter(range(int(calls)))
+
+    async def spend() -> None:
+        for number in numbers:
+            request = CompletionRequest(
+                MODEL, "", user="x" * roll.randrange(300), output_schema={}, max_output_tokens=100
+            )
+            called = await models.call(UUID(agent_id), f"{name}:{number}", budget, request)
+            outcomes[type(called).__name__] += 1
+
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(AT_ONCE):
+            tasks.create_task(spend())
+    await connections.close()
+    print(json.dumps({"requests": len(model.requests), **outcomes}))
+
+
+if __name__ == "__main__":
+    asyncio.run(run())
