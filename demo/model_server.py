@@ -69,7 +69,7 @@ def _answer(facts: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         choice = {"choice": "DegradedCompletion", "confidence": 0.9}
         return "debrief", {**choice, "narrative": NARRATIVE}
     target = next(each for each in facts["candidate_targets"] if each["kind"] == "Asset")
-    notice = {
+    notice: Mapping[str, Any] = {
         "target_kind": target["kind"],
         "target_id": target["id"],
         "category": "OperationalWindow",
