@@ -36,6 +36,8 @@ MUTANTS = frozenset(
         "T30 supervision without_settling",
         "T30 supervision without_versions",
         "T31 stored events replayed",
+        "T32 without the lease",
+        "T33 without the lock",
         "T10 a blind store",
         "T11 trusting the process clock",
         "T12 act, then remember",

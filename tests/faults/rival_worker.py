@@ -1,4 +1,4 @@
-"""`beamkeep work` with agents whose model is a script.
+"""`beamkeep work` with agents whose model is a script, and a variant without the lease.
 
 `python -m tests.faults.rival_worker work`
 """
@@ -10,15 +10,19 @@ from datetime import timedelta
 from pathlib import Path
 from random import random
 from typing import Any
+from uuid import UUID
 
 from beamkeep import app
 from beamkeep.__main__ import main
 from beamkeep.adapters.postgres import model_calls
+from beamkeep.agents.desk import ModelAgent, ServiceDesk
 from beamkeep.models.scripted import ScriptedModel
 from beamkeep.models.seam import CompletionRequest, CompletionResponse
+from beamkeep.runtime.store import Envelope
 from tests.support.model_agents import GOOD
 
-CALLS = "BEAMKEEP_RIVAL_CALLS"
+VARIANT, CALLS = "BEAMKEEP_RIVAL_VARIANT", "BEAMKEEP_RIVAL_CALLS"
+SOUND, UNLEASED = "sound", "without the lease"
 SLOWEST = 0.3
 """Seconds that the model may take here."""
 SETTINGS = {
@@ -39,6 +43,11 @@ class SlowModel(ScriptedModel):
         return await super().complete(request)
 
 
+async def holds_always(self: ServiceDesk, agent: ModelAgent, trigger: Envelope) -> UUID:
+    """Ask nobody whether another agent of the kind is at it."""
+    return agent.id
+
+
 def scripted(*account: Any) -> SlowModel:
     """Return the model that every agent calls."""
     return SlowModel(lambda _: GOOD)
@@ -48,4 +57,7 @@ if __name__ == "__main__":
     app.language_model = scripted
     # A call that a kill has swallowed is made again soon.
     model_calls.ATTEMPT_EVERY = timedelta(seconds=2)
+    if os.environ[VARIANT] == UNLEASED:
+        ServiceDesk.lease_holder = holds_always
+        ServiceDesk.take_lease = holds_always
     main()

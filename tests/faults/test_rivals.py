@@ -19,7 +19,7 @@ from beamkeep.testing.seeds import dice, seed
 from tests.faults.conftest import Report
 from tests.faults.ground import connected, fresh_ground
 from tests.faults.report import asked, rounds
-from tests.faults.rival_worker import CALLS, SETTINGS
+from tests.faults.rival_worker import CALLS, SETTINGS, SOUND, UNLEASED, VARIANT
 from tests.faults.workers import Worker
 from tests.support.developer import Developer
 from tests.support.model_agents import TEMPLATE_IDS, World
@@ -59,10 +59,12 @@ class Rivals:
         await asyncio.to_thread(worker.kill)
         self.figures["killed"] += 1
 
-    async def all_decided(self) -> None:
-        """Wait until every agent has decided about every run."""
+    async def all_decided(self, found_as: str | None) -> None:
+        """Wait until every agent has decided about every run, or something is found."""
         async with asyncio.timeout(PATIENCE):
-            while (await self.judge())["undecided"]:
+            while (judged := await self.judge())["undecided"]:
+                if found_as and judged[found_as]:
+                    return
                 await asyncio.sleep(0.1)
 
     async def judge(self) -> Counter[str]:
@@ -117,10 +119,12 @@ async def furnished(service: Service, deployment: Deployment) -> World:
     return world
 
 
-async def harass(numbers: Iterable[int], every: int, logs: Path) -> Counter[str]:
-    """End so many runs, and kill a worker at every so many."""
-    roll, calls = dice(seed(), "rivals"), logs / "calls"
-    environment = {**SETTINGS, CALLS: str(calls)}
+async def harass(
+    variant: str, numbers: Iterable[int], every: int, logs: Path, found_as: str | None = None
+) -> Counter[str]:
+    """End so many runs, or until something is found, and kill a worker at every so many."""
+    roll, calls = dice(seed(), "rivals", variant), logs / "calls"
+    environment = {**SETTINGS, VARIANT: variant, CALLS: str(calls)}
     module = "tests.faults.rival_worker"
     settings = {name.lower(): value for name, value in SETTINGS.items()}
     async with fresh_ground() as ground, connected(ground.admin_url) as watch:
@@ -132,7 +136,9 @@ async def harass(numbers: Iterable[int], every: int, logs: Path) -> Counter[str]
                 await rivals.end_a_run()
                 if number % every == every - 1:
                     await rivals.kill(roll.choice(workers), roll.uniform(0, 0.5))
-            await rivals.all_decided()
+                if found_as and (await rivals.judge())[found_as]:
+                    break
+            await rivals.all_decided(found_as)
         finally:
             for worker in workers:
                 worker.close()
@@ -144,8 +150,14 @@ async def harass(numbers: Iterable[int], every: int, logs: Path) -> Counter[str]
 async def test_of_rivals_under_kills_one_debriefs_each_run(report: Report, tmp_path: Path):
     runs = asked("RIVAL_RUNS", 40)
     every = max(1, runs // asked("RIVAL_KILLS", 6))
-    figures = await harass(rounds("RIVAL_RUNS", 40, 12, 60), every, tmp_path)
+    figures = await harass(SOUND, rounds("RIVAL_RUNS", 40, 12, 60), every, tmp_path)
     report("T32 rivals", figures)
     assert {name: figures[name] for name in WRONG} == dict.fromkeys(WRONG, 0)
     assert figures["Debriefed"] + figures["DebriefDeferred"] == figures["runs"]
     assert figures["killed"] >= figures["runs"] // every
+
+
+async def test_rivals_without_the_lease_debrief_a_run_twice(report: Report, tmp_path: Path):
+    figures = await harass(UNLEASED, range(3), 10, tmp_path, "debriefed_twice")
+    report(f"T32 {UNLEASED}", figures)
+    assert figures["debriefed_twice"] > 0

@@ -13,7 +13,7 @@ from beamkeep.testing.seeds import seed
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, connected, fresh_ground
 from tests.faults.report import ROOT, asked
-from tests.faults.spending_worker import SOUND
+from tests.faults.spending_worker import SOUND, UNLOCKED
 
 pytestmark = [pytest.mark.faults, pytest.mark.anyio]
 
@@ -60,3 +60,17 @@ async def test_processes_of_one_agent_never_spend_more_than_its_budget(report: R
     assert figures["Called"] + figures["OverBudget"] == calls // processes * processes
     # What is left does not cover the largest call: nobody was refused who had room.
     assert cap - figures["tokens"] < MOST_RESERVED
+
+
+async def test_a_cap_of_nothing_allows_no_call(report: Report):
+    async with fresh_ground() as ground:
+        figures = await spend(ground, 2, 100, 0, SOUND)
+    report("T33 spending nothing", figures)
+    assert (figures["requests"], figures["calls"], figures["OverBudget"]) == (0, 0, 100)
+
+
+async def test_a_budget_without_its_lock_is_overrun(report: Report):
+    async with fresh_ground() as ground:
+        figures = await spend(ground, 4, 400, 100 * TOKENS, UNLOCKED)
+    report(f"T33 {UNLOCKED}", figures)
+    assert figures["over"] > 0
