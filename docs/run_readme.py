@@ -166,7 +166,7 @@ class Shell:
         os.killpg(self._process.pid, signal.SIGINT)
         self._commands.close()
         try:
-            self._process.wait(30)
+            self._process.wait(SECONDS)
         except subprocess.TimeoutExpired:
             os.killpg(self._process.pid, signal.SIGKILL)
             raise ReadmeError("it does not stop at Ctrl-C") from None
