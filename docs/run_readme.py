@@ -241,6 +241,8 @@ def clean_copy(where: Path) -> None:
 def main() -> int:
     """Follow the README, and say how long it took."""
     since = time.monotonic()
+    # A background job of a shell ignores Ctrl-C, and all that it starts would ignore it too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="beamkeep-readme-") as folder:
         clean_copy(Path(folder))
         try:
