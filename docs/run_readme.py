@@ -166,7 +166,7 @@ class Shell:
         os.killpg(self._process.pid, signal.SIGINT)
         self._commands.close()
         try:
-            self._process.wait(30)
+            self._process.wait(SECONDS)
         except subprocess.TimeoutExpired:
             os.killpg(self._process.pid, signal.SIGKILL)
             raise ReadmeError("it does not stop at Ctrl-C") from None
@@ -241,6 +241,8 @@ def clean_copy(where: Path) -> None:
 def main() -> int:
     """Follow the README, and say how long it took."""
     since = time.monotonic()
+    # A background job of a shell ignores Ctrl-C, and all that it starts would ignore it too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="beamkeep-readme-") as folder:
         clean_copy(Path(folder))
         try:
