@@ -323,7 +323,7 @@ class MemoryStore:
     async def last[R](
         self, table: Table[R], column: str, by: str, ids: Sequence[UUID]
     ) -> tuple[R, ...]:
-        """Return the row with each of these ids in a column that is the last by another column."""
+        """Return, for each of these ids in one column, the row with the greatest value in `by`."""
         rows = sorted(self._read(table), key=lambda row: getattr(row, by))
         found = {id: row for row in rows if (id := getattr(row, column)) in ids}
         return tuple(found.values())

@@ -336,7 +336,7 @@ class Reader(Protocol):
         ...
 
     async def last[R](self, of: Table[R], by: str, **ids: Iterable[UUID]) -> tuple[R, ...]:
-        """Return the row with each of these ids in a column that is the last by another column."""
+        """Return, for each of these ids in one column, the row with the greatest value in `by`."""
         ...
 
     async def above[R](self, of: Table[R], ids: Iterable[UUID]) -> Mapping[UUID, R]:

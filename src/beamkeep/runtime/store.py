@@ -304,7 +304,7 @@ class EventStore(Protocol):
     async def last[R](
         self, table: Table[R], column: str, by: str, ids: Sequence[UUID]
     ) -> tuple[R, ...]:
-        """Return the row with each of these ids in a column that is the last by another column."""
+        """Return, for each of these ids in one column, the row with the greatest value in `by`."""
         ...
 
     async def above[R](self, table: Table[R], ids: Sequence[UUID]) -> tuple[R, ...]:

@@ -290,7 +290,7 @@ class PostgresEventStore:
     async def last[R](
         self, table: Table[R], column: str, by: str, ids: Sequence[UUID]
     ) -> tuple[R, ...]:
-        """Return the row with each of these ids in a column that is the last by another column."""
+        """Return, for each of these ids in one column, the row with the greatest value in `by`."""
         return await read_last(self._connections, table, (column, by), ids)
 
     async def above[R](self, table: Table[R], ids: Sequence[UUID]) -> tuple[R, ...]:
