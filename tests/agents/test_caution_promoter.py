@@ -136,7 +136,9 @@ async def test_an_old_event_is_passed_over_and_counted(promoting: Promoting):
     assert counted in promoting.telemetry.exposition()
 
 
-async def test_an_event_that_fails_is_tried_again_and_then_passed_over(promoting: Promoting):
+async def test_an_event_that_fails_is_tried_again_and_then_passed_over(
+    promoting: Promoting, monkeypatch: pytest.MonkeyPatch
+):
     await promoting.propose("00000000-0000-7000-8000-0000000000aa", inputs={})
     loop, failing = promoting.loop(), True
     whole = promoting.world.store.follows
@@ -146,7 +148,7 @@ async def test_an_event_that_fails_is_tried_again_and_then_passed_over(promoting
             raise ValueError("broken")
         return await whole(*arguments)
 
-    promoting.world.store.follows = follows
+    monkeypatch.setattr(promoting.world.store, "follows", follows)
     assert [await loop.turn() for _ in range(5)] == [1.0, 2.0, 4.0, 8.0, 16.0]
     await loop.turn()
     counted = b'beamkeep_agent_passed_over_total{kind="CautionPromoter",reason="failed"} 1.0'
@@ -156,17 +158,19 @@ async def test_an_event_that_fails_is_tried_again_and_then_passed_over(promoting
     assert promoting.outcomes() == []
 
 
-async def test_no_event_is_passed_over_while_the_database_is_unreachable(promoting: Promoting):
+async def test_no_event_is_passed_over_while_the_database_is_unreachable(
+    promoting: Promoting, monkeypatch: pytest.MonkeyPatch
+):
     await promoting.propose(await an_asset(promoting.world.do))
-    loop, whole = promoting.loop(), promoting.world.store.follows
+    loop = promoting.loop()
 
     async def follows(*arguments: Any) -> bool:
         raise StoreUnavailableError
 
-    promoting.world.store.follows = follows
+    monkeypatch.setattr(promoting.world.store, "follows", follows)
     for _ in range(8):
         with pytest.raises(StoreUnavailableError):
             await loop.turn()
-    promoting.world.store.follows = whole
+    monkeypatch.undo()
     await loop.turn()
     assert promoting.outcomes() == [("Promote", None)]

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
@@ -234,7 +234,7 @@ async def walks(
 
 
 @contextmanager
-def without_versions() -> Iterator[None]:
+def without_versions() -> Generator[None]:
     """Judge and act apart: the append holds nothing that was judged by."""
     whole = CommandSender.send_judged
 
@@ -246,7 +246,7 @@ def without_versions() -> Iterator[None]:
 
 
 @contextmanager
-def without_claims() -> Iterator[None]:
+def without_claims() -> Generator[None]:
     """Take no claim on the key of a decision."""
     whole = CommandSender.send_judged
 
@@ -258,7 +258,7 @@ def without_claims() -> Iterator[None]:
 
 
 @contextmanager
-def in_two_appends() -> Iterator[None]:
+def in_two_appends() -> Generator[None]:
     """Write the decision first and what follows from it afterwards."""
     whole = CommandSender.send_judged
 
@@ -271,21 +271,21 @@ def in_two_appends() -> Iterator[None]:
 
 
 @contextmanager
-def without_recovering() -> Iterator[None]:
+def without_recovering() -> Generator[None]:
     """Take only Unavailable as the sign that beam is lost."""
     with patch.object(beam_module, "LOST", frozenset({SupplyStatus.UNAVAILABLE})):
         yield
 
 
 @contextmanager
-def without_settling() -> Iterator[None]:
+def without_settling() -> Generator[None]:
     """Hold at once."""
     with patch.object(run_supervisor, "react", _reacting(lambda seen: seen, timedelta())):
         yield
 
 
 @contextmanager
-def without_resuming() -> Iterator[None]:
+def without_resuming() -> Generator[None]:
     """Pay no attention to operators who resumed the run."""
 
     def forgetful(seen: Any) -> Any:

@@ -35,7 +35,7 @@ NO_ACTION = {
 
 @asynccontextmanager
 async def at_work(
-    database: Database, provider: ProviderServer, **switches: bool
+    database: Database, provider: ProviderServer, **switches: Any
 ) -> AsyncGenerator[tuple[World, Deployment]]:
     """Run a deployment whose agents call this provider, and yield what is done in it."""
     settings = Settings(
@@ -72,7 +72,7 @@ def decided(database: Database, agent_id: UUID) -> list[dict[str, Any]]:
         "SELECT payload::text FROM bk.events WHERE event_type = 'DecisionRegistered'"
         f" AND principal_id = '{agent_id}' ORDER BY position"
     )
-    return [json.loads(payload) for (payload,) in rows]
+    return [json.loads(str(payload)) for (payload,) in rows]
 
 
 @pytest.fixture

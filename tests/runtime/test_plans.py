@@ -120,7 +120,7 @@ async def every_statement(database: Database) -> Asked:
 async def opened_and_read(store: PostgresEventStore) -> None:
     id = uuid7()
     ada, stream = ("https://idp.test", "ada"), ("Zone", id)
-    await store.open(CallLookup(ada, None, seeded.ENTRY, HTTP, "x", "k", stream, id))
+    await store.open(CallLookup(ada, None, seeded.ENTRY, HTTP, "x", True, "k", stream, id))
     await store.load([("Zone", id)])
     await store.outdated_snapshots([id], stream, 10)
     await store.drop_snapshots([id], 7)

@@ -26,17 +26,19 @@ from beamkeep.contexts.proposal.proposal import (
 from beamkeep.kernel import (
     ActorKind,
     ApprovedCommand,
+    Claim,
     Event,
     SurfaceKind,
     WrittenStream,
     free,
     replace,
 )
+from beamkeep.schemas import JsonObject
 from beamkeep.testing.past import CALL, LATER, ME, NOW
 from beamkeep.testing.scenario import Example, Scenario, matrix
 
 ID, PAUL, FAMILY = UUID(int=50), UUID(int=51), UUID(int=52)
-ARGUMENTS = {"name": "Hexapod"}
+ARGUMENTS: JsonObject = {"name": "Hexapod"}
 registered = ProposalRegistered(
     NOW,
     ID,
@@ -159,6 +161,7 @@ def test_a_proposal_tells_how_it_was_closed():
 def test_only_an_open_proposal_has_its_claim():
     first = begin(registered)
     (claim,) = claims_of(first)
+    assert isinstance(claim.row, Claim)
     assert claim.row.holder == ID
     for closed in (approved, rejected, withdrawn):
         assert claims_of(evolve(first, closed)) == ()
