@@ -49,7 +49,7 @@ class Unasked(Connections):
 
     async def read(self, statement: str, *arguments: Any) -> list[Any]:
         self.asked[statement] = arguments
-        return [(None, None, ME)] if "reached" in statement else []
+        return [(None, None, None, ME)] if "reached" in statement else []
 
 
 @pytest.fixture(scope="module")

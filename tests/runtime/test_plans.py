@@ -459,6 +459,7 @@ async def test_neither_log_nor_snapshot_is_looked_at_for_who_may_not_call(vacuum
                 "conduit_id": str(seeded.ENTRY),
                 "surface_id": str(HTTP),
                 "command_name": "get_zone",
+                "proposable": False,
                 "idempotency_key": "key",
                 "stream_type": "Zone",
                 "stream_id": str(uuid7()),
