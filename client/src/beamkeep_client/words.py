@@ -44,7 +44,6 @@ THINGS: Mapping[str, str] = {
     "person": "actor",
     "persistent": "pidinst",
     "position": "placement",
-    "proposal": "campaign",
     "protocol": "recipe",
     "ready": "readiness",
     "sample": "subject",
