@@ -63,12 +63,17 @@ MUTANTS = frozenset(
 ALLOWED = {"most_effects": 1} | dict.fromkeys(
     (
         "below_their_rule",
+        "copied_twice",
         "debriefed_twice",
         "decided_twice",
+        "inferred_twice",
+        "misnamed",
         "over",
+        "uncopied",
         "uncounted",
         "undecided",
         "without_a_winner",
+        "without_entry",
         "deferred_twice",
         "held_twice",
         "never_held",

@@ -16,10 +16,13 @@ from beamkeep import app
 from beamkeep.__main__ import main
 from beamkeep.adapters.postgres import model_calls
 from beamkeep.agents.desk import ModelAgent, ServiceDesk
+from beamkeep.contexts.caution.promotion import DRAFT
 from beamkeep.models.scripted import ScriptedModel
 from beamkeep.models.seam import CompletionRequest, CompletionResponse
 from beamkeep.runtime.store import Envelope
+from beamkeep.schemas import JsonObject
 from tests.support.model_agents import GOOD
+from tests.support.olog import LOGBOOK, PASSWORD, USER
 
 VARIANT, CALLS = "BEAMKEEP_RIVAL_VARIANT", "BEAMKEEP_RIVAL_CALLS"
 SOUND, UNLEASED = "sound", "without the lease"
@@ -29,7 +32,18 @@ SETTINGS = {
     "LANGUAGE_MODEL_PROVIDER": "openai_compatible",
     "LANGUAGE_MODEL_NAME": "scripted-1",
     "LANGUAGE_MODEL_BASE_URL": "http://127.0.0.1:9/v1",
-    "CAUTION_DRAFTER_ENABLED": "false",
+    "CONDUCT_LEASE_SECONDS": "4",
+    "CONDUCT_RENEW_SECONDS": "0.5",
+    "CONDUCT_SELF_FENCE_SECONDS": "2",
+    "LOGBOOK_MIRROR_LOGBOOK": LOGBOOK,
+    "LOGBOOK_MIRROR_USER": USER,
+    "LOGBOOK_MIRROR_PASSWORD": PASSWORD,
+}
+NO_CAUTION: JsonObject = {
+    "choice": "NoAction",
+    "confidence": 0.9,
+    "reasoning": "Nothing in the facts points to a quirk.",
+    "proposed_caution": None,
 }
 
 
@@ -50,7 +64,11 @@ async def holds_always(self: ServiceDesk, agent: ModelAgent, trigger: Envelope) 
 
 def scripted(*account: Any) -> SlowModel:
     """Return the model that every agent calls."""
-    return SlowModel(lambda _: GOOD)
+
+    def reply(request: CompletionRequest) -> JsonObject:
+        return NO_CAUTION if DRAFT in str(request.output_schema) else GOOD
+
+    return SlowModel(reply)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """A process that calls a model for one agent, as often as its budget allows.
 
+It prints a line when it is ready and begins when it is answered one.
+
 `python -m tests.faults.spending_worker URL NAME AGENT_ID CALLS TOKEN_CAP VARIANT`
 """
 
@@ -32,6 +34,8 @@ async def run() -> None:
     models = BudgetedModels(PostgresModelCalls(connections), {"scripted": model}, Prices({}))
     budget, roll = AgentBudget(None, int(token_cap)), dice(seed(), name)
     outcomes, numbers = Counter[str](), iter(range(int(calls)))
+    print("ready", flush=True)
+    sys.stdin.readline()
 
     async def spend() -> None:
         for number in numbers:

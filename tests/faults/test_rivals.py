@@ -1,94 +1,198 @@
-"""Four debriefers of a kind in three processes that are killed: one debrief for each run."""
+"""Rivals of a kind in processes that are killed, with their database: one debrief for each run."""
 
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import AsyncExitStack, suppress
+from itertools import cycle
 from pathlib import Path
+from random import Random
 from typing import Any
 from uuid import UUID
 
 import asyncpg
 import pytest
 
+from beamkeep.agents.caution_drafter import CAUTION_DRAFTER
 from beamkeep.agents.run_debriefer import RUN_DEBRIEFER
 from beamkeep.app import Deployment
+from beamkeep.contexts.decision.logbook import mirror_work_id
+from beamkeep.contexts.run.logbook import RUN_LOGBOOK
 from beamkeep.contexts.trust import seeded
 from beamkeep.runtime import Service
+from beamkeep.runtime.store import OutcomeUnknownError, StoreUnavailableError
 from beamkeep.testing.seeds import dice, seed
+from beamkeep.testing.waiting import until
 from tests.faults.conftest import Report
-from tests.faults.ground import connected, fresh_ground
+from tests.faults.ground import Ground, connected, fresh_ground
 from tests.faults.report import asked, rounds
 from tests.faults.rival_worker import CALLS, SETTINGS, SOUND, UNLEASED, VARIANT
 from tests.faults.workers import Worker
 from tests.support.developer import Developer
 from tests.support.model_agents import TEMPLATE_IDS, World
+from tests.support.olog import ANSWER_SECONDS, Olog, id_of
 
 pytestmark = [pytest.mark.faults, pytest.mark.anyio]
 
 RIVALS, PROCESSES = 4, 3
-PATIENCE = 300.0
+RUNS, FEWEST, KILLS = 12, 6, 4
+PATIENCE = 180.0
+"""Seconds after which something must have been decided or copied."""
+VICTIMS = ("worker", "database")
+EXPECTED = {RUN_DEBRIEFER.context: RIVALS, CAUTION_DRAFTER.context: 1}
+"""How many agents decide about each run, by the context of their decisions."""
+CONFLICTED = frozenset({RUN_DEBRIEFER.conflicted, CAUTION_DRAFTER.conflicted})
+ENDED = "SELECT stream_id FROM bk.events WHERE event_type = 'RunStopped'"
 DECISIONS = """
-SELECT principal_id, payload::text FROM bk.events
- WHERE event_type = 'DecisionRegistered' AND payload ->> 'context' = 'RunDebrief'
+SELECT stream_id, principal_id, payload::text FROM bk.events
+ WHERE event_type = 'DecisionRegistered'
 """
-WRITTEN = "SELECT count(*) FROM bk.events WHERE stream_type IN ('Run', 'Decision')"
+ENTRIES = "SELECT run_id, entry_id FROM bk.run_logbook_entry"
+INFERRED = "SELECT decision_id FROM bk.decision_inference"
+COPIED = "SELECT work_id FROM bk.logbook_mirror"
 RECORDED = "SELECT count(*) FROM bk.model_call"
-WRONG = ("debriefed_twice", "decided_twice", "uncounted", "undecided", "without_a_winner")
+WRITTEN = "SELECT count(*) FROM bk.events WHERE stream_type IN ('Run', 'Decision')"
+WRONG = (
+    "copied_twice",
+    "debriefed_twice",
+    "decided_twice",
+    "doubled",
+    "inferred_twice",
+    "misnamed",
+    "uncopied",
+    "uncounted",
+    "undecided",
+    "without_a_winner",
+    "without_entry",
+)
+
+type Matter = tuple[str, str]
+"""The context of a decision, and the run."""
+
+
+class Decided:
+    """What the agents have decided, by the log."""
+
+    def __init__(self, rows: Sequence[asyncpg.Record]) -> None:
+        self.times = Counter[tuple[Matter, UUID]]()
+        self.winners: dict[Matter, list[UUID]] = {}
+        self.named: list[tuple[Matter, UUID]] = []
+        """The winner by the word of each loser."""
+        self.matters: dict[UUID, Matter] = {}
+        self.choices = Counter[str]()
+        self.debriefed = set[str]()
+        for row in rows:
+            told: dict[str, Any] = json.loads(row["payload"])
+            run_id, choice = told["inputs"]["run_id"], told["choice"]
+            matter = self.matters[row["stream_id"]] = told["context"], run_id
+            self.times[matter, row["principal_id"]] += 1
+            self.choices[choice] += 1
+            if choice in CONFLICTED:
+                self.named.append((matter, UUID(told["inputs"]["winning_agent_id"])))
+                continue
+            # A winner whose attempts were all killed says so: its rivals stood aside for it.
+            self.winners.setdefault(matter, []).append(row["principal_id"])
+            if matter[0] == RUN_DEBRIEFER.context and choice != RUN_DEBRIEFER.deferred:
+                self.debriefed.add(run_id)
+
+    def is_over(self, matter: Matter) -> bool:
+        """Return whether all agents that are expected to have decided."""
+        return sum(each == matter for each, _ in self.times) == EXPECTED[matter[0]]
 
 
 class Rivals:
     """Runs that end, and processes in which rivals answer their ends."""
 
-    def __init__(self, world: World, watch: asyncpg.Connection, calls: Path) -> None:
-        self._world, self._watch, self._calls = world, watch, calls
-        self.figures = Counter[str](killed=0)
-        self._runs = set[str]()
+    def __init__(self, ground: Ground, world: World, olog: Olog, calls: Path) -> None:
+        self._ground, self._world, self._olog, self._calls = ground, world, olog, calls
+        self.figures = Counter[str]({"ended": 0, **{f"killed_{name}": 0 for name in VICTIMS}})
 
     async def end_a_run(self) -> None:
-        self._runs.add(str((await self._world.ended_run()).stream_id))
+        async def is_ended() -> bool:
+            with suppress(StoreUnavailableError, OutcomeUnknownError):
+                await self._world.ended_run()
+                return True
+            return False
 
-    async def kill(self, worker: Worker, seconds: float) -> None:
-        """Kill a worker soon after the next thing was written."""
-        before = await self._watch.fetchval(WRITTEN)
-        async with asyncio.timeout(PATIENCE):
-            while await self._watch.fetchval(WRITTEN) == before:
-                await asyncio.sleep(0.02)
-        await asyncio.sleep(seconds)
-        worker.require_alive()
-        await asyncio.to_thread(worker.kill)
-        self.figures["killed"] += 1
+        await until(is_ended, "a run has ended")
+        self.figures["ended"] += 1
+
+    async def strike(self, victim: str, workers: Sequence[Worker], roll: Random) -> None:
+        """Kill a worker or the database soon after the next thing was written."""
+        async with connected(self._ground.admin_url) as watch:
+            before = await watch.fetchval(WRITTEN)
+
+            async def is_written() -> bool:
+                return await watch.fetchval(WRITTEN) > before
+
+            await until(is_written, "something is written")
+        await asyncio.sleep(roll.uniform(0, 0.5))
+        for worker in workers:
+            worker.require_alive()
+        if victim == "database":
+            await asyncio.to_thread(self._ground.cluster.kill)
+            await asyncio.to_thread(self._ground.cluster.resume)
+        else:
+            await asyncio.to_thread(roll.choice(workers).kill)
+        self.figures[f"killed_{victim}"] += 1
 
     async def all_decided(self, found_as: str | None) -> None:
-        """Wait until every agent has decided about every run, or something is found."""
-        async with asyncio.timeout(PATIENCE):
-            while (judged := await self.judge())["undecided"]:
-                if found_as and judged[found_as]:
-                    return
-                await asyncio.sleep(0.1)
+        """Wait until all is decided and copied, or something is found."""
+        left: tuple[int, int] | None = None
+        while left != (0, 0):
+            async with asyncio.timeout(PATIENCE):
+                before = left
+                while left == before:
+                    await asyncio.sleep(0.1)
+                    judged = await self.judge()
+                    if found_as and judged[found_as]:
+                        return
+                    left = judged["undecided"], judged["uncopied"]
 
     async def judge(self) -> Counter[str]:
-        """Count by the log what was done and what must not be."""
-        figures = self.figures.copy()
-        figures.update(dict.fromkeys(WRONG, 0), runs=len(self._runs))
-        decided, debriefs = Counter[tuple[str, UUID]](), Counter[str]()
-        for row in await self._watch.fetch(DECISIONS):
-            told: dict[str, Any] = json.loads(row["payload"])
-            run_id, choice = told["inputs"]["run_id"], told["choice"]
-            decided[run_id, row["principal_id"]] += 1
-            kind = choice if choice in {"DebriefConflicted", "DebriefDeferred"} else "Debriefed"
-            figures[kind] += 1
-            # A winner whose attempts were all killed says so: its rivals stood aside for it.
-            debriefs[run_id] += kind != "DebriefConflicted"
-        lines = len(self._calls.read_text().splitlines()) if self._calls.exists() else 0
-        figures["calls"] = lines
-        figures["uncounted"] = max(0, lines - await self._watch.fetchval(RECORDED))
-        figures["decided_twice"] = sum(times > 1 for times in decided.values())
-        figures["debriefed_twice"] = sum(times > 1 for times in debriefs.values())
-        figures["undecided"] = RIVALS * len(self._runs) - len(decided)
-        done = {run_id for run_id in self._runs if sum(it[0] == run_id for it in decided) == RIVALS}
-        figures["without_a_winner"] = len(done - {run for run, n in debriefs.items() if n})
-        return figures
+        """Count by the log, and by the log of the outside logbook, what was done."""
+        async with connected(self._ground.admin_url) as watch:
+            decided = Decided(await watch.fetch(DECISIONS))
+            ended = {str(row["stream_id"]) for row in await watch.fetch(ENDED)}
+            entries = await watch.fetch(ENTRIES)
+            inferred = Counter(decided.matters.get(row[0]) for row in await watch.fetch(INFERRED))
+            copied = {row["work_id"] for row in await watch.fetch(COPIED)}
+            lines = len(self._calls.read_text().splitlines()) if self._calls.exists() else 0
+            recorded = await watch.fetchval(RECORDED)
+        matters = [(context, run_id) for context in EXPECTED for run_id in ended]
+        over = {matter for matter in matters if decided.is_over(matter)}
+        works = {mirror_work_id(row["entry_id"], RUN_LOGBOOK.name) for row in entries}
+        outside, written = (
+            Counter(map(id_of, self._olog.entries)),
+            Counter(row[0] for row in entries),
+        )
+        return Counter(
+            {
+                **self.figures,
+                **decided.choices,
+                "runs": len(ended),
+                "debriefed": len(decided.debriefed),
+                "calls": lines,
+                "entries": len(entries),
+                "copies": outside.total(),
+                "copied_twice": outside.total() - len(outside),
+                "debriefed_twice": sum(len(each) > 1 for each in decided.winners.values()),
+                "decided_twice": sum(times > 1 for times in decided.times.values()),
+                "doubled": sum(times - 1 for times in written.values()),
+                "inferred_twice": sum(times > 1 for times in inferred.values()),
+                "misnamed": sum(
+                    winner not in decided.winners.get(matter, ())
+                    for matter, winner in decided.named
+                    if matter in over
+                ),
+                "uncopied": len(works - copied),
+                "uncounted": max(0, lines - recorded),
+                "undecided": sum(EXPECTED.values()) * len(ended) - len(decided.times),
+                "without_a_winner": len(over - decided.winners.keys()),
+                "without_entry": len(decided.debriefed - {str(id) for id in written}),
+            }
+        )
 
 
 async def a_rival(do: Developer) -> None:
@@ -122,39 +226,47 @@ async def furnished(service: Service, deployment: Deployment) -> World:
 async def harass(
     variant: str, numbers: Iterable[int], every: int, logs: Path, found_as: str | None = None
 ) -> Counter[str]:
-    """End so many runs, or until something is found, and kill a worker at every so many."""
+    """End so many runs, or until something is found; kill something at every so many."""
     roll, calls = dice(seed(), "rivals", variant), logs / "calls"
-    environment = {**SETTINGS, VARIANT: variant, CALLS: str(calls)}
-    module = "tests.faults.rival_worker"
-    settings = {name.lower(): value for name, value in SETTINGS.items()}
-    async with fresh_ground() as ground, connected(ground.admin_url) as watch:
-        deployment = ground.deployment(**settings)
-        rivals = Rivals(await furnished(await deployment.service(), deployment), watch, calls)
-        workers = [Worker(ground, f"w{n}", logs, module, environment) for n in range(PROCESSES)]
-        try:
-            for number in numbers:
-                await rivals.end_a_run()
-                if number % every == every - 1:
-                    await rivals.kill(roll.choice(workers), roll.uniform(0, 0.5))
-                if found_as and (await rivals.judge())[found_as]:
-                    break
-            await rivals.all_decided(found_as)
-        finally:
-            for worker in workers:
-                worker.close()
-        figures = await rivals.judge()
-        await deployment.close()
-    return figures
+    olog, victims = Olog(logs / "olog.jsonl", ANSWER_SECONDS), cycle(VICTIMS)
+    async with fresh_ground() as ground, AsyncExitStack() as closing:
+        await olog.serve()
+        closing.push_async_callback(olog.close)
+        settings = {**SETTINGS, "LOGBOOK_MIRROR_URL": olog.url}
+        deployment = ground.deployment(**{name.lower(): told for name, told in settings.items()})
+        closing.push_async_callback(deployment.close)
+        world = await furnished(await deployment.service(), deployment)
+        rivals = Rivals(ground, world, olog, calls)
+        environment = {**settings, VARIANT: variant, CALLS: str(calls)}
+        module, workers = "tests.faults.rival_worker", list[Worker]()
+        for number in range(PROCESSES):
+            worker = Worker(ground, f"w{number}", logs, module, environment)
+            closing.callback(worker.close)
+            workers.append(worker)
+        for number in numbers:
+            await rivals.end_a_run()
+            if number % every == every - 1:
+                await rivals.strike(next(victims), workers, roll)
+                # The next kill is to meet processes that are at work again.
+                await rivals.all_decided(found_as)
+            if found_as and (await rivals.judge())[found_as]:
+                break
+        await rivals.all_decided(found_as)
+        return await rivals.judge()
 
 
 async def test_of_rivals_under_kills_one_debriefs_each_run(report: Report, tmp_path: Path):
-    runs = asked("RIVAL_RUNS", 40)
-    every = max(1, runs // asked("RIVAL_KILLS", 6))
-    figures = await harass(SOUND, rounds("RIVAL_RUNS", 40, 12, 60), every, tmp_path)
+    every = max(1, asked("RIVAL_RUNS", RUNS) // asked("RIVAL_KILLS", KILLS))
+    numbers = rounds("RIVAL_RUNS", RUNS, FEWEST, 30)
+    figures = await harass(SOUND, numbers, every, tmp_path)
     report("T32 rivals", figures)
     assert {name: figures[name] for name in WRONG} == dict.fromkeys(WRONG, 0)
-    assert figures["Debriefed"] + figures["DebriefDeferred"] == figures["runs"]
-    assert figures["killed"] >= figures["runs"] // every
+    assert figures["debriefed"] + figures[RUN_DEBRIEFER.deferred] == figures["runs"]
+    assert figures[RUN_DEBRIEFER.conflicted] == (RIVALS - 1) * figures["runs"]
+    assert figures["debriefed"] == figures["entries"] == figures["copies"] > 0
+    killed = [figures[f"killed_{name}"] for name in VICTIMS]
+    assert sum(killed) == figures["ended"] // every
+    assert min(killed) > 0
 
 
 async def test_rivals_without_the_lease_debrief_a_run_twice(report: Report, tmp_path: Path):

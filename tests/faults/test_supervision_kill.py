@@ -198,7 +198,7 @@ async def test_beam_lost_under_workers_that_are_killed_holds_no_run_wrongly(
 ):
     losses = asked("BEAM_LOSSES", 40)
     every = max(1, losses // asked("BEAM_KILLS", losses // KILLS))
-    figures = await harass("sound", rounds("BEAM_LOSSES", 40, 10, 60), every, tmp_path)
+    figures = await harass("sound", rounds("BEAM_LOSSES", 40, 10, 40), every, tmp_path)
     report("T30 beam lost under kills", figures)
     assert {name: figures[name] for name in WRONG} == dict.fromkeys(WRONG, 0)
     assert figures["holds"] > figures["losses"] / 4
