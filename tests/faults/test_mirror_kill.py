@@ -176,7 +176,7 @@ async def harassed(cluster: Cluster, file: Path, module: str, name: str, usual: 
         serving(made) as server,
         ground(made, file, port, module) as on,
     ):
-        return await harass(on, server, rounds(name, usual, 3, 100))
+        return await harass(on, server, rounds(name, usual, 3, 40))
 
 
 async def test_every_entry_is_copied_once_though_worker_and_logbook_are_killed(
