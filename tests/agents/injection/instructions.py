@@ -7,7 +7,7 @@ import re
 import unicodedata
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 TAGS = 0xE0000
 FULL_WIDTH = 0xFEE0
@@ -85,17 +85,16 @@ def _strings(text: str) -> Iterator[str]:
     except ValueError:
         yield text
         return
-    waiting = [parsed]
+    waiting: list[Any] = [parsed]
     while waiting:
-        match waiting.pop(0):
-            case str(found):
-                yield found
-            case dict(found):
-                waiting += [*found, *found.values()]  # pyright: ignore[reportUnknownArgumentType]
-            case list(found):
-                waiting += found
-            case _:
-                pass
+        found = waiting.pop(0)
+        if isinstance(found, str):
+            yield found
+        elif isinstance(found, dict):
+            named = cast("dict[str, Any]", found)
+            waiting += [*named, *named.values()]
+        elif isinstance(found, list):
+            waiting += cast("list[Any]", found)
 
 
 def _in_view(view: str) -> Iterator[Instruction]:

@@ -268,7 +268,10 @@ def other_caution(scene: ModelScene) -> str:
 
 
 def verbatim(text: str) -> Reply:
-    return lambda *_: text
+    def reply(_scene: ModelScene, _request: CompletionRequest) -> str:
+        return text
+
+    return reply
 
 
 def own_prompt(scene: ModelScene, request: CompletionRequest) -> str:

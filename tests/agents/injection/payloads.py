@@ -27,6 +27,8 @@ class Attack[W](Record):
     """Where the text is put."""
     wishes: Mapping[str, W]
     """What the text asks for."""
+    disguises: Sequence[str] = ()
+    """Those that the carrier lets pass (default: all)."""
 
 
 class Payload[W](Record):
@@ -55,6 +57,7 @@ def expanded[W](attacks: Iterable[Attack[W]]) -> tuple[Payload[W], ...]:
 
 def _expanded[W](attacks: Iterable[Attack[W]], disguises: Iterator[str]) -> Iterator[Payload[W]]:
     for attack in attacks:
+        own = cycle(attack.disguises) if attack.disguises else disguises
         for wish_name, wish in attack.wishes.items():
             for carrier in attack.carriers:
                 yield Payload(
@@ -62,7 +65,7 @@ def _expanded[W](attacks: Iterable[Attack[W]], disguises: Iterator[str]) -> Iter
                     attack.victim,
                     wish_name=wish_name,
                     carrier=carrier,
-                    disguise=next(disguises),
+                    disguise=next(own),
                     wish=wish,
                 )
 
