@@ -38,7 +38,7 @@ END = "-- end of the answer, status "
 COLUMNS, LINES = 80, 24
 VARYING = (
     r"…?\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|…[0-9a-f]{8}\b",
-    r"\b\d{4}-\d\d-\d\d(T\S+)?",
+    r"\b\d{4}-\d\d-\d\d(T[^\s\"]+)?",
     r"\b\d\d:\d\d(:\d\d)?Z?\b",
     r"\b\d+(\.\d)? ?(ms|s|m|h|d)\b",
 )
