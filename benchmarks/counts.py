@@ -19,7 +19,18 @@ from beamkeep.workers.projector import BOUNDS, PAGE, Projector
 from .append import Fresh, bare_steps, made, ours_step
 from .loading import load_visits, visit_ids
 from .measure import Step
-from .rig import PATIENT, Database, Rig, caller, operation, principal, question
+from .rig import (
+    AGENT,
+    PATIENT,
+    SUBJECT,
+    Database,
+    Rig,
+    caller,
+    let_in_agent,
+    operation,
+    principal,
+    question,
+)
 
 METHOD = (
     "Counted over {} calls each: statements by pg_stat_statements, transaction ids by the"
@@ -33,6 +44,9 @@ EXPECTED = {
     "refused_with_key": {"statements": 2, "transaction_ids": 0},
     "get": {"statements": 1, "transaction_ids": 0},
     "list": {"statements": 2, "transaction_ids": 0},
+    # What an agent reads is on record before it is answered: one statement more.
+    "get_by_agent": {"statements": 2, "transaction_ids": 1},
+    "list_by_agent": {"statements": 3, "transaction_ids": 1},
     # The page; then BEGIN, the bookmark, an upsert of the list and one of the directory, COMMIT.
     # New objects also need their facility: a lock, and a statement that finds it.
     "projection_page": {"statements": 8, "transaction_ids": 1},
@@ -79,6 +93,7 @@ async def measure(rig: Rig) -> dict[str, Any]:
             "refused_with_key": await count(database, await _refused(database, True), CALLS),
             "get": await count(database, await _get(database), CALLS),
             "list": await count(database, _list(database), CALLS),
+            **await _by_agent(database),
             "projection_page": await count(database, lambda: projector.step(-1), PAGES),
             "bare_insert": await count(database, (await bare_steps(database, fresh, 1))[0], CALLS),
         }
@@ -152,20 +167,29 @@ async def _refused(database: Database, keyed: bool) -> Step:
     return step
 
 
-async def _get(database: Database) -> Step:
+async def _by_agent(database: Database) -> dict[str, dict[str, float]]:
+    """The same questions, asked by an agent."""
+    await let_in_agent(database)
+    return {
+        "get_by_agent": await count(database, await _get(database, AGENT), CALLS),
+        "list_by_agent": await count(database, _list(database, AGENT), CALLS),
+    }
+
+
+async def _get(database: Database, subject: str = SUBJECT) -> Step:
     seam, get = database.seam(1), question("get_visit")
     (id,) = await visit_ids(database.owner, STREAMS - 1, 1)
 
     async def step() -> None:
-        await seam.service.queries.ask(get, Request(caller(), {"visit_id": str(id)}))
+        await seam.service.queries.ask(get, Request(caller(subject), {"visit_id": str(id)}))
 
     return step
 
 
-def _list(database: Database) -> Step:
+def _list(database: Database, subject: str = SUBJECT) -> Step:
     seam, listed = database.seam(1), question("list_visits")
 
     async def step() -> None:
-        await seam.service.queries.ask(listed, Request(caller(), {}))
+        await seam.service.queries.ask(listed, Request(caller(subject), {}))
 
     return step

@@ -176,9 +176,33 @@ def question(name: str) -> Question:
     return found
 
 
-def caller() -> Caller:
-    """The administrator, as a verified token names it."""
-    return Caller(uuid7(), identity=(ISSUER, SUBJECT), transport=SurfaceKind.HTTP)
+def caller(subject: str = SUBJECT) -> Caller:
+    """The administrator or the agent, as a verified token names it."""
+    return Caller(uuid7(), identity=(ISSUER, subject), transport=SurfaceKind.HTTP)
+
+
+AGENT = "agent"
+"""The login of the agent, for `caller`."""
+LET_IN_AGENT = """
+WITH agent AS (
+  INSERT INTO bk.principal_standing (principal_id, kind, agent_kind, tools)
+  VALUES (gen_random_uuid(), 'agent', 'Reader', ARRAY['get_visit', 'list_visits'])
+  RETURNING principal_id),
+login AS (
+  INSERT INTO bk.actor_identity (issuer, subject, actor_id)
+  SELECT $1, $2, principal_id FROM agent)
+INSERT INTO bk.policy_grant (policy_id, principal_id, conduit_id, surface_id, permitted_commands,
+                             object_scope)
+SELECT gen_random_uuid(), a.principal_id, g.conduit_id, g.surface_id, g.permitted_commands,
+       g.object_scope
+  FROM agent a, bk.policy_grant g JOIN bk.actor_identity i ON i.actor_id = g.principal_id
+ WHERE i.subject = $3
+"""
+
+
+async def let_in_agent(database: Database) -> None:
+    """Let an agent call the questions about visits that the administrator may call."""
+    await database.owner.execute(LET_IN_AGENT, ISSUER, AGENT, SUBJECT)
 
 
 async def principal(database: Database) -> UUID:
