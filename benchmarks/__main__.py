@@ -15,6 +15,7 @@ import uvloop
 from beamkeep.testing.cluster import Cluster
 
 from . import (
+    agent_read,
     append,
     catch_up,
     checksum,
@@ -38,6 +39,7 @@ type Measure = Callable[[Rig], Awaitable[dict[str, Any]]]
 
 PATHS: dict[str, Measure] = {
     "counts": counts.measure,
+    "agent_read": agent_read.measure,
     "append": append.measure,
     "observations": observations.measure,
     "fold": fold.measure,
@@ -196,8 +198,11 @@ def _row(name: str, found: dict[str, Any]) -> str:
 def _missed(paths: dict[str, Any], gates: bool) -> list[str]:
     """What makes the run fail: a count that is off, or an interval wholly beyond its gate."""
     found: list[str] = []
-    if not paths.get("counts", {"reached": True})["reached"]:
-        found.append("counts: not as expected")
+    found += [
+        f"{name}: counts are not as expected"
+        for name in ("counts", "agent_read")
+        if not paths.get(name, {"reached": True})["reached"]
+    ]
     found += [
         f"{name}: slower than its gate"
         for name in ("search", "data")
