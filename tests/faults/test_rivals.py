@@ -3,15 +3,14 @@
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from contextlib import AsyncExitStack, suppress
 from itertools import cycle
 from pathlib import Path
 from random import Random
-from typing import Any
-from uuid import UUID
+from typing import Any, NamedTuple
+from uuid import UUID, uuid4
 
-import asyncpg
 import pytest
 
 from beamkeep.agents.caution_drafter import CAUTION_DRAFTER
@@ -71,34 +70,82 @@ type Matter = tuple[str, str]
 """The context of a decision, and the run."""
 
 
-class Decided:
-    """What the agents have decided, by the log."""
+class Decision(NamedTuple):
+    """A decision of an agent, as it is on record."""
 
-    def __init__(self, rows: Sequence[asyncpg.Record]) -> None:
-        self.times = Counter[tuple[Matter, UUID]]()
-        self.winners: dict[Matter, list[UUID]] = {}
-        self.named: list[tuple[Matter, UUID]] = []
-        """The winner by the word of each loser."""
-        self.matters: dict[UUID, Matter] = {}
-        self.choices = Counter[str]()
-        self.debriefed = set[str]()
-        for row in rows:
-            told: dict[str, Any] = json.loads(row["payload"])
-            run_id, choice = told["inputs"]["run_id"], told["choice"]
-            matter = self.matters[row["stream_id"]] = told["context"], run_id
-            self.times[matter, row["principal_id"]] += 1
-            self.choices[choice] += 1
-            if choice in CONFLICTED:
-                self.named.append((matter, UUID(told["inputs"]["winning_agent_id"])))
-                continue
-            # A winner whose attempts were all killed says so: its rivals stood aside for it.
-            self.winners.setdefault(matter, []).append(row["principal_id"])
-            if matter[0] == RUN_DEBRIEFER.context and choice != RUN_DEBRIEFER.deferred:
-                self.debriefed.add(run_id)
+    id: UUID
+    agent_id: UUID
+    told: dict[str, Any]
 
-    def is_over(self, matter: Matter) -> bool:
-        """Return whether all agents that are expected to have decided."""
-        return sum(each == matter for each, _ in self.times) == EXPECTED[matter[0]]
+    @property
+    def matter(self) -> Matter:
+        return self.told["context"], self.told["inputs"]["run_id"]
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the agent says that another one won."""
+        return self.told["choice"] in CONFLICTED
+
+
+class Seen(NamedTuple):
+    """What is on record, here and outside."""
+
+    ended: Set[str]
+    decisions: Sequence[Decision]
+    entries: Sequence[tuple[str, UUID]]
+    """The run and the id of each logbook entry."""
+    inferred: Sequence[UUID]
+    """The decision of each inference."""
+    copied: Set[UUID]
+    outside: Sequence[str]
+    """The ids in the outside logbook."""
+    calls: int
+    recorded: int
+
+
+def audit(seen: Seen) -> dict[str, int]:
+    """Count what was done and what must not be."""
+    decided = Counter((each.matter, each.agent_id) for each in seen.decisions)
+    # A winner whose attempts were all killed says so: its rivals stood aside for it.
+    won = [each for each in seen.decisions if not each.is_lost]
+    winners, matters = (
+        Counter(each.matter for each in won),
+        {e.id: e.matter for e in seen.decisions},
+    )
+    agents = Counter(matter for matter, _ in decided)
+    over = {matter for matter, count in agents.items() if count == EXPECTED[matter[0]]}
+    named = [
+        (each.matter, UUID(each.told["inputs"]["winning_agent_id"]))
+        for each in seen.decisions
+        if each.is_lost and each.matter in over
+    ]
+    debriefed = {
+        each.matter[1]
+        for each in won
+        if each.matter[0] == RUN_DEBRIEFER.context and each.told["choice"] != RUN_DEBRIEFER.deferred
+    }
+    written, outside = Counter(run_id for run_id, _ in seen.entries), Counter(seen.outside)
+    works = {mirror_work_id(entry_id, RUN_LOGBOOK.name) for _, entry_id in seen.entries}
+    inferred = Counter(matters.get(id) for id in seen.inferred)
+    return {
+        **Counter(each.told["choice"] for each in seen.decisions),
+        "runs": len(seen.ended),
+        "debriefed": len(debriefed),
+        "calls": seen.calls,
+        "entries": len(seen.entries),
+        "copies": len(seen.outside),
+        "copied_twice": outside.total() - len(outside),
+        "debriefed_twice": sum(times > 1 for times in winners.values()),
+        "decided_twice": sum(times > 1 for times in decided.values()),
+        "doubled": sum(times - 1 for times in written.values()),
+        "inferred_twice": sum(times > 1 for times in inferred.values()),
+        "misnamed": len({*named} - {(each.matter, each.agent_id) for each in won}),
+        "uncopied": len(works - seen.copied),
+        "uncounted": max(0, seen.calls - seen.recorded),
+        "undecided": sum(EXPECTED.values()) * len(seen.ended) - len(decided),
+        "without_a_winner": len(over - winners.keys()),
+        "without_entry": len(debriefed - written.keys()),
+    }
 
 
 class Rivals:
@@ -152,47 +199,20 @@ class Rivals:
 
     async def judge(self) -> Counter[str]:
         """Count by the log, and by the log of the outside logbook, what was done."""
+        calls = len(self._calls.read_text().splitlines()) if self._calls.exists() else 0
         async with connected(self._ground.admin_url) as watch:
-            decided = Decided(await watch.fetch(DECISIONS))
-            ended = {str(row["stream_id"]) for row in await watch.fetch(ENDED)}
-            entries = await watch.fetch(ENTRIES)
-            inferred = Counter(decided.matters.get(row[0]) for row in await watch.fetch(INFERRED))
-            copied = {row["work_id"] for row in await watch.fetch(COPIED)}
-            lines = len(self._calls.read_text().splitlines()) if self._calls.exists() else 0
-            recorded = await watch.fetchval(RECORDED)
-        matters = [(context, run_id) for context in EXPECTED for run_id in ended]
-        over = {matter for matter in matters if decided.is_over(matter)}
-        works = {mirror_work_id(row["entry_id"], RUN_LOGBOOK.name) for row in entries}
-        outside, written = (
-            Counter(map(id_of, self._olog.entries)),
-            Counter(row[0] for row in entries),
-        )
-        return Counter(
-            {
-                **self.figures,
-                **decided.choices,
-                "runs": len(ended),
-                "debriefed": len(decided.debriefed),
-                "calls": lines,
-                "entries": len(entries),
-                "copies": outside.total(),
-                "copied_twice": outside.total() - len(outside),
-                "debriefed_twice": sum(len(each) > 1 for each in decided.winners.values()),
-                "decided_twice": sum(times > 1 for times in decided.times.values()),
-                "doubled": sum(times - 1 for times in written.values()),
-                "inferred_twice": sum(times > 1 for times in inferred.values()),
-                "misnamed": sum(
-                    winner not in decided.winners.get(matter, ())
-                    for matter, winner in decided.named
-                    if matter in over
-                ),
-                "uncopied": len(works - copied),
-                "uncounted": max(0, lines - recorded),
-                "undecided": sum(EXPECTED.values()) * len(ended) - len(decided.times),
-                "without_a_winner": len(over - decided.winners.keys()),
-                "without_entry": len(decided.debriefed - {str(id) for id in written}),
-            }
-        )
+            decisions = await watch.fetch(DECISIONS)
+            seen = Seen(
+                ended={str(row["stream_id"]) for row in await watch.fetch(ENDED)},
+                decisions=[Decision(id, who, json.loads(told)) for id, who, told in decisions],
+                entries=[(str(run_id), id) for run_id, id in await watch.fetch(ENTRIES)],
+                inferred=[row["decision_id"] for row in await watch.fetch(INFERRED)],
+                copied={row["work_id"] for row in await watch.fetch(COPIED)},
+                outside=[*map(id_of, self._olog.entries)],
+                calls=calls,
+                recorded=await watch.fetchval(RECORDED),
+            )
+        return Counter({**self.figures, **audit(seen)})
 
 
 async def a_rival(do: Developer) -> None:
@@ -273,3 +293,55 @@ async def test_rivals_without_the_lease_debrief_a_run_twice(report: Report, tmp_
     figures = await harass(UNLEASED, range(3), 10, tmp_path, "debriefed_twice")
     report(f"T32 {UNLEASED}", figures)
     assert figures["debriefed_twice"] > 0
+
+
+def sound() -> Seen:
+    """Return one run as it is to be."""
+    run_id, entry_id = str(uuid4()), uuid4()
+    winner, *losers = [uuid4() for _ in range(RIVALS)]
+
+    def decision(context: str, agent_id: UUID, choice: str) -> Decision:
+        inputs = {"run_id": run_id, "winning_agent_id": str(winner)}
+        return Decision(uuid4(), agent_id, {"context": context, "choice": choice, "inputs": inputs})
+
+    context, work_id = RUN_DEBRIEFER.context, mirror_work_id(entry_id, RUN_LOGBOOK.name)
+    debrief = decision(context, winner, "OperatorAbort")
+    draft = decision(CAUTION_DRAFTER.context, uuid4(), "NoAction")
+    lost = [decision(context, each, RUN_DEBRIEFER.conflicted) for each in losers]
+    return Seen(
+        ended={run_id},
+        decisions=[debrief, draft, *lost],
+        entries=[(run_id, entry_id)],
+        inferred=[debrief.id, draft.id],
+        copied={work_id},
+        outside=[str(work_id)],
+        calls=2,
+        recorded=2,
+    )
+
+
+def test_the_audit_finds_each_fault():
+    seen = sound()
+    debrief, draft, first, *others = seen.decisions
+    (run_id, _), own = seen.entries[0], [debrief, draft]
+    again = first._replace(id=uuid4())
+    win = first._replace(told=debrief.told)
+    other = {**first.told, "inputs": {"run_id": run_id, "winning_agent_id": str(first.agent_id)}}
+    faults: dict[str, Seen] = {
+        "copied_twice": seen._replace(outside=[*seen.outside, *seen.outside]),
+        "debriefed_twice": seen._replace(decisions=[*own, win, *others]),
+        "decided_twice": seen._replace(decisions=[*seen.decisions, again]),
+        "doubled": seen._replace(entries=[*seen.entries, (run_id, uuid4())]),
+        "inferred_twice": seen._replace(inferred=[*seen.inferred, debrief.id]),
+        "misnamed": seen._replace(decisions=[*own, first._replace(told=other), *others]),
+        "uncopied": seen._replace(copied=set()),
+        "uncounted": seen._replace(calls=3),
+        "undecided": seen._replace(decisions=[*own, *others]),
+        "without_a_winner": seen._replace(
+            decisions=[debrief._replace(told=first.told), draft, first, *others]
+        ),
+        "without_entry": seen._replace(entries=[]),
+    }
+    assert {*faults} == {*WRONG}
+    assert not {name for name in WRONG if audit(seen)[name]}
+    assert {name for name, fault in faults.items() if audit(fault)[name] == 1} == {*WRONG}
