@@ -1,5 +1,6 @@
 """Agents as principals: what they may call, over which surface, and what is kept of them."""
 
+import json
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -17,7 +18,16 @@ from beamkeep.runtime.admission import Request, UnauthorizedError
 from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.seeding import prepare
 from beamkeep.testing.postgres import Deployed
-from beamkeep.testing.service import ADMIN, INSTALLATION, ISSUER, by, call, memory_service, permit
+from beamkeep.testing.service import (
+    ADMIN,
+    INSTALLATION,
+    ISSUER,
+    by,
+    call,
+    enrol,
+    memory_service,
+    permit,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -144,10 +154,10 @@ async def decided(service: Service, *, answered_by: str | None) -> str:
     return str(made.id)
 
 
-async def at_risk(service: Service, **asked: Any) -> dict[str, list[str]]:
-    import json
-
-    answer = await call(service, "list_at_risk_results", asked)
+async def at_risk(
+    service: Service, asking: str | None = None, **asked: Any
+) -> dict[str, list[str]]:
+    answer = await call(service, "list_at_risk_results", asked, asking)
     return {row["decision_id"]: row["reasons"] for row in json.loads(answer.body)["items"]}
 
 
@@ -188,14 +198,21 @@ async def results_are_found_by_reason(service: Service, catch_up: Any) -> None:
 
 
 async def costs_are_summed_by_day(service: Service) -> None:
-    import json
-
     (agent,) = json.loads((await call(service, "list_agents", {"kind": "Scheduler"})).body)["items"]
     id = {"agent_id": agent["agent_id"]}
     (day,) = json.loads((await call(service, "list_agent_costs", id)).body)["items"]
     assert (day["calls"], day["input_tokens"], day["cost_usd"]) == (3, 300, 0.75)
     found = json.loads((await call(service, "get_agent", id)).body)
     assert (found["tokens_today"], found["usd_this_month"]) == (333, 0.75)
+
+
+async def test_who_sees_only_what_is_own_sees_no_results_of_agents():
+    service, _ = await memory_service()
+    await results_are_found_by_reason(service, nothing)
+    otto = await enrol(service, "otto")
+    await permit(service, otto, "list_at_risk_results", scope="Own")
+    assert await at_risk(service)
+    assert await at_risk(service, "otto") == {}
 
 
 async def nothing() -> None: ...

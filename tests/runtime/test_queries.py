@@ -14,6 +14,9 @@ from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import ActorNotFoundError
+from beamkeep.contexts.access.profile import CAUTION_PROMOTER, CLEARANCE_EXPIRER, RUN_SUPERVISOR
+from beamkeep.contexts.agent.agent import MODEL_KINDS
+from beamkeep.contexts.agent.seeded import SEEDED_AGENTS
 from beamkeep.contexts.caution.caution import (
     CautionCategory,
     CautionRegistered,
@@ -372,10 +375,11 @@ class TestLists:
         monitor = "00000000-0000-7000-8000-000000000002"
         assert await ids(service, "list_actors", kind="human") == [ada(store), otto]
         assert await ids(service, "list_actors", kind="service_account") == [system, monitor, robot]
-        assert await ids(service, "list_actors", kind="agent") == []
+        agents = [str(id) for id in (RUN_SUPERVISOR, CAUTION_PROMOTER, CLEARANCE_EXPIRER)]
+        assert await ids(service, "list_actors", kind="agent") == agents
         assert await ids(service, "list_actors", active=False) == [otto]
         assert await ids(service, "list_actors", active="true", kind="human") == [ada(store)]
-        assert len(await ids(service, "list_actors")) == 5
+        assert len(await ids(service, "list_actors")) == 8
 
     async def test_an_actor_is_listed_with_its_name_alone(self, service: Service):
         await enrol(service, "otto")
@@ -410,7 +414,8 @@ class TestLists:
         otto = await enrol(service, "otto")
         policy = str(await permit(service, otto, "get_zone"))
         workers = seeded.MONITORS, seeded.DELIVERIES, seeded.CHECKS, seeded.MINTING
-        within = [str(policy_id) for policy_id in workers]
+        agents = [agent.policy_id for agent in SEEDED_AGENTS if agent.kind not in MODEL_KINDS]
+        within = [str(policy_id) for policy_id in (*workers, *agents)]
         internal = str(seeded.INTERNAL)
         assert sorted(await ids(service, "list_policies", conduit_id=internal)) == within
         on_http = await ids(service, "list_policies", surface_id=str(HTTP))

@@ -6,6 +6,7 @@ Both are plain HTTP here, because the MCP client of the SDK would hide a part of
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import httpx2
 
@@ -58,6 +59,7 @@ class Calling(ABC):
         if_match: int | None = None,
         dry_run: bool = False,
         surface_id: str | None = None,
+        proposal_note: str | None = None,
     ) -> SurfaceAnswer:
         """Make one call and return its answer, which may be a refusal."""
 
@@ -77,6 +79,7 @@ class Rest(Calling):
         if_match: int | None = None,
         dry_run: bool = False,
         surface_id: str | None = None,
+        proposal_note: str | None = None,
     ) -> SurfaceAnswer:
         row = CATALOGUE.named[name]
         path = row.route.path.format(**arguments)
@@ -86,6 +89,8 @@ class Rest(Calling):
             headers["Idempotency-Key"] = idempotency_key
         if if_match is not None:
             headers["If-Match"] = f'"{if_match}"'
+        if proposal_note is not None:
+            headers["Proposal-Note"] = quote(proposal_note)
         if isinstance(row, Operation):
             params = {"dry_run": "true"} if dry_run else None
             answer = await self.http.post(path, json=rest, params=params, headers=headers)
@@ -116,8 +121,13 @@ class Mcp(Calling):
         if_match: int | None = None,
         dry_run: bool = False,
         surface_id: str | None = None,
+        proposal_note: str | None = None,
     ) -> SurfaceAnswer:
-        beside = {"idempotency_key": idempotency_key, "if_match": if_match}
+        beside = {
+            "idempotency_key": idempotency_key,
+            "if_match": if_match,
+            "proposal_note": proposal_note,
+        }
         given = {**arguments, **{n: v for n, v in beside.items() if v is not None}}
         if dry_run:
             given["dry_run"] = True

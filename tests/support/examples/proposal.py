@@ -8,14 +8,15 @@ from beamkeep.contexts.proposal.proposal import ProposalRegistered, begin, claim
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import SurfaceKind
 from tests.support.examples.making import Do, Example, given
-from tests.support.examples.trust import an_actor, whoever_calls
+from tests.support.examples.trust import an_actor
 
 # Open whichever clock the service has.
 PROPOSED, EXPIRES = datetime(2025, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 
 
-async def a_proposal_by(do: Do, proposer: str) -> str:
-    id = uuid4()
+async def a_proposal(do: Do) -> str:
+    """A proposal of somebody else, which the caller may approve."""
+    proposer, id = await an_actor(do), uuid4()
     proposed = ProposalRegistered(
         PROPOSED,
         id,
@@ -35,11 +36,6 @@ async def a_proposal_by(do: Do, proposer: str) -> str:
     await do.put(proposed)
     for claim in claims_of(begin(proposed)):
         await do.put(claim)
-    return str(id)
-
-
-async def a_proposal(do: Do) -> str:
-    proposer = await an_actor(do)
     allowed = {
         "name": "Proposers",
         "conduit_id": str(seeded.ENTRY),
@@ -49,11 +45,12 @@ async def a_proposal(do: Do) -> str:
         "object_scope": "All",
     }
     await do("define_policy", allowed)
-    return await a_proposal_by(do, proposer)
+    return str(id)
 
 
 async def own_proposal(do: Do) -> str:
-    return await a_proposal_by(do, await whoever_calls(do))
+    told: dict[str, Any] = {"name": f"Proposed family {uuid4()}", "affordances": []}
+    return (await do("define_family", told, proposal_note="Please"))["proposal_id"]
 
 
 async def reject(do: Do) -> dict[str, Any]:
@@ -64,7 +61,7 @@ EXAMPLES: dict[str, Example] = {
     "approve_proposal": given(proposal_id=a_proposal),
     "reject_proposal": reject,
     "withdraw_proposal": given(proposal_id=own_proposal),
-    "get_proposal": given(proposal_id=a_proposal),
-    "get_proposal_history": given(proposal_id=a_proposal),
+    "get_proposal": given(proposal_id=own_proposal),
+    "get_proposal_history": given(proposal_id=own_proposal),
     "list_proposals": given(),
 }

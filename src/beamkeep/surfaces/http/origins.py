@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 from .messages import Headers, HttpRequest, HttpResponse
 
 REQUEST_HEADERS = (
-    b"Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID, X-Correlation-Id,"
-    b" X-Surface-Id"
+    b"Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID, Proposal-Note,"
+    b" X-Correlation-Id, X-Surface-Id"
 )
 RESPONSE_HEADERS = (
     b"ETag, Idempotency-Replayed, Location, Position-Token, Retry-After, WWW-Authenticate,"
