@@ -24,6 +24,8 @@ ENDED = ("RunCompleted", "SubjectMeasured",
 
 async def suspended(day: Day) -> None:
     """The agents that come with the service and call a model have no part in the day."""
+    # The policies of the others name this conduit, which no step changes.
+    day.touch({"conduit_id": str(seeded.INTERNAL)})
     for agent in await day.listed("list_agents", status="Versioned"):
         if agent["kind"] in MODEL_KINDS:
             about = {"agent_id": agent["agent_id"], "reason": "Others try it today"}
