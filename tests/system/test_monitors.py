@@ -1,22 +1,21 @@
 """Monitors cannot be impersonated: whatever the policies say, nobody else reports what they see."""
 
 from collections.abc import AsyncGenerator
+from uuid import UUID
 
 import httpx2
 import pytest
 from tests.support.examples import EXAMPLES
+from tests.support.examples.agent import MODEL
 from tests.support.rest_client import GENEROUS, RESOURCE, always_ready, http_client
 from tests.system.calling import As
 
-from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.contexts.trust import seeded
-from beamkeep.kernel import ActorKind, Standing
 from beamkeep.runtime import Service
 from beamkeep.surfaces.http.edge import EdgeOptions
 from beamkeep.surfaces.http.pages import application
 from beamkeep.testing.calling import Calling, Mcp, Rest
-from beamkeep.testing.service import CALLERS, call, enrol, memory_service, policy
+from beamkeep.testing.service import CALLERS, ISSUER, call, enrol, memory_service, policy
 from beamkeep.testing.static_verifier import StaticVerifier
 
 pytestmark = pytest.mark.anyio
@@ -26,20 +25,21 @@ DECLARING = ["mark_supply_available", "restore_supply"]
 MONITORS = {name: CALLERS[name] for name in OBSERVING}
 
 
-async def admitted(service: Service, store: MemoryStore, subject: str, kind: ActorKind) -> None:
-    """Register somebody of this kind, permitted everything on every seeded surface."""
-    id = await enrol(service, subject)
-    # An agent's actor comes with its agent, which no command defines yet.
-    store.tables[STANDINGS.name][(id,)] = Standing(id, kind)
-    for surface_id in seeded.SURFACES.values():
-        await call(service, "define_policy", policy("Everything", surface_id, id, "*"))
+async def an_agent(service: Service, subject: str) -> UUID:
+    """Define an agent with a login and with every tool that is tried here."""
+    told = {"kind": "Scheduler", "name": "Hal", "version": "1", "model_ref": MODEL}
+    made = await call(service, "define_agent", told | {"tools": [*OBSERVING, *DECLARING]})
+    login = {"issuer": ISSUER, "subject": subject, "actor_id": str(made.id)}
+    await call(service, "bind_actor_identity", login)
+    return made.id
 
 
 @pytest.fixture(scope="module")
 async def http() -> AsyncGenerator[httpx2.AsyncClient]:
-    service, store = await memory_service()
-    await admitted(service, store, "eve", ActorKind.HUMAN)
-    await admitted(service, store, "hal", ActorKind.AGENT)
+    service, _ = await memory_service()
+    for id in (await enrol(service, "eve"), await an_agent(service, "hal")):
+        for surface_id in seeded.SURFACES.values():
+            await call(service, "define_policy", policy("Everything", surface_id, id, "*"))
     known = StaticVerifier("ada", "eve", "hal", *MONITORS.values())
     options = EdgeOptions(RESOURCE, known, limits=GENEROUS)
     served = application(service, options, ready=always_ready, metrics=lambda: b"")
