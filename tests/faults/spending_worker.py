@@ -18,6 +18,7 @@ from beamkeep.contexts.agent.agent import AgentBudget, ModelRef
 from beamkeep.models.budget import BudgetedModels, Prices
 from beamkeep.models.scripted import ScriptedModel
 from beamkeep.models.seam import CompletionRequest
+from beamkeep.runtime.store import StoreUnavailableError
 from beamkeep.testing.seeds import dice, seed
 
 AT_ONCE = 4
@@ -37,13 +38,22 @@ async def run() -> None:
     print("ready", flush=True)
     sys.stdin.readline()
 
+    async def call(key: str, request: CompletionRequest) -> str:
+        """Return what came of a call; one that waited too long for the lock is made again."""
+        while True:
+            try:
+                called = await models.call(UUID(agent_id), key, budget, request)
+            except StoreUnavailableError:
+                outcomes["put_off"] += 1
+            else:
+                return type(called).__name__
+
     async def spend() -> None:
         for number in numbers:
             request = CompletionRequest(
                 MODEL, "", user="x" * roll.randrange(300), output_schema={}, max_output_tokens=100
             )
-            called = await models.call(UUID(agent_id), f"{name}:{number}", budget, request)
-            outcomes[type(called).__name__] += 1
+            outcomes[await call(f"{name}:{number}", request)] += 1
 
     async with asyncio.TaskGroup() as tasks:
         for _ in range(AT_ONCE):

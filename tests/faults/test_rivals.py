@@ -36,7 +36,7 @@ pytestmark = [pytest.mark.faults, pytest.mark.anyio]
 
 RIVALS, PROCESSES = 4, 3
 RUNS, FEWEST, KILLS = 12, 6, 4
-PATIENCE = 180.0
+PATIENCE = 600.0
 """Seconds after which something must have been decided or copied."""
 VICTIMS = ("worker", "database")
 EXPECTED = {RUN_DEBRIEFER.context: RIVALS, CAUTION_DRAFTER.context: 1}
@@ -153,6 +153,7 @@ class Rivals:
 
     def __init__(self, ground: Ground, world: World, olog: Olog, calls: Path) -> None:
         self._ground, self._world, self._olog, self._calls = ground, world, olog, calls
+        self.workers = list[Worker]()
         self.figures = Counter[str]({"ended": 0, **{f"killed_{name}": 0 for name in VICTIMS}})
 
     async def end_a_run(self) -> None:
@@ -165,7 +166,7 @@ class Rivals:
         await until(is_ended, "a run has ended")
         self.figures["ended"] += 1
 
-    async def strike(self, victim: str, workers: Sequence[Worker], roll: Random) -> None:
+    async def strike(self, victim: str, roll: Random) -> None:
         """Kill a worker or the database soon after the next thing was written."""
         async with connected(self._ground.admin_url) as watch:
             before = await watch.fetchval(WRITTEN)
@@ -175,27 +176,27 @@ class Rivals:
 
             await until(is_written, "something is written")
         await asyncio.sleep(roll.uniform(0, 0.5))
-        for worker in workers:
-            worker.require_alive()
         if victim == "database":
             await asyncio.to_thread(self._ground.cluster.kill)
             await asyncio.to_thread(self._ground.cluster.resume)
         else:
-            await asyncio.to_thread(roll.choice(workers).kill)
+            await asyncio.to_thread(roll.choice(self.workers).kill)
         self.figures[f"killed_{victim}"] += 1
 
     async def all_decided(self, found_as: str | None) -> None:
         """Wait until all is decided and copied, or something is found."""
-        left: tuple[int, int] | None = None
-        while left != (0, 0):
-            async with asyncio.timeout(PATIENCE):
-                before = left
-                while left == before:
-                    await asyncio.sleep(0.1)
-                    judged = await self.judge()
-                    if found_as and judged[found_as]:
-                        return
-                    left = judged["undecided"], judged["uncopied"]
+        loop = asyncio.get_running_loop()
+        before, deadline = (-1, -1), 0.0
+        while before != (0, 0):
+            self.figures["revived"] += sum(worker.revive() for worker in self.workers)
+            judged = await self.judge()
+            if found_as and judged[found_as]:
+                return
+            left = judged["undecided"], judged["uncopied"]
+            if left != before:
+                before, deadline = left, loop.time() + PATIENCE
+            assert loop.time() < deadline, f"nothing goes on any more: {dict(judged)}"
+            await asyncio.sleep(0.1)
 
     async def judge(self) -> Counter[str]:
         """Count by the log, and by the log of the outside logbook, what was done."""
@@ -258,15 +259,15 @@ async def harass(
         world = await furnished(await deployment.service(), deployment)
         rivals = Rivals(ground, world, olog, calls)
         environment = {**settings, VARIANT: variant, CALLS: str(calls)}
-        module, workers = "tests.faults.rival_worker", list[Worker]()
+        module = "tests.faults.rival_worker"
         for number in range(PROCESSES):
             worker = Worker(ground, f"w{number}", logs, module, environment)
             closing.callback(worker.close)
-            workers.append(worker)
+            rivals.workers.append(worker)
         for number in numbers:
             await rivals.end_a_run()
             if number % every == every - 1:
-                await rivals.strike(next(victims), workers, roll)
+                await rivals.strike(next(victims), roll)
                 # The next kill is to meet processes that are at work again.
                 await rivals.all_decided(found_as)
             if found_as and (await rivals.judge())[found_as]:

@@ -11,6 +11,8 @@ from tests.faults.ground import Ground
 from tests.faults.report import ROOT
 
 DEADLINE = 60.0
+UNSTARTED = ("The service cannot start on this database.", ", in service\n")
+"""The last words of a process that ended before `Deployment.service` returned."""
 NOTHING: Mapping[str, str] = {}
 
 
@@ -32,6 +34,15 @@ class Worker:
     def require_alive(self) -> None:
         """Fail with its last words if it has ended by itself."""
         assert self._process.poll() is None, self._log.read_text()[-2000:]
+
+    def revive(self) -> bool:
+        """Start it again if it began while the database was away; fail if it ended otherwise."""
+        if self._process.poll() is None:
+            return False
+        words = self._log.read_text()[-4000:]
+        assert any(each in words for each in UNSTARTED), words
+        self._process = self._start()
+        return True
 
     def kill(self) -> None:
         """End it without a chance to put anything away, and start another in its place."""

@@ -81,6 +81,14 @@ async def test_a_database_that_lets_nobody_in_is_named(fit: Database, url: str):
     assert found.startswith("Cannot connect to the database. Check its address and credentials: ")
 
 
+async def test_a_connection_that_is_lost_during_the_checks_is_named(
+    fit: Database, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(fence, "ORDER", "SELECT pg_terminate_backend(pg_backend_pid())")
+    told = "The connection to the database was lost. Start the service again: "
+    assert (await fault(fit)).startswith(told)
+
+
 async def test_missing_migrations_are_named(fit: Database):
     fit.ask("DELETE FROM public.beamkeep_migrations")
     assert await fault(fit) == (

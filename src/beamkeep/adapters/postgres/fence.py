@@ -2,6 +2,7 @@
 
 import asyncpg
 
+from .connections import CONNECTION_ERRORS
 from .migrate import migrations
 
 OLDEST_SERVER = 150000
@@ -62,6 +63,8 @@ async def faults(url: str) -> list[str]:
             *_faulty_order(await connection.fetchrow(ORDER)),
             *_faulty_powers(await connection.fetchrow(POWERS)),
         ]
+    except CONNECTION_ERRORS as error:
+        return [f"The connection to the database was lost. Start the service again: {error}"]
     finally:
         await connection.close()
 
