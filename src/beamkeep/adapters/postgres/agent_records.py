@@ -50,11 +50,11 @@ SELECT (i.recorded_at AT TIME ZONE 'UTC')::date AS day, count(*) AS calls,
 
 # The models that answered each agent are few; each is found by one step in the index.
 ANSWERED = """answered AS (
-  SELECT a.agent_id, a.pin, (SELECT min(i.response_model) FROM bk.decision_inference i
+  SELECT a.agent_id, a.pin, a.is_over, (SELECT min(i.response_model) FROM bk.decision_inference i
                               WHERE i.agent_id = a.agent_id) AS model
     FROM agent a WHERE {condition}
   UNION ALL
-  SELECT m.agent_id, m.pin, (SELECT min(i.response_model) FROM bk.decision_inference i
+  SELECT m.agent_id, m.pin, m.is_over, (SELECT min(i.response_model) FROM bk.decision_inference i
                               WHERE i.agent_id = m.agent_id AND i.response_model > m.model)
     FROM answered m WHERE m.model IS NOT NULL)"""
 
@@ -81,8 +81,13 @@ ANSWERED_BY = """SELECT f.decision_id FROM answered m CROSS JOIN LATERAL (
 REQUESTED = """SELECT f.decision_id FROM agent a CROSS JOIN LATERAL (
          SELECT DISTINCT x.decision_id FROM bk.decision_inference x
           WHERE x.agent_id = a.agent_id AND x.request_model = :model::text
-            AND x.provider_name = :provider::text AND {in_time}
+            AND x.provider_name = :provider::text AND {in_time}{also}
           {newest}) AS f"""
+UNPINNED = """
+            AND {agent}.is_over AND EXISTS (
+                  SELECT 1 FROM bk.decision_inference u
+                   WHERE u.decision_id = x.decision_id AND u.response_model IS NOT NULL
+                     AND u.response_model IS DISTINCT FROM {agent}.pin)"""
 MARKED = """SELECT f.decision_id FROM agent a CROSS JOIN LATERAL (
          SELECT x.decision_id FROM bk.agent_decision x
           WHERE x.agent_id = a.agent_id AND x.{column} AND {in_time}{also}
@@ -165,11 +170,15 @@ def results_statement(reason: RiskReason | None, of_model: bool) -> Statement:
         RiskReason.OVERRIDDEN: MARKED.format(column="overridden", also=also, **part),
     }
     found, condition = [marked[reason]] if reason else [*marked.values()], "a.is_over"
-    if of_model and reason is None:
+    if of_model and reason in {None, RiskReason.NOT_REPRODUCIBLE}:
+        # Found by the one model, because the calls of all others are many.
         is_model, condition = IS_MODEL.format(column="m.model"), "true"
         same = "\n            AND x.provider_name = :provider::text"
-        answered = ANSWERED_BY.format(condition=is_model, also=same, **part)
-        found = [answered, REQUESTED.format(**part)]
+        by_answer, by_request = (
+            UNPINNED.format(agent=each) if reason else "" for each in ("m", "a")
+        )
+        answered = ANSWERED_BY.format(condition=is_model, also=same + by_answer, **part)
+        found = [answered, REQUESTED.format(also=by_request, **part)]
     branches = "\n       UNION ALL ".join(f"({each})" for each in found)
     return Statement(RESULTS.format(answered=ANSWERED.format(condition=condition), found=branches))
 
