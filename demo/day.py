@@ -714,6 +714,7 @@ STEPS = (
         "ActorIdentityBound", "PolicyDefined")),
     Step(19, "10:05", agent.campaign, ("CampaignRegistered", "CampaignStarted",
         *agent.SAMPLE * (agent.SAMPLES - 1), *agent.LAST)),
+    Step(19, "12:50", debrief.without_budget, debrief.DEFERRED),
     Step(20, "13:10", truncation, ("RunStarted", "RunAddedToCampaign", "CampaignRunAdded",
         "RunTruncated", "RunStarted", "CampaignRunAdded", "RunAddedToCampaign")),
     Step(21, "14:00", data.ingested, ("DatasetRegistered", "DistributionRegistered",

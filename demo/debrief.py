@@ -13,12 +13,17 @@ from demo.model_server import MODEL, NARRATIVE, NOTICE
 
 DEBRIEFER, DRAFTER = "RunDebriefer", "CautionDrafter"
 RIVALS = {"first debriefer": DEBRIEFER, "second debriefer": DEBRIEFER, "drafter": DRAFTER}
-ENGAGED = ("AgentDefined", "ActorRegistered", "AgentVersioned", "PolicyDefined") * len(RIVALS)
+RELEASED = ("AgentDefined", "ActorRegistered", "AgentVersioned", "PolicyDefined")
+ENGAGED = RELEASED * len(RIVALS)
+UNPAID, UNPAID_RUNS = "debriefer without budget", 6
 # fmt: off
 ENDED = ("RunCompleted", "SubjectMeasured",
     # One lease for each kind, and one decision of each agent.
     *["DecisionDebriefRequested"] * 2, *["DecisionRegistered"] * 3,
     "CautionRegistered", *["AgentSuspended"] * 3)
+# It takes no lease.
+DEFERRED = (*RELEASED, *["RunStarted", "RunCompleted", "DecisionRegistered"] * UNPAID_RUNS,
+    "AgentSuspended")
 # fmt: on
 
 
@@ -34,31 +39,36 @@ async def suspended(day: Day) -> None:
 
 async def engaged(day: Day) -> None:
     """Two agents that debrief runs, and one that drafts cautions, are released."""
-    templates = {template.kind: str(template.id) for template in TEMPLATES.values()}
-    tools = {agent.kind: agent.tools for agent in SEEDED_AGENTS}
     for name, kind in RIVALS.items():
-        defined = {
-            "kind": kind,
-            "name": name,
-            "version": "1",
-            "model_ref": {"provider": "openai_compatible", "model": MODEL},
-            "prompt_template_id": templates[kind],
-            "tools": tools[kind],
-            "budget": {"daily_token_cap": 100_000},
-        }
-        about = await day.do("define_agent", defined, as_=ADMINISTRATOR)
-        day.ids[name] = about["agent_id"]
-        day.touch({"actor_id": about["agent_id"]})
-        await day.do("version_agent", about, as_=ADMINISTRATOR)
-        policy = {
-            "name": f"The {name}",
-            "conduit_id": str(seeded.INTERNAL),
-            "surface_id": None,
-            "permitted_principal_ids": [about["agent_id"]],
-            "permitted_commands": tools[kind],
-            "object_scope": "All",
-        }
-        await day.do("define_policy", policy, as_=ADMINISTRATOR)
+        await released(day, name, kind, daily_token_cap=100_000)
+
+
+async def released(day: Day, name: str, kind: str, daily_token_cap: int) -> None:
+    """An agent that calls a model is released, with a policy of its own."""
+    (template_id,) = [str(each.id) for each in TEMPLATES.values() if each.kind == kind]
+    (tools,) = [each.tools for each in SEEDED_AGENTS if each.kind == kind]
+    defined = {
+        "kind": kind,
+        "name": name,
+        "version": "1",
+        "model_ref": {"provider": "openai_compatible", "model": MODEL},
+        "prompt_template_id": template_id,
+        "tools": tools,
+        "budget": {"daily_token_cap": daily_token_cap},
+    }
+    about = await day.do("define_agent", defined, as_=ADMINISTRATOR)
+    day.ids[name] = about["agent_id"]
+    day.touch({"actor_id": about["agent_id"]})
+    await day.do("version_agent", about, as_=ADMINISTRATOR)
+    policy = {
+        "name": f"The {name}",
+        "conduit_id": str(seeded.INTERNAL),
+        "surface_id": None,
+        "permitted_principal_ids": [about["agent_id"]],
+        "permitted_commands": tools,
+        "object_scope": "All",
+    }
+    await day.do("define_policy", policy, as_=ADMINISTRATOR)
 
 
 async def ended(day: Day) -> None:
@@ -83,15 +93,36 @@ async def ended(day: Day) -> None:
         await day.do("suspend_agent", over, as_=ADMINISTRATOR)
 
 
-async def decided(day: Day, name: str) -> Mapping[str, Any]:
-    """Wait for the decision of an agent."""
+async def without_budget(day: Day) -> None:
+    """An agent whose budget pays for no call records of each run that it was not debriefed."""
+    await released(day, UNPAID, DEBRIEFER, daily_token_cap=1)
+    start = {"plan_id": day.ids["plan of the day"], "subject_id": day.ids["fossil"]}
+    for number in range(1, UNPAID_RUNS + 1):
+        started = await day.do("start_run", {**start, "name": f"Flat field {number}"})
+        run = {"run_id": started["run_id"]}
+        await day.do("complete_run", run)
+        decision = await decided(day, UNPAID, number)
+        assert decision["choice"] == "DebriefDeferred"
+        assert decision["inputs"]["run_id"] == run["run_id"]
+        assert decision["inputs"]["failure"] == "LanguageModelBudgetExceededError"
+        entries = await day.do("list_run_logbook_entries", run, as_=ADMINISTRATOR)
+        assert not entries["items"]
+    assert await tokens(day, day.ids[UNPAID]) == 0
+    over = {"agent_id": day.ids[UNPAID], "reason": "Nothing is left for it to spend"}
+    await day.do("suspend_agent", over, as_=ADMINISTRATOR)
+
+
+async def decided(day: Day, name: str, number: int = 1) -> Mapping[str, Any]:
+    """Wait until an agent has made so many decisions, and return the last one."""
 
     async def recorded() -> Sequence[Mapping[str, Any]]:
-        return await day.listed("list_decisions", actor_id=day.ids[name])
+        rows = await day.listed("list_decisions", actor_id=day.ids[name])
+        return rows if len(rows) == number else []
 
-    (row,) = await until(recorded, f"the {name} has decided")
-    day.touch({"decision_id": row["decision_id"]})
-    return await day.do("get_decision", {"decision_id": row["decision_id"]})
+    rows = await until(recorded, f"the {name} has decided")
+    about = {"decision_id": max(row["decision_id"] for row in rows)}
+    day.touch(about)
+    return await day.do("get_decision", about)
 
 
 async def tokens(day: Day, agent_id: str) -> int:

@@ -1,9 +1,13 @@
 """One day at a beamline, lived over HTTP and MCP on a real service, and looked back upon."""
 
 import asyncio
+import json
+import subprocess
+import sys
 import time
-from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -13,21 +17,34 @@ from typing import Any, NamedTuple
 import httpx2
 import pytest
 from demo.acting import ADMINISTRATOR, Day
+from demo.agent import SAMPLES
 from demo.agent import SETTINGS as AGENTS
 from demo.control_system import ControlSystem, control_system
 from demo.day import STEPS, yesterday
-from demo.model_server import ModelServer, model_server
+from demo.model_server import NARRATIVE, ModelServer, model_server
 from tests.faults.auditor import differing_grants, differing_rows, holes, read_log
+from tests.support.olog import LOGBOOK, PASSWORD, USER, read_entries
 
+from beamkeep.adapters.olog import literal
+from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.event_store import PostgresEventStore
+from beamkeep.adapters.postgres.listing import PostgresLists
+from beamkeep.adapters.postgres.projections import PostgresProjections
+from beamkeep.app import compose
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import History, One
+from beamkeep.runtime.tail import shards
 from beamkeep.testing.calling import SurfaceAnswer
 from beamkeep.testing.cluster import Cluster
-from beamkeep.testing.server import ISSUER, Server, running_server
+from beamkeep.testing.database import Database
+from beamkeep.testing.server import ISSUER, Server, free_port, running_server, serving
+from beamkeep.testing.service import call
+from beamkeep.testing.waiting import until
 
 pytestmark = pytest.mark.postgres
 
-BEAMLINE = Path(__file__).parents[2] / "demo" / "beamline.yaml"
+ROOT = Path(__file__).parents[2]
+BEAMLINE = ROOT / "demo" / "beamline.yaml"
 PATIENCE, LONGEST = 60.0, 180.0
 AT_ONCE = 8
 GET = {q.aggregate.name: q for q in CATALOGUE.questions if isinstance(q.source, One)}
@@ -48,6 +65,24 @@ MOVED = {"Acquisition", "Actor", "Agent", "Asset", "Attestation", "Calibration",
     "Caution", "Clearance", "Dataset", "Decision", "Distribution", "Edition", "Enclosure",
     "Plan", "Policy", "Procedure", "Proposal", "Run", "Subject", "Supply", "Visit"}
 # fmt: on
+COPIES_LEFT = "SELECT count(*) FROM bk.work WHERE kind = 'logbook-mirror' AND ended_at IS NULL"
+DECISIONS = "SELECT decision_id FROM bk.agent_decision ORDER BY decided_at, decision_id"
+FORGED_SAMPLE = 3
+FORGE = f"""
+DO $$
+DECLARE
+  each regclass;
+BEGIN
+  FOR each IN SELECT inhrelid::regclass FROM pg_inherits
+               WHERE inhparent = 'bk.events'::regclass LOOP
+    EXECUTE format('ALTER TABLE %s DISABLE TRIGGER events_no_change', each);
+    EXECUTE format($f$UPDATE %s SET payload = replace(payload::text, '0.1', '0.2')::json
+                       WHERE event_type = 'RunStarted'
+                         AND payload ->> 'name' = 'Sweep {FORGED_SAMPLE}'$f$, each);
+    EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER events_no_change', each);
+  END LOOP;
+END $$
+"""
 
 type Stream = tuple[str, str]
 
@@ -59,6 +94,8 @@ class Lived:
     server: Server
     control: ControlSystem
     model: ModelServer
+    outside: Path
+    """The file with the entries of the facility's own logbook."""
     left: list[list[str]] = field(default_factory=list[list[str]])
     """The events of each step, by the histories of everything it touched."""
     stored: list[int] = field(default_factory=list[int])
@@ -82,20 +119,44 @@ def lived(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Generat
         "enclosure_stale_after_seconds": "3600",
         **AGENTS,
     }
+    outside = tmp_path_factory.mktemp("olog") / "entries"
     with (
         control_system(tmp_path_factory.mktemp("jobs")) as control,
         model_server() as model,
-        running_server(cluster, **settings, **control.environment, **model.environment) as server,
+        outside_logbook(outside) as logbook,
+        running_server(
+            cluster, **settings, **control.environment, **model.environment, **logbook
+        ) as server,
     ):
         way_in = {"BEAMKEEP_URL": server.url, "BEAMKEEP_TOKEN": server.admin}
         imported = server.run("import", "yaml", str(BEAMLINE), "--apply", **way_in)
         assert imported.returncode == 0, imported.stdout + imported.stderr
-        yield asyncio.run(live(server, control, model))
+        lived = Lived(server, control, model=model, outside=outside)
+        asyncio.run(live(lived))
+        yield lived
 
 
-async def live(server: Server, control: ControlSystem, model: ModelServer) -> Lived:
+@contextmanager
+def outside_logbook(file: Path) -> Generator[Mapping[str, str]]:
+    """Run an Olog, and provide the settings of a service that copies its logbooks there."""
+    port = free_port()
+    command = [sys.executable, "-m", "tests.support.olog", str(port), str(file)]
+    process = subprocess.Popen(command, cwd=ROOT)
+    try:
+        yield {
+            "logbook_mirror_url": f"http://127.0.0.1:{port}/Olog",
+            "logbook_mirror_logbook": LOGBOOK,
+            "logbook_mirror_user": USER,
+            "logbook_mirror_password": PASSWORD,
+        }
+    finally:
+        process.kill()
+        process.wait(PATIENCE)
+
+
+async def live(lived: Lived) -> None:
     """The whole day, with a look at everything after every step."""
-    lived, since = Lived(server, control, model), time.monotonic()
+    server, control, since = lived.server, lived.control, time.monotonic()
     async with beginning(server, control) as day:
         await yesterday(day)
         shown: dict[Stream, SurfaceAnswer] = {}
@@ -111,7 +172,6 @@ async def live(server: Server, control: ControlSystem, model: ModelServer) -> Li
         for view in CATALOGUE.views:
             await day.listed(next(q.name for q in CATALOGUE.questions if lists(q, view)))
     lived.seconds = time.monotonic() - since
-    return lived
 
 
 @asynccontextmanager
@@ -170,6 +230,23 @@ def test_a_step_leaves_its_events_and_no_others(lived: Lived, number: int):
 
 def test_of_two_rivals_only_one_asked_the_model(lived: Lived):
     assert sorted(lived.model.asked) == ["caution", "debrief"]
+
+
+async def copied(lived: Lived) -> list[dict[str, Any]]:
+    """The entries of the outside logbook, once all work of copying is done."""
+
+    def done() -> bool:
+        ((left,),) = lived.server.database.ask(COPIES_LEFT)
+        return left == 0
+
+    await until(done, "every entry is copied")
+    return [*read_entries(lived.outside)]
+
+
+def test_the_facilitys_own_logbook_shows_the_debrief_once(lived: Lived):
+    entries = asyncio.run(copied(lived))
+    told = [(each["title"], each["description"]) for each in entries]
+    assert told == [("Run Run 1: Debrief", literal(NARRATIVE))]
 
 
 def test_the_control_system_took_each_value_of_the_conducts_once(lived: Lived):
@@ -233,3 +310,96 @@ async def differing(lived: Lived, list_filter: Iterable[tuple[int, Stream]]) -> 
 def lasting(answer: SurfaceAnswer) -> tuple[int | None, Mapping[str, Any]]:
     """The version, and what is shown of the state."""
     return answer.version, {n: v for n, v in answer.body.items() if n not in NOW_ONLY}
+
+
+class Upgraded(NamedTuple):
+    """The same deployment in another process, and a copy of its database."""
+
+    server: Server
+    scratch: Database
+
+
+@pytest.fixture(scope="module")
+def upgraded(lived: Lived) -> Generator[Upgraded]:
+    """Rebuild every list, leave the process and its snapshots behind, and start another."""
+    server, database = lived.server, lived.server.database
+    asyncio.run(rebuilt(database))
+    assert server.stop() == 0
+    # A release that folds otherwise looks for other snapshots than those it finds.
+    database.ask("UPDATE bk.snapshots SET fold = gen_random_uuid()")
+    scratch = Database(database.cluster, f"{database.name}_scratch")
+    database.cluster.create_database(scratch.name, database.name)
+    with serving(server) as later:
+        yield Upgraded(later, scratch)
+
+
+async def rebuilt(database: Database) -> None:
+    """Build every list anew while the service goes on, and wait until each has replaced its old."""
+    connections = Connections(database.url("bk_projector"), 1)
+    projections = PostgresProjections(connections)
+    wanted = {(each.name, await projections.rebuild(each, shards(1))) for each in CATALOGUE.views}
+
+    async def replaced() -> bool:
+        return {each.key for each in await projections.generations()} == wanted
+
+    await until(replaced, "every list is rebuilt")
+    await connections.close()
+
+
+async def verdicts(
+    database: Database, verify: Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+) -> list[Counter[str]]:
+    """The verdicts on the evidence of every decision of an agent, in the order of deciding."""
+    found: list[Counter[str]] = []
+    for (id,) in database.ask(DECISIONS):
+        page = await verify({"decision_id": str(id), "limit": "100"})
+        assert page["next_cursor"] is None
+        found.append(Counter(row["verdict"] for row in page["items"]))
+    return found
+
+
+async def verdicts_of_the_service(lived: Lived, server: Server) -> list[Counter[str]]:
+    async with beginning(server, lived.control) as day:
+
+        async def verify(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+            return await day.do("verify_decision_evidence", asked, as_=ADMINISTRATOR)
+
+        return await verdicts(server.database, verify)
+
+
+async def verdicts_of_a_later_release(database: Database) -> list[Counter[str]]:
+    connections = database.connections()
+    store = PostgresEventStore(connections, database.url())
+    lists = PostgresLists(connections)
+    service = compose(store, lists, await store.cursor_key(), release="later")
+
+    async def verify(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        page = json.loads((await call(service, "verify_decision_evidence", asked)).body)
+        assert {row["verified_by"] for row in page["items"]} == {"later"}
+        return page
+
+    try:
+        return await verdicts(database, verify)
+    finally:
+        await connections.close()
+
+
+def test_every_decision_rests_on_the_same_after_a_rebuild_and_an_upgrade(
+    lived: Lived, upgraded: Upgraded
+):
+    found = asyncio.run(verdicts_of_the_service(lived, upgraded.server))
+    assert len(found) >= 50
+    assert [each for each in found if each.keys() != {"same"}] == []
+
+
+def test_a_payload_changed_in_a_copy_is_found_by_each_decision_that_rests_on_it(
+    upgraded: Upgraded,
+):
+    before = asyncio.run(verdicts_of_a_later_release(upgraded.scratch))
+    assert [each for each in before if each.keys() != {"same"}] == []
+    upgraded.scratch.ask(FORGE)
+    found = asyncio.run(verdicts_of_a_later_release(upgraded.scratch))
+    assert [each.total() for each in found] == [each.total() for each in before]
+    # The agent read the run before its next decision, and within an hour of all that follow.
+    differing = [each["differs"] for each in found if each["differs"]]
+    assert differing == [1] * (SAMPLES - FORGED_SAMPLE)
