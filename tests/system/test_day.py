@@ -340,7 +340,7 @@ async def rebuilt(database: Database) -> None:
     wanted = {(each.name, await projections.rebuild(each, shards(1))) for each in CATALOGUE.views}
 
     async def replaced() -> bool:
-        return {each.key for each in await projections.generations()} == wanted
+        return {each.key for each in await projections.generations() if each.live} == wanted
 
     await until(replaced, "every list is rebuilt")
     await connections.close()
