@@ -278,7 +278,8 @@ def _beside(database: MemoryPostgres) -> Iterator[str]:
 
 def _plain(row: Any) -> dict[str, Any]:
     built: dict[str, Any] = msgspec.to_builtins(row)
-    return built | {"permitted_commands": tuple(built["permitted_commands"])}
+    sets = ("permitted_commands", "proposable_commands")
+    return built | {name: tuple(built[name]) for name in sets}
 
 
 def _lists(database: MemoryPostgres, log: Sequence[Stored]) -> Iterator[str]:

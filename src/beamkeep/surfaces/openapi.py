@@ -193,8 +193,10 @@ def _outcomes(operation: Operation, reply: SchemaObject, proposable: bool) -> Sc
         accepted = exactly(own | reply, **warnings) if own or reply else None
         told = "Accepted: a worker does the work later."
         if proposable:
-            other, told = ref("schemas", "Proposed"), f"{told} {proposed}"
-            accepted = {"anyOf": [accepted, other]} if accepted else other
+            told = f"{told} {proposed}"
+            # A document cannot say that a body is sometimes empty.
+            other = ref("schemas", "Proposed")
+            accepted = {"anyOf": [accepted, other]} if accepted else None
         answers["202"] = _answer(told, accepted, *(("Location",) if accepted else ()), *headers)
     elif operation.genesis or issubclass(kind, kernel.Created):
         created = exactly(own | reply, **warnings)
