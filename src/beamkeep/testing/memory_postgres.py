@@ -498,7 +498,7 @@ class MemoryPostgres:
         if verb == "INSERT INTO":
             await self._insert(tx, name, key, row, patience)
         elif verb == "UPDATE":
-            await self._change(tx, name, key, lambda _: row, patience)
+            await self._change(tx, name, key, lambda stored: stored | row, patience)
         else:
             for each in [each for each in self.table(name) if each[: len(key)] == key]:
                 await self._change(tx, name, each, lambda _: None, patience)
