@@ -195,8 +195,7 @@ def _outcomes(operation: Operation, reply: SchemaObject, proposable: bool) -> Sc
         if proposable:
             told = f"{told} {proposed}"
             # A document cannot say that a body is sometimes empty.
-            other = ref("schemas", "Proposed")
-            accepted = {"anyOf": [accepted, other]} if accepted else None
+            accepted = accepted and {"anyOf": [accepted, ref("schemas", "Proposed")]}
         answers["202"] = _answer(told, accepted, *(("Location",) if accepted else ()), *headers)
     elif operation.genesis or issubclass(kind, kernel.Created):
         created = exactly(own | reply, **warnings)
