@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.agent.agent import AgentBudget
 from beamkeep.contexts.data.acquisition import FreeObject
 from beamkeep.contexts.equipment.placement import Placement
 from beamkeep.contexts.recipe.plan import Window
@@ -65,6 +66,9 @@ def events_of(kind: type[Event]) -> st.SearchStrategy[Event]:
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 st.register_type_strategy(
     Placement, st.builds(Placement, st.uuids(), FINITE, FINITE, FINITE, FINITE, FINITE, FINITE)
+)
+st.register_type_strategy(
+    AgentBudget, st.builds(AgentBudget, st.none() | FINITE, st.none() | st.integers(0, 10**9))
 )
 st.register_type_strategy(Window, st.builds(Window, st.none() | TIMES, st.none() | TIMES))
 CRITERIA = st.builds(Equals, JSON) | st.builds(WithinTolerance, JSON, FINITE)
