@@ -20,7 +20,7 @@ from msgspec.structs import asdict
 from beamkeep.adapters.postgres.connections import CONNECTION_ERRORS, UNAVAILABLE_ERRORS
 from beamkeep.contexts.trust import seeded
 from beamkeep.kernel import Record, SurfaceKind
-from beamkeep.runtime.store import Position
+from beamkeep.runtime.store import BEGINNING, Position
 from beamkeep.testing.calling import Rest
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.feed_listener import FeedListener
@@ -188,12 +188,22 @@ class Load:
                 await connection.execute("SELECT pg_sleep($1)", random.uniform(0, LONGEST_HELD))
         self.written += visits * VISIT_EVENTS
 
+    @asynccontextmanager
+    async def uncommitted(self) -> AsyncGenerator[None]:
+        """Write a visit of every owner, and commit them when the context ends."""
+        async with connected(self._url) as connection, connection.transaction():
+            await self._one_of_each(connection)
+            yield
+
     async def write_one_of_each(self) -> None:
         """Write a last visit of every owner."""
         async with connected(self._url) as connection:
-            for owner in self._owners:
-                await load_visits(connection, owner.id, self._next_visit, 1, 1)
-                self._next_visit += 1
+            await self._one_of_each(connection)
+
+    async def _one_of_each(self, connection: asyncpg.Connection) -> None:
+        for owner in self._owners:
+            visit, self._next_visit = self._next_visit, self._next_visit + 1
+            await load_visits(connection, owner.id, visit, 1, 1)
 
 
 class FeedGround(NamedTuple):
@@ -208,6 +218,10 @@ class FeedGround(NamedTuple):
     def everyone_listens(self) -> bool:
         """Return whether every listener is connected."""
         return all(listener.connected for listener, _ in self.listeners)
+
+    def everyone_received(self) -> bool:
+        """Return whether every listener has received an event."""
+        return all(received.reached > BEGINNING for _, received in self.listeners)
 
 
 @asynccontextmanager
@@ -326,7 +340,10 @@ async def test_every_listener_gets_every_event_while_services_and_the_database_a
 
 async def test_the_feed_test_fails_on_a_follower_without_the_xmin_rule(report: Report):
     async with following("tests.faults.careless_server", 4) as ground:
-        await ground.load.write(20_000)
+        await until(ground.everyone_listens, "every listener is connected")
+        async with ground.load.uncommitted():
+            await ground.load.write(5_000)
+            await until(ground.everyone_received, "every listener has passed the open transaction")
         total, figures = await judged(ground)
     report("T16 without the xmin rule", {"events": total, **asdict(figures)})
     assert figures.skipped > 0
