@@ -37,7 +37,10 @@ PROCEDURES = ("register_procedure", "start_procedure", "complete_procedure", "ge
     "start_iteration", "end_iteration", "list_procedure_iterations", "list_procedure_activities")
 CONDUCTS = ("conduct_procedure", "conduct_or_hold_procedure", "conduct_from_procedure",
     "conduct_until_converged", "conduct_until_advised", "get_conduct")
-CONTROL = ("take_visit_surface_control", "release_visit_surface_control", "get_visit")
+CONTROL = ("take_visit_surface_control", "release_visit_surface_control", "get_visit",
+    "get_board", "get_surface", "list_visits", "list_events", "search", "resolve_names")
+FINDING = ("list_assets", "list_surfaces")
+"""With these the console finds its beamline and the surface of that."""
 
 DATASETS = ("register_dataset", "ingest_scan", "promote_dataset", "demote_dataset",
     "discard_dataset", "get_dataset", "get_acquisition", "get_provenance", "list_calibration_uses")
@@ -60,6 +63,8 @@ PERMITTED: Mapping[str, Sequence[str]] = {
 }
 """Who may do what, over HTTP and over MCP; visitors only at the beamline's console."""
 # fmt: on
+LOOKING = tuple(question.name for question in CATALOGUE.questions)
+"""What the staff may read at the beamline's console, which shows everything."""
 NAMES = {
     STEWARD: "Dana",
     OPERATOR: "Olga",

@@ -20,7 +20,7 @@ UNPAID, UNPAID_RUNS = "debriefer without budget", 6
 ENDED = ("RunCompleted", "SubjectMeasured",
     # One lease for each kind, and one decision of each agent.
     *["DecisionDebriefRequested"] * 2, *["DecisionRegistered"] * 3,
-    "CautionRegistered", *["AgentSuspended"] * 3)
+    "CautionRegistered", "DecisionPromoted", *["AgentSuspended"] * 3)
 # It takes no lease.
 DEFERRED = (*RELEASED, *["RunStarted", "RunCompleted", "DecisionRegistered"] * UNPAID_RUNS,
     "AgentSuspended")

@@ -1,14 +1,13 @@
 """Write the pages of docs/reference from the code's own declarations, or say which are stale."""
 
 import argparse
+import json
 import sys
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
-from pkgutil import walk_packages
 from types import NoneType
 from typing import Annotated, Any, TypeAliasType, cast, get_args, get_origin, get_type_hints
 
@@ -18,13 +17,13 @@ from msgspec.structs import fields
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from beamkeep import contexts
 from beamkeep.adapters.tokens.providers import IntrospectionProvider, JwtProvider
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import (
     Aggregate,
     Axis,
     Created,
+    Entries,
     Event,
     Many,
     MayContainPersonalData,
@@ -69,6 +68,7 @@ def pages() -> dict[str, str]:
     """Every generated file by name."""
     reference = {
         "openapi.json": document_text(CATALOGUE),
+        "events.json": events_data(),
         "operations.md": _page("Operations and questions", operations()),
         "transitions.md": WIDE + _page("Transitions", transitions()),
         "events.md": _page("Events", events()),
@@ -80,6 +80,19 @@ def pages() -> dict[str, str]:
     written = {f"docs/reference/{name}": text for name, text in reference.items()}
     client = {"catalogue.json": catalogue_data(), "client.pyi": client_stub()}
     return written | {f"client/src/beamkeep_client/{name}": text for name, text in client.items()}
+
+
+def events_data() -> str:
+    """Return the names of the events of every stream and of the tables beside it, as JSON."""
+    events = {
+        aggregate.name: [event.__name__ for event in event_types(aggregate)]
+        for aggregate in CATALOGUE.aggregates.values()
+    }
+    rows: dict[str, dict[str, str]] = defaultdict(dict)
+    for each in CATALOGUE.questions:
+        if isinstance(each.source, Entries) and each.about:
+            rows[each.source.table.name] = {"stream": each.aggregate.name, "read": each.name}
+    return json.dumps({"events": events, "rows": rows}, indent=1) + "\n"
 
 
 def index() -> Iterator[str]:
@@ -156,7 +169,7 @@ def operations() -> Iterator[str]:
         [
             (
                 f"`{question.name}`",
-                _codes(question.source.view.filters),
+                _codes([*question.source.view.filters, *question.source.view.aliases]),
                 _codes(question.source.view.milestones),
             )
             for question in lists
@@ -300,15 +313,8 @@ def _status(row: Operation | Question) -> str:
 
 
 def _axes() -> list[Axis[Any, Any]]:
-    """Every axis that some module of the contexts declares, in the modules' order."""
-    names = [m.name for m in walk_packages(contexts.__path__, f"{contexts.__name__}.")]
-    found: dict[int, Axis[Any, Any]] = {}
-    for name in names:
-        for value in vars(import_module(name)).values():
-            if isinstance(value, Axis):
-                axis = cast("Axis[Any, Any]", value)
-                found[id(axis)] = axis
-    return list(found.values())
+    """Every axis that an aggregate declares, in the order of the catalogue."""
+    return [axis for aggregate in CATALOGUE.aggregates.values() for axis in aggregate.axes]
 
 
 def _states(axis: Axis[Any, Any]) -> list[Hashable]:

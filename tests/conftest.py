@@ -12,6 +12,7 @@ from beamkeep.testing.ioc import Network, loopback_network
 from beamkeep.testing.postgres import PREPARED, fresh_database, postgres_cluster
 
 pytest_plugins = ["tests.support.verdicts"]
+pytest.register_assert_rewrite("demo.acting", "demo.agent", "demo.data", "demo.day", "demo.debrief")
 
 
 def pytest_configure() -> None:

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
+from importlib.metadata import version
 from typing import NamedTuple
 from uuid import UUID, uuid4
 
@@ -37,6 +38,7 @@ from beamkeep.adapters.postgres.lineage import PostgresLineage
 from beamkeep.adapters.postgres.listing import LISTING, PostgresLists
 from beamkeep.adapters.postgres.log_notices import PostgresLogNotices
 from beamkeep.adapters.postgres.model_calls import PostgresModelCalls
+from beamkeep.adapters.postgres.observations import PostgresObservations
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.relay_places import PostgresRelayPlaces
 from beamkeep.adapters.postgres.tail import PostgresTail
@@ -57,6 +59,7 @@ from beamkeep.contexts.data.check import CHECKING
 from beamkeep.contexts.data.external_id import MINTING
 from beamkeep.contexts.data.scan_file import ReadScanFile
 from beamkeep.contexts.decision.logbook import MIRRORING
+from beamkeep.contexts.federation.facility import facility_by_code
 from beamkeep.contexts.feed.subscription import DELIVERING, MOST
 from beamkeep.contexts.installation import Installation
 from beamkeep.contexts.proposal.proposal import REGISTERING
@@ -83,6 +86,7 @@ from beamkeep.runtime.dispatch import Dispatcher, OutsideStep
 from beamkeep.runtime.entry_points import EntryPoints
 from beamkeep.runtime.evidence import RELEASE, EvidenceKeeper
 from beamkeep.runtime.queries import QueryRunner
+from beamkeep.runtime.remedies import Remedies
 from beamkeep.runtime.sending import CommandSender
 from beamkeep.runtime.session import SNAPSHOT_EVERY, Session
 from beamkeep.runtime.store import Append, EventStore, ReadModel
@@ -95,6 +99,7 @@ from beamkeep.seeding import ANY_INSTALLATION, now, prepare
 from beamkeep.settings import Settings
 from beamkeep.streaming.event_schemas import event_schema_routes
 from beamkeep.streaming.listening import CATCHING_UP, EventStreams
+from beamkeep.surfaces.console import ConsoleSettings, console_routes
 from beamkeep.surfaces.http.edge import Edge, EdgeOptions
 from beamkeep.surfaces.http.limits import Limits
 from beamkeep.surfaces.http.pages import application, metrics_application
@@ -203,6 +208,7 @@ def compose(
         new_id=new_id,
         gets=catalogue.gets,
         outside=outside or {},
+        remedies=Remedies(catalogue.operations),
         proposable=proposable,
         registers_proposal=proposing,
     )
@@ -243,6 +249,7 @@ class Deployment:
         self._commands = Connections(url, settings.database_connections, **IDLE, **timeouts)
         self.notices, self._row_tables = PostgresLogNotices(url), RowTables(CATALOGUE)
         self.store = PostgresEventStore(self._commands, url, self._appended)
+        self._queue = PostgresWorkQueue(self._commands, self._recorded)
         self._following = Connections(url, 1 + CATCHING_UP, **IDLE, **timeouts)
         self._listing = Connections(
             url, settings.database_connections, **IDLE, **timeouts, **LISTING
@@ -281,6 +288,7 @@ class Deployment:
             lineage=PostgresLineage(self._commands),
             custody=PostgresCustody(self._commands),
             agent_records=PostgresAgentRecords(self._commands),
+            observations=PostgresObservations(self._commands),
         )
         written = await prepare(
             self.store,
@@ -322,6 +330,9 @@ class Deployment:
     def _appended(self, append: Append) -> None:
         self.wake.set()
         self.notices.appended(self._row_tables.hints(append))
+
+    def _recorded(self, table: str, rows: Sequence[object]) -> None:
+        self.notices.appended(self._row_tables.beside(table, rows, now()))
 
     def notice_loop(self) -> Loop:
         """Return the loop that tells other processes of new events."""
@@ -379,7 +390,6 @@ class Deployment:
             delivery_days=settings.delivery_ttl_days,
             evidence_minutes=settings.evidence_window_minutes,
         )
-        queue = PostgresWorkQueue(self._commands)
         watch = StalenessWatch(monitor, sessions, partial(self.store.beat, REF))
         keeper = SnapshotKeeper(self.store, sessions, CATALOGUE, codec=self._codec)
         return [
@@ -388,7 +398,7 @@ class Deployment:
             every(0.5, "tail watch", TailWatch(self.tail.blocked_by, telemetry).look),
             every(10.0, "staleness watch", watch.look),
             every(60.0, "snapshot keeper", keeper.look),
-            every(5.0, "work watch", WorkWatch(queue, telemetry).look),
+            every(5.0, "work watch", WorkWatch(self._queue, telemetry).look),
             self.custody_watch(service),
             *self.agents(service),
             *self._observers(monitor),
@@ -507,7 +517,7 @@ class Deployment:
             clock=now,
         )
         holder = Conductor(
-            queue=PostgresWorkQueue(self._commands),
+            queue=self._queue,
             owner=uuid4(),
             walk=deliverer.walk,
             times=replace(self.settings.conduct_times, slots=MOST),
@@ -526,7 +536,7 @@ class Deployment:
         )
         layouts = ScanLayoutReader(self._scan_reader())
         holder = Conductor(
-            queue=PostgresWorkQueue(self._commands),
+            queue=self._queue,
             owner=uuid4(),
             walk=Checker(service, self.store, reader, layouts=layouts, clock=now).walk,
             times=replace(settings.conduct_times, slots=settings.check_slots),
@@ -537,10 +547,11 @@ class Deployment:
 
     def minter(self, service: Service, account: DataciteAccount) -> Loop:
         """Return the loop that registers the DOIs of datasets and editions."""
-        queue = PostgresWorkQueue(self._commands)
-        minter = Minter(service, self.store, queue, registry=DataciteMinter(account), clock=now)
+        minter = Minter(
+            service, self.store, self._queue, registry=DataciteMinter(account), clock=now
+        )
         holder = Conductor(
-            queue=queue,
+            queue=self._queue,
             owner=uuid4(),
             walk=minter.walk,
             times=replace(self.settings.conduct_times, slots=MINTED_AT_ONCE),
@@ -551,12 +562,12 @@ class Deployment:
 
     def mirrorer(self, service: Service, account: OlogAccount) -> Loop:
         """Return the loop that copies logbook entries to an outside logbook."""
-        queue, times = PostgresWorkQueue(self._commands), self.settings.conduct_times
+        times = self.settings.conduct_times
         # No request of this process is under way when another process may take over.
         mirror = OlogMirror(account, times.lease - times.self_fence)
-        mirrorer = Mirrorer(service, self.store, queue, mirror=mirror, clock=now)
+        mirrorer = Mirrorer(service, self.store, self._queue, mirror=mirror, clock=now)
         holder = Conductor(
-            queue=queue,
+            queue=self._queue,
             owner=uuid4(),
             walk=mirrorer.walk,
             times=replace(times, slots=1),
@@ -591,7 +602,6 @@ class Deployment:
     def conductor(self, service: Service) -> Loop:
         """Return the loop that carries out conducts."""
         settings, telemetry, times = self.settings, self.telemetry, self.settings.conduct_times
-        queue = PostgresWorkQueue(self._commands)
         control = control_systems(
             settings.control_routes,
             silence_seconds=settings.control_silence_seconds,
@@ -609,7 +619,7 @@ class Deployment:
         walker = Walker(
             service=service,
             reader=reader,
-            queue=queue,
+            queue=self._queue,
             effects=Effects(
                 control,
                 compute_system(settings),
@@ -620,7 +630,7 @@ class Deployment:
             telemetry=telemetry,
         )
         conductor = Conductor(
-            queue=queue, owner=uuid4(), walk=walker.walk, times=times, telemetry=telemetry
+            queue=self._queue, owner=uuid4(), walk=walker.walk, times=times, telemetry=telemetry
         )
         return conductor.loop(control.close)
 
@@ -714,12 +724,29 @@ async def web(settings: Settings, routes: Sequence[HttpRoute] = ()) -> AsyncGene
                 *event_schema_routes(CATALOGUE, options.resource_url),
                 *reference_page_routes(CATALOGUE),
                 *landing_routes(service),
+                *console_routes(await console_settings(settings, service)),
                 *routes,
             ],
         )
         yield Web(served, metrics_application(options, metrics) if apart else None)
         deployment.supervisor.stop()
     await deployment.close()
+
+
+async def console_settings(settings: Settings, service: Service) -> ConsoleSettings:
+    """Return what the web console needs to know before the login."""
+    providers = settings.identity_providers
+    facility = await facility_by_code(settings.self_facility_code, service.sessions())
+    return ConsoleSettings(
+        issuer=providers[0].issuer if providers else None,
+        client_id=settings.console_client_id,
+        scope=settings.console_scope,
+        resource=settings.base_url.rstrip("/"),
+        development=not settings.require_authenticated_principal,
+        version=version("beamkeep"),
+        facility_name=facility.name,
+        timezone=settings.facility_timezone,
+    )
 
 
 def message_bus(settings: Settings, nats_url: SecretStr) -> MessageBus:

@@ -242,6 +242,11 @@ class Settings(DatabaseSettings):
     cli_client_id: str | None = None
     """Client id with which `beamkeep login` asks the first identity provider for a login by a code.
     Default: none, and people give a token with --token-file."""
+    console_client_id: str | None = None
+    """Client id with which the web console asks the first identity provider for a login by
+    authorization code with PKCE. Default: none, and people paste a token."""
+    console_scope: Annotated[str, Field(min_length=1, max_length=500)] = "openid offline_access"
+    """Scopes that the web console asks for, separated by blanks."""
     access_contact: Annotated[str, Field(min_length=1, max_length=500)] | None = None
     """Text that a refused caller reads (403): whom to ask for a grant, such as `Write to
     beamline-control@facility.example.` Default: Ask an administrator for a grant."""

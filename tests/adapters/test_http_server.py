@@ -4,6 +4,8 @@ import asyncio
 import os
 import signal
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx2
@@ -57,6 +59,13 @@ async def test_only_a_trusted_proxy_says_where_a_call_comes_from(
         headers = [("x-forwarded-for", value) for value in forwarded]
         answer = await http.get(f"http://127.0.0.1:{port}/", headers=headers)
     assert answer.text == told
+
+
+async def test_every_response_tells_the_time_of_the_service():
+    async with listening(config(telling)) as port, httpx2.AsyncClient() as http:
+        answer = await http.get(f"http://127.0.0.1:{port}/")
+    told = parsedate_to_datetime(answer.headers["date"])
+    assert abs(datetime.now(UTC) - told) < timedelta(minutes=1)
 
 
 async def test_connections_beyond_the_limit_are_let_go_and_those_before_are_served():

@@ -107,6 +107,8 @@ VERBS = {
     "list_runs": "run list",
     "get_run_history": "run history",
     "list_run_observations": "run observations",
+    "get_run_observation_summary": "run observation-summary",
+    "get_run_series": "run series",
     "append_run_logbook_entry": "run append-logbook-entry",
     "add_run_to_campaign": "campaign add-run",
     "remove_run_from_campaign": "campaign remove-run",

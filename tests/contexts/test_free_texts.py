@@ -32,7 +32,7 @@ Practice     facility_code name version_tag
 Plan         default_parameters name version_tag
 Recipe       name steps version_tag
 Run          acknowledged_cautions advisories debriefer_kind external_refs name parameters \
-             plan_version_tag raid
+             plan_version_tag progress.channel_name raid
 Procedure    acknowledged_cautions bindings coordinate failure kind loop name steps version_tag
 Calibration  operating_point value
 Campaign     external_refs name

@@ -18,6 +18,7 @@ from beamkeep.adapters.memory_custody import MemoryCustody
 from beamkeep.adapters.memory_directory import MemoryDirectory
 from beamkeep.adapters.memory_lineage import MemoryLineage
 from beamkeep.adapters.memory_log import MemoryEventLog
+from beamkeep.adapters.memory_observations import MemoryObservations
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
@@ -134,6 +135,7 @@ async def with_examples(clock: Callable[[], datetime], new_id: Callable[[], UUID
     custody, lineage = MemoryCustody(store, sessions), MemoryLineage(store)
     records = MemoryAgentRecords(store)
     deployment = replace(INSTALLATION, custody=custody, lineage=lineage, agent_records=records)
+    deployment = replace(deployment, observations=MemoryObservations(store))
     here = CATALOGUE, deployment, clock, new_id
     await prepare(store, store, ADMIN, False, *here)
     directory = MemoryDirectory(store, CATALOGUE.views, CODEC)

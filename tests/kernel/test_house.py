@@ -116,11 +116,11 @@ def test_what_is_run_beside_the_tests_imports_nothing_of_them(path: Path):
 
 
 def test_the_kernel_stays_small():
-    assert lines("kernel") < 1_193
+    assert lines("kernel") < 1_225
 
 
 def test_everything_between_the_contexts_and_the_outside_stays_small():
-    assert lines("kernel", "runtime", "surfaces") < 5_027
+    assert lines("kernel", "runtime", "surfaces") < 5_291
 
 
 SENTENCES = re.compile(r"[A-Z`].*\.", re.DOTALL)

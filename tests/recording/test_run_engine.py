@@ -49,7 +49,7 @@ def test_a_scan_is_a_completed_run(engine: RunEngine, recorder: Recorder, runs: 
     assert recorder.flush(LONG)
     assert runs.only.status == "Completed"
     assert runs.only.body["name"].startswith("scan 1 ")
-    assert channels(runs, "monitor") == {"det", "motor", "motor_setpoint"}
+    assert channels(runs, "monitor") == {"det", "motor", "motor_setpoint", "points"}
 
 
 def test_settings_of_devices_are_the_baseline(engine: RunEngine, recorder: Recorder, runs: Runs):
@@ -82,7 +82,7 @@ def test_images_and_words_are_left_out(engine: RunEngine, recorder: Recorder, ru
     word = sim.SynSignal(name="word", func=lambda: "open")
     engine(bp.count([picture, word, sim.det]))
     assert recorder.flush(LONG)
-    assert channels(runs, "monitor") == {"det"}
+    assert channels(runs, "monitor") == {"det", "points"}
 
 
 def test_the_metadata_of_a_run_name_its_plan(engine: RunEngine, recorder: Recorder, runs: Runs):

@@ -18,7 +18,7 @@ from tests.support.stand_in_runs import TOKEN, Fault, Runs, serving_runs
 from beamkeep_client.bluesky import Recorder, spool
 from beamkeep_client.bluesky import recorder as recorder_module
 from beamkeep_client.bluesky.sender import BATCH_SIZE
-from beamkeep_client.bluesky.translation import CRASHED
+from beamkeep_client.bluesky.translation import CRASHED, POINTS
 
 LONG = 20.0
 
@@ -38,7 +38,8 @@ def deliver(recorder: Recorder, documents: Iterable[Named]) -> None:
 
 
 def values(runs: Runs) -> list[Any]:
-    return [each["value"] for each in runs.only.observations.values()]
+    every = runs.only.observations.values()
+    return [each["value"] for each in every if each["channel_name"] != POINTS]
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
@@ -68,9 +69,31 @@ def full(*_: object) -> int:
 
 def test_a_run_is_started_observed_and_completed(record: Record, runs: Runs):
     deliver(record(), a_scan(3, uid="0123456789"))
-    assert runs.only.body == {"name": "scan 7 01234567", "plan_id": "p", "external_refs": REFS}
+    body = {"name": "scan 7 01234567", "plan_id": "p", "external_refs": REFS}
+    assert runs.only.body == body | {"progress": {"channel_name": "points", "of": 3.0}}
     assert values(runs) == [1, 2, 3]
     assert runs.only.status == "Completed"
+
+
+def test_a_run_whose_points_are_known_counts_them(record: Record, runs: Runs):
+    start = started(num_points=5)
+    stream, other = described(start, det=None), described(start, "monitored", current=None)
+    events = [measured(stream, 2.0 * n, det=1.0) for n in range(1, 4)]
+    for number, (_, event) in enumerate(events, 1):
+        event["seq_num"] = number
+    deliver(record(), [start, stream, other, *events, measured(other, current=400.0)])
+    every = runs.only.observations.values()
+    counted = [each["value"] for each in every if each["channel_name"] == POINTS]
+    assert counted == [1.0, 2.0, 3.0]
+
+
+def test_a_run_may_count_its_progress_by_another_channel(record: Record, runs: Runs):
+    own = {"channel_name": "det", "of": 9.0}
+    start = started(num_points=5, beamkeep={"progress": own})
+    stream = described(start, det=None)
+    deliver(record(), [start, stream, measured(stream, det=1.0)])
+    assert runs.only.body["progress"] == own
+    assert [each["channel_name"] for each in runs.only.observations.values()] == ["det"]
 
 
 def test_what_a_run_says_of_itself_goes_before_what_the_recorder_says(record: Record, runs: Runs):
@@ -144,7 +167,8 @@ def test_through_any_mixture_of_failures_everything_arrives_once(
     for points in range(1, 7):
         tell(recorder, [document for document in a_scan(points) for _ in range(2)])
     assert recorder.flush(60)
-    assert [len(run.observations) for run in runs.runs.values()] == list(range(1, 7))
+    # Each point has a reading and its number.
+    assert [len(run.observations) for run in runs.runs.values()] == [2 * n for n in range(1, 7)]
     assert {run.status for run in runs.runs.values()} == {"Completed"}
 
 
@@ -589,7 +613,7 @@ def test_a_run_whose_start_is_missing_is_not_read_from_the_beginning_again_and_a
 def test_runs_within_a_run_are_runs_of_their_own(record: Record, runs: Runs):
     outer, inner = a_scan(2), a_scan(4)
     deliver(record(), [*outer[:3], *inner, *outer[3:]])
-    assert [len(run.observations) for run in runs.runs.values()] == [2, 4]
+    assert [len(run.observations) for run in runs.runs.values()] == [2 * 2, 2 * 4]
     assert {run.status for run in runs.runs.values()} == {"Completed"}
 
 

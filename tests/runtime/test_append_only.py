@@ -176,6 +176,7 @@ actor_identity         SID     -             -          -
 policy_grant           SID     S             -          -
 surface_control        SIUD    S             -          -
 asset_place            SIU     -             -          -
+asset_former_place     SIU     -             -          -
 enclosure_freshness    SIU     -             -          -
 supply_freshness       SIUD    -             -          -
 heartbeat              SIU     -             -          -

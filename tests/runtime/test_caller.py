@@ -49,6 +49,13 @@ async def test_everybody_else_is_told_what_is_permitted_here_and_what_shows_only
     assert told["own_only"] == ["list_zones"]
 
 
+async def test_everybody_is_told_the_surfaces_on_which_they_may_ask(service: Service):
+    await enrol(service, "otto", "get_self")
+    http = str(seeded.SURFACES[SurfaceKind.HTTP])
+    assert (await asked(service, "otto"))["surface_ids"] == [http]
+    assert {*(await asked(service))["surface_ids"]} == {*map(str, seeded.SURFACES.values())}
+
+
 async def test_the_question_needs_a_grant_like_every_other(service: Service):
     await enrol(service, "otto", "define_zone")
     with pytest.raises(UnauthorizedError):

@@ -194,6 +194,7 @@ DatasetExternalIdRefused: dataset_id external_id status
 DatasetExternalIdRequested: dataset_id external_id creator_ids contributors
     publisher_facility_code publication_year license external_id_namespace
 DecisionDebriefRequested: run_id debriefer_agent_id debriefer_kind terminal_event_id
+DecisionPromoted: decision_id caution_id
 DecisionRated: decision_id actor_id rating comment confidence_at_rating
 DecisionRegistered: decision_id actor_id context choice parent_id override_kind rule reasoning
     confidence confidence_source alternatives inputs determining_policy_ids
@@ -288,7 +289,7 @@ RunRemovedFromCampaign: run_id campaign_id reason
 RunResumed: run_id decided_by_decision_id
 RunStarted: run_id name plan_id plan_version_tag method_id asset_ids subject_id raid
     override_parameters effective_parameters pinned_calibration_ids acknowledged_cautions
-    decided_by_decision_id declaration_versions clearance_ids advisories external_refs
+    decided_by_decision_id declaration_versions clearance_ids advisories external_refs progress
 RunStopped: run_id reason decided_by_decision_id
 RunTruncated: run_id reason interrupted_at decided_by_decision_id
 SubjectDiscarded: subject_id reason

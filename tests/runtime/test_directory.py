@@ -1,13 +1,13 @@
 """Objects found by name and named by id, on each of the two stores there are."""
 
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from functools import partial
-from typing import Any, NamedTuple
+from collections.abc import AsyncGenerator
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 from tests.support.examples import EXAMPLES
+from tests.support.kept import Kept, kept_on
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust import seeded
@@ -15,15 +15,14 @@ from beamkeep.contexts.trust.zone import Zone
 from beamkeep.directory.entries import entry_of
 from beamkeep.kernel import DirectoryEntry, View, replace
 from beamkeep.kernel.values import folded
-from beamkeep.runtime import Service, queries
+from beamkeep.runtime import queries
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.parsing import MalformedRequestError
 from beamkeep.runtime.rows import Row
-from beamkeep.runtime.store import EventStore
 from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import Deployed, postgres_service
-from beamkeep.testing.service import AdminClient, call, enrol, memory_service, permit
+from beamkeep.testing.service import call, enrol, memory_service, permit
 from beamkeep.workers.projector import Projector
 
 pytestmark = pytest.mark.anyio
@@ -33,29 +32,10 @@ UNNAMED = {"actor", "acquisition", "attestation"}
 """Lists whose objects have no name, or none that may be kept."""
 
 
-async def nothing() -> None: ...
-
-
-class Kept(NamedTuple):
-    """A service prepared as a fresh deployment is, its store, and what brings its lists in step."""
-
-    service: Service
-    store: EventStore
-    catch_up: Callable[[], Awaitable[object]] = nothing
-
-    @property
-    def do(self) -> AdminClient:
-        return AdminClient(self.service, self.store)
-
-
 @pytest.fixture
 async def kept(place: Database | None) -> AsyncGenerator[Kept]:
-    if place is None:
-        yield Kept(*await memory_service())
-        return
-    async with postgres_service(place) as deployed:
-        catch_up = partial(deployed.projector.catch_up, [WHOLE_LOG])
-        yield Kept(deployed.service, deployed.store, catch_up)
+    async with kept_on(place) as kept:
+        yield kept
 
 
 async def ask(kept: Kept, name: str, subject: str | None = None, **arguments: Any) -> Any:

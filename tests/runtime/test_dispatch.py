@@ -39,6 +39,7 @@ from beamkeep.runtime.dispatch import (
 )
 from beamkeep.runtime.entry_points import InvalidSurfaceIdError
 from beamkeep.runtime.parsing import MalformedRequestError
+from beamkeep.runtime.remedies import ObjectState
 from beamkeep.runtime.store import Append, MovedError, Position, StoredAnswer
 from beamkeep.runtime.tokens import InvalidTokenError, UnregisteredLoginError
 from beamkeep.testing.service import (
@@ -691,7 +692,12 @@ async def test_the_loser_of_a_race_for_a_surface_is_told_who_holds_it(
         VisitCannotTakeControlError, match=f"Visit {theirs} controls the surface"
     ) as refused:
         await take(service, mine)
-    assert refused.value.facts == {"held_by_visit_id": theirs}
+    assert refused.value.facts == {
+        "held_by_visit_id": theirs,
+        "facts": [ObjectState("Visit", mine, state="Arrived")],
+        "must_be": (),
+        "cleared_by": [],
+    }
     assert [row.visit_id for row in store.tables["surface_control"].values()] == [theirs]
 
 

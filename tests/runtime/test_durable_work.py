@@ -151,6 +151,20 @@ async def test_rows_of_a_holder_are_stored_once_and_in_order(bench: Bench):
     assert await bench.recorded(work_id) == ["one", "two", "three"]
 
 
+@pytest.mark.postgres
+async def test_rows_that_a_worker_adds_are_told_to_whoever_sends_notices(database: Database):
+    told: list[tuple[str, int]] = []
+    connections = database.connections()
+    queue = PostgresWorkQueue(connections, lambda table, rows: told.append((table, len(rows))))
+    bench = Bench(PostgresEventStore(connections, database.url()), queue)
+    await bench.ask_for_work()
+    (mine,) = await queue.claim(KIND, uuid4(), LEASE, 1)
+    await bench.record(mine.fence, "one", "two")
+    await bench.record(mine.fence, "two again")
+    assert told == [(ACTIVITIES.name, 2)]
+    await connections.close()
+
+
 async def test_rows_of_a_worker_that_lost_its_claim_are_refused(bench: Bench):
     work_id, first = await bench.ask_for_work(), uuid4()
     (lost,) = await bench.queue.claim(KIND, first, OVER, 1)

@@ -46,6 +46,7 @@ EVERY_MIGRATION = [
     "0027_proposable_commands",
     "0028_evidence",
     "0029_logbook_mirror",
+    "0032_former_places",
 ]
 
 

@@ -409,3 +409,6 @@ async def test_the_uses_of_a_revision_are_listed_by_pages_of_what_the_caller_may
     for limit in (1, 2, 5, 100):
         assert await listed(None, limit) == every
         assert await listed("otto", limit) == [every[0], every[1], every[4]]
+    page = await ask(kept, "list_calibration_uses", revision_id=str(REVISION), limit=2)
+    named = [(each["name"], each["state"]) for each in page["items"]]
+    assert named == [("Dataset 1", "Registered"), ("Scan", "Running")]

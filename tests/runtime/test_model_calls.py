@@ -35,7 +35,8 @@ async def calls(kept_in: Database | None) -> AsyncGenerator[ModelCalls]:
     if kept_in is None:
         yield MemoryModelCalls(MemoryStore(CODEC))
         return
-    connections = kept_in.connections()
+    # Those that begin at once wait for one another, on a slow machine for long.
+    connections = kept_in.connections(lock_timeout="60000", statement_timeout="60000")
     yield PostgresModelCalls(connections)
     await connections.close()
 

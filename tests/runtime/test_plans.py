@@ -40,7 +40,7 @@ from beamkeep.contexts.feed.subscription import (
     SECRETS,
     DeliveryStatus,
 )
-from beamkeep.contexts.place import PLACES
+from beamkeep.contexts.place import FORMER_PLACES, PLACES
 from beamkeep.contexts.run.logbook import RUN_LOGBOOK
 from beamkeep.contexts.run.observation import OBSERVATIONS
 from beamkeep.contexts.run.refused import REFUSED_STARTS, RefusedStart
@@ -142,6 +142,7 @@ async def opened_and_read(store: PostgresEventStore) -> None:
     await store.rows(FRESHNESS, {"enclosure_id": {id}})
     await store.rows(SUPPLY_FRESHNESS, {"supply_id": {id}})
     await store.rows(PLACES, {"parent_id": id})
+    await store.rows(FORMER_PLACES, {"parent_id": {id}})
     await store.above(PLACES, [id])
     for after in (), (id,):
         newest = RowQuery({"conduit_id": id}, (), ("denial_id",), True, after)

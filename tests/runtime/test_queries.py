@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 from tests.support.examples.calibration import define_calibration, first_revision
+from tests.support.examples.caution import a_proposal
 from tests.support.examples.starting import start_run
 
 from beamkeep.adapters.memory_store import MemoryStore
@@ -697,6 +698,16 @@ class TestObjectRule:
             for who in ("olga", "ada")
         }
         assert seen == {"olga": [hers], "ada": [hers, another]}
+
+    async def test_proposals_that_became_a_caution_are_told_from_the_others(self):
+        service, store = await memory_service()
+        do = AdminClient(service, store)
+        first, second = await a_proposal(do), await a_proposal(do)
+        made = await do("promote_caution_proposal", {"decision_id": first})
+        for promoted, told in ((True, [first]), (False, [second])):
+            assert await ids(service, "list_decisions", promoted=promoted) == told
+        shown = await do("get_decision", {"decision_id": first})
+        assert shown["promoted_caution_id"] == made["caution_id"]
 
     async def test_of_what_used_a_calibration_only_ones_own_is_told(self):
         service, store = await memory_service()

@@ -94,6 +94,7 @@ from beamkeep.contexts.data.edition import (
 from beamkeep.contexts.data.shapes import Checksum, ChecksumAlgorithm, Encoding
 from beamkeep.contexts.decision.decision import (
     ConfidenceSource,
+    DecisionPromoted,
     DecisionRated,
     DecisionRegistered,
     OverrideKind,
@@ -351,6 +352,7 @@ STREAMS: dict[str, Sequence[Event]] = {
         DecisionRated(at(1), ID, C, Rating.USEFUL, "é", 1.0),
         DecisionRated(at(2), ID, B, Rating.IGNORED, None, 1.0),
         DecisionRated(at(3), ID, C, Rating.MISLEADING, None, 1.0),
+        DecisionPromoted(at(4), ID, C),
     ],
     "clearance": [
         ClearanceRegistered(
@@ -786,11 +788,13 @@ SHOWN: dict[str, dict[str, Any]] = {
             str(B): {"rating": "ignored", "comment": None},
             str(C): {"rating": "misleading", "comment": None},
         },
+        "promoted_caution_id": str(C),
     },
     "run": {
         "run_id": str(ID),
         "name": "Night é",
         "plan_id": str(A),
+        "progress": None,
         "method_id": str(B),
         "asset_ids": [str(B), str(C)],
         "subject_id": str(C),

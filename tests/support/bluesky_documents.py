@@ -78,6 +78,8 @@ class Witness:
     def __init__(self) -> None:
         self._runs: dict[str, str] = {}
         self._began: dict[str, float] = {}
+        self._counted: set[str] = set()
+        self._primary: set[str] = set()
         self._streams: dict[str, tuple[str, str]] = {}
         self._seen: dict[str, dict[tuple[object, ...], float]] = {}
 
@@ -87,10 +89,14 @@ class Witness:
                 self._runs[document["uid"]] = f"scan {document['scan_id']} {document['uid'][:8]}"
                 self._began[document["uid"]] = document["time"]
                 self._seen[document["uid"]] = {}
+                if document.get("num_points"):
+                    self._counted.add(document["uid"])
             case "descriptor":
                 run = document["run_start"]
                 procedure = "baseline" if document["name"] == "baseline" else "monitor"
                 self._streams[document["uid"]] = run, procedure
+                if run in self._counted and document["name"] == "primary":
+                    self._primary.add(document["uid"])
                 for device in document["configuration"].values():
                     for channel, value in device["data"].items():
                         self._see(run, "baseline", channel, value, "set")
@@ -101,6 +107,9 @@ class Witness:
                     second = int(at if self._began[run] <= at <= asked else asked)
                     moment = second if procedure == "monitor" else document["uid"]
                     self._see(run, procedure, channel, value, moment)
+                if document["descriptor"] in self._primary:
+                    second = int(document["time"])
+                    self._see(run, procedure, "points", document["seq_num"], second)
             case _:
                 pass
 

@@ -62,6 +62,50 @@ class OidcProvider:
 @contextmanager
 def oidc_provider() -> Generator[OidcProvider]:
     """Start a provider on a free port, installing it first where it is not yet installed."""
+    with _running("provider.mjs") as (issuer, program):
+        yield OidcProvider(issuer, program)
+
+
+class PeopleProvider:
+    """A running identity provider at which people sign in with a browser, by their login alone."""
+
+    client_id = "beamkeep-console"
+
+    def __init__(self, issuer: str, program: subprocess.Popen[str]) -> None:
+        self.issuer = issuer
+        self._program = program
+
+    def lifetime(self, seconds: int) -> None:
+        """Let access tokens that are issued from now on live this long."""
+        self._tell(f"lifetime {seconds}")
+
+    @contextmanager
+    def away(self) -> Generator[None]:
+        """Let nobody reach the provider for a while."""
+        self._tell("leave")
+        try:
+            yield
+        finally:
+            self._tell("return")
+
+    def _tell(self, line: str) -> None:
+        assert self._program.stdin is not None
+        assert self._program.stdout is not None
+        self._program.stdin.write(f"{line}\n")
+        self._program.stdin.flush()
+        while (said := self._program.stdout.readline()) != f"did {line}\n":
+            assert said, "the identity provider has ended"
+
+
+@contextmanager
+def people_provider() -> Generator[PeopleProvider]:
+    """Start a provider for people on a free port, installing it first if necessary."""
+    with _running("people.mjs") as (issuer, program):
+        yield PeopleProvider(issuer, program)
+
+
+@contextmanager
+def _running(script: str) -> Generator[tuple[str, subprocess.Popen[str]]]:
     if not (FOLDER / "node_modules" / ".package-lock.json").exists():
         subprocess.run(
             ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
@@ -70,7 +114,7 @@ def oidc_provider() -> Generator[OidcProvider]:
             capture_output=True,
         )
     with subprocess.Popen(
-        ["node", "provider.mjs", "0"],
+        ["node", script, "0"],
         cwd=FOLDER,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -79,7 +123,7 @@ def oidc_provider() -> Generator[OidcProvider]:
     ) as program:
         try:
             assert program.stdout is not None
-            yield OidcProvider(_issuer_once_ready(program.stdout), program)
+            yield _issuer_once_ready(program.stdout), program
         finally:
             program.terminate()
 

@@ -17,6 +17,7 @@ class Link:
     def __init__(self, silent: bool) -> None:
         self.lost = False
         self.silent = silent
+        self.counted = False
 
 
 class Proxy:
@@ -30,7 +31,10 @@ class Proxy:
         self.latency = 0.0
         """How long everything takes on its way to the server."""
         self.cuts = 0
+        self.counting: bytes | None = None
+        """What a connection has sent that is counted."""
         self._marker: bytes | None = None
+        self._leaves = False
         self._after: Step | Literal["silence"] = "nothing"
         self._links: dict[asyncio.Task[None], Link] = {}
         self._speaking = asyncio.Event()
@@ -51,9 +55,17 @@ class Proxy:
             await asyncio.gather(*proxy._links, return_exceptions=True)
             await server.wait_closed()
 
-    def cut_at(self, marker: bytes, after: Step) -> None:
-        """Lose the connection that sends these bytes, after so much of it was passed on."""
-        self._marker, self._after = marker, after
+    @property
+    def counted(self) -> int:
+        """Return how many connections there are that have sent what is counted."""
+        return sum(link.counted for link in self._links.values())
+
+    def cut_at(self, marker: bytes, after: Step, leave: bool = False) -> None:
+        """Lose the connection that sends these bytes, after so much of it was passed on.
+
+        With `leave`, lose the others too, and turn new ones away from then on.
+        """
+        self._marker, self._after, self._leaves = marker, after, leave
 
     def cut(self) -> None:
         """Lose every connection there is."""
@@ -111,10 +123,13 @@ class Proxy:
         self, link: Link, reader: asyncio.StreamReader, back: asyncio.StreamWriter
     ) -> None:
         while chunk := await reader.read(CHUNK):
+            link.counted |= self.counting is not None and self.counting in chunk
             if self.latency:
                 await asyncio.sleep(self.latency)
             if not link.silent and self._marker and self._marker in chunk:
                 self._marker = None
+                if self._leaves:
+                    self._leave(link)
                 self.cuts += self._after != "silence"
                 match self._after:
                     case "nothing":
@@ -131,6 +146,12 @@ class Proxy:
                 return
         if link.silent:
             await self._speaking.wait()
+
+    def _leave(self, last: Link) -> None:
+        self.away = True
+        for task, link in self._links.items():
+            if link is not last:
+                task.cancel()
 
     async def _answer(
         self, link: Link, there: asyncio.StreamReader, writer: asyncio.StreamWriter

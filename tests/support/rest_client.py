@@ -102,7 +102,8 @@ def rest_application(
         telemetry=telemetry,
         routes=[
             *reference_page_routes(service.catalogue),
-            *landing_routes(service),
+            # No time passes between two pages, however slow the machine is.
+            *landing_routes(service, clock=lambda: 0.0),
             *routes,
         ],
     )
@@ -117,10 +118,12 @@ def http_client(
 
 
 @asynccontextmanager
-async def rest_client(limits: Limits = GENEROUS) -> AsyncGenerator[RestClient]:
+async def rest_client(
+    limits: Limits = GENEROUS, routes: Sequence[HttpRoute] = ()
+) -> AsyncGenerator[RestClient]:
     """A fresh deployment with Ada, who may do everything, and Bob, who may do nothing."""
     service, store = await memory_service()
     bob = {"name": "Bob", "identities": [{"issuer": ISSUER, "subject": "bob"}]}
     await call(service, "register_actor", bob)
-    async with http_client(rest_application(service, limits)) as http:
+    async with http_client(rest_application(service, limits, routes)) as http:
         yield RestClient(http, service.catalogue, store)

@@ -4,6 +4,8 @@ import json
 import re
 from collections.abc import AsyncGenerator, Iterator
 from functools import cache
+from importlib import import_module
+from pkgutil import walk_packages
 from typing import Any, cast
 from uuid import UUID, uuid4
 
@@ -13,9 +15,10 @@ import pytest
 from tests.support.examples import CALLERS, EXAMPLES, REPLIES, WITHOUT_BODY
 from tests.support.rest_client import RestClient, rest_client
 
+from beamkeep import contexts
 from beamkeep.app import CATALOGUE
 from beamkeep.contexts.run.run import HoldRun, Run, RunHeld
-from beamkeep.kernel import Accepted, Call, Catalogue, Many, Operation, Question, replace
+from beamkeep.kernel import Accepted, Axis, Call, Catalogue, Many, Operation, Question, replace
 from beamkeep.surfaces.openapi import describe, document_text
 
 pytestmark = pytest.mark.anyio
@@ -220,3 +223,102 @@ async def test_the_denials_of_a_conduit_have_the_documented_shape(rest: RestClie
 
 async def test_the_document_is_served(rest: RestClient):
     assert (await rest.http.get("/openapi.json")).text == document_text(CATALOGUE)
+
+
+def axes_of_modules() -> dict[int, Axis[Any, Any]]:
+    """Every axis that some module of the contexts has, by identity."""
+    names = [m.name for m in walk_packages(contexts.__path__, f"{contexts.__name__}.")]
+    values = [value for name in names for value in vars(import_module(name)).values()]
+    found = [cast("Axis[Any, Any]", value) for value in values if isinstance(value, Axis)]
+    return {id(axis): axis for axis in found}
+
+
+def test_every_axis_is_declared_by_the_aggregate_of_its_events():
+    declared = {
+        id(axis): aggregate.name
+        for aggregate in CATALOGUE.aggregates.values()
+        for axis in aggregate.axes
+    }
+    expected = {
+        key: CATALOGUE.streams[next(iter(axis.moves))].name
+        for key, axis in axes_of_modules().items()
+    }
+    assert declared == expected
+
+
+ELSEWHERE = {("Distribution", "status", "DistributionVerified")}
+"""Moves that only an operation on another aggregate makes: here `record_attestation`."""
+
+
+def test_every_move_of_an_axis_belongs_to_an_operation():
+    offered = {
+        (extension["aggregate"], move["axis"], move["event"])
+        for row in CATALOGUE.operations
+        if (extension := described(row)["x-beamkeep"])
+        for move in extension["moves"]
+    }
+    assert offered | ELSEWHERE == {
+        (aggregate.name, axis.name, event.__name__)
+        for aggregate in CATALOGUE.aggregates.values()
+        for axis in aggregate.axes
+        for event in axis.moves
+    }
+
+
+EXTENSIONS: dict[str, dict[str, Any]] = {
+    "start_run": {"aggregate": "Run", "kind": "create", "destructive": False, "moves": []},
+    "hold_run": {
+        "aggregate": "Run",
+        "kind": "change",
+        "destructive": False,
+        "moves": [
+            {
+                "axis": "status",
+                "from": ["Running"],
+                "to": "Held",
+                "terminal": False,
+                "event": "RunHeld",
+            }
+        ],
+    },
+    "abort_run": {
+        "aggregate": "Run",
+        "kind": "change",
+        "destructive": True,
+        "moves": [
+            {
+                "axis": "status",
+                "from": ["Held", "Running"],
+                "to": "Aborted",
+                "terminal": True,
+                "event": "RunAborted",
+            }
+        ],
+    },
+    "deactivate_actor": {
+        "aggregate": "Actor",
+        "kind": "change",
+        "destructive": True,
+        "moves": [
+            {
+                "axis": "active",
+                "from": ["true"],
+                "to": "false",
+                "terminal": True,
+                "event": "ActorDeactivated",
+            }
+        ],
+    },
+    "get_run": {"aggregate": "Run", "kind": "get"},
+    "get_run_history": {"aggregate": "Run", "kind": "history"},
+    "list_runs": {"aggregate": "Run", "kind": "list"},
+    "list_run_observations": {"aggregate": "Run", "kind": "list"},
+    "get_plan_readiness": {"aggregate": "Plan", "kind": "answer"},
+}
+
+
+@pytest.mark.parametrize(("name", "extension"), EXTENSIONS.items())
+def test_the_document_tells_what_an_operation_does_to_its_object(
+    name: str, extension: dict[str, Any]
+):
+    assert described(CATALOGUE.named[name])["x-beamkeep"] == extension

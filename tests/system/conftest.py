@@ -7,8 +7,6 @@ import pytest
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.server import Server, running_server
 
-pytest.register_assert_rewrite("demo.acting", "demo.agent", "demo.data", "demo.day", "demo.debrief")
-
 
 @pytest.fixture(scope="session")
 def cluster() -> Generator[Cluster]:

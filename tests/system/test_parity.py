@@ -59,6 +59,7 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "evaluate_authorization": {"command_name": "open_gate"},
     "get_shift_handover": {"to": "from"},
     "get_board": {"asset_id": a_part},
+    "get_run_series": {"from": "2031-01-01T00:00:00Z"},
     "ingest_scan": {"name": " "},
     "register_visit": {"planned_start_at": EARLIER, "planned_end_at": EARLIER},
     "hold_visit": {"reason": " "},

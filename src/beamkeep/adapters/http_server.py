@@ -135,7 +135,7 @@ def configured(
         log_config=None,
         access_log=False,
         server_header=False,
-        date_header=False,
+        date_header=True,
         # By default uvicorn would trust the forwarded address of any client on loopback.
         proxy_headers=bool(trusted_proxies),
         forwarded_allow_ips=list(trusted_proxies),

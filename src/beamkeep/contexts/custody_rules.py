@@ -42,7 +42,7 @@ class CustodyRule(Record, forbid_unknown_fields=True):
     outside: Annotated[int, Ge(0)] = 0
     """Copies outside the own Site."""
     online: Annotated[int, Ge(0)] = 0
-    """Copies that need no hands and no recall."""
+    """Copies that a program can read at once."""
     verified_by: Annotated[frozenset[VerifiedBy], MinLen(1)] = frozenset(VerifiedBy)
     """Whose check makes a copy count."""
     strength: ChecksumStrength = ChecksumStrength.CRYPTOGRAPHIC

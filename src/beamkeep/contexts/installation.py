@@ -15,6 +15,7 @@ from .evidence import EvidenceReader
 from .lineage import LineageReader
 from .log import EventReader
 from .names import NameReader
+from .observed import ObservationReader
 from .receivers import ReceiverHosts, SecretKeeper
 from .routes import ControlRoute
 
@@ -97,6 +98,8 @@ class Installation(Record):
     """The time zone of times in scan files that have no offset, by its IANA name."""
     agent_records: AgentRecords | None = None
     """Where the calls of agents are summed, and their decisions are found."""
+    observations: ObservationReader | None = None
+    """Where the observations of runs are summed and thinned out."""
     agent_runtimes: Mapping[str, bool] = {}
     """Whether the settings let the runtime of each kind of agent work."""
     prompt_templates: Mapping[UUID, str] = msgspec.field(default_factory=lambda: TEMPLATES)
@@ -132,4 +135,11 @@ def agent_records(read: Reader) -> AgentRecords:
     """Return where the work of agents is summed and found; raise `TypeError` if nowhere."""
     if (reader := installation(read).agent_records) is None:
         raise TypeError("The deployment keeps no records of agents.")
+    return reader
+
+
+def observation_reader(read: Reader) -> ObservationReader:
+    """Return where the observations of runs are summed; raise `TypeError` if nowhere."""
+    if (reader := installation(read).observations) is None:
+        raise TypeError("The deployment does not sum the observations of runs.")
     return reader

@@ -1,6 +1,7 @@
 """Place: the position of each asset in the tree of assets."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
@@ -19,6 +20,17 @@ class AssetPlace(Record):
 
 
 PLACES = Table("asset_place", AssetPlace, key=("asset_id",), parent="parent_id")
+
+
+class FormerPlace(Record):
+    """An asset was below this parent, and left it for the last time at this time."""
+
+    parent_id: UUID
+    asset_id: UUID
+    left_at: datetime
+
+
+FORMER_PLACES = Table("asset_former_place", FormerPlace, key=("parent_id", "asset_id"))
 
 
 class DamagedTreeError(Exception):
@@ -40,6 +52,16 @@ def upwards[T: TreeNode](start: UUID, known: Mapping[UUID, T]) -> list[T]:
         met[id] = known[id]
         id = met[id].parent_id
     return list(met.values())
+
+
+async def with_all_below(asset_id: UUID, read: Reader) -> Set[UUID]:
+    """Return the ids of an asset and of all assets below it."""
+    level = found = frozenset({asset_id})
+    while level:
+        rows = await read.rows(PLACES, parent_id=level)
+        level = frozenset(row.asset_id for row in rows) - found
+        found |= level
+    return found
 
 
 class FacilityScope(Record):

@@ -68,14 +68,18 @@ class RowTables:
                     pass
                 case _:
                     continue
-            if table.name in self._beside:
-                stream_type, field = self._beside[table.name]
-                counts = Counter[UUID](getattr(row, field) for row in rows)
-                found += [
-                    RowHint(table.name, stream_type, id, count=count, last_at=append.occurred_at)
-                    for id, count in counts.items()
-                ]
+            found += self.beside(table.name, rows, append.occurred_at)
         return found
+
+    def beside(self, table: str, rows: Iterable[object], at: datetime) -> list[RowHint]:
+        """Return a hint for each object beside which these rows were added."""
+        if table not in self._beside:
+            return []
+        stream_type, field = self._beside[table]
+        counts = Counter[UUID](getattr(row, field) for row in rows)
+        return [
+            RowHint(table, stream_type, id, count=count, last_at=at) for id, count in counts.items()
+        ]
 
 
 class HeardHints(NamedTuple):

@@ -44,7 +44,14 @@ from ._authorization import (
     authorize,
 )
 from ._axis import Axis
-from ._catalogue import Catalogue, FaultyDeclarationsError, event_types, reply_of, warns
+from ._catalogue import (
+    Catalogue,
+    FaultyDeclarationsError,
+    event_types,
+    events_of,
+    reply_of,
+    warns,
+)
 from ._event import Event, MayContainPersonalData, Upcast
 from ._evidence import EVIDENCE, FOLDED, MOST_SEEN, AnswerEvidence, SeenObject
 from ._record import Record

@@ -10,6 +10,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict
 
 from ._authorization import ActorKind, ObjectScope, SurfaceKind
+from ._axis import Axis
 from ._event import Event, Upcast
 from ._record import Record
 from ._refusal import NotFound, Refusal
@@ -189,6 +190,8 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
     self_owned: bool = False
     """Whether the principal with the aggregate's id owns it too."""
     upcasts: tuple[Upcast, ...] = ()
+    axes: tuple[Axis[Any, Any], ...] = ()
+    """The axes of the state. Each axis has the name of a field of the state."""
 
     @cached_property
     def noun(self) -> str:
@@ -278,6 +281,12 @@ class Reader(Protocol):
         ...
 
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S: ...
+
+    async def past[S](
+        self, of: Aggregate[S, Any, Any], ids: Iterable[UUID], time: datetime
+    ) -> Mapping[UUID, S]:
+        """Return several states as they were at a time, without those that began later."""
+        ...
 
     def version(self, of: AnyAggregate, id: UUID) -> int: ...
 

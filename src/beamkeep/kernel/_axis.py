@@ -18,12 +18,21 @@ class Axis[L: Hashable, E: Event]:
     def require(self, now: L, event: type[Event], told: type[Cannot] | None = None) -> None:
         """Raise the refusal of the event, or `told`, when it may not happen now."""
         sources, _, usual = self.moves[event]
-        if now not in sources:
-            refusal = told or usual
+        self.require_in(now, sources, told or usual)
+
+    def require_in(self, now: L, states: Set[L], refusal: type[Cannot]) -> None:
+        """Raise the refusal when the state is none of these."""
+        if now not in states:
+            must_be = self.words(*states)
+            text = f"The {self.name} is {now}; it must be {' or '.join(must_be)}."
             if isinstance(now, bool):
-                raise refusal(f"The current state is {'' if now else 'not '}{self.name}.")
-            allowed = " or ".join(sorted(str(source) for source in sources))
-            raise refusal(f"The {self.name} is {now}; it must be {allowed}.")
+                text = f"The current state is {'' if now else 'not '}{self.name}."
+            raise refusal(text, axis=self.name, must_be=must_be)
+
+    @staticmethod
+    def words(*states: Hashable) -> list[str]:
+        """Return states as the service writes them, in the order of the alphabet."""
+        return sorted(str(s).lower() if isinstance(s, bool) else str(s) for s in states)
 
     def allow[M: Event](self, now: L, event: M) -> M:
         """Return the event, or raise its refusal when it may not happen now."""

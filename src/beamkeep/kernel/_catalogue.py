@@ -85,6 +85,13 @@ def event_types(aggregate: AnyAggregate) -> tuple[type[Event], ...]:
     return tuple(cls for hint in hints for cls in _members(hint) if issubclass(cls, Event))
 
 
+@cache
+def events_of(operation: Operation) -> tuple[type[Event], ...]:
+    """Return the events that an operation may write, from the signature of its rule."""
+    named = _members(get_type_hints(operation.rule)["return"])
+    return tuple(cls for cls in named if issubclass(cls, Event))
+
+
 def reply_of(operation: Operation) -> type[Reply] | None:
     """Return the type of an operation's reply, from the signature of its rule."""
     named = {*_members(get_type_hints(operation.rule)["return"])}

@@ -169,6 +169,8 @@ class View[S](Record, dict=True):
     """Filters that compare a time of the row: its field and the comparison."""
     expanded: Mapping[str, "FilterExpansion"] = {}
     """Filters that look for other values than the one given."""
+    aliases: Mapping[str, str] = {}
+    """Expanded filters that look for values of another filter, by that filter's name."""
     period: Period | None = None
     directory: DirectoryEntry[S] | None = None
     """None for objects that have no name: actors, whose names are in their profiles."""
@@ -182,7 +184,7 @@ class View[S](Record, dict=True):
     @cached_property
     def filters(self) -> tuple[str, ...]:
         found = self.listing.model_fields.keys() - Listing.model_fields.keys()
-        beside = {*self.excluded, *self.compared, *(ALONG if self.tree else ())}
+        beside = {*self.excluded, *self.compared, *self.aliases, *(ALONG if self.tree else ())}
         return tuple(sorted(found - beside - ({self.period.name} if self.period else set())))
 
     def facets_of(self, state: S) -> tuple[str, ...]:
@@ -212,7 +214,8 @@ class View[S](Record, dict=True):
         every = [_facet(n, value) for n, value in sought.items() if n not in several]
         if isinstance(query, Listing) and query.name is not None:
             every.append(_facet("name", folded(query.name)))
-        groups = [tuple(sorted(_facet(n, value) for value in sought[n])) for n in several]
+        of = {n: self.aliases.get(n, n) for n in several}
+        groups = [tuple(sorted(_facet(of[n], value) for value in sought[n])) for n in several]
         left_out = [_facet(of, v) for n, of in self.excluded.items() for v in given.get(n, ())]
         times = ((*how, given[name]) for name, how in self.compared.items() if name in given)
         created = (">=", query.created_after), ("<", query.created_before)
@@ -324,6 +327,7 @@ def reads[S](
     excluded: Mapping[str, str] = {},
     compared: Mapping[str, tuple[str, str]] = {},
     expanded: Mapping[str, FilterExpansion] = {},
+    aliases: Mapping[str, str] = {},
     period: Period | None = None,
     version: int = 1,
     directory: DirectoryEntry[S] | None = None,
@@ -338,6 +342,7 @@ def reads[S](
         excluded=excluded,
         compared=compared,
         expanded=expanded,
+        aliases=aliases,
         period=period,
         version=version,
         directory=directory,

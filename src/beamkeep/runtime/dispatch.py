@@ -20,6 +20,7 @@ from .admission import Admission, Admitted, Caller, Request, UnauthorizedError
 from .codec import Codec, encode
 from .fingerprint import fingerprint, fingerprint_as_sent
 from .parsing import MalformedRequestError, parse, parse_id
+from .remedies import Remedies
 from .session import Session
 from .store import (
     AlreadyAnsweredError,
@@ -161,12 +162,14 @@ class Dispatcher:
         new_id: Callable[[], UUID],
         gets: Mapping[str, kernel.Question],
         outside: Mapping[type[Record], OutsideStep],
+        remedies: Remedies,
         proposable: Mapping[str, Operation] = {},
         registers_proposal: Operation | None = None,
     ) -> None:
         self._admission, self._store, self._codec, self._gets = admission, store, codec, gets
         self._sessions, self._clock, self._new_id = sessions, clock, new_id
         self._outside, self._proposable, self._registers = outside, proposable, registers_proposal
+        self._remedies = remedies
 
     async def execute(self, operation: Operation, request: Request) -> CommandResult:
         """Return the answer to one command. Decide again when something that was read changed."""
@@ -352,7 +355,12 @@ class Dispatcher:
         # 6. Decide.
         new_id = request.new_id or self._new_id()
         call = self._call(request.caller, admitted, new_id)
-        decided, carried = operation.rule(*given, call), None
+        try:
+            decided, carried = operation.rule(*given, call), None
+        except kernel.Cannot as refusal:
+            if stream:
+                self._remedies.explain(refusal, of, stream[1], state=given[0])
+            raise
         if isinstance(decided, kernel.ApprovedCommand):
             carried = await self._carry_out(decided, pending, session, found)
             decided = decided.then(*carried.told(session.new_versions))

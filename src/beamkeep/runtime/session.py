@@ -168,6 +168,18 @@ class Session:
             id: await self.adopt(of, id, found.get((of.name, id), LoadedStream())) for id in wanted
         }
 
+    async def past[S](
+        self, of: Aggregate[S, Any, Any], ids: Iterable[UUID], time: datetime
+    ) -> Mapping[UUID, S]:
+        if not (streams := [(of.name, id) for id in ids]):
+            return {}
+        found: dict[UUID, S] = {}
+        for (name, id), loaded in (await self._store.load(streams)).items():
+            if self._codec.until(name, loaded.events[:1], time):
+                found[id], version = await self.at(of, id, time, loaded)
+                self.seen.append((name, id, version))
+        return found
+
     def version(self, of: AnyAggregate, id: UUID) -> int:
         return self.versions[of.name, id]
 

@@ -10,6 +10,7 @@ from inspect import cleandoc
 from beamkeep import kernel
 from beamkeep.kernel import Catalogue, Operation, Question, Refusal
 from beamkeep.runtime import admission, dispatch, entry_points, parsing, queries, store, tokens
+from beamkeep.runtime.remedies import moves_of
 from beamkeep.toolsets import context_of
 
 from .http import refusals
@@ -46,6 +47,11 @@ OF_COMMANDS: tuple[type[Refusal], ...] = (
 COMMON = frozenset({*ALWAYS, *OF_COMMANDS, queries.NotFreshYetError})
 
 
+KINDS: dict[type[object], str] = {
+    kernel.One: "get",
+    kernel.History: "history",
+    kernel.Answer: "answer",
+}
 KEY: SchemaObject = {"type": "string", "pattern": "^[!-~]{1,255}$"}
 FLAG: SchemaObject = {"type": "boolean", "default": False}
 
@@ -160,10 +166,35 @@ def _described(
         "operationId": endpoint.name,
         "tags": [endpoint.aggregate.name],
         "summary": _sentences(endpoint.doc),
+        "x-beamkeep": _extension(endpoint),
         "parameters": parameters,
         "responses": dict(sorted(answers.items())),
         **body,
     }
+
+
+def _extension(endpoint: Endpoint) -> SchemaObject:
+    """Return which aggregate an operation changes, and how, for programs that show buttons."""
+    told: SchemaObject = {"aggregate": endpoint.aggregate.name, "kind": _kind(endpoint)}
+    if isinstance(endpoint, Operation):
+        told["destructive"] = endpoint.destructive
+        told["moves"] = [
+            {
+                "axis": move.axis.name,
+                "from": move.axis.words(*move.sources),
+                "to": move.axis.words(move.target)[0],
+                "terminal": move.is_terminal,
+                "event": move.event.__name__,
+            }
+            for move in moves_of(endpoint, endpoint.aggregate.axes)
+        ]
+    return told
+
+
+def _kind(endpoint: Endpoint) -> str:
+    if isinstance(endpoint, Operation):
+        return "create" if endpoint.genesis else "change"
+    return KINDS.get(type(endpoint.source), "list")
 
 
 def _refusals(endpoint: Endpoint) -> Iterator[type[Refusal]]:

@@ -7,7 +7,7 @@ from mcp_types import Tool
 
 from beamkeep import kernel
 from beamkeep.kernel import Catalogue, Operation
-from beamkeep.toolsets import compact, tool_definition
+from beamkeep.toolsets import compact, tool_definition, unfold
 
 from .schema import Endpoint, input_schema
 from .shapes import (
@@ -54,7 +54,7 @@ def output_schema(
         answer = schemas.named_in(answer)[answer["$ref"].removeprefix(SCHEMAS)]
     used = schemas.named_in(answer)
     whole = answer | ({"$defs": used} if used else {})
-    return compact(json.loads(json.dumps(whole).replace(SCHEMAS, "#/$defs/")), texts=False)
+    return compact(unfold(json.loads(json.dumps(whole).replace(SCHEMAS, "#/$defs/"))), texts=False)
 
 
 def _done(operation: Operation, reply: SchemaObject, proposable: bool) -> SchemaObject:

@@ -121,6 +121,15 @@ class Past:
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
         return await Past(self._streams[of.name, id][:version]).one(of, id)
 
+    async def past[S](
+        self, of: Aggregate[S, Any, Any], ids: Iterable[UUID], time: datetime
+    ) -> Mapping[UUID, S]:
+        until = {
+            id: [event for event in self._streams[of.name, id] if event.occurred_at <= time]
+            for id in ids
+        }
+        return {id: await Past(events).one(of, id) for id, events in until.items() if events}
+
     async def matching(
         self,
         query: UnnamedListing,
@@ -134,10 +143,15 @@ class Past:
             await self.one(view.aggregate, id) for n, id in sorted(self._streams) if n == name
         ]
         states = states[::-1] if newest else states
+        begun = {state.id: self._streams[name, state.id][0].occurred_at for state in states}
+        rows = [
+            {"created_at": begun[state.id].isoformat()} | msgspec.to_builtins(state)
+            for state in states
+        ]
         return tuple(
             state.id
-            for state in states
-            if wanted.fits(view.facets_of(state), msgspec.to_builtins(state))
+            for state, row in zip(states, rows, strict=True)
+            if wanted.fits(view.facets_of(state), row)
         )[:most]
 
     async def happened(

@@ -21,6 +21,7 @@ from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.lineage import PostgresLineage
 from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.adapters.postgres.migrate import migrate
+from beamkeep.adapters.postgres.observations import PostgresObservations
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.tail import PostgresTail
 from beamkeep.app import IDLE, compose
@@ -129,6 +130,7 @@ async def postgres_service(
             lineage=PostgresLineage(commands),
             custody=PostgresCustody(commands),
             records=PostgresAgentRecords(commands),
+            observations=PostgresObservations(commands),
         )
         if seeds
         else compose(

@@ -12,6 +12,7 @@ from beamkeep.adapters.memory_custody import MemoryCustody
 from beamkeep.adapters.memory_directory import MemoryDirectory
 from beamkeep.adapters.memory_lineage import MemoryLineage
 from beamkeep.adapters.memory_log import MemoryEventLog
+from beamkeep.adapters.memory_observations import MemoryObservations
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.adapters.sealing import AesSecretKeeper
 from beamkeep.app import compose, prepare
@@ -21,6 +22,7 @@ from beamkeep.contexts.custody_rules import CustodyReader
 from beamkeep.contexts.data.scan_file import ReadScanFile
 from beamkeep.contexts.installation import ActionEntry, Installation, JobEntry
 from beamkeep.contexts.lineage import LineageReader
+from beamkeep.contexts.observed import ObservationReader
 from beamkeep.contexts.receivers import ReceiverHosts
 from beamkeep.contexts.routes import ControlRoute
 from beamkeep.contexts.trust import seeded
@@ -97,6 +99,7 @@ async def memory_service(
         lineage=MemoryLineage(store),
         custody=MemoryCustody(store, sessions),
         records=MemoryAgentRecords(store),
+        observations=MemoryObservations(store),
         installation=installation,
     )
     return service, store
@@ -111,11 +114,12 @@ async def prepared_service(
     lineage: LineageReader | None = None,
     custody: CustodyReader | None = None,
     records: AgentRecords | None = None,
+    observations: ObservationReader | None = None,
     installation: Installation = INSTALLATION,
 ) -> Service:
     """Return a service prepared as a fresh deployment is, with its machine accounts."""
     here = replace(installation, login_key=cursor_key, lineage=lineage, custody=custody)
-    here = replace(here, agent_records=records)
+    here = replace(here, agent_records=records, observations=observations)
     sown = await prepare(store, lists, ADMIN, open_for_development=False, installation=here)
     reader = ScanReader(DataRoots([data_root()]), 5, most_hashed=1 << 30)
     service = compose(

@@ -1,6 +1,6 @@
 """What agents are shown: the definitions of tools, which of them are listed, and a search."""
 
-from .compact import compact
+from .compact import compact, unfold
 from .definitions import INSTRUCTIONS, CallOptions, ChangeOptions, options_of, tool_definition
 from .prompts import get_prompt, list_prompts
 from .resources import Resources
@@ -39,4 +39,5 @@ __all__ = [
     "options_of",
     "tool_definition",
     "tool_result",
+    "unfold",
 ]

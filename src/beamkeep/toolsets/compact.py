@@ -1,5 +1,6 @@
 """Schemas in few characters: a model pays for every one of them."""
 
+import json
 from typing import Any, cast
 
 
@@ -37,3 +38,28 @@ def _member(key: str, value: Any, texts: bool) -> Any:
         named = cast("dict[str, Any]", value)
         return {name: compact(each, texts=texts) for name, each in named.items()}
     return compact(value, texts=texts)
+
+
+def unfold(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema in which a definition that is used once stands where it is used."""
+    told, definitions = json.dumps(schema), cast("dict[str, Any]", schema.get("$defs", {}))
+    once = {
+        place: each
+        for name, each in definitions.items()
+        if told.count(json.dumps(place := f"#/$defs/{name}")) == 1
+    }
+
+    def put(value: Any) -> Any:
+        match value:
+            case {"$ref": str(place), **rest} if place in once:
+                return {**put(once[place]), **rest}
+            case dict():
+                return {key: put(each) for key, each in cast("dict[str, Any]", value).items()}
+            case list():
+                return [put(each) for each in cast("list[Any]", value)]
+            case _:
+                return value
+
+    kept = {name: each for name, each in definitions.items() if f"#/$defs/{name}" not in once}
+    whole = {**schema, "$defs": kept} if kept else {k: v for k, v in schema.items() if k != "$defs"}
+    return put(whole)

@@ -58,6 +58,23 @@ async def test_a_board_shows_the_held_run_with_its_reason_and_last_reading(beaml
     assert resumed["last_observation"]["channel_name"] == "Photon energy", "the newest"
 
 
+async def test_a_board_shows_how_far_a_run_has_come(beamline: Beamline):
+    (held,) = (await beamline.board())["runs"]
+    assert held["progress"] is None
+    await beamline.do("stop_run", {"run_id": held["id"], "reason": "Enough"})
+    counted = {"progress": {"channel_name": "Shutter", "of": 4.0}}
+    told = {"name": "Night 2", "plan_id": held["plan_id"]}
+    started = await beamline.do("start_run", told | counted)
+    (run,) = (await beamline.board())["runs"]
+    assert run["progress"] == {"channel_name": "Shutter", "value": None, "of": 4.0}
+    readings = await some_readings(beamline.do)
+    readings += await some_readings(beamline.do)
+    readings[-1] |= {"value": 3.0, "sampled_at": "2030-01-31T07:29:30Z"}
+    await beamline.do("append_observations", {"run_id": started["run_id"], "entries": readings})
+    (run,) = (await beamline.board())["runs"]
+    assert run["progress"] == {"channel_name": "Shutter", "value": 3.0, "of": 4.0}
+
+
 async def test_a_run_that_ended_is_not_on_the_board(beamline: Beamline):
     (run,) = (await beamline.board())["runs"]
     await beamline.do("stop_run", {"run_id": run["id"], "reason": "Enough"})

@@ -23,7 +23,11 @@ from beamkeep.contexts.caution.promotion import (
     DecisionNotCautionProposalError,
     PromoteCautionProposal,
 )
-from beamkeep.contexts.decision.decision import DecisionNotFoundError, DecisionRegistered
+from beamkeep.contexts.decision.decision import (
+    DecisionNotFoundError,
+    DecisionPromoted,
+    DecisionRegistered,
+)
 from beamkeep.contexts.equipment.asset import AssetNotFoundError, AssetRegistered, AssetTier
 from beamkeep.contexts.operation.procedure import ProcedureNotFoundError
 from beamkeep.kernel import (
@@ -70,6 +74,7 @@ promoted = CautionRegistered(
     *(None, True, ME, None, DECISION),
 )
 old = replace(promoted, caution_id=OLD, promoted_from_decision_id=None)
+noted = DecisionPromoted(NOW, DECISION, NEW)
 claimed = CLAIMS.insert(Claim("caution-promotion", claim_key(DECISION), NEW))
 
 
@@ -94,14 +99,14 @@ def malformed(event: Event, *keys: str) -> None:
 
 
 def test_a_proposal_becomes_a_caution_of_whoever_promotes_it():
-    given(proposal()).when(PROMOTE).then(promoted, claimed)
+    given(proposal()).when(PROMOTE).then(promoted, noted, claimed)
 
 
 def test_a_proposal_is_promoted_with_the_severity_it_names():
     for severity in CautionSeverity:
         choice = f"Propose{severity}"
         given(proposal(choice, severity=severity)).when(PROMOTE).then(
-            replace(promoted, severity=severity), claimed
+            replace(promoted, severity=severity), noted, claimed
         )
 
 
@@ -110,6 +115,7 @@ def test_a_proposal_may_put_a_caution_in_the_place_of_another():
     given(event, old).when(PROMOTE).then(
         CautionSuperseded(NOW, OLD, NEW),
         replace(promoted, severity=CautionSeverity.WARNING, parent_id=OLD),
+        noted,
         claimed,
     )
 
@@ -117,12 +123,12 @@ def test_a_proposal_may_put_a_caution_in_the_place_of_another():
 def test_a_proposal_may_leave_out_its_tags_and_how_far_it_reaches():
     short = {n: v for n, v in DRAFT.items() if n not in {"tags", "propagate_to_children"}}
     given(decided("ProposeNotice", {"proposed_caution": short})).when(PROMOTE).then(
-        replace(promoted, tags=(), propagate_to_children=False), claimed
+        replace(promoted, tags=(), propagate_to_children=False), noted, claimed
     )
 
 
 def test_a_promoted_caution_does_not_end_by_itself_whatever_the_proposal_says():
-    given(proposal(expires_at="2031-01-01T00:00:00Z")).when(PROMOTE).then(promoted, claimed)
+    given(proposal(expires_at="2031-01-01T00:00:00Z")).when(PROMOTE).then(promoted, noted, claimed)
 
 
 def test_a_decision_that_does_not_exist_is_not_promoted():
@@ -146,7 +152,7 @@ def test_where_nothing_is_proposed_nothing_is_promoted():
 
 
 def test_an_agent_promotes_notices_only():
-    given(proposal()).when(PROMOTE, call=BY_AGENT).then(promoted, claimed)
+    given(proposal()).when(PROMOTE, call=BY_AGENT).then(promoted, noted, claimed)
     for event in (
         proposal("ProposeCaution", severity="Caution"),
         proposal("ProposeWarning", severity="Warning"),
@@ -158,7 +164,7 @@ def test_an_agent_promotes_notices_only():
 def test_a_service_account_promotes_like_a_person():
     event = proposal("ProposeWarning", severity="Warning")
     given(event).when(PROMOTE, call=BY_MACHINE).then(
-        replace(promoted, severity=CautionSeverity.WARNING), claimed
+        replace(promoted, severity=CautionSeverity.WARNING), noted, claimed
     )
 
 

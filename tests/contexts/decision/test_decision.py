@@ -17,6 +17,7 @@ from beamkeep.contexts.decision.decision import (
     DecisionCannotRegisterError,
     DecisionInferenceIdTakenError,
     DecisionNotFoundError,
+    DecisionPromoted,
     DecisionRated,
     DecisionRating,
     DecisionRegistered,
@@ -558,6 +559,13 @@ def found_by(decision: Decision) -> set[str]:
 def test_a_list_finds_a_decision_by_its_run_and_its_ratings():
     facets = found_by(evolve(evolve(begin(full), rated), replace(rated, actor_id=ME)))
     assert {f"run_id={RUN}", "rating=useful", "confidence_band=High", "choice=Hold"} <= facets
+
+
+def test_a_list_finds_a_decision_by_whether_a_caution_came_of_it():
+    promoted = evolve(begin(full), DecisionPromoted(NOW, ID, RUN))
+    assert promoted.promoted_caution_id == RUN
+    assert "promoted=true" in found_by(promoted)
+    assert "promoted=false" in found_by(begin(full))
 
 
 def test_a_list_finds_a_run_however_its_id_is_spelled_and_nothing_that_is_no_id():

@@ -109,10 +109,12 @@ from beamkeep.contexts.federation.facility import (
 )
 from beamkeep.contexts.place import (
     ASSET_TREE,
+    FORMER_PLACES,
     PLACES,
     AssetPlace,
     DamagedTreeError,
     FacilityScope,
+    FormerPlace,
     facility_scopes,
     upwards,
 )
@@ -456,6 +458,7 @@ def test_an_asset_is_put_under_another_parent_while_nobody_else_changes_the_tree
     given(*placed(registered)).when(RELOCATE).then(
         AssetRelocated(NOW, ID, ROOT, SHELF, "rebuilt"),
         PLACES.replace(AssetPlace(ID, SHELF, None)),
+        FORMER_PLACES.upsert(FormerPlace(ROOT, ID, NOW)),
         Lock("asset-tree"),
     )
     assert ASSET_TREE == "asset-tree"
@@ -465,6 +468,7 @@ def test_an_asset_moves_to_the_tree_of_another_facility_in_any_lifecycle_but_the
     given(*placed(registered), activated, in_maintenance).when(relocate(OTHER_ROOT)).then(
         AssetRelocated(NOW, ID, ROOT, OTHER_ROOT, "rebuilt"),
         PLACES.replace(AssetPlace(ID, OTHER_ROOT, None)),
+        FORMER_PLACES.upsert(FormerPlace(ROOT, ID, NOW)),
         Lock(ASSET_TREE),
     )
 

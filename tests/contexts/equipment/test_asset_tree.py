@@ -4,22 +4,25 @@ import asyncio
 import json
 import random
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 from uuid import UUID
 
 import pytest
 from tests.support.examples.federation import OWN_SITE
+from tests.support.kept import Kept, kept_on
 from uuid_utils.compat import uuid7
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.app import compose
+from beamkeep.contexts.equipment import tree
 from beamkeep.contexts.equipment.asset import (
     OPERATIONS,
     Asset,
     AssetCannotRelocateError,
+    AssetNotFoundError,
     AssetRegistered,
     AssetTier,
     assets,
@@ -37,7 +40,7 @@ from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
 from beamkeep.testing.past import NOW
 from beamkeep.testing.postgres import connected, postgres_service
-from beamkeep.testing.service import INSTALLATION, by, call, memory_service
+from beamkeep.testing.service import INSTALLATION, by, call, enrol
 from beamkeep.testing.waiting import until
 
 pytestmark = pytest.mark.anyio
@@ -61,13 +64,6 @@ SELECT count(*) FROM pg_stat_activity
 """
 
 
-class Kept(NamedTuple):
-    """A service on some store; its lists are in step after `catch_up`."""
-
-    service: Service
-    catch_up: Callable[[], Awaitable[None]]
-
-
 @pytest.fixture(params=["memory", pytest.param("postgres", marks=pytest.mark.postgres)])
 def where(request: pytest.FixtureRequest) -> Database | None:
     return None if request.param == "memory" else request.getfixturevalue("database")
@@ -75,18 +71,8 @@ def where(request: pytest.FixtureRequest) -> Database | None:
 
 @pytest.fixture
 async def kept(where: Database | None) -> AsyncGenerator[Kept]:
-    if where is None:
-
-        async def nothing() -> None: ...
-
-        yield Kept((await memory_service())[0], nothing)
-        return
-    async with postgres_service(where) as deployed:
-
-        async def catch_up() -> None:
-            await deployed.projector.catch_up([WHOLE_LOG])
-
-        yield Kept(deployed.service, catch_up)
+    async with kept_on(where) as kept:
+        yield kept
 
 
 async def an_asset(service: Service, parent_id: UUID | None = None) -> UUID:
@@ -168,6 +154,89 @@ async def test_an_asset_is_not_put_under_what_stands_under_it(kept: Kept):
             await put_under(service, table, below)
 
 
+# The whole tree in one answer, now and as it was
+
+
+async def tree_of(
+    service: Service, id: UUID, as_of: str | None = None, subject: str = "ada"
+) -> dict[str, Any]:
+    asked = {"asset_id": str(id)} | ({"as_of": as_of} if as_of else {})
+    return json.loads((await call(service, "get_asset_tree", asked, subject=subject)).body)
+
+
+def ids_of(tree: dict[str, Any]) -> list[UUID]:
+    return [UUID(node["id"]) for node in tree["nodes"]]
+
+
+async def test_a_tree_has_every_asset_below_level_by_level_with_all_its_fields(kept: Kept):
+    service = kept.service
+    root, _ = await an_asset(service), await an_asset(service)
+    hutch, table = await an_asset(service, root), await an_asset(service, root)
+    stage = await an_asset(service, hutch)
+    await call(service, "rename_asset", {"asset_id": str(hutch), "name": "Z hutch"})
+
+    found = await tree_of(service, root)
+
+    assert ids_of(found) == [root, table, hutch, stage]
+    assert found["truncated"] is False
+    whole = await shown(service, stage)
+    more = {"facility_scope", "owner_id", "asset_id"}
+    assert found["nodes"][-1] == {k: v for k, v in whole.items() if k not in more} | {
+        "id": str(stage)
+    }
+    assert ids_of(await tree_of(service, hutch)) == [hutch, stage]
+
+
+async def test_a_tree_shows_assets_where_they_were_and_as_they_were(kept: Kept):
+    service = kept.service
+    root, other = await an_asset(service), await an_asset(service)
+    table = await an_asset(service, root)
+    stage = await an_asset(service, table)
+    before = (await tree_of(service, root))["as_of"]
+    late = await an_asset(service, root)
+    await call(service, "fault_asset", {"asset_id": str(stage), "reason": "Stuck"})
+    await put_under(service, stage, late)
+    await put_under(service, table, other)
+    between = (await tree_of(service, root))["as_of"]
+    await put_under(service, table, late)
+
+    then = await tree_of(service, root, before)
+    assert (then["as_of"], ids_of(then)) == (before, [root, table, stage])
+    assert then["nodes"][-1]["condition"] == "Nominal"
+    assert then["nodes"][-1]["parent_id"] == str(table)
+    assert ids_of(await tree_of(service, other, before)) == [other]
+    assert ids_of(await tree_of(service, root, between)) == [root, late, stage]
+    assert ids_of(await tree_of(service, other, between)) == [other, table]
+    assert ids_of(await tree_of(service, root)) == [root, late, *sorted([table, stage])]
+    with pytest.raises(AssetNotFoundError, match="as of"):
+        await tree_of(service, late, before)
+
+
+async def test_a_tree_shows_nothing_of_others_but_goes_on_below_it(kept: Kept):
+    service = kept.service
+    await enrol(service, "otto", "register_asset", "get_asset_tree", scope="Own")
+    here = {"name": "Line", "tier": "Unit", "facility_code": OWN_SITE}
+    own = (await call(service, "register_asset", here, subject="otto")).id
+    table = await an_asset(service, own)
+    part = {"name": "Part", "tier": "Device", "parent_id": str(table)}
+    below = (await call(service, "register_asset", part, subject="otto")).id
+
+    assert ids_of(await tree_of(service, own)) == [own, table, below]
+    assert ids_of(await tree_of(service, own, subject="otto")) == [own, below]
+    with pytest.raises(AssetNotFoundError):
+        await tree_of(service, table, subject="otto")
+
+
+async def test_a_tree_is_cut_after_the_nearest_assets(kept: Kept, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tree, "MOST_NODES", 3)
+    root = await an_asset(kept.service)
+    near = [await an_asset(kept.service, root) for _ in range(2)]
+    assert (await tree_of(kept.service, root))["truncated"] is False
+    await an_asset(kept.service, near[0])
+    found = await tree_of(kept.service, root)
+    assert (ids_of(found), found["truncated"]) == ([root, *near], True)
+
+
 # What it costs
 
 
@@ -197,6 +266,11 @@ async def test_a_relocation_is_seven_statements_and_a_subtree_one_beside_the_ope
         await listed(service, below=root)
         assert await cost(listed(service, below=root)) == 2
         assert await cost(listed(service, above=id)) == 2
+        # The opening, its stream, and the rows and the streams of each level, where the last
+        # level has no streams; of the past, rows of two tables.
+        now = await tree_of(service, root)
+        assert await cost(tree_of(service, root)) == 2 + 2 + 2 + 1
+        assert await cost(tree_of(service, root, now["as_of"])) == 2 + 3 + 3 + 2
 
 
 # That it stays a tree

@@ -68,9 +68,8 @@ def test_no_activity_is_recorded_before_the_start_or_after_the_end():
         ((registered,), "Defined"),
         ((registered, started, ProcedureCompleted(NOW, ID)), "Completed"),
     ):
-        given(*past).when(append(MOVED)).refused(
-            ProcedureCannotAppendActivitiesError, saying=f"The status is {status}."
-        )
+        told = f"The status is {status}; it must be Held or Running."
+        given(*past).when(append(MOVED)).refused(ProcedureCannotAppendActivitiesError, saying=told)
     given().when(append(MOVED)).refused(ProcedureNotFoundError)
 
 

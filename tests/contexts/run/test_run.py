@@ -413,6 +413,7 @@ def test_a_list_is_narrowed_by_what_is_asked_for():
         *("asset_id", "campaign_id", "external_ref", "pinned_calibration_id"),
         *("plan_id", "status", "subject_id"),
     )
+    assert source.view.aliases == {"under_asset_id": "asset_id"}
 
 
 def test_a_run_is_found_by_each_of_its_assets_and_calibrations():

@@ -18,6 +18,13 @@ from beamkeep.contexts.caution.caution import (
     Target,
     TargetKind,
 )
+from beamkeep.contexts.data.distribution import (
+    AccessProtocol,
+    DistributionMarkedStale,
+    DistributionRegistered,
+)
+from beamkeep.contexts.data.shapes import Checksum, ChecksumAlgorithm, Encoding
+from beamkeep.contexts.decision.decision import DecisionRegistered
 from beamkeep.contexts.enclosure.enclosure import (
     EnclosurePermitObserved,
     EnclosureRegistered,
@@ -35,6 +42,7 @@ from beamkeep.contexts.federation.facility import (
     FacilityRegistered,
 )
 from beamkeep.contexts.place import PLACES, AssetPlace
+from beamkeep.contexts.proposal.proposal import ProposalRegistered, ProposalWithdrawn
 from beamkeep.contexts.recipe.plan import PlanDefined, Window
 from beamkeep.contexts.run.logbook import RUN_LOGBOOK, RunEntryKind, RunLogbookEntry
 from beamkeep.contexts.run.refused import REFUSED_STARTS, RefusedStart
@@ -75,7 +83,8 @@ STAGE, OTHER_STAGE, RUN, OTHER_RUN = UUID(int=11), UUID(int=12), UUID(int=21), U
 CAUTION, SUPPLY, CLEARANCE, LATE = UUID(int=31), UUID(int=41), UUID(int=51), UUID(int=52)
 LAPSED, ENDED, VISIT, AUTHOR = UUID(int=53), UUID(int=54), UUID(int=61), UUID(int=9)
 HUTCH, OTHER_HUTCH, PLAN, OTHER_PLAN = (UUID(int=number) for number in range(71, 75))
-OWN, NONE = UUID(int=4), UUID(int=99)
+OWN, NONE, DECISION, COPY = UUID(int=4), UUID(int=99), UUID(int=81), UUID(int=82)
+OPEN_PROPOSAL, BRIEF_PROPOSAL, WITHDRAWN_PROPOSAL = (UUID(int=number) for number in (83, 84, 85))
 
 
 def at(hours: float) -> datetime:
@@ -129,6 +138,37 @@ def plan(id: UUID, name: str, asset_id: UUID) -> PlanDefined:
     )
 
 
+def proposed(id: UUID, hours: float, expires: float) -> ProposalRegistered:
+    return ProposalRegistered(
+        at(hours),
+        id,
+        command_name=f"hold_run {id.int}",
+        arguments={},
+        digest="",
+        target=None,
+        required_version=None,
+        basis="",
+        would_write=(),
+        note="Ask Grace",
+        proposed_by=AUTHOR,
+        decision_id=None,
+        decision_by_proposer=None,
+        expires_at=at(expires),
+    )
+
+
+COPIED = DistributionRegistered(
+    at(-3),
+    COPY,
+    dataset_id=NONE,
+    supply_id=None,
+    uri="file:///data/a.h5",
+    checksum=Checksum(ChecksumAlgorithm.SHA256, "0" * 64),
+    byte_size=1,
+    encoding=Encoding("application/x-hdf5"),
+    access_protocol=AccessProtocol.POSIX,
+    of_parts=False,
+)
 PAST: list[Event | SideWrite] = [
     FacilityRegistered(at(-99), OWN, OWN_SITE, "Own", FacilityKind.SITE, None),
     CLAIMS.insert(Claim("facility-code", claim_key(OWN_SITE), OWN)),
@@ -171,7 +211,7 @@ PAST: list[Event | SideWrite] = [
     *clearance(ENDED, until=7),
     ClearanceExpired(at(5), ENDED, "no longer needed"),
     VisitRegistered(
-        *(at(-50), VISIT, NONE, NONE, VisitType.USER, at(0), at(99), None, {"proposal": "P1"})
+        *(at(-50), VISIT, NONE, NONE, VisitType.USER, at(0), at(99), None, {"btr": "7"})
     ),
     VisitArrived(at(0.2), VISIT),
     VisitStarted(at(0.4), VISIT),
@@ -179,6 +219,16 @@ PAST: list[Event | SideWrite] = [
     note(RUN, 3.5, "Ask Grace: " + "x" * 600),
     note(OTHER_RUN, 4.5, "It hums"),
     note(RUN, 8, "After the shift"),
+    DecisionRegistered(
+        *(at(1.2), DECISION, AUTHOR, "RunHold", "Hold", None, None, None, "Beam " + "x" * 600),
+        *(None, None, (), None, ()),
+    ),
+    proposed(OPEN_PROPOSAL, 2, expires=30),
+    proposed(BRIEF_PROPOSAL, 2, expires=7),
+    proposed(WITHDRAWN_PROPOSAL, 2, expires=30),
+    ProposalWithdrawn(at(4), WITHDRAWN_PROPOSAL),
+    COPIED,
+    DistributionMarkedStale(at(6), COPY, TriggerSource.OPERATOR, "overwritten", None),
     refused(PLAN, 2, "RunRequiresPermittedEnclosureError"),
     refused(OTHER_PLAN, 3, "RunRequiresAvailableSupplyError"),
 ]
@@ -252,9 +302,9 @@ async def test_a_clearance_that_ends_with_the_shift_has_not_run_out_in_it():
 
 async def test_a_shift_tells_of_visits_and_of_who_took_control():
     assert [(line.what, line.name) for line in (await told()).visits] == [
-        ("VisitArrived", "user, proposal P1"),
-        ("VisitStarted", "user, proposal P1"),
-        ("VisitSurfaceControlTaken", "user, proposal P1"),
+        ("VisitArrived", "user visit, btr 7"),
+        ("VisitStarted", "user visit, btr 7"),
+        ("VisitSurfaceControlTaken", "user visit, btr 7"),
     ]
 
 
@@ -275,9 +325,33 @@ async def test_a_shift_tells_what_was_written_into_the_logbooks_and_how_it_begin
     assert [len(line.why or "") for line in lines] == [500, 7]
 
 
+async def test_a_shift_tells_what_was_decided_and_proposed():
+    lines = (await told()).decisions
+    assert [(line.at, line.what, line.name) for line in lines] == [
+        (at(1.2), "DecisionRegistered", "RunHold: Hold"),
+        *((at(2), "ProposalRegistered", f"hold_run {number}") for number in (83, 84, 85)),
+        (at(4), "ProposalWithdrawn", "hold_run 85"),
+    ]
+    assert (len(lines[0].why or ""), lines[0].link) == (500, f"/decisions/{DECISION}")
+
+
+async def test_a_shift_tells_which_copies_failed_a_check():
+    (line,) = (await told()).data
+    assert (line.what, line.name, line.why) == (
+        *("DistributionMarkedStale", "file:///data/a.h5", "overwritten"),
+    )
+
+
+async def test_proposals_are_open_until_they_are_closed_or_expire():
+    for hours, expected in ((3, {83, 84, 85}), (5, {83, 84}), (8, {83}), (31, set[int]())):
+        lines = (await told(hours=hours)).open or ()
+        found = {line.id.int for line in lines if line.kind == "Proposal"}
+        assert (hours, found) == (hours, expected)
+
+
 # Which things are open at which hour, and how.
 OPEN = """
-hour  Run 21   Run 22   Stage                Hutch         Far hutch  Ring         user, proposal P1
+hour  Run 21   Run 22   Stage                Hutch         Far hutch  Ring         user visit, btr 7
 0.1   Running  -        -                    -             Unknown    Unknown      -
 0.9   Running  -        Faulted              -             Unknown    Unknown      InProgress
 1.5   Held     -        Faulted              -             Unknown    Unavailable  InProgress
@@ -294,7 +368,7 @@ async def test_a_shift_tells_what_was_open_at_its_end_however_much_later_it_is_a
         found = (await told(hours=float(hours))).open or ()
         open_then = [[str(each.state) for each in found if each.name == name] for name in names]
         assert ["/".join(each) or "-" for each in open_then] == states, line
-        assert {each.name for each in found} <= {*names}
+        assert {each.name for each in found if each.kind != "Proposal"} <= {*names}
 
 
 async def test_what_is_open_is_told_by_the_event_that_opened_it():
@@ -335,6 +409,8 @@ SECTIONS: dict[str, tuple[set[UUID], set[UUID]]] = {
     "clearances": ({ENDED, LAPSED}, set()),
     "visits": (set(), set()),
     "notes": ({RUN}, {OTHER_RUN}),
+    "data": (set(), set()),
+    "decisions": (set(), set()),
     "open": ({HUTCH, SUPPLY, STAGE}, {OTHER_HUTCH, OTHER_RUN}),
 }
 
@@ -367,6 +443,7 @@ async def test_more_than_can_be_told_is_refused_and_not_cut(monkeypatch: pytest.
     events = [
         *(*shown.runs, *shown.holds, *shown.equipment, *shown.cautions, *shown.supplies),
         *(*shown.adjustments, *shown.refused, *shown.permits, *shown.visits, *shown.notes),
+        *(*shown.data, *shown.decisions),
         *(line for line in shown.clearances if line.what != "lapsed"),
     ]
     monkeypatch.setattr("beamkeep.contexts.shift.handover.MOST_EVENTS", len(events))

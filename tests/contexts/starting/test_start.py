@@ -80,6 +80,7 @@ from beamkeep.contexts.run.run import (
     RunAddedToCampaign,
     RunCompleted,
     RunHeld,
+    RunProgress,
     RunStarted,
     StartAdvisory,
 )
@@ -416,6 +417,12 @@ def test_a_run_keeps_what_it_is_called_elsewhere():
     )
     for wrong in ({"bluesky": " "}, {"bluesky": "bluesky:2d"}, {str(n): "x" for n in range(21)}):
         ready.when(starting(external_refs=wrong)).refused(InvalidRunExternalRefsError)
+
+
+def test_a_run_keeps_which_channel_counts_its_progress():
+    told = {"channel_name": " frames ", "of": 1800.0}
+    counted = RunProgress("frames", 1800.0)
+    given().when(starting(progress=told)).then(replace(started, progress=counted), *membership)
 
 
 def test_a_run_pins_at_most_64_revisions():

@@ -27,6 +27,12 @@ async def a_part(do: Do) -> str:
     return await an_asset_under(do, await an_asset(do))
 
 
+async def a_beamline_with_a_part(do: Do) -> str:
+    asset_id = await an_asset(do)
+    await an_asset_under(do, asset_id)
+    return asset_id
+
+
 async def a_member(do: Do) -> tuple[str, str]:
     """A family and an asset of that family."""
     family_id = await a_family(do)
@@ -148,6 +154,7 @@ EXAMPLES: dict[str, Example] = {
     "get_asset": given(asset_id=a_device),
     "get_asset_history": given(asset_id=an_asset_in_maintenance),
     "get_asset_pidinst": given(asset_id=a_device),
+    "get_asset_tree": given(asset_id=a_beamline_with_a_part),
     "list_assets": given(facility_code=OWN_SITE, tier="Unit", lifecycle="Commissioned"),
     "register_mount": given(slot_code="Slot 1", parent_id=a_mount, placement=a_placement),
     "install_asset": given(mount_id=a_mount, asset_id=a_part),

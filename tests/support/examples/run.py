@@ -134,5 +134,12 @@ EXAMPLES: dict[str, Example] = {
         sampling_procedure="baseline",
         sampled_from=SOONER,
     ),
+    "get_run_observation_summary": given(run_id=a_run_with_observations),
+    "get_run_series": given(
+        run_id=a_run_with_observations,
+        channel_name=["Photon energy", "Shutter"],
+        to="2030-01-31T08:00:00Z",
+        points="50",
+    ),
     "list_run_logbook_entries": given(run_id=a_run_with_a_logbook, kind="Note"),
 }

@@ -28,6 +28,7 @@ async def start_run(do: Do) -> dict[str, Any]:
         "subject_id": await a_mounted_subject(do),
         "raid": "10.12345/AB12C",
         "external_refs": {"bluesky": "5f0c3f8e"},
+        "progress": {"channel_name": "Frames", "of": 1800.0},
         "override_parameters": {"energy": 26.0, "mode": None},
         "pinned_calibration_ids": [await a_revision(do)],
         "campaign_id": await an_active_campaign(do),

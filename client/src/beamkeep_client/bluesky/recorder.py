@@ -16,7 +16,7 @@ from beamkeep_client.http import HttpClient
 
 from .sender import Flushed, Sender
 from .spool import Spool, encoded
-from .translation import Document, one_line
+from .translation import POINTS, Document, one_line
 
 MAX_HELD = 10_000
 """The most streams remembered, and the most events held until their stream is known."""
@@ -194,10 +194,13 @@ class Recorder:
             case _:
                 log.warning("The beamkeep metadata of run %s are not a mapping.", start["uid"])
         body["external_refs"] = refs | dict(body.get("external_refs") or {})
+        points = start.get("num_points")
+        if isinstance(points, int) and points > 0:
+            body.setdefault("progress", {"channel_name": POINTS, "of": float(points)})
         simulated = bool(body.pop("simulated", self._simulated))
         return {
             "time": float(start["time"]),
-            "num_points": start.get("num_points"),
+            "num_points": points,
             "beamkeep": {"body": body, "simulated": simulated, "units": self._units},
         }
 

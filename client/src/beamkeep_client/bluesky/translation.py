@@ -13,6 +13,8 @@ MAX_SECONDS = 3600
 """Seconds remembered for each channel, to tell a late reading from a repeated one."""
 MAX_UNIT, MAX_OPAQUE_UNIT = 100, 50
 """The most characters of a unit that udunits knows, and of any other."""
+POINTS = "points"
+"""The channel that counts the points of a run, if their number is known at the start."""
 CRASHED = "The process that took the data ended before the run did."
 
 type Document = Mapping[str, Any]
@@ -29,6 +31,11 @@ class Translation:
         self._configured: dict[str, float] = {}
         self._snapshots: set[str] = set()
         self._seconds: dict[str, dict[int, None]] = {}
+
+    @property
+    def _counts_points(self) -> bool:
+        progress = self.start["beamkeep"]["body"].get("progress")
+        return bool(progress) and progress.get("channel_name") == POINTS
 
     def take(self, name: str, document: Document) -> list[ObservationEntry]:
         """Return the observations that a document adds to the run."""
@@ -59,6 +66,9 @@ class Translation:
 
     def _event(self, stream: Document, event: Document) -> list[ObservationEntry]:
         numbers, is_baseline = _numbers(event["data"]), stream.get("name") == "baseline"
+        point = number(event.get("seq_num"))
+        if self._counts_points and stream.get("name") == "primary" and point is not None:
+            numbers[POINTS] = point
         if is_baseline:
             new = {} if event["uid"] in self._snapshots else numbers
             self._snapshots.add(event["uid"])

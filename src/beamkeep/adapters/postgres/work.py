@@ -1,6 +1,6 @@
 """Durable work on PostgreSQL."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from functools import cache
 from typing import Any
@@ -71,8 +71,13 @@ SELECT kind,
 class PostgresWorkQueue:
     """Durable work in rows of `bk.work`; all times are those of the database."""
 
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
+    def __init__(
+        self,
+        connections: Connections,
+        on_rows: Callable[[str, Sequence[object]], None] | None = None,
+    ) -> None:
+        """Call `on_rows` with a table and the rows that were recorded in it."""
+        self._connections, self._on_rows = connections, on_rows
 
     async def claim(
         self, kind: str, owner: UUID, lease: timedelta, limit: int
@@ -113,6 +118,8 @@ class PostgresWorkQueue:
         )
         if not is_held:
             raise WorkLostError
+        if added and self._on_rows:
+            self._on_rows(table.name, rows)
         if added == len(rows):
             return rows
         (key,) = table.key

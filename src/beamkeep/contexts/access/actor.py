@@ -387,7 +387,9 @@ def _require_sound(profile: Profile) -> None:
         raise InvalidActorExternalIdError(told)
 
 
-actors = Aggregate("Actor", begin, evolve, absent=ActorNotFoundError, self_owned=True)
+actors = Aggregate(
+    "Actor", begin, evolve, absent=ActorNotFoundError, self_owned=True, axes=(ACTIVE,)
+)
 
 # fmt: off
 OPERATIONS = (

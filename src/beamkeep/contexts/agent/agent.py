@@ -474,7 +474,9 @@ def _require_known(tools: Set[str], names: Set[str]) -> None:
         raise InvalidAgentToolsError(f"Unknown: {', '.join(sorted(unknown))}.")
 
 
-agents = Aggregate("Agent", begin, evolve, absent=AgentNotFoundError, self_owned=True)
+agents = Aggregate(
+    "Agent", begin, evolve, absent=AgentNotFoundError, self_owned=True, axes=(STATUS,)
+)
 
 # fmt: off
 OPERATIONS = (

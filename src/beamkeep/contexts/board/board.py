@@ -28,7 +28,7 @@ from beamkeep.contexts.equipment.asset import (
     ListAssets,
     assets,
 )
-from beamkeep.contexts.installation import installation
+from beamkeep.contexts.installation import installation, observation_reader
 from beamkeep.contexts.log import NOW, ListEvents
 from beamkeep.contexts.operation import procedure
 from beamkeep.contexts.operation.activity import ACTIVITIES
@@ -49,7 +49,7 @@ from beamkeep.contexts.operation.reports import (
 from beamkeep.contexts.recipe.plan import PlanNotFoundError, plans
 from beamkeep.contexts.run import run
 from beamkeep.contexts.run.observation import OBSERVATIONS, UnitAnnotation
-from beamkeep.contexts.run.run import ListRuns, RunStatus, runs
+from beamkeep.contexts.run.run import ListRuns, Run, RunStatus, runs
 from beamkeep.contexts.safety.clearance import IN_FORCE, ListClearances, clearances
 from beamkeep.contexts.shift.handover import CLOCKS_APART
 from beamkeep.contexts.starting.readiness import GetPlanReadiness, PlanReadiness, readiness
@@ -145,6 +145,14 @@ class LastObservation(Record):
     simulated: bool
 
 
+class BoardProgress(Record):
+    channel_name: str
+    value: float | None
+    """The last reading of the channel; null without a reading."""
+    of: float  # pyright: ignore[reportIncompatibleMethodOverride]  # the word of the answer
+    """The value of the channel when the run is complete."""
+
+
 class BoardRun(Record):
     id: UUID
     name: str
@@ -156,6 +164,8 @@ class BoardRun(Record):
     subject_id: UUID | None
     campaign_id: UUID | None
     last_observation: LastObservation | None
+    progress: BoardProgress | None
+    """How far the run has come; null if the run names no channel that counts its progress."""
 
 
 class BoardProcedure(Record):
@@ -346,6 +356,11 @@ class BoardReader(Record):
         times = await self._since(runs, found, moved)
         rows = await self.read.last(OBSERVATIONS, "sampled_at", run_id=found)
         observed = {row.run_id: row for row in rows}
+        counted = [(id, each.progress) for id, each in found.items()]
+        channels = {id: progress.channel_name for id, progress in counted if progress}
+        reached: Mapping[UUID, float] = {}
+        if channels:
+            reached = await observation_reader(self.read).last_values(channels)
         return [
             BoardRun.of(
                 each,
@@ -353,6 +368,7 @@ class BoardReader(Record):
                 reason=each.last_status_reason if each.status is RunStatus.HELD else None,
                 started_at=each.created_at,
                 last_observation=LastObservation.of(observed[id]) if id in observed else None,
+                progress=_progress(each, reached),
             )
             for id, each in found.items()
         ]
@@ -510,6 +526,12 @@ def _first[T](part: Sequence[T] | None) -> tuple[T, ...] | None:
 
 def _in_control(id: UUID | None, known: Mapping[UUID, Visit]) -> VisitInControl | None:
     return VisitInControl.of(known[id]) if id and id in known else None
+
+
+def _progress(of: Run, reached: Mapping[UUID, float]) -> BoardProgress | None:
+    if (counted := of.progress) is None:
+        return None
+    return BoardProgress(counted.channel_name, reached.get(of.id), of=counted.of)
 
 
 def _conduct_id(of: Procedure) -> UUID | None:

@@ -47,6 +47,8 @@ class CalibrationUse(Record):
     id: UUID
     kind: UseKind
     created_at: datetime
+    name: str
+    state: str
 
 
 async def calibration_id(revision_id: UUID, read: Reader) -> UUID:
@@ -74,7 +76,10 @@ async def uses(query: ListCalibrationUses, read: Reader) -> Sequence[Calibration
     used_by_runs = [id for id, kind in users.items() if kind is ProvenanceKind.RUN]
     made_with = [id for id, kind in users.items() if kind is ProvenanceKind.DATASET]
     found = {**await read.many(runs, used_by_runs), **await read.many(datasets, made_with)}
-    return [CalibrationUse(id, UseKind(kind), found[id].created_at) for id, kind in users.items()]
+    return [
+        CalibrationUse.of(found[id], kind=UseKind(kind), state=found[id].status)
+        for id, kind in users.items()
+    ]
 
 
 # fmt: off

@@ -340,7 +340,7 @@ def _require_open(campaign: Campaign, refusal: type[Cannot]) -> None:
         raise refusal(f"The status is {campaign.status}.")
 
 
-campaigns = Aggregate("Campaign", begin, evolve, absent=CampaignNotFoundError)
+campaigns = Aggregate("Campaign", begin, evolve, absent=CampaignNotFoundError, axes=(STATUS,))
 
 # fmt: off
 OPERATIONS = (

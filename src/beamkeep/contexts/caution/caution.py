@@ -284,7 +284,7 @@ def superseding(
     return STATUS.allow(caution.status, ended), replace(new, parent_id=caution.id)
 
 
-cautions = Aggregate("Caution", begin, evolve=evolve, absent=CautionNotFoundError)
+cautions = Aggregate("Caution", begin, evolve=evolve, absent=CautionNotFoundError, axes=(STATUS,))
 
 # fmt: off
 OPERATIONS = (

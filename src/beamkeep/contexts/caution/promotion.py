@@ -6,7 +6,12 @@ from uuid import UUID
 from annotated_types import MaxLen
 from pydantic import StrictBool, StringConstraints, ValidationError
 
-from beamkeep.contexts.decision.decision import Decision, DecisionNotFoundError, decisions
+from beamkeep.contexts.decision.decision import (
+    Decision,
+    DecisionNotFoundError,
+    DecisionPromoted,
+    decisions,
+)
 from beamkeep.contexts.equipment.asset import AssetNotFoundError
 from beamkeep.contexts.operation.procedure import ProcedureNotFoundError
 from beamkeep.kernel import (
@@ -114,7 +119,7 @@ async def proposal(command: PromoteCautionProposal, read: Reader) -> CautionProp
 
 def promote_caution_proposal(
     command: PromoteCautionProposal, given: CautionProposal, call: Call
-) -> list[caution.CautionSuperseded | CautionRegistered | SideWrite]:
+) -> list[caution.CautionSuperseded | CautionRegistered | DecisionPromoted | SideWrite]:
     """Register the caution that an agent proposed in a decision."""
     decision, draft, old = given.decision, given.draft, given.superseded
     if decision.context != CONTEXT:
@@ -132,7 +137,9 @@ def promote_caution_proposal(
         raise CautionProposalAlreadyPromotedError(told, caution_id=given.promoted_to)
     made = caution.registered(draft, draft.target, None, call)
     new = replace(made, promoted_from_decision_id=decision.id)
-    return [*(caution.superseding(old, new) if old else (new,)), *claims_of(caution.begin(new))]
+    events = caution.superseding(old, new) if old else (new,)
+    promoted = DecisionPromoted(call.now, decision.id, new.caution_id)
+    return [*events, promoted, *claims_of(caution.begin(new))]
 
 
 def claims_of(made: Caution) -> tuple[Insert, ...]:

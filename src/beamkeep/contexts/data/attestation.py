@@ -132,7 +132,7 @@ class AttestationAlgorithmUnknownError(Cannot):
 
 
 class AttestationFormatUnsupportedError(Cannot):
-    """The format can be checked only of a dataset that conforms to a known layout."""
+    """The format of a dataset can be checked only if the dataset conforms to a known layout."""
 
 
 class Attestation(Record):

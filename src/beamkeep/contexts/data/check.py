@@ -25,6 +25,7 @@ from beamkeep.kernel import (
 from .attestation import PROFILES, AttestationFormatUnsupportedError
 from .distribution import (
     KEPT,
+    STATUS,
     AccessProtocol,
     CheckKind,
     Distribution,
@@ -122,8 +123,7 @@ def request_distribution_check(
     call: Call,
 ) -> list[DistributionCheckRequested | SideWrite | CheckAccepted]:
     """Ask the service to read a copy and to record what it found."""
-    if distribution.status not in KEPT:
-        raise DistributionCannotRequestCheckError(f"The status is {distribution.status}.")
+    STATUS.require_in(distribution.status, KEPT, DistributionCannotRequestCheckError)
     _require_readable(distribution, command.kind, given)
     if given.check_id and not given.is_left:
         told = f"It is check {given.check_id}."

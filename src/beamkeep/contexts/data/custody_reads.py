@@ -1,4 +1,4 @@
-"""May I delete this: how datasets are kept, and which of their copies may go."""
+"""How datasets are kept, and which of their copies may be deleted."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime, timedelta

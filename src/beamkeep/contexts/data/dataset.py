@@ -548,7 +548,7 @@ def _require_kept(dataset: Dataset, refusal: type[Cannot]) -> None:
         raise refusal("The dataset is Discarded.")
 
 
-datasets = Aggregate("Dataset", begin, evolve, absent=DatasetNotFoundError)
+datasets = Aggregate("Dataset", begin, evolve, absent=DatasetNotFoundError, axes=(STATUS, INTENT))
 
 # fmt: off
 OPERATIONS = (

@@ -35,6 +35,7 @@ from .authorship import (
     require_year,
 )
 from .dataset import (
+    INTENT,
     Dataset,
     DatasetCommand,
     DatasetExternalIdAssigned,
@@ -210,8 +211,7 @@ def settle_dataset_external_id(
 def _require_nameless(dataset: Dataset, refusal: type[Cannot]) -> None:
     if dataset.status is DatasetStatus.DISCARDED:
         raise refusal("The dataset is Discarded.")
-    if dataset.intent is not DatasetIntent.PRODUCTION:
-        raise refusal(f"The intent is {dataset.intent}; it must be Production.")
+    INTENT.require_in(dataset.intent, {DatasetIntent.PRODUCTION}, refusal)
     external_id.require_nameless(dataset, refusal)
 
 

@@ -66,7 +66,7 @@ class AccessProtocol(StrEnum):
     XROOTD = "XRootD"
     OAI_PMH = "OAI_PMH"
     OFFLINE = "Offline"
-    """Bytes that need hands or a recall, such as a tape on a shelf."""
+    """Bytes that somebody must fetch before they can be read, such as a tape on a shelf."""
 
 
 SCHEMES: Mapping[AccessProtocol, tuple[str, ...]] = {
@@ -498,7 +498,9 @@ def record_distribution_removal(
     return moved(distribution, STATUS.allow(distribution.status, removed))
 
 
-distributions = Aggregate("Distribution", begin, evolve, absent=DistributionNotFoundError)
+distributions = Aggregate(
+    "Distribution", begin, evolve, absent=DistributionNotFoundError, axes=(STATUS,)
+)
 
 # fmt: off
 OPERATIONS = (

@@ -684,13 +684,11 @@ def _require_kept(member: Dataset) -> None:
 
 
 def _require_open(edition: Edition, refusal: type[Cannot]) -> None:
-    if edition.status is not S.REGISTERED:
-        raise refusal(f"The status is {edition.status}.")
+    STATUS.require_in(edition.status, {S.REGISTERED}, refusal)
 
 
 def _require_nameless(edition: Edition, refusal: type[Cannot]) -> None:
-    if edition.status is not S.PUBLISHED:
-        raise refusal(f"The status is {edition.status}; it must be Published.")
+    STATUS.require_in(edition.status, {S.PUBLISHED}, refusal)
     external_id.require_nameless(edition, refusal)
 
 
@@ -702,7 +700,7 @@ def _listed(ids: Iterable[UUID]) -> str:
     return f"Datasets: {', '.join(map(str, ids))}."
 
 
-editions = Aggregate("Edition", begin, evolve, absent=EditionNotFoundError)
+editions = Aggregate("Edition", begin, evolve, absent=EditionNotFoundError, axes=(STATUS,))
 
 # fmt: off
 OPERATIONS = (

@@ -118,6 +118,10 @@ class DecisionRated(DecisionEvent):
     confidence_at_rating: float | None
 
 
+class DecisionPromoted(DecisionEvent):
+    caution_id: UUID
+
+
 class DecisionNotFoundError(NotFound): ...
 
 
@@ -197,6 +201,8 @@ class Decision(Record):
     confidence_band: ConfidenceBand | None
     created_at: datetime
     ratings: Mapping[UUID, DecisionRating]
+    promoted_caution_id: UUID | None = None
+    """The caution that was registered from the decision."""
 
 
 def begin(event: DecisionRegistered) -> Decision:
@@ -210,7 +216,9 @@ def begin(event: DecisionRegistered) -> Decision:
     )
 
 
-def evolve(decision: Decision, event: DecisionRated) -> Decision:
+def evolve(decision: Decision, event: DecisionRated | DecisionPromoted) -> Decision:
+    if isinstance(event, DecisionPromoted):
+        return replace(decision, promoted_caution_id=event.caution_id)
     latest = {event.actor_id: DecisionRating(event.rating, event.comment)}
     return replace(decision, ratings={**decision.ratings, **latest})
 
@@ -391,6 +399,8 @@ class ListDecisions(Listing):
     """Only decisions with this run as input run_id."""
     rating: Rating | None = None
     """Only decisions that an actor last rated so."""
+    promoted: bool | None = None
+    """Only decisions from which a caution was registered, or only others."""
     from_: Annotated[Timestamp | None, Field(alias="from")] = None
     """Only decisions made at or after this time."""
     to: Timestamp | None = None
@@ -434,7 +444,9 @@ QUESTIONS = (
     *reads("/decisions", decisions, ListDecisions, shown_with=children,
         directory=DirectoryEntry(
             lambda it: f"{it.context}: {it.choice}", keywords=lambda it: (it.rule,)),
-        facets={"run_id": run_ids, "rating": _ratings}, excluded={"exclude_choice": "choice"},
+        facets={"run_id": run_ids, "rating": _ratings,
+            "promoted": lambda it: (it.promoted_caution_id is not None,)},
+        excluded={"exclude_choice": "choice"}, version=2,
         compared={"from_": ("created_at", ">="), "to": ("created_at", "<")}),
     entries("GET /decisions/{decision_id}/inferences", ListDecisionInferences, decisions,
         INFERENCES, by=("occurred_at", "inference_id"), hidden={"messages": "include_messages"}),

@@ -1,5 +1,6 @@
 """Caller: who asks, what they may call on this surface, and where the deployment stands."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from uuid import UUID
 
@@ -7,9 +8,11 @@ from beamkeep.contexts.access import profile
 from beamkeep.contexts.access.actor import actors
 from beamkeep.contexts.federation.facility import facility_by_code
 from beamkeep.contexts.installation import installation
+from beamkeep.contexts.trust.grants import POLICY_GRANTS
 from beamkeep.contexts.trust.surface import surfaces
 from beamkeep.kernel import (
     ActorKind,
+    Grant,
     ObjectScope,
     Query,
     Reader,
@@ -39,6 +42,8 @@ class CallerAnswer(Record):
     kind: ActorKind
     name: str
     surface: CalledSurface
+    surface_ids: tuple[UUID, ...]
+    """The surfaces on which you may ask this."""
     permitted_commands: tuple[str, ...]
     """The operations and questions that you may call on this surface."""
     own_only: tuple[str, ...]
@@ -69,6 +74,7 @@ async def get_self(query: GetSelf, read: Reader) -> CallerAnswer:
         kind=standing.kind,
         name=(await profile.names([me], read))[me].name,
         surface=CalledSurface.of(surface, surface_id=surface.id),
+        surface_ids=_surfaces(await read.rows(POLICY_GRANTS, principal_id=me)),
         permitted_commands=tuple(sorted(scopes)),
         own_only=tuple(sorted(n for n, scope in scopes.items() if scope is ObjectScope.OWN)),
         proposable_commands=tuple(sorted(await read.proposes())),
@@ -76,6 +82,16 @@ async def get_self(query: GetSelf, read: Reader) -> CallerAnswer:
         now=read.now,
         facility=OwnFacility.of(site, timezone=here.timezone),
     )
+
+
+def _surfaces(grants: Iterable[Grant]) -> tuple[UUID, ...]:
+    """Return the surfaces at which these grants permit a caller to ask who they are."""
+    found = {
+        grant.surface_id
+        for grant in grants
+        if grant.surface_id and grant.permits("get_self", grant.conduit_id, grant.surface_id)
+    }
+    return tuple(sorted(found))
 
 
 QUESTIONS = (answers("GET /self", GetSelf, get_self, CallerAnswer, of=actors, about=None),)

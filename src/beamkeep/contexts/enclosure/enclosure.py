@@ -215,7 +215,9 @@ def decommission_enclosure(
     ]
 
 
-enclosures = Aggregate("Enclosure", begin, evolve=evolve, absent=EnclosureNotFoundError)
+enclosures = Aggregate(
+    "Enclosure", begin, evolve=evolve, absent=EnclosureNotFoundError, axes=(LIFECYCLE,)
+)
 
 # fmt: off
 OPERATIONS = (

@@ -1,6 +1,6 @@
 """Equipment: the hardware of a facility, as families, models, assets, mounts and frames."""
 
-from . import asset, family, frame, model, mount, pidinst
+from . import asset, family, frame, model, mount, pidinst, tree
 
 OPERATIONS = (
     *family.OPERATIONS,
@@ -13,6 +13,7 @@ QUESTIONS = (
     *family.QUESTIONS,
     *model.QUESTIONS,
     *asset.QUESTIONS,
+    *tree.QUESTIONS,
     *pidinst.QUESTIONS,
     *mount.QUESTIONS,
     *frame.QUESTIONS,

@@ -11,7 +11,15 @@ from annotated_types import MaxLen
 from beamkeep.contexts.enclosure.enclosure import Enclosure, EnclosureNotFoundError, enclosures
 from beamkeep.contexts.federation import facility
 from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
-from beamkeep.contexts.place import ASSET_TREE, PLACES, AssetPlace, facility_scopes, upwards
+from beamkeep.contexts.place import (
+    ASSET_TREE,
+    FORMER_PLACES,
+    PLACES,
+    AssetPlace,
+    FormerPlace,
+    facility_scopes,
+    upwards,
+)
 from beamkeep.kernel import (
     Aggregate,
     Axis,
@@ -619,7 +627,9 @@ def relocate_asset(
         raise AssetCannotRelocateError(f"Asset {parent.id} is below this asset.")
     _require_in_use(AssetCannotRelocateError, parent)
     moved = AssetRelocated.of(command, occurred_at=call.now, from_parent_id=asset.parent_id)
-    return [moved, PLACES.replace(AssetPlace(asset.id, parent.id, None)), Lock(ASSET_TREE)]
+    place = PLACES.replace(AssetPlace(asset.id, parent.id, None))
+    former = FORMER_PLACES.upsert(FormerPlace(asset.parent_id, asset.id, call.now))
+    return [moved, place, former, Lock(ASSET_TREE)]
 
 
 def locate_asset(
@@ -720,7 +730,7 @@ def _require_declared(family_ids: Set[UUID], model: Model | None) -> None:
         raise AssetModelMismatchError(told)
 
 
-assets = Aggregate("Asset", begin, evolve, absent=AssetNotFoundError)
+assets = Aggregate("Asset", begin, evolve, absent=AssetNotFoundError, axes=(LIFECYCLE, CONDITION))
 
 # fmt: off
 OPERATIONS = (

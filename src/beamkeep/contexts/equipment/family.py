@@ -184,7 +184,7 @@ def _content(
     return (tuple(sorted(command.affordances)), schema), advice
 
 
-families = Aggregate("Family", begin, evolve, absent=FamilyNotFoundError)
+families = Aggregate("Family", begin, evolve, absent=FamilyNotFoundError, axes=(STATUS,))
 
 # fmt: off
 OPERATIONS = (

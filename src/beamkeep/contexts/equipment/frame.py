@@ -177,7 +177,7 @@ def _require_within(parent_id: UUID | None, placement: Placement) -> None:
     require_finite(placement, InvalidFramePlacementError)
 
 
-frames = Aggregate("Frame", begin, evolve, absent=FrameNotFoundError)
+frames = Aggregate("Frame", begin, evolve, absent=FrameNotFoundError, axes=(STATUS,))
 
 # `decommission_frame` is declared with the mounts, because mounts can be placed in a frame.
 # fmt: off

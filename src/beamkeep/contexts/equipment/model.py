@@ -189,7 +189,7 @@ def _family_ids(command: DefineModel) -> tuple[UUID, ...]:
     return tuple(sorted(command.declared_family_ids))
 
 
-models = Aggregate("Model", begin, evolve, absent=ModelNotFoundError)
+models = Aggregate("Model", begin, evolve, absent=ModelNotFoundError, axes=(STATUS,))
 
 # fmt: off
 OPERATIONS = (

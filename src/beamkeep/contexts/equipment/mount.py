@@ -291,7 +291,7 @@ async def _active(listed: Listing, read: Reader) -> list[Mount]:
     return [mount for mount in found.values() if mount.status is MountStatus.ACTIVE]
 
 
-mounts = Aggregate("Mount", begin, evolve, absent=MountNotFoundError)
+mounts = Aggregate("Mount", begin, evolve, absent=MountNotFoundError, axes=(STATUS,))
 
 # fmt: off
 OPERATIONS = (

@@ -205,7 +205,7 @@ def decommission_facility(
     return [FacilityDecommissioned(call.now, facility.id, command.reason)]
 
 
-facilities = Aggregate("Facility", begin, evolve, absent=FacilityNotFoundError)
+facilities = Aggregate("Facility", begin, evolve, absent=FacilityNotFoundError, axes=(STATUS,))
 
 # fmt: off
 OPERATIONS = (

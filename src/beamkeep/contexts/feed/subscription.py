@@ -561,7 +561,9 @@ def _turn(subscription: Subscription, call: Call, ends: bool) -> SideWrite:
     return WORK_TURNS.replace(turn)
 
 
-subscriptions = Aggregate("Subscription", begin, evolve, absent=SubscriptionNotFoundError)
+subscriptions = Aggregate(
+    "Subscription", begin, evolve, absent=SubscriptionNotFoundError, axes=(STATUS,)
+)
 
 # fmt: off
 OPERATIONS = (

@@ -11,7 +11,7 @@ from beamkeep.kernel.values import Timestamp
 from beamkeep.schemas import JsonObject, canonical_text
 
 from .conducted import Activity, ActivitySource, Phase, Stage, StepKind
-from .procedure import OPEN, Procedure, procedures
+from .procedure import OPEN, STATUS, Procedure, procedures
 
 LONGEST_DETAIL = 64 * 1024
 ACTIVITIES = Table("procedure_activity", Activity, key=("activity_id",), numbered="sequence")
@@ -55,8 +55,7 @@ def append_activities(
     for entry in command.entries:
         if len(canonical_text(entry.detail).encode()) > LONGEST_DETAIL:
             raise InvalidProcedureActivityError(f"The detail of {entry.activity_id} is longer.")
-    if procedure.status not in OPEN:
-        raise ProcedureCannotAppendActivitiesError(f"The status is {procedure.status}.")
+    STATUS.require_in(procedure.status, OPEN, ProcedureCannotAppendActivitiesError)
     rows = [
         Activity.of(
             entry,

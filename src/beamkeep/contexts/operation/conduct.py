@@ -227,11 +227,25 @@ def end_conduct(
     procedure: Procedure, end: End, given: ConductInHand, claim: int, now: datetime
 ) -> list[ConductAdvanced | SideWrite]:
     """Return the last append of a conduct: an open pass, the status and the end, with rows."""
-    parts = list[ConductAdvanced | SideWrite]()
-    if end.end_pass and given.open_pass:
-        parts += iteration_ended(_pass_ended(procedure, end.end_pass, now), given.open_pass)
+    parts = list[ConductAdvanced | SideWrite](pass_ended_with(procedure, end, given, now))
     if procedure.status is ProcedureStatus.RUNNING:
         parts.append(_status_event(procedure, end, now))
+    return [*parts, *conduct_ended(procedure, end, given, claim, now)]
+
+
+def pass_ended_with(
+    procedure: Procedure, end: End, given: ConductInHand, now: datetime
+) -> list[ProcedureIterationEnded | SideWrite]:
+    """Return the end of the pass that is open when a conduct ends."""
+    if not (end.end_pass and given.open_pass):
+        return []
+    return iteration_ended(_pass_ended(procedure, end.end_pass, now), given.open_pass)
+
+
+def conduct_ended(
+    procedure: Procedure, end: End, given: ConductInHand, claim: int, now: datetime
+) -> list[ProcedureConductEnded | SideWrite]:
+    """Return the end of a conduct with its rows, without a status of the procedure."""
     ended = ProcedureConductEnded.of(
         end,
         occurred_at=now,
@@ -253,7 +267,7 @@ def end_conduct(
         ended_at=now,
     )
     freed = [CHANNELS.delete(channel.address) for channel in given.channels]
-    return [*parts, ended, CONDUCTS.replace(row), *freed]
+    return [ended, CONDUCTS.replace(row), *freed]
 
 
 def _pass_ended(procedure: Procedure, end: EndPass, now: datetime) -> ProcedureIterationEnded:

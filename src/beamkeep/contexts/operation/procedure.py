@@ -13,6 +13,7 @@ from pydantic import AllowInfNan, Strict, TypeAdapter, ValidationError
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, decisions
 from beamkeep.contexts.equipment.asset import AssetNotFoundError, assets
 from beamkeep.contexts.equipment.declaration import DeclarationStatus
+from beamkeep.contexts.place import with_all_below
 from beamkeep.contexts.recipe.capability import (
     Capability,
     CapabilityNotFoundError,
@@ -682,8 +683,7 @@ def start_iteration(
 ) -> list[ProcedureIterationStarted | SideWrite]:
     """Start the next iteration of a running procedure."""
     index, refusal = command.iteration_index, ProcedureCannotStartIterationError
-    if procedure.status is not ProcedureStatus.RUNNING:
-        raise refusal(f"The status is {procedure.status}; it must be Running.")
+    STATUS.require_in(procedure.status, {ProcedureStatus.RUNNING}, refusal)
     if procedure.current_iteration_index is not None:
         raise refusal(f"Iteration {procedure.current_iteration_index} is open; end it first.")
     require_idle(procedure)
@@ -711,8 +711,7 @@ def end_iteration(
 ) -> list[ProcedureIterationEnded | SideWrite]:
     """End the open iteration and record its result."""
     index, refusal = command.iteration_index, ProcedureCannotEndIterationError
-    if procedure.status not in OPEN:
-        raise refusal(f"The status is {procedure.status}; it must be Held or Running.")
+    STATUS.require_in(procedure.status, OPEN, refusal)
     if given is None or index != procedure.current_iteration_index:
         found = procedure.current_iteration_index
         told = f"Iteration {found} is open, not {index}." if found else "No iteration is open."
@@ -745,7 +744,7 @@ def require_parent_running(run: Run | None) -> None:
         raise ProcedureParentRunNotRunningError(f"Run '{run.name}' is {run.status}.")
 
 
-procedures = Aggregate("Procedure", begin, evolve, absent=ProcedureNotFoundError)
+procedures = Aggregate("Procedure", begin, evolve, absent=ProcedureNotFoundError, axes=(STATUS,))
 
 # fmt: off
 OPERATIONS = (
@@ -782,6 +781,8 @@ class ListProcedures(Listing):
     parent_run_id: UUID | None = None
     target_asset_id: frozenset[UUID] | None = None
     """Procedures about one of these assets."""
+    under_asset_id: UUID | None = None
+    """Procedures about this asset or an asset below it."""
     recipe_id: UUID | None = None
     conducting: bool | None = None
     """Only procedures with an active conduct, or only those without one."""
@@ -832,6 +833,8 @@ QUESTIONS = (
                 ended.outcome for ended in [procedure.last_conduct] if ended
             ],
         },
+        expanded={"under_asset_id": with_all_below},
+        aliases={"under_asset_id": "target_asset_id"},
         shown_with=with_steps,
     ),
     entries(

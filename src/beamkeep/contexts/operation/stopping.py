@@ -16,13 +16,16 @@ from beamkeep.kernel import (
     replace,
 )
 
+from .advancing import End
 from .conduct import (
     CONDUCTS,
     ConductAdvanced,
     ConductInHand,
+    conduct_ended,
     conduct_in_hand,
     end_conduct,
     flags_of,
+    pass_ended_with,
     walk_of,
 )
 from .conducted import ConductOutcome, Phase
@@ -37,12 +40,17 @@ from .procedure import (
     ProcedureCommandWithReason,
     ProcedureConductActiveError,
     ProcedureConductCancelRequested,
+    ProcedureConductEnded,
     ProcedureHeld,
+    ProcedureIterationEnded,
     evolve,
     procedures,
     require_decision,
     require_idle,
 )
+
+type ConductStopped = ProcedureIterationEnded | ProcedureConductEnded | SideWrite | Fenced
+"""The end of a conduct that adds no status, because the procedure has one already."""
 
 
 class ConductNotFoundError(NotFound): ...
@@ -112,7 +120,7 @@ async def to_cancel(
 
 def hold_procedure(
     procedure: Procedure, command: HoldProcedure, given: StoppableConduct | None, call: Call
-) -> list[ConductAdvanced | SideWrite | Fenced]:
+) -> list[ProcedureHeld | ConductStopped]:
     """Hold a procedure until someone resumes it; the step under way finishes."""
     decision_id = command.decided_by_decision_id
     held = ProcedureHeld(
@@ -124,7 +132,7 @@ def hold_procedure(
 
 def abort_procedure(
     procedure: Procedure, command: AbortProcedure, given: StoppableConduct | None, call: Call
-) -> list[ConductAdvanced | SideWrite | Fenced]:
+) -> list[ProcedureAborted | ConductStopped]:
     """Abort a procedure because something is wrong; no closing step is walked."""
     aborted = ProcedureAborted(call.now, procedure.id, command.reason)
     STATUS.allow(procedure.status, aborted)
@@ -158,7 +166,7 @@ def cancel_conduct(
 
 def _stopped(
     procedure: Procedure, given: StoppableConduct | None, stop: str, call: Call
-) -> list[ConductAdvanced | SideWrite | Fenced]:
+) -> list[ConductStopped]:
     """Return how the active conduct, if there is one, learns that the procedure stops."""
     if given is None:
         return []
@@ -169,19 +177,32 @@ def _stopped(
         is_weaker = stop == "hold" and given.in_hand.conduct.cancel_requested
         asked = WorkStop(given.in_hand.conduct.conduct_id, stop)
         return [] if is_weaker else [WORK_STOPS.replace(asked)]
-    return _ended(procedure, given, given.walk, call)
+    # The procedure has its status already, so the end of the conduct adds none.
+    end, in_hand, claim = _end(procedure, given.walk), given.in_hand, given.claim
+    return [
+        *pass_ended_with(procedure, end, in_hand, call.now),
+        *conduct_ended(procedure, end, in_hand, claim, call.now),
+        _fence(given),
+    ]
 
 
 def _ended(
     procedure: Procedure, given: StoppableConduct, walk: WalkSoFar, call: Call
 ) -> list[ConductAdvanced | SideWrite | Fenced]:
     """Return the end of a conduct that no worker has, unless one claims it meanwhile."""
+    end = _end(procedure, walk)
+    return [*end_conduct(procedure, end, given.in_hand, given.claim, call.now), _fence(given)]
+
+
+def _end(procedure: Procedure, walk: WalkSoFar) -> End:
     walk = replace(walk, flags=flags_of(procedure))
     outcome = walk.walk_outcome
     asked = None if outcome else stopped(walk)
-    end = asked or ended(walk, outcome or ConductOutcome.CANCELLED, walk.walk_failure)
-    fence = Fenced(given.in_hand.conduct.conduct_id, given.claim, None, ends=True)
-    return [*end_conduct(procedure, end, given.in_hand, given.claim, call.now), fence]
+    return asked or ended(walk, outcome or ConductOutcome.CANCELLED, walk.walk_failure)
+
+
+def _fence(given: StoppableConduct) -> Fenced:
+    return Fenced(given.in_hand.conduct.conduct_id, given.claim, None, ends=True)
 
 
 # fmt: off

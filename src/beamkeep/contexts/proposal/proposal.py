@@ -367,7 +367,7 @@ async def _registered(ids: Sequence[UUID], read: Reader) -> dict[UUID, ProposalR
     return {id: event for id, event in events.items() if isinstance(event, ProposalRegistered)}
 
 
-proposals = Aggregate("Proposal", begin, evolve, absent=ProposalNotFoundError)
+proposals = Aggregate("Proposal", begin, evolve, absent=ProposalNotFoundError, axes=(STATUS,))
 
 # Not an operation of the catalogue: the path sends it in place of the command that is proposed.
 REGISTERING = proposals.creates(

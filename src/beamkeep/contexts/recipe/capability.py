@@ -218,7 +218,9 @@ def _content(command: DeclareCapability) -> tuple[dict[str, object], list[Advice
     return content, advice
 
 
-capabilities = Aggregate("Capability", begin, evolve, absent=CapabilityNotFoundError)
+capabilities = Aggregate(
+    "Capability", begin, evolve, absent=CapabilityNotFoundError, axes=(STATUS,)
+)
 
 # fmt: off
 OPERATIONS = (

@@ -209,7 +209,7 @@ def _require_realizable(command: DeclareMethod, given: MethodReferences) -> None
     require_subset(own, bounds, MethodParametersNotSubsetError)
 
 
-methods = Aggregate("Method", begin, evolve, absent=MethodNotFoundError)
+methods = Aggregate("Method", begin, evolve, absent=MethodNotFoundError, axes=(STATUS,))
 
 # fmt: off
 NOT_REALIZABLE = (MethodBoundCapabilityDeprecatedError, MethodCapabilityExecutorMismatchError,

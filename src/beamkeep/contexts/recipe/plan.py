@@ -12,7 +12,7 @@ from beamkeep.contexts.equipment import asset, declaration
 from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle, AssetNotFoundError, assets
 from beamkeep.contexts.equipment.family import Family, families
 from beamkeep.contexts.federation.facility import Facility, facility_by_code
-from beamkeep.contexts.place import upwards
+from beamkeep.contexts.place import upwards, with_all_below
 from beamkeep.kernel import (
     Aggregate,
     Blank,
@@ -374,7 +374,7 @@ def _require_none(assets: Iterable[Asset], refusal: type[Cannot]) -> None:
         raise refusal(f"Choose other assets than {named}.", asset_ids=[*refused])
 
 
-plans = Aggregate("Plan", begin, evolve, absent=PlanNotFoundError)
+plans = Aggregate("Plan", begin, evolve, absent=PlanNotFoundError, axes=(STATUS,))
 
 # fmt: off
 NOT_BINDABLE = (PlanBoundPracticeDeprecatedError, PlanBoundMethodDeprecatedError,
@@ -406,10 +406,13 @@ class ListPlans(Listing):
     practice_id: UUID | None = None
     method_id: UUID | None = None
     asset_id: UUID | None = None
+    under_asset_id: UUID | None = None
+    """Plans that use this asset or an asset below it."""
 
 
 # fmt: off
 QUESTIONS = reads("/plans", plans, ListPlans, version=2, milestones=STATUS.milestones,
     facets={"asset_id": lambda plan: plan.asset_ids},
+    expanded={"under_asset_id": with_all_below}, aliases={"under_asset_id": "asset_id"},
     directory=DirectoryEntry(lambda it: it.name, status=lambda it: it.status,
         scope=lambda it: it.asset_ids or None, version=2))

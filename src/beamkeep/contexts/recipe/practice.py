@@ -176,7 +176,7 @@ def _require_references_current(given: PracticeReferences) -> None:
     declaration.require_current(named.values(), PracticeFamilyDeprecatedError)
 
 
-practices = Aggregate("Practice", begin, evolve, absent=PracticeNotFoundError)
+practices = Aggregate("Practice", begin, evolve, absent=PracticeNotFoundError, axes=(STATUS,))
 
 # fmt: off
 OPERATIONS = (

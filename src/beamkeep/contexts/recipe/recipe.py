@@ -211,7 +211,7 @@ def _require_realizable(capability: Capability) -> None:
         raise RecipeCapabilityExecutorMismatchError(f"{capability.code} has only METHOD.")
 
 
-recipes = Aggregate("Recipe", begin, evolve, absent=RecipeNotFoundError)
+recipes = Aggregate("Recipe", begin, evolve, absent=RecipeNotFoundError, axes=(STATUS,))
 
 # fmt: off
 OPERATIONS = (

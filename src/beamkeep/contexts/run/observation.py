@@ -8,23 +8,16 @@ from uuid import UUID
 from annotated_types import MaxLen, MinLen
 from pydantic import AfterValidator, AllowInfNan, Strict
 
+from beamkeep.contexts.observed import ChannelName, UnitAnnotation
 from beamkeep.kernel import Call, Cannot, Invalid, Page, Record, Rows, Table, entries
 from beamkeep.kernel.values import Timestamp, Trimmed
 from beamkeep.schemas.units import is_code
 
 from .run import Run, RunCommand, require_open, runs
 
-type ChannelName = Annotated[str, MinLen(1), MaxLen(255)]
 type SamplingProcedure = Literal["baseline", "monitor"]
 
 LONGEST_OPAQUE_UNIT = 50
-
-
-class UnitAnnotation(Record):
-    system: Literal["udunits", "ucum", "qudt", "iec61360"] | None
-    """The system that defines the code; null for a unit of the producer, such as photons/s."""
-    code: Annotated[str, MinLen(1), MaxLen(100)]
-    label: Annotated[str, MinLen(1), MaxLen(100)] | None = None
 
 
 def _kept(unit: UnitAnnotation) -> UnitAnnotation:

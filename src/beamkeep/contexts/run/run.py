@@ -6,10 +6,13 @@ from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
-from annotated_types import MaxLen
+from annotated_types import Gt, MaxLen
+from pydantic import AllowInfNan, Strict
 
 from beamkeep.contexts.decision.decision import DecisionNotFoundError, decisions
 from beamkeep.contexts.lineage import ProvenanceEdge, ProvenanceRelation, edges_from
+from beamkeep.contexts.observed import ChannelName
+from beamkeep.contexts.place import with_all_below
 from beamkeep.contexts.recipe.method import Method, methods
 from beamkeep.contexts.recipe.plan import carried_parameters
 from beamkeep.kernel import (
@@ -78,6 +81,19 @@ class StartAdvisory(Record):
     in_force: bool | None = None
 
 
+class InvalidRunProgressError(Invalid):
+    """The progress of a run needs the name of a channel, which must not be blank."""
+
+
+class RunProgress(Record):
+    """The channel that counts what a run has done, and its value when the run is complete."""
+
+    channel_name: Annotated[ChannelName, Trimmed(InvalidRunProgressError)]
+    of: Annotated[  # pyright: ignore[reportIncompatibleMethodOverride]  # the word of the body
+        float, Strict(), AllowInfNan(False), Gt(0)
+    ]
+
+
 # Events are stored for ever: add a field with a default; never rename or drop one.
 class RunEvent(Event):
     run_id: UUID
@@ -100,6 +116,7 @@ class RunStarted(RunEvent):
     clearance_ids: tuple[UUID, ...] = ()
     advisories: tuple[StartAdvisory, ...] = ()
     external_refs: Mapping[str, str] = {}
+    progress: RunProgress | None = None
 
 
 class RunHeld(RunEvent):
@@ -246,6 +263,8 @@ class Run(Record):
     advisories: tuple[StartAdvisory, ...] = ()
     ended_at: datetime | None = None
     external_refs: Mapping[str, str] = {}
+    progress: RunProgress | None = None
+    """How far a run has come is the last value of this channel, of the value it ends with."""
 
 
 def begin(event: RunStarted) -> Run:
@@ -335,7 +354,7 @@ def hold_run(run: Run, command: HoldRun, given: None, call: Call) -> list[RunHel
 
 
 def resume_run(run: Run, command: ResumeRun, given: None, call: Call) -> list[RunResumed]:
-    """Resume a held run."""
+    """Continue a held run."""
     return [STATUS.allow(run.status, RunResumed.of(command, occurred_at=call.now))]
 
 
@@ -384,11 +403,10 @@ def adjust_run(
 
 def require_open(run: Run, refusal: type[Cannot]) -> None:
     """Raise the refusal when a run has ended."""
-    if run.status not in OPEN:
-        raise refusal(f"The status is {run.status}; it must be Held or Running.")
+    STATUS.require_in(run.status, OPEN, refusal)
 
 
-runs = Aggregate("Run", begin, evolve=evolve, absent=RunNotFoundError)
+runs = Aggregate("Run", begin, evolve=evolve, absent=RunNotFoundError, axes=(STATUS,))
 
 # fmt: off
 OPERATIONS = (
@@ -421,6 +439,8 @@ class ListRuns(Listing):
     campaign_id: UUID | None = None
     asset_id: frozenset[UUID] | None = None
     """Runs that use one of these assets."""
+    under_asset_id: UUID | None = None
+    """Runs that use this asset or an asset below it."""
     pinned_calibration_id: UUID | None = None
     """Runs that pin this calibration revision."""
     external_ref: Annotated[str, MaxLen(251)] | None = None
@@ -443,7 +463,9 @@ QUESTIONS = reads(
     ListRuns,
     facets=FACETS,
     compared=PERIOD,
-    version=3,
+    expanded={"under_asset_id": with_all_below},
+    aliases={"under_asset_id": "asset_id"},
+    version=4,
     directory=DirectoryEntry(
         lambda it: it.name,
         status=lambda it: it.status,

@@ -504,8 +504,7 @@ def amend_clearance(
     """Register an amendment, which supersedes this clearance when it is activated."""
     kind, code = clearance.kind, clearance.facility_code
     amended = _registered(command, call, kind=kind, facility_code=code, parent_id=clearance.id)
-    if clearance.status is not ClearanceStatus.ACTIVE:
-        raise ClearanceCannotAmendError(f"The status is {clearance.status}; it must be Active.")
+    STATUS.require_in(clearance.status, {ClearanceStatus.ACTIVE}, ClearanceCannotAmendError)
     if ahead := [each.id for each in given if each.status in UNDECIDED]:
         first = f"Clearance {ahead[0]} is an open amendment of this clearance."
         told = f"{first} Activate or reject it."
@@ -536,7 +535,9 @@ def _passed(until: datetime | None, call: Call) -> bool:
     return until is not None and until <= call.now
 
 
-clearances = Aggregate("Clearance", begin, evolve=evolve, absent=ClearanceNotFoundError)
+clearances = Aggregate(
+    "Clearance", begin, evolve=evolve, absent=ClearanceNotFoundError, axes=(STATUS,)
+)
 
 # fmt: off
 OPERATIONS = (

@@ -9,6 +9,10 @@ from pydantic import Field
 
 from beamkeep.contexts.caution import caution
 from beamkeep.contexts.caution.caution import Caution, cautions
+from beamkeep.contexts.data import dataset, distribution
+from beamkeep.contexts.data.dataset import Dataset, datasets
+from beamkeep.contexts.data.distribution import Distribution, distributions
+from beamkeep.contexts.decision.decision import Decision, DecisionRegistered, decisions
 from beamkeep.contexts.enclosure.enclosure import Enclosure, EnclosurePermitObserved, enclosures
 from beamkeep.contexts.equipment import asset
 from beamkeep.contexts.equipment.asset import Asset, assets
@@ -18,6 +22,8 @@ from beamkeep.contexts.installation import installation
 from beamkeep.contexts.operation import procedure
 from beamkeep.contexts.operation.procedure import Procedure, procedures
 from beamkeep.contexts.place import facility_scopes
+from beamkeep.contexts.proposal import proposal
+from beamkeep.contexts.proposal.proposal import Proposal, ProposalStatus, proposals
 from beamkeep.contexts.recipe.plan import Plan, plans
 from beamkeep.contexts.run.logbook import RUN_LOGBOOK
 from beamkeep.contexts.run.refused import REFUSED_STARTS
@@ -28,7 +34,7 @@ from beamkeep.contexts.supply import supply
 from beamkeep.contexts.supply.supply import Supply, supplies
 from beamkeep.contexts.trust import visit
 from beamkeep.contexts.trust.visit import Visit, visits
-from beamkeep.kernel import Aggregate, Event, Fresh, Invalid, Reader, Record, answers
+from beamkeep.kernel import Aggregate, Event, Fresh, Invalid, Reader, Record, answers, replace
 from beamkeep.kernel.values import Timestamp
 
 from . import open_items
@@ -36,6 +42,7 @@ from . import open_items
 LONGEST, SOON, MOST_EVENTS = timedelta(days=7), timedelta(hours=24), 10_000
 CLOCKS_APART = timedelta(minutes=1)
 LONGEST_TEXT = 500
+OLDEST_PROPOSAL = timedelta(days=31)
 
 
 class InvalidShiftPeriodError(Invalid):
@@ -87,6 +94,10 @@ class ShiftHandover(Record, rename={"since": "from", "until": "to"}):
     """Visits whose status changed, and changes of surface control."""
     notes: tuple[HandoverLine, ...]
     """Entries in the logbooks of runs."""
+    data: tuple[HandoverLine, ...]
+    """Datasets that were promoted, demoted or discarded, and copies that failed a check."""
+    decisions: tuple[HandoverLine, ...]
+    """Decisions that were made, and proposals that were made or closed."""
     open: tuple[HandoverLine, ...] | None
     """What was open at the end of the shift; null if too much has changed since."""
 
@@ -110,13 +121,30 @@ SUPPLIES = tuple(supply.STATUS.moves)
 PERMITS = (EnclosurePermitObserved,)
 CLEARANCES = clearance.STATUS_CHANGES
 VISITS = *visit.STATUS.moves, *visit.CONTROLLING.moves
+DATASETS = dataset.DatasetPromoted, dataset.DatasetDemoted, dataset.DatasetDiscarded
+COPIES = distribution.DistributionMarkedStale, distribution.DistributionMarkedUnreachable
+DECISIONS = (DecisionRegistered,)
+PROPOSALS = proposal.ProposalRegistered, *proposal.STATUS.moves
 REPORTED = (
     *(*RUNS, *HOLDS, *ADJUSTMENTS, *PROCEDURES, *EQUIPMENT, *CAUTIONS),
     *(*SUPPLIES, *PERMITS, *CLEARANCES, *VISITS),
+    *(*DATASETS, *COPIES, *DECISIONS, *PROPOSALS),
 )
 
 type HandoverObject = (
-    Run | Procedure | Asset | Caution | Supply | Clearance | Enclosure | Visit | Plan
+    Run
+    | Procedure
+    | Asset
+    | Caution
+    | Supply
+    | Clearance
+    | Enclosure
+    | Visit
+    | Plan
+    | Dataset
+    | Distribution
+    | Decision
+    | Proposal
 )
 PATHS: Mapping[type[HandoverObject], str] = {
     Run: "/runs",
@@ -128,6 +156,10 @@ PATHS: Mapping[type[HandoverObject], str] = {
     Enclosure: "/enclosures",
     Visit: "/visits",
     Plan: "/plans",
+    Dataset: "/datasets",
+    Distribution: "/distributions",
+    Decision: "/decisions",
+    Proposal: "/proposals",
 }
 
 
@@ -163,6 +195,20 @@ class ShiftLog(Record):
             _event_line(opened[id], found, items.state_after(opened[id]))
             for id, found in (await self.concerned(of, opened)).items()
         ]
+
+    async def open_proposals(self, later: Sequence[Event]) -> list[HandoverLine]:
+        """Return the lines of the proposals that could be approved at the end."""
+        # A proposal that has expired since the shift is no longer in the list of open ones.
+        unclosed = proposal.ListProposals(
+            status=frozenset({ProposalStatus.OPEN}),
+            created_after=self.until - OLDEST_PROPOSAL,
+            created_before=self.until,
+        )
+        items = open_items.OPEN_PROPOSALS
+        items = replace(items, lists=[*items.lists, unclosed])
+        lines = await self.left_open(proposals, items, later)
+        found = await self.read.many(proposals, (line.id for line in lines))
+        return [line for line in lines if found[line.id].expires_at > self.until]
 
     async def ending_clearances(self) -> tuple[list[HandoverLine], list[HandoverLine]]:
         """Return the clearances whose validity ended in the shift, and those that end soon."""
@@ -236,6 +282,12 @@ async def handover(query: GetShiftHandover, read: Reader) -> ShiftHandover:
             for each in entries
             if (run := noted.get(each.run_id))
         ),
+        data=_by_time(
+            [*await log.lines(datasets, DATASETS), *await log.lines(distributions, COPIES)]
+        ),
+        decisions=_by_time(
+            [*await log.lines(decisions, DECISIONS), *await log.lines(proposals, PROPOSALS)]
+        ),
         open=await _open(log),
     )
 
@@ -254,6 +306,7 @@ async def _open(log: ShiftLog) -> tuple[HandoverLine, ...] | None:
     lines += await log.left_open(enclosures, open_items.CLOSED_ENCLOSURES, later)
     lines += await log.left_open(supplies, open_items.LACKING_SUPPLIES, later)
     lines += await log.left_open(visits, open_items.OPEN_VISITS, later)
+    lines += await log.open_proposals(later)
     return _by_time(lines)
 
 
@@ -271,8 +324,8 @@ def _facility_codes(
     match of:
         case Supply() | Clearance() | Enclosure():
             return {of.facility_code}
-        case Visit():
-            # A surface stands nowhere: a visit belongs to the deployment's own Site.
+        case Visit() | Dataset() | Distribution() | Decision() | Proposal():
+            # These stand nowhere: they belong to the deployment's own Site.
             return {own}
         case Procedure() if not of.target_asset_ids:
             return {own}
@@ -292,11 +345,15 @@ def _asset_ids(of: HandoverObject) -> Iterable[UUID]:
             return (of.target.id,) if of.target.kind is caution.TargetKind.ASSET else ()
         case Supply() | Clearance() | Enclosure() | Visit():
             return ()
+        case Dataset() | Distribution() | Decision() | Proposal():
+            return ()
 
 
 def _event_line(event: Event, of: HandoverObject, state: str | None = None) -> HandoverLine:
     retired = isinstance(event, caution.CautionRetired)
     why: str | None = event.retire_reason if retired else getattr(event, "reason", None)
+    if isinstance(event, DecisionRegistered) and event.reasoning:
+        why = event.reasoning[:LONGEST_TEXT]
     if isinstance(event, EnclosurePermitObserved):
         state = event.to_permit_status
     return _line(of, event.occurred_at, type(event).__name__, why, state)
@@ -330,8 +387,14 @@ def _name(of: HandoverObject) -> str:
             return of.title
         case Visit():
             references = (f"{scheme} {value}" for scheme, value in of.external_refs.items())
-            return ", ".join([of.type, *references])
-        case Run() | Procedure() | Asset() | Supply() | Enclosure() | Plan():
+            return ", ".join([f"{of.type} visit", *references])
+        case Decision():
+            return f"{of.context}: {of.choice}"
+        case Proposal():
+            return of.command_name
+        case Distribution():
+            return of.uri
+        case Run() | Procedure() | Asset() | Supply() | Enclosure() | Plan() | Dataset():
             return of.name
 
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 from beamkeep.contexts.enclosure import enclosure
 from beamkeep.contexts.equipment import asset
 from beamkeep.contexts.operation import procedure
+from beamkeep.contexts.proposal import proposal
 from beamkeep.contexts.run import run
 from beamkeep.contexts.supply import supply
 from beamkeep.contexts.trust import visit
@@ -73,7 +74,15 @@ LACKING_SUPPLIES = OpenItems(
 OPEN_VISITS = OpenItems(
     PRESENT, [visit.ListVisits(status=frozenset(PRESENT))], _targets(visit.STATUS)
 )
+OPEN_PROPOSALS = OpenItems(
+    {proposal.ProposalStatus.OPEN},
+    [proposal.ListProposals(open=True)],
+    {
+        proposal.ProposalRegistered: proposal.ProposalStatus.OPEN,
+        **_targets(proposal.STATUS),
+    },
+)
 OPEN_ITEMS = (
     *(OPEN_RUNS, OPEN_PROCEDURES, FAILING_ASSETS, ASSETS_IN_MAINTENANCE),
-    *(CLOSED_ENCLOSURES, LACKING_SUPPLIES, OPEN_VISITS),
+    *(CLOSED_ENCLOSURES, LACKING_SUPPLIES, OPEN_VISITS, OPEN_PROPOSALS),
 )

@@ -66,6 +66,8 @@ class StartRun(Command):
     """The recorded decision that led to this command."""
     external_refs: References = Field(default_factory=dict)
     """References to the run in other systems, by scheme, for example bluesky; at most 20."""
+    progress: run.RunProgress | None = None
+    """The channel that counts what the run has done, and its value when the run is complete."""
 
 
 class RunStart(Record):

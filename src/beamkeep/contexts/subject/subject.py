@@ -5,6 +5,7 @@ from typing import Annotated
 from uuid import UUID
 
 from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle, AssetNotFoundError, assets
+from beamkeep.contexts.place import with_all_below
 from beamkeep.kernel import (
     Aggregate,
     Axis,
@@ -283,7 +284,7 @@ def assign_subject_external_id(
     return [SubjectExternalIdAssigned.of(command, occurred_at=call.now)]
 
 
-subjects = Aggregate("Subject", begin, evolve, absent=SubjectNotFoundError)
+subjects = Aggregate("Subject", begin, evolve, absent=SubjectNotFoundError, axes=(STATUS,))
 
 # fmt: off
 OPERATIONS = (
@@ -314,6 +315,8 @@ class ListSubjects(Listing):
 
     status: frozenset[SubjectStatus] | None = None
     mounted_on_asset_id: UUID | None = None
+    under_asset_id: UUID | None = None
+    """Subjects that are mounted on this asset or on an asset below it."""
 
 
 MOVES = {"last_status_changed_at": tuple(STATUS.moves)}
@@ -322,6 +325,8 @@ QUESTIONS = reads(
     subjects,
     ListSubjects,
     milestones=MOVES,
+    expanded={"under_asset_id": with_all_below},
+    aliases={"under_asset_id": "mounted_on_asset_id"},
     directory=DirectoryEntry(
         lambda it: it.name, status=lambda it: it.status, keywords=lambda it: (it.external_id,)
     ),

@@ -370,7 +370,7 @@ def _moved[E: SupplyMoved](
     return event.of(command, occurred_at=call.now, **told)
 
 
-supplies = Aggregate("Supply", begin, evolve=evolve, absent=SupplyNotFoundError)
+supplies = Aggregate("Supply", begin, evolve=evolve, absent=SupplyNotFoundError, axes=(STATUS,))
 
 # fmt: off
 OPERATIONS = (

@@ -115,7 +115,7 @@ type VisitMoved = VisitArrived | VisitStarted | VisitResumed | VisitCompleted
 type VisitMovedWithReason = VisitHeld | VisitCancelled | VisitAborted | VisitVoided
 type VisitControl = VisitSurfaceControlTaken | VisitSurfaceControlReleased
 type VisitChanged = VisitMoved | VisitMovedWithReason | VisitControl
-type VisitOutcome = list[VisitChanged | SideWrite]
+type Released = VisitSurfaceControlReleased | SideWrite
 
 
 class VisitNotFoundError(NotFound): ...
@@ -343,22 +343,24 @@ def resume_visit(visit: Visit, command: ResumeVisit, call: Call) -> list[VisitRe
     return [STATUS.allow(visit.status, VisitResumed(call.now, visit.id))]
 
 
-def complete_visit(visit: Visit, command: CompleteVisit, call: Call) -> VisitOutcome:
+def complete_visit(
+    visit: Visit, command: CompleteVisit, call: Call
+) -> list[VisitCompleted | Released]:
     """Complete a visit; its work is done."""
     return _with_release(visit, VisitCompleted(call.now, visit.id))
 
 
-def cancel_visit(visit: Visit, command: CancelVisit, call: Call) -> VisitOutcome:
+def cancel_visit(visit: Visit, command: CancelVisit, call: Call) -> list[VisitCancelled | Released]:
     """Cancel a visit that will not take place."""
     return _with_release(visit, VisitCancelled(call.now, visit.id, command.reason))
 
 
-def abort_visit(visit: Visit, command: AbortVisit, call: Call) -> VisitOutcome:
+def abort_visit(visit: Visit, command: AbortVisit, call: Call) -> list[VisitAborted | Released]:
     """Abort a visit before its work is done."""
     return _with_release(visit, VisitAborted(call.now, visit.id, command.reason))
 
 
-def void_visit(visit: Visit, command: VoidVisit, call: Call) -> VisitOutcome:
+def void_visit(visit: Visit, command: VoidVisit, call: Call) -> list[VisitVoided | Released]:
     """Void a visit that should not have been registered."""
     return _with_release(visit, VisitVoided(call.now, visit.id, command.reason))
 
@@ -369,9 +371,7 @@ def take_visit_surface_control(
     """Take control of the visit's surface when it is free or the parent visit controls it."""
     CONTROLLING.require(visit.controlling, VisitSurfaceControlTaken)
     policy, holder = given
-    if visit.status not in PRESENT:
-        allowed = " or ".join(sorted(PRESENT))
-        raise VisitCannotTakeControlError(f"The status is {visit.status}; it must be {allowed}.")
+    STATUS.require_in(visit.status, PRESENT, VisitCannotTakeControlError)
     if call.principal_id not in policy.permitted_principal_ids:
         raise VisitCannotTakeControlError(f"Policy {visit.policy_id} does not permit the caller.")
     taken = VisitSurfaceControlTaken(call.now, visit.id, visit.parent_surface_id)
@@ -386,7 +386,7 @@ def take_visit_surface_control(
 
 def release_visit_surface_control(
     visit: Visit, command: ReleaseVisitSurfaceControl, call: Call
-) -> list[VisitControl | SideWrite]:
+) -> list[VisitSurfaceControlReleased | SideWrite]:
     """Release control of the visit's surface."""
     released = CONTROLLING.allow(visit.controlling, _release(visit, call.now))
     return [released, SURFACE_CONTROL.delete(visit.parent_surface_id)]
@@ -397,7 +397,9 @@ def _release(visit: Visit, now: datetime, to: UUID | None = None) -> VisitSurfac
     return VisitSurfaceControlReleased(now, id, surface_id=place, taken_by_visit_id=to)
 
 
-def _with_release(visit: Visit, event: VisitMoved | VisitMovedWithReason) -> VisitOutcome:
+def _with_release[E: VisitMoved | VisitMovedWithReason](
+    visit: Visit, event: E
+) -> list[E | Released]:
     """Return the event, after the release of the surface when the visit controls it."""
     moved = STATUS.allow(visit.status, event)
     if not visit.controlling:
@@ -406,7 +408,7 @@ def _with_release(visit: Visit, event: VisitMoved | VisitMovedWithReason) -> Vis
     return [released, SURFACE_CONTROL.delete(visit.parent_surface_id), moved]
 
 
-visits = Aggregate("Visit", begin, evolve, absent=VisitNotFoundError)
+visits = Aggregate("Visit", begin, evolve, absent=VisitNotFoundError, axes=(STATUS, CONTROLLING))
 
 # fmt: off
 OPERATIONS = (

@@ -36,6 +36,10 @@ class PublicRoute(HttpRoute):
     recorded: bool = False
 
 
+ANYTHING = "*"
+"""The last segment of a route that answers for every path below it that no other route names."""
+
+
 class _Node(dict[str | None, "_Node"]):
     """The segments that may follow, with None for a placeholder, and the routes that end here."""
 
@@ -58,18 +62,22 @@ class Router:
 
     def find(self, method: str, path: bytes) -> tuple[HttpRoute, dict[str, str]]:
         """Return the route and the values in the path. Raise a refusal when there is none."""
-        node, values = self._root, list[str]()
+        node, values, below = self._root, list[str](), _Node()
         for segment in path.decode("latin-1").split("/")[1:]:
+            below = node.get(ANYTHING, below)
             following = node.get(segment)
             if following is None:
                 values.append(unquote(segment))
                 following = node.get(None) if segment else None
             if following is None:
-                raise RouteNotFoundError
+                node = below
+                break
             node = following
+        node = node if node.routes else below
         if not node.routes:
             raise RouteNotFoundError
         if method not in node.routes:
             raise MethodNotAllowedError(sorted(node.routes))
         route = node.routes[method]
-        return route, dict(zip(route.route.fields, values, strict=True))
+        fields = route.route.fields
+        return route, dict(zip(fields, values[: len(fields)], strict=True))
