@@ -1,0 +1,28 @@
+import type { OperationName, StreamType } from "./names";
+
+/** A change of one axis that an operation makes. */
+export interface Move {
+  axis: string;
+  from: string[];
+  to: string;
+  terminal: boolean;
+  event: string;
+}
+
+/** Where an operation is called, and what it accepts beside its own fields. */
+export interface Route {
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  path: string;
+  aggregate: StreamType;
+  names?: true;
+  as_of?: true;
+  min_token?: true;
+  /** Whether nothing is asked for beside the object itself. */
+  bare?: true;
+  /** Whether it ends or discards something for good, or removes access. */
+  destructive?: true;
+  moves?: Move[];
+}
+
+declare const routes: Record<OperationName, Route>;
+export default routes;

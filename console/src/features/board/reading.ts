@@ -1,0 +1,136 @@
+/** What a board says, in words: pure functions of the answers of the service. */
+import type { Answer, Fact, Names, Shape } from "../../api";
+import { markOfKind, plural, quantity, stateText, TONES, type Mark } from "../../text";
+
+export type BoardAnswer = Answer<"get_board">;
+export type Readiness = Answer<"get_plan_readiness">;
+export type Check = Shape<"ReadinessCheck">;
+
+/** Return the word of a state that the service explains further: `Unknown (stale: …), Active` is `Unknown`. */
+export function stateWord(state: string): string {
+  return /^\w+/.exec(state)?.[0] ?? state;
+}
+
+/** Return the shape of a fact of a start check. */
+export function markOfFact(fact: Fact): Mark {
+  if (fact.in_force === false) return "blocks";
+  return markOfKind(fact.kind, stateWord(fact.state));
+}
+
+/** Return the facts of a failing check that are abnormal; all of them when none looks so. */
+export function failingFacts({ facts }: Pick<Check, "facts">): Fact[] {
+  const abnormal = facts.filter((fact) => TONES[markOfFact(fact)] !== "");
+  return abnormal.length > 0 ? abnormal : facts;
+}
+
+/** Return whether a check fails only because nobody knows the state of something. */
+export function isUnknown(check: Check): boolean {
+  const facts = failingFacts(check);
+  return !check.passed && facts.length > 0 && facts.every((fact) => markOfFact(fact) === "unknown");
+}
+
+/** «Ring beam is Unavailable» */
+export function factText(fact: Fact): string {
+  const rest = fact.state.slice(stateWord(fact.state).length);
+  return `${fact.name} is ${stateText(stateWord(fact.state))}${rest.startsWith(" (") ? rest.replace(/\).*$/, ")") : ""}`;
+}
+
+const CHECKS: Record<string, string> = {
+  parameters: "The parameters are not valid",
+  units: "The units of the parameters have changed",
+  window: "The window of the plan is not open",
+  families: "The assets lack a family that the plan needs",
+  clearance: "No clearance covers this run",
+  supply: "No supply of a kind that the plan needs",
+  enclosure: "No enclosure permits the run",
+};
+
+/** Return why a check fails, in one sentence without a full stop. */
+export function failureText(check: Check): string {
+  const [fact] = failingFacts(check);
+  const isTold = fact !== undefined && TONES[markOfFact(fact)] !== "";
+  if (isTold) return factText(fact);
+  return CHECKS[check.check] ?? (fact ? factText(fact) : `${stateText(check.check)} fails`);
+}
+
+export interface Verdict {
+  word: string;
+  sentence: string;
+  mark: Mark;
+}
+
+/** Return whether a run can start, and if not, the first reason. */
+export function verdictOn(readiness: Readiness | undefined, runs: BoardAnswer["runs"]): Verdict {
+  if (!readiness) return { word: "No plan", sentence: "Select a plan to see whether a run can start.", mark: "pending" };
+  const { checks } = readiness;
+  const failing = checks.filter(({ passed }) => !passed);
+  const [first] = failing;
+  if (readiness.ready || !first) {
+    const [run] = runs ?? [];
+    const open = run ? ` ${run.name} is ${stateText(run.status).toLowerCase()}.` : "";
+    return { word: "Ready", sentence: `All ${checks.length} checks pass.${open}`, mark: "normal" };
+  }
+  const counted = `${failing.length} of ${checks.length} checks ${failing.length === 1 ? "fails" : "fail"}.`;
+  const mark = failing.every(isUnknown) ? "unknown" : "blocks";
+  return { word: "Not ready", sentence: `${failureText(first)}. ${counted}`, mark };
+}
+
+/** Return the name after the newest run: «Run 15» after «Run 14». */
+export function nextName(newest: string | undefined): string {
+  const [, head, digits] = /^(.*?)(\d+)$/.exec(newest ?? "") ?? [];
+  if (digits === undefined) return "Run 1";
+  return `${head}${String(Number(digits) + 1).padStart(digits.length, "0")}`;
+}
+
+interface Declared {
+  properties?: Record<string, { unit?: { code?: string } | null } | undefined>;
+}
+
+/** `25 keV · 0.1 s · 1,501 projections` */
+export function parametersText(values: Record<string, unknown>, schema: Declared | null | undefined): string {
+  const parts = Object.entries(values).flatMap(([name, value]) => {
+    const unit = schema?.properties?.[name]?.unit?.code;
+    if (typeof value === "string" || typeof value === "boolean") return [`${name.replaceAll("_", " ")} ${value}`];
+    if (typeof value !== "number") return [];
+    const [told, named] = [quantity(value, unit), name.replaceAll("_", " ")];
+    // Before the method is read, the unit is not known.
+    return [unit === undefined ? `${named} ${told}` : unit === "1" ? `${told} ${named}` : told];
+  });
+  return parts.length > 0 ? parts.join(" · ") : "none";
+}
+
+/** Return how a visit is known: by its proposal, by another number, or by its type. */
+export function visitText(visit: { type: string; external_refs: Record<string, string> }): string {
+  return visit.external_refs.proposal ?? Object.values(visit.external_refs)[0] ?? `${stateText(visit.type)} visit`;
+}
+
+/** Return whether the state of an object has a colour that is not that of work in progress. */
+function isAbnormal(kind: string, state: string): boolean {
+  const tone = TONES[markOfKind(kind, state)];
+  return tone !== "" && tone !== "act";
+}
+
+/** Return the ids of what is abnormal on the board now. */
+export function abnormalIds(board: BoardAnswer): Set<string> {
+  return new Set([
+    ...(board.supplies ?? []).filter((each) => each.stale || isAbnormal("Supply", each.status)).map(({ id }) => id),
+    ...(board.enclosures ?? []).filter((each) => each.stale || isAbnormal("Enclosure", each.permit_status)).map(({ id }) => id),
+    ...(board.assets ?? []).map(({ id }) => id),
+    ...(board.runs ?? []).filter(({ status }) => isAbnormal("Run", status)).map(({ id }) => id),
+    ...(board.procedures ?? []).filter(({ status }) => isAbnormal("Procedure", status)).map(({ id }) => id),
+    ...(board.cautions ?? []).map(({ id }) => id),
+  ]);
+}
+
+/** «step 3 of 4», «2 steps in doubt» */
+export function stepText(procedure: NonNullable<BoardAnswer["procedures"]>[number]): string {
+  const { step_index: index, step_count: count, undecided_step_indexes: undecided } = procedure;
+  if (undecided.length > 0) return `${plural(undecided.length, "step")} in doubt`;
+  if (index === null || count === null) return "";
+  return `step ${index + 1} of ${count}`;
+}
+
+/** Return the name of an object, or what is said when the caller may not see it. */
+export function nameOf(names: Names, id: string | null | undefined, kind: string): string {
+  return (id && names[id]?.name) || `${kind} (no access)`;
+}

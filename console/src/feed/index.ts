@@ -1,0 +1,2 @@
+export { FeedProvider, useEvents, useFeed } from "./FeedProvider";
+export type { FeedStatus } from "./leader";

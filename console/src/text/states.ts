@@ -1,0 +1,126 @@
+/** The shape of every state. The words are those of the service. */
+import type { Words } from "../api/names";
+
+/** Ten shapes, one meaning each. */
+export type Mark =
+  | "normal"
+  | "blocks"
+  | "caution"
+  | "unknown"
+  | "progress"
+  | "held"
+  | "pending"
+  | "done"
+  | "denied"
+  | "info";
+
+export type Tone = "" | "alarm" | "warn" | "unk" | "act";
+
+/** The colour of a shape: none for what is normal. */
+export const TONES: Record<Mark, Tone> = {
+  normal: "",
+  blocks: "alarm",
+  caution: "warn",
+  unknown: "unk",
+  progress: "act",
+  held: "warn",
+  pending: "",
+  done: "",
+  denied: "",
+  info: "",
+};
+
+/** The schemas whose words are states. */
+export const STATE_SCHEMA = /(Status|Lifecycle|Condition|Outcome|Verdict|State|Intent|Severity|Stage|Band|Decision)$/;
+export type StateSchema = Extract<
+  keyof Words,
+  `${string}${"Status" | "Lifecycle" | "Condition" | "Outcome" | "Verdict" | "State" | "Intent" | "Severity" | "Stage" | "Band" | "Decision"}`
+>;
+
+// prettier-ignore
+export const STATES: { [N in StateSchema]?: Record<Words[N], Mark> } = {
+  AgentStatus: { Defined: "pending", Versioned: "normal", Suspended: "held", Deprecated: "denied" },
+  AssetCondition: { Nominal: "normal", Degraded: "caution", Faulted: "blocks" },
+  AssetLifecycle: { Commissioned: "pending", Active: "normal", Maintenance: "held", Decommissioned: "denied" },
+  AttestationOutcome: { Match: "normal", Mismatch: "blocks", Unreachable: "unknown" },
+  BeamlineState: { Running: "progress", Held: "held", Idle: "normal" },
+  CampaignIntent: { Series: "info", Sweep: "info", Coordination: "info", Block: "info" },
+  CampaignStatus: { Planned: "pending", Active: "progress", Held: "held", Closed: "done", Abandoned: "denied" },
+  CautionSeverity: { Notice: "info", Caution: "info", Warning: "caution" },
+  CautionStatus: { Active: "caution", Superseded: "denied", Retired: "denied" },
+  ClearanceStatus: { Defined: "pending", Submitted: "pending", UnderReview: "pending", Approved: "pending", Active: "normal", Rejected: "denied", Expired: "blocks", Superseded: "denied" },
+  ConductOutcome: { Completed: "done", Aborted: "blocks", Held: "held", Halted: "held", Cancelled: "denied", Interrupted: "unknown" },
+  ConductStatus: { Queued: "pending", Running: "progress", Closing: "progress", Ended: "done" },
+  ConfidenceBand: { Low: "caution", Medium: "info", High: "info", Certain: "info" },
+  CopyVerdict: { Discarded: "denied", Deletable: "pending", Needed: "normal" },
+  CurrentStatus: { Provisional: "pending", Verified: "normal", None: "pending" },
+  CustodyVerdict: { Lost: "blocks", Below: "caution", Met: "normal", Spare: "normal" },
+  DatasetIntent: { Trial: "pending", Production: "normal", Retracted: "denied" },
+  DatasetStatus: { Registered: "normal", Archived: "done", Discarded: "denied" },
+  DeclarationStatus: { Defined: "pending", Versioned: "normal", Deprecated: "denied" },
+  DeliveryStatus: { Sending: "progress", Delivered: "done", Refused: "blocks", Skipped: "denied" },
+  DistributionStatus: { Registered: "pending", Verified: "normal", Stale: "caution", Discarded: "denied", Removed: "denied" },
+  EditionStatus: { Registered: "pending", Sealed: "normal", Published: "done", Withdrawn: "denied" },
+  EnclosureLifecycle: { Active: "normal", Decommissioned: "denied" },
+  EvidenceVerdict: { same: "normal", differs: "caution", not_replayable: "unknown" },
+  ExternalIdState: { Pending: "pending", Findable: "normal", Hidden: "denied" },
+  FacilityStatus: { Active: "normal", Decommissioned: "denied" },
+  FrameStatus: { Active: "normal", Decommissioned: "denied" },
+  MountStatus: { Active: "normal", Decommissioned: "denied" },
+  PermitStatus: { Permitted: "normal", NotPermitted: "blocks", Unknown: "unknown" },
+  ProcedureStatus: { Defined: "pending", Running: "progress", Held: "held", Completed: "done", Aborted: "blocks", Truncated: "caution" },
+  ProposalStatus: { Open: "pending", Approved: "done", Rejected: "denied", Withdrawn: "denied" },
+  ReviewDecision: { Approved: "done", Rejected: "denied", RequestedChanges: "caution" },
+  RevisionStatus: { Provisional: "pending", Verified: "normal" },
+  RiskBand: { Green: "normal", Yellow: "caution", Red: "blocks" },
+  RunStatus: { Running: "progress", Held: "held", Completed: "done", Aborted: "blocks", Stopped: "caution", Truncated: "caution" },
+  Stage: { Started: "progress", Submitted: "progress", Reading: "progress", Succeeded: "done", Failed: "blocks", Skipped: "denied" },
+  SubjectStatus: { Received: "pending", Mounted: "normal", Measured: "done", Removed: "pending", Returned: "done", Stored: "done", Discarded: "denied" },
+  SubscriptionStatus: { Active: "normal", Paused: "held", Retired: "denied" },
+  SupplyStatus: { Unknown: "unknown", Available: "normal", Degraded: "caution", Unavailable: "blocks", Recovering: "caution", Decommissioned: "denied" },
+  VisitStatus: { Planned: "pending", Arrived: "pending", InProgress: "progress", OnHold: "held", Completed: "done", Cancelled: "denied", Aborted: "blocks", Voided: "denied" },
+};
+
+/** Return the shape of a state; with no schema, that of the first schema that has the word. */
+export function markOf(word: string, schema?: StateSchema): Mark {
+  const tables = schema ? [STATES[schema]] : Object.values(STATES);
+  for (const table of tables as (Record<string, Mark | undefined> | undefined)[]) {
+    const mark = table?.[word];
+    if (mark) return mark;
+  }
+  return "info";
+}
+
+/** Return a state as words: «InProgress» is «In progress», «NotPermitted» is «Not permitted». */
+export function stateText(word: string): string {
+  const spaced = word.replaceAll("_", " ").replace(/(?<=[a-z])(?=[A-Z])/g, " ");
+  return spaced.charAt(0).toUpperCase() + spaced.slice(1).toLowerCase();
+}
+
+/** The states of an object by the schema of its state, for a kind whose state is known by its status. */
+export const STATUS_SCHEMA: Partial<Record<string, StateSchema>> = {
+  Agent: "AgentStatus",
+  Asset: "AssetLifecycle",
+  Campaign: "CampaignStatus",
+  Caution: "CautionStatus",
+  Clearance: "ClearanceStatus",
+  Dataset: "DatasetStatus",
+  Distribution: "DistributionStatus",
+  Edition: "EditionStatus",
+  Enclosure: "PermitStatus",
+  Facility: "FacilityStatus",
+  Procedure: "ProcedureStatus",
+  Proposal: "ProposalStatus",
+  Run: "RunStatus",
+  Subject: "SubjectStatus",
+  Subscription: "SubscriptionStatus",
+  Supply: "SupplyStatus",
+  Visit: "VisitStatus",
+};
+
+/** Return the shape of the state of an object by its kind: `Available` of a supply is normal. */
+export function markOfKind(kind: string | undefined, word: string): Mark {
+  const schema = kind ? STATUS_SCHEMA[kind] : undefined;
+  const table = schema ? (STATES[schema] as Record<string, Mark | undefined>) : undefined;
+  return table?.[word] ?? markOf(word);
+}

@@ -1,0 +1,30 @@
+import type { ReactNode } from "react";
+import type { Fact } from "../api/problems";
+import { useNow } from "../time/clock";
+import { useZone } from "../time/zone";
+import { markOfKind, stateText, TONES } from "../text/states";
+import { Icon } from "./Icon";
+import { ObjectName } from "./ObjectName";
+
+/** One fact that caused a refusal: an object and its state, with what clears it. */
+export function FactRow({ fact, lead, note, actions }: { fact: Fact; lead?: string; note?: ReactNode; actions?: ReactNode }) {
+  const zone = useZone();
+  const now = useNow(0);
+  const mark = markOfKind(fact.kind, fact.state);
+  const shape = mark === "normal" || mark === "info" ? "blocks" : mark;
+  return (
+    <div className="fact">
+      <Icon name={shape} className={TONES[shape] || "dim"} />
+      <span>
+        {lead && `${lead} `}
+        <ObjectName id={fact.id ?? "?"} kind={fact.kind} name={nameOf(fact)} plain /> is {stateText(fact.state)}
+        {fact.until && <span className="dim"> until {zone.stamp(fact.until, now)}</span>}
+        {note !== undefined && <span className="sm dim under">{note}</span>}
+      </span>
+      <span className="row">{actions}</span>
+    </div>
+  );
+}
+
+/** Some objects have no name of their own, such as copies; the service then tells only their kind. */
+const nameOf = ({ name, kind }: Fact) => (name as string | null | undefined) ?? `This ${(kind ?? "object").toLowerCase()}`;

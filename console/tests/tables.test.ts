@@ -1,0 +1,82 @@
+/** The tables of the console cover everything that the service has. */
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import type { StreamType } from "../src/api/names";
+import { affectedBy, ALSO, isAboutOther, ROWS } from "../src/feed/invalidation";
+import { EVENTS, eventText } from "../src/text/events";
+import { OPERATIONS, operationOn } from "../src/text/operations";
+import { STATE_SCHEMA, STATES } from "../src/text/states";
+
+const reference = (name: string): unknown => JSON.parse(readFileSync(`../docs/reference/${name}`, "utf8"));
+const { events, rows } = reference("events.json") as {
+  events: Record<string, string[]>;
+  rows: Record<string, { stream: string; read: string }>;
+};
+const openapi = reference("openapi.json") as {
+  paths: Record<string, Record<string, { operationId: string; tags: string[] }>>;
+  components: { schemas: Record<string, { enum?: string[]; type?: string }> };
+};
+const operations = Object.values(openapi.paths).flatMap((methods) => Object.values(methods));
+const names = operations.map(({ operationId }) => operationId);
+
+describe("the invalidation table", () => {
+  test("has every stream", () => {
+    expect(Object.keys(ALSO).sort()).toEqual(Object.keys(events).sort());
+  });
+
+  test("has every table of rows, with the read that lists them", () => {
+    expect(Object.keys(ROWS).sort()).toEqual(Object.keys(rows).sort());
+    for (const [table, { read }] of Object.entries(rows)) expect((ROWS as Record<string, string[]>)[table], table).toContain(read);
+  });
+
+  test("makes the object, its history and its list outdated by every event of a stream", () => {
+    for (const [stream, types] of Object.entries(events)) {
+      const gets = operations.filter(({ operationId, tags }) => tags[0] === stream && /^get_\w+_history$/.test(operationId));
+      for (const type of types) {
+        const affected = affectedBy(stream as StreamType, type);
+        for (const { operationId } of gets) {
+          expect(affected, type).toContain(operationId);
+          expect(affected, type).toContain(operationId.replace(/_history$/, ""));
+        }
+      }
+    }
+  });
+
+  test("names only reads that exist", () => {
+    for (const read of [...Object.values(ALSO), ...Object.values(ROWS)].flat()) expect(names).toContain(read);
+  });
+
+  test("leaves another run as it is", () => {
+    expect(isAboutOther("get_run", { run_id: "a" }, "Run", "b")).toBe(true);
+    expect(isAboutOther("get_run", { run_id: "a" }, "Run", "a")).toBe(false);
+    expect(isAboutOther("list_runs", {}, "Run", "b")).toBe(false);
+    expect(isAboutOther("get_board", { asset_id: "a" }, "Run", "b")).toBe(false);
+  });
+});
+
+describe("the texts", () => {
+  test("have every event", () => {
+    expect(Object.keys(EVENTS).sort()).toEqual([...new Set(Object.values(events).flat())].sort());
+  });
+
+  test("have every operation", () => {
+    expect(Object.keys(OPERATIONS).sort()).toEqual([...names].sort());
+  });
+
+  test("have every word of every state", () => {
+    const schemas = Object.entries(openapi.components.schemas).filter(([name, schema]) => schema.enum && STATE_SCHEMA.test(name));
+    expect(Object.keys(STATES).sort()).toEqual(schemas.map(([name]) => name).sort());
+    for (const [name, schema] of schemas)
+      expect(Object.keys((STATES as Record<string, object>)[name] ?? {}).sort(), name).toEqual([...(schema.enum ?? [])].sort());
+  });
+
+  test("name the object of an action", () => {
+    expect(operationOn("hold_run", "Run 1")).toBe("Hold Run 1");
+    expect(operationOn("mark_supply_recovering", "Ring beam")).toBe("Mark Ring beam recovering");
+    expect(operationOn("append_run_logbook_entry", "Run 1")).toBe("Write a note in the logbook of Run 1");
+  });
+
+  test("say what a permit was reported to be", () => {
+    expect(eventText("beamkeep.EnclosurePermitObserved", { status: "NotPermitted" }).mark).toBe("blocks");
+  });
+});
