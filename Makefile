@@ -18,11 +18,18 @@ FIND_PYTHON = for each in "$$PYTHON" python3.13 python3.12 python3 \
 AGAIN = $(RUN) -m pytest -q --second-run --last-failed --last-failed-no-failures=none
 # CI runs two halves of the tests at once.
 OWN_CACHE = -o cache_dir=.pytest_cache/postgres
+CONSOLE_CACHE = -o cache_dir=.pytest_cache/console
+
+# The web console as the service serves it, and what it is built from.
+BUILT_CONSOLE := src/beamkeep/console/index.html
+CONSOLE_PACKAGES := console/node_modules/.package-lock.json
+CONSOLE_SOURCES = $(wildcard docs/reference/*.json console/*.json console/*.ts console/*.html) \
+	$(shell find console/src console/public console/scripts -type f -not -name '*.json' -not -name '*.d.ts')
 
 export UV_PYTHON_DOWNLOADS := never
 export VIRTUAL_ENV := $(abspath $(VENV))
 
-.PHONY: help setup lock audit reference check test test-postgres faults faults-untimed faults-night soak bench mutation docs demo
+.PHONY: help setup lock audit reference check test test-postgres faults faults-untimed faults-night soak bench mutation docs demo console check-console test-console pictures
 
 help: ## show this
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 14
@@ -63,18 +70,25 @@ check: ## format, lint, types, import contracts, fresh reference, fast tests
 	$(RUN) -m pytest -q -m "not postgres and not faults" || \
 		$(AGAIN) -m "not postgres and not faults"
 
-test: ## everything functional, against a real PostgreSQL
-	$(RUN) -m pytest -q -m "not faults"
+test: ## everything functional except the console, against a real PostgreSQL
+	$(RUN) -m pytest -q -m "not faults and not console"
 
 test-postgres: ## the part of it that `make check` leaves out
-	$(RUN) -m pytest -q $(OWN_CACHE) -m "postgres and not faults" || \
-		$(AGAIN) $(OWN_CACHE) -m "postgres and not faults"
+	$(RUN) -m pytest -q $(OWN_CACHE) -m "postgres and not faults and not console" || \
+		$(AGAIN) $(OWN_CACHE) -m "postgres and not faults and not console"
+
+test-console: ## the web console in a real browser, with a beamline and an identity provider
+	$(RUN) -m pytest -q --durations=15 $(CONSOLE_CACHE) -m "console and not faults" || \
+		$(AGAIN) $(CONSOLE_CACHE) -m "console and not faults"
+
+pictures: ## write the pictures of the console in the documentation anew
+	BEAMKEEP_WRITE_PICTURES=1 $(RUN) -m pytest -q -s $(CONSOLE_CACHE) tests/console/test_pictures.py
 
 faults: ## kills, races and abuse
-	$(RUN) -m pytest -q -rs -m faults
+	$(RUN) -m pytest -q -rs -m "faults and not console"
 
 faults-untimed: ## those of them that a machine with other work can judge
-	$(RUN) -m pytest -q -rs -m "faults and not timed"
+	$(RUN) -m pytest -q -rs -m "faults and not timed and not console"
 
 NIGHT := KILLS=1000 CUTS=200 FILLS=20 JUMPS=100 KEYS=10000 WORKER_FAULTS=1000 HOT_SECONDS=60 \
 	SIMULATIONS=50000 INTERLEAVINGS=10000 STALL_SECONDS=60 STALL_EVENTS=1000000 \
@@ -84,10 +98,11 @@ NIGHT := KILLS=1000 CUTS=200 FILLS=20 JUMPS=100 KEYS=10000 WORKER_FAULTS=1000 HO
 	SCAN_MUTATIONS=10000 SCAN_OBJECTS=1000000 \
 	FEED_EVENTS=1000000 FEED_KILLS=50 FEED_LISTENERS=50 CUSTODY=20000 CUSTODY_KILLS=10 RELAY_EVENTS=200000 RELAY_KILLS=125 \
 	MIRROR_KILLS=100 DELIVERY_KILLS=100 SUPERVISION_WALKS=2000 BEAM_LOSSES=100 BEAM_KILLS=50 \
-	PROPOSALS=2000 RIVAL_RUNS=200 RIVAL_KILLS=40 MODEL_CALLS=10000 MODEL_PROCESSES=8
+	PROPOSALS=2000 RIVAL_RUNS=200 RIVAL_KILLS=40 MODEL_CALLS=10000 MODEL_PROCESSES=8 \
+	CONSOLE_CUTS=50 CONSOLE_KILLS=20 CONSOLE_EVENTS=20000 CONSOLE_DAY=whole CONSOLE_SAMPLES=40
 
 faults-night: ## the same at their full size, which takes hours
-	env $(addprefix BEAMKEEP_,$(NIGHT)) $(RUN) -m pytest -q -m faults
+	env $(addprefix BEAMKEEP_,$(NIGHT)) $(RUN) -m pytest -q -m "faults or console"
 
 soak: ## ten minutes of mixed load with restarts; writes build/soak.json and build/soak.svg
 	$(RUN) -m benchmarks.soak
@@ -101,5 +116,20 @@ mutation: ## change 200 lines one by one, list what no fast test notices; build/
 docs: ## build docs/_build with warnings as errors
 	$(VENV)/bin/sphinx-build -W --keep-going -q -b html docs docs/_build
 
-demo: ## a running service with an administrator, a token and three calls to copy
+console: $(CONSOLE_PACKAGES) ## the web console with hot reload, for the service at BEAMKEEP_URL
+	npm run dev --prefix console
+
+$(CONSOLE_PACKAGES): console/package-lock.json
+	npm ci --ignore-scripts --loglevel=error --prefix console
+
+$(BUILT_CONSOLE): $(CONSOLE_PACKAGES) $(CONSOLE_SOURCES)
+	npm run --silent build --prefix console > /dev/null
+
+check-console: $(CONSOLE_PACKAGES) ## types, lint and unit tests of the web console
+	npm run check --prefix console
+	npm test --prefix console
+
+demo: ## a beamline in the middle of its day: its Board in a browser, and calls to copy
+	@if command -v npm > /dev/null; then $(MAKE) --no-print-directory $(BUILT_CONSOLE); \
+	else echo "The console is built with npm, which was not found: this demo has none." >&2; fi
 	$(RUN) -m demo.run

@@ -5,7 +5,7 @@ the demonstration. Agents have a part in it: those of the service, and one that 
 """
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -21,6 +21,8 @@ from demo.acting import (
     AUTHOR,
     CONTROL,
     DEFAULTS,
+    FINDING,
+    LOOKING,
     NAMES,
     NEXT_VISITOR,
     OFFICER,
@@ -133,13 +135,13 @@ async def let_in(day: Day) -> None:
         day.ids[subject] = made["actor_id"]
         return made["actor_id"]
 
-    async def permit(subject: str, surface_id: str, commands: Sequence[str]) -> str:
+    async def permit(subject: str, surface_id: str, commands: Iterable[str]) -> str:
         policy = {
             "name": f"{subject} at the beamline",
             "conduit_id": entry,
             "surface_id": surface_id,
             "permitted_principal_ids": [day.ids[subject]],
-            "permitted_commands": [*commands, "get_self"],
+            "permitted_commands": sorted({*commands, "get_self"}),
             "object_scope": "All",
         }
         made = await day.do("define_policy", policy, as_=ADMINISTRATOR)
@@ -148,12 +150,14 @@ async def let_in(day: Day) -> None:
     for subject, commands in PERMITTED.items():
         await known(subject)
         for calling in (day.rest, day.mcp):
-            await permit(subject, calling.surface_id, commands)
+            await permit(subject, calling.surface_id, (*commands, *FINDING))
+        if subject in NAMES:
+            await permit(subject, day.ids["console"], (*commands, *LOOKING))
     now = datetime.now(UTC)
     for subject, proposal in ((VISITOR, "2030-117"), (NEXT_VISITOR, "2030-204")):
         await known(subject)
         visit = {
-            "policy_id": await permit(subject, day.ids["console"], CONTROL),
+            "policy_id": await permit(subject, day.ids["console"], (*CONTROL, *FINDING)),
             "parent_surface_id": day.ids["console"],
             "type": "user",
             "planned_start_at": now.isoformat(),

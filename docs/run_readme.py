@@ -25,6 +25,8 @@ from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
 
+from docs import tour
+
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"(?:<!-- ([^\n]*) -->\n)?```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 STAYS = re.compile(r"stays; ready when it prints: (.+)")
@@ -34,6 +36,7 @@ NOT_OURS = frozenset({"VIRTUAL_ENV", "PYTHONPATH", "MAKEFLAGS", "MAKELEVEL", "MF
 SECONDS = 300.0
 WRONG_USAGE = 64
 PATIENCE = 30.0
+ADDRESS = re.compile(r"http://\S+/console/")
 END = "-- end of the answer, status "
 COLUMNS, LINES = 80, 24
 VARYING = (
@@ -183,7 +186,9 @@ def follow(page: str, where: Path) -> None:
                 for step in block.steps:
                     print(f"$ {step.command}", flush=True)
                     shells[-1].begin(step.command)
-                shells[-1].until(block.ready)
+                printed = "\n".join(shells[-1].until(block.ready))
+                if found := ADDRESS.search(printed):
+                    tour.follow(found[0], page)
                 continue
             carry_out(block, shells[0])
     finally:

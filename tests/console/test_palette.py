@@ -1,0 +1,121 @@
+"""Every operation of the catalogue in the palette: its form, its dry run or its refusal."""
+
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx2
+import pytest
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import async_playwright
+
+from beamkeep.contexts import CATALOGUE
+from beamkeep.kernel import Question
+from beamkeep.testing.calling import Rest
+from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.server import Server, running_server
+from tests.console.driving import Console, Person
+from tests.console.visit import Background, chromium_path
+from tests.support.examples import EXAMPLES
+from tests.system.calling import As, callers
+
+STILL = "/console/states"
+"""A screen that asks the service for nothing."""
+PATIENCE, PATIENCE_MS = 60.0, 30_000
+NOT_BY_PEOPLE = {"MonitorTriggerRequiredError"}
+"""What a person is refused with where only the service account of a monitor is accepted."""
+
+
+@pytest.fixture(scope="module")
+def server(built: Path) -> Generator[Server]:
+    hour = "3600"
+    with (
+        Cluster.start() as cluster,
+        running_server(cluster, enclosure_stale_after_seconds=hour) as server,
+    ):
+        yield server
+
+
+class Opened(NamedTuple):
+    """The administrator with one page open, the same over REST, and the loop of both."""
+
+    person: Person
+    do: As
+    background: Background
+
+
+@pytest.fixture(scope="module")
+def opened(server: Server) -> Generator[Opened]:
+    with Background() as background:
+        page = palette(server)
+        person, do = background.run(page.__aenter__())
+        yield Opened(person, do, background)
+        background.run(page.__aexit__(None, None, None))
+
+
+@asynccontextmanager
+async def palette(server: Server) -> AsyncGenerator[tuple[Person, As]]:
+    """The administrator with one page open, and the same over REST."""
+    async with (
+        httpx2.AsyncClient(base_url=server.url, timeout=PATIENCE) as http,
+        async_playwright() as playwright,
+    ):
+        browser = await playwright.chromium.launch(
+            executable_path=chromium_path(), args=["--no-sandbox"]
+        )
+        others = await callers(server, As(Rest(http), server.admin))
+        person = await Console(http, browser, path=STILL).person(server.admin)
+        person.page.set_default_timeout(PATIENCE_MS)
+        yield person, As(Rest(http), server.admin, others)
+        await browser.close()
+
+
+async def wrong(name: str, person: Person, do: As) -> str | None:
+    """What is wrong with an operation in the palette, None if nothing is."""
+    row = CATALOGUE.named[name]
+    arguments = await EXAMPLES[name](do)
+    if isinstance(row, Question):
+        answer = await person.ask(row, arguments)
+        await person.work.locator(".query table, .query dl.kv, .query .scroll").first.wait_for()
+        return None if answer.ok else f"{answer}"
+    outcome, checked = await person.dry_run(row, arguments)
+    if checked is None:
+        return outcome
+    if outcome == "ready":
+        shown = await person.work.locator(".callout [role=status], .callout.act").inner_text()
+        events = [event["event_type"] for event in checked.body["events"]]
+        return None if all(event in shown for event in events) else f"{events} in {shown}"
+    if checked.body["code"] not in NOT_BY_PEOPLE:
+        return f"{outcome} {checked.body}"
+    shown = await person.shown()
+    return None if checked.body["title"] in shown else f"{checked.body['title']} in {shown}"
+
+
+async def all_wrong(opened: Opened, names: Sequence[str]) -> dict[str, str]:
+    """What is wrong, by the name of the operation."""
+    found: dict[str, str] = {}
+    for name in names:
+        try:
+            told = await wrong(name, opened.person, opened.do)
+        except (PlaywrightError, AssertionError, ValueError) as error:
+            told = repr(error)[:1000]
+        if told:
+            found[name] = told
+        await opened.person.close()
+    return found
+
+
+@pytest.mark.parametrize("kind", sorted(CATALOGUE.aggregates))
+def test_every_operation_ends_in_its_dry_run_or_a_refusal_and_every_question_in_an_answer(
+    opened: Opened, kind: str
+):
+    rows = CATALOGUE.named.values()
+    names = [row.name for row in rows if row.aggregate.name == kind]
+    assert opened.background.run(all_wrong(opened, names)) == {}
+    assert opened.person.complaints == []
+
+
+def test_every_operation_of_the_catalogue_has_an_example_to_fill_in():
+    assert EXAMPLES.keys() == CATALOGUE.named.keys()
+    assert {row.aggregate.name for row in CATALOGUE.named.values()} == CATALOGUE.aggregates.keys()
