@@ -23,6 +23,12 @@ from tests.system.calling import As, callers
 STILL = "/console/states"
 """A screen that asks the service for nothing."""
 PATIENCE, PATIENCE_MS = 60.0, 30_000
+CLOSE_AND_OPEN = """() => {
+  document.querySelector("dialog.palette").close()
+  dispatchEvent(new KeyboardEvent("keydown", {key: "k", ctrlKey: true, cancelable: true}))
+  return new Promise((told) => requestAnimationFrame(() => setTimeout(told, 0)))
+}"""
+"""Closes the palette and opens it before the browser has told of the closing."""
 NOT_BY_PEOPLE = {"MonitorTriggerRequiredError"}
 """What a person is refused with where only the service account of a monitor is accepted."""
 
@@ -114,6 +120,16 @@ def test_every_operation_ends_in_its_dry_run_or_a_refusal_and_every_question_in_
     names = [row.name for row in rows if row.aggregate.name == kind]
     assert opened.background.run(all_wrong(opened, names)) == {}
     assert opened.person.complaints == []
+
+
+def test_the_palette_opens_at_once_after_it_was_closed(opened: Opened):
+    async def again() -> None:
+        await opened.person.open("define_zone")
+        await opened.person.page.evaluate(CLOSE_AND_OPEN)
+        await opened.person.palette.get_by_role("combobox", name="Search").wait_for()
+        await opened.person.close()
+
+    opened.background.run(again())
 
 
 def test_every_operation_of_the_catalogue_has_an_example_to_fill_in():

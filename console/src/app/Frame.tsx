@@ -34,7 +34,7 @@ const keepUnit = (before: Record<string, unknown>) => ({ unit: before.unit }) as
 export function Frame({ children }: { children: ReactNode }) {
   const { pathname } = useLocation();
   const screen = screenAt(pathname);
-  const [palette, setPalette] = useState<PaletteRequest>();
+  const [palette, setPalette] = useState<{ number: number; request: PaletteRequest }>();
   const [isHelpShown, setHelpShown] = useState(false);
   const [isWall, setWall] = useState(false);
   const { asOf, view } = useAsOf();
@@ -43,7 +43,11 @@ export function Frame({ children }: { children: ReactNode }) {
   const open = useOpen();
   const step = useEventSteps();
   const isPhone = useMedia(PHONE);
-  const openPalette = useCallback((request?: PaletteRequest) => setPalette(request ?? {}), []);
+  // A palette tells that it was closed a moment later: it must not take the next one with it.
+  const openPalette = useCallback(
+    (request: PaletteRequest = {}) => setPalette((last) => ({ number: (last?.number ?? 0) + 1, request })),
+    [],
+  );
   useTheme(screen);
   useTitle(screen, status.state === "lost");
   usePreload(isPhone);
@@ -96,7 +100,11 @@ export function Frame({ children }: { children: ReactNode }) {
       {isHelpShown && <Help close={() => setHelpShown(false)} />}
       {palette && (
         <Suspense fallback={null}>
-          <Palette request={palette} close={() => setPalette(undefined)} />
+          <Palette
+            key={palette.number}
+            request={palette.request}
+            close={() => setPalette((shown) => (shown?.number === palette.number ? undefined : shown))}
+          />
         </Suspense>
       )}
     </PaletteContext>
@@ -141,7 +149,7 @@ function TopBar({ openPalette }: { openPalette: () => void }) {
         <Logo />
       </div>
       <BeamlineChoice />
-      <button type="button" className="seek" onClick={openPalette}>
+      <button type="button" className="seek" onClick={() => openPalette()}>
         <Icon name="search" />
         <span className="grow">Search or run a command</span>
         <kbd>Ctrl K</kbd>
