@@ -4,7 +4,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -228,6 +228,9 @@ class Form:
 
     async def _time(self, box: Locator, value: Any) -> None:
         local = datetime.fromisoformat(value).astimezone(self.zone)
+        if local.microsecond:
+            # The field takes whole seconds, and the second before may precede what happened.
+            local = local.replace(microsecond=0) + timedelta(seconds=1)
         await self.hands.enter_time(box.locator(TYPED), local)
 
     async def _object(self, box: Locator, value: Any) -> None:

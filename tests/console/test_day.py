@@ -188,6 +188,8 @@ async def nothing_stands_that_used_it(day: "DayAtTheConsole") -> None:
     for path, told in (("", "Retracted"), (f"?as_of={day.noted:%Y-%m-%dT%H:%M:%SZ}", "Production")):
         await day.page_of(STEWARD, f"/data/Dataset/{{Volume 1}}{path}")
         await expect(trust).to_contain_text(told, timeout=PATIENCE_MS)
+    # Nothing can be sent from the past.
+    await page.get_by_role("button", name="Back to now").click()
 
 
 async def no_clearance_is_in_force(day: "DayAtTheConsole") -> None:
