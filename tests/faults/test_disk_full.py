@@ -42,7 +42,8 @@ pytestmark = [
 
 DATA, WAL = 112, 96
 SETTINGS = {"max_wal_size": "48MB", "min_wal_size": "32MB", "shared_buffers": "32MB"}
-TIMEOUTS = {"statement_timeout": "2000", "lock_timeout": "500"}
+TIMEOUTS = {"statement_timeout": "60000", "lock_timeout": "500"}
+"""A statement that waits for a busy processor must not be taken for one without an outcome."""
 TURNED_AWAY = StoreUnavailableError.__name__
 ENOUGH = 40
 """Answers of one kind to wait for before the next thing happens."""
