@@ -88,7 +88,7 @@ faults: ## kills, races and abuse
 	$(RUN) -m pytest -q -rs -m "faults and not console"
 
 faults-untimed: ## those of them that a machine with other work can judge
-	$(RUN) -m pytest -q -rs -m "faults and not timed and not console"
+	$(RUN) -m pytest -q -rs --durations=25 -m "faults and not timed and not console"
 
 NIGHT := KILLS=1000 CUTS=200 FILLS=20 JUMPS=100 KEYS=10000 WORKER_FAULTS=1000 HOT_SECONDS=60 \
 	SIMULATIONS=50000 INTERLEAVINGS=10000 STALL_SECONDS=60 STALL_EVENTS=1000000 \
