@@ -403,6 +403,8 @@ class Person:
         else:
             await self.open(row.name)
             form = self.work.locator(":scope > .form")
+        # The fields come with the button; some commands have no fields.
+        await self.sheet.locator(SENDS).first.wait_for()
         if await form.count():
             await self.form.fill(form, arguments)
         outcome = await self.outcome()
