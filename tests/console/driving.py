@@ -4,7 +4,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -137,12 +137,14 @@ class Keyboard(Hands):
 
     async def enter_time(self, field: Locator, local: datetime) -> None:
         await self.go_to(field)
-        # A date in the order of the browser's language, which is British here.
-        for part in ("%d", "%m", "%Y", "%H", "%M", "%S"):
-            await self.page.keyboard.type(local.strftime(part))
+        # Debian's Chromium has American English alone, whatever language a page asks for.
+        for part in ("%m", "%d", "%Y", "%I", "%M", "%S", "%p"):
+            await self.page.keyboard.type(local.strftime(part)[: 1 if part == "%p" else None])
             if part == "%Y":
                 # A year may have six digits: the next part does not begin by itself.
                 await self.page.keyboard.press("ArrowRight")
+        entered = datetime.fromisoformat(await field.input_value())
+        assert entered == local.replace(tzinfo=None), (entered, local)
 
     async def pick(self, option: Locator, field: Locator) -> None:
         for _ in range(MOST_TABS):
@@ -228,10 +230,8 @@ class Form:
 
     async def _time(self, box: Locator, value: Any) -> None:
         local = datetime.fromisoformat(value).astimezone(self.zone)
-        if local.microsecond:
-            # The field takes whole seconds, and the second before may precede what happened.
-            local = local.replace(microsecond=0) + timedelta(seconds=1)
-        await self.hands.enter_time(box.locator(TYPED), local)
+        # The field takes whole seconds.
+        await self.hands.enter_time(box.locator(TYPED), local.replace(microsecond=0))
 
     async def _object(self, box: Locator, value: Any) -> None:
         field = box.locator(TYPED)
