@@ -1,5 +1,7 @@
 """Who may do what, who was denied, and the next steps of clearances."""
 
+from urllib.parse import urlsplit
+
 from demo.acting import AUTHOR, STEWARD
 from playwright.sync_api import Locator, Page, expect
 
@@ -77,3 +79,10 @@ def test_a_clearance_goes_through_its_steps_and_its_author_sees_why_not(
         officer.confirm(f"{verb} Bones in wax")
         expect(own).to_contain_text(state)
     assert beamline.do("get_clearance", about)["status"] == "Active"
+
+
+def test_a_screen_is_read_at_the_surface_of_the_beamline_alone(visit: Visits, beamline: Beamline):
+    tab = visit("sam", "/access")
+    expect(row(tab.page, "Clearances", "Fossils in resin")).to_be_visible()
+    read = [each for each in tab.requests if urlsplit(each.url).path == "/clearances"]
+    assert {each.headers.get("x-surface-id") for each in read} == {beamline.ids["console"]}

@@ -6,7 +6,8 @@ import { ServiceClient, ServiceContext, useService } from "../api/client";
 import { useAuth, useMe, useSignIn } from "../auth";
 import { FeedProvider } from "../feed";
 import { Zone, ZoneContext } from "../time";
-import { BeamlineContext, type Beamline } from "../view";
+import { Skeleton } from "../ui";
+import { BeamlineContext, useBeamline, type Beamline } from "../view";
 import { Frame } from "./Frame";
 import { SignInPage } from "./SignInPage";
 
@@ -16,7 +17,7 @@ export function Root() {
       <AtBeamline>
         <Live>
           <Frame>
-            <Outlet />
+            <Screen />
           </Frame>
         </Live>
       </AtBeamline>
@@ -55,14 +56,14 @@ function AtBeamline({ children }: { children: ReactNode }) {
   );
   const surface = surfaces.data?.items.find(({ kind }) => kind === "HTTP");
   const surfaceId = service.surfaceId ?? surface?.surface_id;
-  const { data: me } = useMe();
+  const me = useMe();
   // A refused call is recorded as a denial: nobody calls at a surface where nothing is permitted.
-  const isKnownThere = surfaceId !== undefined && (me?.surface_ids.includes(surfaceId) ?? false);
+  const isKnownThere = surfaceId !== undefined && (me.data?.surface_ids.includes(surfaceId) ?? false);
   const here = useMemo(
     () => (isKnownThere ? new ServiceClient(login.token, surfaceId, service.clock, service.denied) : service),
     [isKnownThere, login, service, surfaceId],
   );
-  const isReading = units.isReading || surfaces.isReading;
+  const isReading = units.isReading || surfaces.isReading || me.isReading;
   const beamline = useMemo<Beamline>(
     () => ({ unitId, name: all.find(({ id }) => id === unitId)?.name, all, isReading, problem: units.problem }),
     [all, isReading, unitId, units.problem],
@@ -72,6 +73,12 @@ function AtBeamline({ children }: { children: ReactNode }) {
       <BeamlineContext value={beamline}>{children}</BeamlineContext>
     </ServiceContext>
   );
+}
+
+/** Show the screen once its surface is known: with another surface, the screen begins anew. */
+function Screen() {
+  const { isReading } = useBeamline();
+  return isReading ? <Skeleton what="the beamline" /> : <Outlet />;
 }
 
 /** Keep what is shown current, in the zone of the facility. */
