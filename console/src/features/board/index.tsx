@@ -18,15 +18,13 @@ import { Tiles, useTiles, type TileState } from "./Tiles";
 import { useChoice, type Choice } from "./useChoice";
 
 export default function Board() {
-  const { unitId, isReading, problem } = useBeamline();
+  const { unitId, problem } = useBeamline();
   if (unitId) return <OfBeamline key={unitId} unitId={unitId} />;
   return (
     <div className="main">
       <h1 className="hidden">Board</h1>
       {problem ? (
         <Failure problem={problem} what="the beamlines" operation="list_assets" />
-      ) : isReading ? (
-        <Skeleton what="the beamline" />
       ) : (
         <EmptyState>No beamline is registered. A beamline is an asset of tier Unit without a parent.</EmptyState>
       )}

@@ -16,7 +16,7 @@ type Tree = Answer<"get_asset_tree">;
 export type TreeNode = Tree["nodes"][number];
 
 export default function Equipment({ id }: ScreenProps) {
-  const { unitId, isReading } = useBeamline();
+  const { unitId } = useBeamline();
   const tree = useRead("get_asset_tree", { asset_id: unitId ?? "" }, { when: unitId !== undefined, keep: true });
   const navigate = useNavigate();
   const { asOf } = useAsOf();
@@ -31,13 +31,11 @@ export default function Equipment({ id }: ScreenProps) {
     return (
       <div className="main">
         <h1 className="screen-title">Equipment</h1>
-        {!isReading && (
-          <Panel title="No beamline">
-            <EmptyState action={<OperationButton operation="register_asset" initial={{ tier: "Unit" }} />}>
-              No beamline is registered. A beamline is an asset of tier Unit without a parent.
-            </EmptyState>
-          </Panel>
-        )}
+        <Panel title="No beamline">
+          <EmptyState action={<OperationButton operation="register_asset" initial={{ tier: "Unit" }} />}>
+            No beamline is registered. A beamline is an asset of tier Unit without a parent.
+          </EmptyState>
+        </Panel>
       </div>
     );
   return (
