@@ -1,6 +1,7 @@
 """Every operation of the catalogue in the palette: its form, its dry run or its refusal."""
 
-from collections.abc import AsyncGenerator, Generator, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -43,26 +44,31 @@ def server(built: Path) -> Generator[Server]:
         yield server
 
 
-class Opened(NamedTuple):
-    """The administrator with one page open, the same over REST, and the loop of both."""
+class Seat(NamedTuple):
+    """The administrator with one page open, and the same over REST."""
 
     person: Person
     do: As
+
+
+class Opened(NamedTuple):
+    """Two seats, and the loop of both."""
+
+    seats: Sequence[Seat]
     background: Background
 
 
 @pytest.fixture(scope="module")
 def opened(server: Server) -> Generator[Opened]:
     with Background() as background:
-        page = palette(server)
-        person, do = background.run(page.__aenter__())
-        yield Opened(person, do, background)
-        background.run(page.__aexit__(None, None, None))
+        pages = palettes(server)
+        yield Opened(background.run(pages.__aenter__()), background)
+        background.run(pages.__aexit__(None, None, None))
 
 
 @asynccontextmanager
-async def palette(server: Server) -> AsyncGenerator[tuple[Person, As]]:
-    """The administrator with one page open, and the same over REST."""
+async def palettes(server: Server) -> AsyncGenerator[Sequence[Seat]]:
+    """The administrator with a page open in each of two browser contexts."""
     async with (
         httpx2.AsyncClient(base_url=server.url, timeout=PATIENCE) as http,
         async_playwright() as playwright,
@@ -71,9 +77,10 @@ async def palette(server: Server) -> AsyncGenerator[tuple[Person, As]]:
             executable_path=chromium_path(), args=["--no-sandbox"]
         )
         others = await callers(server, As(Rest(http), server.admin))
-        person = await Console(http, browser, path=STILL).person(server.admin)
-        person.page.set_default_timeout(PATIENCE_MS)
-        yield person, As(Rest(http), server.admin, others)
+        people = [await Console(http, browser, path=STILL).person(server.admin) for _ in range(2)]
+        for person in people:
+            person.page.set_default_timeout(PATIENCE_MS)
+        yield [Seat(person, As(Rest(http), server.admin, others)) for person in people]
         await browser.close()
 
 
@@ -98,18 +105,25 @@ async def wrong(name: str, person: Person, do: As) -> str | None:
     return None if checked.body["title"] in shown else f"{checked.body['title']} in {shown}"
 
 
-async def all_wrong(opened: Opened, names: Sequence[str]) -> dict[str, str]:
-    """What is wrong, by the name of the operation."""
+async def all_wrong(seat: Seat, names: Iterator[str]) -> dict[str, str]:
+    """What is wrong, by the name of the operation; takes the next name until none is left."""
     found: dict[str, str] = {}
     for name in names:
         try:
-            told = await wrong(name, opened.person, opened.do)
+            told = await wrong(name, *seat)
         except (PlaywrightError, AssertionError, ValueError) as error:
             told = repr(error)[:1000]
         if told:
             found[name] = told
-        await opened.person.close()
+        await seat.person.close()
     return found
+
+
+async def wrong_at_any(seats: Sequence[Seat], names: Sequence[str]) -> dict[str, str]:
+    """What is wrong, by the name of the operation; every name is taken at one of the seats."""
+    left = iter(names)
+    first, second = await asyncio.gather(*(all_wrong(seat, left) for seat in seats))
+    return first | second
 
 
 @pytest.mark.parametrize("kind", sorted(CATALOGUE.aggregates))
@@ -118,16 +132,17 @@ def test_every_operation_ends_in_its_dry_run_or_a_refusal_and_every_question_in_
 ):
     rows = CATALOGUE.named.values()
     names = [row.name for row in rows if row.aggregate.name == kind]
-    assert opened.background.run(all_wrong(opened, names)) == {}
-    assert opened.person.complaints == []
+    assert opened.background.run(wrong_at_any(opened.seats, names)) == {}
+    assert [seat.person.complaints for seat in opened.seats] == [[], []]
 
 
 def test_the_palette_opens_at_once_after_it_was_closed(opened: Opened):
     async def again() -> None:
-        await opened.person.open("define_zone")
-        await opened.person.page.evaluate(CLOSE_AND_OPEN)
-        await opened.person.palette.get_by_role("combobox", name="Search").wait_for()
-        await opened.person.close()
+        person = opened.seats[0].person
+        await person.open("define_zone")
+        await person.page.evaluate(CLOSE_AND_OPEN)
+        await person.palette.get_by_role("combobox", name="Search").wait_for()
+        await person.close()
 
     opened.background.run(again())
 
