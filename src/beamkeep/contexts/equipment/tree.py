@@ -24,7 +24,7 @@ class GetAssetTree(Query):
 class AssetTree(Record):
     asset_id: UUID
     as_of: datetime
-    """The time at which the tree was so."""
+    """The time that the tree shows."""
     nodes: tuple[Asset, ...]
     """The asset itself, then level by level what is below it, by name."""
     truncated: bool
