@@ -5,7 +5,7 @@ import type { StreamType } from "../src/api/names";
 import { affectedBy, ALSO, isAboutOther, ROWS } from "../src/feed/invalidation";
 import { EVENTS, eventText } from "../src/text/events";
 import { OPERATIONS, operationOn } from "../src/text/operations";
-import { STATE_SCHEMA, STATES } from "../src/text/states";
+import { NAMES, STATE_SCHEMA, STATES, stateText } from "../src/text/states";
 
 const reference = (name: string): unknown => JSON.parse(readFileSync(`../docs/reference/${name}`, "utf8"));
 const { events, rows } = reference("events.json") as {
@@ -78,5 +78,20 @@ describe("the texts", () => {
 
   test("say what a permit was reported to be", () => {
     expect(eventText("beamkeep.EnclosurePermitObserved", { status: "NotPermitted" }).mark).toBe("blocks");
+  });
+});
+
+describe("the table of names", () => {
+  const words = new Set(Object.values(openapi.components.schemas).flatMap((schema) => schema.enum ?? []));
+  const PLAIN = new Set(["METHOD", "PROCEDURE"]);
+
+  test("has every word that is written with several capitals or with digits, and only words of the service", () => {
+    const special = [...words].filter((word) => /[A-Z]{2}|\d/.test(word) && !PLAIN.has(word));
+    expect(special.filter((word) => !NAMES[word])).toEqual([]);
+    expect(Object.keys(NAMES).filter((word) => !words.has(word))).toEqual([]);
+  });
+
+  test("says how a word is written, and leaves other words to the rule", () => {
+    expect(["NFS", "sha256", "OAI_PMH", "METHOD", "InProgress"].map(stateText)).toEqual(["NFS", "SHA-256", "OAI-PMH", "Method", "In progress"]);
   });
 });

@@ -91,8 +91,45 @@ export function markOf(word: string, schema?: StateSchema): Mark {
   return "info";
 }
 
+/** Words that are the names of something, and how they are written. */
+export const NAMES: Partial<Record<string, string>> = {
+  HTTPS: "HTTPS",
+  S3: "S3",
+  POSIX: "POSIX",
+  NFS: "NFS",
+  XRootD: "XRootD",
+  OAI_PMH: "OAI-PMH",
+  PIDControllable: "PID controllable",
+  EPICS_PV: "EPICS PV",
+  TANGO_ATTRIBUTE: "Tango attribute",
+  CONTROLSYS_PV: "Control system PV",
+  sha1: "SHA-1",
+  sha256: "SHA-256",
+  "sha256-tree": "SHA-256 tree",
+  sha512: "SHA-512",
+  blake3: "BLAKE3",
+  md5: "MD5",
+  crc32c: "CRC-32C",
+  crc64nvme: "CRC-64/NVME",
+  adler32: "Adler-32",
+  "xxh3-64": "XXH3-64",
+  doi: "DOI",
+  igsn: "IGSN",
+  ROCrate: "RO-Crate",
+  ROR: "ROR",
+  GRID: "GRID",
+  ISNI: "ISNI",
+  NXtomo: "NXtomo",
+  NXmx: "NXmx",
+  HTTP: "HTTP",
+  MCP_STDIO: "MCP stdio",
+  MCP_STREAMABLE_HTTP: "MCP streamable HTTP",
+};
+
 /** Return a state as words: «InProgress» is «In progress», «NotPermitted» is «Not permitted». */
 export function stateText(word: string): string {
+  const name = NAMES[word];
+  if (name) return name;
   const spaced = word.replaceAll("_", " ").replace(/(?<=[a-z])(?=[A-Z])/g, " ");
   return spaced.charAt(0).toUpperCase() + spaced.slice(1).toLowerCase();
 }
