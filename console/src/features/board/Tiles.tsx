@@ -20,6 +20,7 @@ export interface TileState {
 }
 
 const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
 const MOST_HUTCHES = 12;
 
 /** Return the tiles of a board; values that count are those at this time. */
@@ -106,13 +107,18 @@ function clearanceTile(board: BoardAnswer, check: Readiness["checks"][number] | 
   return {
     ...tile,
     value: text,
-    note: `${clearance.title} · until ${untilText(clearance.valid_until, now, zone)}`,
+    note: `until ${untilText(clearance.valid_until, now, zone)} · ${clearance.title}`,
     mark: tone === "alarm" ? "blocks" : tone === "warn" ? "caution" : "normal",
   };
 }
 
+/** Return an end; the time that is left stands above it and says the day of one that is near. */
 const untilText = (until: string, now: number, zone: Zone) =>
-  zone.isSameDay(until, now) ? zone.minute(until) : zone.stamp(until, now);
+  Date.parse(until) - now < DAY ? zone.minute(until) : zone.stamp(until, now);
+
+/** Return a beginning so short that a button has room beside it. */
+const sinceText = (since: string, now: number, zone: Zone) =>
+  `since ${zone.isSameDay(since, now) ? zone.minute(since) : zone.day(since)}`;
 
 function controlTile(board: BoardAnswer, now: number, zone: Zone): TileState | undefined {
   if (!board.surfaces) return undefined;
@@ -122,11 +128,12 @@ function controlTile(board: BoardAnswer, now: number, zone: Zone): TileState | u
   if (!surface.controlling_visit_id)
     return { ...tile, value: "Free", note: surface.name, mark: "pending", action: <TakeControl surface={surface} /> };
   const { visit } = surface;
-  const since = surface.controlled_since ? `since ${untilText(surface.controlled_since, now, zone)}` : "";
+  const since = surface.controlled_since ? sinceText(surface.controlled_since, now, zone) : "";
   return {
     ...tile,
+    label: visit ? `${tile.label} · ${stateText(visit.type).toLowerCase()} visit` : tile.label,
     value: visit ? visitText(visit) : "Taken",
-    note: [visit ? `${stateText(visit.type)} visit` : "visit (no access)", since].filter(Boolean).join(", "),
+    note: [since, visit ? "" : "visit (no access)"].filter(Boolean).join(" · "),
     mark: visit?.status === "OnHold" ? "held" : "normal",
     ...(visit && {
       action: (
