@@ -23,17 +23,23 @@ BUILT = ROOT / "src/beamkeep/console/index.html"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test of this folder; they run with `make test-console`, pictures first.
+    """Mark every test of this folder; they run with `make test-console`, in the best order.
 
-    Other tests let things happen at the beamline that the pictures show.
+    The demo takes its share of the machine as long as it runs, so that tests without it come
+    first. Of those with it, the pictures do: others let things happen that the pictures show.
     """
     here = Path(__file__).parent
     places = [place for place, item in enumerate(items) if here in item.path.parents]
-    ours = sorted((items[place] for place in places), key=lambda item: item.path.stem != FIRST)
+    ours = sorted((items[place] for place in places), key=_rank)
     for place, item in zip(places, ours, strict=True):
         items[place] = item
         item.add_marker("console")
         item.add_marker("postgres")
+
+
+def _rank(item: pytest.Item) -> tuple[bool, bool]:
+    asked = item.fixturenames if isinstance(item, pytest.Function) else ()
+    return "beamline" in asked, item.path.stem != FIRST
 
 
 @pytest.fixture(scope="session")

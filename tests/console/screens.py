@@ -1,6 +1,6 @@
 """Every screen of the console, and how a test goes from one to the next."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from playwright.sync_api import Page, expect
 
@@ -68,6 +68,14 @@ def paths(beamline: Beamline) -> Mapping[str, str]:
 
 def show(page: Page, path: str) -> None:
     """Go to a path under /console without a new sign-in, and wait until everything is read."""
-    page.evaluate(GO, path)
-    expect(page.locator("main h1").first).to_be_attached()
-    page.evaluate("quiet()")
+    show_at_once([page], path)
+
+
+def show_at_once(pages: Iterable[Page], path: str) -> None:
+    """Show a path on several pages, which read at the same time."""
+    pages = [*pages]
+    for page in pages:
+        page.evaluate(GO, path)
+    for page in pages:
+        expect(page.locator("main h1").first).to_be_attached()
+        page.evaluate("quiet()")

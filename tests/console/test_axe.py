@@ -8,10 +8,16 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.console.gate import Gate
-from tests.console.screens import GO, paths, show, themed
+from tests.console.screens import GO, paths, show, show_at_once, themed
 from tests.console.visit import ROOT, Beamline, Visits
 
 AXE = ROOT / "console/node_modules/axe-core/axe.min.js"
+THEMES = ("dark", "light")
+WINDOWS = {
+    "1600 pixels": (1600, 1000),
+    "1280 pixels": (1280, 800),
+    "1280 pixels and 200 % zoom": (640, 400),
+}
 TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"]
 FOUND = """async tags => (await axe.run(document, {runOnly: tags})).violations.flatMap(
     ({id, nodes}) => nodes.map(each => `${id}: ${each.target} ${each.html.slice(0, 120)}`))"""
@@ -49,19 +55,19 @@ def rules(theme: str) -> str:
     return themed(theme) + Path(AXE).read_text()
 
 
-@pytest.mark.parametrize("theme", ["dark", "light"])
-def test_axe_finds_nothing_on_any_screen(visit: Visits, beamline: Beamline, theme: str):
-    page = visit("ada", script=rules(theme), bypass_csp=True).page
+def test_axe_finds_nothing_on_any_screen_in_either_theme(visit: Visits, beamline: Beamline):
+    pages = {theme: visit("ada", script=rules(theme), bypass_csp=True).page for theme in THEMES}
     found: dict[str, list[str]] = {}
     for name, path in paths(beamline).items():
-        show(page, path)
-        assert page.evaluate("document.documentElement.dataset.theme") == theme
-        found |= wrong(page, name)
+        show_at_once(pages.values(), path)
+        for theme, page in pages.items():
+            assert page.evaluate("document.documentElement.dataset.theme") == theme
+            found |= wrong(page, f"{name} in the {theme} theme")
     assert found == {}
 
 
 @pytest.mark.faults
-@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize("theme", THEMES)
 def test_axe_finds_nothing_in_what_opens_over_a_screen(visit: Visits, gate: Gate, theme: str):
     page = visit("ada", url=gate.url, script=rules(theme), bypass_csp=True).page
     show(page, "/")
@@ -97,20 +103,18 @@ def test_axe_finds_nothing_in_what_opens_over_a_screen(visit: Visits, gate: Gate
     assert found == {}
 
 
-@pytest.mark.parametrize(
-    "viewport",
-    [(1600, 1000), (1280, 800), pytest.param((640, 400), id="1280 pixels at 200 % zoom")],
-)
-def test_no_screen_is_cut_off_at_its_right_side(
-    visit: Visits, beamline: Beamline, viewport: tuple[int, int]
-):
+def test_no_screen_is_cut_off_at_its_right_side_in_any_window(visit: Visits, beamline: Beamline):
     screen = {"width": 1600, "height": 1000}
-    page = visit("ada", viewport=viewport, screen=screen, script=themed("dark")).page
+    pages = {
+        window: visit("ada", viewport=size, screen=screen, script=themed("dark")).page
+        for window, size in WINDOWS.items()
+    }
     cut_off: dict[str, list[str]] = {}
     for name, path in paths(beamline).items():
-        show(page, path)
-        if found := page.evaluate(CUT_OFF):
-            cut_off[name] = found
+        show_at_once(pages.values(), path)
+        for window, page in pages.items():
+            if found := page.evaluate(CUT_OFF):
+                cut_off[f"{name} at {window}"] = found
     assert cut_off == {}
 
 

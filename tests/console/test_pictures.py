@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 from playwright.sync_api import Page, expect
 
-from tests.console.screens import paths, show, themed
+from tests.console.screens import paths, show_at_once, themed
 from tests.console.visit import PICTURES, ROOT, Beamline, Visits
 
 IN_THE_DOCUMENTATION = ROOT / "docs/explanations/pictures"
@@ -191,24 +190,26 @@ def open_palette(page: Page) -> None:
     expect(page.get_by_role("dialog")).to_contain_text("nothing written")
 
 
-@pytest.mark.parametrize("theme", ["dark", "light"])
-def test_every_screen_looks_as_its_picture(visit: Visits, beamline: Beamline, theme: str):
-    page, gallery = visit("ada", script=themed(theme)).page, Gallery()
-    vision = page.context.new_cdp_session(page)
+def test_every_screen_looks_as_its_pictures_in_both_themes(visit: Visits, beamline: Beamline):
+    pages = {theme: visit("ada", script=themed(theme)).page for theme in ("dark", "light")}
+    visions = {theme: page.context.new_cdp_session(page) for theme, page in pages.items()}
+    gallery = Gallery()
     # The Board comes last: by then the styles of all screens are loaded.
     for name, path in reversed({PALETTE: "/", **paths(beamline)}.items()):
-        pictures = [each for each in pictures_of(name) if each.theme == theme]
-        width, height = pictures[0].size
-        page.set_viewport_size({"width": width, "height": height})
-        show(page, path)
-        if name == PALETTE:
-            open_palette(page)
-        page.evaluate("document.fonts.ready")
-        page.evaluate(ELSEWHERE, str(beamline.demo.folder))
+        pictures = pictures_of(name)
         for picture in pictures:
-            vision.send(  # pyright: ignore[reportUnknownMemberType]
+            width, height = picture.size
+            pages[picture.theme].set_viewport_size({"width": width, "height": height})
+        show_at_once(pages.values(), path)
+        for page in pages.values():
+            if name == PALETTE:
+                open_palette(page)
+            page.evaluate("document.fonts.ready")
+            page.evaluate(ELSEWHERE, str(beamline.demo.folder))
+        for picture in pictures:
+            visions[picture.theme].send(  # pyright: ignore[reportUnknownMemberType]
                 "Emulation.setEmulatedVisionDeficiency", {"type": picture.vision}
             )
-            gallery.add(page, picture)
+            gallery.add(pages[picture.theme], picture)
     print({label: f"{share:.3%}" for label, share in gallery.shares.items()})
     assert gallery.faults == []

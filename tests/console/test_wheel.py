@@ -44,27 +44,34 @@ def distribution(project: Path, kind: str, **environment: str) -> Path:
     return file
 
 
+@pytest.fixture(scope="module")
+def wheel(project: Path) -> Path:
+    """A wheel with the console."""
+    return distribution(project, "wheel")
+
+
 def digest(file: Path) -> str:
     return sha256(file.read_bytes()).hexdigest()
 
 
 def test_a_wheel_built_twice_is_the_same_and_grows_by_less_than_a_megabyte_and_a_half(
-    project: Path,
+    project: Path, wheel: Path
 ):
-    first, second = distribution(project, "wheel"), distribution(project, "wheel")
+    second = distribution(project, "wheel")
     without = distribution(project, "wheel", BEAMKEEP_CONSOLE="skip")
-    assert digest(first) == digest(second)
-    assert "beamkeep/console/index.html" in ZipFile(first).namelist()
-    assert 0 < first.stat().st_size - without.stat().st_size < LARGEST
+    assert digest(wheel) == digest(second)
+    assert "beamkeep/console/index.html" in ZipFile(wheel).namelist()
+    assert 0 < wheel.stat().st_size - without.stat().st_size < LARGEST
 
 
-def test_a_wheel_built_from_the_source_distribution_needs_no_node(project: Path, tmp_path: Path):
+def test_a_wheel_built_from_the_source_distribution_needs_no_node(
+    project: Path, wheel: Path, tmp_path: Path
+):
     with tarfile.open(distribution(project, "sdist")) as packed:
         packed.extractall(tmp_path, filter="data")
     (unpacked,) = tmp_path.iterdir()
     found = [folder for folder in os.environ["PATH"].split(":") if not _has_node(folder)]
-    wheel = distribution(unpacked, "wheel", PATH=":".join(found))
-    assert digest(wheel) == digest(distribution(project, "wheel"))
+    assert digest(distribution(unpacked, "wheel", PATH=":".join(found))) == digest(wheel)
 
 
 def _has_node(folder: str) -> bool:
