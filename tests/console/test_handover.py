@@ -60,7 +60,7 @@ def test_the_handover_fits_on_two_pages_of_paper(visit: Visits):
 
 def control(tab: Visit) -> Locator:
     """Return the tile of the Board that says who has control."""
-    return tab.page.locator(".tile").filter(has=tab.page.get_by_text("Control", exact=True))
+    return tab.page.locator(".tile").filter(has=tab.page.get_by_role("heading", name="Control"))
 
 
 def restore_control(beamline: Beamline) -> None:
