@@ -29,7 +29,7 @@ CONSOLE_SOURCES = $(wildcard docs/reference/*.json console/*.json console/*.ts c
 export UV_PYTHON_DOWNLOADS := never
 export VIRTUAL_ENV := $(abspath $(VENV))
 
-.PHONY: help setup lock audit reference check test test-postgres faults faults-untimed faults-night soak bench mutation docs demo console check-console test-console pictures
+.PHONY: help setup lock audit reference check test test-postgres faults faults-untimed faults-night soak bench mutation docs demo two-sites console check-console test-console pictures
 
 help: ## show this
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 14
@@ -48,7 +48,7 @@ $(VENV)/bin/pip:
 lock: ## write the lock files anew from pyproject.toml
 	$(COMPILE) pyproject.toml -o requirements/requirements.txt
 	$(COMPILE) pyproject.toml --group dev --group docs -o requirements/requirements-dev.txt
-	for each in anthropic epics nats openai optimiser pvaccess tango; do $(COMPILE) pyproject.toml $(AS_LOCKED) \
+	for each in anthropic epics nats openai optimiser pkcs11 pvaccess tango; do $(COMPILE) pyproject.toml $(AS_LOCKED) \
 		--extra $$each -o requirements/requirements-$$each.txt || exit 1; done
 	$(COMPILE) client/pyproject.toml $(AS_LOCKED) -o requirements/requirements-client.txt
 	$(COMPILE) client/pyproject.toml $(AS_LOCKED) --extra bluesky \
@@ -97,8 +97,8 @@ NIGHT := KILLS=1000 CUTS=200 FILLS=20 JUMPS=100 KEYS=10000 WORKER_FAULTS=1000 HO
 	STARTS=10000 CONDUCTS=100000 CONDUCT_KILLS=300 CONDUCT_PAUSES=100 \
 	SCAN_MUTATIONS=10000 SCAN_OBJECTS=1000000 \
 	FEED_EVENTS=1000000 FEED_KILLS=50 FEED_LISTENERS=50 CUSTODY=20000 CUSTODY_KILLS=10 RELAY_EVENTS=200000 RELAY_KILLS=125 \
-	MIRROR_KILLS=100 DELIVERY_KILLS=100 SUPERVISION_WALKS=2000 BEAM_LOSSES=100 BEAM_KILLS=50 \
-	PROPOSALS=2000 RIVAL_RUNS=200 RIVAL_KILLS=40 MODEL_CALLS=10000 MODEL_PROCESSES=8 \
+	MIRROR_KILLS=100 ALTERATIONS=1000 WITNESS_LIVES=40 WITNESS_EVENTS=1000000 WITNESS_KILLS=33 DELIVERY_KILLS=100 SUPERVISION_WALKS=2000 BEAM_LOSSES=100 BEAM_KILLS=50 \
+	PROPOSALS=2000 RIVAL_RUNS=200 RIVAL_KILLS=40 MODEL_CALLS=10000 MODEL_PROCESSES=8 TAMPERED=100000 EXCHANGED=10000 EXCHANGE_FAULTS=50 ROTATED=1000 FORGED=1000 \
 	CONSOLE_CUTS=50 CONSOLE_KILLS=20 CONSOLE_EVENTS=20000 CONSOLE_DAY=whole CONSOLE_SAMPLES=40
 
 faults-night: ## the same at their full size, which takes hours
@@ -133,3 +133,6 @@ demo: ## a beamline in the middle of its day: its Board in a browser, and calls 
 	@if command -v npm > /dev/null; then $(MAKE) --no-print-directory $(BUILT_CONSOLE); \
 	else echo "The console is built with npm, which was not found: this demo has none." >&2; fi
 	$(RUN) -m demo.run
+
+two-sites: ## two facilities to try an exchange with
+	$(RUN) -m tests.system.two_sites .two-sites

@@ -31,6 +31,7 @@ from . import (
     observations,
     over_http,
     search,
+    witness,
 )
 from .measure import Plan
 from .rig import SERVER, Rig
@@ -57,6 +58,7 @@ PATHS: dict[str, Measure] = {
     "feed": feed.measure,
     "growth": growth.measure,
     "long_stream": long_stream.measure,
+    "witness": witness.measure,
 }
 UPPER = {"growth": ("log", "policies"), "long_stream": ("command", "get")}
 """Paths whose gate is the most a ratio may be, with their parts."""

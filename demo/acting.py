@@ -59,7 +59,7 @@ PERMITTED: Mapping[str, Sequence[str]] = {
     # Its policy would let it; that it is a monitor does not.
     RING: ("observe_supply_status", "restore_supply"),
     SCAN_SERVER: ("append_observations",),
-    STEWARD: (*DATASETS, *COPIES, *EDITIONS, "search"),
+    STEWARD: (*DATASETS, *COPIES, *EDITIONS, "export_artifact", "search"),
 }
 """Who may do what, over HTTP and over MCP; visitors only at the beamline's console."""
 # fmt: on
@@ -119,6 +119,8 @@ class Day:
     """Changes a value of the control system by hand."""
     data: Path
     """The folder with the disks of the beamline, which the service may read."""
+    at_partner: "Day | None" = None
+    """The service of a partner facility, if there is one."""
     ids: dict[str, str] = field(default_factory=dict[str, str])
     """What the day speaks of, by what it calls it."""
     touched: dict[tuple[str, str], None] = field(default_factory=dict[tuple[str, str], None])
@@ -147,12 +149,21 @@ class Day:
             # An approval tells what the approved command answered.
             for named in (arguments, told, told.get("answer") or {}):
                 self.touch(named)
+            # A seal has the id of its facility, and few facilities have a seal.
+            if row.aggregate.name == "Seal":
+                self.touched["Seal", arguments["facility_id"]] = None
         return answer
+
+    @property
+    def partner(self) -> "Day":
+        """The service of the partner facility."""
+        assert self.at_partner, "there is a partner facility"
+        return self.at_partner
 
     def touch(self, named: Mapping[str, Any]) -> None:
         """Take note of the streams whose ids are named."""
         for kind, aggregate in CATALOGUE.aggregates.items():
-            if id := named.get(aggregate.id_field):
+            if kind != "Seal" and (id := named.get(aggregate.id_field)):
                 self.touched[kind, id] = None
 
     async def do(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any:

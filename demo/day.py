@@ -15,7 +15,7 @@ from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import CLEARANCE_EXPIRER, RUN_SUPERVISOR
 from beamkeep.contexts.trust import seeded
 from beamkeep.testing.waiting import until
-from demo import agent, data, debrief
+from demo import agent, data, debrief, partner
 from demo.acting import (
     ADMINISTRATOR,
     AUTHOR,
@@ -104,6 +104,7 @@ async def found(day: Day) -> None:
     """The beamline that was imported, put into service."""
     (site,) = await day.listed("list_facilities")
     day.ids["site"] = site["code"]
+    day.touched["Facility", site["facility_id"]] = None
     for kind, name in (("Family", "list_families"), ("Enclosure", "list_enclosures")):
         id_field = CATALOGUE.aggregates[kind].id_field
         for row in await day.listed(name):
@@ -738,7 +739,15 @@ STEPS = (
     Step(25, "weeks later", data.published, (*["DistributionRegistered", *CHECKED] * 3,
         "EditionRegistered", "EditionSealed", *["DatasetSealedIntoEdition"] * 4,
         "EditionPublished", "EditionExternalIdAssigned")),
+    Step(25, "weeks later", partner.agreed, (*["CredentialRegistered"] * 3,
+        *["FacilityTrustAnchorCredentialAdded"] * 2, "SealInitialized", "SealPointerSigned",
+        "FacilityRegistered", "PermitDefined", "PermitActivated")),
+    Step(25, "weeks later", partner.exchanged, ("SealPointerSigned",)),
+    Step(25, "weeks later", partner.forgotten, ("ActorProfileForgotten",)),
 )
 # fmt: on
-UNTIL_RUN_1 = STEPS[: [step.act for step in STEPS].index(beam_dump) + 1]
+_ACTS = [step.act for step in STEPS]
+UNTIL_RUN_1 = STEPS[: _ACTS.index(beam_dump) + 1]
 """The day as far as the demonstration takes it: its run goes on."""
+WITHOUT_PARTNER = STEPS[: _ACTS.index(partner.agreed)]
+"""The day as far as one facility lives it alone."""

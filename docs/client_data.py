@@ -48,6 +48,8 @@ SAID = {
     "append_inferences": "inferences appended",
     "append_observations": "observations appended",
     "append_run_logbook_entry": "note written",
+    "export_artifact": "record exported",
+    "import_artifact": "record imported",
     "ingest_scan": "ingested",
     "observe_supply_status": "status reported",
     "promote_caution_proposal": "proposal promoted",

@@ -27,6 +27,7 @@ EXTRAS = (
     "nats",
     "openai",
     "optimiser",
+    "pkcs11",
     "pvaccess",
     "tango",
 )

@@ -11,6 +11,7 @@ import httpx2
 import pytest
 from pydantic import ValidationError
 
+from beamkeep.adapters.signing import make_key
 from beamkeep.app import edge_options, verifier
 from beamkeep.contexts.installation import Installation, JobEntry
 from beamkeep.contexts.receivers import ReceiverHosts
@@ -372,3 +373,13 @@ def test_data_roots_are_absolute_directories_and_never_everything():
     for root in ("data", "/", "/data/..", "/data/../etc"):
         with pytest.raises(ValidationError, match="absolute directory"):
             set_to(data_roots=[root])
+
+
+def test_a_witness_needs_the_role_that_may_write_its_trees(tmp_path: Path):
+    make_key("lab.test/witness", tmp_path / "key")
+    with pytest.raises(ValidationError, match=r"Set WITNESS_DATABASE_URL .* role bk_witness"):
+        set_to(witness_key_file=tmp_path / "key")
+    url = "postgresql://bk_witness@localhost/beamkeep"
+    assert set_to(witness_key_file=tmp_path / "key", witness_database_url=url).witness_keys()
+    with pytest.raises(ValidationError, match="Set WITNESS_KEY_FILE too"):
+        set_to(witness_origins={"lab.test/north/events-1": []})

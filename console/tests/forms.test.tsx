@@ -44,6 +44,14 @@ describe("a form", () => {
     expect(change).toHaveBeenLastCalledWith({});
   });
 
+  test("sends null for a required member that is left empty and may be null", () => {
+    const { change } = form({ pointer: { type: "object", properties: { head: { type: "string" }, seal: { anyOf: [{ type: "string" }, { type: "null" }] } }, required: ["head", "seal"] } as Schema });
+    fireEvent.change(screen.getByLabelText(/Head/), { target: { value: "a" } });
+    expect(change).toHaveBeenLastCalledWith({ pointer: { head: "a", seal: null } });
+    fireEvent.change(screen.getByLabelText(/Seal/), { target: { value: "b" } });
+    expect(change).toHaveBeenLastCalledWith({ pointer: { seal: "b" } });
+  });
+
   test("shows the unit and the range of a parameter of the domain", () => {
     const parameters = { type: "object", properties: { energy: { type: "number", minimum: 5, maximum: 40, unit: { code: "keV" } } } };
     render(

@@ -127,6 +127,7 @@ def check(token: TextIO | None) -> None:
     from beamkeep.adapters.postgres.fence import faults
     from beamkeep.adapters.postgres.ledger import ledger
     from beamkeep.auditing import differences
+    from beamkeep.proving import witness_faults
 
     settings = _settings()
     urls = {"DATABASE_URL": settings.database_url}
@@ -148,8 +149,15 @@ def check(token: TextIO | None) -> None:
                 click.echo(difference)
         return number
 
+    async def witnessed() -> int:
+        number = 0
+        async for fault in witness_faults(settings):
+            number += 1
+            click.echo(fault)
+        return number
+
     # A database with faults may have no tables to compare.
-    wrong = len(found) or _run(compare())
+    wrong = len(found) or _run(compare()) + _run(witnessed())
     if not wrong:
         click.echo("nothing is wrong")
     sys.exit(1 if wrong else 0)
@@ -249,6 +257,145 @@ def relay(cursor: str) -> None:
         click.echo(f"The relay was not moved: {refused}", err=True)
         sys.exit(1)
     click.echo(f"The relay to {settings.nats_stream} continues there.")
+
+
+@click.command()
+@click.option(
+    "--checkpoints",
+    type=click.File(),
+    help="File with signed checkpoints (default: those in the database, which are weaker).",
+)
+@click.option(
+    "--keys",
+    type=click.File(),
+    help="File with verifier keys, one per line or as /.well-known/beamkeep-checkpoint-keys answers"
+    " (default: those in the database).",
+)
+def verify(checkpoints: TextIO | None, keys: TextIO | None) -> None:
+    """Compute the record again and compare it with signed checkpoints.
+
+    Read the event log and the rows of runs, decisions and procedures, and name the first
+    difference. Compare grants, standings and claims with the events. Exit code 1 means that the
+    record differs.
+    """
+    from beamkeep.proving import verify_record
+    from beamkeep.settings import DatabaseSettings
+
+    settings = _read(DatabaseSettings)
+    url = settings.reader_database_url or settings.database_url
+
+    async def run() -> int:
+        number = 0
+        told = verify_record(
+            url.get_secret_value(),
+            checkpoints and checkpoints.read(),
+            keys and keys.read(),
+            lambda done: click.echo(f"\r{done} leaves", nl=False, err=True),
+        )
+        async for is_fault, line in told:
+            number += is_fault
+            click.echo(line)
+        return number
+
+    if not (wrong := _run(run())):
+        click.echo("nothing is wrong")
+    sys.exit(1 if wrong else 0)
+
+
+@click.command()
+@click.option("--reason", required=True, help="Why the database was restored (required).")
+@click.option(
+    "--diverged",
+    is_flag=True,
+    help="Begin a new tree although the log differs from what was signed (default: refuse).",
+)
+def anchor(reason: str, diverged: bool) -> None:
+    """Let the witness go on after a restore.
+
+    Compute the log again and compare it with what was signed last. If the log is shorter, a new
+    tree begins, and its first leaf names the reason and the last checkpoint.
+    """
+    from beamkeep.proving import anchor_trees
+    from beamkeep.witnessing import WitnessRefusedError
+
+    settings = _settings()
+    try:
+        for line in _run(anchor_trees(settings, reason, is_diverged=diverged)):
+            click.echo(line)
+    except (WitnessRefusedError, ValueError) as refused:
+        click.echo(str(refused), err=True)
+        sys.exit(1)
+
+
+@click.command()
+@click.option(
+    "--table", required=True, help="Table of the row, such as run_logbook_entry (required)."
+)
+@click.option("--key", required=True, help="Primary key of the row (required).")
+@click.option(
+    "--reason", required=True, help="Why the row is removed, without personal data (required)."
+)
+def redact(table: str, key: str, reason: str) -> None:
+    """Remove one row that must not be kept, and keep its hash.
+
+    Checkpoints of the log stay valid. Events cannot be removed.
+    """
+    from beamkeep.adapters.postgres.witness_proving import redact as remove
+    from beamkeep.settings import DatabaseSettings
+
+    settings = _read(DatabaseSettings)
+    url = settings.migration_database_url or settings.database_url
+    try:
+        is_removed = _run(remove(url.get_secret_value(), table, key, reason=reason))
+    except ValueError as refused:
+        click.echo(str(refused), err=True)
+        sys.exit(1)
+    if not is_removed:
+        click.echo(f"{table} has no row {key}.", err=True)
+        sys.exit(1)
+    click.echo(f"{table} {key} is removed, and its hash is kept.")
+
+
+@click.command("witness-key")
+@click.argument("name")
+@click.argument("file", type=click.Path(path_type=Path))
+def witness_key(name: str, file: Path) -> None:
+    """Make a key that signs checkpoints, and print its verifier key.
+
+    NAME is how others know the key, such as control.example.org/north-ring/witness. FILE is
+    created and must not exist.
+    """
+    from beamkeep.adapters.signing import make_key
+
+    try:
+        click.echo(make_key(name, file).key().text)
+    except (OSError, ValueError) as error:
+        click.echo(f"The key was not made: {error}", err=True)
+        sys.exit(1)
+
+
+@click.command("end-witness-key")
+@click.argument("key")
+@click.option("--leaked", is_flag=True, help="List the key as revoked (default: as replaced).")
+def end_witness_key(key: str, leaked: bool) -> None:
+    """List a verifier key as one that signs no more.
+
+    KEY is the verifier key, as `witness-key` has printed it. What only a revoked key has signed
+    proves nothing.
+    """
+    from beamkeep.adapters.postgres.cosigning import end_key
+    from beamkeep.settings import DatabaseSettings
+    from beamkeep.witness.notes import InvalidNoteError, read_key
+
+    settings = _read(DatabaseSettings)
+    url = settings.migration_database_url or settings.database_url
+    try:
+        verifier_key = read_key(key)
+    except InvalidNoteError:
+        click.echo(f"{key} is not a verifier key.", err=True)
+        sys.exit(1)
+    _run(end_key(url.get_secret_value(), verifier_key, is_leaked=leaked))
+    click.echo(f"{verifier_key.name} is listed as {'revoked' if leaked else 'replaced'}.")
 
 
 @click.command("mcp-stdio")

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID, uuid4
 
@@ -22,12 +23,15 @@ from beamkeep.adapters.compute.local_process import LocalProcessCompute
 from beamkeep.adapters.compute.slurm import SlurmCompute
 from beamkeep.adapters.control import MissingExtraError, control_system
 from beamkeep.adapters.copies import ChildCopyReader
+from beamkeep.adapters.cosigners import PATH as COSIGNING
+from beamkeep.adapters.cosigners import CosigningReceiver
 from beamkeep.adapters.datacite import DataciteAccount, DataciteMinter
 from beamkeep.adapters.language_models import language_model
 from beamkeep.adapters.olog import OlogAccount, OlogMirror
 from beamkeep.adapters.postgres.agent_log import PostgresAgentLog
 from beamkeep.adapters.postgres.agent_records import PostgresAgentRecords
 from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.cosigning import PostgresCosigning
 from beamkeep.adapters.postgres.custody import PostgresCustody
 from beamkeep.adapters.postgres.directory import SEARCHING, PostgresDirectory
 from beamkeep.adapters.postgres.event_log import PostgresEventLog
@@ -42,8 +46,13 @@ from beamkeep.adapters.postgres.observations import PostgresObservations
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.adapters.postgres.relay_places import PostgresRelayPlaces
 from beamkeep.adapters.postgres.tail import PostgresTail
+from beamkeep.adapters.postgres.witness import READING, PostgresWitness
+from beamkeep.adapters.postgres.witness_reading import PostgresWitnessReader
 from beamkeep.adapters.postgres.work import PostgresWorkQueue
+from beamkeep.adapters.receivers import CheckpointReceiver, FileReceiver, HttpReceiver
 from beamkeep.adapters.registered import registered_actions, registered_advisors
+from beamkeep.adapters.signers.signing import SigningStep, signer_of
+from beamkeep.adapters.signing import TreeFile
 from beamkeep.adapters.tokens.providers import IdentityProviders
 from beamkeep.adapters.webhooks import HttpWebhooks
 from beamkeep.agents.caution_drafter import CAUTION_DRAFTER
@@ -60,11 +69,13 @@ from beamkeep.contexts.data.external_id import MINTING
 from beamkeep.contexts.data.scan_file import ReadScanFile
 from beamkeep.contexts.decision.logbook import MIRRORING
 from beamkeep.contexts.federation.facility import facility_by_code
+from beamkeep.contexts.federation.signatures import SignMessage
 from beamkeep.contexts.feed.subscription import DELIVERING, MOST
 from beamkeep.contexts.installation import Installation
 from beamkeep.contexts.proposal.proposal import REGISTERING
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.surface import surfaces
+from beamkeep.cosigning import Cosigner, key_list
 from beamkeep.data_roots import DataRoots
 from beamkeep.directory.reading import DirectoryReader
 from beamkeep.directory.seam import Directory
@@ -103,8 +114,9 @@ from beamkeep.surfaces.console import ConsoleSettings, console_routes
 from beamkeep.surfaces.http.edge import Edge, EdgeOptions
 from beamkeep.surfaces.http.limits import Limits
 from beamkeep.surfaces.http.pages import application, metrics_application
-from beamkeep.surfaces.http.routes import HttpRoute
+from beamkeep.surfaces.http.routes import HttpRoute, PublicRoute
 from beamkeep.telemetry import Telemetry, tracer
+from beamkeep.witnessing import Witness
 from beamkeep.workers.agent_writing import AgentWriter
 from beamkeep.workers.checks import Checker
 from beamkeep.workers.compute import ComputeSystem
@@ -263,6 +275,7 @@ class Deployment:
         self._projecting = Connections(self._projector_url, 4, **IDLE)
         self.projections = PostgresProjections(self._projecting, settings.self_facility_code)
         self.tail = PostgresTail(self._projecting)
+        self._witnessing: Connections | None = None
         self.shards = shards(settings.projection_shards)
         remedy = "Check that `beamkeep work` runs."
         if settings.project_in_serve:
@@ -289,6 +302,7 @@ class Deployment:
             custody=PostgresCustody(self._commands),
             agent_records=PostgresAgentRecords(self._commands),
             observations=PostgresObservations(self._commands),
+            witness=PostgresWitnessReader(self._commands),
         )
         written = await prepare(
             self.store,
@@ -309,7 +323,7 @@ class Deployment:
             directory=PostgresDirectory(self._searching),
             access_contact=settings.access_contact,
             codec=self._codec,
-            outside={ReadScanFile: self._scans()},
+            outside={ReadScanFile: self._scans(), SignMessage: self._signing()},
         )
 
     def _scans(self) -> ScanStep:
@@ -318,6 +332,10 @@ class Deployment:
         if settings.data_roots and not landlock_version():
             log.warning("scan files are read without Landlock", remedy="Use Linux 5.13 or later.")
         return ScanStep(self._scan_reader(), self.store)
+
+    def _signing(self) -> SigningStep:
+        settings = self.settings
+        return SigningStep(signer_of(settings.signing_key_directory, settings.signing_token))
 
     def _scan_reader(self) -> ScanReader:
         settings = self.settings
@@ -408,6 +426,7 @@ class Deployment:
             *([self.minter(service, settings.datacite)] if settings.datacite else []),
             *([self.mirrorer(service, account)] if (account := settings.logbook_mirror) else []),
             *([self.relay(settings.nats_url)] if settings.nats_url else []),
+            *([self.witness(path)] if (path := settings.witness_key_file) else []),
         ]
 
     def agents(self, service: Service) -> list[Loop]:
@@ -595,6 +614,58 @@ class Deployment:
         lease = PostgresLease(self.settings.database_url.get_secret_value(), "relay", [0])
         return while_held(lease, "relay", run)
 
+    def witness(self, key_file: Path) -> Loop:
+        """Return the loop that follows the log in trees and signs checkpoints of them."""
+        settings, url = self.settings, self.witness_url
+
+        async def run() -> None:
+            connections = Connections(url, 2, **IDLE, **READING)
+            store = PostgresWitness(connections)
+            try:
+                async with httpx2.AsyncClient() as http:
+                    receivers: list[CheckpointReceiver] = []
+                    if settings.witness_send_file:
+                        receivers.append(FileReceiver(settings.witness_send_file))
+                    if (address := settings.witness_send_url) and address.endswith(COSIGNING):
+                        receivers.append(CosigningReceiver(address, http, store))
+                    elif address:
+                        receivers.append(HttpReceiver(address, http))
+                    witness = Witness(
+                        store,
+                        settings.witness_keys(),
+                        settings.witness_origin,
+                        clock=now,
+                    )
+                    sent = TreeFile(key_file.with_name(f"{key_file.name}.sent"))
+                    await witness.run(receivers, sent)
+            finally:
+                await connections.close()
+
+        return while_held(PostgresLease(url, "witness", [0]), "witness", run)
+
+    def witness_routes(self) -> list[PublicRoute]:
+        """Return the routes of the keys, and of the co-signing of other logs."""
+        settings = self.settings
+        routes = [key_list(PostgresCosigning(self._commands))]
+        if settings.witness_origins:
+            self._witnessing = Connections(self.witness_url, 2, **IDLE, **READING)
+            signer = settings.witness_keys()[0].signer
+            cosigner = Cosigner(
+                PostgresCosigning(self._witnessing),
+                signer,
+                settings.cosigned_origins,
+                clock=time.time,
+            )
+            routes.append(cosigner.route())
+        return routes
+
+    @property
+    def witness_url(self) -> str:
+        """The address of the database for the witness."""
+        url = self.settings.witness_database_url
+        assert url is not None, "a key requires it"  # noqa: S101
+        return url.get_secret_value()
+
     def relay_places(self) -> RelayPlaces:
         """Return where the place of the relay is kept."""
         return PostgresRelayPlaces(self._following, self.settings.nats_stream)
@@ -663,6 +734,8 @@ class Deployment:
         await self._searching.close()
         await self._following.close()
         await self._projecting.close()
+        if self._witnessing:
+            await self._witnessing.close()
 
 
 async def _nothing_more() -> None: ...
@@ -724,6 +797,7 @@ async def web(settings: Settings, routes: Sequence[HttpRoute] = ()) -> AsyncGene
                 *event_schema_routes(CATALOGUE, options.resource_url),
                 *reference_page_routes(CATALOGUE),
                 *landing_routes(service),
+                *deployment.witness_routes(),
                 *console_routes(await console_settings(settings, service)),
                 *routes,
             ],

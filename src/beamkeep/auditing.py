@@ -31,7 +31,7 @@ from beamkeep.contexts.data import (
 from beamkeep.contexts.data.dataset import datasets
 from beamkeep.contexts.data.external_id import CLAIMED
 from beamkeep.contexts.enclosure import enclosure
-from beamkeep.contexts.federation import facility
+from beamkeep.contexts.federation import credential, facility, permit
 from beamkeep.contexts.feed.subscription import (
     BOOKMARKS,
     DELIVERIES,
@@ -175,6 +175,8 @@ DERIVED = (
         comparable=_digested,
     ),
     _claims(facility.facilities, facility.claims_of, facility.CODES),
+    _claims(credential.credentials, credential.claims_of, credential.KEYS),
+    _claims(permit.permits, permit.claims_of, permit.EXCHANGES),
     _claims(capability.capabilities, capability.claims_of, capability.CODES),
     _claims(enclosure.enclosures, enclosure.claims_of, enclosure.NAMES),
     _claims(supply.supplies, supply.claims_of, supply.NAMES),
@@ -239,10 +241,21 @@ DERIVED = (
 )
 
 
-async def differences(ledger: Ledger) -> AsyncGenerator[str]:
+SEAM = tuple(
+    derived
+    for derived in DERIVED
+    if derived.table.name in {"policy_grant", "principal_standing", "claims"}
+)
+"""What every command is authorized and decided by, and a role that only reads may read."""
+
+
+async def differences(
+    ledger: Ledger, tables: Sequence[DerivedTable] = DERIVED
+) -> AsyncGenerator[str]:
     """Yield a sentence for every row that is missing and every row that should not exist."""
-    key, codec = await ledger.login_key(), Codec(CATALOGUE.aggregates.values())
-    for derived in DERIVED:
+    key = await ledger.login_key() if tables is DERIVED else b""
+    codec = Codec(CATALOGUE.aggregates.values())
+    for derived in tables:
         async for difference in _compare(derived, ledger, codec, key):
             yield difference
     claims = [derived for derived in DERIVED if derived.table is CLAIMS]

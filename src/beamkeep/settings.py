@@ -25,6 +25,8 @@ from beamkeep.adapters.datacite import DataciteAccount
 from beamkeep.adapters.olog import OlogAccount
 from beamkeep.adapters.postgres.address import private_route
 from beamkeep.adapters.sealing import AesSecretKeeper, secret_keeper
+from beamkeep.adapters.signers.signing import Pkcs11Token
+from beamkeep.adapters.signing import SigningKey, signing_key
 from beamkeep.adapters.tokens.providers import IdentityProvider
 from beamkeep.addresses import is_loopback
 from beamkeep.contexts.agent.agent import ModelRef
@@ -37,6 +39,7 @@ from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.models.budget import Price
 from beamkeep.models.provider import COMPATIBLE, NO_KEY, PUBLIC_URLS, Provider, ProviderAccount
 from beamkeep.models.templates import TEMPLATES
+from beamkeep.witness.notes import InvalidNoteError, VerifierKey, read_key
 from beamkeep.workers.conductor import ConductTimes
 from beamkeep.workers.observing import EnclosureSignal, SupplySignal
 
@@ -90,6 +93,13 @@ def _private_logbook(url: str) -> str:
         raise ValueError(
             "the password would be sent unencrypted. Write https:// instead of http://"
         )
+    return url
+
+
+def _witness_address(url: str) -> str:
+    parts = urlsplit(url)
+    if not parts.hostname or parts.scheme not in {"http", "https"} or parts.username:
+        raise ValueError("must be like https://witness.example.org/add-checkpoint")
     return url
 
 
@@ -164,8 +174,13 @@ class DatabaseSettings(BaseSettings):
     """Address of the same database, with the role that writes the lists. `work` uses it, and
     `serve` if PROJECT_IN_SERVE is true. Default: DATABASE_URL."""
     migration_database_url: DatabaseAddress | None = None
-    """Address of the same database, with a role that can create roles and schemas. Only `migrate`
-    uses it. Default: DATABASE_URL."""
+    """Address of the same database, with a role that can create roles and schemas. Only `migrate`,
+    `redact` and `anchor` use it. Default: DATABASE_URL."""
+    witness_database_url: DatabaseAddress | None = None
+    """Address of the same database, with the role bk_witness. Required with WITNESS_KEY_FILE."""
+    reader_database_url: DatabaseAddress | None = None
+    """Address of the same database or of a restored copy, with a role that only reads. Only
+    `verify` uses it. Default: DATABASE_URL."""
 
 
 def _from_json(value: object) -> object:
@@ -382,6 +397,19 @@ class Settings(DatabaseSettings):
     subscription_key_file: Path | None = None
     """File with the key that encrypts the secrets of subscriptions: 32 random bytes in base64, for
     example from `openssl rand -base64 32`. Required to register subscriptions and to send."""
+    signing_key_directory: Path | None = None
+    """Directory of the private keys that sign for the own site, one Ed25519 key for each file, as
+    unencrypted PEM with mode 0600. The `secret_ref` of a credential is the name of its file."""
+    signing_pkcs11_module: Path | None = None
+    """PKCS#11 library of the token that signs for the own site, such as
+    /usr/lib/softhsm/libsofthsm2.so. The `secret_ref` of a credential is the label of its key.
+    Required, with the two settings below, to sign with a token."""
+    signing_pkcs11_token: str | None = None
+    """Label of the PKCS#11 token."""
+    signing_pkcs11_pin: SecretStr | None = None
+    """PIN of the user of the PKCS#11 token."""
+    import_max_age_days: Annotated[int, Ge(1), Le(365)] = 7
+    """Days for which an artifact that a peer has exported can be imported."""
     evidence_window_minutes: Annotated[int, Ge(1), Le(10_080)] = 60
     """Minutes before a decision of an agent within which its answers count as evidence. Evidence
     that no decision followed in this time is deleted after 7 days."""
@@ -468,6 +496,21 @@ class Settings(DatabaseSettings):
     logbook_mirror_password: SecretStr | None = None
     """Password of the account at the Olog."""
 
+    witness_key_file: Path | None = None
+    """File with the private key that signs checkpoints of the log, made by `beamkeep witness-key`.
+    What was signed last is remembered in a file beside it. Default: no checkpoints."""
+    witness_next_key_file: Path | None = None
+    """File with a second key, which also signs each checkpoint until it replaces the first."""
+    witness_send_file: Path | None = None
+    """File to which checkpoints are appended. It should be where the owner of the database cannot
+    change it."""
+    witness_send_url: Annotated[str, AfterValidator(_witness_address)] | None = None
+    """Address to which checkpoints are posted. If it ends with /add-checkpoint, a witness there
+    co-signs them, as C2SP tlog-witness describes."""
+    witness_origins: dict[str, tuple[str, ...]] = {}
+    """Logs of other deployments whose checkpoints this one co-signs, as a JSON object from origin
+    to a list of verifier keys. Requires WITNESS_KEY_FILE. Default: none."""
+
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Minimum log level."""
     log_json: bool = True
@@ -541,6 +584,35 @@ class Settings(DatabaseSettings):
         """Raise ValueError when the key of subscriptions cannot be read."""
         self.secret_keeper()
         return self
+
+    @model_validator(mode="after")
+    def signer_is_whole(self) -> Self:
+        """Raise ValueError when the token that signs is named in part, or beside a directory."""
+        parts = {
+            "SIGNING_PKCS11_MODULE": self.signing_pkcs11_module,
+            "SIGNING_PKCS11_TOKEN": self.signing_pkcs11_token,
+            "SIGNING_PKCS11_PIN": self.signing_pkcs11_pin,
+        }
+        if any(parts.values()) and not all(parts.values()):
+            lacking = " and ".join(name for name, value in parts.items() if not value)
+            raise ValueError(f"Set {lacking} too: a token is reached with all three.")
+        if any(parts.values()) and self.signing_key_directory:
+            raise ValueError(
+                "SIGNING_KEY_DIRECTORY and SIGNING_PKCS11_MODULE are both set. Unset one of them."
+            )
+        return self
+
+    @property
+    def signing_token(self) -> Pkcs11Token | None:
+        """The token that signs for the own site, if there is one."""
+        module, label, pin = (
+            self.signing_pkcs11_module,
+            self.signing_pkcs11_token,
+            self.signing_pkcs11_pin,
+        )
+        if not module or not label or not pin:
+            return None
+        return Pkcs11Token(module, label, pin=pin.get_secret_value())
 
     @model_validator(mode="after")
     def registry_is_whole(self) -> Self:
@@ -618,6 +690,7 @@ class Settings(DatabaseSettings):
             receivers=self.receivers,
             secrets=self.secret_keeper(),
             custody_rules=self.custody_rules or CustodyRules(),
+            import_max_age=timedelta(days=self.import_max_age_days),
             evidence_window=timedelta(minutes=self.evidence_window_minutes),
             prompt_templates={each.id: each.kind for each in TEMPLATES.values()},
             agent_runtimes={
@@ -628,6 +701,40 @@ class Settings(DatabaseSettings):
                 "ClearanceExpirer": self.clearance_expirer_enabled,
             },
         )
+
+    @model_validator(mode="after")
+    def witness_can_sign(self) -> Self:
+        """Raise ValueError when a key of the witness cannot be read."""
+        if self.witness_key_file is None and (self.witness_next_key_file or self.witness_origins):
+            raise ValueError("Set WITNESS_KEY_FILE too: checkpoints are signed with its key.")
+        if self.witness_key_file and not self.witness_database_url:
+            raise ValueError(
+                "Set WITNESS_DATABASE_URL to the address of the database with the role bk_witness:"
+                " only this role can write what the witness has signed."
+            )
+        try:
+            self.witness_keys()
+            _ = self.cosigned_origins
+        except InvalidNoteError:
+            raise ValueError("WITNESS_ORIGINS has a verifier key that cannot be read.") from None
+        return self
+
+    def witness_keys(self) -> list[SigningKey]:
+        """Return the keys that sign checkpoints, if there are any."""
+        paths = [self.witness_key_file, self.witness_next_key_file]
+        return [signing_key(path) for path in paths if path]
+
+    @property
+    def cosigned_origins(self) -> dict[str, list[VerifierKey]]:
+        """The origins whose checkpoints are co-signed, with their keys."""
+        return {
+            origin: [read_key(key) for key in keys] for origin, keys in self.witness_origins.items()
+        }
+
+    @property
+    def witness_origin(self) -> str:
+        """The beginning of the origins of this deployment's trees."""
+        return f"{urlsplit(self.base_url).hostname}/{self.self_facility_code}"
 
     @property
     def datacite(self) -> DataciteAccount | None:

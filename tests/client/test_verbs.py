@@ -129,6 +129,8 @@ VERBS = {
     "conduct_until_advised_from": "procedure conduct-until-advised-from",
     "list_families": "family list",
     "list_events": "events",
+    "get_event_proof": "facility event-proof",
+    "list_checkpoints": "facility checkpoints",
     "get_self": "whoami",
 }
 

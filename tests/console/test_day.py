@@ -15,7 +15,7 @@ import pytest
 from demo.acting import ADMINISTRATOR, NAMES, NEXT_VISITOR, OPERATOR, STEWARD, Day
 from demo.agent import SETTINGS as AGENTS
 from demo.control_system import ControlSystem, control_system
-from demo.day import STEPS, yesterday
+from demo.day import STEPS, WITHOUT_PARTNER, yesterday
 from demo.model_server import model_server
 from playwright.async_api import Locator, Page, async_playwright, expect
 
@@ -304,7 +304,7 @@ def a_beamline(cluster: Cluster, folder: Path) -> Generator[tuple[Server, Contro
 async def live(server: Server, control: ControlSystem, hands: type[Hands] | None) -> Seen:
     """The day, with a look at everything after every step."""
     seen = Seen()
-    last = STEPS[-1].number if hands else LAST
+    last = WITHOUT_PARTNER[-1].number if hands else LAST
     async with (
         httpx2.AsyncClient(base_url=server.url, timeout=PATIENCE) as http,
         async_playwright() as playwright,
@@ -316,7 +316,7 @@ async def live(server: Server, control: ControlSystem, hands: type[Hands] | None
         await yesterday(day)
         day.hands, day.console = hands, Console(http, browser)
         day.console.query["plan"] = day.ids["plan"]
-        for step in (step for step in STEPS if step.number <= last):
+        for step in (step for step in WITHOUT_PARTNER if step.number <= last):
             name, before = step.act.__name__, log_of(server)
             day.step, day.touched, day.sent = name, {}, {}
             try:

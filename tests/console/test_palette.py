@@ -39,7 +39,7 @@ def server(built: Path) -> Generator[Server]:
     hour = "3600"
     with (
         Cluster.start() as cluster,
-        running_server(cluster, enclosure_stale_after_seconds=hour) as server,
+        running_server(cluster, "witnessed", enclosure_stale_after_seconds=hour) as server,
     ):
         yield server
 

@@ -22,7 +22,8 @@ from tests.contexts.data import (
 from tests.contexts.decision import test_decision
 from tests.contexts.enclosure import test_enclosure
 from tests.contexts.equipment import test_asset, test_family, test_frame, test_model, test_mount
-from tests.contexts.federation import test_facility
+from tests.contexts.exchange import test_exchange
+from tests.contexts.federation import test_credential, test_facility, test_permit, test_seal
 from tests.contexts.feed import test_subscription
 from tests.contexts.operation import test_activity, test_advancing, test_conducts, test_procedure
 from tests.contexts.proposal import test_proposal
@@ -60,7 +61,7 @@ SENTENCES = (
     test_surface,
     *(test_policy, test_administrators),
     test_visit,
-    test_facility,
+    *(test_facility, test_credential, test_permit, test_seal, test_exchange),
     test_enclosure,
     test_supply,
     test_subject,
@@ -105,5 +106,5 @@ def test_every_context_is_listed():
         *("access", "trust", "federation", "enclosure", "equipment", "supply", "subject"),
         *("decision", "recipe", "run", "calibration", "campaign", "safety", "caution", "starting"),
         *("shift", "operation", "feed", "directory", "board", "data", "provenance"),
-        *("agent", "proposal"),
+        *("agent", "proposal", "exchange"),
     }

@@ -248,6 +248,8 @@ WRONG = {
     "day": TIME,
     "boolean": "perhaps",
     "json": "text",
+    "hash": "0" * 63,
+    "signature": "A" * 85,
 }
 
 

@@ -17,6 +17,10 @@ Surface      name
 Policy       name permitted_commands proposable_commands
 Visit        external_refs
 Facility     code name
+Credential   audience key_check_signature pending_key_check_signature pending_public_key public_key
+Permit       audience
+Seal         head_hash key_fingerprint new_key_fingerprint new_public_key offline_root_signature \
+    previous_key_fingerprint signature
 Enclosure    facility_code monitor_ref name
 Family       name settings_schema version_tag
 Model        manufacturer.identifier manufacturer.name name part_number version_tag

@@ -20,12 +20,15 @@ from beamkeep.adapters.memory_lineage import MemoryLineage
 from beamkeep.adapters.memory_log import MemoryEventLog
 from beamkeep.adapters.memory_observations import MemoryObservations
 from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory_witness import MemoryWitness
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.federation.signatures import SignMessage
 from beamkeep.runtime.codec import Codec, encode
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import StoredEvent
 from beamkeep.testing.service import ADMIN, INSTALLATION, ISSUER, AdminClient, let_callers_in
+from beamkeep.testing.signing import SIGNING
 from tests.corpus import FOLDER, Line, digest, file_of, read
 from tests.runtime.test_rows import STREAMS
 from tests.support.examples import (
@@ -125,6 +128,9 @@ async def every_stream() -> list[tuple[str, Events]]:
     return of_examples + of_rows
 
 
+SHOWING_IMPORTS = {"list_permit_exchanges", "get_permit_exchange"}
+
+
 async def with_examples(clock: Callable[[], datetime], new_id: Callable[[], UUID]) -> MemoryStore:
     """A store in which every command was carried out, with the same ids and times each time."""
     store = MemoryStore(CODEC)
@@ -135,12 +141,21 @@ async def with_examples(clock: Callable[[], datetime], new_id: Callable[[], UUID
     custody, lineage = MemoryCustody(store, sessions), MemoryLineage(store)
     records = MemoryAgentRecords(store)
     deployment = replace(INSTALLATION, custody=custody, lineage=lineage, agent_records=records)
-    deployment = replace(deployment, observations=MemoryObservations(store))
+    event_log = MemoryEventLog(store)
+    deployment = replace(
+        deployment, observations=MemoryObservations(store), witness=MemoryWitness(event_log)
+    )
     here = CATALOGUE, deployment, clock, new_id
     await prepare(store, store, ADMIN, False, *here)
     directory = MemoryDirectory(store, CATALOGUE.views, CODEC)
     service = compose(
-        store, store, b"k" * 32, *here, event_log=MemoryEventLog(store), directory=directory
+        store,
+        store,
+        b"k" * 32,
+        *here,
+        event_log=event_log,
+        directory=directory,
+        outside={SignMessage: SIGNING},
     )
 
     do = AdminClient(service, store)
@@ -150,7 +165,8 @@ async def with_examples(clock: Callable[[], datetime], new_id: Callable[[], UUID
         await let_callers_in(do, ISSUER)
         for name, example in EXAMPLES.items():
             # What a scan writes has the shape of what its parts write, and names a folder of today.
-            if name != "ingest_scan":
+            # An import writes no event, and must be as young as the clock says.
+            if name not in {"ingest_scan", "import_artifact", *SHOWING_IMPORTS}:
                 await do(name, await example(do))
     return store
 

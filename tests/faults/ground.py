@@ -22,18 +22,21 @@ class Ground:
         self.app_url = cluster.url("beamkeep", "bk_app")
         self.projector_url = cluster.url("beamkeep", "bk_projector")
 
+    def settings(self, **more: Any) -> Settings:
+        """The settings of a service that is open to its developer."""
+        return Settings(
+            database_url=SecretStr(self.app_url),
+            projector_database_url=SecretStr(self.projector_url),
+            migration_database_url=SecretStr(self.admin_url),
+            require_authenticated_principal=False,
+            development=True,
+            project_in_serve=True,
+            **more,
+        )
+
     def deployment(self, **more: Any) -> Deployment:
         """The service, open to its developer, keeping no lists unless it is told to."""
-        return Deployment(
-            Settings(
-                database_url=SecretStr(self.app_url),
-                projector_database_url=SecretStr(self.projector_url),
-                require_authenticated_principal=False,
-                development=True,
-                project_in_serve=True,
-                **more,
-            )
-        )
+        return Deployment(self.settings(**more))
 
     def environment(self, name: str) -> Mapping[str, str]:
         """The settings of a worker process whose connections bear this name."""

@@ -13,6 +13,7 @@ from textwrap import dedent
 from typing import NamedTuple
 
 from beamkeep.adapters.postgres.fence import faults
+from beamkeep.proving import anchor_trees
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.waiting import until
 from tests.faults.ground import Ground
@@ -123,6 +124,9 @@ class Operator:
             # Asked here: to start the program for it takes longer than all the rest.
             found = await faults(self.ground.app_url)
             return "\n".join(f"DATABASE_URL: {each}" for each in found) or "nothing is wrong"
+        if step.command.startswith("beamkeep anchor"):
+            settings = self.ground.settings()
+            return "\n".join(await anchor_trees(settings, "Restored", is_diverged=False))
         return await asyncio.to_thread(self.run, step)
 
     def run(self, step: Step) -> str:

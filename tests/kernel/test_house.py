@@ -116,11 +116,11 @@ def test_what_is_run_beside_the_tests_imports_nothing_of_them(path: Path):
 
 
 def test_the_kernel_stays_small():
-    assert lines("kernel") < 1_225
+    assert lines("kernel") < 1_230
 
 
 def test_everything_between_the_contexts_and_the_outside_stays_small():
-    assert lines("kernel", "runtime", "surfaces") < 5_291
+    assert lines("kernel", "runtime", "surfaces") < 5_305
 
 
 SENTENCES = re.compile(r"[A-Z`].*\.", re.DOTALL)
@@ -190,7 +190,10 @@ def test_the_aggregates_are_found():
         "contexts/equipment/frame.py",
         "contexts/equipment/model.py",
         "contexts/equipment/mount.py",
+        "contexts/federation/credential.py",
         "contexts/federation/facility.py",
+        "contexts/federation/permit.py",
+        "contexts/federation/seal.py",
         "contexts/feed/subscription.py",
         "contexts/operation/procedure.py",
         "contexts/proposal/proposal.py",

@@ -62,7 +62,7 @@ def test_the_name_of_every_declared_refusal_tells_its_status(refusal: type[Refus
         assert refusal.status == 400
     elif name.endswith("NotFoundError"):
         assert refusal.status == 404
-    elif name.endswith("MinterUnavailableError"):
+    elif name.endswith(("MinterUnavailableError", "SignerUnavailableError")):
         assert refusal.status == 503
     elif name.startswith("MonitorTrigger") or name.endswith(
         ("GatedError", "ExceedsOwnError", "NotYoursToApproveError")

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.postgres
 
 REFUSED_BY_TRIGGER = "BK405"
 REFUSED_BY_PRIVILEGE = "42501"
-ROLES = ("bk_app", "bk_projector", "bk_reader", "bk_monitor")
+ROLES = ("bk_app", "bk_projector", "bk_reader", "bk_monitor", "bk_witness")
 
 COLUMNS = (
     "version, stream_id, event_id, principal_id, correlation_id, occurred_at, schema_version,"
@@ -166,70 +166,82 @@ def test_every_partition_has_its_triggers_always(written: tuple[Database, str]):
 
 # Who may do what: S select, I insert, U update, D delete, T truncate, r references, t trigger.
 PRIVILEGES = """
-                       bk_app  bk_projector  bk_reader  bk_monitor
-events                 S       S             -          -
-claims                 SID     S             -          -
-idempotency            SID     -             -          -
-principal_standing     SIU     S             -          -
-actor_profile          SIUD    -             -          -
-actor_identity         SID     -             -          -
-policy_grant           SID     S             -          -
-surface_control        SIUD    S             -          -
-asset_place            SIU     -             -          -
-asset_former_place     SIU     -             -          -
-enclosure_freshness    SIU     -             -          -
-supply_freshness       SIUD    -             -          -
-heartbeat              SIU     -             -          -
-decision_inference     SI      -             -          -
-decision_logbook_entry SI      -             -          -
-evidence               SI      -             -          -
-agent_decision         SIU     -             -          -
-model_call             SIU     -             -          -
-run_observation        SI      -             -          -
-run_logbook_entry      SI      -             -          -
-logbook_mirror         SI      -             -          -
-procedure_steps        SI      -             -          -
-procedure_iteration    SIU     -             -          -
-procedure_activity     SI      -             -          -
-conduct                SIU     -             -          -
-conduct_channel        SID     -             -          -
-refused_start          SI      -             -          -
-dataset_standing       SIU     -             -          -
-dataset_part           SI      -             -          -
-dataset_copy           SIUD    -             -          -
-provenance_edge        SIUD    -             -          -
-custody                SIUD    -             -          -
-custody_total          SIU     -             -          -
-subscription_secret    SIUD    -             -          -
-subscription_place     SIUD    -             -          -
-delivery               SIUD    -             -          -
-distribution_check     SIUD    -             -          -
-distribution_check_file SIUD   -             -          -
-directory              S       SIUD          S          -
-directory_kinds        -       SIUD          -          -
-relay_place            SIU     -             -          -
-snapshots              SIUD    -             -          -
-work                   SIU     -             S          -
-authorization_denials  SI      S             -          -
-projections            S       SIUD          -          S
-bookmarks              S       SIUD          -          S
-deployment             S       -             -          -
-events_p0              S       S             -          -
-events_p1              S       S             -          -
-events_p2              S       S             -          -
-events_p3              S       S             -          -
-events_p4              S       S             -          -
-events_p5              S       S             -          -
-events_p6              S       S             -          -
-events_p7              S       S             -          -
-events_p8              S       S             -          -
-events_p9              S       S             -          -
-events_p10             S       S             -          -
-events_p11             S       S             -          -
-events_p12             S       S             -          -
-events_p13             S       S             -          -
-events_p14             S       S             -          -
-events_p15             S       S             -          -
+                       bk_app  bk_projector  bk_reader  bk_monitor  bk_witness
+events                 S       S             S          -           S
+claims                 SID     S             S          -           -
+idempotency            SID     -             -          -           -
+principal_standing     SIU     S             S          -           -
+actor_profile          SIUD    -             -          -           -
+actor_identity         SID     -             -          -           -
+policy_grant           SID     S             S          -           -
+surface_control        SIUD    S             -          -           -
+asset_place            SIU     -             -          -           -
+asset_former_place     SIU     -             -          -           -
+enclosure_freshness    SIU     -             -          -           -
+supply_freshness       SIUD    -             -          -           -
+heartbeat              SIU     -             -          -           -
+decision_inference     S       -             S          -           S
+decision_logbook_entry S       -             S          -           S
+evidence               SI      -             -          -           -
+agent_decision         SIU     -             -          -           -
+model_call             SIU     -             -          -           -
+run_observation        S       -             S          -           S
+run_logbook_entry      S       -             S          -           S
+logbook_mirror         SI      -             -          -           -
+procedure_steps        S       -             S          -           S
+procedure_iteration    SIU     -             -          -           -
+procedure_activity     S       -             S          -           S
+conduct                SIU     -             -          -           -
+conduct_channel        SID     -             -          -           -
+refused_start          S       -             S          -           S
+dataset_standing       SIU     -             -          -           -
+dataset_part           SI      -             -          -           -
+dataset_copy           SIUD    -             -          -           -
+provenance_edge        SIUD    -             -          -           -
+custody                SIUD    -             -          -           -
+custody_total          SIU     -             -          -           -
+credential_secret_ref  SIU     -             -          -           -
+federation_exchanges   S       -             S          -           S
+federation_envelope    SI      -             -          -           -
+federation_peer_pointer SI      -             -          -           -
+subscription_secret    SIUD    -             -          -           -
+subscription_place     SIUD    -             -          -           -
+delivery               SIUD    -             -          -           -
+distribution_check     SIUD    -             -          -           -
+distribution_check_file SIUD    -             -          -           -
+directory              S       SIUD          S          -           -
+directory_kinds        -       SIUD          -          -           -
+relay_place            SIU     -             -          -           -
+snapshots              SIUD    -             -          -           -
+work                   SIU     -             S          -           -
+authorization_denials  SI      S             -          -           -
+projections            S       SIUD          S          S           S
+bookmarks              S       SIUD          S          S           S
+deployment             S       -             -          -           -
+redactions             -       -             S          -           S
+witness_tree           S       -             S          -           SIU
+witness_tile           S       -             S          -           SI
+witness_checkpoint     S       -             S          -           SI
+witness_cosignature    S       -             S          -           SI
+witness_anchor         S       -             S          -           SI
+witness_key            S       -             S          -           SI
+witness_origin         -       -             -          -           SIU
+events_p0              S       S             -          -           -
+events_p1              S       S             -          -           -
+events_p2              S       S             -          -           -
+events_p3              S       S             -          -           -
+events_p4              S       S             -          -           -
+events_p5              S       S             -          -           -
+events_p6              S       S             -          -           -
+events_p7              S       S             -          -           -
+events_p8              S       S             -          -           -
+events_p9              S       S             -          -           -
+events_p10             S       S             -          -           -
+events_p11             S       S             -          -           -
+events_p12             S       S             -          -           -
+events_p13             S       S             -          -           -
+events_p14             S       S             -          -           -
+events_p15             S       S             -          -           -
 """
 LETTERS = {
     "SELECT": "S",
@@ -286,10 +298,124 @@ BY_COLUMN = {
         "command_name",
         "payload",
     },
+    # Nor in which transaction a row was written.
+    ("run_observation", "bk_app", "INSERT"): {
+        "observation_id",
+        "run_id",
+        "channel_name",
+        "value",
+        "unit",
+        "sampling_procedure",
+        "sampled_at",
+        "simulated",
+        "recorded_at",
+        "principal_id",
+        "surface_id",
+        "correlation_id",
+    },
+    ("run_logbook_entry", "bk_app", "INSERT"): {
+        "entry_id",
+        "run_id",
+        "author_id",
+        "kind",
+        "text",
+        "decision_id",
+        "recorded_at",
+        "surface_id",
+        "correlation_id",
+    },
+    ("decision_inference", "bk_app", "INSERT"): {
+        "inference_id",
+        "decision_id",
+        "agent_id",
+        "principal_id",
+        "surface_id",
+        "correlation_id",
+        "occurred_at",
+        "recorded_at",
+        "duration_ms",
+        "input_tokens",
+        "output_tokens",
+        "request_max_tokens",
+        "cost_usd",
+        "request_temperature",
+        "operation_name",
+        "provider_name",
+        "request_model",
+        "response_model",
+        "response_id",
+        "finish_reasons",
+        "conversation_id",
+        "tool_name",
+        "tool_call_id",
+        "error",
+        "messages",
+    },
+    ("decision_logbook_entry", "bk_app", "INSERT"): {
+        "entry_id",
+        "decision_id",
+        "author_id",
+        "surface_id",
+        "correlation_id",
+        "recorded_at",
+        "text",
+    },
+    ("procedure_steps", "bk_app", "INSERT"): {
+        "procedure_id",
+        "steps",
+        "closing_steps",
+    },
+    ("procedure_activity", "bk_app", "INSERT"): {
+        "activity_id",
+        "procedure_id",
+        "source",
+        "conduct_id",
+        "claim",
+        "phase",
+        "iteration_index",
+        "step_index",
+        "attempt",
+        "step_kind",
+        "stage",
+        "detail",
+        "sampled_at",
+        "recorded_at",
+        "principal_id",
+        "surface_id",
+        "correlation_id",
+    },
+    ("refused_start", "bk_app", "INSERT"): {
+        "plan_id",
+        "principal_id",
+        "error_code",
+        "minute",
+        "refused_at",
+        "surface_id",
+        "correlation_id",
+    },
+    ("federation_exchanges", "bk_app", "INSERT"): {
+        "signature",
+        "exchange_id",
+        "permit_id",
+        "peer_facility_id",
+        "direction",
+        "credential_id",
+        "key_fingerprint",
+        "artifact_kind",
+        "artifact_id",
+        "content_hash",
+        "seal_sequence_number",
+        "seal_head_hash",
+        "exported_at",
+        "principal_id",
+        "recorded_at",
+    },
     # A new proposal takes over the claim of one that has expired.
     ("claims", "bk_app", "UPDATE"): {"holder"},
     ("deployment", "bk_projector", "SELECT"): {"one", "system_identifier"},
     ("deployment", "bk_monitor", "SELECT"): {"one", "system_identifier"},
+    ("deployment", "bk_reader", "SELECT"): {"one", "system_identifier"},
+    ("deployment", "bk_witness", "SELECT"): {"one", "system_identifier"},
 }
 
 
@@ -333,6 +459,7 @@ def test_no_role_that_logs_in_owns_anything_or_is_anything_special(written: tupl
         ("bk_owner", False, False),
         ("bk_projector", True, False),
         ("bk_reader", True, False),
+        ("bk_witness", True, False),
     ]
     owners = database.ask(
         "SELECT DISTINCT relowner::regrole::text FROM pg_class"

@@ -226,6 +226,27 @@ EnclosurePermitObserved: enclosure_id from_permit_status to_permit_status trigge
 EnclosureRegistered: enclosure_id name facility_code
 FacilityDecommissioned: facility_id reason
 FacilityRegistered: facility_id code name kind parent_id
+FacilityTrustAnchorCredentialAdded: facility_id credential_id
+FacilityTrustAnchorCredentialRemoved: facility_id credential_id reason
+CredentialRegistered: credential_id facility_id audience purpose public_key key_check_signature
+    expires_at
+CredentialRevoked: credential_id reason
+CredentialRotationAborted: credential_id reason
+CredentialRotationCompleted: credential_id public_key key_version
+CredentialRotationStarted: credential_id pending_public_key pending_key_check_signature
+    pending_expires_at
+PermitActivated: permit_id
+PermitDefined: permit_id direction peer_facility_id audience purpose allowed_credential_ids
+    expires_at
+PermitResumed: permit_id
+PermitRevoked: permit_id reason
+PermitSuspended: permit_id reason
+SealInitialized: facility_id online_credential_id offline_credential_id
+SealOnlineKeyRotated: facility_id previous_online_credential_id new_online_credential_id
+    signed_by_offline_root offline_root_signature previous_key_fingerprint new_key_fingerprint
+    new_public_key sequence_number
+SealPointerSigned: facility_id head_hash sequence_number signed_at credential_id key_fingerprint
+    signature
 FamilyDefined: family_id affordances settings_schema name
 FamilyDeprecated: family_id
 FamilyVersioned: family_id affordances settings_schema version_tag
@@ -333,8 +354,9 @@ ZoneDefined: zone_id name
 
 STREAMS = """
 Acquisition Actor Agent Asset Attestation Calibration Campaign Capability Caution Clearance Conduit
-Dataset Decision Distribution Edition Enclosure Facility Family Frame Method Model Mount Plan
-Policy Practice Procedure Proposal Recipe Run Subject Subscription Supply Surface Visit Zone
+Credential Dataset Decision Distribution Edition Enclosure Facility Family Frame Method Model Mount
+Permit Plan Policy Practice Procedure Proposal Recipe Run Seal Subject Subscription Supply Surface
+Visit Zone
 """
 
 

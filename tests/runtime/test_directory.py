@@ -28,7 +28,7 @@ from beamkeep.workers.projector import Projector
 pytestmark = pytest.mark.anyio
 
 VIEWS: dict[str, View[Any]] = {view.name: view for view in CATALOGUE.views}
-UNNAMED = {"actor", "acquisition", "attestation"}
+UNNAMED = {"actor", "acquisition", "attestation", "credential", "permit", "seal"}
 """Lists whose objects have no name, or none that may be kept."""
 
 

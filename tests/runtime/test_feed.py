@@ -12,6 +12,7 @@ from tests.support.examples.feed import register_subscription
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.contexts.feed.subscription import MOST_OWN, SubscriptionCannotRegisterError
 from beamkeep.contexts.log import InvalidFeedCursorError
+from beamkeep.contexts.witnessed import EventNotFoundError
 from beamkeep.feed.cursors import FeedCursors
 from beamkeep.feed.log import LogPlace
 from beamkeep.runtime.admission import UnauthorizedError
@@ -108,6 +109,25 @@ async def test_a_caller_of_own_objects_sees_the_events_of_these_only(kept: Kept)
     assert told(await read(kept, "eve", type=["PolicyDefined"])) == []
     await permit(kept.service, eve, "list_events")
     assert (DEFINED, "Ada's") in told(await read(kept, "eve"))
+
+
+async def test_a_caller_of_own_objects_proves_the_events_of_these_only(kept: Kept):
+    eve = await enrol(kept.service, "eve", "define_zone", "list_checkpoints")
+    await permit(kept.service, eve, "get_event_proof", scope="Own")
+    (hers,) = await zones(kept, "Eve's", subject="eve")
+    (other,) = await zones(kept, "Ada's")
+
+    async def proof(zone_id: str, version: int = 1) -> dict[str, Any]:
+        arguments = {"stream_type": "Zone", "stream_id": zone_id, "version": version}
+        return json.loads((await call(kept.service, "get_event_proof", arguments, "eve")).body)
+
+    assert "Eve's" in (await proof(hers))["leaf"]
+    for zone_id, version in ((other, 1), (hers, 2), (str(uuid4()), 1)):
+        with pytest.raises(EventNotFoundError):
+            await proof(zone_id, version)
+    listed = (await call(kept.service, "list_checkpoints", {"tree": "events"}, "eve")).body
+    newest = json.loads(listed)["items"][0]
+    assert (await proof(hers))["checkpoint"].startswith(newest["note"].partition("\n\n")[0])
 
 
 async def test_a_cursor_of_an_event_that_is_not_in_the_log_is_refused(

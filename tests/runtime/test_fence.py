@@ -47,6 +47,8 @@ EVERY_MIGRATION = [
     "0028_evidence",
     "0029_logbook_mirror",
     "0032_former_places",
+    "0033_witness",
+    "0034_federation",
 ]
 
 

@@ -31,12 +31,13 @@ from beamkeep.testing.postgres import connected
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
-ROLES = ("bk_app", "bk_projector", "bk_reader", "bk_monitor")
+ROLES = ("bk_app", "bk_projector", "bk_reader", "bk_monitor", "bk_witness")
 LIMITS = """
 bk_app        1min  10s   10s   off
 bk_projector  1h    1min  10s   off
 bk_reader     5min  10s   1min  on
 bk_monitor    10s   2s    10s   on
+bk_witness    1h    10s   10s   off
 """
 SHOWN = (
     "statement_timeout",

@@ -106,11 +106,33 @@ from beamkeep.contexts.enclosure.enclosure import (
     EnclosureRegistered,
     PermitStatus,
 )
+from beamkeep.contexts.federation.credential import (
+    CredentialPurpose,
+    CredentialRegistered,
+    CredentialRevoked,
+    CredentialRotationAborted,
+    CredentialRotationCompleted,
+    CredentialRotationStarted,
+)
 from beamkeep.contexts.federation.facility import (
     FacilityDecommissioned,
     FacilityKind,
     FacilityRegistered,
 )
+from beamkeep.contexts.federation.permit import (
+    PermitActivated,
+    PermitDefined,
+    PermitDirection,
+    PermitResumed,
+    PermitRevoked,
+    PermitSuspended,
+)
+from beamkeep.contexts.federation.seal import (
+    SealInitialized,
+    SealOnlineKeyRotated,
+    SealPointerSigned,
+)
+from beamkeep.contexts.federation.signatures import key_fingerprint
 from beamkeep.contexts.operation.conducted import (
     ActuationKind,
     ConductKind,
@@ -180,6 +202,7 @@ from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.rows import Row, RowFold
 from beamkeep.runtime.store import StoredEvent
 from beamkeep.schemas import JsonObject
+from beamkeep.testing.signing import public_key
 
 ID, OWNER, STRANGER = UUID(int=1), UUID(int=9), UUID(int=8)
 A, B, C = UUID(int=10), UUID(int=11), UUID(int=12)
@@ -323,6 +346,64 @@ STREAMS: dict[str, Sequence[Event]] = {
     "facility": [
         FacilityRegistered(at(0), ID, "hall-2", "Hall 2", FacilityKind.AREA, A),
         FacilityDecommissioned(at(1), ID, "closed"),
+    ],
+    "credential": [
+        CredentialRegistered(
+            occurred_at=at(0),
+            credential_id=ID,
+            facility_id=A,
+            audience="imaging",
+            purpose=CredentialPurpose.DATASET_EXCHANGE,
+            public_key=public_key("a"),
+            key_check_signature="s",
+            expires_at=at(9),
+        ),
+        CredentialRotationStarted(at(1), ID, public_key("b"), "t", None),
+        CredentialRotationCompleted(at(2), ID, public_key("b"), 2),
+        CredentialRotationStarted(at(3), ID, public_key("c"), "u", None),
+        CredentialRotationAborted(at(4), ID, "late"),
+        CredentialRevoked(at(5), ID, "lost"),
+    ],
+    "permit": [
+        PermitDefined(
+            occurred_at=at(0),
+            permit_id=ID,
+            direction=PermitDirection.INBOUND,
+            peer_facility_id=A,
+            audience="imaging",
+            purpose=CredentialPurpose.DATASET_EXCHANGE,
+            allowed_credential_ids=(B,),
+            expires_at=at(9),
+        ),
+        PermitActivated(at(1), ID),
+        PermitSuspended(at(2), ID, "audit"),
+        PermitResumed(at(3), ID),
+        PermitRevoked(at(4), ID, "over"),
+    ],
+    "seal": [
+        SealInitialized(at(0), ID, A, B),
+        SealPointerSigned(
+            occurred_at=at(1),
+            facility_id=ID,
+            head_hash="ab",
+            sequence_number=7,
+            signed_at=at(1),
+            credential_id=A,
+            key_fingerprint="cd",
+            signature="s",
+        ),
+        SealOnlineKeyRotated(
+            occurred_at=at(2),
+            facility_id=ID,
+            previous_online_credential_id=A,
+            new_online_credential_id=C,
+            signed_by_offline_root=False,
+            offline_root_signature=None,
+            previous_key_fingerprint="cd",
+            new_key_fingerprint="ef",
+            new_public_key="k",
+            sequence_number=7,
+        ),
     ],
     "enclosure": [
         EnclosureRegistered(at(0), ID, "Hutch", "hall-2"),
@@ -837,7 +918,57 @@ SHOWN: dict[str, dict[str, Any]] = {
         "kind": "Area",
         "parent_id": str(A),
         "status": "Decommissioned",
+        "trust_anchor_credential_ids": [],
         "decommissioned_at": "2030-01-01T01:00:00Z",
+    },
+    "credential": {
+        "credential_id": str(ID),
+        "facility_id": str(A),
+        "audience": "imaging",
+        "purpose": "DatasetExchange",
+        "public_key": public_key("b"),
+        "fingerprint": key_fingerprint(public_key("b")),
+        "key_check_signature": "t",
+        "expires_at": None,
+        "key_version": 2,
+        "status": "Revoked",
+        "pending_public_key": None,
+        "pending_fingerprint": None,
+        "pending_key_check_signature": None,
+        "pending_expires_at": None,
+        "rotation_started_at": "2030-01-01T03:00:00Z",
+        "revoked_at": "2030-01-01T05:00:00Z",
+    },
+    "permit": {
+        "permit_id": str(ID),
+        "direction": "Inbound",
+        "peer_facility_id": str(A),
+        "audience": "imaging",
+        "purpose": "DatasetExchange",
+        "allowed_credential_ids": [str(B)],
+        "expires_at": "2030-01-01T09:00:00Z",
+        "status": "Revoked",
+        "activated_at": "2030-01-01T01:00:00Z",
+        "suspended_at": "2030-01-01T02:00:00Z",
+        "revoked_at": "2030-01-01T04:00:00Z",
+    },
+    "seal": {
+        "facility_id": str(ID),
+        "online_credential_id": str(C),
+        "offline_credential_id": str(B),
+        "head_hash": "ab",
+        "sequence_number": 7,
+        "signed_at": "2030-01-01T01:00:00Z",
+        "key_fingerprint": "cd",
+        "signature": "s",
+        "last_rotation": {
+            "previous_key_fingerprint": "cd",
+            "new_key_fingerprint": "ef",
+            "new_public_key": "k",
+            "sequence_number": 7,
+            "offline_root_signature": None,
+        },
+        "rotated_at": "2030-01-01T02:00:00Z",
     },
     "enclosure": {
         "enclosure_id": str(ID),
@@ -929,7 +1060,7 @@ def test_a_policy_just_defined_was_updated_then():
     assert dumped("policy", STREAMS["policy"][:1])["updated_at"] == "2030-01-01T00:00:00Z"
 
 
-FACETS = {
+FACETS: dict[str, set[str]] = {
     "agent": {"name=night e", "kind=Scheduler", "status=Deprecated"},
     "proposal": {
         *("name=hold_run", "status=Rejected", "command_name=hold_run", f"target_id={A}"),
@@ -962,6 +1093,14 @@ FACETS = {
     "facility": {
         *("name=hall 2", "code=hall-2", "kind=Area", "status=Decommissioned", f"parent_id={A}"),
     },
+    "credential": {
+        *("audience=imaging", "purpose=DatasetExchange", "status=Revoked", f"facility_id={A}"),
+    },
+    "permit": {
+        *("audience=imaging", "purpose=DatasetExchange", "status=Revoked"),
+        *("direction=Inbound", f"peer_facility_id={A}"),
+    },
+    "seal": set(),
     "clearance": {
         "name=salts e",
         "status=Superseded",

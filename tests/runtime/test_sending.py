@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncGenerator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4, uuid5
 
@@ -127,6 +127,10 @@ class SealLamp(Command):
     lamp_id: UUID
 
 
+class StampLamp(Command):
+    lamp_id: UUID
+
+
 class SignLamp(Command):
     lamp_id: UUID
 
@@ -138,6 +142,11 @@ class BurnLamp(Command):
 class TendLamp(Command):
     lamp_id: UUID
     fence: Fenced
+
+
+class TimeStamp(Record):
+    lamp_id: UUID
+    now: datetime
 
 
 class Signature(Record):
@@ -186,6 +195,13 @@ def sign_lamp(lamp: Lamp, command: SignLamp, call: Call) -> Outside[str]:
     )
 
 
+def stamp_lamp(lamp: Lamp, command: StampLamp, call: Call) -> Outside[str]:
+    """Sign the time of a lamp."""
+    return Outside(
+        TimeStamp(lamp.id, call.now), lambda signed: [LampSigned(call.now, lamp.id, signed)]
+    )
+
+
 def burn_lamp(lamp: Lamp, command: BurnLamp, call: Call) -> list[LampDimmed | Any]:
     """Let a lamp burn down in the background."""
     work = Work(call.new_id, "burn", lamp.id)
@@ -206,6 +222,7 @@ OPERATIONS = (
     ),
     lamps.changes("POST /lamps/{lamp_id}/seal", SealLamp, seal_lamp),
     lamps.changes("POST /lamps/{lamp_id}/sign", SignLamp, sign_lamp, LampCannotDimError),
+    lamps.changes("POST /lamps/{lamp_id}/stamp", StampLamp, stamp_lamp),
     lamps.changes("POST /lamps/{lamp_id}/burn", BurnLamp, burn_lamp),
     lamps.changes(INTERNAL, TendLamp, tend_lamp),
 )
@@ -504,16 +521,37 @@ async def test_a_change_during_an_outside_step_is_decided_anew():
     assert json.loads(bytes(signed.payload))["signature"] == "signed 2"
 
 
+class MovingOnce(MemoryStore):
+    moves = 0
+
+    async def append(self, append: Any) -> Any:
+        if self.moves:
+            self.moves -= 1
+            raise MovedError
+        return await super().append(append)
+
+
+async def test_a_decision_has_the_time_of_the_one_that_asked_for_the_step():
+    """Else a step whose request has the time would be asked for again and again."""
+    store, asked = MovingOnce(CODEC), list[datetime]()
+
+    async def stamp(request: TimeStamp) -> str:
+        asked.append(request.now)
+        return "stamped"
+
+    service = compose(store, store, b"k" * 32, LAMPS, outside={TimeStamp: stamp})
+    await permit(store)
+    lamp_id = (await service.sender.send(LightLamp(), as_=WORKER)).id
+    assert lamp_id
+    store.moves = 1
+    await service.sender.send(StampLamp(lamp_id=lamp_id), as_=WORKER)
+    *_, signed = await store.history(("Lamp", lamp_id), 0, 10)
+    # The append lost once, so that the decision was taken again, at another time.
+    assert len({*asked}) == 2
+    assert signed.occurred_at == asked[-1]
+
+
 async def test_an_outside_step_is_not_repeated_when_only_the_append_lost():
-    class MovingOnce(MemoryStore):
-        moves = 0
-
-        async def append(self, append: Any) -> Any:
-            if self.moves:
-                self.moves -= 1
-                raise MovedError
-            return await super().append(append)
-
     store, asked = MovingOnce(CODEC), list[Signature]()
 
     async def sign(request: Signature) -> str:

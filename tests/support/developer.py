@@ -7,6 +7,7 @@ from typing import Any
 from uuid_utils.compat import uuid7
 
 from beamkeep.contexts.access.profile import DEVELOPER
+from beamkeep.contexts.federation.facility import facility_by_code
 from beamkeep.kernel import Event, Operation, SideWrite, SurfaceKind, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
@@ -30,6 +31,10 @@ class Developer:
             answer = await self._service.queries.ask(row, request)
         return json.loads(answer.body or b"null")
 
-    async def put(self, part: Event | SideWrite) -> None:
+    async def put(self, part: Event | SideWrite, *, owned: bool = False) -> None:
         """Put an event or a row on record, as the service itself."""
         await self._store.append(replace(on_record(part), surface_id=None))
+
+    async def facility(self, code: str) -> str:
+        """Return the id of a facility."""
+        return str((await facility_by_code(code, self._service.sessions())).id)

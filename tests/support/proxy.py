@@ -106,7 +106,10 @@ class Proxy:
     async def _connect(
         self, link: Link, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        there, back = await asyncio.open_connection("127.0.0.1", self._server_port)
+        try:
+            there, back = await asyncio.open_connection("127.0.0.1", self._server_port)
+        except ConnectionRefusedError:
+            return
         ways = [
             asyncio.create_task(self._send(link, reader, back)),
             asyncio.create_task(self._answer(link, there, writer)),

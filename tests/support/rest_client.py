@@ -74,9 +74,14 @@ class RestClient:
         assert answer.is_success, (name, answer.status_code, answer.text)
         return answer.json() if answer.content else None
 
-    async def put(self, part: Event | SideWrite) -> None:
+    async def put(self, part: Event | SideWrite, *, owned: bool = False) -> None:
         """Put the first event of a stream, or a row, on record."""
         await self.store.append(on_record(part))
+
+    async def facility(self, code: str) -> str:
+        """Return the id of a facility."""
+        found = await self("list_facilities", {"code": code})
+        return found["items"][0]["facility_id"]
 
 
 def rest_application(

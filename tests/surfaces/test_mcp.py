@@ -301,7 +301,8 @@ def test_no_command_has_a_field_of_the_name_every_operation_takes(row: Operation
 DESTRUCTIVE = """
     deactivate_actor forget_actor unbind_actor_identity revoke_grant
     complete_visit cancel_visit abort_visit void_visit
-    decommission_facility decommission_enclosure
+    decommission_facility decommission_enclosure remove_facility_trust_anchor_credential
+    abort_credential_rotation revoke_credential revoke_permit
     decommission_asset decommission_mount decommission_frame
     deprecate_family deprecate_model deregister_supply
     remove_subject return_subject store_subject discard_subject

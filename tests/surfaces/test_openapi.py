@@ -181,23 +181,23 @@ def test_the_text_is_the_same_every_time():
 
 @pytest.mark.parametrize("row", ROWS, ids=NAMED)
 async def test_what_is_answered_has_the_documented_shape(row: Row, rest: RestClient):
+    answers: list[httpx2.Response] = []
+    if isinstance(row, Operation):
+        # First, because some operations are possible only once.
+        arguments = await EXAMPLES[row.name](rest.do)
+        answers.append(await rest.send(row.name, arguments, params={"dry_run": "true"}))
+        assert answers[0].status_code == 200
     arguments = await EXAMPLES[row.name](rest.do)
     caller = CALLERS.get(row.name, "ada")
-    answers = [await rest.send(row.name, arguments, token) for token in (caller, "bob", "x", None)]
+    answers += [await rest.send(row.name, arguments, token) for token in (caller, "bob", "x", None)]
+    assert answers[-4].is_success
     answers.append(await rest.send(row.name, arguments | {"odd": "1"}))
     answers.append(await rest.send(row.name, arguments, x_surface_id="nowhere"))
     if row.route.fields:
         arguments |= {field: str(uuid4()) for field in row.route.fields}
         answers.append(await rest.send(row.name, arguments))
-    if isinstance(row, Operation):
-        arguments = await EXAMPLES[row.name](rest.do)
-        answers.append(await rest.send(row.name, arguments, params={"dry_run": "true"}))
     for answer in answers:
         require_documented(row, answer)
-    assert answers[0].is_success
-    assert answers[-1].status_code == (
-        200 if isinstance(row, Operation) else answers[-1].status_code
-    )
 
 
 async def test_a_list_that_shows_something_has_the_documented_shape(rest: RestClient):

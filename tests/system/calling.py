@@ -6,11 +6,16 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
-from beamkeep.kernel import Event, SideWrite
+from beamkeep.kernel import Event, SideWrite, replace
 from beamkeep.testing.appends import on_record
 from beamkeep.testing.calling import Calling, SurfaceAnswer
 from beamkeep.testing.server import DATABASES, ISSUER, Server
 from beamkeep.testing.service import CALLERS, let_callers_in, policy
+
+FACILITY = """
+SELECT stream_id FROM bk.events
+ WHERE event_type = 'FacilityRegistered' AND payload ->> 'code' = '{code}'
+"""
 
 
 class As:
@@ -42,14 +47,24 @@ class As:
         assert answer.ok, (self.calling, name, answer)
         return answer.body
 
-    async def put(self, part: Event | SideWrite) -> None:
+    async def put(self, part: Event | SideWrite, *, owned: bool = False) -> None:
         """Put the first event of a stream, or a row, on record."""
+        record = on_record(part)
+        if owned:
+            self_id = UUID((await self("get_self", {}))["actor_id"])
+            record = replace(record, principal_id=self_id)
         database = DATABASES[str(self.calling.http.base_url).rstrip("/")]
         connections = database.connections()
         try:
-            await PostgresEventStore(connections, database.url()).append(on_record(part))
+            await PostgresEventStore(connections, database.url()).append(record)
         finally:
             await connections.close()
+
+    async def facility(self, code: str) -> str:
+        """Return the id of a facility, which the caller may not see."""
+        database = DATABASES[str(self.calling.http.base_url).rstrip("/")]
+        ((id,),) = database.ask(FACILITY.format(code=code))
+        return str(id)
 
     async def once_fresh(self, name: str, arguments: Mapping[str, Any]) -> SurfaceAnswer:
         """Ask until the list has caught up, as a client does on a machine that is slow."""

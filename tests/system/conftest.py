@@ -17,5 +17,5 @@ def cluster() -> Generator[Cluster]:
 @pytest.fixture(scope="session")
 def server(cluster: Cluster) -> Generator[Server]:
     # A permit that an example reports once holds for as long as a slow machine takes.
-    with running_server(cluster, enclosure_stale_after_seconds="3600") as server:
+    with running_server(cluster, "witnessed", enclosure_stale_after_seconds="3600") as server:
         yield server

@@ -35,7 +35,9 @@ from beamkeep.kernel import (
     View,
 )
 from beamkeep.runtime.admission import UnauthorizedError
+from beamkeep.runtime.store import Stream
 from beamkeep.surfaces.problem import problem
+from beamkeep.testing.appends import on_record
 from beamkeep.testing.calling import Calling, Mcp, Rest, SurfaceAnswer
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.server import LocalDeployment, Server, deployment, serving
@@ -129,7 +131,7 @@ def test_every_read_has_a_case():
     assert neither == {
         *("get_shift_handover", "get_status", "list_events", "search", "resolve_names"),
         *("get_self", "get_provenance", "list_custody", "get_custody_summary"),
-        *("get_custody_report", "list_at_risk_results"),
+        *("get_custody_report", "list_at_risk_results", "get_event_proof", "list_checkpoints"),
     }
 
 
@@ -296,6 +298,11 @@ class Marking(As):
         return await super().__call__(name, Canaries().into(name, arguments), **options)
 
 
+def streams_of(part: Event | SideWrite) -> list[Stream]:
+    """The streams that a part on record begins."""
+    return [event.stream for event in on_record(part).events]
+
+
 class Mixed:
     """Makes calls for an example: one object is of one principal, all else of another.
 
@@ -325,8 +332,14 @@ class Mixed:
         self.ids.append(answer[self._of.id_field])
         return answer
 
-    async def put(self, part: Event | SideWrite) -> None:
-        await self._owner.put(part)
+    async def put(self, part: Event | SideWrite, *, owned: bool = False) -> None:
+        begun = [str(id) for kind, id in streams_of(part) if kind == self._of.name]
+        mine = bool(begun) and len(self.ids) == self._own
+        await (self._owner if mine or not begun else self._another).put(part, owned=owned)
+        self.ids += begun
+
+    async def facility(self, code: str) -> str:
+        return await self._admin.facility(code)
 
 
 # Reads of what is one's own that are refused because of what is another's.
@@ -355,6 +368,7 @@ async def test_a_read_of_what_is_ones_own_tells_nothing_of_what_is_anothers(
 # Commands that another cannot even try, and why.
 CANNOT_BE_TRIED = {
     "append_inferences": "it is not who decided",
+    "export_artifact": "it may not see the artifact",
     "remove_asset_alternate_identifier": "it does not know the mark",
     "take_visit_surface_control": "it is not of the visit",
     "unbind_actor_identity": "it does not know the mark",
@@ -483,7 +497,7 @@ class Leaky(LocalDeployment):
 
 @pytest.fixture(scope="module")
 def leaky(cluster: Cluster) -> Generator[Server]:
-    with deployment(cluster, True) as made:
+    with deployment(cluster, True, "witnessed") as made:
         same = Leaky(made.database, made.folder, made.url, made.key, made.settings)
         with serving(same) as server:
             yield server

@@ -32,6 +32,7 @@ from beamkeep.adapters.postgres.listing import PostgresLists
 from beamkeep.adapters.postgres.projections import PostgresProjections
 from beamkeep.app import compose
 from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.access.profile import DELETED_USER, ShownProfile
 from beamkeep.kernel import History, One
 from beamkeep.runtime.tail import shards
 from beamkeep.testing.calling import SurfaceAnswer
@@ -58,12 +59,18 @@ NOW_ONLY = {
     "now",
     "tokens_today",
     "usd_this_month",
+    "usable",
+    "online_public_key",
+    "offline_public_key",
 }
 """What is told of the moment of asking, and not of the state."""
+ERASED = set(ShownProfile.__struct_fields__)
+"""What is shown of nobody who was forgotten, at no time."""
 # fmt: off
 MOVED = {"Acquisition", "Actor", "Agent", "Asset", "Attestation", "Calibration", "Campaign",
-    "Caution", "Clearance", "Dataset", "Decision", "Distribution", "Edition", "Enclosure",
-    "Plan", "Policy", "Procedure", "Proposal", "Run", "Subject", "Supply", "Visit"}
+    "Caution", "Clearance", "Credential", "Dataset", "Decision", "Distribution", "Edition",
+    "Enclosure", "Facility", "Permit", "Plan", "Policy", "Procedure", "Proposal", "Run", "Seal",
+    "Subject", "Supply", "Visit"}
 # fmt: on
 COPIES_LEFT = "SELECT count(*) FROM bk.work WHERE kind = 'logbook-mirror' AND ended_at IS NULL"
 DECISIONS = "SELECT decision_id FROM bk.agent_decision ORDER BY decided_at, decision_id"
@@ -92,6 +99,8 @@ class Lived:
     """What was seen after every step."""
 
     server: Server
+    partner: Server
+    """The service of a partner facility."""
     control: ControlSystem
     model: ModelServer
     outside: Path
@@ -125,13 +134,19 @@ def lived(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Generat
         model_server() as model,
         outside_logbook(outside) as logbook,
         running_server(
-            cluster, **settings, **control.environment, **model.environment, **logbook
+            cluster,
+            "witnessed",
+            **settings,
+            **control.environment,
+            **model.environment,
+            **logbook,
         ) as server,
+        running_server(cluster, self_facility_code="lakeside") as partner,
     ):
         way_in = {"BEAMKEEP_URL": server.url, "BEAMKEEP_TOKEN": server.admin}
         imported = server.run("import", "yaml", str(BEAMLINE), "--apply", **way_in)
         assert imported.returncode == 0, imported.stdout + imported.stderr
-        lived = Lived(server, control, model=model, outside=outside)
+        lived = Lived(server, partner, control=control, model=model, outside=outside)
         asyncio.run(live(lived))
         yield lived
 
@@ -157,7 +172,8 @@ def outside_logbook(file: Path) -> Generator[Mapping[str, str]]:
 async def live(lived: Lived) -> None:
     """The whole day, with a look at everything after every step."""
     server, control, since = lived.server, lived.control, time.monotonic()
-    async with beginning(server, control) as day:
+    async with beginning(server, control) as day, beginning(lived.partner, control) as partner:
+        day.at_partner = partner
         await yesterday(day)
         shown: dict[Stream, SurfaceAnswer] = {}
         await look(day, shown, 0)
@@ -299,7 +315,12 @@ async def differing(lived: Lived, list_filter: Iterable[tuple[int, Stream]]) -> 
         asked = {question.aggregate.id_field: id, "as_of": lived.ended[number].isoformat()}
         async with turns:
             answer = await day.send(question.name, asked, as_=ADMINISTRATOR)
-        same = answer.status == 404 if then is None else lasting(answer) == lasting(then)
+        erased = ERASED if answer.body.get("name") == DELETED_USER else set[str]()
+        same = (
+            answer.status == 404
+            if then is None
+            else lasting(answer, erased) == lasting(then, erased)
+        )
         return None if same else f"{kind} {id} after {STEPS[number].act.__name__}: {answer}"
 
     async with beginning(lived.server, lived.control) as day:
@@ -307,9 +328,9 @@ async def differing(lived: Lived, list_filter: Iterable[tuple[int, Stream]]) -> 
     return [each for each in found if each]
 
 
-def lasting(answer: SurfaceAnswer) -> tuple[int | None, Mapping[str, Any]]:
-    """The version, and what is shown of the state."""
-    return answer.version, {n: v for n, v in answer.body.items() if n not in NOW_ONLY}
+def lasting(answer: SurfaceAnswer, erased: set[str]) -> tuple[int | None, Mapping[str, Any]]:
+    """The version, and what is shown of the state and was not erased."""
+    return answer.version, {n: v for n, v in answer.body.items() if n not in NOW_ONLY | erased}
 
 
 class Upgraded(NamedTuple):

@@ -219,6 +219,8 @@ def paths(client: HttpClient, entry: Entry) -> Sequence[str]:
         return [entry.path]
     first, *more = entry.in_path
     above = [e for e in LISTS if not e.in_path and e.columns[0] == first]
+    # A seal has the id of its facility.
+    above.sort(key=lambda each: each.noun != entry.noun)
     if more or not above:
         return []
     found = client.request("GET", above[0].path, params={"limit": 20}).json()["items"]

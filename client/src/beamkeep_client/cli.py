@@ -14,6 +14,7 @@ from .catalogue import Entry, catalogue
 from .copies import verify_copies_command
 from .custody import custody_command
 from .events import events_command
+from .federation import federation_command
 from .finding import catalogue_command, find_command
 from .login import login_command, logout_command
 from .mcp import mcp_command
@@ -26,14 +27,13 @@ if TYPE_CHECKING:
 
 HELP = """Control the operations of an experiment facility.
 
-`beamkeep run start` is a noun and a verb. `beamkeep NOUN -h` shows the verbs of a noun,
-`beamkeep find WORDS` finds a verb.
+`beamkeep NOUN -h` shows the verbs of a noun, as in `beamkeep run start`.
 """
 EXIT_CODES = "0 success, 1 refused, 2 no answer from the service, 64 wrong usage, 78 wrong settings"
 HELP_SETTINGS = {"help_option_names": ["-h", "--help"]}
 VERBS = "beamkeep.verbs"
 """The entry points by which other packages add commands."""
-ON_HOSTS = frozenset({"custody", "verify-copies", "watch-scans"})
+ON_HOSTS = frozenset({"custody", "federation", "verify-copies", "watch-scans"})
 """Commands that people run on a particular host; help names them without a description."""
 CLOSE = 0.6
 
@@ -143,7 +143,7 @@ class CommandLine(Suggesting):
             *(events_command(), find_command(), catalogue_command()),
             *(login_command(), logout_command(), completion_command()),
             *(mcp_command(), StatusVerb(), custody_command()),
-            *(verify_copies_command(), watch_scans_command()),
+            *(verify_copies_command(), watch_scans_command(), federation_command()),
         ):
             self.add_command(command)
 

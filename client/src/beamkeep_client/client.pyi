@@ -343,6 +343,7 @@ class GetFacilityAnswer(Answer):
     kind: Literal['Site', 'Area']
     parent_id: str | None
     status: Literal['Active', 'Decommissioned']
+    trust_anchor_credential_ids: list[str]
     owner_id: str
     names: Answer
     names_more: bool
@@ -370,9 +371,236 @@ class ListFacilitiesAnswer(Answer):
     kind: Literal['Site', 'Area']
     parent_id: str | None
     status: Literal['Active', 'Decommissioned']
+    trust_anchor_credential_ids: list[str]
     owner_id: str
     created_at: str
     decommissioned_at: str | None
+
+class GetEventProofAnswer(Answer):
+    stream_type: str
+    stream_id: str
+    leaf: str
+    leaf_index: int
+    tree_size: int
+    proof: list[str]
+    checkpoint: str
+    names: Answer
+    names_more: bool
+
+class ListCheckpointsAnswer(Answer):
+    checkpoint_id: str
+    tree: Literal['events', 'rows']
+    size: int
+    root: str
+    note: str
+    signed_at: str
+
+class RegisterCredentialAnswer(Answer):
+    version: int
+    credential_id: str
+
+class GetCredentialAnswer(Answer):
+    credential_id: str
+    facility_id: str
+    audience: str
+    purpose: Literal['DatasetExchange', 'CalibrationExchange', 'SealOnlineSigning', 'SealOfflineRoot']
+    public_key: str
+    fingerprint: str
+    key_check_signature: str
+    expires_at: str | None
+    key_version: int
+    status: Literal['Active', 'Rotating', 'Revoked']
+    pending_public_key: str | None
+    pending_fingerprint: str | None
+    pending_key_check_signature: str | None
+    pending_expires_at: str | None
+    owner_id: str
+    usable: bool | None
+    names: Answer
+    names_more: bool
+
+class GetCredentialHistoryAnswer(Answer):
+    event_id: str
+    stream_type: str
+    stream_id: str
+    position: int
+    event_type: str
+    schema_version: int
+    principal_id: str
+    command_name: str
+    surface_id: str | None
+    correlation_id: str
+    causation_id: str | None
+    recorded_at: str
+    occurred_at: str
+    payload: Answer
+
+class ListCredentialsAnswer(Answer):
+    credential_id: str
+    facility_id: str
+    audience: str
+    purpose: Literal['DatasetExchange', 'CalibrationExchange', 'SealOnlineSigning', 'SealOfflineRoot']
+    public_key: str
+    fingerprint: str
+    key_check_signature: str
+    expires_at: str | None
+    key_version: int
+    status: Literal['Active', 'Rotating', 'Revoked']
+    pending_public_key: str | None
+    pending_fingerprint: str | None
+    pending_key_check_signature: str | None
+    pending_expires_at: str | None
+    owner_id: str
+    created_at: str
+    rotation_started_at: str | None
+    revoked_at: str | None
+
+class DefinePermitAnswer(Answer):
+    version: int
+    permit_id: str
+
+class ExportArtifactAnswer(Answer):
+    version: int
+    exchange_id: str
+    envelope: Answer
+    signature: str
+
+class ImportArtifactAnswer(Answer):
+    version: int
+    exchange_id: str
+
+class GetPermitAnswer(Answer):
+    permit_id: str
+    direction: Literal['Outbound', 'Inbound']
+    peer_facility_id: str
+    audience: str
+    purpose: Literal['DatasetExchange', 'CalibrationExchange', 'SealOnlineSigning', 'SealOfflineRoot']
+    allowed_credential_ids: list[str]
+    expires_at: str
+    status: Literal['Defined', 'Active', 'Suspended', 'Revoked']
+    owner_id: str
+    in_force: bool | None
+    names: Answer
+    names_more: bool
+
+class GetPermitHistoryAnswer(Answer):
+    event_id: str
+    stream_type: str
+    stream_id: str
+    position: int
+    event_type: str
+    schema_version: int
+    principal_id: str
+    command_name: str
+    surface_id: str | None
+    correlation_id: str
+    causation_id: str | None
+    recorded_at: str
+    occurred_at: str
+    payload: Answer
+
+class ListPermitsAnswer(Answer):
+    permit_id: str
+    direction: Literal['Outbound', 'Inbound']
+    peer_facility_id: str
+    audience: str
+    purpose: Literal['DatasetExchange', 'CalibrationExchange', 'SealOnlineSigning', 'SealOfflineRoot']
+    allowed_credential_ids: list[str]
+    expires_at: str
+    status: Literal['Defined', 'Active', 'Suspended', 'Revoked']
+    owner_id: str
+    created_at: str
+    activated_at: str | None
+    suspended_at: str | None
+    revoked_at: str | None
+
+class ListPermitExchangesAnswer(Answer):
+    exchange_id: str
+    permit_id: str
+    peer_facility_id: str
+    direction: Literal['Outbound', 'Inbound']
+    credential_id: str
+    key_fingerprint: str
+    artifact_kind: str
+    artifact_id: str
+    content_hash: str
+    seal_sequence_number: int | None
+    seal_head_hash: str | None
+    exported_at: str
+    signature: str
+    principal_id: str
+    recorded_at: str
+
+class GetPermitExchangeAnswer(Answer):
+    exchange_id: str
+    permit_id: str
+    peer_facility_id: str
+    direction: Literal['Outbound', 'Inbound']
+    credential_id: str
+    key_fingerprint: str
+    artifact_kind: str
+    artifact_id: str
+    content_hash: str
+    seal_sequence_number: int | None
+    seal_head_hash: str | None
+    exported_at: str
+    signature: str
+    principal_id: str
+    recorded_at: str
+    envelope: str | None
+    names: Answer
+    names_more: bool
+
+class InitializeSealAnswer(Answer):
+    version: int
+    facility_id: str
+
+class GetSealAnswer(Answer):
+    facility_id: str
+    online_credential_id: str
+    offline_credential_id: str
+    head_hash: str | None
+    sequence_number: int
+    signed_at: str | None
+    key_fingerprint: str | None
+    signature: str | None
+    last_rotation: Answer | None
+    owner_id: str
+    facility_code: str
+    online_public_key: str | None
+    offline_public_key: str | None
+    names: Answer
+    names_more: bool
+
+class GetSealHistoryAnswer(Answer):
+    event_id: str
+    stream_type: str
+    stream_id: str
+    position: int
+    event_type: str
+    schema_version: int
+    principal_id: str
+    command_name: str
+    surface_id: str | None
+    correlation_id: str
+    causation_id: str | None
+    recorded_at: str
+    occurred_at: str
+    payload: Answer
+
+class ListSealsAnswer(Answer):
+    facility_id: str
+    online_credential_id: str
+    offline_credential_id: str
+    head_hash: str | None
+    sequence_number: int
+    signed_at: str | None
+    key_fingerprint: str | None
+    signature: str | None
+    last_rotation: Answer | None
+    owner_id: str
+    created_at: str
+    rotated_at: str | None
 
 class RegisterEnclosureAnswer(Answer):
     version: int
@@ -2529,9 +2757,45 @@ class VisitVerbs:
 class FacilityVerbs:
     def register(self, *, code: str, name: str, kind: Literal['Site', 'Area'], parent_id: str | None = ...) -> RegisterFacilityAnswer: ...
     def decommission(self, target: str, *, reason: str) -> Changed: ...
+    def add_trust_anchor_credential(self, target: str, *, credential: str) -> Changed: ...
+    def remove_trust_anchor_credential(self, target: str, *, credential: str, reason: str) -> Changed: ...
     def get(self, target: str, *, names: bool | None = ..., as_of: Any | None = ...) -> GetFacilityAnswer: ...
     def history(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ...) -> Pages[GetFacilityHistoryAnswer]: ...
     def list(self, *, names: bool | None = ..., min_token: str | None = ..., cursor: str | None = ..., limit: int | None = ..., order: Literal['newest', 'oldest'] | None = ..., owner_id: str | None = ..., created_after: str | None = ..., created_before: str | None = ..., count: bool | None = ..., name: str | None = ..., code: str | None = ..., kind: Literal['Site', 'Area'] | None = ..., status: Sequence[Literal['Active', 'Decommissioned']] | None = ..., parent_id: str | None = ...) -> Pages[ListFacilitiesAnswer]: ...
+    def event_proof(self, *, stream_type: str, stream_id: str, version: int, names: bool | None = ...) -> GetEventProofAnswer: ...
+    def checkpoints(self, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ..., tree: Literal['events', 'rows'] | None = ..., since: str | None = ...) -> Pages[ListCheckpointsAnswer]: ...
+
+class CredentialVerbs:
+    def register(self, *, facility: str, audience: str, purpose: Literal['DatasetExchange', 'CalibrationExchange', 'SealOnlineSigning', 'SealOfflineRoot'], public_key: str, secret_ref: str | None = ..., key_check_signature: str | None = ..., expires_at: str | None = ...) -> RegisterCredentialAnswer: ...
+    def start_rotation(self, target: str, *, new_public_key: str, new_secret_ref: str | None = ..., new_key_check_signature: str | None = ..., new_expires_at: str | None = ...) -> Changed: ...
+    def complete_rotation(self, target: str) -> Changed: ...
+    def abort_rotation(self, target: str, *, reason: str) -> Changed: ...
+    def revoke(self, target: str, *, reason: str) -> Changed: ...
+    def get(self, target: str, *, names: bool | None = ..., as_of: Any | None = ...) -> GetCredentialAnswer: ...
+    def history(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ...) -> Pages[GetCredentialHistoryAnswer]: ...
+    def list(self, *, names: bool | None = ..., min_token: str | None = ..., cursor: str | None = ..., limit: int | None = ..., order: Literal['newest', 'oldest'] | None = ..., owner_id: str | None = ..., created_after: str | None = ..., created_before: str | None = ..., count: bool | None = ..., facility: str | None = ..., audience: str | None = ..., purpose: Literal['DatasetExchange', 'CalibrationExchange', 'SealOnlineSigning', 'SealOfflineRoot'] | None = ..., status: Sequence[Literal['Active', 'Rotating', 'Revoked']] | None = ...) -> Pages[ListCredentialsAnswer]: ...
+
+class PermitVerbs:
+    def define(self, *, direction: Literal['Outbound', 'Inbound'], peer_facility: str, audience: str, purpose: Literal['DatasetExchange', 'CalibrationExchange', 'SealOnlineSigning', 'SealOfflineRoot'], allowed_credential_ids: Sequence[str], expires_at: str) -> DefinePermitAnswer: ...
+    def activate(self, target: str) -> Changed: ...
+    def suspend(self, target: str, *, reason: str) -> Changed: ...
+    def resume(self, target: str) -> Changed: ...
+    def revoke(self, target: str, *, reason: str) -> Changed: ...
+    def export_artifact(self, target: str, *, artifact_id: str, credential: str | None = ...) -> ExportArtifactAnswer: ...
+    def import_artifact(self, target: str, *, envelope: Any, signature: str) -> ImportArtifactAnswer: ...
+    def get(self, target: str, *, names: bool | None = ..., as_of: Any | None = ...) -> GetPermitAnswer: ...
+    def history(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ...) -> Pages[GetPermitHistoryAnswer]: ...
+    def list(self, *, names: bool | None = ..., min_token: str | None = ..., cursor: str | None = ..., limit: int | None = ..., order: Literal['newest', 'oldest'] | None = ..., owner_id: str | None = ..., created_after: str | None = ..., created_before: str | None = ..., count: bool | None = ..., direction: Literal['Outbound', 'Inbound'] | None = ..., peer_facility: str | None = ..., audience: str | None = ..., purpose: Literal['DatasetExchange', 'CalibrationExchange', 'SealOnlineSigning', 'SealOfflineRoot'] | None = ..., status: Sequence[Literal['Defined', 'Active', 'Suspended', 'Revoked']] | None = ...) -> Pages[ListPermitsAnswer]: ...
+    def exchanges(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ..., artifact_id: str | None = ...) -> Pages[ListPermitExchangesAnswer]: ...
+    def exchange(self, target: str, *, exchange_id: str, names: bool | None = ...) -> GetPermitExchangeAnswer: ...
+
+class SealVerbs:
+    def initialize(self, *, facility: str, online_credential: str, offline_credential: str) -> InitializeSealAnswer: ...
+    def sign_pointer(self, target: str, *, head_hash: str, sequence_number: int) -> Changed: ...
+    def rotate_online_key(self, target: str, *, new_online_credential: str, signed_by_offline_root: bool, offline_root_signature: str | None = ...) -> Changed: ...
+    def get(self, target: str, *, names: bool | None = ..., as_of: Any | None = ...) -> GetSealAnswer: ...
+    def history(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ...) -> Pages[GetSealHistoryAnswer]: ...
+    def list(self, *, names: bool | None = ..., min_token: str | None = ..., cursor: str | None = ..., limit: int | None = ..., order: Literal['newest', 'oldest'] | None = ..., owner_id: str | None = ..., created_after: str | None = ..., created_before: str | None = ..., count: bool | None = ...) -> Pages[ListSealsAnswer]: ...
 
 class EnclosureVerbs:
     def register(self, *, name: str, facility_code: str) -> RegisterEnclosureAnswer: ...
@@ -2936,9 +3200,45 @@ class AsyncVisitVerbs:
 class AsyncFacilityVerbs:
     async def register(self, *, code: str, name: str, kind: Literal['Site', 'Area'], parent_id: str | None = ...) -> RegisterFacilityAnswer: ...
     async def decommission(self, target: str, *, reason: str) -> Changed: ...
+    async def add_trust_anchor_credential(self, target: str, *, credential: str) -> Changed: ...
+    async def remove_trust_anchor_credential(self, target: str, *, credential: str, reason: str) -> Changed: ...
     async def get(self, target: str, *, names: bool | None = ..., as_of: Any | None = ...) -> GetFacilityAnswer: ...
     def history(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ...) -> AsyncPages[GetFacilityHistoryAnswer]: ...
     def list(self, *, names: bool | None = ..., min_token: str | None = ..., cursor: str | None = ..., limit: int | None = ..., order: Literal['newest', 'oldest'] | None = ..., owner_id: str | None = ..., created_after: str | None = ..., created_before: str | None = ..., count: bool | None = ..., name: str | None = ..., code: str | None = ..., kind: Literal['Site', 'Area'] | None = ..., status: Sequence[Literal['Active', 'Decommissioned']] | None = ..., parent_id: str | None = ...) -> AsyncPages[ListFacilitiesAnswer]: ...
+    async def event_proof(self, *, stream_type: str, stream_id: str, version: int, names: bool | None = ...) -> GetEventProofAnswer: ...
+    def checkpoints(self, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ..., tree: Literal['events', 'rows'] | None = ..., since: str | None = ...) -> AsyncPages[ListCheckpointsAnswer]: ...
+
+class AsyncCredentialVerbs:
+    async def register(self, *, facility: str, audience: str, purpose: Literal['DatasetExchange', 'CalibrationExchange', 'SealOnlineSigning', 'SealOfflineRoot'], public_key: str, secret_ref: str | None = ..., key_check_signature: str | None = ..., expires_at: str | None = ...) -> RegisterCredentialAnswer: ...
+    async def start_rotation(self, target: str, *, new_public_key: str, new_secret_ref: str | None = ..., new_key_check_signature: str | None = ..., new_expires_at: str | None = ...) -> Changed: ...
+    async def complete_rotation(self, target: str) -> Changed: ...
+    async def abort_rotation(self, target: str, *, reason: str) -> Changed: ...
+    async def revoke(self, target: str, *, reason: str) -> Changed: ...
+    async def get(self, target: str, *, names: bool | None = ..., as_of: Any | None = ...) -> GetCredentialAnswer: ...
+    def history(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ...) -> AsyncPages[GetCredentialHistoryAnswer]: ...
+    def list(self, *, names: bool | None = ..., min_token: str | None = ..., cursor: str | None = ..., limit: int | None = ..., order: Literal['newest', 'oldest'] | None = ..., owner_id: str | None = ..., created_after: str | None = ..., created_before: str | None = ..., count: bool | None = ..., facility: str | None = ..., audience: str | None = ..., purpose: Literal['DatasetExchange', 'CalibrationExchange', 'SealOnlineSigning', 'SealOfflineRoot'] | None = ..., status: Sequence[Literal['Active', 'Rotating', 'Revoked']] | None = ...) -> AsyncPages[ListCredentialsAnswer]: ...
+
+class AsyncPermitVerbs:
+    async def define(self, *, direction: Literal['Outbound', 'Inbound'], peer_facility: str, audience: str, purpose: Literal['DatasetExchange', 'CalibrationExchange', 'SealOnlineSigning', 'SealOfflineRoot'], allowed_credential_ids: Sequence[str], expires_at: str) -> DefinePermitAnswer: ...
+    async def activate(self, target: str) -> Changed: ...
+    async def suspend(self, target: str, *, reason: str) -> Changed: ...
+    async def resume(self, target: str) -> Changed: ...
+    async def revoke(self, target: str, *, reason: str) -> Changed: ...
+    async def export_artifact(self, target: str, *, artifact_id: str, credential: str | None = ...) -> ExportArtifactAnswer: ...
+    async def import_artifact(self, target: str, *, envelope: Any, signature: str) -> ImportArtifactAnswer: ...
+    async def get(self, target: str, *, names: bool | None = ..., as_of: Any | None = ...) -> GetPermitAnswer: ...
+    def history(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ...) -> AsyncPages[GetPermitHistoryAnswer]: ...
+    def list(self, *, names: bool | None = ..., min_token: str | None = ..., cursor: str | None = ..., limit: int | None = ..., order: Literal['newest', 'oldest'] | None = ..., owner_id: str | None = ..., created_after: str | None = ..., created_before: str | None = ..., count: bool | None = ..., direction: Literal['Outbound', 'Inbound'] | None = ..., peer_facility: str | None = ..., audience: str | None = ..., purpose: Literal['DatasetExchange', 'CalibrationExchange', 'SealOnlineSigning', 'SealOfflineRoot'] | None = ..., status: Sequence[Literal['Defined', 'Active', 'Suspended', 'Revoked']] | None = ...) -> AsyncPages[ListPermitsAnswer]: ...
+    def exchanges(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ..., artifact_id: str | None = ...) -> AsyncPages[ListPermitExchangesAnswer]: ...
+    async def exchange(self, target: str, *, exchange_id: str, names: bool | None = ...) -> GetPermitExchangeAnswer: ...
+
+class AsyncSealVerbs:
+    async def initialize(self, *, facility: str, online_credential: str, offline_credential: str) -> InitializeSealAnswer: ...
+    async def sign_pointer(self, target: str, *, head_hash: str, sequence_number: int) -> Changed: ...
+    async def rotate_online_key(self, target: str, *, new_online_credential: str, signed_by_offline_root: bool, offline_root_signature: str | None = ...) -> Changed: ...
+    async def get(self, target: str, *, names: bool | None = ..., as_of: Any | None = ...) -> GetSealAnswer: ...
+    def history(self, target: str, *, names: bool | None = ..., cursor: str | None = ..., limit: int | None = ...) -> AsyncPages[GetSealHistoryAnswer]: ...
+    def list(self, *, names: bool | None = ..., min_token: str | None = ..., cursor: str | None = ..., limit: int | None = ..., order: Literal['newest', 'oldest'] | None = ..., owner_id: str | None = ..., created_after: str | None = ..., created_before: str | None = ..., count: bool | None = ...) -> AsyncPages[ListSealsAnswer]: ...
 
 class AsyncEnclosureVerbs:
     async def register(self, *, name: str, facility_code: str) -> RegisterEnclosureAnswer: ...
@@ -3300,6 +3600,9 @@ class Beamkeep:
     policies: PolicyVerbs
     visits: VisitVerbs
     facilities: FacilityVerbs
+    credentials: CredentialVerbs
+    permits: PermitVerbs
+    seals: SealVerbs
     enclosures: EnclosureVerbs
     families: FamilyVerbs
     models: ModelVerbs
@@ -3354,6 +3657,9 @@ class AsyncBeamkeep:
     policies: AsyncPolicyVerbs
     visits: AsyncVisitVerbs
     facilities: AsyncFacilityVerbs
+    credentials: AsyncCredentialVerbs
+    permits: AsyncPermitVerbs
+    seals: AsyncSealVerbs
     enclosures: AsyncEnclosureVerbs
     families: AsyncFamilyVerbs
     models: AsyncModelVerbs

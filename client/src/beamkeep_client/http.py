@@ -167,7 +167,7 @@ class HttpClient:
         """Return the answer to a call; raise ServiceError when it is refused or not answered.
 
         Give several attempts only to a call that has an idempotency key or writes nothing.
-        `content` is `json`, `params` or both.
+        `content` is `json`, or `content` with the bytes of JSON; and `params`.
         """
         while True:
             headers = self._to.headers(idempotency_key, if_match, proposal_note)
@@ -181,6 +181,8 @@ class HttpClient:
     def _answer(
         self, method: str, path: str, headers: dict[str, str], content: Mapping[str, Any]
     ) -> "httpx2.Response":
+        if "content" in content:
+            headers["Content-Type"] = "application/json"
         try:
             response = self._http.request(method, self._to.url + path, headers=headers, **content)
         except Exception as error:

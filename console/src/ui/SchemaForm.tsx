@@ -7,7 +7,7 @@ import { unitSymbol } from "../text/units";
 import { useZone } from "../time/zone";
 import { Icon } from "./Icon";
 import { ObjectPicker, type Pick } from "./ObjectPicker";
-import { blank, controlOf, plain, type Control, type DomainSchema, type Schemas } from "./schemas";
+import { blank, controlOf, isNullable, plain, type Control, type DomainSchema, type Schemas } from "./schemas";
 
 export type Values = Record<string, unknown>;
 
@@ -382,6 +382,8 @@ function GroupInput({
   ...shared
 }: InputProps & { fields: Record<string, Schema>; required: readonly string[] }) {
   const values = (value ?? {}) as Values;
+  // The service tells a member that is null from one that is missing.
+  const nulls = Object.fromEntries(required.filter((name) => isNullable(fields[name] ?? {})).map((name) => [name, null]));
   return (
     <div className="nested form">
       {Object.entries(fields).map(([name, schema]) => (
@@ -395,8 +397,9 @@ function GroupInput({
           isRequired={required.includes(name)}
           value={values[name]}
           change={(next) => {
-            const changed = without({ ...values, [name]: next });
-            change(Object.keys(changed).length > 0 ? changed : undefined);
+            const given = without({ ...values, [name]: next });
+            const isGiven = Object.values(given).some((each) => each !== null);
+            change(isGiven ? { ...nulls, ...given } : undefined);
           }}
         />
       ))}

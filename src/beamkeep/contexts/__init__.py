@@ -14,6 +14,7 @@ from . import (
     directory,
     enclosure,
     equipment,
+    exchange,
     federation,
     feed,
     operation,
@@ -53,6 +54,7 @@ OPERATIONS = (
     *agent.OPERATIONS,
     *directory.OPERATIONS,
     *board.OPERATIONS,
+    *exchange.OPERATIONS,
     *proposal.OPERATIONS,
 )
 QUESTIONS = (
@@ -79,11 +81,14 @@ QUESTIONS = (
     *agent.QUESTIONS,
     *directory.QUESTIONS,
     *board.QUESTIONS,
+    *exchange.QUESTIONS,
     *proposal.QUESTIONS,
 )
 IN_PERSON = (
     *access.OPERATIONS,
     *trust.OPERATIONS,
+    *federation.GIVES_KEYS,
+    *exchange.OPERATIONS,
     *feed.OPERATIONS,
     *agent.OPERATIONS,
     *proposal.OPERATIONS,

@@ -18,6 +18,7 @@ from .names import NameReader
 from .observed import ObservationReader
 from .receivers import ReceiverHosts, SecretKeeper
 from .routes import ControlRoute
+from .witnessed import WitnessReader
 
 TEMPLATES = {
     UUID("00000000-0000-7000-8000-000000000061"): "RunDebriefer",
@@ -112,6 +113,10 @@ class Installation(Record):
     """Where the evidence of decisions is read."""
     evidence_window: timedelta = timedelta(minutes=60)
     """How long before a decision of an agent the answers lie that count as its evidence."""
+    witness: WitnessReader | None = None
+    """Where checkpoints of the log, and proofs of events, are read."""
+    import_max_age: timedelta = timedelta(days=7)
+    """How old an artifact of a peer may be when it is imported."""
     timezone: str = "UTC"
     """The time zone of the facility, by its IANA name."""
 
@@ -142,4 +147,11 @@ def observation_reader(read: Reader) -> ObservationReader:
     """Return where the observations of runs are summed; raise `TypeError` if nowhere."""
     if (reader := installation(read).observations) is None:
         raise TypeError("The deployment does not sum the observations of runs.")
+    return reader
+
+
+def witness_reader(read: Reader) -> WitnessReader:
+    """Return where checkpoints of the log are read; raise `TypeError` if nowhere."""
+    if (reader := installation(read).witness) is None:
+        raise TypeError("The deployment has no checkpoints.")
     return reader

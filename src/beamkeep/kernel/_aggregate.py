@@ -129,8 +129,9 @@ type Outcome = Sequence[Event | Identified | SideWrite | Rows | Fenced | Advice 
 class Outside[X](Record):
     """A step outside the service that a rule needs once every check has passed.
 
-    The runtime carries out the request with nothing held, decides again from the start, and then
-    passes the result to `then`. The step may run more than once, so it must be safe to repeat.
+    The runtime carries out the request with nothing held, decides again from the start as of the
+    same time, and then passes the result to `then`. The step may run more than once, so it must be
+    safe to repeat.
     """
 
     request: Record
@@ -192,6 +193,8 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
     upcasts: tuple[Upcast, ...] = ()
     axes: tuple[Axis[Any, Any], ...] = ()
     """The axes of the state. Each axis has the name of a field of the state."""
+    id_name: str | None = None
+    """The name of its id, if it shares the id of another aggregate."""
 
     @cached_property
     def noun(self) -> str:
@@ -200,7 +203,7 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
     @cached_property
     def id_field(self) -> str:
         """The name of its id everywhere outside its own state."""
-        return f"{self.noun}_id"
+        return self.id_name or f"{self.noun}_id"
 
     def creates[C: Command, X](
         self,

@@ -53,6 +53,9 @@ class Cannot(Refusal, status=409):
     row: "Insert | None" = None
     """A row that is written when a command is refused with this."""
 
+    is_alarm: ClassVar[bool] = False
+    """Whether it is logged with its facts, because somebody must look into the cause."""
+
     def leaving(self, row: "Insert") -> Self:
         """Return this refusal with a row to write."""
         self.row = row

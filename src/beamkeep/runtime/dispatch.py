@@ -86,8 +86,8 @@ type OutsideStep = Callable[[Any], Awaitable[Any]]
 class _OutsideNeeded(Exception):
     """A rule needs a result from outside the service before it can decide."""
 
-    def __init__(self, request: Record) -> None:
-        self.request = request
+    def __init__(self, request: Record, now: datetime) -> None:
+        self.request, self.now = request, now
 
 
 class _Pending(Record):
@@ -107,6 +107,8 @@ class _Found(Record):
     """Results of steps outside the service, by request."""
     takes_steps: bool = True
     """Whether steps outside the service are taken."""
+    now: datetime | None = None
+    """The time of the decision that asked for the last step, which the next decision has too."""
 
 
 class _Decision(NamedTuple):
@@ -197,6 +199,7 @@ class Dispatcher:
                 # No turn and no connection is held while the step runs.
                 step = self._outside[type(needed.request)]
                 found.results[needed.request] = await step(needed.request)
+                found = replace(found, now=needed.now)
                 continue
             except (MovedError, AlreadyAnsweredError):
                 if basis.versions:
@@ -212,6 +215,7 @@ class Dispatcher:
                     await self._record(refusal, first)
                     raise
                 looked_again = True
+            found = replace(found, now=None)
             await asyncio.sleep(random.uniform(0, 0.004) * attempt)  # noqa: S311
             attempt += 1
         raise ConcurrencyError
@@ -354,7 +358,7 @@ class Dispatcher:
 
         # 6. Decide.
         new_id = request.new_id or self._new_id()
-        call = self._call(request.caller, admitted, new_id)
+        call = self._call(request.caller, admitted, new_id, found.now or self._clock())
         try:
             decided, carried = operation.rule(*given, call), None
         except kernel.Cannot as refusal:
@@ -370,7 +374,7 @@ class Dispatcher:
             elif request.dry_run or proposes or not found.takes_steps:
                 decided = list[Event]()
             else:
-                raise _OutsideNeeded(decided.request)
+                raise _OutsideNeeded(decided.request, call.now)
         outcome = _without_stored(decided, found.stored)
         planned = [*(carried.outcome if carried else ()), *outcome]
         if proposes:
@@ -379,27 +383,30 @@ class Dispatcher:
         if request.dry_run:
             shown = await self._shown(request.caller, admitted, stream, planned)
             return await self._would_write(planned, shown, would_propose=proposes)
+        events = self._numbered(request.command_name or pending.operation.name, outcome, session)
+        # An aggregate may share the id of another one.
+        begun = next((each.stream[1] for each in events if each.stream[0] == of.name), new_id)
         return _Decision(
             operation=operation,
             caller=request.caller,
             admitted=admitted,
             call=call,
-            target=target or new_id,
+            target=target or begun,
             version=version,
             outcome=outcome,
-            events=self._numbered(request.command_name or pending.operation.name, outcome, session),
+            events=events,
             digest=digest,
             carried=carried,
         )
 
-    def _call(self, caller: Caller, admitted: Admitted, new_id: UUID) -> kernel.Call:
+    def _call(self, caller: Caller, admitted: Admitted, new_id: UUID, now: datetime) -> kernel.Call:
         """Return what a rule is told about the call."""
         who, place = admitted.standing, admitted.place
         return kernel.Call(
             principal_id=who.principal_id,
             principal_kind=who.kind,
             agent_kind=who.agent_kind,
-            now=self._clock(),
+            now=now,
             new_id=new_id,
             surface_id=place.surface_id,
             correlation_id=caller.correlation_id,
@@ -484,7 +491,9 @@ class Dispatcher:
         return sha256(encode([each for each in read if each[0] != own])).hexdigest()
 
     async def _record(self, refusal: kernel.Cannot, request: Request) -> None:
-        """Write the row of a refusal; log a failure to do so."""
+        """Log a refusal that is an alarm, and write its row; log a failure to do so."""
+        if refusal.is_alarm:
+            log.error("alarm", code=type(refusal).__name__, **refusal.facts)
         if refusal.row is None or request.dry_run:
             return
         try:

@@ -35,6 +35,7 @@ from .cluster import Cluster
 from .database import Database
 from .server import FACILITY_CODE
 from .service import INSTALLATION, prepared_service
+from .witness import FollowingWitness
 
 MIGRATED, ARRANGED, PREPARED = "migrated", "arranged", "prepared"
 # Nothing but the tests takes transaction ids, so that they can be counted.
@@ -131,6 +132,7 @@ async def postgres_service(
             custody=PostgresCustody(commands),
             records=PostgresAgentRecords(commands),
             observations=PostgresObservations(commands),
+            witness=FollowingWitness(database, commands),
         )
         if seeds
         else compose(

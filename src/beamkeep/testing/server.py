@@ -14,14 +14,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import Literal
 from uuid import uuid4
 
 import httpx2
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
+from beamkeep.adapters.signing import make_key
+
 from .cluster import Cluster
 from .data_root import data_root
 from .database import Database
+from .signing import write_keys
 from .tokens import claims, header, jwk, mint
 
 ISSUER, ADMINISTRATOR = "https://idp.test", "ada"
@@ -47,11 +51,16 @@ REGISTRY = {
 """A registry of DOIs at an address where nothing answers."""
 DEADLINE = 120.0
 NUMBERS = count(1)
+WITNESS_NAME = "control.example.org/north-ring/witness"
 GENEROUS = {
     "PER_PRINCIPAL_RATE": "1000000",
     "PER_PRINCIPAL_BURST": "1000000",
     "CONCURRENT_PER_PRINCIPAL": "1000",
 }
+
+
+type Witnessed = Literal["witnessed"] | None
+"""Whether a witness follows the log of the service."""
 
 
 class ServerError(Exception):
@@ -139,8 +148,20 @@ class Server(LocalDeployment):
         return self.process.wait(DEADLINE)
 
 
+def witnessing(database: Database, folder: Path) -> dict[str, str]:
+    """Return the settings of a service that signs checkpoints, with a new key."""
+    make_key(WITNESS_NAME, folder / "witness-key")
+    return {
+        "WITNESS_KEY_FILE": str(folder / "witness-key"),
+        "WITNESS_SEND_FILE": str(folder / "checkpoints"),
+        "WITNESS_DATABASE_URL": database.url("bk_witness"),
+    }
+
+
 @contextmanager
-def deployment(cluster: Cluster, migrated: bool, **settings: str) -> Generator[LocalDeployment]:
+def deployment(
+    cluster: Cluster, migrated: bool, witness: Witnessed = None, /, **settings: str
+) -> Generator[LocalDeployment]:
     """Provide a fresh database and everything else a service needs; nothing runs yet."""
     database = Database(cluster, f"served_{next(NUMBERS)}")
     cluster.create_database(database.name)
@@ -152,6 +173,7 @@ def deployment(cluster: Cluster, migrated: bool, **settings: str) -> Generator[L
         provider = {"kind": "jwt", "issuer": ISSUER, "audiences": [url], "jwks_file": str(jwks)}
         secrets = folder / "subscription-key"
         secrets.write_bytes(b64encode(os.urandom(32)))
+        keys = write_keys(folder / "signing-keys")
         defaults = {
             "DATABASE_URL": database.url(),
             "PROJECTOR_DATABASE_URL": database.url("bk_projector"),
@@ -167,10 +189,13 @@ def deployment(cluster: Cluster, migrated: bool, **settings: str) -> Generator[L
             "CONDUCT_SLOTS": "0",
             "SUBSCRIPTION_HOSTS": json.dumps([RECEIVER_HOST]),
             "SUBSCRIPTION_KEY_FILE": str(secrets),
+            "SIGNING_KEY_DIRECTORY": str(keys),
             "DATA_ROOTS": json.dumps([str(data_root())]),
             **REGISTRY,
             **GENEROUS,
         }
+        if witness:
+            defaults |= witnessing(database, folder)
         chosen = defaults | {name.upper(): value for name, value in settings.items()}
         made = LocalDeployment(database=database, folder=folder, url=url, key=key, settings=chosen)
         if migrated and (ran := made.run("migrate")).returncode:
@@ -179,9 +204,11 @@ def deployment(cluster: Cluster, migrated: bool, **settings: str) -> Generator[L
 
 
 @contextmanager
-def running_server(cluster: Cluster, **settings: str) -> Generator[Server]:
+def running_server(
+    cluster: Cluster, witness: Witnessed = None, /, **settings: str
+) -> Generator[Server]:
     """Provide a service that answers on a fresh database; raise if it does not end well."""
-    with deployment(cluster, True, **settings) as made, serving(made) as server:
+    with deployment(cluster, True, witness, **settings) as made, serving(made) as server:
         yield server
 
 

@@ -14,12 +14,15 @@ from beamkeep.adapters.memory_lineage import MemoryLineage
 from beamkeep.adapters.memory_log import MemoryEventLog
 from beamkeep.adapters.memory_observations import MemoryObservations
 from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.adapters.memory_witness import MemoryWitness
 from beamkeep.adapters.sealing import AesSecretKeeper
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.agent_records import AgentRecords
 from beamkeep.contexts.custody_rules import CustodyReader
 from beamkeep.contexts.data.scan_file import ReadScanFile
+from beamkeep.contexts.federation.facility import facility_by_code
+from beamkeep.contexts.federation.signatures import SignMessage
 from beamkeep.contexts.installation import ActionEntry, Installation, JobEntry
 from beamkeep.contexts.lineage import LineageReader
 from beamkeep.contexts.observed import ObservationReader
@@ -27,6 +30,7 @@ from beamkeep.contexts.receivers import ReceiverHosts
 from beamkeep.contexts.routes import ControlRoute
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.bootstrap import Administrator
+from beamkeep.contexts.witnessed import WitnessReader
 from beamkeep.data_roots import DataRoots
 from beamkeep.directory.seam import Directory
 from beamkeep.feed.log import EventLog
@@ -42,6 +46,7 @@ from beamkeep.scans.reading import ScanReader
 from .appends import on_record
 from .data_root import data_root
 from .server import CONTROL_ROUTE, DOI_PREFIX, FACILITY_CODE, RECEIVER_HOST
+from .signing import SIGNING
 from .tokens import ISSUER
 
 ADMIN = Administrator(ISSUER, "ada", "Ada")
@@ -74,9 +79,13 @@ class AdminClient:
         answer = await call(self._service, name, arguments, **options)
         return json.loads(answer.body or b"null")
 
-    async def put(self, part: Event | SideWrite) -> None:
+    async def put(self, part: Event | SideWrite, *, owned: bool = False) -> None:
         """Append the first event of a stream, or write a row beside the streams."""
         await self._store.append(on_record(part))
+
+    async def facility(self, code: str) -> str:
+        """Return the id of a facility."""
+        return str((await facility_by_code(code, self._service.sessions())).id)
 
 
 async def memory_service(
@@ -90,16 +99,18 @@ async def memory_service(
     def sessions() -> Session:
         return service.sessions()
 
+    event_log = MemoryEventLog(store, directory)
     service = await prepared_service(
         store,
         store,
         b"k" * 32,
-        event_log=MemoryEventLog(store, directory),
+        event_log=event_log,
         directory=directory,
         lineage=MemoryLineage(store),
         custody=MemoryCustody(store, sessions),
         records=MemoryAgentRecords(store),
         observations=MemoryObservations(store),
+        witness=MemoryWitness(event_log),
         installation=installation,
     )
     return service, store
@@ -115,11 +126,12 @@ async def prepared_service(
     custody: CustodyReader | None = None,
     records: AgentRecords | None = None,
     observations: ObservationReader | None = None,
+    witness: WitnessReader | None = None,
     installation: Installation = INSTALLATION,
 ) -> Service:
     """Return a service prepared as a fresh deployment is, with its machine accounts."""
     here = replace(installation, login_key=cursor_key, lineage=lineage, custody=custody)
-    here = replace(here, agent_records=records, observations=observations)
+    here = replace(here, agent_records=records, observations=observations, witness=witness)
     sown = await prepare(store, lists, ADMIN, open_for_development=False, installation=here)
     reader = ScanReader(DataRoots([data_root()]), 5, most_hashed=1 << 30)
     service = compose(
@@ -129,7 +141,7 @@ async def prepared_service(
         installation=here,
         event_log=event_log,
         directory=directory,
-        outside={ReadScanFile: ScanStep(reader, store)},
+        outside={ReadScanFile: ScanStep(reader, store), SignMessage: SIGNING},
     )
     if sown:
         await let_callers_in(AdminClient(service, store), ISSUER)

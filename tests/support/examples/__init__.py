@@ -14,6 +14,7 @@ from tests.support.examples import (
     edition,
     enclosure,
     equipment,
+    exchange,
     federation,
     feed,
     operation,
@@ -64,6 +65,7 @@ EXAMPLES: dict[str, Example] = {
     **feed.EXAMPLES,
     **directory.EXAMPLES,
     **board.EXAMPLES,
+    **exchange.EXAMPLES,
     **agent.EXAMPLES,
     **proposal.EXAMPLES,
 }
@@ -91,6 +93,8 @@ REPLIES: dict[str, int] = {
     "mint_dataset_external_id": 202,
     "mint_edition_external_id": 202,
     "approve_proposal": 200,
+    "export_artifact": 200,
+    "import_artifact": 201,
 }
 """The changes that answer something else than 204, and with which status."""
 
@@ -107,9 +111,19 @@ BESIDE = frozenset(
         "append_observations",
         "append_run_logbook_entry",
         "append_activities",
+        "export_artifact",
+        "import_artifact",
     }
 )
 """The changes that write rows and no event."""
 
-OUTSIDE = frozenset({"ingest_scan"})
+OUTSIDE = frozenset(
+    {
+        "ingest_scan",
+        "register_credential",
+        "start_credential_rotation",
+        "sign_seal_pointer",
+        "export_artifact",
+    }
+)
 """Operations whose outcome rests on a step outside the service, which a dry run does not take."""

@@ -5,18 +5,41 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from beamkeep.contexts.feed.subscription import DELIVERIES, DeliveryStatus, EventDelivery
+from beamkeep.contexts.trust import seeded
+from beamkeep.kernel import SurfaceKind
 from beamkeep.testing.server import RECEIVER_HOST
+from beamkeep.testing.waiting import until
 from tests.support.examples.making import Do, Example, changed, given, made
 from tests.support.examples.run import a_held_run
 
 AT = datetime(2030, 1, 31, 7, 30, tzinfo=UTC)
 """Deliveries that were refused long ago are forgotten."""
 MOST_KEPT = 5
+HTTP = seeded.SURFACES[SurfaceKind.HTTP]
 
 
 async def list_events(do: Do) -> dict[str, Any]:
     await a_held_run(do)
     return {"type": ["RunHeld"], "stream_type": ["Run"], "limit": 5}
+
+
+async def a_checkpoint(do: Do) -> dict[str, Any]:
+    """The witness of a service signs what it found when it began, and then every minute."""
+
+    async def newest() -> Any:
+        return (await do("list_checkpoints", {"tree": "events"}))["items"]
+
+    return (await until(newest, "a checkpoint"))[0]
+
+
+async def list_checkpoints(do: Do) -> dict[str, Any]:
+    await a_checkpoint(do)
+    return {"tree": "events", "limit": 1}
+
+
+async def get_event_proof(do: Do) -> dict[str, Any]:
+    await a_checkpoint(do)
+    return {"stream_type": "Surface", "stream_id": str(HTTP), "version": 1}
 
 
 async def register_subscription(do: Do) -> dict[str, Any]:
@@ -78,6 +101,8 @@ async def list_deliveries(do: Do) -> dict[str, Any]:
 
 EXAMPLES: dict[str, Example] = {
     "list_events": list_events,
+    "get_event_proof": get_event_proof,
+    "list_checkpoints": list_checkpoints,
     "register_subscription": register_subscription,
     "pause_subscription": pause_subscription,
     "resume_subscription": given(

@@ -11,8 +11,15 @@ class Do(Protocol):
 
     async def __call__(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any: ...
 
-    async def put(self, part: Event | SideWrite) -> None:
-        """Put on record an event that begins a stream, or a row, that no call can write."""
+    async def put(self, part: Event | SideWrite, *, owned: bool = False) -> None:
+        """Put on record an event that begins a stream, or a row, that no call can write.
+
+        The stream belongs to nobody who calls, unless it is to be owned by the caller.
+        """
+        ...
+
+    async def facility(self, code: str) -> str:
+        """Return the id of a facility, whoever may see it."""
         ...
 
 

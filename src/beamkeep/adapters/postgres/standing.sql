@@ -8,8 +8,10 @@ DECLARE
 BEGIN
   -- A temporary table takes a transaction id, which holds back all lists until the transaction ends.
   EXECUTE format(
-    'REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC, bk_app, bk_projector, bk_reader, bk_monitor', here);
-  REVOKE CREATE ON SCHEMA public FROM PUBLIC, bk_app, bk_projector, bk_reader, bk_monitor;
+    'REVOKE TEMPORARY ON DATABASE %I
+       FROM PUBLIC, bk_app, bk_projector, bk_reader, bk_witness, bk_monitor', here);
+  REVOKE CREATE ON SCHEMA public
+    FROM PUBLIC, bk_app, bk_projector, bk_reader, bk_witness, bk_monitor;
 
   -- The service sets shorter timeouts where it can. These apply to all other sessions: a forgotten
   -- terminal, a report, a program that crashed. The longest statement of the projector reads a whole
@@ -26,6 +28,9 @@ BEGIN
       ('bk_reader',    'lock_timeout',                        '10s'),
       ('bk_reader',    'idle_in_transaction_session_timeout', '1min'),
       ('bk_reader',    'default_transaction_read_only',       'on'),
+      ('bk_witness',   'statement_timeout',                   '1h'),
+      ('bk_witness',   'lock_timeout',                        '10s'),
+      ('bk_witness',   'idle_in_transaction_session_timeout', '10s'),
       ('bk_monitor',   'statement_timeout',                   '10s'),
       ('bk_monitor',   'lock_timeout',                        '2s'),
       ('bk_monitor',   'idle_in_transaction_session_timeout', '10s'),

@@ -11,7 +11,7 @@ from beamkeep.kernel import Reader, Record
 from .enclosure import FRESHNESS, Enclosure, EnclosureLifecycle, PermitStatus, enclosures
 
 
-class Permit(Record):
+class EnclosurePermit(Record):
     """An enclosure, with the age of the last report on its permit."""
 
     enclosure: Enclosure
@@ -32,13 +32,13 @@ class Permit(Record):
         return f"{status}, {self.enclosure.lifecycle}"
 
 
-async def permits(ids: Iterable[UUID], read: Reader) -> Mapping[UUID, Permit]:
+async def permits(ids: Iterable[UUID], read: Reader) -> Mapping[UUID, EnclosurePermit]:
     """Return the permits of these enclosures; a permit without a fresh report is stale."""
     found = await read.many(enclosures, ids)
     rows = await read.rows(FRESHNESS, enclosure_id={*found}) if found else ()
     ages = {row.enclosure_id: row.age for row in rows}
     return {
-        id: Permit(each, _is_stale(each, ages.get(id), read), ages.get(id))
+        id: EnclosurePermit(each, _is_stale(each, ages.get(id), read), ages.get(id))
         for id, each in found.items()
     }
 

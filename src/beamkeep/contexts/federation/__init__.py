@@ -1,6 +1,17 @@
-"""Federation: the facilities that a deployment knows, its own and others."""
+"""Federation: facilities, their keys, and what is exchanged with other facilities."""
 
-from . import facility
+from . import credential, facility, permit, seal, trust_anchor
 
-OPERATIONS = facility.OPERATIONS
-QUESTIONS = facility.QUESTIONS
+GIVES_KEYS = (
+    *trust_anchor.OPERATIONS,
+    *credential.OPERATIONS,
+    *permit.OPERATIONS,
+    *seal.OPERATIONS,
+)
+OPERATIONS = (*facility.OPERATIONS, *GIVES_KEYS)
+QUESTIONS = (
+    *facility.QUESTIONS,
+    *credential.QUESTIONS,
+    *permit.QUESTIONS,
+    *seal.QUESTIONS,
+)

@@ -64,6 +64,22 @@ class FacilityDecommissioned(FacilityEvent):
     reason: FreeText
 
 
+class FacilityTrustAnchorCredentialAdded(FacilityEvent):
+    credential_id: UUID
+
+
+class FacilityTrustAnchorCredentialRemoved(FacilityEvent):
+    credential_id: UUID
+    reason: FreeText
+
+
+type FacilityChanged = (
+    FacilityDecommissioned
+    | FacilityTrustAnchorCredentialAdded
+    | FacilityTrustAnchorCredentialRemoved
+)
+
+
 class FacilityNotFoundError(NotFound): ...
 
 
@@ -108,14 +124,23 @@ class Facility(Record):
     kind: FacilityKind
     parent_id: UUID | None
     status: FacilityStatus = FacilityStatus.ACTIVE
+    trust_anchor_credential_ids: tuple[UUID, ...] = ()
 
 
 def begin(event: FacilityRegistered) -> Facility:
     return Facility.of(event, id=event.facility_id)
 
 
-def evolve(facility: Facility, event: FacilityDecommissioned) -> Facility:
-    return replace(facility, status=STATUS.after(event))
+def evolve(facility: Facility, event: FacilityChanged) -> Facility:
+    anchors = {*facility.trust_anchor_credential_ids}
+    match event:
+        case FacilityDecommissioned():
+            return replace(facility, status=STATUS.after(event))
+        case FacilityTrustAnchorCredentialAdded():
+            anchors.add(event.credential_id)
+        case FacilityTrustAnchorCredentialRemoved():
+            anchors.discard(event.credential_id)
+    return replace(facility, trust_anchor_credential_ids=tuple(sorted(anchors)))
 
 
 type FacilityCode = Annotated[str, MinLen(1), MaxLen(32)]
@@ -234,6 +259,7 @@ QUESTIONS = reads(
     facilities,
     ListFacilities,
     milestones=ENDS,
+    version=2,
     directory=DirectoryEntry(
         lambda it: it.name,
         status=lambda it: it.status,

@@ -1,6 +1,6 @@
 """Feed: what happened, in the order of the log, and the subscriptions that are told of it."""
 
-from . import events, subscription
+from . import events, subscription, witness
 
 OPERATIONS = subscription.OPERATIONS
-QUESTIONS = (*events.QUESTIONS, *subscription.QUESTIONS)
+QUESTIONS = (*events.QUESTIONS, *witness.QUESTIONS, *subscription.QUESTIONS)

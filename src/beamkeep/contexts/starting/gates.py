@@ -7,7 +7,7 @@ from uuid import UUID
 
 from beamkeep.contexts.caution.caution import Caution
 from beamkeep.contexts.caution.coverage import cautions_covering
-from beamkeep.contexts.enclosure.gate import Permit, permits
+from beamkeep.contexts.enclosure.gate import EnclosurePermit, permits
 from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle, with_all_above
 from beamkeep.contexts.safety.clearance import IN_FORCE, Clearance, ClearanceStatus, clearances
 from beamkeep.contexts.safety.coverage import clearances_covering
@@ -76,7 +76,7 @@ class Preconditions(Record):
     ancestry: Mapping[UUID, Asset]
     """The assets and their ancestors."""
     supplies: Coverage
-    enclosures: Mapping[UUID, Permit]
+    enclosures: Mapping[UUID, EnclosurePermit]
     cautions: Sequence[Caution]
     """The cautions to show at the start."""
 
@@ -222,7 +222,7 @@ def _remedy(found: SupplyInScope) -> str:
 
 
 def enclosure_gate(
-    enclosures: Mapping[UUID, Permit],
+    enclosures: Mapping[UUID, EnclosurePermit],
     *,
     none_permitted: type[Cannot],
     some_not_permitted: type[Cannot],

@@ -1,0 +1,166 @@
+"""What the witness costs a command, and how fast it follows and verifies the log."""
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from beamkeep.adapters.postgres.witness import READING, PostgresWitness
+from beamkeep.adapters.signing import make_key, signing_key
+from beamkeep.proving import CORES, verify_record
+from beamkeep.seeding import now
+from beamkeep.witness.leaves import Tree
+from beamkeep.witnessing import POLL_SECONDS, Witness
+
+from .append import load, ours_step
+from .loading import load_visits
+from .measure import Quad, Steps, against_itself, throughput
+from .rig import Database, Rig, principal
+
+GATE, LEAST_FOLLOWED, LEAST_VERIFIED = 0.98, 20_000, 40_000
+METHOD = (
+    "Processor time of client and server: the commands of `append` at 4 connections, beside a"
+    " witness that follows them as in service, against the same without a witness. `rows` is an"
+    " INSERT of 1,000 observations, against one into a table without the column and the index that"
+    " the witness follows. The figures are events a second over {} events in transactions of 1,000:"
+    " followed and signed by one worker, and verified on {} cores; and events a second of processor"
+    " time, of client and server together."
+)
+NAME, ORIGIN = "control.example.org/north-ring/witness", "control.example.org/north-ring"
+EVENTS, STREAMS = 20, 50
+INSERT_ROWS = """
+INSERT INTO bare.{table} (observation_id, run_id, channel_name, value, sampling_procedure,
+                          sampled_at, simulated, recorded_at, principal_id)
+SELECT gen_random_uuid(), '00000000-0000-0000-0000-000000000001', 'current', n * 0.1, 'Mean', now(),
+       false, now(), '00000000-0000-0000-0000-000000000002' FROM generate_series(1, 1000) AS n
+"""
+
+
+async def measure(rig: Rig) -> dict[str, Any]:
+    """Compare commands with and without a witness, then follow and verify a long log."""
+    transactions = 300 if rig.full else 60
+    async with rig.database("witness_cost") as database:
+        fresh = await load(database)
+        seam = database.seam(4)
+        steps = [ours_step(seam, fresh) for _ in range(4)]
+        alone = Steps(steps, fresh.stock)
+        with tempfile.TemporaryDirectory() as folder:
+            beside = Witnessed(steps, fresh.stock, _witness(database, Path(folder)))
+            figures = _by_processor(await rig.meter.compare(alone, beside, rig.plan))
+        alike = against_itself(await rig.meter.compare(alone, alone, rig.plan.alike()))
+        rows = await _rows(database)
+    async with rig.database("witness_speed") as database:
+        me = await principal(database)
+        for number in range(transactions):
+            await load_visits(database.owner, me, number * STREAMS, STREAMS, EVENTS)
+        await database.settle()
+        speed = await _speed(database, transactions * STREAMS * EVENTS)
+    is_fast = speed["followed"] >= LEAST_FOLLOWED and speed["verified_per_cpu"] >= LEAST_VERIFIED
+    return {
+        **figures,
+        "aa_interval": alike["aa_cpu_interval"],
+        "rows": rows,
+        "figures": speed,
+        "gate": GATE,
+        "reached": min(figures["ratio"], rows["ratio"]) >= GATE and is_fast,
+        "method": METHOD.format(transactions * STREAMS * EVENTS, CORES),
+    }
+
+
+def _by_processor(quads: Sequence[Quad]) -> dict[str, Any]:
+    """Judge by processor time, of which a busy machine gives both sides what they use."""
+    figures = throughput(quads)
+    wall = {name: figures[name] for name in ("ratio", "interval", "min", "max")}
+    return {**figures, **figures["cpu_ratio"], "wall": wall}
+
+
+async def _rows(database: Database) -> dict[str, Any]:
+    """Compare a bulk insert of rows with one into a table without column and index."""
+    owner = database.owner
+    for table in ("with_transaction", "without_transaction"):
+        await owner.execute(f"CREATE TABLE bare.{table} (LIKE bk.run_observation INCLUDING ALL)")
+    await owner.execute("ALTER TABLE bare.without_transaction DROP COLUMN transaction_id")
+
+    def side(table: str) -> Steps:
+        return Steps([partial(owner.execute, INSERT_ROWS.format(table=table))])
+
+    without, beside = side("without_transaction"), side("with_transaction")
+    return _by_processor(await database.rig.meter.compare(without, beside, database.rig.plan))
+
+
+class Witnessed(Steps):
+    """The same steps, while a witness follows what they write."""
+
+    def __init__(self, steps: Any, ready: Any, witness: Witness) -> None:
+        super().__init__(steps, ready)
+        self._witness = witness
+
+    async def prepare(self) -> None:
+        """Catch up: what was written without a witness is not measured."""
+        await super().prepare()
+        await _follow(self._witness)
+
+    async def run(self, seconds: float) -> int:
+        """Repeat every step until the time is over."""
+        following = asyncio.create_task(self._following())
+        try:
+            return await super().run(seconds)
+        finally:
+            following.cancel()
+            with suppress(asyncio.CancelledError):
+                await following
+
+    async def _following(self) -> None:
+        while True:
+            await _follow(self._witness)
+            await asyncio.sleep(POLL_SECONDS)
+
+
+async def _speed(database: Database, events: int) -> dict[str, int]:
+    with tempfile.TemporaryDirectory() as folder:
+        meter, witness = database.rig.meter, _witness(database, Path(folder))
+        followed = await meter.slice(Once(_follow(witness), events), 0)
+        key = signing_key(Path(folder) / "key").signer.key().text
+
+    async def verify() -> None:
+        told = verify_record(database.url("postgres"), None, key, lambda _: None)
+        wrong = [line async for is_fault, line in told if is_fault]
+        assert not wrong, wrong
+
+    verified = await meter.slice(Once(verify(), events), 0)
+    return {
+        "followed": round(followed.rate),
+        "followed_per_cpu": round(1 / followed.cpu),
+        "verified": round(verified.rate),
+        "verified_per_cpu": round(1 / verified.cpu),
+    }
+
+
+class Once:
+    """Work that is done once, however long it takes."""
+
+    def __init__(self, work: Any, events: int) -> None:
+        self._work, self._events, self.pid = work, events, os.getpid()
+
+    async def prepare(self) -> None:
+        """Nothing is needed."""
+
+    async def run(self, seconds: float) -> int:
+        """Do all of it."""
+        await self._work
+        return self._events
+
+
+def _witness(database: Database, folder: Path) -> Witness:
+    make_key(NAME, folder / "key")
+    store = PostgresWitness(database.pool(2, "bk_witness", **READING))
+    return Witness(store, [signing_key(folder / "key")], ORIGIN, clock=now)
+
+
+async def _follow(witness: Witness) -> None:
+    while await witness.step(Tree.EVENTS):
+        pass

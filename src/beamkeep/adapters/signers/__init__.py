@@ -1,0 +1,1 @@
+"""Signers: where the private keys of the own site are, and how they sign."""

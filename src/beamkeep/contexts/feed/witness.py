@@ -1,0 +1,47 @@
+"""Witness: signed checkpoints of the log, and the proof of one event."""
+
+from collections.abc import Sequence
+
+from beamkeep.contexts.federation.facility import facilities
+from beamkeep.contexts.installation import installation, witness_reader
+from beamkeep.contexts.log import ListEvents
+from beamkeep.contexts.witnessed import (
+    EventDiffersError,
+    EventNotFoundError,
+    EventNotWitnessedError,
+    EventProof,
+    GetEventProof,
+    ListCheckpoints,
+    SignedCheckpoint,
+)
+from beamkeep.kernel import Reader, answers, listed
+
+
+async def get_event_proof(query: GetEventProof, read: Reader) -> EventProof:
+    """Return the proof of an event that the caller may see."""
+    events = installation(read).events
+    assert events is not None, "a service has a log"  # noqa: S101
+    kinds, ids = frozenset({query.stream_type}), frozenset({query.stream_id})
+    # Who may see any event of an object may see all of them.
+    seen = await events.page(ListEvents(stream_type=kinds, stream_id=ids, limit=1), read.only)
+    if not seen.items:
+        raise EventNotFoundError
+    found = await witness_reader(read).proof(query)
+    read.seen.append((query.stream_type, query.stream_id, query.version))
+    return found
+
+
+async def list_checkpoints(query: ListCheckpoints, read: Reader) -> Sequence[SignedCheckpoint]:
+    """Return a page of checkpoints."""
+    return await witness_reader(read).checkpoints(query)
+
+
+# fmt: off
+QUESTIONS = (
+    answers("GET /events/proof", GetEventProof, get_event_proof, EventProof,
+        EventNotFoundError, EventNotWitnessedError, EventDiffersError,
+        of=facilities, about=None),
+    listed("GET /checkpoints", ListCheckpoints, list_checkpoints, SignedCheckpoint,
+        of=facilities, about=None),
+)
+# fmt: on

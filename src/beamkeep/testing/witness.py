@@ -1,0 +1,74 @@
+"""A witness that follows the log whenever it is asked, for services without workers."""
+
+from collections.abc import Sequence
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.witness import READING, PostgresWitness
+from beamkeep.adapters.postgres.witness_reading import PostgresWitnessReader
+from beamkeep.adapters.signing import SignedTree, SigningKey, TreeFile
+from beamkeep.contexts.witnessed import (
+    EventProof,
+    GetEventProof,
+    ListCheckpoints,
+    SignedCheckpoint,
+)
+from beamkeep.seeding import now
+from beamkeep.witness.leaves import Tree
+from beamkeep.witness.notes import NoteSigner
+from beamkeep.witnessing import SIGN_EVERY, Witness
+
+from .database import Database
+
+NAME, ORIGIN = "control.example.org/north-ring/witness", "control.example.org/north-ring"
+
+
+class FollowingWitness:
+    """Reads as the service does, after everything in the log was followed and signed."""
+
+    def __init__(self, database: Database, connections: Connections) -> None:
+        self._url = database.url("bk_witness")
+        self._reader = PostgresWitnessReader(connections)
+        self._key = SigningKey(NoteSigner(NAME, Ed25519PrivateKey.generate()), SignedInMemory())
+
+    async def proof(self, query: GetEventProof) -> EventProof:
+        """Return the proof of one event. Raise a refusal when there is none."""
+        await self._follow()
+        return await self._reader.proof(query)
+
+    async def checkpoints(self, query: ListCheckpoints) -> Sequence[SignedCheckpoint]:
+        """Return a page of checkpoints and one more."""
+        await self._follow()
+        return await self._reader.checkpoints(query)
+
+    async def _follow(self) -> None:
+        connections = Connections(self._url, 1, **READING)
+        try:
+            await follow(PostgresWitness(connections), self._key)
+        finally:
+            await connections.close()
+
+
+class SignedInMemory(TreeFile):
+    """Trees that are remembered for as long as this process lives."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, SignedTree] = {}
+
+    def last(self, name: str) -> SignedTree | None:
+        """Return the tree that was remembered last."""
+        return self._last.get(name)
+
+    def advance(self, name: str, seen: SignedTree | None, to: SignedTree) -> bool:
+        """Remember a tree."""
+        self._last[name] = to
+        return True
+
+
+async def follow(store: PostgresWitness, key: SigningKey) -> None:
+    """Follow the log to its end, and sign it there at once."""
+    witness = Witness(store, [key], ORIGIN, clock=lambda: now() + 2 * SIGN_EVERY)
+    for tree in Tree:
+        while await witness.step(tree):
+            pass

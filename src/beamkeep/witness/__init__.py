@@ -1,0 +1,1 @@
+"""The witness without input and output: the trees over the log, their proofs, and signed notes."""

@@ -1,0 +1,177 @@
+"""The witness: follows the log in two trees, signs checkpoints of them, and sends these away."""
+
+import asyncio
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from datetime import datetime, timedelta
+
+from beamkeep.adapters.postgres.witness import MOST_TRANSACTIONS, PostgresWitness
+from beamkeep.adapters.receivers import CheckpointReceiver, NotSentError
+from beamkeep.adapters.signing import SignedTree, SigningKey, TreeFile
+from beamkeep.witness.leaves import FullTile, Leaf, Tree, TreeState
+from beamkeep.witness.notes import Checkpoint, Form
+from beamkeep.witness.tree import (
+    TILE,
+    Frontier,
+    InvalidProofError,
+    TileKey,
+    consistency,
+    require_consistency,
+    split,
+)
+
+SIGN_EVERY, SEND_AGAIN = timedelta(minutes=1), timedelta(hours=1)
+POLL_SECONDS = 1.0
+SENT_AT_ONCE = 100
+
+
+class WitnessRefusedError(Exception):
+    """The log is not the one that the witness has signed before, and is not signed."""
+
+    def __init__(self, tree: Tree, told: str) -> None:
+        super().__init__(
+            f"The witness does not sign the tree of {tree}: {told} If the database was restored,"
+            " run `beamkeep anchor`. Otherwise run `beamkeep verify`."
+        )
+
+
+class Witness:
+    """Grows both trees, and signs and sends their checkpoints."""
+
+    def __init__(
+        self,
+        store: PostgresWitness,
+        keys: Sequence[SigningKey],
+        origin: str,
+        *,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._store, self._keys, self._origin, self._clock = store, keys, origin, clock
+        self._sent_at: dict[str, datetime] = {}
+
+    async def run(self, receivers: Sequence[CheckpointReceiver], sent: TreeFile) -> None:
+        """Follow the log until cancelled. Raise when the log must not be signed."""
+        signers = [key.signer for key in self._keys]
+        await self._store.publish(each.key(form).text for each in signers for form in Form)
+        while True:
+            if not await self.turn(receivers, sent):
+                await asyncio.sleep(POLL_SECONDS)
+
+    async def turn(self, receivers: Sequence[CheckpointReceiver], sent: TreeFile) -> bool:
+        """Do one step of each tree, send what is new, and return whether a tree has grown."""
+        refused: list[Exception] = []
+        has_grown = False
+        for tree in Tree:
+            try:
+                has_grown = await self.step(tree) or has_grown
+                for each in receivers:
+                    await self.send(tree, each, sent)
+            except (WitnessRefusedError, NotSentError) as error:
+                # The other tree goes on.
+                refused.append(error)
+        if refused:
+            # A log that must not be signed is worse than a receiver that does not answer.
+            raise min(refused, key=lambda error: isinstance(error, NotSentError))
+        return has_grown
+
+    async def step(self, tree: Tree) -> bool:
+        """Add the next leaves to a tree, sign it if it is time, and return whether it has grown."""
+        # Read before the log: all that was signed by now is in the log that is read.
+        lasts = [key.memory.last(tree) for key in self._keys]
+        before = await self._store.state(tree)
+        tx, leaves = before.tx, ()
+        async with aclosing(self._store.pages(tree, tx)) as pages:
+            async for tx, leaves in pages:  # noqa: B007
+                if leaves:
+                    break
+        after = Frontier(before.frontier.size, before.frontier.hashes)
+        full = [
+            FullTile(key, hashes, *_last_place(key, leaves, before.frontier.size))
+            for key, hashes in after.add(leaf.hash for leaf in leaves)
+        ]
+        if not leaves:
+            _require_reached(before, lasts)
+        is_due = self._is_due(before, after)
+        note = await self._note(before, after, full, lasts=lasts) if is_due else None
+        if leaves or note or tx - before.tx > MOST_TRANSACTIONS:
+            is_written = await self._store.grow(before, after, tx, full=full, note=note)
+            return is_written and bool(leaves)
+        return False
+
+    def _is_due(self, before: TreeState, after: Frontier) -> bool:
+        is_young = before.signed_at and self._clock() - before.signed_at < SIGN_EVERY
+        return after.size > before.signed_size and not is_young
+
+    async def _note(
+        self,
+        before: TreeState,
+        after: Frontier,
+        full: Sequence[FullTile],
+        *,
+        lasts: Sequence[SignedTree | None],
+    ) -> str | None:
+        """Return a signed checkpoint; none while the tree is smaller than one signed before."""
+        now = SignedTree(before.number, after.size, after.root)
+        for last in lasts:
+            if last and (last.number, last.size) > (now.number, now.size):
+                return None
+            if last and last.number == now.number:
+                await self._require_grown(before, last, after, full=full)
+        # On disk before there is a signature: whatever becomes of the database, no other root of
+        # this size is signed.
+        for key, last in zip(self._keys, lasts, strict=True):
+            if not key.memory.advance(before.tree, last, now):
+                return None
+        checkpoint = Checkpoint(self.tree_origin(before.tree, now.number), now.size, now.root)
+        return checkpoint.signed(key.signer for key in self._keys)
+
+    def tree_origin(self, tree: Tree, number: int) -> str:
+        """Return the origin of a tree, which is in no other tree of the world."""
+        return f"{self._origin}/{tree}-{number}"
+
+    async def _require_grown(
+        self, before: TreeState, last: SignedTree, after: Frontier, *, full: Sequence[FullTile]
+    ) -> None:
+        """Raise unless a tree has grown from the one that was signed last."""
+        new = {**after.tiles, **{tile.key: split(tile.hashes) for tile in full}}
+        ranges = consistency(last.size, after.size)
+        try:
+            path = await self._store.proof(before.tree, before.number, ranges, new)
+            require_consistency((last.size, last.root), (after.size, after.root), path)
+        except (KeyError, IndexError, InvalidProofError):
+            raise WitnessRefusedError(
+                before.tree,
+                f"its first {last.size} leaves do not have the root that was signed,"
+                f" {b64encode(last.root).decode()}.",
+            ) from None
+
+    async def send(self, tree: Tree, to: CheckpointReceiver, sent: TreeFile) -> None:
+        """Send the checkpoints that a receiver lacks; after an hour, the last one again."""
+        name = f"{to.name} {tree}"
+        seen = sent.last(name)
+        number, size = seen[:2] if seen else (0, -1)
+        is_silent = self._clock() - self._sent_at.setdefault(name, self._clock()) >= SEND_AGAIN
+        waiting = await self._store.checkpoints(tree, (number, size - is_silent), SENT_AT_ONCE)
+        for each in waiting:
+            old = seen.size if seen and seen.number == each.number else 0
+            await self._store.cosigned(each, await to.send(each, old))
+            place = SignedTree(each.number, each.size, each.root)
+            sent.advance(name, seen, place)
+            seen, self._sent_at[name] = place, self._clock()
+
+
+def _require_reached(end: TreeState, lasts: Sequence[SignedTree | None]) -> None:
+    """Raise when the log ends before a tree that was signed."""
+    for last in lasts:
+        if last and (end.number, end.frontier.size) < (last.number, last.size):
+            raise WitnessRefusedError(
+                end.tree,
+                f"number {end.number} ends at size {end.frontier.size}, and number"
+                f" {last.number} was signed at size {last.size}.",
+            )
+
+
+def _last_place(key: TileKey, leaves: Sequence[Leaf], first: int) -> tuple[int, ...]:
+    """Return where the last leaf of a tile of leaves is."""
+    return leaves[(key.number + 1) * TILE - 1 - first][:2] if key.level == 0 else ()
