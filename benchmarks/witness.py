@@ -13,6 +13,7 @@ from beamkeep.adapters.postgres.witness import READING, PostgresWitness
 from beamkeep.adapters.signing import make_key, signing_key
 from beamkeep.proving import CORES, verify_record
 from beamkeep.seeding import now
+from beamkeep.testing.witness import NAME, ORIGIN
 from beamkeep.witness.leaves import Tree
 from beamkeep.witnessing import POLL_SECONDS, Witness
 
@@ -30,7 +31,6 @@ METHOD = (
     " followed and signed by one worker, and verified on {} cores; and events a second of processor"
     " time, of client and server together."
 )
-NAME, ORIGIN = "control.example.org/north-ring/witness", "control.example.org/north-ring"
 EVENTS, STREAMS = 20, 50
 INSERT_ROWS = """
 INSERT INTO bare.{table} (observation_id, run_id, channel_name, value, sampling_procedure,

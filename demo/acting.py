@@ -150,8 +150,8 @@ class Day:
             for named in (arguments, told, told.get("answer") or {}):
                 self.touch(named)
             # A seal has the id of its facility, and few facilities have a seal.
-            if row.aggregate.name == "Seal":
-                self.touched["Seal", arguments["facility_id"]] = None
+            if row.aggregate.id_name:
+                self.touched[row.aggregate.name, arguments[row.aggregate.id_name]] = None
         return answer
 
     @property
@@ -163,7 +163,7 @@ class Day:
     def touch(self, named: Mapping[str, Any]) -> None:
         """Take note of the streams whose ids are named."""
         for kind, aggregate in CATALOGUE.aggregates.items():
-            if kind != "Seal" and (id := named.get(aggregate.id_field)):
+            if not aggregate.id_name and (id := named.get(aggregate.id_field)):
                 self.touched[kind, id] = None
 
     async def do(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any:

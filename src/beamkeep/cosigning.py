@@ -2,9 +2,9 @@
 
 from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from typing import NamedTuple, Protocol
 
+from beamkeep.adapters.postgres.cosigning import PostgresCosigning
 from beamkeep.kernel import Route
 from beamkeep.runtime.codec import encode
 from beamkeep.surfaces.http.messages import JSON, HttpRequest, HttpResponse
@@ -22,27 +22,6 @@ KEYS, ADD = "/.well-known/beamkeep-checkpoint-keys", "/witness/add-checkpoint"
 TEXT = {b"content-type": b"text/plain; charset=utf-8"}
 TREE_SIZE = {b"content-type": b"text/x.tlog.size"}
 MOST_BYTES, MOST_HASHES = 64 * 1024, 63
-
-
-class ListedKey(Protocol):
-    """A verifier key, and when it signed."""
-
-    @property
-    def key(self) -> str: ...
-    @property
-    def from_at(self) -> datetime: ...
-    @property
-    def until_at(self) -> datetime | None: ...
-    @property
-    def revoked_at(self) -> datetime | None: ...
-
-
-class KeyStore(Protocol):
-    """Where the keys are listed."""
-
-    async def keys(self) -> Sequence[ListedKey]:
-        """Return all keys that have signed."""
-        ...
 
 
 class SeenLogs(Protocol):
@@ -65,7 +44,7 @@ class AddCheckpoint(NamedTuple):
     note: Note
 
 
-def key_list(store: KeyStore) -> PublicRoute:
+def key_list(store: PostgresCosigning) -> PublicRoute:
     """Return the route at which anyone reads the verifier keys of this deployment."""
 
     async def answer(_: HttpRequest) -> HttpResponse:
@@ -106,7 +85,7 @@ class Cosigner:
         try:
             return await self.add(read_request(body.decode()))
         except (InvalidNoteError, ValueError):
-            return HttpResponse(400, TEXT, b"This is no request to add a checkpoint.\n")
+            return HttpResponse(400, TEXT, b"This is not a request to add a checkpoint.\n")
 
     async def add(self, asked: AddCheckpoint) -> HttpResponse:
         """Return a co-signature, or why there is none."""

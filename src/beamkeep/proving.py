@@ -51,19 +51,19 @@ async def verify_record(
         known = keys or "\n".join(each.key for each in listed if each.revoked_at is None)
         if checkpoints is None or keys is None:
             yield False, WEAK
+        stored = {tree: await store.checkpoints(tree) for tree in Tree}
+        kept = [each.note for tree in Tree for each in stored[tree]]
+        texts = read_notes(checkpoints) if checkpoints else kept
+        notes, faults = signed_notes(texts, verifier_keys(known))
+        for fault in faults:
+            yield True, fault
         for tree in Tree:
-            stored = await store.checkpoints(tree)
-            texts = read_notes(checkpoints) if checkpoints else [each.note for each in stored]
-            notes, faults = signed_notes(texts, verifier_keys(known))
-            # Each of them names its tree, and is judged once.
-            for fault in faults if checkpoints is None or tree is Tree.EVENTS else ():
-                yield True, fault
-            async for found in _verify_tree(store, tree, notes, stored, progress):
+            async for found in _verify_tree(store, tree, notes, stored[tree], progress):
                 yield found
         for told in await store.redactions():
             yield False, told
-    async with ledger(url) as kept:
-        async for difference in differences(kept, SEAM):
+    async with ledger(url) as rows:
+        async for difference in differences(rows, SEAM):
             yield True, difference
 
 

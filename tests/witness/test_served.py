@@ -6,7 +6,8 @@ import httpx2
 import pytest
 
 from beamkeep.testing.cluster import Cluster
-from beamkeep.testing.server import WITNESS_NAME, running_server
+from beamkeep.testing.server import running_server
+from beamkeep.testing.witness import NAME
 from beamkeep.witness.notes import read_key, read_note, read_notes
 
 pytestmark = pytest.mark.postgres
@@ -25,7 +26,7 @@ def test_a_service_with_a_key_signs_and_lists_its_keys(cluster: Cluster):
             http.get("/health")
         listed = http.get("/.well-known/beamkeep-checkpoint-keys").json()["keys"]
         keys = [read_key(each["key"]) for each in listed]
-        assert {key.name for key in keys} == {WITNESS_NAME}
+        assert {key.name for key in keys} == {NAME}
         note = read_note(read_notes(away.read_text())[0])
         assert note.signed_by(keys)
         assert note.checkpoint.origin == "127.0.0.1/synchrotron/events-1"

@@ -11,6 +11,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from beamkeep.witness.notes import KEY_NAME, InvalidNoteError, NoteSigner, read_signer
 
+MAKE_KEY = "Make a key with `beamkeep witness-key`."
+
 
 class SignedTree(NamedTuple):
     """A tree that was signed."""
@@ -59,10 +61,10 @@ def signing_key(path: Path) -> SigningKey:
     """Return the key in a file, with its memory. Raise ValueError when the file has none."""
     try:
         signer = read_signer(path.read_text().strip())
-    except (InvalidNoteError, OSError) as error:
-        raise ValueError(
-            f"{path} has no key of a witness: {error} Make one with `beamkeep witness-key`."
-        ) from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}. {MAKE_KEY}") from None
+    except InvalidNoteError:
+        raise ValueError(f"{path} has no key of a witness. {MAKE_KEY}") from None
     return SigningKey(signer, TreeFile(path.with_name(f"{path.name}.signed")))
 
 

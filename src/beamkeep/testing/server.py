@@ -20,6 +20,7 @@ from uuid import uuid4
 import httpx2
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
+from beamkeep.adapters.memory_witness import SIGNER
 from beamkeep.adapters.signing import make_key
 
 from .cluster import Cluster
@@ -51,7 +52,6 @@ REGISTRY = {
 """A registry of DOIs at an address where nothing answers."""
 DEADLINE = 120.0
 NUMBERS = count(1)
-WITNESS_NAME = "control.example.org/north-ring/witness"
 GENEROUS = {
     "PER_PRINCIPAL_RATE": "1000000",
     "PER_PRINCIPAL_BURST": "1000000",
@@ -150,7 +150,7 @@ class Server(LocalDeployment):
 
 def witnessing(database: Database, folder: Path) -> dict[str, str]:
     """Return the settings of a service that signs checkpoints, with a new key."""
-    make_key(WITNESS_NAME, folder / "witness-key")
+    make_key(SIGNER.name, folder / "witness-key")
     return {
         "WITNESS_KEY_FILE": str(folder / "witness-key"),
         "WITNESS_SEND_FILE": str(folder / "checkpoints"),

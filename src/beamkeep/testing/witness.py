@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from beamkeep.adapters.memory_witness import ORIGIN, SIGNER
 from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.witness import READING, PostgresWitness
 from beamkeep.adapters.postgres.witness_reading import PostgresWitnessReader
@@ -21,7 +22,7 @@ from beamkeep.witnessing import SIGN_EVERY, Witness
 
 from .database import Database
 
-NAME, ORIGIN = "control.example.org/north-ring/witness", "control.example.org/north-ring"
+NAME = SIGNER.name
 
 
 class FollowingWitness:

@@ -22,7 +22,7 @@ ID_BYTES, TIME_BYTES = 4, 8
 
 
 class InvalidNoteError(Exception):
-    """The text is no signed checkpoint."""
+    """The text is not a signed checkpoint or a key."""
 
 
 class Form(IntEnum):

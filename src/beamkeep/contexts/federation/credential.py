@@ -8,7 +8,6 @@ from uuid import UUID
 
 from annotated_types import MaxLen, MinLen
 
-from beamkeep.contexts.installation import installation
 from beamkeep.kernel import (
     Aggregate,
     Axis,
@@ -35,7 +34,14 @@ from beamkeep.kernel import (
 from beamkeep.kernel.values import FreeText, Name, Reason, Timestamp, Trimmed
 from beamkeep.schemas import Json
 
-from .facility import Facility, FacilityKind, FacilityNotFoundError, FacilityStatus, facilities
+from .facility import (
+    Facility,
+    FacilityKind,
+    FacilityNotFoundError,
+    FacilityStatus,
+    facilities,
+    is_own_site,
+)
 from .signatures import (
     PublicKeyText,
     SignaturePrefix,
@@ -331,15 +337,15 @@ class CredentialSite(Record):
 
 async def credential_site(command: RegisterCredential, read: Reader) -> CredentialSite:
     facility = await read.one(facilities, command.facility_id)
-    return CredentialSite(facility, facility.code == installation(read).facility_code)
+    return CredentialSite(facility, is_own_site(facility, read))
 
 
 async def rotating_site(
     credential: Credential, command: CredentialCommand, read: Reader
 ) -> CredentialSite:
     facility = await read.one(facilities, credential.facility_id)
-    is_own = facility.code == installation(read).facility_code
-    return CredentialSite(facility, is_own, await secret_refs(credential.id, read))
+    refs = await secret_refs(credential.id, read)
+    return CredentialSite(facility, is_own_site(facility, read), refs)
 
 
 async def secret_refs(credential_id: UUID, read: Reader) -> CredentialSecretRefs | None:
@@ -480,7 +486,7 @@ def _proven[O: Outcome](
 
 
 def _refs(site: CredentialSite, **changes: str | None) -> list[SideWrite]:
-    """Return the change of how the signer knows the keys, if it knows them."""
+    """Return the write that changes the references of the private keys, if there are any."""
     return [SECRET_REFS.replace(replace(site.refs, **changes))] if site.refs else []
 
 

@@ -179,6 +179,11 @@ async def facility_by_code(code: str, read: Reader) -> Facility:
     raise FacilityNotFoundError(f"There is no facility {code}.")
 
 
+def is_own_site(facility: Facility, read: Reader) -> bool:
+    """Return whether a facility is the site that this deployment is at."""
+    return facility.code == installation(read).facility_code
+
+
 async def own_site(call: Call, read: Reader) -> list[Outcome]:
     """Return the registration of the deployment's own site, unless a facility has its code."""
     code = installation(read).facility_code

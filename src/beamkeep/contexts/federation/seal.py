@@ -8,7 +8,6 @@ from uuid import UUID
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
-from beamkeep.contexts.installation import installation
 from beamkeep.kernel import (
     Aggregate,
     Call,
@@ -35,7 +34,7 @@ from .credential import (
     credentials,
     secret_refs,
 )
-from .facility import Facility, FacilityNotFoundError, facilities
+from .facility import Facility, FacilityNotFoundError, facilities, is_own_site
 from .signatures import (
     LARGEST_INTEGER,
     SignaturePrefix,
@@ -234,7 +233,7 @@ async def new_seal(command: InitializeSeal, read: Reader) -> NewSeal:
     site = await read.one(facilities, command.facility_id)
     return NewSeal(
         site=site,
-        is_own=site.code == installation(read).facility_code,
+        is_own=is_own_site(site, read),
         online=await read.one(credentials, command.online_credential_id),
         offline=await read.one(credentials, command.offline_credential_id),
         existing=await seal_of(site.id, read),
