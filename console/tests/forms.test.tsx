@@ -91,6 +91,18 @@ describe("a form", () => {
     expect(controlOf("kind", { type: "string", enum: ["setpoint"] }, schemas)).toEqual({ shows: "fixed", value: "setpoint" });
   });
 
+  test("sends what the schema fixes without asking for it, and at once", () => {
+    const step = (kind: string): Schema => ({ type: "object", properties: { kind: { type: "string", enum: [kind] }, address: { type: "string" } }, required: ["kind", "address"] });
+    const { change } = form({ steps: { type: "array", items: { anyOf: [step("setpoint"), step("check")] } } }, { steps: [{ kind: "setpoint" }] });
+    fireEvent.click(screen.getByRole("button", { name: "Add step" }));
+    expect(change).toHaveBeenCalledExactlyOnceWith({ steps: [{ kind: "setpoint" }, { kind: "setpoint" }] });
+    fireEvent.change(screen.getByLabelText("Address"), { target: { value: "bl:x" } });
+    expect(change).toHaveBeenLastCalledWith({ steps: [{ kind: "setpoint", address: "bl:x" }] });
+    fireEvent.change(screen.getByLabelText("Form"), { target: { value: "1" } });
+    expect(change).toHaveBeenLastCalledWith({ steps: [{ kind: "check" }] });
+    expect(change).toHaveBeenCalledTimes(3);
+  });
+
   test("offers one list for two enumerations, and one choice for a choice within a choice", () => {
     const algorithms = { anyOf: [{ enum: ["sha256"] }, { enum: ["md5"] }, { type: "null" }] };
     expect(controlOf("algorithm", algorithms, schemas)).toEqual({ shows: "choice", words: ["sha256", "md5"] });

@@ -8,7 +8,7 @@ import { useCatalogue } from "../api/useCatalogue";
 import { useMay, useMe } from "../auth";
 import { affectedBy } from "../feed/invalidation";
 import { fieldLabel, kindOfField, operationOn, operationTitle } from "../text";
-import { ActionButton, Callout, DryRun, emptyOf, Failure, Refusal, SchemaForm, Skeleton, type DomainSchema, type Values } from "../ui";
+import { ActionButton, Callout, DryRun, Failure, Refusal, SchemaForm, Skeleton, unasked, type DomainSchema, type Values } from "../ui";
 import { announce, useOpen } from "../view";
 import { OperationButton } from "./OperationButton";
 import { isFinal } from "./moves";
@@ -78,10 +78,7 @@ export function useOperationForm({
   const [own, setOwn] = useState<Values>(initial);
   const [note, setNote] = useState("");
   const { fields } = described;
-  const empty = useMemo(
-    () => Object.fromEntries(described.required.map((field) => [field, emptyOf(fields[field] ?? {}, schemas)])),
-    [described, fields, schemas],
-  );
+  const empty = useMemo(() => unasked(fields, described.required, schemas), [described, fields, schemas]);
   const required = described.required.filter((field) => empty[field] === undefined);
   const values = useMemo(() => ({ ...empty, ...own, ...about }), [about, empty, own]);
   const declared = useDeclared(operation, values);

@@ -1,5 +1,5 @@
 /** A form made from JSON Schemas. It checks nothing: the dry run does. */
-import { useEffect, useId, useState, type ReactNode } from "react";
+import { useId, useState, type ReactNode } from "react";
 import type { Schema } from "../api/catalogue.json";
 import { fieldLabel } from "../text/fields";
 import { stateText } from "../text/states";
@@ -7,7 +7,7 @@ import { unitSymbol } from "../text/units";
 import { useZone } from "../time/zone";
 import { Icon } from "./Icon";
 import { ObjectPicker, type Pick } from "./ObjectPicker";
-import { blank, controlOf, isNullable, plain, type Control, type DomainSchema, type Schemas } from "./schemas";
+import { blank, controlOf, plain, unasked, type Control, type DomainSchema, type Schemas } from "./schemas";
 
 export type Values = Record<string, unknown>;
 
@@ -88,7 +88,7 @@ function Field(props: FieldProps) {
   const problem = wrong[path];
   const isGrouped = ["group", "list", "map", "choices", "one of"].includes(control.shows);
   const described = problem ? `${id}-wrong` : description ? `${id}-hint` : undefined;
-  if (control.shows === "fixed") return <Fixed {...props} given={control.value} />;
+  if (control.shows === "fixed") return null;
   const heading = (
     <>
       {label}
@@ -124,14 +124,6 @@ function Field(props: FieldProps) {
       {below}
     </div>
   );
-}
-
-/** A value that the schema fixes is sent without being asked for. */
-function Fixed({ given, value, change }: FieldProps & { given: unknown }) {
-  useEffect(() => {
-    if (value !== given) change(given);
-  });
-  return null;
 }
 
 interface InputProps extends FieldProps {
@@ -327,7 +319,7 @@ function ListInput({ of, value, change, name, path, schemas, ...shared }: InputP
           />
         </div>
       ))}
-      <Add label={single} press={() => change([...entries, blank(controlOf(name, of, schemas))])} />
+      <Add label={single} press={() => change([...entries, blank(controlOf(name, of, schemas), schemas)])} />
     </div>
   );
 }
@@ -368,7 +360,7 @@ function MapInput({ of, value, change, path, schemas, ...shared }: InputProps & 
           />
         </div>
       ))}
-      <Add label="Entry" press={() => change({ ...Object.fromEntries(entries), "": blank(controlOf("value", of, schemas)) })} />
+      <Add label="Entry" press={() => change({ ...Object.fromEntries(entries), "": blank(controlOf("value", of, schemas), schemas) })} />
     </div>
   );
 }
@@ -382,8 +374,7 @@ function GroupInput({
   ...shared
 }: InputProps & { fields: Record<string, Schema>; required: readonly string[] }) {
   const values = (value ?? {}) as Values;
-  // The service tells a member that is null from one that is missing.
-  const nulls = Object.fromEntries(required.filter((name) => isNullable(fields[name] ?? {})).map((name) => [name, null]));
+  const beside = unasked(fields, required, shared.schemas);
   return (
     <div className="nested form">
       {Object.entries(fields).map(([name, schema]) => (
@@ -399,7 +390,7 @@ function GroupInput({
           change={(next) => {
             const given = without({ ...values, [name]: next });
             const isGiven = Object.values(given).some((each) => each !== null);
-            change(isGiven ? { ...nulls, ...given } : undefined);
+            change(isGiven ? { ...beside, ...given } : undefined);
           }}
         />
       ))}
@@ -410,7 +401,8 @@ function GroupInput({
 function OneOf({ options, ...props }: InputProps & { options: readonly { title: string; schema: Schema }[] }) {
   const [chosen, setChosen] = useState(0);
   const id = useId();
-  const control = controlOf(props.name, options[chosen]?.schema ?? {}, props.schemas);
+  const controls = options.map(({ schema }) => controlOf(props.name, schema, props.schemas));
+  const control = controls[chosen] ?? { shows: "json" };
   return (
     <div className="nested">
       <label className="row sm" htmlFor={id}>
@@ -420,8 +412,9 @@ function OneOf({ options, ...props }: InputProps & { options: readonly { title: 
           className="in"
           value={chosen}
           onChange={(event) => {
-            setChosen(Number(event.target.value));
-            props.change(undefined);
+            const next = Number(event.target.value);
+            setChosen(next);
+            props.change(controls[next]?.shows === "group" ? blank(controls[next], props.schemas) : undefined);
           }}
         >
           {options.map(({ title }, index) => (

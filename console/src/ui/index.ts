@@ -22,7 +22,7 @@ export { Failure, Loaded, Panel, short, Skeleton, SkeletonLines } from "./Panel"
 export { Popover } from "./Popover";
 export { Refusal, type AlsoFailing } from "./Refusal";
 export { SchemaForm, type SchemaFormProps, type Values } from "./SchemaForm";
-export { controlOf, emptyOf, plain, type Control, type DomainSchema } from "./schemas";
+export { controlOf, plain, unasked, type Control, type DomainSchema } from "./schemas";
 export { StaleBanner } from "./StaleBanner";
 export { StateMark } from "./StateMark";
 export { StepList, type Step } from "./StepList";

@@ -57,6 +57,16 @@ export function emptyOf(schema: Schema, schemas: Schemas): unknown {
   return type === "array" && minItems === 0 ? [] : undefined;
 }
 
+/** Return the members of an object that are sent without being filled in. */
+export function unasked(fields: Record<string, Schema>, required: readonly string[], schemas: Schemas): Record<string, unknown> {
+  const found = Object.entries(fields).map(([name, schema]) => {
+    const control = controlOf(name, schema, schemas);
+    if (control.shows === "fixed") return [name, control.value] as const;
+    return [name, required.includes(name) ? emptyOf(schema, schemas) : undefined] as const;
+  });
+  return Object.fromEntries(found.filter(([, value]) => value !== undefined));
+}
+
 /** Return what a form shows for a field. */
 export function controlOf(name: string, given: Schema, schemas: Schemas): Control {
   const schema: DomainSchema = plain(given, schemas);
@@ -112,9 +122,12 @@ function titleOf(schema: Schema, schemas: Schemas, index: number): string {
 }
 
 /** Return the value that a new entry of a list or a map begins with. */
-export function blank(control: Control): unknown {
+export function blank(control: Control, schemas: Schemas): unknown {
   switch (control.shows) {
     case "group":
+      return unasked(control.fields, control.required, schemas);
+    case "one of":
+      return control.options[0] && blank(controlOf("", control.options[0].schema, schemas), schemas);
     case "map":
       return {};
     case "list":
