@@ -78,8 +78,8 @@ test-postgres: ## the part of it that `make check` leaves out
 		$(AGAIN) $(OWN_CACHE) -m "postgres and not faults and not console"
 
 test-console: ## the web console in a real browser, with a beamline and an identity provider
-	$(RUN) -m pytest -q --durations=15 $(CONSOLE_CACHE) -m "console and not faults" || \
-		$(AGAIN) $(CONSOLE_CACHE) -m "console and not faults"
+	$(RUN) -m pytest -q --durations=15 $(CONSOLE_CACHE) -m "not faults" tests/console || \
+		$(AGAIN) $(CONSOLE_CACHE) -m "not faults" tests/console
 
 pictures: ## write the pictures of the console in the documentation anew
 	BEAMKEEP_WRITE_PICTURES=1 $(RUN) -m pytest -q -s $(CONSOLE_CACHE) tests/console/test_pictures.py

@@ -120,7 +120,7 @@ def test_the_kernel_stays_small():
 
 
 def test_everything_between_the_contexts_and_the_outside_stays_small():
-    assert lines("kernel", "runtime", "surfaces") < 5_305
+    assert lines("kernel", "runtime", "surfaces") < 5_321
 
 
 SENTENCES = re.compile(r"[A-Z`].*\.", re.DOTALL)

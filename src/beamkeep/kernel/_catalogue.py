@@ -85,30 +85,32 @@ def event_types(aggregate: AnyAggregate) -> tuple[type[Event], ...]:
     return tuple(cls for hint in hints for cls in _members(hint) if issubclass(cls, Event))
 
 
-@cache
 def events_of(operation: Operation) -> tuple[type[Event], ...]:
     """Return the events that an operation may write, from the signature of its rule."""
-    named = _members(get_type_hints(operation.rule)["return"])
-    return tuple(cls for cls in named if issubclass(cls, Event))
+    return tuple(cls for cls in _outcomes(operation) if issubclass(cls, Event))
 
 
 def reply_of(operation: Operation) -> type[Reply] | None:
     """Return the type of an operation's reply, from the signature of its rule."""
-    named = {*_members(get_type_hints(operation.rule)["return"])}
+    named = _outcomes(operation)
     found = [Appended] if Rows in named else [cls for cls in named if issubclass(cls, Reply)]
     return found[0] if found else None
 
 
 def _can_be_proposed(operation: Operation) -> bool:
     """Return whether somebody else can approve it: it does not append rows in the caller's name."""
-    written = {*_members(get_type_hints(operation.rule)["return"])}
-    appends = written & {Rows, Insert} and not any(issubclass(cls, Event) for cls in written)
-    return not operation.in_person and not appends
+    appends = not {Rows, Insert}.isdisjoint(_outcomes(operation))
+    return not operation.in_person and (not appends or bool(events_of(operation)))
 
 
 def warns(operation: Operation) -> bool:
     """Return whether the answer of an operation may contain warnings."""
-    return Advice in _members(get_type_hints(operation.rule)["return"])
+    return Advice in _outcomes(operation)
+
+
+@cache
+def _outcomes(operation: Operation) -> tuple[type[Any], ...]:
+    return tuple(_members(get_type_hints(operation.rule)["return"]))
 
 
 def _members(hint: Any) -> Iterator[type[Any]]:

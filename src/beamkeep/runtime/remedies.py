@@ -27,11 +27,12 @@ class Move(Record):
 
 def moves_of(operation: Operation, axes: Iterable[Axis[Any, Any]]) -> Sequence[Move]:
     """Return the moves on these axes that an operation may make."""
+    written = events_of(operation)
     return [
         Move(operation.name, axis, event=event, sources=sources, target=target)
         for axis in axes
         for event, (sources, target, _) in axis.moves.items()
-        if event in events_of(operation)
+        if event in written
     ]
 
 

@@ -97,7 +97,8 @@ class EventStreams:
         """Return the route of `/events`, which answers a page or a stream."""
         question = self.service.catalogue.named[NAME]
         assert isinstance(question, Question), "events are asked for"  # noqa: S101
-        paged, repeatable = question_route(self.service, question), repeatable_fields(question)
+        paged = question_route(self.service, question)
+        repeatable = repeatable_fields(question.query)
 
         async def answer(request: HttpRequest) -> HttpResponse | StreamResponse:
             if MEDIA_TYPE in request.headers.get(b"accept", b""):

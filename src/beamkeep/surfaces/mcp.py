@@ -1,6 +1,8 @@
 """MCP: every operation and every question as a tool, over streamable HTTP and stdio."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
@@ -48,8 +50,12 @@ class Tools:
     ) -> None:
         self._service, self._caller = service, caller
         self._telemetry, self._asked = telemetry, asked
-        self._toolbox = toolsets.Toolbox(service.catalogue, tools(service.catalogue))
         self.resources = toolsets.Resources(service.catalogue)
+
+    # The definitions take long to make, and a process that no agent calls does not need them.
+    @cached_property
+    def _toolbox(self) -> toolsets.Toolbox:
+        return toolsets.Toolbox(self._service.catalogue, tools(self._service.catalogue))
 
     async def show(
         self, context: McpContext, params: types.PaginatedRequestParams | None
@@ -61,7 +67,8 @@ class Tools:
                 asked = context.request.query_params.get("toolsets", asked)
             with attributed(caller.correlation_id):
                 permitted, proposable = await self._permitted(caller)
-                shown = self._toolbox.listed(permitted, asked, proposable)
+                toolbox = await asyncio.to_thread(lambda: self._toolbox)
+                shown = toolbox.listed(permitted, asked, proposable)
         except Exception as error:
             refusal = self._refusal(error, context)
             code = types.INTERNAL_ERROR if refusal.status >= 500 else types.INVALID_REQUEST
@@ -112,7 +119,8 @@ class Tools:
     async def _find(self, asked: toolsets.FindOperation, caller: Caller) -> types.CallToolResult:
         surface, id = caller.transport or SurfaceKind.MCP_STDIO, caller.correlation_id
         with self._telemetry.call(toolsets.FIND_OPERATION.name, surface, id) as record:
-            found = self._toolbox.find(asked, *await self._permitted(caller))
+            toolbox = await asyncio.to_thread(lambda: self._toolbox)
+            found = toolbox.find(asked, *await self._permitted(caller))
             record.answered(200)
         return toolsets.tool_result(encode(found))
 

@@ -1,11 +1,13 @@
 """The texts by which agents find operations; the search is that of the command line."""
 
 from collections.abc import Mapping
+from functools import cache
 
 from beamkeep.kernel import Catalogue, Operation, Question
 from beamkeep_client.words import OperationIndex, OperationTexts
 
 
+@cache
 def operation_index(catalogue: Catalogue) -> OperationIndex:
     """Return the search of a catalogue."""
     found: Mapping[str, OperationTexts] = {

@@ -1,5 +1,6 @@
 """Everything that is served over HTTP, and the pages of it that anyone may read."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
 from beamkeep.kernel import Route
@@ -35,17 +36,23 @@ def application(
         missing = await ready()
         return HttpResponse(503 if missing else 200, TEXT, (missing or "ready").encode())
 
+    async def document(_: HttpRequest) -> HttpResponse:
+        # It takes long to make, and few processes are asked for it.
+        text = await asyncio.to_thread(document_text, service.catalogue)
+        return HttpResponse(200, JSON, text.encode())
+
     pages = {
         "/health": _fixed(TEXT, b"alive"),
         "/ready": readiness,
-        "/openapi.json": _fixed(JSON, document_text(service.catalogue).encode()),
+        "/openapi.json": document,
         METADATA: _metadata(options, ""),
         f"{METADATA}/mcp": _metadata(options, "/mcp"),
     }
+    winning = {each.route for each in routes}
     all_routes = [
         *_public(pages),
         *(_metrics(metrics) if metrics else ()),
-        *(r for r in rest_routes(service) if r.route not in [each.route for each in routes]),
+        *(each for each in rest_routes(service) if each.route not in winning),
         mcp_route(service, telemetry, mcp_origins),
         *routes,
     ]

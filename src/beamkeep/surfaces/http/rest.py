@@ -1,12 +1,13 @@
 """REST: every operation and every question of the catalogue at its own method and path."""
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, get_args, get_origin
 from urllib.parse import parse_qsl, unquote
 
 import msgspec
 
-from beamkeep.kernel import Operation, Question, Reply, reply_of
+from beamkeep.kernel import Operation, Query, Question, Reply, reply_of
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Request
 from beamkeep.runtime.parsing import Arguments, MalformedRequestError, parse_body
@@ -69,7 +70,7 @@ def _command_route(service: Service, operation: Operation) -> HttpRoute:
 
 def question_route(service: Service, question: Question) -> HttpRoute:
     """Return the route of a question."""
-    repeatable = repeatable_fields(question)
+    repeatable = repeatable_fields(question.query)
 
     async def answer(request: HttpRequest) -> HttpResponse:
         arguments = question_arguments(request, repeatable)
@@ -89,9 +90,10 @@ def _new_path(service: Service, operation: Operation) -> str:
     return max(ones, key=len, default="")
 
 
-def repeatable_fields(question: Question) -> frozenset[str]:
+@cache
+def repeatable_fields(query: type[Query]) -> frozenset[str]:
     """Return the query parameters that may be given several times."""
-    hints = {name: field.annotation for name, field in question.query.model_fields.items()}
+    hints = {name: field.annotation for name, field in query.model_fields.items()}
     choices = {name: (hint, *get_args(hint)) for name, hint in hints.items()}
     return frozenset(n for n, found in choices.items() if frozenset in map(get_origin, found))
 
