@@ -24,6 +24,7 @@ EXTRAS = (
     "bluesky",
     "client",
     "epics",
+    "federation",
     "nats",
     "openai",
     "optimiser",

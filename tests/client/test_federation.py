@@ -278,6 +278,29 @@ def found(*items: dict[str, Any]) -> httpx2.Response:
     return httpx2.Response(200, json={"items": items})
 
 
+def test_a_card_has_the_keys_of_every_page():
+    first, second = ({"credential_id": str(id)} for id in (FIRST, SECOND))
+    key = {**KEY, "expires_at": None, "usable": True, "pending_public_key": None}
+    site = {"facility_id": SITE, "code": "lakeside", "name": "Lakeside"}
+    service = Service(
+        httpx2.Response(200, json={"facility": {"code": "lakeside"}}),
+        found(site),
+        httpx2.Response(200, json=site),
+        httpx2.Response(200, json={"items": [first], "next_cursor": "further"}),
+        found(second),
+        httpx2.Response(200, json=key),
+        httpx2.Response(200, json=key),
+    )
+    result = service.run("card")
+    assert result.exit_code == 0, result.output
+    assert len(json.loads(result.stdout)["credentials"]) == 2
+    assert service.calls[4].url.params["cursor"] == "further"
+    assert [call.url.path for call in service.calls[5:]] == [
+        f"/federation/credentials/{FIRST}",
+        f"/federation/credentials/{SECOND}",
+    ]
+
+
 def test_a_new_peer_is_registered_with_its_keys(card: Path):
     service = Service(
         found(),

@@ -279,8 +279,14 @@ def site_of(client: HttpClient, code: str) -> Mapping[str, Any]:
 
 def keys_of(client: HttpClient, facility_id: str) -> list[Mapping[str, Any]]:
     """Return the credentials of a facility, oldest first."""
-    asked = {"facility_id": facility_id, "order": "oldest", "limit": PAGE}
-    return _get(client, "/federation/credentials", **asked)["items"]
+    asked: dict[str, Any] = {"facility_id": facility_id, "order": "oldest", "limit": PAGE}
+    found: list[Mapping[str, Any]] = []
+    while True:
+        page = _get(client, "/federation/credentials", **asked)
+        found += page["items"]
+        if not (cursor := page.get("next_cursor")):
+            return found
+        asked["cursor"] = cursor
 
 
 def _object(file: Path) -> dict[str, Any]:
