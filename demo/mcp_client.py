@@ -16,7 +16,7 @@ async def main(tool: str, arguments: str = "{}") -> int:
     headers = {"Authorization": f"Bearer {os.environ['BEAMKEEP_TOKEN']}"}
     url = f"{os.environ['BEAMKEEP_URL']}/mcp"
     async with (
-        httpx2.AsyncClient(headers=headers) as http,
+        httpx2.AsyncClient(headers=headers, timeout=60) as http,
         Client(streamable_http_client(url, http_client=http)) as client,
     ):
         answer = await client.call_tool(tool, json.loads(arguments))

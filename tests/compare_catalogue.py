@@ -68,7 +68,7 @@ async def tools(url: str, token: str) -> list[str]:
     toolsets = ",".join(aggregate.noun for aggregate in CATALOGUE.aggregates.values())
     address = f"{url}/mcp?toolsets={toolsets}"
     async with (
-        httpx2.AsyncClient(headers=headers) as http,
+        httpx2.AsyncClient(headers=headers, timeout=60) as http,
         Client(streamable_http_client(address, http_client=http)) as client,
     ):
         return [tool.name for tool in (await client.list_tools()).tools]

@@ -460,13 +460,16 @@ class Person:
         def read(response: Response) -> bool:
             return _is_call(row, response)
 
-        async with self.page.expect_response(read) as answered:
+        async with self.page.expect_response(read):
             await self.hands.press(self.work.get_by_role("button", name="Read", exact=True))
-        try:
-            return await _answer(await answered.value)
-        except PlaywrightError:
-            # The page has given that request up for a newer one.
-            return await _answer([each for each in self.answered if read(each)][-1])
+        while True:
+            last = [each for each in self.answered if read(each)][-1]
+            try:
+                return await _answer(last)
+            except PlaywrightError:
+                # The page has given that request up for a newer one.
+                if last is [each for each in self.answered if read(each)][-1]:
+                    await self.page.wait_for_event("response", predicate=read)
 
 
 def _is_dry(response: Response) -> bool:

@@ -37,8 +37,6 @@ export function ActionSheet({ title, note, close, children, footer, confirm }: P
       aria-labelledby={id}
       onClose={close}
       onKeyDown={(event) => {
-        // Keys of the screen behind do nothing while the sheet is open.
-        event.stopPropagation();
         if (event.key === "Enter" && event.ctrlKey) {
           event.preventDefault();
           confirm?.();

@@ -41,6 +41,8 @@ const bindings: (() => Keys)[] = [];
 
 function pressed(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.isComposing) return;
+  // Keys of the screen behind do nothing while a dialog is open. A dialog that was closed keeps the focus for a moment.
+  if (document.querySelector("dialog[open]")) return;
   const names = namesOf(event);
   const isSingle = names.every((name) => !name.startsWith("Ctrl ") && name !== "Escape");
   if (isSingle && (isTyping(event.target) || !preferences().keys)) return;

@@ -38,7 +38,7 @@ export default function Palette({ request, close }: { request: PaletteRequest; c
   }, []);
   const leave = () => dialog.current?.close();
   return (
-    <dialog ref={dialog} className="palette" aria-label="Command palette" onClose={close} onKeyDown={(event) => event.stopPropagation()}>
+    <dialog ref={dialog} className="palette" aria-label="Command palette" onClose={close}>
       <Suspense fallback={<Skeleton what="the operations" />}>
         <Content request={request} leave={leave} />
       </Suspense>
