@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 from uuid import uuid4
 
 import pytest
@@ -68,6 +68,7 @@ class Life:
         self._workers: list[int] = []
         self.kills = self.backs = self._since = 0
         self.roots: dict[tuple[str, int], set[bytes]] = defaultdict(set)
+        self._logs: list[Log] = []
 
     def start(self) -> None:
         """Have two witnesses."""
@@ -136,7 +137,8 @@ class Life:
         self.database.ask(f"WITH {', '.join(copies)} SELECT 1")
 
     def take_back(self) -> None:
-        """Restore the backup at one instant, between two steps of each witness."""
+        """Restore the backup at one instant."""
+        self._logs = [self.log()]
         restored = [
             f"DELETE FROM bk.{table}; INSERT INTO bk.{table} SELECT * FROM saved.{table};"
             for table in KEPT[1:]
@@ -157,26 +159,32 @@ class Life:
 
     async def anchor(self) -> None:
         """Say what happened, as the operator does."""
+        self._logs = []
         async with proving(self.database) as store:
             anchoring = Anchoring([signing_key(self.key_file)], ORIGIN, "Taken back", True)
             await anchoring.anchor(store, Tree.EVENTS)
 
     def differing(self) -> set[tuple[str, int]]:
-        """Return what was signed of the present log that a straight recomputation differs from."""
-        rows = self.database.ask("SELECT leaf FROM bk.witness_anchor WHERE leaf IS NOT NULL")
-        anchors = [str(leaf) for (leaf,) in rows]
-        fields = self.database.ask(EVENT_FIELDS)
-        texts = ["\n".join("-" if f is None else str(f) for f in row) for row in fields]
-        leaves = [hashed(f"beamkeep/event/v1\n{text}") for text in texts]
-        wrong: set[tuple[str, int]] = set()
+        """Return what was signed that a straight recomputation of the log differs from.
+
+        A witness may sign what it read of the log before this was taken back.
+        """
+        logs, wrong = [self.log(), *self._logs], set[tuple[str, int]]()
         for note in self.notes():
             origin, size, root = read_note(note).checkpoint
             self.roots[origin, size].add(root)
             number = int(origin.rpartition("-")[2])
-            first = [hashed(anchors[number - 2])] if number > 1 else []
-            if root != root_of([*first, *leaves][:size]):
+            if root not in [log.root(number, size) for log in logs]:
                 wrong.add((origin, size))
         return wrong
+
+    def log(self) -> "Log":
+        """Return what is in the trees of events."""
+        rows = self.database.ask("SELECT leaf FROM bk.witness_anchor WHERE leaf IS NOT NULL")
+        fields = self.database.ask(EVENT_FIELDS)
+        texts = ["\n".join("-" if f is None else str(f) for f in row) for row in fields]
+        leaves = [hashed(f"beamkeep/event/v1\n{text}") for text in texts]
+        return Log([hashed(str(leaf)) for (leaf,) in rows], leaves)
 
     def doubled(self) -> int:
         """Return of how many sizes two roots were signed."""
@@ -189,6 +197,19 @@ def _is_alive(process: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+class Log(NamedTuple):
+    """The hashes of the anchors and of the events."""
+
+    anchors: list[bytes]
+    leaves: list[bytes]
+
+    def root(self, number: int, size: int) -> bytes | None:
+        """Return the root of a tree of some size; None when there is no such tree."""
+        first = self.anchors[number - 2 : number - 1] if number > 1 else []
+        known = [*first, *self.leaves]
+        return root_of(known[:size]) if size <= len(known) else None
 
 
 class proving:  # noqa: N801
