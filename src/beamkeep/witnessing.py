@@ -118,6 +118,10 @@ class Witness:
                 return None
             if last and last.number == now.number:
                 await self._require_grown(before, last, after, full=full)
+        # A database that was restored after the tree was read: the leaves do not follow that tree.
+        still = await self._store.state(before.tree)
+        if (still.number, still.frontier.hashes) != (before.number, before.frontier.hashes):
+            return None
         # On disk before there is a signature: whatever becomes of the database, no other root of
         # this size is signed.
         for key, last in zip(self._keys, lasts, strict=True):

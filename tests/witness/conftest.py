@@ -78,13 +78,17 @@ class Following:
 
     async def caught_up(self) -> None:
         """Follow to the end of the log, and sign there."""
-        # Whatever else runs in the cluster, such as a vacuum, holds the horizon back.
-        ((newest,),) = self.database.ask("SELECT pg_current_xact_id()::text::bigint")
-        await until(lambda: self.database.ask(IS_BEHIND, newest)[0][0], "the horizon moves on")
+        await self.settled()
         while await self.turn():
             pass
         self.clock.moved += 2 * SIGN_EVERY
         await self.turn()
+
+    async def settled(self) -> None:
+        """Wait until the witness reads everything that was written."""
+        # Whatever else runs in the cluster, such as a vacuum, holds the horizon back.
+        ((newest,),) = self.database.ask("SELECT pg_current_xact_id()::text::bigint")
+        await until(lambda: self.database.ask(IS_BEHIND, newest)[0][0], "the horizon moves on")
 
     async def turn(self) -> bool:
         """One step of each tree, and checkpoints to all receivers."""

@@ -5,13 +5,14 @@ from hashlib import sha256
 import pytest
 
 from beamkeep.adapters.postgres.witness import TABLES
+from beamkeep.adapters.signing import signing_key
 from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.postgres import postgres_service
 from beamkeep.testing.service import AdminClient
-from beamkeep.witness.leaves import Leaf, Tree
+from beamkeep.witness.leaves import Leaf, Tree, TreeState
 from beamkeep.witness.notes import read_note
 from beamkeep.witness.tree import root_of
-from beamkeep.witnessing import WitnessRefusedError
+from beamkeep.witnessing import SIGN_EVERY, WitnessRefusedError
 from tests.support.examples import EXAMPLES
 from tests.witness.conftest import (
     ORIGIN,
@@ -130,6 +131,28 @@ async def test_a_log_that_was_taken_back_and_went_another_way_is_never_signed(
     with pytest.raises(WitnessRefusedError, match="do not have the root that was signed"):
         await following.caught_up()
     assert [each.root for each in await following.store.checkpoints(Tree.EVENTS)] != [signed.root]
+
+
+async def test_a_log_that_is_taken_back_between_two_reads_is_not_signed(
+    following: Following, monkeypatch: pytest.MonkeyPatch
+):
+    following.database.ask(WRITE_EVENT, 5)
+    await following.caught_up()
+    memory, state = signing_key(following.key_file).memory, following.store.state
+    signed = memory.last(Tree.EVENTS)
+
+    async def state_before(tree: Tree) -> TreeState:
+        found = await state(tree)
+        monkeypatch.setattr(following.store, "state", state)
+        forget_the_end(following)
+        following.database.ask(WRITE_EVENT, 9)
+        await following.settled()
+        return found
+
+    monkeypatch.setattr(following.store, "state", state_before)
+    following.clock.moved += 2 * SIGN_EVERY
+    await following.witness.step(Tree.EVENTS)
+    assert memory.last(Tree.EVENTS) == signed
 
 
 async def test_no_event_of_any_operation_is_written_under_a_savepoint(following: Following):
