@@ -19,6 +19,7 @@ from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import Operation, Question, SurfaceKind
 from beamkeep.testing.calling import Calling, Rest, SurfaceAnswer
 from tests.console.screens import GO
+from tests.console.visit import PATIENCE_MS
 
 PICTURES = Path(__file__).parents[2] / "build" / "console"
 VIEWPORT = ViewportSize(width=1600, height=1000)
@@ -45,7 +46,6 @@ OUTCOME = """(form, [sends, unfinished, patience]) => new Promise((tell, fail) =
     };
     look();
 })"""
-PATIENCE_MS = 60_000
 FIELDS = """form => [...form.querySelectorAll(
     ":scope > [data-field], :scope > details > .form > [data-field]"
 )].map(({dataset, parentElement}) => [
@@ -460,15 +460,18 @@ class Person:
         def read(response: Response) -> bool:
             return _is_call(row, response)
 
+        def last() -> Response:
+            return [each for each in self.answered if read(each)][-1]
+
         async with self.page.expect_response(read):
             await self.hands.press(self.work.get_by_role("button", name="Read", exact=True))
         while True:
-            last = [each for each in self.answered if read(each)][-1]
+            answered = last()
             try:
-                return await _answer(last)
+                return await _answer(answered)
             except PlaywrightError:
                 # The page has given that request up for a newer one.
-                if last is [each for each in self.answered if read(each)][-1]:
+                if answered is last():
                     await self.page.wait_for_event("response", predicate=read)
 
 

@@ -25,7 +25,7 @@ from beamkeep.testing.calling import Calling, SurfaceAnswer
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.server import ISSUER, Server, running_server
 from tests.console.driving import Console, Hands, Keyboard, Mouse, Place
-from tests.console.visit import Background, chromium_path
+from tests.console.visit import PATIENCE_MS, Background, chromium_path
 from tests.system.test_day import BEAMLINE, log_of, look
 
 WHOLE = pytest.mark.skipif(
@@ -114,7 +114,6 @@ SAMPLES = int(os.environ.get("BEAMKEEP_CONSOLE_SAMPLES", "3"))
 LAST = 17
 """The last step that is taken when not the whole day is."""
 PATIENCE = 60.0
-PATIENCE_MS = 60_000
 VALID = timedelta(seconds=40)
 """How long the clearance of the evening is valid: people need some time for their forms."""
 

@@ -17,13 +17,13 @@ from beamkeep.testing.calling import Rest
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.server import Server, running_server
 from tests.console.driving import Console, Person
-from tests.console.visit import Background, chromium_path
+from tests.console.visit import PATIENCE_MS, Background, chromium_path
 from tests.support.examples import EXAMPLES
 from tests.system.calling import As, callers
 
 STILL = "/console/states"
 """A screen that asks the service for nothing."""
-PATIENCE, PATIENCE_MS = 60.0, 90_000
+PATIENCE = 60.0
 CLOSE_AND_OPEN = """() => {
   const palette = document.querySelector("dialog.palette")
   palette.close()

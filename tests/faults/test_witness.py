@@ -167,7 +167,7 @@ class Life:
     def differing(self) -> set[tuple[str, int]]:
         """Return what was signed that a straight recomputation of the log differs from.
 
-        A witness may sign what it read of the log before this was taken back.
+        A witness may sign what it read before the log was taken back.
         """
         logs, wrong = [self.log(), *self._logs], set[tuple[str, int]]()
         for note in self.notes():

@@ -1,6 +1,7 @@
 """Calls of the catalogue's operations and questions to a running service."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Never
 from urllib.parse import quote
 
@@ -72,6 +73,16 @@ def call(
         return client.request(method, path, **content, **options)
     except ServiceError as error:
         refused(error, subject)
+
+
+def rows(client: HttpClient, path: str, params: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of every page of a list."""
+    asked, cursor = partial(client.request, "GET", path, attempts=ATTEMPTS), None
+    while True:
+        page = asked(params={**params, **({"cursor": cursor} if cursor else {})}).json()
+        yield from page["items"]
+        if (cursor := page.get("next_cursor")) is None:
+            return
 
 
 def refused(error: ServiceError, subject: str = "") -> Never:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +16,7 @@ from uuid import uuid4
 
 import click
 
-from .calling import ATTEMPTS, connect
+from .calling import ATTEMPTS, connect, rows
 from .checksums import (
     FoundBytes,
     RateLimit,
@@ -338,7 +337,7 @@ class _Verifying:
 
     def _parts(self, copy: DueCopy) -> list[str]:
         path = f"/datasets/{copy.dataset_id}/parts"
-        return [row["path"] for row in _pages(self._client, path, {"limit": PARTS_PAGE})]
+        return [row["path"] for row in rows(self._client, path, {"limit": PARTS_PAGE})]
 
 
 @contextmanager
@@ -374,13 +373,4 @@ def bar(read: int, total: int, seconds: float, copies: str) -> str:
 
 def _copies(client: HttpClient, filters: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     given = {name: value for name, value in filters.items() if value}
-    return _pages(client, "/distributions", {"status": KEPT, "limit": PAGE, **given})
-
-
-def _pages(client: HttpClient, path: str, params: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    asked, cursor = partial(client.request, "GET", path, attempts=ATTEMPTS), None
-    while True:
-        page = asked(params={**params, **({"cursor": cursor} if cursor else {})}).json()
-        yield from page["items"]
-        if (cursor := page.get("next_cursor")) is None:
-            return
+    return rows(client, "/distributions", {"status": KEPT, "limit": PAGE, **given})

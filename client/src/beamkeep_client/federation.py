@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 
 import click
 
-from .calling import ATTEMPTS, REFUSED, connect, stop
+from .calling import ATTEMPTS, REFUSED, connect, rows, stop
 from .delivery import export_command, import_command
 from .http import HttpClient
 from .naming import told_failures
@@ -279,14 +279,8 @@ def site_of(client: HttpClient, code: str) -> Mapping[str, Any]:
 
 def keys_of(client: HttpClient, facility_id: str) -> list[Mapping[str, Any]]:
     """Return the credentials of a facility, oldest first."""
-    asked: dict[str, Any] = {"facility_id": facility_id, "order": "oldest", "limit": PAGE}
-    found: list[Mapping[str, Any]] = []
-    while True:
-        page = _get(client, "/federation/credentials", **asked)
-        found += page["items"]
-        if not (cursor := page.get("next_cursor")):
-            return found
-        asked["cursor"] = cursor
+    asked = {"facility_id": facility_id, "order": "oldest", "limit": PAGE}
+    return [*rows(client, "/federation/credentials", asked)]
 
 
 def _object(file: Path) -> dict[str, Any]:

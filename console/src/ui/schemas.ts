@@ -46,7 +46,7 @@ export function plain(schema: Schema, schemas: Schemas): Schema {
 }
 
 /** Return whether a field may be null. */
-export function isNullable(schema: Schema): boolean {
+function isNullable(schema: Schema): boolean {
   return (schema.anyOf ?? schema.oneOf ?? []).some(({ type }) => type === "null");
 }
 

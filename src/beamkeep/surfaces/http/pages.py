@@ -37,7 +37,7 @@ def application(
         return HttpResponse(503 if missing else 200, TEXT, (missing or "ready").encode())
 
     async def document(_: HttpRequest) -> HttpResponse:
-        # It takes long to make, and few processes are asked for it.
+        # The document takes long to make, and few processes are asked for one.
         text = await asyncio.to_thread(document_text, service.catalogue)
         return HttpResponse(200, JSON, text.encode())
 
