@@ -22,8 +22,9 @@ from beamkeep.witness.leaves import Tree
 from beamkeep.witness.notes import Checkpoint, NoteSigner
 
 SOUND, FORGETFUL, HASTY = "sound", "forgetful", "hasty"
-REFUSED = "refused\n"
-MOST_SECONDS = 0.02
+REFUSED, BROKEN = "refused\n", "broken\n"
+# Long enough that a witness without the condition is overtaken by the other one.
+MOST_SECONDS = {SOUND: 0.02, FORGETFUL: 0.02, HASTY: 0.3}
 
 
 class Journal(Checkpoint):
@@ -41,9 +42,11 @@ class Journal(Checkpoint):
 class SlowWitness(PostgresWitness):
     """A store that lets time pass between what was read and what is written."""
 
+    most_seconds: float
+
     async def grow(self, *args: Any, **named: Any) -> bool:
         """Write what a tree became, or nothing if another witness was faster."""
-        await asyncio.sleep(random.uniform(0, MOST_SECONDS))  # noqa: S311
+        await asyncio.sleep(random.uniform(0, self.most_seconds))  # noqa: S311
         return await super().grow(*args, **named)
 
 
@@ -68,6 +71,7 @@ async def work(url: str, key_file: Path, variant: str) -> None:
             named.replace(condition, "WHERE (1, 2, NULL) IS DISTINCT FROM ")
         )
     store = SlowWitness(Connections(url, 2, **READING))
+    store.most_seconds = MOST_SECONDS[variant]
     witness = witnessing.Witness(store, [key], ORIGIN, clock=now)
     while True:
         try:
@@ -75,6 +79,9 @@ async def work(url: str, key_file: Path, variant: str) -> None:
         except witnessing.WitnessRefusedError:
             note(REFUSED)
             return
+        except Exception:
+            note(BROKEN)
+            raise
         await asyncio.sleep(0 if grown else 0.01)
 
 
