@@ -19,6 +19,7 @@ from pydantic.fields import FieldInfo
 
 from beamkeep.adapters.tokens.providers import IntrospectionProvider, JwtProvider
 from beamkeep.contexts import CATALOGUE
+from beamkeep.finding import operation_index
 from beamkeep.kernel import (
     Aggregate,
     Axis,
@@ -36,7 +37,6 @@ from beamkeep.kernel import (
 from beamkeep.runtime.queries import NotFreshYetError
 from beamkeep.settings import Settings
 from beamkeep.surfaces.openapi import ALWAYS, OF_COMMANDS, document_text
-from beamkeep.toolsets.finding import operation_index
 from beamkeep_client.words import ACTIONS, NOUNS, QUESTIONS, THINGS
 
 ROOT = Path(__file__).parent.parent

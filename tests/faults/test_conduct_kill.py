@@ -6,8 +6,6 @@ twice without a row that says so, and nothing by a worker that had lost its clai
 
 import asyncio
 import json
-import os
-import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping, Sequence
@@ -33,7 +31,7 @@ from beamkeep.testing.seeds import dice, seed
 from tests.faults.conduct_worker import LANES, nudges
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, connected, fresh_ground
-from tests.faults.report import ROOT, rounds
+from tests.faults.report import rounds
 from tests.faults.workers import Worker
 
 pytestmark = [pytest.mark.faults, pytest.mark.anyio]
@@ -202,33 +200,13 @@ class Nemesis:
 def at_work(
     ground: Ground, logs: Path, variant: str, settings: Mapping[str, str]
 ) -> Generator[Sequence[Worker]]:
-    workers = [ConductWorker(ground, f"conduct-{n}", logs, variant, settings) for n in range(2)]
+    words = "tests.faults.conduct_worker", variant
+    workers = [Worker(ground, f"conduct-{n}", logs, words, settings) for n in range(2)]
     try:
         yield workers
     finally:
         for worker in workers:
             worker.close()
-
-
-class ConductWorker(Worker):
-    """A process that does nothing but conduct."""
-
-    def __init__(
-        self, ground: Ground, name: str, log: Path, variant: str, settings: Mapping[str, str]
-    ) -> None:
-        self._variant, self._settings = variant, settings
-        super().__init__(ground, name, log, "tests.faults.conduct_worker")
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        with self._log.open("ab") as log:
-            return subprocess.Popen(
-                [sys.executable, "-m", self._module, self._variant],
-                cwd=ROOT,
-                env={**os.environ, **self._ground.environment(self.name), **self._settings},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
 
 
 async def harass(

@@ -1,8 +1,6 @@
 """Services and the database are killed under load; every listener gets every event in order."""
 
 import asyncio
-import subprocess
-import sys
 from array import array
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -24,6 +22,7 @@ from beamkeep.runtime.store import BEGINNING, Position
 from beamkeep.testing.calling import Rest
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.feed_listener import FeedListener
+from beamkeep.testing.forking import Forked
 from beamkeep.testing.seeds import dice, seed
 from beamkeep.testing.server import ISSUER, LocalDeployment, deployment, free_port
 from beamkeep.testing.service import policy
@@ -128,15 +127,14 @@ class ServeProcess:
         self._process.kill()
         self._process.wait(DEADLINE)
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> Forked:
         # The lists are no part of this, and the projector would take the processor.
         own = {"port": str(self._port), "project_in_serve": "false", "log_level": "error"}
         with self._made.log.open("ab") as log:
-            return subprocess.Popen(
-                [sys.executable, "-m", self._module, "serve"],
+            return Forked(
+                [self._module, "serve"],
                 cwd=self._made.folder,
                 env=self._made.environment(**own, pythonpath=str(ROOT)),
-                stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
             )

@@ -2,8 +2,6 @@
 
 import asyncio
 import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
@@ -20,6 +18,7 @@ from beamkeep.contexts.decision.logbook import LOGBOOK, mirror_work_id
 from beamkeep.contexts.run.logbook import RUN_LOGBOOK
 from beamkeep.testing.calling import Rest
 from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.forking import Forked
 from beamkeep.testing.seeds import dice, seed
 from beamkeep.testing.server import LocalDeployment, Server, deployment, free_port, serving
 from beamkeep.testing.waiting import until
@@ -55,13 +54,8 @@ class KilledProcess:
 
     def start(self) -> None:
         with self._log.open("ab") as lines:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", *self._arguments],
-                cwd=ROOT,
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=lines,
-                stderr=lines,
+            self._process = Forked(
+                self._arguments, cwd=ROOT, env=self._environment, stdout=lines, stderr=lines
             )
 
     def kill(self) -> None:

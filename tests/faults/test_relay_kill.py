@@ -3,8 +3,6 @@
 import asyncio
 import os
 import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -18,6 +16,7 @@ from msgspec.structs import asdict
 
 from beamkeep.contexts.access.profile import DEVELOPER
 from beamkeep.kernel import Record
+from beamkeep.testing.forking import Forked
 from beamkeep.testing.seeds import dice, seed
 from beamkeep.testing.waiting import until
 from tests.faults.conftest import Report
@@ -51,8 +50,7 @@ class RelayProcess:
 
     def pause(self) -> None:
         """Stop the process in the middle of whatever it does."""
-        self._process.send_signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        self._process.pause()
 
     def go_on(self) -> None:
         """Let the process continue as if nothing had happened."""
@@ -63,16 +61,9 @@ class RelayProcess:
         self._process.kill()
         self._process.wait(DEADLINE)
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> Forked:
         with self._log.open("ab") as log:
-            return subprocess.Popen(
-                [sys.executable, "-m", self._module],
-                cwd=ROOT,
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
+            return Forked([self._module], cwd=ROOT, env=self._environment, stdout=log, stderr=log)
 
 
 class StreamFigures(Record):

@@ -3,8 +3,6 @@
 import asyncio
 import os
 import socket
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -30,6 +28,7 @@ from beamkeep.contexts.trust.zone import ZoneDefined
 from beamkeep.kernel import replace
 from beamkeep.runtime.store import Position
 from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.forking import Forked
 from beamkeep.testing.log import LoggedEvent
 from beamkeep.testing.seeds import dice, seed
 from beamkeep.testing.waiting import until
@@ -436,11 +435,12 @@ async def served(operator: Operator) -> AsyncGenerator[httpx2.AsyncClient]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     url = operator.variables["BEAMKEEP_URL"] = f"http://127.0.0.1:{port}"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "beamkeep", "serve"],
+    process = Forked(
+        ["beamkeep", "serve"],
         cwd=ROOT,
         env={**os.environ, **operator.ground.environment("serve"), "PORT": str(port)},
-        stdin=subprocess.DEVNULL,
+        stdout=1,
+        stderr=2,
     )
     try:
         async with httpx2.AsyncClient(base_url=url, timeout=DEADLINE) as http:

@@ -259,9 +259,9 @@ async def harass(
         world = await furnished(await deployment.service(), deployment)
         rivals = Rivals(ground, world, olog, calls)
         environment = {**settings, VARIANT: variant, CALLS: str(calls)}
-        module = "tests.faults.rival_worker"
+        words = "tests.faults.rival_worker", "work"
         for number in range(PROCESSES):
-            worker = Worker(ground, f"w{number}", logs, module, environment)
+            worker = Worker(ground, f"w{number}", logs, words, environment)
             closing.callback(worker.close)
             rivals.workers.append(worker)
         for number in numbers:

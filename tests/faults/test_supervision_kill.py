@@ -173,11 +173,11 @@ async def harass(
 ) -> Counter[str]:
     """Lose beam so many times, or until something is found; kill in one of so many losses."""
     environment = {**SETTINGS, "SELF_FACILITY_CODE": OWN_SITE, VARIANT: variant}
-    module = "tests.faults.supervision_worker"
+    words = "tests.faults.supervision_worker", "work"
     async with fresh_ground() as ground, connected(ground.admin_url) as watch:
         deployment = ground.deployment(self_facility_code=OWN_SITE)
         do = Developer(await deployment.service(), deployment.store)
-        workers = [Worker(ground, f"worker-{n}", logs, module, environment) for n in range(2)]
+        workers = [Worker(ground, f"worker-{n}", logs, words, environment) for n in range(2)]
         beamline = Beamline(do, workers, watch, dice(seed(), "beam", variant))
         try:
             await beamline.furnish()

@@ -87,7 +87,7 @@ async def harass(
         await world.furnish(client)
         async with connected(ground.admin_url) as connection:
             await connection.execute(WATCH)
-        workers = [Worker(ground, f"worker-{n}", logs, module) for n in range(2)]
+        workers = [Worker(ground, f"worker-{n}", logs, (module, "work")) for n in range(2)]
         nemesis = Nemesis(ground, workers, dice(seed(), "nemesis"), only_pauses)
         stop = asyncio.Event()
         try:

@@ -3,10 +3,10 @@
 import os
 import signal
 import subprocess
-import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from beamkeep.testing.forking import Forked
 from tests.faults.ground import Ground
 from tests.faults.report import ROOT
 
@@ -24,11 +24,11 @@ class Worker:
         ground: Ground,
         name: str,
         log: Path,
-        module: str = "beamkeep",
+        words: Sequence[str] = ("beamkeep", "work"),
         environment: Mapping[str, str] = NOTHING,
     ) -> None:
         self.name, self._environment = name, environment
-        self._ground, self._log, self._module = ground, log / f"{name}.log", module
+        self._ground, self._log, self._words = ground, log / f"{name}.log", words
         self._process = self._start()
 
     def require_alive(self) -> None:
@@ -52,8 +52,7 @@ class Worker:
 
     def pause(self) -> None:
         """Stop it in the middle of whatever it does."""
-        self._process.send_signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        self._process.pause()
 
     def go_on(self) -> None:
         """Let it go on as if nothing had happened."""
@@ -69,13 +68,12 @@ class Worker:
             self._process.kill()
             self._process.wait(DEADLINE)
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> Forked:
         with self._log.open("ab") as log:
-            return subprocess.Popen(
-                [sys.executable, "-m", self._module, "work"],
+            return Forked(
+                self._words,
                 cwd=ROOT,
                 env={**os.environ, **self._ground.environment(self.name), **self._environment},
-                stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
             )

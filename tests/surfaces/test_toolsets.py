@@ -13,11 +13,11 @@ from tests.support.examples import CALLERS, EXAMPLES
 from tests.support.rest_client import RestClient, rest_client
 
 from beamkeep.contexts import CATALOGUE
+from beamkeep.finding import operation_index
 from beamkeep.kernel import Operation, Question
 from beamkeep.surfaces.tools import tools
 from beamkeep.testing.calling import Mcp, SurfaceAnswer
 from beamkeep.toolsets import CALL_OPERATION, EVERYDAY, FIND_OPERATION, HTTP_ONLY, compact
-from beamkeep.toolsets.finding import operation_index
 from beamkeep_client.words import GLOSSARY
 
 pytestmark = pytest.mark.anyio

@@ -1,7 +1,6 @@
 """Events of a running service on a NATS server."""
 
 import json
-import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -12,14 +11,14 @@ from tests.system.calling import As
 
 from beamkeep.testing.calling import Rest
 from beamkeep.testing.cluster import Cluster
-from beamkeep.testing.server import Server, running_server
+from beamkeep.testing.server import Program, Server, running_server
 from beamkeep.testing.waiting import until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
 
 @contextmanager
-def working(server: Server) -> Generator[subprocess.Popen[bytes]]:
+def working(server: Server) -> Generator[Program]:
     """Run `beamkeep work`, and require that it ends well."""
     process = server.begin("work")
     try:

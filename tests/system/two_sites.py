@@ -26,7 +26,7 @@ from tests.support.pseudo_terminal import BEAMKEEP
 
 from beamkeep.contexts.federation.signatures import SignaturePrefix, key_fingerprint
 from beamkeep.testing.cluster import Cluster
-from beamkeep.testing.server import LocalDeployment, deployment
+from beamkeep.testing.server import LocalDeployment, Program, deployment
 from beamkeep.testing.signing import key_check, public_key, signed, write_keys
 from beamkeep_client.calling import request_of
 from beamkeep_client.catalogue import catalogue
@@ -50,7 +50,7 @@ class Site:
     provider: OidcProvider
     ids: dict[str, str] = field(default_factory=dict[str, str])
     """What was registered here, by what it is for."""
-    process: subprocess.Popen[bytes] | None = None
+    process: Program | None = None
     _token: tuple[str, float] = field(default=("", 0.0), repr=False)
 
     @property

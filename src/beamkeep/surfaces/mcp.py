@@ -178,16 +178,12 @@ def _request(operation: Operation, arguments: dict[str, Any], caller: Caller) ->
 
 
 def _refused(refusal: Refusal) -> types.CallToolResult:
-    return toolsets.tool_result(
-        encode(problem(refusal)), failed=True, retry_after=refusal.retry_after
-    )
+    body = encode(problem(refusal))
+    return toolsets.tool_result(body, failed=True, retry_after=refusal.retry_after)
 
 
 def server(
-    service: Service,
-    caller: CallerOf,
-    telemetry: Telemetry | None = None,
-    asked: str = "",
+    service: Service, caller: CallerOf, telemetry: Telemetry | None = None, asked: str = ""
 ) -> Server[dict[str, Any]]:
     """Return the MCP server; `caller` identifies callers, `asked` are the toolsets to list."""
     shown = Tools(service, caller, telemetry or Telemetry(), asked=asked)

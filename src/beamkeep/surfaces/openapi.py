@@ -8,10 +8,10 @@ from importlib.metadata import version
 from inspect import cleandoc
 
 from beamkeep import kernel
+from beamkeep.finding import context_of
 from beamkeep.kernel import Catalogue, Operation, Question, Refusal
 from beamkeep.runtime import admission, dispatch, entry_points, parsing, queries, store, tokens
 from beamkeep.runtime.remedies import moves_of
-from beamkeep.toolsets import context_of
 
 from .http import refusals
 from .schema import Endpoint

@@ -96,6 +96,11 @@ class Cluster:
         where = urlencode({"host": str(self.sockets), "port": self.port})
         return f"postgresql://{name}@/{path}?{where}"
 
+    def databases(self) -> set[str]:
+        """Return the names of all databases."""
+        with psycopg.connect(self.url()) as connection:
+            return {name for (name,) in connection.execute("SELECT datname FROM pg_database")}
+
     def create_database(self, name: str, template: str | None = None) -> str:
         """Create a database, as a copy of `template` if given, and return its address."""
         statement = sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name))

@@ -9,23 +9,25 @@ import sys
 import tempfile
 import time
 from base64 import b64encode
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 from uuid import uuid4
 
 import httpx2
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
 from beamkeep.adapters.memory_witness import SIGNER
+from beamkeep.adapters.postgres.migrate import STANDING
 from beamkeep.adapters.signing import make_key
 
 from .cluster import Cluster
 from .data_root import data_root
 from .database import Database
+from .forking import Forked
 from .signing import write_keys
 from .tokens import claims, header, jwk, mint
 
@@ -52,6 +54,7 @@ REGISTRY = {
 """A registry of DOIs at an address where nothing answers."""
 DEADLINE = 120.0
 NUMBERS = count(1)
+TEMPLATE = "served"
 GENEROUS = {
     "PER_PRINCIPAL_RATE": "1000000",
     "PER_PRINCIPAL_BURST": "1000000",
@@ -59,6 +62,7 @@ GENEROUS = {
 }
 
 
+type Program = Forked | subprocess.Popen[bytes]
 type Witnessed = Literal["witnessed"] | None
 """Whether a witness follows the log of the service."""
 
@@ -98,30 +102,30 @@ class LocalDeployment:
 
     def run(self, *arguments: str, **settings: str | None) -> subprocess.CompletedProcess[str]:
         """Run one command to its end; a setting of None is left out."""
-        return subprocess.run(
-            [sys.executable, "-m", "beamkeep", *arguments],
-            cwd=self.folder,
-            env=self.environment(**settings),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=DEADLINE,
-        )
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
+            program = self._program(arguments, self.environment(**settings), out, error)
+            code = program.wait(DEADLINE)
+            told = [(file.seek(0), file.read().decode())[1] for file in (out, error)]
+        return subprocess.CompletedProcess(arguments, code, *told)
 
-    def start(self) -> subprocess.Popen[bytes]:
+    def start(self) -> Program:
         """Start `serve`, which may not answer yet."""
         return self.begin("serve")
 
-    def begin(self, verb: str) -> subprocess.Popen[bytes]:
+    def begin(self, verb: str) -> Program:
         """Start a command that runs until it is stopped."""
-        with self.log.open("ab") as lines:
-            return subprocess.Popen(
-                [sys.executable, "-m", "beamkeep", verb],
-                cwd=self.folder,
-                env=self.environment(),
-                stdout=lines,
-                stderr=lines,
-            )
+        with self.log.open("ab") as log:
+            return self._program([verb], self.environment(), log, log)
+
+    def _program(
+        self, words: Sequence[str], env: Mapping[str, str], out: IO[bytes], error: IO[bytes]
+    ) -> Program:
+        if "LD_PRELOAD" not in env:
+            words = "beamkeep", *words
+            return Forked(words, cwd=self.folder, env=env, stdout=out, stderr=error)
+        # What is loaded first is loaded by a new process alone.
+        new = [sys.executable, "-m", "beamkeep", *words]
+        return subprocess.Popen(new, cwd=self.folder, env=env, stdout=out, stderr=error)
 
     def environment(self, **changes: str | None) -> dict[str, str]:
         """Return the environment of the process; a setting of None is left out."""
@@ -134,7 +138,7 @@ class LocalDeployment:
 class Server(LocalDeployment):
     """A running service."""
 
-    process: subprocess.Popen[bytes]
+    process: Program
 
     @property
     def pid(self) -> int:
@@ -164,7 +168,10 @@ def deployment(
 ) -> Generator[LocalDeployment]:
     """Provide a fresh database and everything else a service needs; nothing runs yet."""
     database = Database(cluster, f"served_{next(NUMBERS)}")
-    cluster.create_database(database.name)
+    cluster.create_database(database.name, _template(cluster) if migrated else None)
+    if migrated:
+        # What `migrate` gives a database, and a copy of it lacks.
+        database.ask(STANDING.read_text())
     key = generate_private_key(public_exponent=65537, key_size=2048)
     with tempfile.TemporaryDirectory() as name:
         folder, port = Path(name), free_port()
@@ -198,9 +205,26 @@ def deployment(
             defaults |= witnessing(database, folder)
         chosen = defaults | {name.upper(): value for name, value in settings.items()}
         made = LocalDeployment(database=database, folder=folder, url=url, key=key, settings=chosen)
-        if migrated and (ran := made.run("migrate")).returncode:
-            raise ServerError(ran.stdout + ran.stderr)
         yield made
+
+
+def _template(cluster: Cluster) -> str:
+    """Return the name of a migrated database of a cluster, which is made once."""
+    if TEMPLATE not in cluster.databases():
+        urls = dict.fromkeys(("DATABASE_URL", "MIGRATION_DATABASE_URL"), cluster.url(TEMPLATE))
+        cluster.create_database(TEMPLATE)
+        ran = subprocess.run(
+            [sys.executable, "-m", "beamkeep", "migrate"],
+            cwd="/",
+            env=_plain_environment() | urls,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=DEADLINE,
+        )
+        if ran.returncode:
+            raise ServerError(ran.stdout + ran.stderr)
+    return TEMPLATE
 
 
 @contextmanager

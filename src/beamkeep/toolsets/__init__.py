@@ -15,7 +15,6 @@ from .selection import (
     FindOperation,
     Toolbox,
     UnknownToolsetError,
-    context_of,
 )
 
 __all__ = [
@@ -33,7 +32,6 @@ __all__ = [
     "Toolbox",
     "UnknownToolsetError",
     "compact",
-    "context_of",
     "get_prompt",
     "list_prompts",
     "options_of",

@@ -7,9 +7,8 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from mcp_types import Tool, ToolAnnotations
 from pydantic import BaseModel, ConfigDict
 
-from beamkeep.kernel import Aggregate, Catalogue, NotFound, Operation, Question
-
-from .finding import operation_index
+from beamkeep.finding import context_of, operation_index
+from beamkeep.kernel import Catalogue, NotFound, Operation, Question
 
 MOST_LISTED = 40
 """Up to this number all tools are listed."""
@@ -162,8 +161,3 @@ def _toolsets(row: Operation | Question) -> frozenset[str]:
     """Return the toolsets of an operation or question."""
     everyday = {"everyday"} if row.name in EVERYDAY else set[str]()
     return frozenset({row.aggregate.noun, context_of(row.aggregate), *everyday})
-
-
-def context_of(aggregate: Aggregate[Any, Any, Any]) -> str:
-    """Return the name of the context that an aggregate belongs to."""
-    return aggregate.begin.__module__.split(".")[-2]

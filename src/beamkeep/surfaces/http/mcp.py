@@ -1,12 +1,9 @@
 """MCP over streamable HTTP. Nothing is kept from one request to the next."""
 
-from collections.abc import Sequence
-
 import mcp_types as types
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Message
 
-from beamkeep.kernel import Route, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller
 from beamkeep.runtime.codec import encode
@@ -15,16 +12,15 @@ from beamkeep.surfaces.mcp import HTTP_REQUEST, McpContext, server
 from beamkeep.telemetry import Telemetry
 
 from .messages import JSON, HttpRequest, HttpResponse
-from .origins import AllowedNames
-from .routes import HttpRoute
+from .routes import Responder
 
 TWICE = "A name occurs twice in one object. Give each name once."
 FAULT = {"code": types.INVALID_REQUEST, "message": TWICE}
 AMBIGUOUS = encode({"jsonrpc": "2.0", "id": None, "error": FAULT})
 
 
-def mcp_route(service: Service, telemetry: Telemetry, origins: Sequence[str]) -> HttpRoute:
-    """Return the route of every tool; `origins` are those of web pages that may call it."""
+def mcp_responder(service: Service, telemetry: Telemetry) -> Responder:
+    """Return what answers every message."""
 
     async def identified(context: McpContext) -> Caller:
         assert context.request is not None, "it came by HTTP"  # noqa: S101
@@ -58,11 +54,4 @@ def mcp_route(service: Service, telemetry: Telemetry, origins: Sequence[str]) ->
         headers = {n: v for n, v in start["headers"] if n != b"content-length"}
         return HttpResponse(start["status"], headers, b"".join(part["body"] for part in parts))
 
-    return HttpRoute(
-        "mcp",
-        Route("POST", "/mcp"),
-        answer,
-        surface=SurfaceKind.MCP_STREAMABLE_HTTP,
-        origins=AllowedNames(origins),
-        recorded=False,
-    )
+    return answer

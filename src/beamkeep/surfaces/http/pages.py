@@ -3,15 +3,15 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
-from beamkeep.kernel import Route
+from beamkeep.kernel import Route, SurfaceKind
 from beamkeep.runtime import Service
 from beamkeep.runtime.codec import encode
 from beamkeep.surfaces.openapi import document_text
 from beamkeep.telemetry import Telemetry
 
 from .edge import METADATA, Edge, EdgeOptions
-from .mcp import mcp_route
-from .messages import JSON, Headers, HttpRequest, HttpResponse
+from .messages import JSON, Headers, HttpRequest, HttpResponse, StreamResponse
+from .origins import AllowedNames
 from .rest import rest_routes
 from .routes import HttpRoute, PublicRoute, Responder
 
@@ -53,10 +53,30 @@ def application(
         *_public(pages),
         *(_metrics(metrics) if metrics else ()),
         *(each for each in rest_routes(service) if each.route not in winning),
-        mcp_route(service, telemetry, mcp_origins),
+        _mcp_route(service, telemetry, mcp_origins),
         *routes,
     ]
     return Edge(options, all_routes, service.admission, telemetry=telemetry)
+
+
+def _mcp_route(service: Service, telemetry: Telemetry, origins: Sequence[str]) -> HttpRoute:
+    """Return the route of every tool; `origins` are those of web pages that may call it."""
+    made: list[Responder] = []
+
+    def make() -> None:
+        # The SDK takes long to import, and a process that no agent calls does not need it.
+        from .mcp import mcp_responder  # noqa: PLC0415
+
+        made.append(mcp_responder(service, telemetry))
+
+    async def answer(request: HttpRequest) -> HttpResponse | StreamResponse:
+        if not made:
+            await asyncio.to_thread(make)
+        return await made[0](request)
+
+    route = Route("POST", "/mcp")
+    kind, allowed = SurfaceKind.MCP_STREAMABLE_HTTP, AllowedNames(origins)
+    return HttpRoute("mcp", route, answer, surface=kind, origins=allowed, recorded=False)
 
 
 def metrics_application(options: EdgeOptions, metrics: Callable[[], bytes]) -> Edge:

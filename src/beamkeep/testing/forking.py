@@ -1,0 +1,163 @@
+"""Programs of ours that begin as copies of a process which imported the service before.
+
+Python imports the service for seconds; tests that kill a program over and over wait for that most
+of all. A copy is a process like any other: its own memory, files, environment and exit code.
+"""
+
+import array
+import gc
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import IO, Any
+
+ROOT = Path(__file__).parents[3]
+IMPORTED = "beamkeep.app", "beamkeep.surfaces.http.mcp", "uvicorn"
+LARGEST = 2**20
+type OpenFile = IO[bytes] | int
+
+
+class Forked:
+    """A running program, used like one of `subprocess`."""
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        stdout: OpenFile,
+        stderr: OpenFile,
+    ) -> None:
+        """Run a module with its arguments; its standard input is empty."""
+        self.args, self.returncode = words, None
+        order = {"words": [*words], "cwd": str(cwd), "env": {**env}}
+        with Path(os.devnull).open("rb") as nothing:
+            self.pid: int = _original().ask(order, (nothing, stdout, stderr))
+        self._end, self._turn = os.pidfd_open(self.pid), threading.Lock()
+        weakref.finalize(self, os.close, self._end)
+
+    returncode: int | None
+
+    def poll(self) -> int | None:
+        """Return the exit code, or None while the program runs."""
+        return None if self._runs(0) else self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end of the program, and return its exit code."""
+        if self._runs(timeout) or self.returncode is None:
+            raise subprocess.TimeoutExpired(self.args, timeout or 0)
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless the program has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End the program without a chance to close anything."""
+        self.send_signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        """Ask the program to end."""
+        self.send_signal(signal.SIGTERM)
+
+    def pause(self) -> None:
+        """Stop the program in the middle of whatever it does."""
+        self.send_signal(signal.SIGSTOP)
+        while not self._is_still():
+            os.sched_yield()
+
+    def _is_still(self) -> bool:
+        state = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return state in "TZX"
+
+    def _runs(self, seconds: float | None) -> bool:
+        if self.returncode is None and not select.select([self._end], [], [], seconds)[0]:
+            return True
+        with self._turn:
+            if self.returncode is None:
+                self.returncode = _original().ask({"ended": self.pid}, ())
+        return False
+
+
+class _Original:
+    """The process that is copied."""
+
+    def __init__(self) -> None:
+        ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        # One thread, so that a copy lacks none.
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        command = [sys.executable, "-m", "beamkeep.testing.forking", str(its.fileno())]
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, pass_fds=[its.fileno()], stdin=subprocess.DEVNULL
+        )
+        its.close()
+        self._socket, self._turn = ours, threading.Lock()
+
+    def ask(self, order: Mapping[str, Any], streams: Sequence[OpenFile]) -> int:
+        numbers = [each if isinstance(each, int) else each.fileno() for each in streams]
+        with self._turn:
+            socket.send_fds(self._socket, [json.dumps(order).encode()], numbers)
+            answer = self._socket.recv(LARGEST)
+        if not answer:
+            raise RuntimeError("the process that is copied has ended")
+        return json.loads(answer)
+
+
+@cache
+def _original() -> _Original:
+    return _Original()
+
+
+def main(number: int) -> None:
+    """Answer orders until nobody is left who gives any."""
+    for name in IMPORTED:
+        __import__(name)
+    # What all copies share is not written to by their collectors.
+    gc.collect()
+    gc.freeze()
+    orders = socket.socket(fileno=number)
+    while True:
+        text, streams, _, _ = socket.recv_fds(orders, LARGEST, 3)
+        if not text:
+            return
+        order = json.loads(text)
+        if pid := order.get("ended"):
+            answer = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        elif not (answer := os.fork()):
+            orders.close()
+            _become(order, array.array("i", streams))
+            return
+        for each in streams:
+            os.close(each)
+        orders.send(json.dumps(answer).encode())
+
+
+def _become(order: Mapping[str, Any], streams: Sequence[int]) -> None:
+    """Be the program that was ordered."""
+    for place, stream in enumerate(streams):
+        os.dup2(stream, place)
+        os.close(stream)
+    os.chdir(order["cwd"])
+    os.environ.clear()
+    os.environ.update(order["env"])
+    paths = order["env"].get("PYTHONPATH", "").split(os.pathsep)
+    sys.path[:0] = [each for each in paths if each]
+    module, *arguments = order["words"]
+    sys.argv = [module, *arguments]
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
