@@ -16,6 +16,7 @@ from tests.support.rest_client import GENEROUS, rest_application
 
 from beamkeep.adapters.http_server import MainServer, configured, serve_both
 from beamkeep.kernel import ObjectScope, Route, replace
+from beamkeep.settings import Settings
 from beamkeep.surfaces.http.edge import Edge
 from beamkeep.surfaces.http.limits import Limits
 from beamkeep.surfaces.http.messages import HttpRequest, HttpResponse, StreamResponse
@@ -331,3 +332,14 @@ async def test_a_file_that_stops_coming_is_given_up():
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b"BodyIncompleteError" in answer
     assert received() == 1
+
+
+async def test_an_idle_connection_is_kept_longer_than_clients_keep_it():
+    deadline: float = Settings.model_fields["deadline_seconds"].default
+    app = rest_application((await memory_service())[0])
+    config = configured(
+        app, host="127.0.0.1", port=0, deadline_seconds=deadline, limit_concurrency=100
+    )
+    kept_by_client = httpx2.Limits().keepalive_expiry
+    assert kept_by_client is not None
+    assert config.timeout_keep_alive > kept_by_client
