@@ -217,6 +217,11 @@ async def write_zone(url: str, client: Client, key: str, seconds: float, commit:
     correlation_id, end = uuid4(), End.UNKNOWN
     try:
         connection = await asyncpg.connect(url, timeout=5)
+    except (*CONNECTION_ERRORS, *UNAVAILABLE_ERRORS, asyncpg.InternalServerError):
+        # Nothing was sent yet.
+        client.note(Attempt(key, "raw", correlation_id, End.REFUSED, time.monotonic()))
+        return
+    try:
         try:
             await connection.execute("BEGIN")
             await connection.execute(

@@ -5,6 +5,7 @@ of all. A copy is a process like any other: its own memory, files, environment a
 """
 
 import array
+import atexit
 import gc
 import json
 import os
@@ -104,6 +105,11 @@ class _Original:
         )
         its.close()
         self._socket, self._turn = ours, threading.Lock()
+        atexit.register(self._end)
+
+    def _end(self) -> None:
+        self._socket.close()
+        self._process.wait()
 
     def ask(self, order: Mapping[str, Any], streams: Sequence[OpenFile]) -> int:
         numbers = [each if isinstance(each, int) else each.fileno() for each in streams]
