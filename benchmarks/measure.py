@@ -123,15 +123,15 @@ class Meter:
 
     async def _slice(self, side: Side, seconds: float) -> Slice:
         await side.prepare()
-        client, server, since = _used(side.pid), self._served(), time.perf_counter()
+        client, server, since = used(side.pid), self._served(), time.perf_counter()
         done = await side.run(seconds)
         elapsed = time.perf_counter() - since
-        return Slice(done, elapsed, _used(side.pid) - client, self._served() - server)
+        return Slice(done, elapsed, used(side.pid) - client, self._served() - server)
 
     def _served(self) -> float:
         """Processor seconds of the postmaster, its living children and those it has buried."""
         children = Path(f"/proc/{self._postmaster}/task/{self._postmaster}/children").read_text()
-        return _used(self._postmaster, buried=True) + sum(map(_used, map(int, children.split())))
+        return used(self._postmaster, buried=True) + sum(map(used, map(int, children.split())))
 
 
 def _sum(one: Slice, two: Slice) -> Slice:
@@ -139,7 +139,7 @@ def _sum(one: Slice, two: Slice) -> Slice:
     return Slice(int(done), seconds, client, server)
 
 
-def _used(pid: int, buried: bool = False) -> float:
+def used(pid: int, buried: bool = False) -> float:
     """Processor seconds of a process, and of the children it has waited for where asked."""
     try:
         # The name in brackets may itself hold spaces and brackets.

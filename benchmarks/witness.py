@@ -3,12 +3,15 @@
 import asyncio
 import os
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import Any, Self
 
+from beamkeep.adapters.postgres.connections import Connections
 from beamkeep.adapters.postgres.witness import READING, PostgresWitness
 from beamkeep.adapters.signing import make_key, signing_key
 from beamkeep.proving import CORES, verify_record
@@ -19,13 +22,16 @@ from beamkeep.witnessing import POLL_SECONDS, Witness
 
 from .append import load, ours_step
 from .loading import load_visits
-from .measure import Quad, Steps, against_itself, throughput
+from .measure import Plan, Quad, Steps, against_itself, throughput, used
 from .rig import Database, Rig, principal
 
-GATE, LEAST_FOLLOWED, LEAST_VERIFIED = 0.98, 20_000, 40_000
+GATE, MOST_COST, LEAST_FOLLOWED, LEAST_VERIFIED = 0.98, 0.02, 20_000, 40_000
+BACKENDS = "SELECT pid FROM pg_stat_activity WHERE usename = 'bk_witness'"
 METHOD = (
-    "Processor time of client and server: the commands of `append` at 4 connections, beside a"
-    " witness that follows them as in service, against the same without a witness. `rows` is an"
+    "`cost` is what a witness that follows as in service, and its connections, use of the processor"
+    " for one command, as a part of what the command itself uses: the commands of `append` at 4"
+    " connections, which write what they write without a witness. The ratio is that of the"
+    " processor time of all of it beside the same commands without a witness. `rows` is an"
     " INSERT of 1,000 observations, against one into a table without the column and the index that"
     " the witness follows. The figures are events a second over {} events in transactions of 1,000:"
     " followed and signed by one worker, and verified on {} cores; and events a second of processor"
@@ -43,15 +49,20 @@ SELECT gen_random_uuid(), '00000000-0000-0000-0000-000000000001', 'current', n *
 async def measure(rig: Rig) -> dict[str, Any]:
     """Compare commands with and without a witness, then follow and verify a long log."""
     transactions = 300 if rig.full else 60
+    # Slices that are long beside the second after which the witness looks again.
+    plan = Plan(8, 1, 4.0) if rig.full else Plan(2, 0, 4.0)
     async with rig.database("witness_cost") as database:
         fresh = await load(database)
         seam = database.seam(4)
         steps = [ours_step(seam, fresh) for _ in range(4)]
         alone = Steps(steps, fresh.stock)
         with tempfile.TemporaryDirectory() as folder:
-            beside = Witnessed(steps, fresh.stock, _witness(database, Path(folder)))
-            figures = _by_processor(await rig.meter.compare(alone, beside, rig.plan))
-        alike = against_itself(await rig.meter.compare(alone, alone, rig.plan.alike()))
+            make_key(NAME, key := Path(folder) / "key")
+            async with Witnessed(steps, fresh.stock, database, key) as beside:
+                figures = _by_processor(await rig.meter.compare(alone, beside, plan))
+        command = sum(figures[name]["bare"] for name in ("client_cpu_us", "server_cpu_us"))
+        witnessing = 1e6 * beside.witnessing / beside.done
+        alike = against_itself(await rig.meter.compare(alone, alone, plan.alike()))
         rows = await _rows(database)
     async with rig.database("witness_speed") as database:
         me = await principal(database)
@@ -62,11 +73,14 @@ async def measure(rig: Rig) -> dict[str, Any]:
     is_fast = speed["followed"] >= LEAST_FOLLOWED and speed["verified_per_cpu"] >= LEAST_VERIFIED
     return {
         **figures,
+        "command_cpu_us": round(command, 1),
+        "witness_cpu_us": round(witnessing, 1),
+        "cost": round(witnessing / command, 4),
         "aa_interval": alike["aa_cpu_interval"],
         "rows": rows,
         "figures": speed,
         "gate": GATE,
-        "reached": min(figures["ratio"], rows["ratio"]) >= GATE and is_fast,
+        "reached": witnessing / command <= MOST_COST and rows["ratio"] >= GATE and is_fast,
         "method": METHOD.format(transactions * STREAMS * EVENTS, CORES),
     }
 
@@ -93,31 +107,61 @@ async def _rows(database: Database) -> dict[str, Any]:
 
 
 class Witnessed(Steps):
-    """The same steps, while a witness follows what they write."""
+    """The same steps, while a witness follows what they write in a thread of its own."""
 
-    def __init__(self, steps: Any, ready: Any, witness: Witness) -> None:
+    def __init__(self, steps: Any, ready: Any, database: Database, key: Path) -> None:
         super().__init__(steps, ready)
-        self._witness = witness
+        self._owner, self._loop = database.owner, asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever)
+        self._store = PostgresWitness(Connections(database.url("bk_witness"), 2, **READING))
+        self._witness = Witness(self._store, [signing_key(key)], ORIGIN, clock=now)
+        self.done, self.witnessing = 0, 0.0
+
+    async def __aenter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._there(self._store.connections.close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
 
     async def prepare(self) -> None:
         """Catch up: what was written without a witness is not measured."""
         await super().prepare()
-        await _follow(self._witness)
+        await self._there(_follow(self._witness))
 
     async def run(self, seconds: float) -> int:
         """Repeat every step until the time is over."""
-        following = asyncio.create_task(self._following())
+        before = await self._processor()
+        self._ended = asyncio.Event()
+        following = asyncio.run_coroutine_threadsafe(self._following(), self._loop)
         try:
-            return await super().run(seconds)
+            done = await super().run(seconds)
         finally:
-            following.cancel()
-            with suppress(asyncio.CancelledError):
-                await following
+            self._loop.call_soon_threadsafe(self._ended.set)
+            await asyncio.wrap_future(following)
+        self.witnessing += await self._processor() - before
+        self.done += done
+        return done
 
     async def _following(self) -> None:
-        while True:
+        while not self._ended.is_set():
             await _follow(self._witness)
-            await asyncio.sleep(POLL_SECONDS)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ended.wait(), POLL_SECONDS)
+        # What was written last is followed as well: its cost is that of these commands.
+        await _follow(self._witness)
+
+    async def _there(self, work: Coroutine[Any, Any, object]) -> None:
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
+    async def _processor(self) -> float:
+        """Return the processor time of the thread and of its connections."""
+        assert self._thread.ident
+        thread = time.clock_gettime(time.pthread_getcpuclockid(self._thread.ident))
+        return thread + sum(used(row["pid"]) for row in await self._owner.fetch(BACKENDS))
 
 
 async def _speed(database: Database, events: int) -> dict[str, int]:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from beamkeep.adapters.postgres.witness import MOST_TRANSACTIONS, PostgresWitness
 from beamkeep.adapters.receivers import CheckpointReceiver, NotSentError
 from beamkeep.adapters.signing import SignedTree, SigningKey, TreeFile
-from beamkeep.witness.leaves import FullTile, Leaf, Tree, TreeState
+from beamkeep.witness.leaves import FullTile, Leaf, Page, Tree, TreeState
 from beamkeep.witness.notes import Checkpoint, Form
 from beamkeep.witness.tree import (
     TILE,
@@ -59,12 +59,12 @@ class Witness:
                 await asyncio.sleep(POLL_SECONDS)
 
     async def turn(self, receivers: Sequence[CheckpointReceiver], sent: TreeFile) -> bool:
-        """Do one step of each tree, send what is new, and return whether a tree has grown."""
+        """Do one step of each tree, send what is new, and return whether a tree is behind."""
         refused: list[Exception] = []
-        has_grown = False
+        is_behind = False
         for tree in Tree:
             try:
-                has_grown = await self.step(tree) or has_grown
+                is_behind = await self.step(tree) or is_behind
                 for each in receivers:
                     await self.send(tree, each, sent)
             except (WitnessRefusedError, NotSentError) as error:
@@ -73,16 +73,20 @@ class Witness:
         if refused:
             # A log that must not be signed is worse than a receiver that does not answer.
             raise min(refused, key=lambda error: isinstance(error, NotSentError))
-        return has_grown
+        return is_behind
 
     async def step(self, tree: Tree) -> bool:
-        """Add the next leaves to a tree, sign it if it is time, and return whether it has grown."""
+        """Add the next leaves to a tree, sign it if it is time, and return whether there are more.
+
+        What is written from now on is left for later: a log that is written to all the time would
+        otherwise be read without a pause.
+        """
         # Read before the log: all that was signed by now is in the log that is read.
         lasts = [key.memory.last(tree) for key in self._keys]
         before = await self._store.state(tree)
-        tx, leaves = before.tx, ()
+        tx, leaves, is_last = Page(before.tx, (), is_last=True)
         async with aclosing(self._store.pages(tree, tx)) as pages:
-            async for tx, leaves in pages:  # noqa: B007
+            async for tx, leaves, is_last in pages:  # noqa: B007
                 if leaves:
                     break
         after = Frontier(before.frontier.size, before.frontier.hashes)
@@ -90,14 +94,13 @@ class Witness:
             FullTile(key, hashes, *_last_place(key, leaves, before.frontier.size))
             for key, hashes in after.add(leaf.hash for leaf in leaves)
         ]
-        if not leaves:
-            _require_reached(before, lasts)
         is_due = self._is_due(before, after)
         note = await self._note(before, after, full, lasts=lasts) if is_due else None
         if leaves or note or tx - before.tx > MOST_TRANSACTIONS:
-            is_written = await self._store.grow(before, after, tx, full=full, note=note)
-            return is_written and bool(leaves)
-        return False
+            await self._store.grow(before, after, tx, full=full, note=note)
+        if is_last:
+            _require_reached(before, after.size, lasts)
+        return not is_last
 
     def _is_due(self, before: TreeState, after: Frontier) -> bool:
         is_young = before.signed_at and self._clock() - before.signed_at < SIGN_EVERY
@@ -165,13 +168,13 @@ class Witness:
             seen, self._sent_at[name] = place, self._clock()
 
 
-def _require_reached(end: TreeState, lasts: Sequence[SignedTree | None]) -> None:
-    """Raise when the log ends before a tree that was signed."""
+def _require_reached(before: TreeState, size: int, lasts: Sequence[SignedTree | None]) -> None:
+    """Raise when the log ends, at this size, before a tree that was signed."""
     for last in lasts:
-        if last and (end.number, end.frontier.size) < (last.number, last.size):
+        if last and (before.number, size) < (last.number, last.size):
             raise WitnessRefusedError(
-                end.tree,
-                f"number {end.number} ends at size {end.frontier.size}, and number"
+                before.tree,
+                f"number {before.number} ends at size {size}, and number"
                 f" {last.number} was signed at size {last.size}.",
             )
 

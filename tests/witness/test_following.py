@@ -4,7 +4,7 @@ from hashlib import sha256
 
 import pytest
 
-from beamkeep.adapters.postgres.witness import TABLES
+from beamkeep.adapters.postgres.witness import PAGE, TABLES
 from beamkeep.adapters.signing import signing_key
 from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.postgres import postgres_service
@@ -49,6 +49,20 @@ async def test_the_tree_of_events_is_the_one_that_python_makes_of_them(following
     assert read_note(signed.note).checkpoint.origin == f"{ORIGIN}/events-1"
 
 
+async def test_a_witness_that_has_read_everything_pauses_though_it_read_something(
+    following: Following,
+):
+    await following.caught_up()
+    before = (await following.store.state(Tree.EVENTS)).frontier.size
+    # A page ends with the transaction that fills it.
+    for count in (PAGE, 1):
+        following.database.ask(WRITE_EVENT, count)
+    await following.settled()
+    is_behind = [await following.witness.step(Tree.EVENTS) for _ in range(2)]
+    assert is_behind == [True, False]
+    assert (await following.store.state(Tree.EVENTS)).frontier.size == before + PAGE + 1
+
+
 async def test_rows_of_one_transaction_and_table_are_one_leaf(following: Following):
     before = (await following.store.state(Tree.ROWS)).frontier.size
     following.database.ask(WRITE_OBSERVATION, 500)
@@ -76,8 +90,8 @@ async def test_the_leaf_of_rows_has_the_hash_of_each_row_in_the_order_of_its_key
 async def test_a_page_has_few_leaves_and_whole_transactions(following: Following):
     for number in (4_000, 4_000, 7_000, 3):
         following.database.ask(WRITE_EVENT, number)
-    pages = [page async for _, page in following.store.pages(Tree.EVENTS, 0) if page]
-    beside = [page async for _, page in following.store.pages(Tree.EVENTS, 0, ahead=3) if page]
+    pages = [page async for _, page, _ in following.store.pages(Tree.EVENTS, 0) if page]
+    beside = [page async for _, page, _ in following.store.pages(Tree.EVENTS, 0, ahead=3) if page]
     assert [len(page) for page in pages[-2:]] == [7_000, 3]
     assert max(len(page) for page in pages[:-2]) < 9_000
     assert [leaf for page in beside for leaf in page] == [leaf for page in pages for leaf in page]
@@ -188,7 +202,7 @@ async def test_the_tables_in_the_tree_are_those_whose_rows_are_only_inserted(fol
 
 
 async def row_leaves(following: Following) -> list[Leaf]:
-    return [leaf async for _, page in following.store.pages(Tree.ROWS, 0) for leaf in page]
+    return [leaf async for _, page, _ in following.store.pages(Tree.ROWS, 0) for leaf in page]
 
 
 def forget_the_end(following: Following) -> None:

@@ -1,5 +1,6 @@
 """The trees of a deployment: their leaves, how far each has come, and its checkpoints."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -21,6 +22,14 @@ class Leaf(NamedTuple):
     pos: int
     name: str
     hash: bytes
+
+
+class Page(NamedTuple):
+    """The next leaves, the transaction they go up to, and whether no later one has ended."""
+
+    tx: int
+    leaves: Sequence[Leaf]
+    is_last: bool
 
 
 class FullTile(NamedTuple):

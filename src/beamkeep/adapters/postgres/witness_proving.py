@@ -56,7 +56,7 @@ class PostgresProving(PostgresWitness):
         """Yield all leaves of a tree, page by page."""
         if (first := await self.anchored(tree, number)) is not None:
             yield [Leaf(0, 0, name="the anchor", hash=leaf_hash(first.encode()))]
-        async for _, leaves in self.pages(tree, 0, ahead):
+        async for _, leaves, _ in self.pages(tree, 0, ahead):
             yield leaves
 
     async def anchor(self, before: TreeState, reason: str, leaf: str | None, number: int) -> None:
