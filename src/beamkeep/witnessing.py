@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from beamkeep.adapters.postgres.witness import MOST_TRANSACTIONS, PostgresWitness
 from beamkeep.adapters.receivers import CheckpointReceiver, NotSentError
 from beamkeep.adapters.signing import SignedTree, SigningKey, TreeFile
-from beamkeep.witness.leaves import FullTile, Leaf, Page, Tree, TreeState
+from beamkeep.witness.leaves import FullTile, Leaf, LeafPage, Tree, TreeState
 from beamkeep.witness.notes import Checkpoint, Form
 from beamkeep.witness.tree import (
     TILE,
@@ -84,7 +84,7 @@ class Witness:
         # Read before the log: all that was signed by now is in the log that is read.
         lasts = [key.memory.last(tree) for key in self._keys]
         before = await self._store.state(tree)
-        tx, leaves, is_last = Page(before.tx, (), is_last=True)
+        tx, leaves, is_last = LeafPage(before.tx, (), is_last=True)
         async with aclosing(self._store.pages(tree, tx)) as pages:
             async for tx, leaves, is_last in pages:  # noqa: B007
                 if leaves:

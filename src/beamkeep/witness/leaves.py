@@ -24,7 +24,7 @@ class Leaf(NamedTuple):
     hash: bytes
 
 
-class Page(NamedTuple):
+class LeafPage(NamedTuple):
     """The next leaves, the transaction they go up to, and whether no later one has ended."""
 
     tx: int

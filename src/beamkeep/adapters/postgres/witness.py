@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from typing import Any
 
-from beamkeep.witness.leaves import FullTile, Leaf, Page, StoredCheckpoint, Tree, TreeState
+from beamkeep.witness.leaves import FullTile, Leaf, LeafPage, StoredCheckpoint, Tree, TreeState
 from beamkeep.witness.tree import Frontier, Range, TileKey, proof, split, subtrees
 
 from .connections import Connections
@@ -145,7 +145,7 @@ class PostgresWitness:
         bound = BOUND.format(transactions=EVENT_TRANSACTIONS)
         self._statements = {Tree.EVENTS: (EVENTS, bound)}
 
-    async def pages(self, tree: Tree, after: int, ahead: int = 1) -> AsyncGenerator[Page]:
+    async def pages(self, tree: Tree, after: int, ahead: int = 1) -> AsyncGenerator[LeafPage]:
         """Yield the leaves of the transactions after one, some transactions at a time.
 
         `ahead` is how many pages the database computes at the same time.
@@ -164,7 +164,7 @@ class PostgresWitness:
                     read = self.connections.read(leaves, first, after)
                     reads.append((after, asyncio.create_task(read)))
                 upto, task = reads.popleft()
-                yield Page(upto, [Leaf(*row) for row in await task], is_last=upto == end)
+                yield LeafPage(upto, [Leaf(*row) for row in await task], is_last=upto == end)
         finally:
             for _, task in reads:
                 task.cancel()
