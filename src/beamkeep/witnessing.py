@@ -76,7 +76,7 @@ class Witness:
         return is_behind
 
     async def step(self, tree: Tree) -> bool:
-        """Add the next leaves to a tree, sign it if it is time, and return whether there are more.
+        """Add the next leaves to a tree, sign it if it is time, and return whether it is behind.
 
         What is written from now on is left for later: a log that is written to all the time would
         otherwise be read without a pause.

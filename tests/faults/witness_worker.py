@@ -75,14 +75,14 @@ async def work(url: str, key_file: Path, variant: str) -> None:
     witness = witnessing.Witness(store, [key], ORIGIN, clock=now)
     while True:
         try:
-            grown = await witness.step(Tree.EVENTS)
+            is_behind = await witness.step(Tree.EVENTS)
         except witnessing.WitnessRefusedError:
             note(REFUSED)
             return
         except Exception:
             note(BROKEN)
             raise
-        await asyncio.sleep(0 if grown else 0.01)
+        await asyncio.sleep(0 if is_behind else 0.01)
 
 
 def main(url: str, key_file: str, journal: str, variant: str) -> None:

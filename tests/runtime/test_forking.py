@@ -9,7 +9,7 @@ import pytest
 
 from beamkeep.testing.forking import Forked
 
-SLEEPING = "import time\nprint('ready', flush=True)\ntime.sleep(600)\n"
+SLEEPING = "import time\ntime.sleep(600)\n"
 TELLING = """
 import os, random, sys, uuid
 from uuid_utils.compat import uuid7

@@ -141,8 +141,8 @@ def configured(
         forwarded_allow_ips=list(trusted_proxies),
         limit_concurrency=limit_concurrency,
         timeout_graceful_shutdown=int(deadline_seconds),
-        # Longer than clients keep an idle connection (5 seconds is usual): a request that is sent
-        # while the connection is closed gets no answer.
+        # Longer than clients keep an idle connection (5 seconds is usual): a request that
+        # a client sends while the server closes the connection gets no answer.
         timeout_keep_alive=int(deadline_seconds),
     )
 

@@ -4,7 +4,6 @@ Python imports the service for seconds; tests that kill a program over and over 
 of all. A copy is a process like any other: its own memory, files, environment and exit code.
 """
 
-import array
 import atexit
 import gc
 import json
@@ -19,6 +18,7 @@ import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
@@ -127,9 +127,9 @@ def _original() -> _Original:
 
 
 def main(number: int) -> None:
-    """Answer orders until nobody is left who gives any."""
+    """Answer orders until the tests close the socket."""
     for name in IMPORTED:
-        __import__(name)
+        import_module(name)
     # What all copies share is not written to by their collectors.
     gc.collect()
     gc.freeze()
@@ -143,7 +143,7 @@ def main(number: int) -> None:
             answer = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         elif not (answer := os.fork()):
             orders.close()
-            _become(order, array.array("i", streams))
+            _become(order, streams)
             return
         for each in streams:
             os.close(each)
@@ -151,7 +151,7 @@ def main(number: int) -> None:
 
 
 def _become(order: Mapping[str, Any], streams: Sequence[int]) -> None:
-    """Be the program that was ordered."""
+    """Become the program of an order."""
     for place, stream in enumerate(streams):
         os.dup2(stream, place)
         os.close(stream)

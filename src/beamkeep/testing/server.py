@@ -55,6 +55,7 @@ REGISTRY = {
 DEADLINE = 120.0
 NUMBERS = count(1)
 TEMPLATE = "served"
+"""The database that `migrate` makes once in each cluster, and that others are copies of."""
 GENEROUS = {
     "PER_PRINCIPAL_RATE": "1000000",
     "PER_PRINCIPAL_BURST": "1000000",
@@ -104,8 +105,13 @@ class LocalDeployment:
         """Run one command to its end; a setting of None is left out."""
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
             program = self._program(arguments, self.environment(**settings), out, error)
-            code = program.wait(DEADLINE)
-            told = [(file.seek(0), file.read().decode())[1] for file in (out, error)]
+            try:
+                code = program.wait(DEADLINE)
+            finally:
+                program.kill()
+            out.seek(0)
+            error.seek(0)
+            told = out.read().decode(), error.read().decode()
         return subprocess.CompletedProcess(arguments, code, *told)
 
     def start(self) -> Program:
@@ -168,10 +174,6 @@ def deployment(
 ) -> Generator[LocalDeployment]:
     """Provide a fresh database and everything else a service needs; nothing runs yet."""
     database = Database(cluster, f"served_{next(NUMBERS)}")
-    cluster.create_database(database.name, _template(cluster) if migrated else None)
-    if migrated:
-        # What `migrate` gives a database, and a copy of it lacks.
-        database.ask(STANDING.read_text())
     key = generate_private_key(public_exponent=65537, key_size=2048)
     with tempfile.TemporaryDirectory() as name:
         folder, port = Path(name), free_port()
@@ -205,26 +207,15 @@ def deployment(
             defaults |= witnessing(database, folder)
         chosen = defaults | {name.upper(): value for name, value in settings.items()}
         made = LocalDeployment(database=database, folder=folder, url=url, key=key, settings=chosen)
+        if migrated and TEMPLATE not in cluster.databases():
+            ran = made.run("migrate", migration_database_url=cluster.create_database(TEMPLATE))
+            if ran.returncode:
+                raise ServerError(ran.stdout + ran.stderr)
+        cluster.create_database(database.name, TEMPLATE if migrated else None)
+        if migrated:
+            # What `migrate` gives a database, and a copy of it lacks.
+            database.ask(STANDING.read_text())
         yield made
-
-
-def _template(cluster: Cluster) -> str:
-    """Return the name of a migrated database of a cluster, which is made once."""
-    if TEMPLATE not in cluster.databases():
-        urls = dict.fromkeys(("DATABASE_URL", "MIGRATION_DATABASE_URL"), cluster.url(TEMPLATE))
-        cluster.create_database(TEMPLATE)
-        ran = subprocess.run(
-            [sys.executable, "-m", "beamkeep", "migrate"],
-            cwd="/",
-            env=_plain_environment() | urls,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=DEADLINE,
-        )
-        if ran.returncode:
-            raise ServerError(ran.stdout + ran.stderr)
-    return TEMPLATE
 
 
 @contextmanager

@@ -25,7 +25,7 @@ class Leaf(NamedTuple):
 
 
 class LeafPage(NamedTuple):
-    """The next leaves, the transaction they go up to, and whether no later one has ended."""
+    """The next leaves, up to a transaction; `is_last` if no later transaction had ended."""
 
     tx: int
     leaves: Sequence[Leaf]

@@ -20,7 +20,7 @@ AMBIGUOUS = encode({"jsonrpc": "2.0", "id": None, "error": FAULT})
 
 
 def mcp_responder(service: Service, telemetry: Telemetry) -> Responder:
-    """Return what answers every message."""
+    """Return the function that answers every message of an agent."""
 
     async def identified(context: McpContext) -> Caller:
         assert context.request is not None, "it came by HTTP"  # noqa: S101
