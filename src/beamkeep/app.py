@@ -30,7 +30,7 @@ from beamkeep.adapters.language_models import language_model
 from beamkeep.adapters.olog import OlogAccount, OlogMirror
 from beamkeep.adapters.postgres.agent_log import PostgresAgentLog
 from beamkeep.adapters.postgres.agent_records import PostgresAgentRecords
-from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.connections import Connections, OneConnection
 from beamkeep.adapters.postgres.cosigning import PostgresCosigning
 from beamkeep.adapters.postgres.custody import PostgresCustody
 from beamkeep.adapters.postgres.directory import SEARCHING, PostgresDirectory
@@ -619,8 +619,8 @@ class Deployment:
         settings, url = self.settings, self.witness_url
 
         async def run() -> None:
-            connections = Connections(url, 2, **IDLE, **READING)
-            store = PostgresWitness(connections)
+            connection = OneConnection(url, **IDLE, **READING)
+            store = PostgresWitness(connection)
             try:
                 async with httpx2.AsyncClient() as http:
                     receivers: list[CheckpointReceiver] = []
@@ -639,7 +639,7 @@ class Deployment:
                     sent = TreeFile(key_file.with_name(f"{key_file.name}.sent"))
                     await witness.run(receivers, sent)
             finally:
-                await connections.close()
+                await connection.close()
 
         return while_held(PostgresLease(url, "witness", [0]), "witness", run)
 

@@ -37,7 +37,11 @@ class WitnessRefusedError(Exception):
 
 
 class Witness:
-    """Grows both trees, and signs and sends their checkpoints."""
+    """Grows both trees, and signs and sends their checkpoints.
+
+    Its store must have one connection, which a crash of the database ends. Ids of transactions
+    that had ended may be given again after a crash, so that what was read before is not written.
+    """
 
     def __init__(
         self,

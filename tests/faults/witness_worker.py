@@ -12,7 +12,7 @@ from typing import Any
 
 from beamkeep import witnessing
 from beamkeep.adapters.postgres import witness as statements
-from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.connections import OneConnection
 from beamkeep.adapters.postgres.statements import Statement
 from beamkeep.adapters.postgres.witness import READING, PostgresWitness
 from beamkeep.adapters.signing import SigningKey, signing_key
@@ -70,7 +70,7 @@ async def work(url: str, key_file: Path, variant: str) -> None:
         statements.MOVE = Statement(
             named.replace(condition, "WHERE (1, 2, NULL) IS DISTINCT FROM ")
         )
-    store = SlowWitness(Connections(url, 2, **READING))
+    store = SlowWitness(OneConnection(url, **READING))
     store.most_seconds = MOST_SECONDS[variant]
     witness = witnessing.Witness(store, [key], ORIGIN, clock=now)
     while True:

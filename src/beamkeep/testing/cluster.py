@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -141,11 +142,7 @@ class Cluster:
         for child in children:
             with suppress(ProcessLookupError):
                 os.kill(child, signal.SIGSTOP)
-        deadline = time.monotonic() + DEADLINE
-        while any(_state(child) not in "TtZX" for child in children):
-            if time.monotonic() > deadline:
-                raise ClusterError("a server process did not stop")
-            time.sleep(0.001)
+        await_paused(children)
 
     def go_on(self) -> None:
         """Resume a paused server."""
@@ -359,6 +356,15 @@ def _children(parent: int) -> list[int]:
             if of == parent and state != "Z":
                 found.append(int(entry.name))
     return found
+
+
+def await_paused(processes: Sequence[int]) -> None:
+    """Return when these processes are paused or have ended."""
+    deadline = time.monotonic() + DEADLINE
+    while any(_state(each) not in "TtZX" for each in processes):
+        if time.monotonic() > deadline:
+            raise ClusterError("a process did not stop")
+        time.sleep(0.001)
 
 
 def _state(pid: int) -> str:

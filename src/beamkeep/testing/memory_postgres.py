@@ -188,7 +188,7 @@ class MemoryPostgres:
         self.streams: dict[Stream, list[Stored]] = {}
         self.tables: dict[str, Versions] = {}
         self.working: set[asyncio.Task[Any]] = set()
-        self._next_xid, self._position = FIRST_XID, 0
+        self._next_xid, self._durable_xid, self._position = FIRST_XID, 0, 0
         self._open: dict[int, Transaction] = {}
         self._active: dict[Transaction, None] = {}
         self._held: dict[str, Transaction] = {}
@@ -236,6 +236,7 @@ class MemoryPostgres:
         self.require(tx)
         self.commits += 1
         tx.at = self.commits
+        self._durable_xid = max(self._durable_xid, tx.xid or 0)
         self._end(tx)
 
     def abort(self, tx: Transaction) -> None:
@@ -248,6 +249,8 @@ class MemoryPostgres:
         """Lose every connection and everything in flight."""
         for tx in list(self._active):
             self.abort(tx)
+        # Ids that were given after the last commit are in no log, and are given again.
+        self._next_xid = max(FIRST_XID, self._durable_xid + 1)
         self.epoch += 1
         self._down_until = asyncio.get_running_loop().time() + outage
 
@@ -629,7 +632,9 @@ class MemoryPostgres:
             columns = re.findall(r"(\w+) = ANY", selected[2])
             return self.selected(selected[1], list(zip(columns, arguments, strict=True)))
         if statement.startswith("\nWITH b AS"):
-            return self._page(self.xmin() if XMIN in statement else self._next_xid, *arguments)
+            horizon = self.xmin() if XMIN in statement else self._next_xid
+            ended = [e.place[0] for e in self.log() if e.place[0] < horizon]
+            return self._page(horizon, max(ended, default=0) + 1, *arguments)
         if (
             re.match(r"SELECT id, .+ AS row, .+ FROM proj\.", statement)
             or "_mark WHERE" in statement
@@ -730,7 +735,9 @@ class MemoryPostgres:
             if e.version > after
         ][:limit]
 
-    def _page(self, watermark: int, tx: str, position: int, *narrow: Any) -> list[Any]:
+    def _page(
+        self, horizon: int, watermark: int, tx: str, position: int, *narrow: Any
+    ) -> list[Any]:
         *narrowed, limit = narrow
         until, names = None, None
         for each in narrowed:
@@ -739,7 +746,7 @@ class MemoryPostgres:
         found = [
             e
             for e in self.log()
-            if after < e.place < (watermark, 0)
+            if after < e.place < (horizon, 0)
             and (until is None or e.place[0] < int(until))
             and (names is None or e.stream[0] in names)
         ]

@@ -18,7 +18,6 @@ from beamkeep.runtime.tail import WHOLE_LOG, Bookmark, Tail
 FOLLOWER, GENERATION = "custody", 1
 PAGE_EVENTS = 1_000
 PAUSE_SECONDS = 0.5
-LAST_POSITION = 2**62
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -70,7 +69,7 @@ class CustodyWatch:
         await self.refresh(ids | await self._index.dataset_ids(copies))
         is_full = len(page.events) >= PAGE_EVENTS
         # Nothing more can appear below the watermark, so events of other kinds are passed over.
-        reached = page.events[-1].at if is_full else Position(page.watermark - 1, LAST_POSITION)
+        reached = page.events[-1].at if is_full else Position(page.watermark, 0)
         if reached > bookmark.reached:
             await self._tail.move([bookmark], reached)
         return 0.0 if is_full else PAUSE_SECONDS

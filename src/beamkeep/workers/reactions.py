@@ -36,7 +36,6 @@ CLOSED_SECONDS = 5.0
 """How often a closed gate is looked at again."""
 PAGE_EVENTS = 200
 GENERATION = 1
-LAST_POSITION = 2**62
 BEGINS_WITH = "AgentVersioned"
 UNREACHABLE = StoreUnavailableError, OutcomeUnknownError
 
@@ -190,7 +189,7 @@ class EventLoop:
             bookmark = replace(bookmark, reached=tailed.at)
         is_full = len(page.events) >= PAGE_EVENTS
         # Nothing more can appear below the watermark, so events of other kinds are skipped.
-        reached = page.events[-1].at if is_full else Position(page.watermark - 1, LAST_POSITION)
+        reached = page.events[-1].at if is_full else Position(page.watermark, 0)
         if reached > bookmark.reached:
             await self._tail.move([bookmark], reached)
         return 0.0 if is_full else PAUSE_SECONDS

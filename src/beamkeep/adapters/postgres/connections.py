@@ -219,3 +219,18 @@ class Connections:
             if not turn.done():
                 turn.set_result(None)
                 return
+
+
+class OneConnection(Connections):
+    """One connection, which is not replaced when it is lost."""
+
+    def __init__(self, url: str, **settings: str) -> None:
+        super().__init__(url, 1, **settings)
+        self._has_begun = False
+
+    async def _connect(self) -> asyncpg.Connection:
+        if self._has_begun:
+            raise StoreUnavailableError
+        connection = await super()._connect()
+        self._has_begun = True
+        return connection

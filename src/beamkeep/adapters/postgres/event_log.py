@@ -15,6 +15,7 @@ from beamkeep.runtime.tail import PARTITIONS, WHOLE_LOG
 
 from .connections import Connections
 from .statements import Statement
+from .tail import WATERMARK
 
 # One page. `looked` are the events that the indexes find, at most `look_at` of them; `found` are
 # those of them that fit. A payload is read only for an event that is found.
@@ -80,13 +81,12 @@ SELECT e.transaction_id::text::bigint, e.position, e.event_id FROM bk.events e
  ORDER BY e.transaction_id DESC, e.position DESC LIMIT 1
 """
 
-# The first event that a live list is still to follow, in any shard; without one, the first
-# transaction that may still write.
-FOLLOWED = """
-SELECT e.transaction_id::text::bigint, e.position, e.waits FROM ({shards}
-  UNION ALL SELECT pg_snapshot_xmin(pg_current_snapshot()), 0, false) AS e
+# The first event that a live list is still to follow, in any shard; without one, the watermark.
+FOLLOWED = f"""
+SELECT e.transaction_id::text::bigint, e.position, e.waits FROM ({{shards}}
+  UNION ALL SELECT {WATERMARK.format(events="bk.events")}::text::xid8, 0, false) AS e
  ORDER BY e.transaction_id, e.position LIMIT 1
-"""
+"""  # noqa: S608
 FOLLOWED_SHARD = """
   (SELECT e.transaction_id, e.position, true AS waits
      FROM (SELECT b.tx, b.pos FROM bk.bookmarks b

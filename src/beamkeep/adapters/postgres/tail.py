@@ -11,22 +11,29 @@ from beamkeep.runtime.tail import WHOLE_LOG, Bookmark, TailEvent, TailPage
 from .connections import Connections
 from .statements import Statement
 
-# One page of the tail and its watermark, from one snapshot: no event below the watermark can
-# appear later.
-PAGE = """
+# The transaction id after the last event of those before which every transaction has ended: no
+# event below it can appear later. A crash may give ids again that are above it, although their
+# transactions have ended: they wrote nothing that lasts.
+WATERMARK = """(coalesce((
+         SELECT e.transaction_id FROM {events} e
+          WHERE e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+          ORDER BY e.transaction_id DESC LIMIT 1), '0')::text::bigint + 1)"""
+
+# One page of the tail and its watermark, from one snapshot.
+PAGE = f"""
 WITH b AS (
   SELECT e.transaction_id, e.position, e.stream_type, e.stream_id, e.principal_id, e.version,
          e.event_type, e.schema_version, e.payload
-    FROM {events} e
+    FROM {{events}} e
    WHERE (e.transaction_id, e.position) > (:after_tx::text::xid8, :after_position::bigint)
-     AND e.transaction_id < pg_snapshot_xmin(pg_current_snapshot()){narrowed}
+     AND e.transaction_id < pg_snapshot_xmin(pg_current_snapshot()){{narrowed}}
    ORDER BY e.transaction_id, e.position LIMIT :limit)
 SELECT b.version, b.event_type, b.schema_version, b.payload::text,
        b.transaction_id::text::bigint AS tx, b.position, b.stream_type, b.stream_id,
-       b.principal_id, pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS watermark
+       b.principal_id, {WATERMARK} AS watermark
   FROM (SELECT 1) AS one LEFT JOIN b ON true
  ORDER BY b.transaction_id, b.position
-"""
+"""  # noqa: S608
 UNTIL = """
      AND e.transaction_id < :until::text::xid8"""
 OF_TYPES = """
