@@ -93,6 +93,7 @@ ALLOWED = {"most_effects": 1} | dict.fromkeys(
         "duplicated",
         "events_passed_while_held",
         "false_alarms",
+        "forgotten",
         "fresh_answers_forgotten",
         "grants_differing",
         "holes",

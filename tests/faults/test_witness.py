@@ -20,7 +20,7 @@ from beamkeep.adapters.postgres.witness_proving import PostgresProving
 from beamkeep.adapters.signing import make_key, signing_key
 from beamkeep.proving import Anchoring, verify_record
 from beamkeep.runtime.tail import WHOLE_LOG
-from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.cluster import Cluster, await_paused
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import (
     MIGRATED,
@@ -87,6 +87,21 @@ class Life:
                 os.kill(worker, signal.SIGKILL)
                 self.kills += 1
         self._workers = self._workers[number:]
+
+    def pause(self) -> None:
+        """Pause every witness, and return when all are paused."""
+        for worker in self._workers:
+            os.kill(worker, signal.SIGSTOP)
+        await_paused(self._workers)
+
+    def go_on(self) -> None:
+        """Resume paused witnesses."""
+        for worker in self._workers:
+            os.kill(worker, signal.SIGCONT)
+
+    def ended(self) -> int:
+        """Return how many witnesses have ended by themselves."""
+        return sum(not _is_alive(worker) for worker in self._workers)
 
     def end(self) -> None:
         self.kill(2)
@@ -185,11 +200,7 @@ class Life:
 
     def log(self) -> "Log":
         """Return what is in the trees of events."""
-        rows = self.database.ask("SELECT leaf FROM bk.witness_anchor WHERE leaf IS NOT NULL")
-        fields = self.database.ask(EVENT_FIELDS)
-        texts = ["\n".join("-" if f is None else str(f) for f in row) for row in fields]
-        leaves = [hashed(f"beamkeep/event/v1\n{text}") for text in texts]
-        return Log([hashed(str(leaf)) for (leaf,) in rows], leaves)
+        return log_of(self.database)
 
     def doubled(self) -> int:
         """Return of how many sizes two roots were signed."""
@@ -215,6 +226,15 @@ class Log(NamedTuple):
         first = self.anchors[number - 2 : number - 1] if number > 1 else []
         known = [*first, *self.leaves]
         return root_of(known[:size]) if size <= len(known) else None
+
+
+def log_of(database: Database) -> Log:
+    """Return what is in the trees of events of a database."""
+    rows = database.ask("SELECT leaf FROM bk.witness_anchor WHERE leaf IS NOT NULL")
+    fields = database.ask(EVENT_FIELDS)
+    texts = ["\n".join("-" if f is None else str(f) for f in row) for row in fields]
+    leaves = [hashed(f"beamkeep/event/v1\n{text}") for text in texts]
+    return Log([hashed(str(leaf)) for (leaf,) in rows], leaves)
 
 
 class proving:  # noqa: N801
@@ -366,9 +386,14 @@ def _is_signed(database: Database) -> bool:
     return bool(is_signed)
 
 
+def kept_notes(database: Database) -> str:
+    """Return the checkpoints that a database has."""
+    rows = database.ask("SELECT note FROM bk.witness_checkpoint")
+    return "".join(str(note) for (note,) in rows)
+
+
 async def alarmed(life: Life, database: Database) -> int:
     """Return how much is wrong with a database, as `verify` and the cheap look of `check` say."""
-    rows = database.ask("SELECT note FROM bk.witness_checkpoint")
-    found = await verified(database, "".join(str(note) for (note,) in rows), life.key)
+    found = await verified(database, kept_notes(database), life.key)
     async with proving(database) as store:
         return len([*found, *await store.rewritten()])
