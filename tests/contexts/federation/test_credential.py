@@ -186,7 +186,7 @@ def test_a_key_whose_private_half_nobody_has_shown_is_not_registered():
 def test_a_signer_with_another_key_or_none_is_noticed():
     for outside in (no_key, another_key):
         given(*SITES).when(OWN_KEY, outside=outside).refused(
-            InvalidCredentialSecretRefError, "no such key"
+            InvalidCredentialSecretRefError, "no key under this name"
         )
     given(*SITES).when(OWN_KEY, outside=unavailable).refused(SignerUnavailableError)
 

@@ -206,7 +206,7 @@ def test_a_pointer_needs_a_usable_key_that_the_signer_has():
     given(*without).when(POINT).refused(SealCannotSignPointerError, "The signer does not have")
     for outside in (no_key, another_key):
         given(*SEALED).when(POINT, outside=outside).refused(
-            SignerUnavailableError, "another key than"
+            SignerUnavailableError, "another public key"
         )
 
 

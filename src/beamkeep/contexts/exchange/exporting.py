@@ -27,14 +27,12 @@ from beamkeep.contexts.federation.permit import (
 from beamkeep.contexts.federation.seal import Seal, seal_of, time_text
 from beamkeep.contexts.federation.signatures import (
     SignaturePrefix,
+    SignedContent,
     SignerUnavailableError,
-    SignMessage,
-    encoded,
-    message_of,
-    verifies,
+    signed_outside,
 )
 from beamkeep.contexts.installation import installation
-from beamkeep.kernel import Call, Cannot, Insert, Outcome, Outside, Reader, Record, Reply
+from beamkeep.kernel import Call, Cannot, Insert, Outside, Reader, Record, Reply
 from beamkeep.schemas import JsonObject
 
 from .envelope import (
@@ -43,12 +41,10 @@ from .envelope import (
     SealPointer,
     content_id,
     digest_of,
-    id_of,
     members,
     signable,
-    time_of,
 )
-from .ledger import EXCHANGES, ArtifactExchange
+from .ledger import EXCHANGES, exchanged
 
 DATASET_FIELDS = (
     "checksum",
@@ -178,33 +174,16 @@ def export_artifact(
     except ValueError as error:
         raise PermitCannotExportError(f"The record cannot be signed: {error}.") from None
 
-    def sent(signature: bytes | None) -> Outcome:
-        text = encoded(signature or b"")
-        if not verifies(key.public_key, text, SignaturePrefix.ARTIFACT, signed):
-            raise SignerUnavailableError("The signer signs with another key than the credential's.")
+    def sent(signature: str) -> list[Insert | ArtifactExported]:
         pointer = envelope.seal_pointer
-        row = ArtifactExchange(
-            exchange_id=call.new_id,
-            permit_id=permit.id,
-            peer_facility_id=given.peer.id,
-            direction=permit.direction,
-            credential_id=key.id,
-            key_fingerprint=key.fingerprint,
-            artifact_kind=envelope.artifact_kind,
-            artifact_id=id_of(envelope),
-            content_hash=envelope.content_hash,
-            seal_sequence_number=pointer.sequence_number if pointer else None,
-            seal_head_hash=pointer.head_hash if pointer else None,
-            exported_at=time_of(envelope.exported_at),
-            signature=text,
-            principal_id=call.principal_id,
-            recorded_at=call.now,
+        row = exchanged(
+            permit, envelope, pointer, credential_id=key.id, signature=signature, call=call
         )
         # Two exports at the same microsecond would have one signature; the later is made again.
-        return [EXCHANGES.insert(row), ArtifactExported(call.new_id, envelope, text)]
+        return [EXCHANGES.insert(row), ArtifactExported(call.new_id, envelope, signature)]
 
-    message = message_of(SignaturePrefix.ARTIFACT, signed)
-    return Outside(SignMessage(given.secret_refs[key.id], message), sent)
+    content = SignedContent(SignaturePrefix.ARTIFACT, signed)
+    return signed_outside(given.secret_refs[key.id], key.public_key, content, sent)
 
 
 def _signing_key(command: ExportPermitArtifact, given: ExportContext, call: Call) -> Credential:

@@ -18,7 +18,7 @@ from beamkeep.contexts.federation.permit import (
 )
 from beamkeep.contexts.federation.signatures import SignaturePrefix, verifies
 from beamkeep.contexts.installation import installation
-from beamkeep.kernel import Call, Cannot, Created, Insert, Invalid, Reader, Record
+from beamkeep.kernel import Call, Cannot, Created, Insert, Invalid, Reader, Record, replace
 from beamkeep.schemas import canonical_text
 
 from .envelope import (
@@ -37,9 +37,9 @@ from .ledger import (
     ENVELOPES,
     EXCHANGES,
     POINTERS,
-    ArtifactExchange,
     ImportedEnvelope,
     PeerPointer,
+    exchanged,
 )
 
 CLOCK_ALLOWANCE = timedelta(minutes=5)
@@ -165,22 +165,13 @@ def import_artifact(
         raise StaleArtifactError(f"It may be at most {given.most_age.days} days old.")
     if given.newest and exported_at <= given.newest:
         raise StaleArtifactError(f"A copy of {given.newest} was imported.")
-    row = ArtifactExchange(
-        exchange_id=call.new_id,
-        permit_id=permit.id,
-        peer_facility_id=given.peer.id,
-        direction=permit.direction,
+    row = exchanged(
+        permit,
+        envelope,
+        pointer if verified else None,
         credential_id=key[0],
-        key_fingerprint=envelope.key_fingerprint,
-        artifact_kind=envelope.artifact_kind,
-        artifact_id=id_of(envelope),
-        content_hash=envelope.content_hash,
-        seal_sequence_number=verified.sequence_number if verified else None,
-        seal_head_hash=verified.head_hash if verified else None,
-        exported_at=exported_at,
         signature=command.signature,
-        principal_id=call.principal_id,
-        recorded_at=call.now,
+        call=call,
     )
     kept = ImportedEnvelope(call.new_id, canonical_text(members(envelope)))
     accepted = verified if verified and not given.same_pointer else None
@@ -197,27 +188,18 @@ def _signing_key(
     permit: Permit, envelope: ArtifactEnvelope, given: ImportContext, call: Call
 ) -> tuple[UUID, str] | None:
     """Return the credential and the key that the envelope says signed it, if the rest is right."""
-    expected = (
-        FORMAT,
-        given.peer.code,
-        given.own_code,
-        permit.audience,
-        permit.purpose,
-        ARTIFACTS[permit.purpose],
-        content_id(permit.purpose, envelope.content),
-        digest_of(envelope.content),
+    expected = replace(
+        envelope,
+        format=FORMAT,
+        publisher_facility_code=given.peer.code,
+        recipient_facility_code=given.own_code,
+        audience=permit.audience,
+        purpose=permit.purpose,
+        artifact_kind=ARTIFACTS[permit.purpose],
+        artifact_id=content_id(permit.purpose, envelope.content),
+        content_hash=digest_of(envelope.content),
     )
-    found = (
-        envelope.format,
-        envelope.publisher_facility_code,
-        envelope.recipient_facility_code,
-        envelope.audience,
-        envelope.purpose,
-        envelope.artifact_kind,
-        envelope.artifact_id,
-        envelope.content_hash,
-    )
-    if found != expected:
+    if envelope != expected:
         return None
     for credential in given.allowed.values():
         if key := credential.verifying_key(envelope.key_fingerprint, call.now):

@@ -3,8 +3,10 @@
 from datetime import datetime
 from uuid import UUID
 
-from beamkeep.contexts.federation.permit import PermitDirection, permits
-from beamkeep.kernel import NotFound, Page, Query, Reader, Record, Table, answers, entries
+from beamkeep.contexts.federation.permit import Permit, PermitDirection, permits
+from beamkeep.kernel import Call, NotFound, Page, Query, Reader, Record, Table, answers, entries
+
+from .envelope import ArtifactEnvelope, SealPointer, id_of, time_of
 
 
 class ArtifactExchange(Record):
@@ -50,6 +52,33 @@ ENVELOPES = Table("federation_envelope", ImportedEnvelope, key=("exchange_id",))
 POINTERS = Table(
     "federation_peer_pointer", PeerPointer, key=("peer_facility_id", "sequence_number")
 )
+
+
+def exchanged(
+    permit: Permit,
+    envelope: ArtifactEnvelope,
+    pointer: SealPointer | None,
+    *,
+    credential_id: UUID,
+    signature: str,
+    call: Call,
+) -> ArtifactExchange:
+    """Return the row of an envelope that is sent or taken, with the pointer that counts."""
+    return ArtifactExchange.of(
+        envelope,
+        exchange_id=call.new_id,
+        permit_id=permit.id,
+        peer_facility_id=permit.peer_facility_id,
+        direction=permit.direction,
+        credential_id=credential_id,
+        artifact_id=id_of(envelope),
+        seal_sequence_number=pointer.sequence_number if pointer else None,
+        seal_head_hash=pointer.head_hash if pointer else None,
+        exported_at=time_of(envelope.exported_at),
+        signature=signature,
+        principal_id=call.principal_id,
+        recorded_at=call.now,
+    )
 
 
 class ExchangeNotFoundError(NotFound): ...

@@ -36,22 +36,20 @@ from beamkeep.schemas import Json
 
 from .facility import (
     Facility,
-    FacilityKind,
     FacilityNotFoundError,
-    FacilityStatus,
     facilities,
     is_own_site,
+    require_active_site,
 )
 from .signatures import (
     PublicKeyText,
     SignaturePrefix,
     SignatureText,
+    SignedContent,
     SignerUnavailableError,
-    SignMessage,
     decoded_key,
-    encoded,
     key_fingerprint,
-    message_of,
+    signed_outside,
     verifies,
 )
 
@@ -363,11 +361,9 @@ def register_credential(
     command: RegisterCredential, given: CredentialSite, call: Call
 ) -> Registering:
     """Register a key of a site, after a check that somebody has the private key."""
-    key, facility = NewKey.of(command), given.facility
+    key = NewKey.of(command)
     _require_sound(key, given, call)
-    if (facility.kind, facility.status) != (FacilityKind.SITE, FacilityStatus.ACTIVE):
-        told = f"Facility {facility.code} has kind {facility.kind} and status {facility.status}."
-        raise CredentialCannotRegisterError(told)
+    require_active_site(given.facility, CredentialCannotRegisterError)
 
     def registered(signature: str) -> list[CredentialRegistered | SideWrite]:
         told = {"credential_id": call.new_id, "key_check_signature": signature}
@@ -471,18 +467,9 @@ def _proven[O: Outcome](
     """Return what follows once the key has signed its key check; the own keys sign it here."""
     if key.secret_ref is None:
         return then(key.key_check_signature or "")
-    signed = site.signed_by(key)
-
-    def verified(signature: bytes | None) -> Outcome:
-        text = encoded(signature or b"")
-        if not verifies(key.public_key, text, SignaturePrefix.KEY_CHECK, signed):
-            told = "The signer has no such key, or another one than the public key given."
-            raise InvalidCredentialSecretRefError(told)
-        return then(text)
-
-    return Outside(
-        SignMessage(key.secret_ref, message_of(SignaturePrefix.KEY_CHECK, signed)), verified
-    )
+    content = SignedContent(SignaturePrefix.KEY_CHECK, site.signed_by(key))
+    refusal = InvalidCredentialSecretRefError
+    return signed_outside(key.secret_ref, key.public_key, content, then, refusal=refusal)
 
 
 def _refs(site: CredentialSite, **changes: str | None) -> list[SideWrite]:

@@ -179,6 +179,14 @@ async def facility_by_code(code: str, read: Reader) -> Facility:
     raise FacilityNotFoundError(f"There is no facility {code}.")
 
 
+def require_active_site(facility: Facility, refusal: type[Cannot]) -> None:
+    """Raise a refusal unless a facility is a site that is not decommissioned."""
+    if (facility.kind, facility.status) != (FacilityKind.SITE, FacilityStatus.ACTIVE):
+        raise refusal(
+            f"Facility {facility.code} has kind {facility.kind} and status {facility.status}."
+        )
+
+
 def is_own_site(facility: Facility, read: Reader) -> bool:
     """Return whether a facility is the site that this deployment is at."""
     return facility.code == installation(read).facility_code
@@ -216,9 +224,8 @@ def register_facility(
         raise InvalidFacilityCodeError(f"The code is {command.code!r}.")
     if (command.kind is FacilityKind.AREA) != (given is not None):
         raise InvalidFacilityParentError(f"The kind is {command.kind}.")
-    if given and (given.kind, given.status) != (FacilityKind.SITE, FacilityStatus.ACTIVE):
-        told = f"Facility {given.code} has kind {given.kind} and status {given.status}."
-        raise FacilityCannotRegisterError(told)
+    if given:
+        require_active_site(given, FacilityCannotRegisterError)
     registered = FacilityRegistered.of(command, occurred_at=call.now, facility_id=call.new_id)
     return [registered, *claims_of(begin(registered))]
 

@@ -40,11 +40,11 @@ from .credential import (
 )
 from .facility import (
     Facility,
-    FacilityKind,
     FacilityNotFoundError,
     FacilityStatus,
     facilities,
     facility_by_code,
+    require_active_site,
 )
 
 EXCHANGES = "permit"
@@ -253,9 +253,7 @@ def define_permit(
         raise InvalidPermitExpiresAtError(f"It is {command.expires_at}.")
     if peer.id == own.id:
         raise PermitCannotDefineError(f"The own site is {own.code}.")
-    if (peer.kind, peer.status) != (FacilityKind.SITE, FacilityStatus.ACTIVE):
-        told = f"Facility {peer.code} has kind {peer.kind} and status {peer.status}."
-        raise PermitCannotDefineError(told)
+    require_active_site(peer, PermitCannotDefineError)
     signing = own if command.direction is PermitDirection.OUTBOUND else peer
     for key in given.allowed.values():
         if key.facility_id != signing.id:

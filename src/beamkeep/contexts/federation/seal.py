@@ -16,7 +16,6 @@ from beamkeep.kernel import (
     Event,
     Invalid,
     NotFound,
-    Outcome,
     Outside,
     Reader,
     Record,
@@ -39,10 +38,9 @@ from .signatures import (
     LARGEST_INTEGER,
     SignaturePrefix,
     SignatureText,
+    SignedContent,
     SignerUnavailableError,
-    SignMessage,
-    encoded,
-    message_of,
+    signed_outside,
     verifies,
 )
 
@@ -298,25 +296,20 @@ def sign_seal_pointer(
         "key_fingerprint": key.fingerprint,
     }
 
-    def signed(signature: bytes | None) -> Outcome:
-        text = encoded(signature or b"")
-        if not verifies(key.public_key, text, SignaturePrefix.SEAL_POINTER, pointer):
-            raise SignerUnavailableError("The signer signs with another key than the credential's.")
+    def signed(signature: str) -> list[SealPointerSigned]:
         return [
-            SealPointerSigned(
+            SealPointerSigned.of(
+                command,
                 occurred_at=call.now,
-                facility_id=seal.id,
-                head_hash=command.head_hash,
-                sequence_number=command.sequence_number,
                 signed_at=signed_at,
                 credential_id=key.id,
                 key_fingerprint=key.fingerprint,
-                signature=text,
+                signature=signature,
             )
         ]
 
-    message = message_of(SignaturePrefix.SEAL_POINTER, pointer)
-    return Outside(SignMessage(given.refs.secret_ref, message), signed)
+    content = SignedContent(SignaturePrefix.SEAL_POINTER, pointer)
+    return signed_outside(given.refs.secret_ref, key.public_key, content, signed)
 
 
 def rotate_seal_online_key(
@@ -346,7 +339,6 @@ def rotate_seal_online_key(
         SealOnlineKeyRotated.of(
             command,
             occurred_at=call.now,
-            facility_id=seal.id,
             previous_online_credential_id=seal.online_credential_id,
             previous_key_fingerprint=given.online.fingerprint,
             new_key_fingerprint=new.fingerprint,

@@ -2,17 +2,17 @@
 
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from hashlib import sha256
 from math import isfinite
-from typing import Annotated, Protocol, cast
+from typing import Annotated, NamedTuple, Protocol, cast
 
 from annotated_types import MaxLen, MinLen
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from beamkeep.kernel import Record, Refusal
+from beamkeep.kernel import Outcome, Outside, Record, Refusal
 from beamkeep.schemas import Json, JsonObject, canonical_text
 
 KEY_BYTES, SIGNATURE_BYTES = 32, 64
@@ -48,6 +48,13 @@ class SignaturePrefix(StrEnum):
     SEAL_POINTER = "beamkeep/seal-pointer/v1"
     SEAL_ROTATION = "beamkeep/seal-rotation/v1"
     KEY_CHECK = "beamkeep/key-check/v1"
+
+
+class SignedContent(NamedTuple):
+    """What a signature covers."""
+
+    prefix: SignaturePrefix
+    signed: Mapping[str, Json]
 
 
 class SignMessage(Record):
@@ -89,6 +96,25 @@ def verifies(
     except (InvalidSignature, ValueError):
         return False
     return True
+
+
+def signed_outside(
+    secret_ref: str,
+    public_key: str,
+    content: SignedContent,
+    then: Callable[[str], Outcome],
+    *,
+    refusal: type[Refusal] = SignerUnavailableError,
+) -> Outside[bytes | None]:
+    """Return the step in which the signer signs. Raise a refusal when it has another key."""
+
+    def verified(signature: bytes | None) -> Outcome:
+        text = encoded(signature or b"")
+        if not verifies(public_key, text, *content):
+            raise refusal("The signer has no key under this name, or one with another public key.")
+        return then(text)
+
+    return Outside(SignMessage(secret_ref, message_of(*content)), verified)
 
 
 def decoded_key(text: str) -> bytes | None:

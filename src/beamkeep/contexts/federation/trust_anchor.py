@@ -15,12 +15,12 @@ from .credential import (
 )
 from .facility import (
     Facility,
-    FacilityKind,
     FacilityStatus,
     FacilityTrustAnchorCredentialAdded,
     FacilityTrustAnchorCredentialRemoved,
     InvalidFacilityReasonError,
     facilities,
+    require_active_site,
 )
 from .seal import Seal, seal_of
 
@@ -69,13 +69,9 @@ def add_facility_trust_anchor_credential(
     facility: Facility, command: AddFacilityTrustAnchorCredential, given: Credential, call: Call
 ) -> list[FacilityTrustAnchorCredentialAdded]:
     """Trust a seal key of a site: pointers of the site are verified with it."""
-    refusal, anchors = (
-        FacilityCannotAddTrustAnchorCredentialError,
-        facility.trust_anchor_credential_ids,
-    )
-    if (facility.kind, facility.status) != (FacilityKind.SITE, FacilityStatus.ACTIVE):
-        told = f"Facility {facility.code} has kind {facility.kind} and status {facility.status}."
-        raise refusal(told)
+    refusal = FacilityCannotAddTrustAnchorCredentialError
+    anchors = facility.trust_anchor_credential_ids
+    require_active_site(facility, refusal)
     if given.facility_id != facility.id:
         raise refusal("The credential belongs to another facility.")
     if given.status is CredentialStatus.REVOKED:
@@ -93,19 +89,15 @@ def remove_facility_trust_anchor_credential(
     facility: Facility, command: RemoveFacilityTrustAnchorCredential, given: AnchorUse, call: Call
 ) -> list[FacilityTrustAnchorCredentialRemoved]:
     """Trust a seal key of a site no more. Without an anchor, pointers of a peer are not checked."""
-    refusal, seal, id = (
-        FacilityCannotRemoveTrustAnchorCredentialError,
-        given.seal,
-        command.credential_id,
-    )
+    refusal = FacilityCannotRemoveTrustAnchorCredentialError
+    seal, id = given.seal, command.credential_id
     if facility.status is not FacilityStatus.ACTIVE:
         raise refusal(f"Facility {facility.code} is {facility.status}.")
     if id not in facility.trust_anchor_credential_ids:
         raise refusal("The credential is not a trust anchor.")
     if seal and id in {seal.online_credential_id, seal.offline_credential_id}:
         raise refusal("The seal of the facility uses the credential.")
-    removed = FacilityTrustAnchorCredentialRemoved.of(command, occurred_at=call.now)
-    return [removed]
+    return [FacilityTrustAnchorCredentialRemoved.of(command, occurred_at=call.now)]
 
 
 # fmt: off
