@@ -103,6 +103,8 @@ class Shell:
 
     def __init__(self, where: Path, terminal: bool = False) -> None:
         own = {n: v for n, v in os.environ.items() if n not in NOT_OURS and "BEAMKEEP" not in n}
+        # A background job ignores Ctrl-C, and all that it starts would ignore it too.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         # The shell reads commands from a pipe of its own, so that programs can have a terminal.
         script, commands = os.pipe()
         if terminal:
@@ -246,8 +248,6 @@ def clean_copy(where: Path) -> None:
 def main() -> int:
     """Follow the README, and say how long it took."""
     since = time.monotonic()
-    # A background job of a shell ignores Ctrl-C, and all that it starts would ignore it too.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="beamkeep-readme-") as folder:
         clean_copy(Path(folder))
         try:

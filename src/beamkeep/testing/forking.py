@@ -133,6 +133,8 @@ def main(number: int) -> None:
     # What all copies share is not written to by their collectors.
     gc.collect()
     gc.freeze()
+    # Ctrl-C is for the copies. This process tells with which exit codes they end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     orders = socket.socket(fileno=number)
     while True:
         text, streams, _, _ = socket.recv_fds(orders, LARGEST, 3)
@@ -152,6 +154,7 @@ def main(number: int) -> None:
 
 def _become(order: Mapping[str, Any], streams: Sequence[int]) -> None:
     """Become the program of an order."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for place, stream in enumerate(streams):
         os.dup2(stream, place)
         os.close(stream)
