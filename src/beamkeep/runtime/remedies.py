@@ -19,18 +19,17 @@ class Move(Record):
     @property
     def is_terminal(self) -> bool:
         """Whether nothing leads out of the target."""
-        leaving = [
-            target for sources, target, _ in self.axis.moves.values() if self.target in sources
-        ]
-        return all(target == self.target for target in leaving)
+        moves = self.axis.moves.values()
+        return all(target == self.target for sources, target, _ in moves if self.target in sources)
 
 
 def moves_of(operation: Operation, axes: Iterable[Axis[Any, Any]]) -> Sequence[Move]:
     """Return the moves on these axes that an operation may make."""
-    written = events_of(operation)
+    written = {*events_of(operation)}
     return [
         Move(operation.name, axis, event=event, sources=sources, target=target)
         for axis in axes
+        if not written.isdisjoint(axis.moves)
         for event, (sources, target, _) in axis.moves.items()
         if event in written
     ]
