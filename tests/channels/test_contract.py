@@ -261,7 +261,7 @@ async def test_a_server_that_dies_ends_writes_and_subscriptions_and_repeats_noth
 
     async def written() -> bool:
         try:
-            await control.write(bench.address("number"), 98.0, 5.0, mine)
+            await control.write(bench.address("number"), 98.0, PATIENCE, mine)
         except ControlNotConnectedError as error:
             return error.sent
         return True

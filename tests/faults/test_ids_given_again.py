@@ -1,6 +1,7 @@
 """A crash gives ids of transactions again; who follows the log passes over no event."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,16 @@ SPENT, ATTEMPTS = 40, 20
 HORIZON = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
 
 
+@pytest.fixture
+async def ground() -> AsyncGenerator[Ground]:
+    async with fresh_ground() as ground:
+        async with connected(ground.admin_url) as connection:
+            # PostgreSQL writes ids down by itself after this time.
+            await connection.execute("ALTER SYSTEM SET wal_writer_delay = '10s'")
+            await connection.execute("SELECT pg_reload_conf()")
+        yield ground
+
+
 async def spend_ids(ground: Ground) -> int:
     """Have transactions that end and leave nothing; return the id before which all have ended."""
     async with connected(ground.admin_url) as connection:
@@ -48,11 +59,9 @@ async def last_transaction(ground: Ground) -> int:
     return (await read_log(ground.admin_url))[-1].position.tx
 
 
-async def test_no_event_appears_below_a_watermark():
-    async with (
-        fresh_ground() as ground,
-        postgres_service(Database(ground.cluster, "beamkeep"), seeds=False) as deployed,
-    ):
+async def test_no_event_appears_below_a_watermark(ground: Ground):
+    database = Database(ground.cluster, "beamkeep")
+    async with postgres_service(database, seeds=False) as deployed:
         await deployed.store.append(append(at(1, registered(uuid7()))))
         for _ in range(ATTEMPTS):
             await deployed.projector.catch_up([WHOLE_LOG])
@@ -67,7 +76,6 @@ async def test_no_event_appears_below_a_watermark():
             tx = await last_transaction(ground)
             assert max(watermarks) <= tx
             assert followed.before.tx <= tx
-            # PostgreSQL writes ids down by itself a moment later.
             if tx < horizon:
                 return
     raise AssertionError("no id was given again")
@@ -89,30 +97,31 @@ class CrashingWitness(PostgresWitness):
         return await super().grow(*args, **named)
 
 
-async def test_a_witness_has_a_leaf_for_an_event_whose_id_was_given_again(tmp_path: Path):
+async def test_a_witness_has_a_leaf_for_an_event_whose_id_was_given_again(
+    ground: Ground, tmp_path: Path
+):
     make_key(NAME, key_file := tmp_path / "key")
     key = signing_key(key_file)
-    async with fresh_ground() as ground:
-        database = Database(ground.cluster, "beamkeep")
-        url = database.url("bk_witness")
-        for _ in range(ATTEMPTS):
-            database.ask(WRITE_EVENT, 1)
-            horizon = await spend_ids(ground)
-            connection = OneConnection(url, **READING)
-            witness = Witness(CrashingWitness(connection, ground), [key], ORIGIN, clock=now)
-            with suppress(StoreUnavailableError):
-                await witness.step(Tree.EVENTS)
-            await connection.close()
-            if await last_transaction(ground) < horizon:
-                break
-        else:
-            raise AssertionError("no id was given again")
+    database = Database(ground.cluster, "beamkeep")
+    url = database.url("bk_witness")
+    for _ in range(ATTEMPTS):
+        database.ask(WRITE_EVENT, 1)
+        horizon = await spend_ids(ground)
         connection = OneConnection(url, **READING)
-        await follow(PostgresWitness(connection), key)
+        witness = Witness(CrashingWitness(connection, ground), [key], ORIGIN, clock=now)
+        with suppress(StoreUnavailableError):
+            await witness.step(Tree.EVENTS)
         await connection.close()
-        ((size, events),) = database.ask(
-            """SELECT size, (SELECT count(*) FROM bk.events)
-                 FROM bk.witness_tree WHERE tree = 'events'"""
-        )
-        assert size == events
-        assert await verified(database, kept_notes(database), key.signer.key().text) == []
+        if await last_transaction(ground) < horizon:
+            break
+    else:
+        raise AssertionError("no id was given again")
+    connection = OneConnection(url, **READING)
+    await follow(PostgresWitness(connection), key)
+    await connection.close()
+    ((size, events),) = database.ask(
+        """SELECT size, (SELECT count(*) FROM bk.events)
+             FROM bk.witness_tree WHERE tree = 'events'"""
+    )
+    assert size == events
+    assert await verified(database, kept_notes(database), key.signer.key().text) == []
