@@ -85,7 +85,7 @@ async def _verify_tree(
             yield False, f"{origin} was replaced by {tree}-{number}, and is not computed again."
     kept = [(each.size, each.root, each.note) for each in stored if each.number == number]
     found = await verify(
-        KeptTree(number, state.frontier, kept),
+        KeptTree(state.frontier, state.tx, kept),
         [each for origin in notes if _number(origin, tree) == number for each in notes[origin]],
         store.every_leaf(tree, number, CORES),
         partial(store.tiles, tree, number),

@@ -13,11 +13,14 @@ type Alteration = Callable[[Database, Random, int], str]
 """Alters what a checkpoint covers, up to a transaction; returns what verify must say of it."""
 
 
+def _positions(database: Database, tx: int) -> list[object]:
+    statement = """SELECT position FROM bk.events WHERE transaction_id::text::bigint <= %s
+                    ORDER BY transaction_id, position"""
+    return [position for (position,) in database.ask(statement, tx)]
+
+
 def _position(database: Database, dice: Random, tx: int) -> object:
-    rows = database.ask(
-        "SELECT position FROM bk.events WHERE transaction_id::text::bigint <= %s ORDER BY 1", tx
-    )
-    return dice.choice(rows)[0]
+    return dice.choice(_positions(database, tx))
 
 
 def _named(database: Database, position: object) -> str:
@@ -77,19 +80,29 @@ def deletion(database: Database, dice: Random, tx: int) -> str:
     return "does not have the root that was signed"
 
 
+INSERT_LIKE = """
+INSERT INTO bk.events (position, transaction_id, version, stream_id, event_id, principal_id,
+         correlation_id, occurred_at, recorded_at, schema_version, stream_type, event_type,
+         command_name, payload)
+SELECT %s, transaction_id, 1, gen_random_uuid(), gen_random_uuid(), principal_id, correlation_id,
+       occurred_at, recorded_at, schema_version, stream_type, event_type, command_name, payload
+  FROM bk.events WHERE position = %s
+"""
+
+
 def insertion(database: Database, dice: Random, tx: int) -> str:
     """One event more, in the middle."""
-    position = _position(database, dice, tx)
-    database.ask(
-        """INSERT INTO bk.events (position, transaction_id, version, stream_id, event_id,
-             principal_id, correlation_id, occurred_at, recorded_at, schema_version, stream_type,
-             event_type, command_name, payload)
-           SELECT position, transaction_id, 1, gen_random_uuid(), gen_random_uuid(), principal_id,
-                  correlation_id, occurred_at, recorded_at, schema_version, stream_type, event_type,
-                  command_name, payload FROM bk.events WHERE position = %s""",
-        position,
-    )
+    *earlier, _ = _positions(database, tx)
+    position = dice.choice(earlier)
+    database.ask(INSERT_LIKE, position, position)
     return "does not have the root that was signed"
+
+
+def addition(database: Database, dice: Random, tx: int) -> str:
+    """One event more, in the last transaction that was signed."""
+    last = _positions(database, tx)[-1]
+    database.ask(INSERT_LIKE, dice.randint(10**6, 10**9), last)
+    return "something was inserted"
 
 
 def truncation(database: Database, dice: Random, tx: int) -> str:
@@ -195,6 +208,7 @@ ALTERATIONS: dict[str, Alteration] = {
     "order": order,
     "deletion": deletion,
     "insertion in the middle": insertion,
+    "addition to the last transaction": addition,
     "truncation": truncation,
     "swapped payloads": swapped,
     "a grant": grant,

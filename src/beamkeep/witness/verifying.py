@@ -12,8 +12,9 @@ from .tree import TILE, Frontier, TileKey, split
 class KeptTree(NamedTuple):
     """A tree as the witness has kept it."""
 
-    number: int
     frontier: Frontier
+    tx: int
+    """The transaction up to which the witness has followed."""
     checkpoints: Sequence[tuple[int, bytes, str]]
     """Size, root and note."""
 
@@ -92,9 +93,12 @@ class _Recomputation:
         """The leaves of the tile that is being filled."""
         self._difference: _Difference | None = None
         self._wrong_tiles: list[TileKey] = []
+        self._followed = 0
+        """How many leaves are of transactions that the witness has followed."""
 
     async def add(self, page: Sequence[Leaf]) -> None:
         """Add leaves; remember roots and the first difference from the kept tiles."""
+        self._followed += sum(leaf.tx <= self._kept.tx for leaf in page)
         while page:
             self._at_stop()
             stop = self._stops[0] if self._stops else self.frontier.size + len(page)
@@ -168,6 +172,11 @@ class _Recomputation:
             )
         elif self._end != self._kept.frontier.hashes:
             faults.append(f"The end of the tree that the witness keeps at size {size} differs.")
+        if self._followed > size:
+            faults.append(
+                f"Up to transaction {self._kept.tx} the log has {self._followed} leaves, and the"
+                f" witness has followed {size}: something was inserted."
+            )
         return [*faults, *self._kept_checkpoints()]
 
     async def _against_notes(self) -> list[str]:
