@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Self
 
-from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.connections import Connections, OneConnection
 from beamkeep.adapters.postgres.witness import READING, PostgresWitness
 from beamkeep.adapters.signing import make_key, signing_key
 from beamkeep.proving import CORES, verify_record
@@ -113,7 +113,7 @@ class Witnessed(Steps):
         super().__init__(steps, ready)
         self._owner, self._loop = database.owner, asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever)
-        self._connections = Connections(database.url("bk_witness"), 2, **READING)
+        self._connections = OneConnection(database.url("bk_witness"), **READING)
         self._witness = _witness(self._connections, folder)
         self.done, self.witnessing = 0, 0.0
 

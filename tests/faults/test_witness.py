@@ -361,7 +361,7 @@ async def test_a_long_life_gives_no_false_alarm(cluster: Cluster, tmp_path: Path
         await deployed.projector.catch_up([WHOLE_LOG])
     for statement in ("VACUUM (FULL, FREEZE) bk.events", "REINDEX TABLE bk.events"):
         database.ask(statement)
-    alarms = life.refusals() + await alarmed(life, database)
+    alarms = life.refusals() + await alarmed(database, life.key)
     copy = dumped(database)
     async with proving(copy) as store:
         key = signing_key(life.key_file)
@@ -370,7 +370,7 @@ async def test_a_long_life_gives_no_false_alarm(cluster: Cluster, tmp_path: Path
         await follow(store, key)
         alarms += "It goes on." not in goes_on
         assert (await store.state(Tree.EVENTS)).number == 1
-    alarms += await alarmed(life, copy)
+    alarms += await alarmed(copy, life.key)
     figures = {"events": visits * EVENTS_OF_A_VISIT, "kills": life.kills, "false_alarms": alarms}
     compared = {} if wrong is None else {"differing": len(wrong)}
     report("T34 long life of a witness", figures | compared)
@@ -392,8 +392,8 @@ def kept_notes(database: Database) -> str:
     return "".join(str(note) for (note,) in rows)
 
 
-async def alarmed(life: Life, database: Database) -> int:
+async def alarmed(database: Database, key: str) -> int:
     """Return how much is wrong with a database, as `verify` and the cheap look of `check` say."""
-    found = await verified(database, kept_notes(database), life.key)
+    found = await verified(database, kept_notes(database), key)
     async with proving(database) as store:
         return len([*found, *await store.rewritten()])

@@ -22,6 +22,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
+from .cluster import await_paused
+
 ROOT = Path(__file__).parents[3]
 IMPORTED = "beamkeep.app", "beamkeep.surfaces.http.mcp", "uvicorn"
 LARGEST = 2**20
@@ -76,12 +78,7 @@ class Forked:
     def pause(self) -> None:
         """Stop the program in the middle of whatever it does."""
         self.send_signal(signal.SIGSTOP)
-        while not self._is_still():
-            os.sched_yield()
-
-    def _is_still(self) -> bool:
-        state = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0]
-        return state in "TZX"
+        await_paused([self.pid])
 
     def _runs(self, seconds: float | None) -> bool:
         if self.returncode is None and not select.select([self._end], [], [], seconds)[0]:

@@ -632,9 +632,7 @@ class MemoryPostgres:
             columns = re.findall(r"(\w+) = ANY", selected[2])
             return self.selected(selected[1], list(zip(columns, arguments, strict=True)))
         if statement.startswith("\nWITH b AS"):
-            horizon = self.xmin() if XMIN in statement else self._next_xid
-            ended = [e.place[0] for e in self.log() if e.place[0] < horizon]
-            return self._page(horizon, max(ended, default=0) + 1, *arguments)
+            return self._page(self.xmin() if XMIN in statement else self._next_xid, *arguments)
         if (
             re.match(r"SELECT id, .+ AS row, .+ FROM proj\.", statement)
             or "_mark WHERE" in statement
@@ -735,18 +733,18 @@ class MemoryPostgres:
             if e.version > after
         ][:limit]
 
-    def _page(
-        self, horizon: int, watermark: int, tx: str, position: int, *narrow: Any
-    ) -> list[Any]:
+    def _page(self, horizon: int, tx: str, position: int, *narrow: Any) -> list[Any]:
         *narrowed, limit = narrow
         until, names = None, None
         for each in narrowed:
             until, names = (each, names) if isinstance(each, str) else (until, each)
         after = (int(tx), position)
+        ended = [e for e in self.log() if e.place[0] < horizon]
+        watermark = max((e.place[0] for e in ended), default=0) + 1
         found = [
             e
-            for e in self.log()
-            if after < e.place < (horizon, 0)
+            for e in ended
+            if after < e.place
             and (until is None or e.place[0] < int(until))
             and (names is None or e.stream[0] in names)
         ]

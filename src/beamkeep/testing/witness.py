@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from beamkeep.adapters.memory_witness import ORIGIN, SIGNER
-from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.connections import Connections, OneConnection
 from beamkeep.adapters.postgres.witness import READING, PostgresWitness
 from beamkeep.adapters.postgres.witness_reading import PostgresWitnessReader
 from beamkeep.adapters.signing import SignedTree, SigningKey, TreeFile
@@ -44,7 +44,7 @@ class FollowingWitness:
         return await self._reader.checkpoints(query)
 
     async def _follow(self) -> None:
-        connections = Connections(self._url, 1, **READING)
+        connections = OneConnection(self._url, **READING)
         try:
             await follow(PostgresWitness(connections), self._key)
         finally:

@@ -14,7 +14,7 @@ class KeptTree(NamedTuple):
 
     frontier: Frontier
     tx: int
-    """The transaction up to which the witness has followed."""
+    """The transaction up to which the witness has followed the log."""
     checkpoints: Sequence[tuple[int, bytes, str]]
     """Size, root and note."""
 

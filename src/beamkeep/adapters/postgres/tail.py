@@ -11,9 +11,9 @@ from beamkeep.runtime.tail import WHOLE_LOG, Bookmark, TailEvent, TailPage
 from .connections import Connections
 from .statements import Statement
 
-# The transaction id after the last event of those before which every transaction has ended: no
-# event below it can appear later. A crash may give ids again that are above it, although their
-# transactions have ended: they wrote nothing that lasts.
+# The transaction id after the newest event before which every transaction has ended. No event below
+# the watermark can appear later. An id above the watermark may be given again after a crash, also
+# if its transaction has ended: PostgreSQL writes an id down only with what its transaction writes.
 WATERMARK = """(coalesce((
          SELECT e.transaction_id FROM {events} e
           WHERE e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())

@@ -63,7 +63,7 @@ def exchanged(
     signature: str,
     call: Call,
 ) -> ArtifactExchange:
-    """Return the row of an envelope that is sent or taken, with the pointer that counts."""
+    """Return the row of the ledger for an envelope, with the seal pointer to keep beside it."""
     return ArtifactExchange.of(
         envelope,
         exchange_id=call.new_id,

@@ -106,7 +106,7 @@ def signed_outside(
     *,
     refusal: type[Refusal] = SignerUnavailableError,
 ) -> Outside[bytes | None]:
-    """Return the step in which the signer signs. Raise a refusal when it has another key."""
+    """Return the step in which the signer signs; `then` gets only a signature that verifies."""
 
     def verified(signature: bytes | None) -> Outcome:
         text = encoded(signature or b"")
