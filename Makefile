@@ -13,13 +13,6 @@ FIND_PYTHON = for each in "$$PYTHON" python3.13 python3.12 python3 \
 	"$$(pyenv root 2>/dev/null)"/versions/3.1[2-9]*/bin/python; do \
 	[ -n "$$each" ] && "$$each" $(FITS) 2>/dev/null && echo "$$each" && break; done
 
-# What failed, once more and by itself: what passes now is printed as flaky and added to
-# build/flaky.txt. Fault tests get no second chance: what they look for may show only once.
-AGAIN = $(RUN) -m pytest -q --second-run --last-failed --last-failed-no-failures=none
-# CI runs two halves of the tests at once.
-OWN_CACHE = -o cache_dir=.pytest_cache/postgres
-CONSOLE_CACHE = -o cache_dir=.pytest_cache/console
-
 # The web console as the service serves it, and what it is built from.
 BUILT_CONSOLE := src/beamkeep/console/index.html
 CONSOLE_PACKAGES := console/node_modules/.package-lock.json
@@ -29,10 +22,10 @@ CONSOLE_SOURCES = $(wildcard docs/reference/*.json console/*.json console/*.ts c
 export UV_PYTHON_DOWNLOADS := never
 export VIRTUAL_ENV := $(abspath $(VENV))
 
-.PHONY: help setup lock audit reference check test test-postgres faults faults-untimed faults-night soak bench mutation docs demo two-sites console check-console test-console pictures
+.PHONY: help setup lock audit reference check quick test test-postgres gate-times turn bench-against bench-smallest faults faults-untimed faults-night soak bench mutation docs demo two-sites console console-built check-console test-console pictures
 
 help: ## show this
-	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 14
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' Makefile | expand -t 16
 
 setup: $(VENV)/bin/pip ## make .venv with everything in the lock file, and the package itself
 	@sed -n '/^uv==/,/[^\\]$$/p' requirements/requirements-dev.txt > $(VENV)/uv.txt
@@ -61,34 +54,35 @@ reference: ## write docs/reference, the client's catalogue and the examples of /
 	$(RUN) -m docs.generate
 	$(RUN) -m tests.support.example_data
 
-check: ## format, lint, types, import contracts, fresh reference, fast tests
-	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/ruff check .
-	$(VENV)/bin/pyright
-	$(VENV)/bin/lint-imports
-	$(RUN) -m docs.generate --check
-	$(RUN) -m pytest -q -m "not postgres and not faults" || \
-		$(AGAIN) -m "not postgres and not faults"
+check: ## format, lint, types, import contracts, fresh reference, tests in memory
+	$(RUN) -m gate run lint types 'unit-*'
+
+quick: ## format, lint, types and tests in memory of what differs from the last commit
+	$(RUN) -m gate quick
 
 test: ## everything functional except the console, against a real PostgreSQL
-	$(RUN) -m pytest -q -m "not faults and not console"
+	$(RUN) -m gate run 'unit-*' 'extras-*' 'postgres-*' 'system-*' 'devices-*'
 
 test-postgres: ## the part of it that `make check` leaves out
-	$(RUN) -m pytest -q $(OWN_CACHE) -m "postgres and not faults and not console" || \
-		$(AGAIN) $(OWN_CACHE) -m "postgres and not faults and not console"
+	$(RUN) -m gate run 'extras-*' 'postgres-*' 'system-*' 'devices-*'
 
-test-console: ## the web console in a real browser, with a beamline and an identity provider
-	$(RUN) -m pytest -q --durations=15 $(CONSOLE_CACHE) -m "not faults" tests/console || \
-		$(AGAIN) $(CONSOLE_CACHE) -m "not faults" tests/console
+test-console: $(BUILT_CONSOLE) ## the web console in a real browser, with a beamline and an identity provider
+	$(RUN) -m gate run 'console-*'
 
 pictures: ## write the pictures of the console in the documentation anew
-	BEAMKEEP_WRITE_PICTURES=1 $(RUN) -m pytest -q -s $(CONSOLE_CACHE) tests/console/test_pictures.py
+	BEAMKEEP_WRITE_PICTURES=1 $(RUN) -m pytest -q -s tests/console/test_pictures.py
+
+gate-times: ## what every suite cost in its last run: processor and wall clock
+	$(RUN) -m gate times
+
+turn: ## take the next turn of the slices; commit .ci/turns with what you land
+	$(RUN) -m gate turn
 
 faults: ## kills, races and abuse
-	$(RUN) -m pytest -q -rs -m "faults and not console"
+	$(RUN) -m pytest -q -rs -m faults tests --ignore=tests/console
 
 faults-untimed: ## those of them that a machine with other work can judge
-	$(RUN) -m pytest -q -rs --durations=25 -m "faults and not timed and not console"
+	$(RUN) -m gate run 'faults-*'
 
 NIGHT := KILLS=1000 CUTS=200 FILLS=20 JUMPS=100 KEYS=10000 WORKER_FAULTS=1000 HOT_SECONDS=60 \
 	SIMULATIONS=50000 INTERLEAVINGS=10000 STALL_SECONDS=60 STALL_EVENTS=1000000 \
@@ -96,8 +90,8 @@ NIGHT := KILLS=1000 CUTS=200 FILLS=20 JUMPS=100 KEYS=10000 WORKER_FAULTS=1000 HO
 	PARTITION_SECONDS=30 LOST_ANSWERS=200 DRILLS=10 FUZZ_SECONDS=600 REQUESTS=50000 ABUSES=5000 \
 	STARTS=10000 CONDUCTS=100000 CONDUCT_KILLS=300 CONDUCT_PAUSES=100 \
 	SCAN_MUTATIONS=10000 SCAN_OBJECTS=1000000 \
-	FEED_EVENTS=1000000 FEED_KILLS=50 FEED_LISTENERS=50 CUSTODY=20000 CUSTODY_KILLS=10 RELAY_EVENTS=200000 RELAY_KILLS=125 \
-	MIRROR_KILLS=100 ALTERATIONS=1000 WITNESS_LIVES=40 WITNESS_EVENTS=1000000 WITNESS_KILLS=33 DELIVERY_KILLS=100 SUPERVISION_WALKS=2000 BEAM_LOSSES=100 BEAM_KILLS=50 \
+	FEED_EVENTS=1000000 FEED_KILLS=50 FEED_LISTENERS=50 CUSTODY=20000 CUSTODY_KILLS=10 CUSTODY_FILES=5000 RELAY_EVENTS=200000 RELAY_KILLS=125 \
+	MIRROR_KILLS=100 ALTERATIONS=1000 AGENT_DAYS=60 WITNESS_LIVES=40 WITNESS_EVENTS=1000000 WITNESS_KILLS=33 DELIVERY_KILLS=100 SUPERVISION_WALKS=2000 BEAM_LOSSES=100 BEAM_KILLS=50 \
 	PROPOSALS=2000 RIVAL_RUNS=200 RIVAL_KILLS=40 MODEL_CALLS=10000 MODEL_PROCESSES=8 TAMPERED=100000 EXCHANGED=10000 EXCHANGE_FAULTS=50 ROTATED=1000 FORGED=1000 \
 	CONSOLE_CUTS=50 CONSOLE_KILLS=20 CONSOLE_EVENTS=20000 CONSOLE_DAY=whole CONSOLE_SAMPLES=40
 
@@ -106,6 +100,12 @@ faults-night: ## the same at their full size, which takes hours
 
 soak: ## ten minutes of mixed load with restarts; writes build/soak.json and build/soak.svg
 	$(RUN) -m benchmarks.soak
+
+bench-against: ## processor time of the main paths against another commit, in turns: REF=… ONLY=…
+	$(RUN) -m benchmarks.against $(REF) $(if $(ONLY),--only $(ONLY))
+
+bench-smallest: ## every path of the benchmark once, on few rows; judges exact counts only
+	$(RUN) -m benchmarks --smallest
 
 bench: ## ratios against the bare engine; writes build/bench.json
 	$(RUN) -m benchmarks
@@ -124,6 +124,9 @@ $(CONSOLE_PACKAGES): console/package-lock.json
 
 $(BUILT_CONSOLE): $(CONSOLE_PACKAGES) $(CONSOLE_SOURCES)
 	npm run --silent build --prefix console > /dev/null
+
+console-built: $(BUILT_CONSOLE) ## the web console as the service serves it, and the provider that tests sign in with
+	npm ci --prefix tests/oidc --no-audit --no-fund --loglevel=error
 
 check-console: $(CONSOLE_PACKAGES) ## types, lint and unit tests of the web console
 	npm run check --prefix console

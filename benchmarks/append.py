@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import asyncpg
@@ -32,8 +32,19 @@ COMMANDS = (
     *("hold_visit", "resume_visit") * 3,
     "hold_visit",
 )
-FRESH, LONG, LONG_EVENTS = 10_000, 3_000, 20
-LEAST_IN_STOCK, MADE_AT_ONCE = 5_000, 10_000
+LONG_EVENTS = 20
+
+
+class Stock(NamedTuple):
+    """How many visits there are to change, and how many long ones around them."""
+
+    fresh: int
+    least: int
+    """How many are there at least when a slice begins."""
+    long: int
+
+
+STOCK, SMALLEST_STOCK = Stock(10_000, 5_000, long=3_000), Stock(100, 20, long=10)
 SURFACE = seeded.SURFACES[SurfaceKind.HTTP]
 
 
@@ -47,17 +58,19 @@ async def measure(rig: Rig) -> dict[str, Any]:
         alike = await rig.meter.compare(bare, bare, plan.alike())
         return gated(figures | against_itself(alike), GATE, METHOD) | {
             f"at_{count}": await _at(database, fresh, count, plan.cut(10))
-            for count in ((1, 8) if rig.full else ())
+            for count in ((1, 8) if rig.extended else ())
         }
 
 
 async def load(database: Database) -> "Fresh":
     """Load both logs alike: visits to be changed, and long ones around them."""
     me, schemas = await principal(database), ("bk", "bare")
+    number, least, long = database.rig.pick(STOCK, STOCK, SMALLEST_STOCK)
     for schema in schemas:
-        await load_visits(database.owner, me, 0, LONG, LONG_EVENTS, schema)
-    fresh = Fresh(partial(made, database.owner, me, schemas), LONG)
-    await fresh.stock(FRESH)
+        await load_visits(database.owner, me, 0, long, LONG_EVENTS, schema)
+    make = partial(made, database.owner, me, schemas)
+    fresh = Fresh(make, long, at_once=number, least=least)
+    await fresh.stock()
     await database.settle()
     return fresh
 
@@ -86,15 +99,18 @@ class Fresh:
         make: Callable[[int, int], Awaitable[list[UUID]]],
         first: int,
         ids: Sequence[UUID] = (),
-        at_once: int = MADE_AT_ONCE,
+        *,
+        at_once: int,
+        least: int = 1,
     ) -> None:
-        self._make, self._next, self._ids, self._at_once = make, first, deque(ids), at_once
+        self._make, self._next, self._ids = make, first, deque(ids)
+        self._at_once, self._least = at_once, least
         self._making = asyncio.Lock()
 
-    async def stock(self, least: int = LEAST_IN_STOCK) -> None:
+    async def stock(self, least: int | None = None) -> None:
         """See that there are enough of them, however many were used."""
         async with self._making:
-            while len(self._ids) < least:
+            while len(self._ids) < (least or self._least):
                 self._ids += await self._make(self._next, self._at_once)
                 self._next += self._at_once
 

@@ -29,7 +29,7 @@ from beamkeep.workers.walking import Walker
 from .measure import against_itself, gated, throughput
 from .rig import CURSOR_KEY, PATIENT, Database, Rig, caller, operation, seam_on
 
-SETPOINTS = 100
+SETPOINTS, FEW_SETPOINTS = 100, 2
 GATE, CHANNEL_ACCESS_GATE = 0.50, 0.77
 METHOD = (
     "Claim and walk of a conduct of 100 setpoints that are confirmed at once by the simulator, one"
@@ -57,7 +57,7 @@ async def measure(rig: Rig) -> dict[str, Any]:
 
 async def measure_channel_access(rig: Rig) -> dict[str, Any]:
     """Compare over Channel Access."""
-    records = [IocRecord(address, "ao", 0.0) for address in addresses()]
+    records = [IocRecord(address, "ao", 0.0) for address in addresses(rig)]
     with loopback_network() as network, Ioc(network.ports[0], *records):
         os.environ |= network.environment
         # libca reads its environment when it is loaded.
@@ -80,22 +80,22 @@ async def _measure(
         )
         projections = PostgresProjections(database.pool(1, "bk_projector", **PATIENT))
         await projections.arrange(CATALOGUE.views, shards(1))
-        ours = Walks(database, substrate)
+        ours = Walks(database, substrate, addresses(rig))
         await ours.prepare()
         await ours.run(0)
         rows = await database.owner.fetch("SELECT * FROM bk.procedure_activity ORDER BY sequence")
-        assert len(rows) == 2 * SETPOINTS
+        assert len(rows) == 2 * len(addresses(rig))
         (connection,) = await database.bare(1)
-        bare = BareRows(connection, rows, put)
+        bare = BareRows(connection, rows, addresses(rig), put=put)
         figures = throughput(await rig.meter.compare(bare, ours, rig.plan))
         alike = await rig.meter.compare(bare, bare, rig.plan.alike())
         await ours.close()
         return gated(figures | against_itself(alike), gate, method)
 
 
-def addresses() -> list[str]:
+def addresses(rig: Rig) -> list[str]:
     """Return the addresses that a walk writes."""
-    return [f"BK:S{n}" for n in range(SETPOINTS)]
+    return [f"BK:S{n}" for n in range(rig.pick(SETPOINTS, SETPOINTS, FEW_SETPOINTS))]
 
 
 class Walks:
@@ -103,8 +103,8 @@ class Walks:
 
     pid = os.getpid()
 
-    def __init__(self, database: Database, substrate: Substrate) -> None:
-        connections = database.pool(1)
+    def __init__(self, database: Database, substrate: Substrate, addresses: Sequence[str]) -> None:
+        connections, self._addresses = database.pool(1), addresses
         seam, self._queue = seam_on(connections, database.url()), PostgresWorkQueue(connections)
         routes = (
             ControlRoute("BK:", substrate=substrate, simulated=True, writable=True, inline=True),
@@ -133,7 +133,7 @@ class Walks:
         made = await self._ask("register_procedure", {"name": "Walk", "kind": "walk"})
         steps = [
             {"kind": "setpoint", "address": address, "value": float(n)}
-            for n, address in enumerate(addresses())
+            for n, address in enumerate(self._addresses)
         ]
         await self._ask("conduct_procedure", {**made, "steps": steps})
 
@@ -141,7 +141,7 @@ class Walks:
         """Claim the conduct and walk it, however long that takes."""
         (work,) = await self._queue.claim(CONDUCT, self._owner, LEASE, 1)
         await self._walker.walk(HeldConduct(work, 0.0, lambda _: True))
-        return SETPOINTS
+        return len(self._addresses)
 
     async def close(self) -> None:
         """Close the control system."""
@@ -159,11 +159,15 @@ class BareRows:
     pid = os.getpid()
 
     def __init__(
-        self, connection: asyncpg.Connection, rows: Sequence[asyncpg.Record], put: Put
+        self,
+        connection: asyncpg.Connection,
+        rows: Sequence[asyncpg.Record],
+        addresses: Sequence[str],
+        put: Put,
     ) -> None:
         first = dict(rows[0])
         self._columns = [name for name in first if name != "sequence"]
-        self._rows, self._put = [dict(row) for row in rows], put
+        self._rows, self._addresses, self._put = [dict(row) for row in rows], addresses, put
         self._connection, self._due = connection, list[list[Any]]()
         places = ", ".join(f"${n}" for n, _ in enumerate(self._columns, 1))
         self._insert = (
@@ -181,9 +185,9 @@ class BareRows:
     async def run(self, seconds: float) -> int:
         """Write them all."""
         execute, insert = self._connection.fetch, self._insert
-        for n, address in enumerate(addresses()):
+        for n, address in enumerate(self._addresses):
             started, succeeded = self._due[2 * n : 2 * n + 2]
             await execute(insert, *started)
             await self._put(address, float(n))
             await execute(insert, *succeeded)
-        return SETPOINTS
+        return len(self._addresses)

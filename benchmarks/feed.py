@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from statistics import quantiles
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import httpx2
@@ -25,14 +25,14 @@ from beamkeep.runtime.store import Position
 from beamkeep.testing.appends import append, at
 from beamkeep.testing.calling import Rest
 from beamkeep.testing.feed_listener import FeedListener
-from beamkeep.testing.server import ISSUER, Server, running_server
+from beamkeep.testing.installation import ISSUER
+from beamkeep.testing.server import Server, running_server
 from beamkeep.testing.service import policy
 from beamkeep.testing.waiting import until
 
 from .rig import Rig
 
-LISTENERS, RATE, CONNECTIONS = 100, 200, 4
-IDLE_LISTENERS, PER_PRINCIPAL = 500, 8
+RATE, CONNECTIONS, PER_PRINCIPAL = 200, 4, 8
 METHOD = (
     "100 listeners of one `beamkeep serve` while another process appends 200 events a second, one"
     " by one: the time from the answer to the append to the arrival at each listener, and the"
@@ -41,18 +41,34 @@ METHOD = (
 )
 
 
+class Listeners(NamedTuple):
+    """How many listeners there are under load and while nothing happens, and for how long."""
+
+    busy: int
+    idle: int
+    seconds: int
+
+
+FULL, QUICK, SMALLEST = (
+    Listeners(100, 500, seconds=30),
+    Listeners(100, 500, seconds=5),
+    Listeners(2, PER_PRINCIPAL, seconds=1),
+)
+
+
 async def measure(rig: Rig) -> dict[str, Any]:
     """Measure the latency under load, then the cost of idle listeners."""
-    seconds = 30 if rig.full else 5
+    listeners = rig.pick(FULL, QUICK, SMALLEST)
+    seconds = listeners.seconds
     with running_server(rig.cluster, project_in_serve="false", limit_concurrency="2000") as server:
         async with httpx2.AsyncClient(base_url=server.url, timeout=30) as http:
-            people = range(IDLE_LISTENERS // PER_PRINCIPAL + 1)
+            people = range(listeners.idle // PER_PRINCIPAL + 1)
             tokens = [await _enrolled(http, server, number) for number in people]
         alone = Usage(server.pid)
         await asyncio.sleep(seconds)
         alone_share = alone.share()
         before = alone.resident_mb()
-        async with _listening(server, tokens, IDLE_LISTENERS, _ignore):
+        async with _listening(server, tokens, listeners.idle, _ignore):
             idle = Usage(server.pid)
             await asyncio.sleep(seconds)
             figures: dict[str, Any] = {
@@ -60,7 +76,7 @@ async def measure(rig: Rig) -> dict[str, Any]:
                 "idle_core_percent": idle.share(),
                 "idle_memory_mb": round(idle.resident_mb() - before, 1),
             }
-        figures |= await _latency(server, tokens, seconds)
+        figures |= await _latency(server, tokens, listeners)
     return {"method": METHOD, "figures": figures}
 
 
@@ -93,13 +109,13 @@ def _ignore(position: Position, data: bytes) -> None:
     """Do nothing with an event."""
 
 
-async def _latency(server: Server, tokens: Sequence[str], seconds: int) -> dict[str, Any]:
+async def _latency(server: Server, tokens: Sequence[str], listeners: Listeners) -> dict[str, Any]:
     arrived: defaultdict[Position, list[float]] = defaultdict(list)
 
     def receive(position: Position, data: bytes) -> None:
         arrived[position].append(time.perf_counter())
 
-    async with _listening(server, tokens, LISTENERS, receive), _writing(server) as store:
+    async with _listening(server, tokens, listeners.busy, receive), _writing(server) as store:
         used, appended = Usage(server.pid), dict[Position, float]()
         began, at_once = time.perf_counter(), asyncio.Semaphore(CONNECTIONS)
 
@@ -110,11 +126,11 @@ async def _latency(server: Server, tokens: Sequence[str], seconds: int) -> dict[
             appended[position] = time.perf_counter()
 
         async with asyncio.TaskGroup() as writing:
-            for number in range(seconds * RATE):
+            for number in range(listeners.seconds * RATE):
                 await asyncio.sleep(began + number / RATE - time.perf_counter())
                 writing.create_task(write())
         share, took = used.share(), time.perf_counter() - began
-        await until(lambda: all(len(arrived[each]) == LISTENERS for each in appended))
+        await until(lambda: all(len(arrived[each]) == listeners.busy for each in appended))
     late = [1000 * (at - done) for each, done in appended.items() for at in arrived[each]]
     hundredths = quantiles(late, n=100)
     return {

@@ -10,7 +10,7 @@ from .append import Fresh, made, ours_step
 from .loading import load_visits, visit_ids
 from .measure import Plan, Quad, Steps, spread
 from .picture import Line, Panel, picture
-from .rig import Database, Rig, principal
+from .rig import Database, Rig, Size, principal
 
 MOST = 1.3
 # Few commands: a small log must stay small.
@@ -30,6 +30,8 @@ FRESH, SMALL_STREAMS = 2_000, 10
 EVENTS, POLICY_COUNTS = (10_000, 1_000_000, 10_000_000), (10, 1_000, 10_000)
 FULL_PLAN, FULL_FRESH = Plan(20, 2, 0.25), 3_000
 PIECES, STREAM_EVENTS, SEEDED_POLICIES = 20, 20, 4
+# Two pieces of ten visits to be changed and one stream around them.
+SMALLEST_EVENTS, SMALLEST_POLICY_COUNTS, FEW = (60,), (10,), 20
 FURTHER = 1_000_000_000
 """The number of the first visit beyond all that were loaded."""
 PICTURE = Path("build/growth.svg")
@@ -45,24 +47,33 @@ SELECT gen_random_uuid(), CASE WHEN n <= $2 THEN $1 ELSE gen_random_uuid() END, 
 
 async def measure(rig: Rig, events: Sequence[int] = EVENTS) -> dict[str, Any]:
     """Compare commands in logs and among policies of several sizes; if quick, of two."""
-    if rig.full:
-        return await _measure_sizes(rig, events)
-    quick_events = 100_000
-    log = await _compare(rig, streams=quick_events // 20, own=1, policies=6)
-    policies = await _compare(rig, streams=SMALL_STREAMS, own=100, policies=10_000)
+    match rig.size:
+        case Size.FULL:
+            return await _measure_sizes(rig, events, POLICY_COUNTS)
+        case Size.QUICK:
+            return await _measure_two(rig, 100_000, own=100, policies=10_000)
+        case Size.SMALLEST:
+            await _measure_sizes(rig, SMALLEST_EVENTS, SMALLEST_POLICY_COUNTS)
+            return await _measure_two(rig, 100, own=1, policies=10)
+
+
+async def _measure_two(rig: Rig, events: int, own: int, policies: int) -> dict[str, Any]:
+    """A log of so many events and so many policies, each against few."""
+    log = await _compare(rig, streams=events // 20, own=1, policies=6)
+    among = await _compare(rig, streams=SMALL_STREAMS, own=own, policies=policies)
     return {
         "log": log,
-        "policies": policies,
+        "policies": among,
         "gate": MOST,
-        "reached": log["reached"] and policies["reached"],
-        "method": METHOD.format(f"{quick_events:,}"),
+        "reached": log["reached"] and among["reached"],
+        "method": METHOD.format(f"{events:,}"),
     }
 
 
 async def _fill(database: Database, streams: int, own: int, policies: int) -> None:
-    me = await principal(database)
-    await load_visits(database.owner, me, 0, FRESH, 1)
-    await load_visits(database.owner, me, FRESH, streams, 20)
+    me, fresh = await principal(database), _fresh_count(database.rig)
+    await load_visits(database.owner, me, 0, fresh, 1)
+    await load_visits(database.owner, me, fresh, streams, 20)
     await database.owner.execute(POLICIES, me, own, policies)
     await database.settle()
 
@@ -72,13 +83,12 @@ async def _compare(rig: Rig, streams: int, own: int, policies: int) -> dict[str,
     async with rig.database("growth_small") as small, rig.database("growth_large") as large:
         await _fill(small, SMALL_STREAMS, own=1, policies=6)
         await _fill(large, streams, own, policies)
-        sides = [
-            Steps(
-                [ours_step(each.seam(1), await _fresh(each, await visit_ids(each.owner, 0, FRESH)))]
-            )
-            for each in (small, large)
-        ]
-        quads = await rig.meter.compare(sides[0], sides[1], PLAN)
+        sides: list[Steps] = []
+        for each in (small, large):
+            fresh = await _fresh(each, await visit_ids(each.owner, 0, _fresh_count(rig)))
+            sides.append(Steps([ours_step(each.seam(1), fresh)]))
+        plan = rig.pick(PLAN, PLAN, rig.plan)
+        quads = await rig.meter.compare(sides[0], sides[1], plan)
     return _judged(quads)
 
 
@@ -88,23 +98,25 @@ def _judged(quads: Sequence[Quad]) -> dict[str, Any]:
     return {**cost, "wall": wall, "gate": MOST, "reached": cost["ratio"] < MOST}
 
 
-async def _measure_sizes(rig: Rig, events: Sequence[int]) -> dict[str, Any]:
+async def _measure_sizes(
+    rig: Rig, events: Sequence[int], policies: Sequence[int]
+) -> dict[str, Any]:
     """Every size against the smallest of its kind, the other kind held at its smallest."""
-    fewest = POLICY_COUNTS[0]
+    fewest = policies[0]
     by_events = [await _against_smallest(rig, events[0], fewest, n, fewest) for n in events]
-    by_policies = [
-        await _against_smallest(rig, events[0], fewest, events[0], n) for n in POLICY_COUNTS
-    ]
+    by_policies = [await _against_smallest(rig, events[0], fewest, events[0], n) for n in policies]
     found = {
         "log": by_events[-1] | {"sizes": dict(zip(map(str, events), by_events, strict=True))},
         "policies": by_policies[-1]
-        | {"sizes": dict(zip(map(str, POLICY_COUNTS), by_policies, strict=True))},
+        | {"sizes": dict(zip(map(str, policies), by_policies, strict=True))},
         "gate": MOST,
         "reached": by_events[-1]["reached"] and by_policies[-1]["reached"],
-        "method": FULL_METHOD.format(_listed(events), _listed(POLICY_COUNTS)),
+        "method": FULL_METHOD.format(_listed(events), _listed(policies)),
     }
-    PICTURE.parent.mkdir(exist_ok=True)
-    PICTURE.write_text(drawn(found))
+    made = drawn(found)
+    if rig.size is Size.FULL:
+        PICTURE.parent.mkdir(exist_ok=True)
+        PICTURE.write_text(made)
     return found
 
 
@@ -117,7 +129,8 @@ async def _against_smallest(
             await _spread_out(large, events, policies),
         ]
         bytes = await large.owner.fetchval("SELECT pg_database_size(current_database())")
-        quads = await rig.meter.compare(sides[0], sides[1], FULL_PLAN)
+        plan = rig.pick(FULL_PLAN, FULL_PLAN, rig.plan)
+        quads = await rig.meter.compare(sides[0], sides[1], plan)
     micros = [1e6 * quad.ours.cpu for quad in quads]
     return _judged(quads) | {
         "cpu_us": round(sorted(micros)[len(micros) // 2]),
@@ -127,20 +140,25 @@ async def _against_smallest(
 
 async def _spread_out(database: Database, events: int, policies: int) -> Steps:
     """Fill with so many events, and the visits to be changed at even distances among them."""
-    me = await principal(database)
-    streams = max(0, events - FULL_FRESH) // STREAM_EVENTS // PIECES
+    me, rig = await principal(database), database.rig
+    changed, pieces = rig.pick((FULL_FRESH, PIECES), (FULL_FRESH, PIECES), (FEW, 2))
+    streams = max(0, events - changed) // STREAM_EVENTS // pieces
     fresh: list[UUID] = []
     first = 0
-    for _ in range(PIECES):
-        await load_visits(database.owner, me, first, FULL_FRESH // PIECES, 1)
-        fresh += await visit_ids(database.owner, first, FULL_FRESH // PIECES)
-        first += FULL_FRESH // PIECES
+    for _ in range(pieces):
+        await load_visits(database.owner, me, first, changed // pieces, 1)
+        fresh += await visit_ids(database.owner, first, changed // pieces)
+        first += changed // pieces
         await load_visits(database.owner, me, first, streams, STREAM_EVENTS)
         first += streams
     own, more = max(1, policies // 100), max(0, policies - SEEDED_POLICIES)
     await database.owner.execute(POLICIES, me, own, more)
     await database.settle()
     return Steps([ours_step(database.seam(1), await _fresh(database, fresh))])
+
+
+def _fresh_count(rig: Rig) -> int:
+    return rig.pick(FRESH, FRESH, FEW)
 
 
 async def _fresh(database: Database, ids: Sequence[UUID]) -> Fresh:

@@ -88,11 +88,11 @@ class LoadedStream(NamedTuple):
 async def measure(rig: Rig) -> dict[str, Any]:
     """Compare pages of all questions; ask each by itself; ask what is beyond any index."""
     async with rig.database("list_rare") as database:
-        loaded = await _load(database, 5_000_000 if rig.full else 200_000)
+        loaded = await _load(database, rig.pick(5_000_000, 200_000, smallest=2_000))
         connection = (await database.bare(1, **LISTING))[0]
         lists = PostgresLists(database.pool(1, **LISTING))
         questions = _questions(loaded)
-        pages = [*questions.values()]
+        pages, seconds = [*questions.values()], rig.pick(SECONDS, SECONDS, rig.plan.seconds)
         found = {name: await _page(lists, asked) for name, asked in questions.items()}
         bare = _bare(connection, pages, [*found.values()])
         quads = await rig.meter.compare(Steps([bare]), Steps([_ours(lists, pages)]), rig.plan)
@@ -103,7 +103,7 @@ async def measure(rig: Rig) -> dict[str, Any]:
             METHOD.format(loaded.visits, loaded.clearances, MOST_MS),
         )
         each = {
-            name: await _by_itself(rig, lists, asked, len(found[name]))
+            name: await _by_itself(rig, lists, asked, len(found[name]), seconds)
             for name, asked in questions.items()
         }
         patient = PostgresLists(database.pool(1, **LISTING, **PATIENT))
@@ -272,7 +272,7 @@ def _bare(
 
 
 async def _by_itself(
-    rig: Rig, lists: PostgresLists, asked: Asked, rows: int, seconds: float = SECONDS
+    rig: Rig, lists: PostgresLists, asked: Asked, rows: int, seconds: float
 ) -> dict[str, Any]:
     """What a page of one question takes, asked again and again, or once."""
 

@@ -33,6 +33,9 @@ METHOD = (
     " and values through the driver; `asked` is the whole question with authorization."
 )
 NAME, ROWS, LIMIT, DIFFERENT = "list_visits", 200_000, 50, 500
+FEW_ROWS = 2_000
+NO_FILTERS = {"count", "cursor", "limit", "min_token", "names"}
+"""Fields of the query that a cursor does not depend on."""
 
 
 class Asked(NamedTuple):
@@ -58,7 +61,8 @@ class Heard(Connections):
 async def measure(rig: Rig) -> dict[str, Any]:
     """Compare at the store's seam; in a full run the whole question beside."""
     async with rig.database("list") as database:
-        pages = await _load(database)
+        rows = rig.pick(ROWS, ROWS // 4, FEW_ROWS)
+        pages = await _load(database, rows)
         statements = await _statements(database, pages)
         plan, meter = rig.plan, rig.meter
 
@@ -69,8 +73,8 @@ async def measure(rig: Rig) -> dict[str, Any]:
         figures = throughput(await against_bare(await _ours(database, pages), plan))
         bare = _bare((await database.bare(1, **LISTING))[0], statements)
         alike = against_itself(await against_bare(bare, plan.alike()))
-        found = gated(figures | alike, GATE, METHOD.format(ROWS))
-        if rig.full:
+        found = gated(figures | alike, GATE, METHOD.format(rows))
+        if rig.extended:
             asked = await against_bare(await _asked(database, pages), plan.cut(5))
             found |= {"asked": throughput(asked)}
         return found
@@ -94,17 +98,17 @@ def _view() -> View[Any]:
     return source.view
 
 
-async def _load(database: Database) -> list[Asked]:
+async def _load(database: Database, rows: int) -> list[Asked]:
     """Fill the list, and say which pages are asked for: random places, with and without filters."""
     pool, codec = database.pool(1, "bk_projector", **PATIENT), Codec(CATALOGUE.aggregates.values())
     projections = PostgresProjections(pool)
     await projections.arrange(CATALOGUE.views, shards(1))
-    await load_visits(database.owner, await principal(database), 0, ROWS, 1)
+    await load_visits(database.owner, await principal(database), 0, rows, 1)
     tail = PostgresTail(pool)
     projector = Projector(CATALOGUE.views, codec, tail, projections=projections)
     await projector.catch_up(shards(1))
     await database.settle()
-    ids = await visit_ids(database.owner, 0, ROWS)
+    ids = await visit_ids(database.owner, 0, rows)
     draw = random.Random(1)  # noqa: S311
     queries = [
         ListVisits(),
@@ -151,7 +155,7 @@ async def _asked(database: Database, pages: list[Asked]) -> Step:
 
     async def step() -> None:
         query, after = draw.choice(pages)
-        filters = query.model_dump(mode="json", exclude={"cursor", "limit", "min_token"})
+        filters = query.model_dump(mode="json", exclude=NO_FILTERS)
         given = {name: value for name, value in filters.items() if value is not None}
         cursor = cursors.write(str(after), me, NAME, filters)
         assert (await ask(listed, Request(caller(), {**given, "cursor": cursor}))).body

@@ -11,6 +11,7 @@ from uuid_utils.compat import uuid7
 
 from beamkeep.runtime.admission import Request
 from beamkeep.runtime.session import SNAPSHOT_EVERY
+from beamkeep.runtime.store import READ_AT_ONCE
 
 from .append import REASON
 from .counts import count, undisturbed
@@ -20,7 +21,7 @@ from .rig import Rig, Seam, caller, operation, principal, question
 
 MOST = 1.5
 SHORT, SHORT_STREAMS = 100, 200
-LONG, QUICK_LONG = 1_000_000, 20_000
+LONG, QUICK_LONG, SMALLEST_LONG = 1_000_000, 20_000, READ_AT_ONCE + 2
 COUNTED, CHANGES = 130, 13
 METHOD = (
     "hold_visit and resume_visit by turns (`command`), or get_visit (`get`), at 1 connection, on"
@@ -36,15 +37,16 @@ METHOD = (
 
 async def measure(rig: Rig) -> dict[str, Any]:
     """Compare commands and gets on the long stream with those on short ones."""
-    events = LONG if rig.full else QUICK_LONG
+    events = rig.pick(LONG, QUICK_LONG, SMALLEST_LONG)
+    streams = rig.pick(SHORT_STREAMS, SHORT_STREAMS, 2)
     async with rig.database("long_stream") as database:
         me = await principal(database)
         await load_visits(database.owner, me, 0, 1, events)
-        await load_visits(database.owner, me, 1, SHORT_STREAMS, SHORT)
+        await load_visits(database.owner, me, 1, streams, SHORT)
         await database.settle()
         seam = database.seam(1)
         long = await visit_ids(database.owner, 0, 1)
-        short = await visit_ids(database.owner, 1, SHORT_STREAMS)
+        short = await visit_ids(database.owner, 1, streams)
         since = time.perf_counter()
         await _get(seam, long)()
         first_read = time.perf_counter() - since
@@ -74,6 +76,7 @@ async def measure(rig: Rig) -> dict[str, Any]:
         "counted": counted,
         "first_read": {"seconds": round(first_read, 2), "events": events},
         "gate": MOST,
+        "counts_hold": same,
         "reached": same and all(part["reached"] for part in parts.values()),
         "method": METHOD.format(events),
     }

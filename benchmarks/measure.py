@@ -98,26 +98,39 @@ class Quad(NamedTuple):
     ours: Slice
 
 
+async def there_and_back[S](
+    take: Callable[[S], Awaitable[Slice]], sides: Sequence[S]
+) -> list[Slice]:
+    """Take a slice of each side and then of each in reverse order, and add up those of a side."""
+    first = [await take(side) for side in sides]
+    second = [await take(side) for side in reversed(sides)]
+    return [_sum(*both) for both in zip(first, reversed(second), strict=True)]
+
+
 class Meter:
     """Takes slices, reading the processor time of the server and of each side's client."""
 
-    def __init__(self, postmaster: int) -> None:
-        self._postmaster = postmaster
+    def __init__(self, postmaster: int, least_ticks: int = LEAST_TICKS) -> None:
+        self._postmaster, self._least = postmaster, least_ticks / TICKS
 
     async def compare(self, bare: Side, ours: Side, plan: Plan) -> list[Quad]:
         """Take the planned quads, and leave out those fixed in advance as warm-up."""
+
+        async def take(side: Side) -> Slice:
+            return await self.slice(side, plan.seconds)
+
         quads: list[Quad] = []
         for number in range(plan.quads):
-            order = (bare, ours, ours, bare) if number % 2 == 0 else (ours, bare, bare, ours)
-            one, two, three, four = [await self.slice(side, plan.seconds) for side in order]
-            outer, inner = _sum(one, four), _sum(two, three)
-            quads.append(Quad(outer, inner) if number % 2 == 0 else Quad(inner, outer))
+            if number % 2 == 0:
+                quads.append(Quad(*await there_and_back(take, (bare, ours))))
+            else:
+                quads.append(Quad(*reversed(await there_and_back(take, (ours, bare)))))
         return quads[plan.dropped :]
 
     async def slice(self, side: Side, seconds: float) -> Slice:
         """Take one slice of one side, and go on where its processor time is too short to read."""
         found = Slice(0, 0.0, 0.0, 0.0)
-        while found.client + found.server < LEAST_TICKS / TICKS:
+        while found.client + found.server < self._least:
             found = _sum(found, await self._slice(side, seconds))
         return found
 

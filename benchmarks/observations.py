@@ -25,11 +25,26 @@ METHOD = (
 )
 ROWS = 500
 BEGAN = datetime(2030, 1, 1, 8, tzinfo=UTC)
-COLUMNS = OBSERVATIONS.row.__struct_fields__
+# In the order of the values in `_copying`, which is not the order of the fields of the row.
+COLUMNS = (
+    "observation_id",
+    "run_id",
+    "channel_name",
+    "value",
+    "unit",
+    "sampling_procedure",
+    "sampled_at",
+    "simulated",
+    "recorded_at",
+    "principal_id",
+    "surface_id",
+    "correlation_id",
+)
 
 
 async def measure(rig: Rig) -> dict[str, Any]:
     """Compare with one producer, and with two at once."""
+    assert {*COLUMNS} == {*OBSERVATIONS.row.__struct_fields__}
     async with rig.database("observations") as database:
         await database.owner.execute(
             "CREATE TABLE bare.run_observation (LIKE bk.run_observation INCLUDING ALL);"

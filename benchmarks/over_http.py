@@ -17,7 +17,8 @@ from .measure import Plan, Step, Steps, against_itself, gated, throughput
 from .rig import INSERT, Database, Rig, Seam, caller, operation, principal
 from .serving import Requests, Server, serving
 
-GATE, CONNECTIONS, ZONES = 0.10, 16, 1000
+GATE, CONNECTIONS, ZONES, VISITS = 0.10, 16, 1000, 10_000
+AT_ONCE = 10
 COMMAND = (
     "POST /zones at 16 connections with a bearer token and a fresh idempotency key each to one"
     " `beamkeep serve` with PROJECT_IN_SERVE=false and no `work` running, against INSERT of the"
@@ -46,7 +47,7 @@ async def measure_command(rig: Rig) -> dict[str, Any]:
             keyed = await compare(bare, _posting(server, keyed=True), plan)
         alike = against_itself(await compare(bare, bare, plan.alike()))
         found = gated(throughput(keyed) | alike, GATE, COMMAND)
-        if not rig.full:
+        if not rig.extended:
             return found
         async with serving(database) as server:
             plain = await compare(bare, _posting(server, keyed=False), beside)
@@ -58,7 +59,7 @@ async def measure_command(rig: Rig) -> dict[str, Any]:
 async def measure_get(rig: Rig) -> dict[str, Any]:
     """Compare reads of one zone."""
     async with rig.database("http_get") as database:
-        ids = await _zones(database.seam(4))
+        ids = await _zones(database.seam(4), rig.pick(ZONES, ZONES, AT_ONCE))
         await database.settle()
         bare = Steps([_selecting(each, ids) for each in await database.bare(CONNECTIONS)])
         draw = random.Random(1)  # noqa: S311
@@ -72,17 +73,17 @@ async def measure_get(rig: Rig) -> dict[str, Any]:
 
 def _plan(rig: Rig) -> Plan:
     """Slices long enough for a process of its own to get going."""
-    return Plan(14, 2, 1.0) if rig.full else Plan(3, 1, 1.0)
+    return rig.pick(Plan(14, 2, 1.0), Plan(3, 1, 1.0), rig.plan)
 
 
 async def _load(database: Database) -> None:
-    me = await principal(database)
+    me, visits = await principal(database), database.rig.pick(VISITS, VISITS, AT_ONCE)
     for schema in ("bk", "bare"):
-        await load_visits(database.owner, me, 0, 10_000, 10, schema)
+        await load_visits(database.owner, me, 0, visits, 10, schema)
     await database.settle()
 
 
-async def _zones(seam: Seam) -> list[UUID]:
+async def _zones(seam: Seam, number: int) -> list[UUID]:
     define = operation("define_zone")
 
     async def one() -> UUID:
@@ -91,7 +92,9 @@ async def _zones(seam: Seam) -> list[UUID]:
         return answered.id
 
     return [
-        id for _ in range(ZONES // 10) for id in await asyncio.gather(*(one() for _ in range(10)))
+        id
+        for _ in range(number // AT_ONCE)
+        for id in await asyncio.gather(*(one() for _ in range(AT_ONCE)))
     ]
 
 

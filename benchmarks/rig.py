@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from enum import Enum
 from typing import NamedTuple, Self
 from uuid import UUID
 
@@ -15,13 +16,14 @@ from beamkeep.adapters.postgres.migrate import migrate, migrations
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust.bootstrap import Administrator
-from beamkeep.kernel import Operation, Question, SurfaceKind
+from beamkeep.kernel import Operation, Question, SurfaceKind, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller
 from beamkeep.runtime.codec import Codec
+from beamkeep.seeding import ANY_INSTALLATION
 from beamkeep.testing.cluster import Cluster
 
-from .measure import Meter, Plan
+from .measure import LEAST_TICKS, Meter, Plan
 
 SERVER = {
     "shared_buffers": "1GB",
@@ -32,6 +34,8 @@ SERVER = {
     # Counting costs a little on both sides of every comparison, so only `counts` turns it on.
     "pg_stat_statements.track": "none",
 }
+SMALL_SERVER = {"shared_buffers": "128MB", "max_wal_size": "256MB"}
+"""For runs in which no time is judged."""
 SHOWN = (
     "server_version",
     "fsync",
@@ -54,15 +58,35 @@ PATIENT = {"statement_timeout": "600000"}
 """For what the service sets no such limit, or what is to be known however long it takes."""
 
 
+class Size(Enum):
+    """How much is measured."""
+
+    SMALLEST = "smallest"
+    """All code of every path, on as few rows as it takes; no time is judged."""
+    QUICK = "quick"
+    """A few slices of what has a gate."""
+    FULL = "full"
+    """Everything, at the sizes that the documentation names."""
+
+
 class Rig:
     """A throwaway cluster with a migrated database that others are copied from."""
 
-    def __init__(self, cluster: Cluster, plan: Plan, full: bool) -> None:
-        self.cluster, self.plan, self.full = cluster, plan, full
-        self.meter = Meter(cluster.pid)
+    def __init__(self, cluster: Cluster, plan: Plan, size: Size) -> None:
+        self.cluster, self.plan, self.size = cluster, plan, size
+        self.meter = Meter(cluster.pid, self.pick(LEAST_TICKS, LEAST_TICKS, smallest=1))
+
+    @property
+    def extended(self) -> bool:
+        """Whether paths also measure the parts that have no gate."""
+        return self.size is not Size.QUICK
+
+    def pick[T](self, full: T, quick: T, smallest: T) -> T:
+        """Return the value for the size of this run."""
+        return {Size.FULL: full, Size.QUICK: quick, Size.SMALLEST: smallest}[self.size]
 
     @classmethod
-    async def on(cls, cluster: Cluster, plan: Plan, full: bool) -> Self:
+    async def on(cls, cluster: Cluster, plan: Plan, size: Size) -> Self:
         """Make the database that others are copied from."""
         url = cluster.create_database("template")
         await migrate(url)
@@ -71,8 +95,10 @@ class Rig:
             await connection.execute("CREATE EXTENSION pg_stat_statements")
             await connection.execute("CREATE EXTENSION pg_walinspect")
         store = PostgresEventStore(Connections(url, 1), url)
-        await prepare(store, PostgresLists(Connections(url, 1)), ADMINISTRATOR, False)
-        return cls(cluster, plan, full)
+        here = replace(ANY_INSTALLATION, login_key=await store.cursor_key())
+        lists = PostgresLists(Connections(url, 1))
+        await prepare(store, lists, ADMINISTRATOR, False, installation=here)
+        return cls(cluster, plan, size)
 
     async def settings(self) -> dict[str, str]:
         """What the server is set to."""
@@ -88,16 +114,19 @@ class Rig:
             )
             await connection.execute(f"CREATE DATABASE {name} TEMPLATE template")
         url = self.cluster.url(name)
-        # Privileges and settings of a database are not copied with its template.
-        await migrate(url)
-        async with _connected(url) as owner:
-            database = Database(self, name, owner)
-            try:
-                yield database
-            finally:
-                await database.close()
-        async with _connected(self.cluster.url()) as connection:
-            await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        try:
+            # Privileges and settings of a database are not copied with its template.
+            await migrate(url)
+            async with _connected(url) as owner:
+                database = Database(self, name, owner)
+                try:
+                    yield database
+                finally:
+                    await database.close()
+        finally:
+            # Also after a failure: another path may use the same name.
+            async with _connected(self.cluster.url()) as connection:
+                await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 class Database:

@@ -75,12 +75,13 @@ def _texts(rows: int) -> dict[str, tuple[Text, float]]:
 
 async def measure(rig: Rig) -> dict[str, Any]:
     """Search for each kind of text again and again."""
-    rows = ROWS if rig.full else ROWS // 10
-    asked = ASKED if rig.full else ASKED // 4
+    rows = rig.pick(ROWS, ROWS // 10, ROWS // 500)
+    asked = rig.pick(ASKED, ASKED // 4, 2)
+    own = rig.pick(OWN, OWN, OWN // 500)
     async with rig.database("search") as database:
         me, other = uuid7(), uuid7()
         await database.owner.execute("DROP INDEX bk.directory_words")
-        await database.owner.execute(FILL, rows, OWN, me, other, timeout=1800)
+        await database.owner.execute(FILL, rows, own, me, other, timeout=1800)
         await database.owner.execute(WORDS, timeout=1800)
         await database.settle()
         directory = PostgresDirectory(database.pool(1, **SEARCHING))
@@ -95,8 +96,7 @@ async def measure(rig: Rig) -> dict[str, Any]:
                 ) -> None:
                     await reader.search(Search(q=text(draw)), caller)
 
-                own = scope is ObjectScope.OWN
-                label = f"{name}, among {OWN:,} own" if own else name
+                label = f"{name}, among {own:,} own" if scope is ObjectScope.OWN else name
                 found[label] = await timed(search, asked, most)
         ids = await _ids(database)
         every = Caller(me, ObjectScope.ALL)

@@ -114,8 +114,9 @@ class Requests:
         self._lines: list[_Line] = []
 
     async def prepare(self) -> None:
-        """Open the connections, the first time."""
+        """Open the connections, the first time or where the server closed an idle one."""
         loop = asyncio.get_running_loop()
+        self._lines = [line for line in self._lines if line.is_open]
         while len(self._lines) < self._count:
             line = _Line(self._next, self._expected)
             await loop.create_connection(lambda line=line: line, "127.0.0.1", self._port)
@@ -133,6 +134,7 @@ class _Line(asyncio.Protocol):
     def __init__(self, next: Callable[[], bytes], expected: bytes) -> None:
         self._next, self._expected = next, expected
         self._end, self._done, self._received = 0.0, 0, b""
+        self.is_open = True
         self._finished: asyncio.Future[int] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -161,6 +163,7 @@ class _Line(asyncio.Protocol):
             self._finished.set_result(self._done)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.is_open = False
         self._fail(b"the connection was closed")
 
     def _fail(self, said: bytes) -> None:

@@ -22,7 +22,7 @@ from beamkeep.witnessing import POLL_SECONDS, Witness
 
 from .append import load, ours_step
 from .loading import load_visits
-from .measure import Plan, Quad, Steps, against_itself, throughput, used
+from .measure import Plan, Quad, Step, Steps, against_itself, throughput, used
 from .rig import Database, Rig, principal
 
 GATE, MOST_COST, LEAST_FOLLOWED, LEAST_VERIFIED = 0.98, 0.02, 20_000, 40_000
@@ -48,9 +48,9 @@ SELECT gen_random_uuid(), '00000000-0000-0000-0000-000000000001', 'current', n *
 
 async def measure(rig: Rig) -> dict[str, Any]:
     """Compare commands with and without a witness, then follow and verify a long log."""
-    transactions = 300 if rig.full else 60
+    transactions = rig.pick(300, 60, smallest=1)
     # Slices that are long beside the second after which the witness looks again.
-    plan = Plan(8, 1, 4.0) if rig.full else Plan(2, 0, 4.0)
+    plan = rig.pick(Plan(8, 1, 4.0), Plan(2, 0, 4.0), rig.plan)
     async with rig.database("witness_cost") as database:
         fresh = await load(database)
         seam = database.seam(4)
@@ -168,7 +168,7 @@ async def _speed(database: Database, events: int) -> dict[str, int]:
     with tempfile.TemporaryDirectory() as folder:
         connections = database.pool(2, "bk_witness", **READING)
         meter, witness = database.rig.meter, _witness(connections, Path(folder))
-        followed = await meter.slice(Once(_follow(witness), events), 0)
+        followed = await meter.slice(Once(partial(_follow, witness), events), 0)
         key = signing_key(Path(folder) / "key").signer.key().text
 
     async def verify() -> None:
@@ -176,7 +176,7 @@ async def _speed(database: Database, events: int) -> dict[str, int]:
         wrong = [line async for is_fault, line in told if is_fault]
         assert not wrong, wrong
 
-    verified = await meter.slice(Once(verify(), events), 0)
+    verified = await meter.slice(Once(verify, events), 0)
     return {
         "followed": round(followed.rate),
         "followed_per_cpu": round(1 / followed.cpu),
@@ -188,7 +188,7 @@ async def _speed(database: Database, events: int) -> dict[str, int]:
 class Once:
     """Work that is done once, however long it takes."""
 
-    def __init__(self, work: Any, events: int) -> None:
+    def __init__(self, work: Step, events: int) -> None:
         self._work, self._events, self.pid = work, events, os.getpid()
 
     async def prepare(self) -> None:
@@ -196,7 +196,7 @@ class Once:
 
     async def run(self, seconds: float) -> int:
         """Do all of it."""
-        await self._work
+        await self._work()
         return self._events
 
 

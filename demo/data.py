@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
 
 import h5py
 import numpy as np
@@ -77,12 +79,14 @@ async def checked(day: Day, distribution_id: str, found: bytes | None = None) ->
     about = {"distribution_id": distribution_id}
     copy = await day.do("get_distribution", about, as_=STEWARD)
     sums = described(found) if found is not None else copy
+    host = str(urlsplit(str(copy["uri"])).path).split("/")[1]
+    file = {"host": host, "device": "259:1", "inode": str(UUID(distribution_id).int % 2**48)}
     report = {
         **about,
         "kind": "ChecksumVerified",
         "checked_at": datetime.now(UTC).isoformat(),
         "checker": CHECKER,
-        "found": {**sums["checksum"], "byte_size": sums["byte_size"]},
+        "found": {**sums["checksum"], "byte_size": sums["byte_size"], "file": file},
     }
     await day.do("record_attestation", report, as_=STEWARD)
 

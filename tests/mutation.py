@@ -30,8 +30,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src/beamkeep"
 PYTEST = ("-m", "pytest", "-x", "-q", "--tb=no", "-p", "anyio", "-p", "_hypothesis_pytestplugin")
 FAST = ("-m", "not postgres and not faults", "--hypothesis-profile=ci")
-LARGE = ("surfaces/test_rest", "surfaces/test_mcp", "surfaces/test_openapi", "runtime/test_codec")
-SLOW = tuple(f"tests/{name}.py" for name in LARGE)
+LARGE = ("surfaces/test_rest", "surfaces/test_mcp", "surfaces/test_parity", "runtime/test_codec")
+SLOW = tuple(f"tests/unit/{name}.py" for name in LARGE)
 MOST_MEMORY = 4 << 30  # a mutant may loop and keep everything it finds
 
 PAIRS: tuple[tuple[type[ast.AST], type[ast.AST]], ...] = (
@@ -186,14 +186,14 @@ def stages(file: str) -> list[tuple[str, ...]]:
     """The tests that concern a module, as arguments of pytest; the most telling first."""
     room, name = Path(file).with_suffix("").parts[:2]
     rooms = ("kernel", "contexts", "runtime", "workers", "surfaces")
-    ordered = (f"tests/{each}" for each in sorted(rooms, key=room.__ne__))
-    quick = (*ordered, *(f"--ignore={slow}" for slow in SLOW))
+    ordered = (f"tests/unit/{each}" for each in sorted(rooms, key=room.__ne__))
+    # What a store in memory and PostgreSQL have in common is tested there, in memory as well.
+    contracts = ("tests/postgres/runtime", "tests/postgres/workers")
+    quick = (*ordered, *contracts, *(f"--ignore={slow}" for slow in SLOW))
     if room == "runtime":
-        found = [(f"tests/runtime/test_{name}.py",), quick, (*SLOW, "tests/system")]
+        found = [(f"tests/unit/runtime/test_{name}.py",), quick, (*SLOW, "tests/system")]
     else:
-        siblings = (PACKAGE / file).parent.glob("*.py")
-        words = " or ".join(sorted(path.stem.removesuffix("y") for path in siblings))
-        found = [(f"tests/contexts/{name}",), quick, (*SLOW, "-k", words)]
+        found = [(f"tests/unit/contexts/{name}",), quick, SLOW]
     there = [tuple(e for e in each if e[:6] != "tests/" or (ROOT / e).exists()) for each in found]
     return [each for each in there if any(part.startswith("tests/") for part in each)]
 

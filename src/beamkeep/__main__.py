@@ -157,7 +157,7 @@ def check(token: TextIO | None) -> None:
         return number
 
     # A database with faults may have no tables to compare.
-    wrong = len(found) or _run(compare()) + _run(witnessed())
+    wrong = len(found) or _run_on_database(compare()) + _run_on_database(witnessed())
     if not wrong:
         click.echo("nothing is wrong")
     sys.exit(1 if wrong else 0)
@@ -271,12 +271,20 @@ def relay(cursor: str) -> None:
     help="File with verifier keys, one per line or as /.well-known/beamkeep-checkpoint-keys answers"
     " (default: those in the database).",
 )
-def verify(checkpoints: TextIO | None, keys: TextIO | None) -> None:
+@click.option(
+    "--accept",
+    "accepted",
+    multiple=True,
+    metavar="NAME",
+    help="Name of an anchor or a redaction that you know of, as `verify` shows it. Repeat the"
+    " option for each (default: none).",
+)
+def verify(checkpoints: TextIO | None, keys: TextIO | None, accepted: tuple[str, ...]) -> None:
     """Compute the record again and compare it with signed checkpoints.
 
     Read the event log and the rows of runs, decisions and procedures, and name the first
     difference. Compare grants, standings and claims with the events. Exit code 1 means that the
-    record differs.
+    record differs, or that an anchor or a redaction was not accepted.
     """
     from beamkeep.proving import verify_record
     from beamkeep.settings import DatabaseSettings
@@ -288,16 +296,17 @@ def verify(checkpoints: TextIO | None, keys: TextIO | None) -> None:
         number = 0
         told = verify_record(
             url.get_secret_value(),
-            checkpoints and checkpoints.read(),
-            keys and keys.read(),
+            None if checkpoints is None else _text(checkpoints),
+            None if keys is None else _text(keys),
             lambda done: click.echo(f"\r{done} leaves", nl=False, err=True),
+            accepted,
         )
         async for is_fault, line in told:
             number += is_fault
             click.echo(line)
         return number
 
-    if not (wrong := _run(run())):
+    if not (wrong := _run_on_database(run())):
         click.echo("nothing is wrong")
     sys.exit(1 if wrong else 0)
 
@@ -320,7 +329,7 @@ def anchor(reason: str, diverged: bool) -> None:
 
     settings = _settings()
     try:
-        for line in _run(anchor_trees(settings, reason, is_diverged=diverged)):
+        for line in _run_on_database(anchor_trees(settings, reason, is_diverged=diverged)):
             click.echo(line)
     except (WitnessRefusedError, ValueError) as refused:
         click.echo(str(refused), err=True)
@@ -499,6 +508,38 @@ def _read[S: DatabaseSettings](kind: type[S]) -> S:
             said = fault["msg"].removeprefix("Value error, ")
             click.echo(f"{where}: {said}".removeprefix(": "), err=True)
         sys.exit(78)
+
+
+def _text(file: TextIO) -> str:
+    try:
+        return file.read()
+    except UnicodeDecodeError:
+        click.echo(f"{file.name} is not a text file in UTF-8.", err=True)
+        sys.exit(78)
+
+
+def _run_on_database[T](work: Coroutine[Any, Any, T]) -> T:
+    """Run something that reads a record, whatever is wrong with the database or the files."""
+    import asyncpg
+    import msgspec
+
+    from beamkeep.runtime.store import StoreUnavailableError
+
+    told = "The record was not read to its end"
+    try:
+        return _run(work)
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, StoreUnavailableError) as error:
+        remedy = "See that the database runs and answers."
+        if str(getattr(error, "sqlstate", "")).startswith("42"):
+            # A table is missing, or the role may not read it.
+            remedy = "Run `beamkeep migrate`, and log in as bk_reader or bk_app."
+        click.echo(f"{told}: {error}. {remedy}", err=True)
+    except OSError as error:
+        remedy = "See that the database runs and answers, and that the files can be read."
+        click.echo(f"{told}: {error}. {remedy}", err=True)
+    except msgspec.MsgspecError as error:
+        click.echo(f"{told}: a file or a row cannot be read: {error}.", err=True)
+    sys.exit(78)
 
 
 def _run[T](work: Coroutine[Any, Any, T]) -> T:

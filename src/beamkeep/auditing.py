@@ -1,20 +1,18 @@
 """The comparison of rows written beside the streams with the events they are derived from."""
 
+import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from typing import Any, Protocol, cast
 from uuid import UUID
 
 import msgspec
 
+from beamkeep.agents.resolution import DECISIONS
 from beamkeep.contexts import CATALOGUE
-from beamkeep.contexts.access import logins
-from beamkeep.contexts.access.actor import (
-    ActorNotFoundError,
-    BoundLogin,
-    actors,
-    standing_of,
-)
-from beamkeep.contexts.access.profile import ACTOR_STANDINGS, IDENTITIES, Identity, digest_of
+from beamkeep.contexts.access import logins, profile_times
+from beamkeep.contexts.access.actor import BoundLogin, actors, standing_of
+from beamkeep.contexts.access.logins import LoginDigest
+from beamkeep.contexts.access.profile import ACTOR_STANDINGS, IDENTITIES
 from beamkeep.contexts.agent.agent import AGENT_STANDINGS, agents
 from beamkeep.contexts.agent.agent import standing_of as agent_standing_of
 from beamkeep.contexts.calibration import calibration
@@ -30,7 +28,9 @@ from beamkeep.contexts.data import (
 )
 from beamkeep.contexts.data.dataset import datasets
 from beamkeep.contexts.data.external_id import CLAIMED
-from beamkeep.contexts.enclosure import enclosure
+from beamkeep.contexts.enclosure import enclosure, reports
+from beamkeep.contexts.equipment import former_places
+from beamkeep.contexts.equipment.asset import assets
 from beamkeep.contexts.federation import credential, facility, permit
 from beamkeep.contexts.feed.subscription import (
     BOOKMARKS,
@@ -42,19 +42,28 @@ from beamkeep.contexts.feed.subscription import (
     subscriptions,
 )
 from beamkeep.contexts.lineage import EDGES, ProvenanceEdge, ProvenanceRelation
+from beamkeep.contexts.place import FORMER_PLACES, PLACES, AssetPlace
 from beamkeep.contexts.proposal import proposal
 from beamkeep.contexts.recipe import capability
 from beamkeep.contexts.run.run import edges_of as run_edges
 from beamkeep.contexts.run.run import runs
 from beamkeep.contexts.supply import supply
+from beamkeep.contexts.trust import control_times
 from beamkeep.contexts.trust.grants import POLICY_GRANTS
 from beamkeep.contexts.trust.policy import grants_of, policies
+from beamkeep.contexts.trust.surface import SURFACE_CONTROL
+from beamkeep.contexts.trust.visit import visits
 from beamkeep.kernel import CLAIMS, Aggregate, Insert, Record, Table
 from beamkeep.runtime.codec import BrokenStreamError, Codec
-from beamkeep.runtime.store import StoredEvent
+from beamkeep.runtime.store import KeptSnapshot, StoredEvent, Stream
 
 SEEDS = "seed"
 """The scope of the claims that remember seeds; they have no holder and no stream."""
+
+
+CODEC = Codec(CATALOGUE.aggregates.values())
+FOLDS = [*CODEC.folds.values()]
+"""The folds of this version, whose snapshots can be compared."""
 
 
 class DerivedTable(Record):
@@ -68,8 +77,8 @@ class DerivedTable(Record):
     """Returns the rows of a state; none where the state does not determine them."""
     scopes: tuple[str, ...] = ()
     """The scopes of claims, or the relations of edges, that are compared."""
-    comparable: Callable[[Any, bytes], object] = lambda row, _: row
-    """Converts a stored row to the form in `rows_of`, with the key of the deployment."""
+    comparable: Callable[[Any], object] = lambda row: row
+    """Converts a stored row to the form in `rows_of`."""
     is_shared: bool = False
     """Whether other aggregates have rows here too, so that a row may belong to one of them."""
 
@@ -77,8 +86,8 @@ class DerivedTable(Record):
 class Ledger(Protocol):
     """Everything that is compared, from one snapshot."""
 
-    async def login_key(self) -> bytes:
-        """Return the secret that logins are digested with."""
+    def login_digests(self) -> AsyncIterator[LoginDigest]:
+        """Yield the digests of all logins, by actor."""
         ...
 
     def events(self, stream_type: str) -> AsyncIterator[tuple[UUID, StoredEvent]]:
@@ -91,6 +100,26 @@ class Ledger(Protocol):
 
     def claims_beyond(self, scopes: Sequence[str]) -> AsyncIterator[Any]:
         """Yield the claims in none of these scopes."""
+        ...
+
+    def snapshots(self, folds: Sequence[UUID]) -> AsyncIterator[KeptSnapshot]:
+        """Yield the snapshots of these folds, with the principal of the first event of each."""
+        ...
+
+    def stream(self, stream: Stream, upto: int) -> AsyncIterator[StoredEvent]:
+        """Yield the events of one stream up to a version."""
+        ...
+
+    async def other_snapshots(self, folds: Sequence[UUID]) -> int:
+        """Return how many snapshots are of other folds."""
+        ...
+
+    def faults(self) -> AsyncIterator[str]:
+        """Yield what the store itself finds wrong with its rows, in sentences."""
+        ...
+
+    def agent_decisions(self) -> AsyncIterator[tuple[UUID, UUID]]:
+        """Yield the decisions that agents of the service made inside it, each with its agent."""
         ...
 
 
@@ -127,14 +156,12 @@ class SubscriptionOfRow(Record):
 
 
 def _beside_subscriptions(
-    table: Table[Any], rows_of: Callable[[Subscription], Iterable[object] | None]
+    of: Table[Any], rows_of: Callable[[Subscription], Iterable[object] | None]
 ) -> DerivedTable:
+    # Neither secrets nor answers of receivers are read.
+    table = Table(of.name, SubscriptionOfRow, key=("subscription_id",))
     return DerivedTable(
-        aggregate=subscriptions,
-        table=table,
-        owner="subscription_id",
-        rows_of=rows_of,
-        comparable=lambda row, _: SubscriptionOfRow(row.subscription_id),
+        aggregate=subscriptions, table=table, owner="subscription_id", rows_of=rows_of
     )
 
 
@@ -143,13 +170,17 @@ def _until_retired(subscription: Subscription) -> Iterable[SubscriptionOfRow]:
     return () if is_retired else (SubscriptionOfRow(subscription.id),)
 
 
-def _digested(row: Identity, key: bytes) -> BoundLogin:
-    return BoundLogin(row.issuer, digest_of(key, row.actor_id, row.issuer, row.subject))
+def _folded(
+    of: Aggregate[Any, Any, Any], begin: Callable[[Any], Any], evolve: Callable[[Any, Any], Any]
+) -> Aggregate[Any, Any, Any]:
+    """Return an aggregate whose events are folded to what only the comparison needs."""
 
+    def begun(event: Any) -> Any:
+        of.begin(event)  # raises if no stream of this type begins so
+        return begin(event)
 
-LOGINS = Aggregate(
-    name="Actor", begin=logins.begin, evolve=logins.evolve, absent=ActorNotFoundError
-)
+    return Aggregate(of.name, begun, evolve, absent=of.absent)
+
 
 DERIVED = (
     DerivedTable(aggregate=policies, table=POLICY_GRANTS, owner="policy_id", rows_of=grants_of),
@@ -168,11 +199,42 @@ DERIVED = (
         is_shared=True,
     ),
     DerivedTable(
-        aggregate=LOGINS,
+        aggregate=_folded(actors, logins.begin, logins.evolve),
         table=IDENTITIES,
         owner="actor_id",
         rows_of=lambda logins: logins.bound,
-        comparable=_digested,
+        comparable=BoundLogin.of,
+    ),
+    DerivedTable(
+        aggregate=_folded(actors, profile_times.begin, profile_times.evolve),
+        table=profile_times.PROFILE_TIMES,
+        owner="actor_id",
+        rows_of=profile_times.rows_of,
+    ),
+    DerivedTable(
+        aggregate=assets,
+        table=PLACES,
+        owner="asset_id",
+        rows_of=lambda asset: [AssetPlace.of(asset, asset_id=asset.id)],
+    ),
+    DerivedTable(
+        aggregate=_folded(assets, former_places.begin, former_places.evolve),
+        table=FORMER_PLACES,
+        owner="asset_id",
+        rows_of=former_places.rows_of,
+    ),
+    DerivedTable(
+        aggregate=_folded(visits, control_times.begin, control_times.evolve),
+        table=SURFACE_CONTROL,
+        owner="visit_id",
+        rows_of=control_times.rows_of,
+    ),
+    DerivedTable(
+        aggregate=_folded(enclosure.enclosures, reports.begin, reports.evolve),
+        table=enclosure.FRESHNESS,
+        owner="enclosure_id",
+        rows_of=lambda heard: [heard],
+        comparable=reports.heard_of,
     ),
     _claims(facility.facilities, facility.claims_of, facility.CODES),
     _claims(credential.credentials, credential.claims_of, credential.KEYS),
@@ -232,44 +294,89 @@ DERIVED = (
         aggregate=subscriptions,
         table=CLAIMS,
         owner="holder",
-        # The number is whichever was free.
-        rows_of=lambda it: () if it.status is SubscriptionStatus.RETIRED else None,
+        rows_of=_until_retired,
         scopes=(SLOTS,),
+        # The number is whichever was free.
+        comparable=lambda row: SubscriptionOfRow(row.holder),
     ),
     # Which deliveries there are depends on the log and on the time.
     _beside_subscriptions(DELIVERIES, lambda _: None),
 )
 
 
-SEAM = tuple(
-    derived
-    for derived in DERIVED
-    if derived.table.name in {"policy_grant", "principal_standing", "claims"}
-)
-"""What every command is authorized and decided by, and a role that only reads may read."""
-
-
-async def differences(
-    ledger: Ledger, tables: Sequence[DerivedTable] = DERIVED
-) -> AsyncGenerator[str]:
+async def differences(ledger: Ledger) -> AsyncGenerator[str]:
     """Yield a sentence for every row that is missing and every row that should not exist."""
-    key = await ledger.login_key() if tables is DERIVED else b""
-    codec = Codec(CATALOGUE.aggregates.values())
-    for derived in tables:
-        async for difference in _compare(derived, ledger, codec, key):
-            yield difference
+    for derived in DERIVED:
+        try:
+            async for difference in _compare(derived, ledger):
+                yield difference
+        except (ValueError, ArithmeticError) as broken:
+            # A row that no version has written must not hide the differences of other tables.
+            yield f"bk.{derived.table.name} has a row that cannot be read: {broken}."
+    async for difference in _agent_claims(ledger):
+        yield difference
+    async for difference in _wrong_snapshots(ledger):
+        yield difference
+    async for fault in ledger.faults():
+        yield fault
     claims = [derived for derived in DERIVED if derived.table is CLAIMS]
-    declared = [SEEDS, *(scope for derived in claims for scope in derived.scopes)]
+    declared = [SEEDS, DECISIONS, *(scope for derived in claims for scope in derived.scopes)]
     async for row in ledger.claims_beyond(declared):
         yield f"bk.claims has a row of a scope that nothing uses: {_in_words(row)}."
 
 
-async def _compare(
-    derived: DerivedTable, ledger: Ledger, codec: Codec, key: bytes
-) -> AsyncGenerator[str]:
+async def _wrong_snapshots(ledger: Ledger) -> AsyncGenerator[str]:
+    """Fold every stream that has a snapshot again, and compare the states."""
+    async for kept in ledger.snapshots(FOLDS):
+        (name, id), version = kept.stream, kept.snapshot.version
+        of = CATALOGUE.aggregates.get(name)
+        told = f"The snapshot of {name} {id} at version {version}"
+        if of is None:
+            yield f"{told} is of an unknown type."
+            continue
+        state, folded = None, 0
+        try:
+            async for event in ledger.stream(kept.stream, version):
+                state, folded = CODEC.fold(of, [event], state, folded), folded + 1
+        except Exception as broken:
+            # One broken stream must not hide the snapshots of the others.
+            yield f"The stream {name} {id} cannot be read: {type(broken).__name__}: {broken}."
+            continue
+        if folded < version:
+            yield f"{told} is forged: the stream has {folded} events. Delete the snapshot."
+        elif CODEC.snapshot(state, version).state != kept.snapshot.state:
+            yield f"{told} is not what the events say. Delete the snapshot."
+        elif kept.owner_id != kept.first_principal_id:
+            yield f"{told} has owner {kept.owner_id}, who did not begin the stream."
+
+
+async def _agent_claims(ledger: Ledger) -> AsyncGenerator[str]:
+    """Compare the claims by which agents of the service decide once with their decisions.
+
+    A decision does not say for which key it was made: the claim has the key, and the agent.
+    """
+    made = {id: str(agent_id) async for id, agent_id in ledger.agent_decisions()}
+    async for row in ledger.rows(CLAIMS, "holder", (DECISIONS,)):
+        if made.pop(row.holder, None) != _first_part(row.key):
+            events = f"the events of Decision {row.holder}"
+            yield f"bk.claims has a row that {events} do not explain: {_in_words(row)}."
+    for id, agent_id in made.items():
+        yield f"bk.claims lacks the row of Decision {id}, which agent {agent_id} made."
+
+
+def _first_part(key: str) -> object:
+    """Return the first part of the key of a claim; none if it is not such a key."""
+    try:
+        parts: object = json.loads(key)
+    except ValueError:
+        return None
+    return cast("list[object]", parts)[0] if isinstance(parts, list) and parts else None
+
+
+async def _compare(derived: DerivedTable, ledger: Ledger) -> AsyncGenerator[str]:
     """Compare one table with its streams; both are read in the order of their ids."""
     name, table = derived.aggregate.name, f"bk.{derived.table.name}"
-    streams, owners = _required_rows(derived, ledger, codec), _stored_rows(derived, ledger, key)
+    streams, owners = _required_rows(derived, ledger), _stored_rows(derived, ledger)
     stream, owner = await anext(streams, None), await anext(owners, None)
     while stream or owner:
         if stream and (owner is None or owner[0] is None or stream[0] <= owner[0]):
@@ -293,7 +400,7 @@ async def _compare(
 
 
 async def _required_rows(
-    derived: DerivedTable, ledger: Ledger, codec: Codec
+    derived: DerivedTable, ledger: Ledger
 ) -> AsyncGenerator[tuple[UUID, set[object] | str | None]]:
     """Yield the rows that each stream requires, or the error that keeps it from being folded.
 
@@ -312,7 +419,7 @@ async def _required_rows(
         try:
             if recorded[0] != version:
                 raise BrokenStreamError(f"{of.name} lacks version {version}")
-            (event,) = codec.decode(of.name, [recorded])
+            (event,) = CODEC.decode(of.name, [recorded])
             state = of.begin(event) if state is None else of.evolve(state, event)
         except Exception as broken:
             # One broken stream must not hide the differences of the others.
@@ -327,17 +434,19 @@ def _rows_of(derived: DerivedTable, state: object) -> set[object] | None:
 
 
 async def _stored_rows(
-    derived: DerivedTable, ledger: Ledger, key: bytes
+    derived: DerivedTable, ledger: Ledger
 ) -> AsyncGenerator[tuple[UUID | None, set[object]]]:
     """Yield the stored rows of each owner together."""
     owner: UUID | None = None
     rows: set[object] = set()
-    async for row in ledger.rows(derived.table, derived.owner, derived.scopes):
+    is_login = derived.table is IDENTITIES
+    stored = ledger.rows(derived.table, derived.owner, derived.scopes)
+    async for row in ledger.login_digests() if is_login else stored:
         if rows and getattr(row, derived.owner) != owner:
             yield owner, rows
             rows = set()
         owner = getattr(row, derived.owner)
-        rows.add(derived.comparable(row, key))
+        rows.add(derived.comparable(row))
     if rows:
         yield owner, rows
 

@@ -324,7 +324,14 @@ class Settings(DatabaseSettings):
     custody_rules: Annotated[CustodyRules | None, BeforeValidator(_from_json)] = None
     """How many verified copies of a dataset must stay, as a JSON object by intent (`Trial`,
     `Production`, `Retracted`), each with `verified_copies`, `distinct_supplies`, `outside`,
-    `online`, `verified_by`, `strength` and `verified_within_days`. Default: one verified copy."""
+    `online`, `verified_by`, `strength`, `verified_within_days`, `relied_within_hours` and
+    `file_systems_differ`. Default: one copy verified within 365 days."""
+    discard_needs_two: bool = False
+    """Whether who removes or advances a date of a production dataset cannot discard it or its
+    copies."""
+    transfer_accounts: frozenset[UUID] = frozenset()
+    """Ids of the service accounts that may report what a transfer service compared, as a JSON list.
+    Default: none."""
     control_silence_seconds: Annotated[float, Gt(5)] = 15.0
     """Seconds of silence of a control system after which a conduct takes it for disconnected."""
     control_connect_seconds: Annotated[float, Gt(0)] = 5.0
@@ -690,6 +697,8 @@ class Settings(DatabaseSettings):
             receivers=self.receivers,
             secrets=self.secret_keeper(),
             custody_rules=self.custody_rules or CustodyRules(),
+            discard_needs_two=self.discard_needs_two,
+            transfer_accounts=self.transfer_accounts,
             import_max_age=timedelta(days=self.import_max_age_days),
             evidence_window=timedelta(minutes=self.evidence_window_minutes),
             prompt_templates={each.id: each.kind for each in TEMPLATES.values()},

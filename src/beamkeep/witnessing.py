@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from beamkeep.adapters.postgres.witness import MOST_TRANSACTIONS, PostgresWitness
 from beamkeep.adapters.receivers import CheckpointReceiver, NotSentError
 from beamkeep.adapters.signing import SignedTree, SigningKey, TreeFile
-from beamkeep.witness.leaves import FullTile, Leaf, LeafPage, Tree, TreeState
+from beamkeep.witness.leaves import FullTile, Leaf, LeafPage, Tree, TreeState, read_anchor
 from beamkeep.witness.notes import Checkpoint, Form
 from beamkeep.witness.tree import (
     TILE,
@@ -17,6 +17,7 @@ from beamkeep.witness.tree import (
     InvalidProofError,
     TileKey,
     consistency,
+    leaf_hash,
     require_consistency,
     split,
 )
@@ -26,14 +27,14 @@ POLL_SECONDS = 1.0
 SENT_AT_ONCE = 100
 
 
+REMEDY = "If the database was restored, run `beamkeep anchor`. Otherwise run `beamkeep verify`."
+
+
 class WitnessRefusedError(Exception):
     """The log is not the one that the witness has signed before, and is not signed."""
 
-    def __init__(self, tree: Tree, told: str) -> None:
-        super().__init__(
-            f"The witness does not sign the tree of {tree}: {told} If the database was restored,"
-            " run `beamkeep anchor`. Otherwise run `beamkeep verify`."
-        )
+    def __init__(self, tree: Tree, told: str, remedy: str = REMEDY) -> None:
+        super().__init__(f"The witness does not sign the tree of {tree}: {told} {remedy}")
 
 
 class Witness:
@@ -123,8 +124,7 @@ class Witness:
         for last in lasts:
             if last and (last.number, last.size) > (now.number, now.size):
                 return None
-            if last and last.number == now.number:
-                await self._require_grown(before, last, after, full=full)
+        await self._require_follows(before, after, full, lasts=lasts)
         # A database that was restored after the tree was read: the leaves do not follow that tree.
         still = await self._store.state(before.tree)
         if (still.number, still.frontier.hashes) != (before.number, before.frontier.hashes):
@@ -141,20 +141,74 @@ class Witness:
         """Return the origin of a tree, which is in no other tree of the world."""
         return f"{self._origin}/{tree}-{number}"
 
-    async def _require_grown(
+    async def refusal(self, tree: Tree) -> str | None:
+        """Return why the tree as it is stored is not signed; none if it is."""
+        lasts = [key.memory.last(tree) for key in self._keys]
+        state = await self._store.state(tree)
+        size = state.frontier.size
+        try:
+            await self._require_follows(state, state.frontier, (), lasts=lasts)
+            if any(last and (last.number, last.size) > (state.number, size) for last in lasts):
+                async for page in self._store.pages(tree, state.tx):
+                    size += len(page.leaves)
+                _require_reached(state, size, lasts)
+        except WitnessRefusedError as refused:
+            return str(refused)
+        return None
+
+    async def _require_follows(
+        self,
+        before: TreeState,
+        after: Frontier,
+        full: Sequence[FullTile],
+        *,
+        lasts: Sequence[SignedTree | None],
+    ) -> None:
+        """Raise unless a tree follows from all that was signed, as far as it goes."""
+        known = [last for last in lasts if last]
+        for last in known:
+            if last.number == before.number and last.size <= after.size:
+                await self._require_grown(before, (last.size, last.root), after, full=full)
+        newest = max(known, default=None)
+        if newest and newest.number < before.number:
+            await self._require_anchored(before, newest, after, full=full)
+
+    async def _require_anchored(
         self, before: TreeState, last: SignedTree, after: Frontier, *, full: Sequence[FullTile]
     ) -> None:
-        """Raise unless a tree has grown from the one that was signed last."""
+        """Raise unless a new tree begins with an anchor that names what was signed last."""
+        leaf = await self._store.anchored(before.tree, before.number)
+        anchor = read_anchor(leaf) if leaf else None
+        signed = Checkpoint(self.tree_origin(before.tree, last.number), last.size, last.root)
+        if leaf is None or anchor is None or anchor.last != signed:
+            raise WitnessRefusedError(
+                before.tree,
+                f"number {before.number} has begun, and its anchor does not name the last"
+                f" checkpoint that this host has signed, {signed.origin} at size {last.size}.",
+            )
+        if after.size:
+            await self._require_grown(before, (1, leaf_hash(leaf.encode())), after, full=full)
+
+    async def _require_grown(
+        self,
+        before: TreeState,
+        was: tuple[int, bytes],
+        after: Frontier,
+        *,
+        full: Sequence[FullTile],
+    ) -> None:
+        """Raise unless a tree has grown from a smaller one, which has this size and root."""
         new = {**after.tiles, **{tile.key: split(tile.hashes) for tile in full}}
-        ranges = consistency(last.size, after.size)
+        size, root = was
+        ranges = consistency(size, after.size)
         try:
             path = await self._store.proof(before.tree, before.number, ranges, new)
-            require_consistency((last.size, last.root), (after.size, after.root), path)
+            require_consistency(was, (after.size, after.root), path)
         except (KeyError, IndexError, InvalidProofError):
             raise WitnessRefusedError(
                 before.tree,
-                f"its first {last.size} leaves do not have the root that was signed,"
-                f" {b64encode(last.root).decode()}.",
+                f"its first {size} leaves do not have the root that was signed,"
+                f" {b64encode(root).decode()}.",
             ) from None
 
     async def send(self, tree: Tree, to: CheckpointReceiver, sent: TreeFile) -> None:

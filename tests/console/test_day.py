@@ -23,7 +23,8 @@ from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import Operation
 from beamkeep.testing.calling import Calling, SurfaceAnswer
 from beamkeep.testing.cluster import Cluster
-from beamkeep.testing.server import ISSUER, Server, running_server
+from beamkeep.testing.installation import ISSUER
+from beamkeep.testing.server import Server, running_server
 from tests.console.driving import Console, Hands, Keyboard, Mouse, Place
 from tests.console.visit import PATIENCE_MS, Background, chromium_path
 from tests.system.test_day import BEAMLINE, log_of, look

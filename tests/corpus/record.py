@@ -27,10 +27,10 @@ from beamkeep.contexts.federation.signatures import SignMessage
 from beamkeep.runtime.codec import Codec, encode
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import StoredEvent
-from beamkeep.testing.service import ADMIN, INSTALLATION, ISSUER, AdminClient, let_callers_in
+from beamkeep.testing.installation import INSTALLATION, ISSUER
+from beamkeep.testing.service import ADMIN, AdminClient, let_callers_in
 from beamkeep.testing.signing import SIGNING
 from tests.corpus import FOLDER, Line, digest, file_of, read
-from tests.runtime.test_rows import STREAMS
 from tests.support.examples import (
     EXAMPLES,
     caution,
@@ -41,6 +41,7 @@ from tests.support.examples import (
     supply,
     trust,
 )
+from tests.unit.runtime.test_rows import STREAMS
 
 CODEC = Codec(CATALOGUE.aggregates.values())
 

@@ -1,5 +1,6 @@
 """The figures of the fault tests, kept together in `build/faults.json` and `build/faults.md`."""
 
+import fcntl
 import json
 import math
 import os
@@ -165,10 +166,13 @@ def size(name: str, usual: int, seconds: float) -> tuple[int, float]:
 def merge(key: str, figures: Mapping[str, Any]) -> str:
     """Put the figures of one test among those of the others, and give them back as a line."""
     REPORT.parent.mkdir(exist_ok=True)
-    known: dict[str, Any] = json.loads(REPORT.read_text()) if REPORT.exists() else {}
-    known[key] = dict(figures)
-    REPORT.write_text(json.dumps(known, indent=2, sort_keys=True) + "\n")
-    PAGE.write_text(page(known))
+    # Another slice may add its figures at the same time.
+    with REPORT.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        known: dict[str, Any] = json.loads(REPORT.read_text()) if REPORT.exists() else {}
+        known[key] = dict(figures)
+        REPORT.write_text(json.dumps(known, indent=2, sort_keys=True) + "\n")
+        PAGE.write_text(page(known))
     return f"{key}: " + ", ".join(f"{name} {value}" for name, value in figures.items())
 
 

@@ -41,10 +41,11 @@ from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.seeding import prepare
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.database import TIMEOUTS
+from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.leases import GrantedLease
 from beamkeep.testing.memory_postgres import MemoryPostgres, Weather
 from beamkeep.testing.seeds import dice
-from beamkeep.testing.service import ADMIN, ISSUER
+from beamkeep.testing.service import ADMIN
 from beamkeep.workers.projector import Projector
 from beamkeep.workers.supervision import Loop, Supervisor
 from tests.faults.seeded_loop import run_seeded

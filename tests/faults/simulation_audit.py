@@ -36,8 +36,8 @@ from beamkeep.runtime.rows import RowFold
 from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import EventStore, LoadedStream, ReadModel, StoredEvent, Stream
 from beamkeep.seeding import ANY_INSTALLATION
+from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.memory_postgres import MemoryPostgres, Stored
-from beamkeep.testing.service import ISSUER
 from tests.faults.simulation import CODEC, Attempt, End, Look, Run
 
 FOLDS = {view.name: RowFold(view, CODEC) for view in CATALOGUE.views}

@@ -147,7 +147,7 @@ class Walk:
             *[("mark_supply_unavailable", beam)] * 4,
             *[("mark_supply_recovering", beam)] * 3,
             *[("restore_supply", beam)] * 3,
-            *[("resume_run", run)] * 4,
+            *[("resume_run", {**run, "acknowledgement": "Dark frames"})] * 4,
             ("hold_run", run),
         ]
         if len(self.beams) > 1:

@@ -25,8 +25,9 @@ from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller, Request
 from beamkeep.testing.calling import Rest
 from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.seeds import dice, seed
-from beamkeep.testing.server import ADMINISTRATOR, ISSUER, Server, deployment, serving
+from beamkeep.testing.server import ADMINISTRATOR, Server, deployment, serving
 from beamkeep.testing.tokens import claims, header, mint
 from beamkeep.testing.waiting import until
 from tests.faults.auditor import (

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import count
 from random import Random
@@ -30,9 +31,8 @@ CLIENTS, DATASETS, STORAGES, FIRST_COPIES = 16, 200, 4, 3
 TURNS_AT_A_DATASET = 2
 """Turns of each client at one dataset, so that all of them want the same copies at once."""
 BYTES, MOST_TRIES = 1_000, 20
-RULE = CustodyRule(verified_copies=2, distinct_supplies=2)
+RULE = CustodyRule(verified_copies=2, distinct_supplies=2, file_systems_differ=False)
 RULES = CustodyRules(trial=RULE, production=RULE)
-CHECKED = "2026-01-31T07:30:00Z"
 
 
 class Storage:
@@ -84,8 +84,10 @@ class Storage:
 
     def check(self, number: int, copy_id: str) -> Step:
         """The report of a check that finds the right bytes."""
-        found = {**self.datasets[number][1], "byte_size": BYTES}
-        how = {"kind": "ChecksumVerified", "checked_at": CHECKED, "checker": "sha256sum"}
+        file = {"host": "nvme1", "device": "8:1", "inode": str(UUID(copy_id).int % 2**60)}
+        found = {**self.datasets[number][1], "byte_size": BYTES, "file": file}
+        now = datetime.now(UTC).isoformat()
+        how = {"kind": "ChecksumVerified", "checked_at": now, "checker": "sha256sum"}
         return Step("record_attestation", {"distribution_id": copy_id, "found": found, **how})
 
     def edition(self, number: int) -> Step:

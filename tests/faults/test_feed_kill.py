@@ -23,8 +23,9 @@ from beamkeep.testing.calling import Rest
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.feed_listener import FeedListener
 from beamkeep.testing.forking import Forked
+from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.seeds import dice, seed
-from beamkeep.testing.server import ISSUER, LocalDeployment, deployment, free_port
+from beamkeep.testing.server import LocalDeployment, deployment, free_port
 from beamkeep.testing.service import policy
 from beamkeep.testing.waiting import until
 from tests.faults.conftest import Report

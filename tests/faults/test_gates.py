@@ -29,8 +29,9 @@ from beamkeep.contexts.safety.clearance import ClearanceStatus, clearances
 from beamkeep.contexts.supply.supply import SupplyStatus, supplies
 from beamkeep.kernel import Aggregate, Record, Refusal, replace
 from beamkeep.runtime.store import Append, MovedError, Position, StoredEvent, Stream
+from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.seeds import dice, seed
-from beamkeep.testing.service import ISSUER, AdminClient, let_callers_in
+from beamkeep.testing.service import AdminClient, let_callers_in
 from tests.faults.auditor import audit_history, read_log
 from tests.faults.conftest import Report
 from tests.faults.ground import Ground, connected, fresh_ground

@@ -24,7 +24,7 @@ from beamkeep.witnessing import Witness
 from tests.faults.auditor import read_log
 from tests.faults.ground import Ground, connected, fresh_ground
 from tests.faults.test_witness import kept_notes, verified
-from tests.witness.conftest import WRITE_EVENT
+from tests.postgres.witness.conftest import WRITE_EVENT
 
 pytestmark = [pytest.mark.faults, pytest.mark.anyio]
 

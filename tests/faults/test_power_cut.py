@@ -35,8 +35,8 @@ from tests.faults.report import rounds
 from tests.faults.test_witness import Life, alarmed, living, log_of, proving
 from tests.faults.witness_worker import SOUND
 from tests.faults.workload import CODEC, Attempt, Client, End, World, Writer
+from tests.postgres.witness.conftest import WRITE_EVENT
 from tests.support.disk import IMAGE, USABLE, Disk, workshop
-from tests.witness.conftest import WRITE_EVENT
 
 pytestmark = [
     pytest.mark.faults,

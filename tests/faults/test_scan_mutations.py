@@ -23,7 +23,7 @@ ORDINARY = {"read", "refused", "being written", "part absent", "overran"}
 def test_no_damaged_scan_file_reads_wrongly_or_takes_more_than_its_limits(report: Report) -> None:
     canary = "canary-5b21c4"
     count, seconds = size("SCAN_MUTATIONS", 1_000, seconds=60)
-    command = [sys.executable, "-m", "tests.scans.mutating", "--count", str(count)]
+    command = [sys.executable, "-m", "tests.unit.scans.mutating", "--count", str(count)]
     command += ["--seconds", str(seconds), "--fewest", str(FEWEST)]
     done = subprocess.run(
         [*command, "--seed", str(seed()), "--canary", canary],

@@ -102,7 +102,8 @@ class Beamline:
     async def _resume(self) -> None:
         for id in self._run_ids:
             with suppress(RunCannotResumeError):
-                await self._do("resume_run", {"run_id": str(id)})
+                again = {"run_id": str(id), "acknowledgement": "Dark frames"}
+                await self._do("resume_run", again)
 
     async def _place(self) -> int:
         """Return a position behind everything that is under way now."""

@@ -11,7 +11,7 @@ from beamkeep.testing.seeds import dice, seed
 from beamkeep.testing.service import AdminClient, memory_service
 from tests.faults.conftest import Report
 from tests.faults.report import asked
-from tests.runtime.test_exchanges import listed, pointing, with_anchor
+from tests.postgres.runtime.test_exchanges import listed, pointing, with_anchor
 from tests.support.examples.exchange import import_artifact
 from tests.support.tampering import tampered
 

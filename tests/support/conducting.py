@@ -18,7 +18,8 @@ from beamkeep.runtime import Service
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.store import EventStore, ReadModel
 from beamkeep.telemetry import Telemetry
-from beamkeep.testing.service import INSTALLATION, call
+from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.service import call
 from beamkeep.workers.bodies import Advisor, RegisteredAction
 from beamkeep.workers.compute import ComputeSystem
 from beamkeep.workers.conductor import Conductor, ConductTimes, boot_time

@@ -25,7 +25,8 @@ from beamkeep.kernel import replace
 from beamkeep.runtime import Service
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.appends import CODEC
-from beamkeep.testing.service import ADMIN, INSTALLATION, call
+from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.service import ADMIN, call
 from beamkeep.testing.waiting import until
 from beamkeep.workers.conductor import Conductor, ConductTimes
 from beamkeep.workers.deliveries import Deliverer, DeliveryTimes

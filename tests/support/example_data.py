@@ -41,6 +41,7 @@ VARYING = {
     r"\b[0-9a-f]{64}\b": sha256(b"").hexdigest(),
     r'"((?:next_)?cursor)": "[^"]+"': r'"\1": "kG6B…"',
     r'"(publication_?[Yy]ear)": ("?)\d{4}': r'"\1": \g<2>2030',
+    r'"inode": "\d+"': '"inode": "4711"',
     r'"secret": "[^"]+"': '"secret": "whsec_…"',
     r"file:///[^\"]*/beamkeep-data-[^/]+/": "file:///data/",
 }

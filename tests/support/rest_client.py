@@ -18,7 +18,8 @@ from beamkeep.surfaces.http.pages import application
 from beamkeep.surfaces.http.routes import HttpRoute
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.appends import on_record
-from beamkeep.testing.service import CALLERS, ISSUER, call, memory_service
+from beamkeep.testing.installation import ISSUER
+from beamkeep.testing.service import CALLERS, call, memory_service
 from beamkeep.testing.static_verifier import StaticVerifier
 
 RESOURCE = "https://beamkeep.test"

@@ -9,7 +9,7 @@ import pytest
 
 FLAKY = Path("build", "flaky.txt")
 BEFORE = pytest.StashKey[frozenset[str]]()
-PASSED = pytest.StashKey[list[str]]()
+OUTCOMES = pytest.StashKey[dict[str, set[str]]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -21,7 +21,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Remember what had failed, before this run writes down its own failures."""
     failed = cast("Mapping[str, bool]", cast("Any", config.cache).get("cache/lastfailed", {}))
     config.stash[BEFORE] = frozenset(failed if config.getoption("--second-run") else ())
-    config.stash[PASSED] = []
+    config.stash[OUTCOMES] = {}
 
 
 @pytest.hookimpl(wrapper=True)
@@ -34,14 +34,17 @@ def pytest_runtest_makereport(
         why = report.longrepr
         told = why[2] if isinstance(why, tuple) else why
         report.outcome, report.longrepr = "failed", f"no fault test is skipped in CI: {told}"
-    if report.when == "call" and report.passed and item.nodeid in item.config.stash[BEFORE]:
-        item.config.stash[PASSED].append(item.nodeid)
+    if report.when == "call" and item.nodeid in item.config.stash[BEFORE]:
+        # A test has a report for each of its rows as well.
+        outcomes = item.config.stash[OUTCOMES].setdefault(item.nodeid, set())
+        outcomes.add(report.outcome)
     return report
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Print every flaky test, and add it to those that are known on this checkout."""
-    found = config.stash[PASSED]
+    outcomes = config.stash[OUTCOMES].items()
+    found = [each for each, seen in outcomes if seen == {"passed"}]
     for each in found:
         terminalreporter.write_line(f"FLAKY: {each}", yellow=True)
     if found:

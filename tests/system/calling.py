@@ -1,7 +1,7 @@
 """Principals that call a running service."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -9,7 +9,8 @@ from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.kernel import Event, SideWrite, replace
 from beamkeep.testing.appends import on_record
 from beamkeep.testing.calling import Calling, SurfaceAnswer
-from beamkeep.testing.server import DATABASES, ISSUER, Server
+from beamkeep.testing.installation import ISSUER
+from beamkeep.testing.server import DATABASES, Server
 from beamkeep.testing.service import CALLERS, let_callers_in, policy
 
 FACILITY = """
@@ -77,13 +78,19 @@ class As:
 
     async def listed(self, name: str, min_token: str, /, **filters: Any) -> list[dict[str, Any]]:
         """Every row of a list that has come as far as the token, page by page."""
-        rows: list[dict[str, Any]] = []
-        asked: dict[str, Any] = {"order": "oldest", "limit": 100, "min_token": min_token, **filters}
+        return [row async for row in self.rows(name, min_token, order="oldest", **filters)]
+
+    async def rows(
+        self, name: str, min_token: str, /, **filters: Any
+    ) -> AsyncGenerator[dict[str, Any]]:
+        """The rows of such a list one by one, by default the newest first."""
+        asked: dict[str, Any] = {"limit": 100, "min_token": min_token, **filters}
         while True:
             page = (await self.once_fresh(name, asked)).body
-            rows += page["items"]
+            for row in page["items"]:
+                yield row
             if page["next_cursor"] is None:
-                return rows
+                return
             asked["cursor"] = page["next_cursor"]
 
 

@@ -1,21 +1,5 @@
-"""One cluster and one running service for all system tests of a run."""
+"""The tests here call a service that runs."""
 
-from collections.abc import Generator
+from tests.support.serving import cluster, server
 
-import pytest
-
-from beamkeep.testing.cluster import Cluster
-from beamkeep.testing.server import Server, running_server
-
-
-@pytest.fixture(scope="session")
-def cluster() -> Generator[Cluster]:
-    with Cluster.start() as cluster:
-        yield cluster
-
-
-@pytest.fixture(scope="session")
-def server(cluster: Cluster) -> Generator[Server]:
-    # A permit that an example reports once holds for as long as a slow machine takes.
-    with running_server(cluster, "witnessed", enclosure_stale_after_seconds="3600") as server:
-        yield server
+__all__ = ["cluster", "server"]

@@ -759,7 +759,8 @@ class Cast:
                 ("of another list", admin, "list_surfaces", first),
                 ("of other filters", admin, "list_surfaces", {**first, "kind": "HTTP"}),
             ):
-                self.cursors[name] = (await by(asked, filters))["next_cursor"]
+                page = await by.once_fresh(asked, filters)
+                self.cursors[name] = page.body["next_cursor"]
 
     @property
     def words(self) -> dict[bytes, bytes]:

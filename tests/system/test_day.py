@@ -38,7 +38,8 @@ from beamkeep.runtime.tail import shards
 from beamkeep.testing.calling import SurfaceAnswer
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
-from beamkeep.testing.server import ISSUER, Server, free_port, running_server, serving
+from beamkeep.testing.installation import ISSUER
+from beamkeep.testing.server import Server, free_port, running_server, serving
 from beamkeep.testing.service import call
 from beamkeep.testing.waiting import until
 

@@ -12,7 +12,8 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.kernel import Operation
-from beamkeep.testing.server import FACILITY_CODE, Server
+from beamkeep.testing.installation import FACILITY_CODE
+from beamkeep.testing.server import Server
 
 pytestmark = [
     pytest.mark.postgres,

@@ -15,7 +15,8 @@ from beamkeep.runtime import Service
 from beamkeep.surfaces.http.edge import EdgeOptions
 from beamkeep.surfaces.http.pages import application
 from beamkeep.testing.calling import Calling, Mcp, Rest
-from beamkeep.testing.service import CALLERS, ISSUER, call, enrol, memory_service, policy
+from beamkeep.testing.installation import ISSUER
+from beamkeep.testing.service import CALLERS, call, enrol, memory_service, policy
 from beamkeep.testing.static_verifier import StaticVerifier
 
 pytestmark = pytest.mark.anyio

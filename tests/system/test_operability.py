@@ -22,8 +22,8 @@ from tests.system.calling import As
 from beamkeep.contexts import CATALOGUE
 from beamkeep.testing.calling import Rest, SurfaceAnswer
 from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.server import (
-    ISSUER,
     LocalDeployment,
     Server,
     deployment,

@@ -1,280 +1,41 @@
-"""REST and MCP answer alike: the same refusals word for word, and successes of the same shape."""
+"""REST and MCP answer alike over sockets and on PostgreSQL, for rows of every kind."""
 
-import json
 from collections.abc import AsyncGenerator
-from typing import Any, cast
+from typing import Any
 from uuid import uuid4
 
 import httpx2
 import pytest
-from tests.support.examples import BESIDE, EXAMPLES, OUTSIDE
-from tests.support.examples.assets import ORIGIN, a_decommissioned_mount, a_part, an_asset
-from tests.support.examples.campaign import a_closed_campaign
-from tests.support.examples.data import a_dataset, a_discarded_copy
-from tests.support.examples.decision import a_decision, one_inference_twice
-from tests.support.examples.edition import an_edition
-from tests.support.examples.federation import a_facility, a_key, an_active_permit
-from tests.support.examples.feed import a_retired_subscription
-from tests.support.examples.making import Do, Make
-from tests.support.examples.operation import one_activity_twice
-from tests.support.examples.run import one_reading_twice
+from tests.support.examples import EXAMPLES
+from tests.support.parity import PROPERTIES, Property, Row, sample, shape
 from tests.system.calling import As, callers, registered
 
-from beamkeep.contexts import CATALOGUE
-from beamkeep.contexts.equipment.mount import InvalidMountPlacementError
-from beamkeep.contexts.log import InvalidFeedCursorError
-from beamkeep.contexts.witnessed import EventDiffersError, EventNotWitnessedError
-from beamkeep.kernel import Fresh, Operation, Question, Refusal
-from beamkeep.testing.calling import Mcp, Rest, SurfaceAnswer
+from beamkeep.testing.calling import Mcp, Rest
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.server import Server, running_server
 
 pytestmark = [pytest.mark.postgres, pytest.mark.anyio]
 
-ROWS = (*CATALOGUE.operations, *CATALOGUE.questions)
-CHANGES = [each for each in CATALOGUE.operations if not each.genesis]
-EARLIER = "2030-01-31T07:30:00Z"
-EARLIEST = "2000-01-31T07:30:00Z"
-LATEST = "2999-01-31T07:30:00Z"
 
+class Running:
+    """Both surfaces of a service that runs."""
 
-async def no_creators(do: Do) -> list[str]:
-    return []
-
-
-# How the arguments of an example are spoiled, so that the first refusal about sense is given.
-# The name of another argument stands for what that argument is.
-SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
-    "register_actor": {"name": " "},
-    "update_actor_profile": {"email": " "},
-    "bind_actor_identity": {"issuer": " "},
-    "unbind_actor_identity": {"issuer": " "},
-    "define_zone": {"name": " "},
-    "define_conduit": {"name": " "},
-    "define_surface": {"name": " "},
-    "define_policy": {"name": " "},
-    "define_agent": {"kind": " "},
-    "suspend_agent": {"reason": " "},
-    "deprecate_agent": {"reason": " "},
-    "grant_agent_tool": {"tool_name": "open_gate"},
-    "reject_proposal": {"reason": " "},
-    "revoke_grant": {"reason": " "},
-    "evaluate_authorization": {"command_name": "open_gate"},
-    "get_shift_handover": {"to": "from"},
-    "get_board": {"asset_id": a_part},
-    "get_run_series": {"from": "2031-01-01T00:00:00Z"},
-    "ingest_scan": {"name": " "},
-    "register_visit": {"planned_start_at": EARLIER, "planned_end_at": EARLIER},
-    "hold_visit": {"reason": " "},
-    "cancel_visit": {"reason": " "},
-    "abort_visit": {"reason": " "},
-    "void_visit": {"reason": " "},
-    "register_facility": {"name": " "},
-    "decommission_facility": {"reason": " "},
-    "add_facility_trust_anchor_credential": {"facility_id": a_facility},
-    "remove_facility_trust_anchor_credential": {"reason": " "},
-    "register_credential": {"audience": " "},
-    "start_credential_rotation": {"new_public_key": "key"},
-    "complete_credential_rotation": {"credential_id": a_key},
-    "abort_credential_rotation": {"reason": " "},
-    "revoke_credential": {"reason": " "},
-    "define_permit": {"audience": " "},
-    "activate_permit": {"permit_id": an_active_permit},
-    "suspend_permit": {"reason": " "},
-    "resume_permit": {"permit_id": an_active_permit},
-    "revoke_permit": {"reason": " "},
-    "export_artifact": {"permit_id": an_active_permit},
-    "import_artifact": {"signature": "A" * 86},
-    "initialize_seal": {"facility_id": a_facility},
-    "sign_seal_pointer": {"head_hash": "x"},
-    "rotate_seal_online_key": {"offline_root_signature": "A" * 86},
-    "register_enclosure": {"name": " "},
-    "observe_enclosure_status": {"reason": " "},
-    "decommission_enclosure": {"reason": " "},
-    "define_family": {"name": " "},
-    "version_family": {"version_tag": " "},
-    "define_model": {"name": " "},
-    "version_model": {"name": " "},
-    "deprecate_model": {"reason": " "},
-    "register_supply": {"kind": " "},
-    "mark_supply_available": {"reason": " "},
-    "degrade_supply": {"reason": " "},
-    "mark_supply_unavailable": {"reason": " "},
-    "mark_supply_recovering": {"reason": " "},
-    "restore_supply": {"reason": " "},
-    "observe_supply_status": {"reason": " "},
-    "deregister_supply": {"reason": " "},
-    "register_subject": {"name": " "},
-    "mount_subject": {"reason": " "},
-    "dismount_subject": {"reason": " "},
-    "discard_subject": {"reason": " "},
-    "assign_subject_external_id": {"external_id": "igsn:10.58052/IEJCK00AB"},
-    "register_campaign": {"name": " "},
-    "hold_campaign": {"reason": " "},
-    "abandon_campaign": {"reason": " "},
-    "add_run_to_campaign": {"campaign_id": a_closed_campaign},
-    "remove_run_from_campaign": {"reason": " "},
-    "register_decision": {"context": " "},
-    "rate_decision": {"comment": " "},
-    "append_inferences": {"entries": one_inference_twice},
-    "append_decision_logbook_entry": {"text": " "},
-    "define_calibration": {"operating_point": {}},
-    "append_calibration_revision": {"value": {}},
-    "register_clearance": {"title": " "},
-    "append_clearance_review_step": {"role": " "},
-    "approve_clearance": {"valid_until": EARLIEST},
-    "reject_clearance": {"reason": " "},
-    "expire_clearance": {"reason": " "},
-    "amend_clearance": {"title": " "},
-    "register_subscription": {"name": " "},
-    "pause_subscription": {"reason": " "},
-    "rotate_subscription_secret": {"subscription_id": a_retired_subscription},
-    "retire_subscription": {"reason": " "},
-    "skip_delivery": {"reason": " "},
-    "register_caution": {"text": " "},
-    "supersede_caution": {"text": " "},
-    "promote_caution_proposal": {"decision_id": a_decision},
-    "register_dataset": {"name": " "},
-    "discard_dataset": {"reason": " "},
-    "promote_dataset": {"reason": " "},
-    "demote_dataset": {"reason": " "},
-    "update_dataset_retention": {"reason": " "},
-    "register_distribution": {"checksum": {"algorithm": "sha256", "value": "0"}},
-    "mark_distribution_stale": {"reason": " "},
-    "record_distribution_removal": {"removed_at": LATEST},
-    "discard_distribution": {"reason": " "},
-    "record_acquisition": {"captured_at": LATEST},
-    "record_attestation": {"checker": " "},
-    "get_custody_report": {"after": "nowhere"},
-    "start_run": {"name": " "},
-    "hold_run": {"reason": " "},
-    "stop_run": {"reason": " "},
-    "abort_run": {"reason": " "},
-    "truncate_run": {"reason": " "},
-    "adjust_run": {"reason": " "},
-    "append_observations": {"entries": one_reading_twice},
-    "register_procedure": {"name": " "},
-    "hold_procedure": {"reason": " "},
-    "abort_procedure": {"reason": " "},
-    "truncate_procedure": {"reason": " "},
-    "end_iteration": {"reason": " "},
-    "cancel_conduct": {"reason": " "},
-    "request_distribution_check": {"distribution_id": a_discarded_copy},
-    "append_activities": {"entries": one_activity_twice},
-    "append_run_logbook_entry": {"text": " "},
-    "register_asset": {"name": " "},
-    "rename_asset": {"name": " "},
-    "enter_asset_maintenance": {"reason": " "},
-    "degrade_asset": {"reason": " "},
-    "fault_asset": {"reason": " "},
-    "restore_asset": {"reason": " "},
-    "relocate_asset": {"reason": " "},
-    "update_asset_settings": {"settings_patch": {"speed": "fast"}},
-    "add_asset_alternate_identifier": {"value": " "},
-    "remove_asset_alternate_identifier": {"value": " "},
-    "assign_asset_external_id": {"external_id": "doi:10.5281/zenodo.42"},
-    "get_asset_pidinst": {"asset_id": an_asset},
-    "register_mount": {"slot_code": " "},
-    "install_asset": {"mount_id": a_decommissioned_mount},
-    "uninstall_asset": {"reason": " "},
-    "update_mount_placement": {"mount_id": a_decommissioned_mount},
-    "decommission_mount": {"reason": " "},
-    "register_frame": {"name": " "},
-    "update_frame_placement": {"placement": {"frame_id": str(uuid4()), **ORIGIN}},
-    "decommission_frame": {"reason": " "},
-    "define_capability": {"name": " "},
-    "version_capability": {"name": " "},
-    "deprecate_capability": {"replaced_by_capability_id": "capability_id"},
-    "define_method": {"name": " "},
-    "version_method": {"name": " "},
-    "define_practice": {"name": " "},
-    "version_practice": {"name": " "},
-    "define_plan": {"name": " "},
-    "version_plan": {"name": " "},
-    "define_recipe": {"name": " "},
-    "version_recipe": {"version_tag": " "},
-    "deprecate_recipe": {"replaced_by_recipe_id": "recipe_id"},
-    "register_edition": {"title": " "},
-    "seal_edition": {"license": "©"},
-    "withdraw_edition": {"reason": " "},
-    "assign_edition_external_id": {"external_id": "doi:10.1234/x"},
-    "hide_edition_external_id": {"reason": " "},
-    "assign_dataset_external_id": {"external_id": "doi:10.1234/x"},
-    "mint_dataset_external_id": {"creator_ids": no_creators},
-    "hide_dataset_external_id": {"reason": " "},
-    "export_dataset_datacite": {"dataset_id": a_dataset},
-    "get_edition_manifest": {"edition_id": an_edition},
-    "update_plan_default_parameters": {"default_parameters_patch": {"energy": "high"}},
-}
-# JSON has no number that is not finite, only a log that was restored has lost an event, and a proof
-# is refused only before the next checkpoint or after somebody has changed the log.
-UNSPEAKABLE = {
-    *(InvalidMountPlacementError, InvalidFeedCursorError),
-    *(EventNotWitnessedError, EventDiffersError),
-}
-HTTP_ONLY = {"approve_proposal"}
-"""Operations that MCP refuses before their own checks; tests of proposals try them there."""
-ONCE = {"initialize_seal"}
-"""What a deployment can do once; it has a test and a deployment of its own."""
-NO_OBJECT = {"prompt_template_id"}
-"""Ids of something that is not an object: a wrong one is 400."""
-
-type Row = Operation | Question
-
-
-def every(*rows: Row) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("row", rows, ids=lambda row: row.name)
-
-
-def first_of_its_own(row: Row) -> type[Refusal] | None:
-    """The first refusal of the row that is about sense or state."""
-    own = [each for each in row.refusals if each.status in {400, 409}]
-    return next((each for each in own if each not in UNSPEAKABLE), None)
-
-
-def refers(row: Row) -> str | None:
-    """The argument that names something which must exist."""
-    if isinstance(row, Question):
-        return row.about
-    if not row.genesis:
-        return row.aggregate.id_field
-    fields = row.command.model_fields.items()
-    named = (name for name, field in fields if "UUID" in str(field.annotation))
-    return next(
-        (name for name in named if name.endswith("_id") and name not in NO_OBJECT and row.given),
-        None,
-    )
-
-
-class Both:
-    """One principal on both surfaces."""
-
-    def __init__(
-        self, http: httpx2.AsyncClient, token: str, others: dict[str, str] | None = None
-    ) -> None:
+    def __init__(self, http: httpx2.AsyncClient, token: str, others: dict[str, str]) -> None:
         self.rest, self.mcp = As(Rest(http), token, others), As(Mcp(http), token, others)
+        self.nobody, self.do = (self.rest, self.mcp), self.rest
         self._made: dict[str, dict[str, Any]] = {}
 
-    @property
-    def position_token(self) -> str:
-        """The token of what was written last, on either surface."""
-        tokens = self.rest.position_token, self.mcp.position_token
-        return max(tokens, key=lambda token: [int(part) for part in token.split("-")])
-
-    async def example(self, row: Row) -> dict[str, Any]:
-        """Arguments that would succeed, made once, for refusals that look at no state."""
+    async def example(self, row: Row, anew: bool = False) -> dict[str, Any]:
+        """Make arguments once for refusals that look at no state."""
+        if anew:
+            return await EXAMPLES[row.name](self.rest)
         if row.name not in self._made:
             self._made[row.name] = await EXAMPLES[row.name](self.rest)
         return dict(self._made[row.name])
 
-    async def refused(self, name: str, arguments: dict[str, Any], **options: Any) -> SurfaceAnswer:
-        """The refusal, which is the same on both; a denied call is told its own surface."""
-        rest = await self.rest.send(name, arguments, **options)
-        mcp = await self.mcp.send(name, arguments, **options)
-        assert rest.status >= 400
-        here, there = (f"Surface: {by.calling.kind}." for by in (self.rest, self.mcp))
-        assert rest == mcp._replace(body=json.loads(json.dumps(mcp.body).replace(there, here)))
-        return rest
+    def written(self) -> str:
+        tokens = self.rest.position_token, self.mcp.position_token
+        return max(tokens, key=lambda token: [int(part) for part in token.split("-")])
 
 
 @pytest.fixture(scope="module")
@@ -284,104 +45,19 @@ async def http(server: Server) -> AsyncGenerator[httpx2.AsyncClient]:
 
 
 @pytest.fixture(scope="module")
-async def ada(server: Server, http: httpx2.AsyncClient) -> Both:
-    others = await callers(server, As(Rest(http), server.admin))
-    return Both(http, server.admin, others)
+async def stage(server: Server, http: httpx2.AsyncClient) -> Running:
+    admin = As(Rest(http), server.admin)
+    running = Running(http, server.admin, await callers(server, admin))
+    nobody = await registered(server, admin, str(uuid4()))
+    running.nobody = As(Rest(http), nobody.token), As(Mcp(http), nobody.token)
+    return running
 
 
-@pytest.fixture(scope="module")
-async def nobody(server: Server, http: httpx2.AsyncClient, ada: Both) -> Both:
-    principal = await registered(server, ada.rest, str(uuid4()))
-    return Both(http, principal.token)
-
-
-@every(*ROWS)
-async def test_who_may_not_is_told_so_alike(row: Row, ada: Both, nobody: Both):
-    arguments = await ada.example(row)
-    refused = await nobody.refused(row.name, arguments)
-    assert (refused.status, refused.body["code"]) == (403, "UnauthorizedError")
-
-
-@every(*(row for row in ROWS if refers(row)))
-async def test_what_does_not_exist_is_missed_alike(row: Row, ada: Both):
-    field = refers(row)
-    assert field
-    arguments = await ada.example(row)
-    refused = await ada.refused(row.name, {**arguments, field: str(uuid4())})
-    assert refused.status == 404
-    assert refused.body["code"].endswith("NotFoundError")
-
-
-@every(*ROWS)
-async def test_a_request_of_the_wrong_shape_is_refused_alike(row: Row, ada: Both):
-    arguments = await ada.example(row)
-    refused = await ada.refused(row.name, {**arguments, "colour": "red"})
-    assert (refused.status, refused.body["code"]) == (422, "MalformedRequestError")
-    assert [fault["field"] for fault in refused.body["errors"]] == ["colour"]
-
-
-@every(*(row for row in ROWS if first_of_its_own(row) and row.name not in HTTP_ONLY))
-async def test_the_first_refusal_of_its_own_is_given_alike(row: Row, ada: Both):
-    first = first_of_its_own(row)
-    assert first
-    arguments = await EXAMPLES[row.name](ada.rest)
-    if row.name in SPOILED:
-        for name, spoiled in SPOILED[row.name].items():
-            match spoiled:
-                case str():
-                    arguments[name] = arguments.get(spoiled, spoiled)
-                case dict():
-                    arguments[name] = spoiled
-                case _:
-                    arguments[name] = await spoiled(ada.rest)
-    else:
-        # What was done cannot be done again.
-        await ada.rest(row.name, arguments)
-    refused = await ada.refused(row.name, arguments)
-    assert (refused.status, refused.body["code"]) == (first.status, first.__name__)
-
-
-@every(*CHANGES)
-async def test_a_change_of_another_version_is_refused_alike(row: Row, ada: Both):
-    arguments = await EXAMPLES[row.name](ada.rest)
-    refused = await ada.refused(row.name, arguments, if_match=1000)
-    assert (refused.status, refused.body["code"]) == (412, "PreconditionFailedError")
-
-
-@every(*CATALOGUE.operations)
-async def test_a_key_used_for_something_else_is_refused_alike(row: Row, ada: Both):
-    key, zone = f"zone-and-{row.name}", {"name": "Hutch"}
-    for surface in (ada.rest, ada.mcp):
-        await surface.caller_of(row.name)("define_zone", zone, idempotency_key=key)
-    arguments = await ada.example(row)
-    if row.name == "define_zone":
-        arguments = {"name": "Another"}
-    refused = await ada.refused(row.name, arguments, idempotency_key=key)
-    assert (refused.status, refused.body["code"]) == (422, "IdempotencyConflictError")
-
-
-async def test_who_shows_no_token_is_refused_alike(http: httpx2.AsyncClient):
-    rest, mcp = [await each.send(None, "list_zones", {}) for each in (Rest(http), Mcp(http))]
-    assert (rest.status, rest.body["code"]) == (401, "MissingTokenError")
-    assert rest == mcp
-
-
-@every(*(row for row in ROWS if row.name not in HTTP_ONLY | ONCE))
-async def test_a_success_has_the_same_shape(row: Row, ada: Both):
-    async def succeed(surface: As) -> SurfaceAnswer:
-        arguments = await EXAMPLES[row.name](surface)
-        if isinstance(row, Question) and issubclass(row.query, Fresh):
-            fresh = {**arguments, "min_token": ada.position_token}
-            return await surface.once_fresh(row.name, fresh)
-        return await surface.send(row.name, arguments)
-
-    answers = [await succeed(surface) for surface in (ada.rest, ada.mcp)]
-    rest, mcp = [
-        (answer.ok, shape(answer.body), answer.version, answer.position_token is None)
-        for answer in answers
-    ]
-    assert rest[0]
-    assert rest == mcp
+@pytest.mark.parametrize("holds", PROPERTIES, ids=lambda holds: holds.__name__)
+async def test_on_both_surfaces(holds: Property, stage: Running, subtests: pytest.Subtests):
+    for row in sample(PROPERTIES[holds]):
+        with subtests.test(row.name):
+            await holds(row, stage)
 
 
 async def test_a_seal_is_initialized_over_mcp_with_the_events_of_its_dry_run(cluster: Cluster):
@@ -399,24 +75,3 @@ async def test_a_seal_is_initialized_over_mcp_with_the_events_of_its_dry_run(clu
             assert done.body == {"facility_id": arguments["facility_id"]}
             again = await rest.send("initialize_seal", arguments)
             assert again.body["code"] == "SealAlreadyExistsError"
-
-
-@every(*(row for row in CATALOGUE.operations if row.name not in HTTP_ONLY | ONCE))
-async def test_a_dry_run_answers_the_same_events(row: Row, ada: Both):
-    arguments = await EXAMPLES[row.name](ada.rest)
-    rest, mcp = [
-        await surface.send(row.name, arguments, dry_run=True) for surface in (ada.rest, ada.mcp)
-    ]
-    assert bool(rest.body["events"]) is (row.name not in {*BESIDE, *OUTSIDE})
-    assert (rest.ok, shape(rest.body)) == (mcp.ok, shape(mcp.body))
-
-
-def shape(value: Any) -> Any:
-    """The names and types of an answer, without what they hold; of a list, every kind of item."""
-    if isinstance(value, dict):
-        members = cast("dict[str, Any]", value)
-        return {name: shape(member) for name, member in members.items()}
-    if isinstance(value, list):
-        items = cast("list[Any]", value)
-        return sorted({repr(shape(item)) for item in items})
-    return type(value).__name__

@@ -11,9 +11,9 @@ from uuid import uuid4
 import h5py
 import httpx2
 import pytest
-from tests.scans import files
-from tests.scans.test_hostile_files import CANARY, REFUSED, spoiled
-from tests.scans.test_layouts import scan
+from tests.unit.scans import files
+from tests.unit.scans.test_hostile_files import CANARY, REFUSED, spoiled
+from tests.unit.scans.test_layouts import scan
 
 from beamkeep.testing.data_root import data_root
 from beamkeep.testing.server import Server

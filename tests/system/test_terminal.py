@@ -1,7 +1,7 @@
 """A shift at a real terminal of 80 columns: what a person reads, and what the names they type do.
 
-The screens are kept in tests/client/screens. With BEAMKEEP_WRITE_SCREENS=1 they are written anew:
-read every one of them before you commit it.
+The screens are kept in tests/unit/client/screens. With BEAMKEEP_WRITE_SCREENS=1 they are written
+anew: read every one of them before you commit it.
 """
 
 import asyncio
@@ -23,7 +23,8 @@ from demo.day import yesterday
 from tests.support.pseudo_terminal import COLUMNS, LINES, Screen, screen
 
 from beamkeep.testing.cluster import Cluster
-from beamkeep.testing.server import ISSUER, Server, running_server
+from beamkeep.testing.installation import ISSUER
+from beamkeep.testing.server import Server, running_server
 from beamkeep.testing.waiting import until
 from beamkeep_client import terminal
 from beamkeep_client.catalogue import Entry, catalogue
@@ -33,7 +34,7 @@ from beamkeep_client.references import chosen, search_for
 pytestmark = pytest.mark.postgres
 
 ROOT = Path(__file__).parents[2]
-SCREENS = ROOT / "tests" / "client" / "screens"
+SCREENS = ROOT / "tests/unit/client/screens"
 WRITE = "BEAMKEEP_WRITE_SCREENS"
 MORNING = (
     *(beamline_day.observers, beamline_day.arrival, beamline_day.safety, beamline_day.control),

@@ -16,14 +16,8 @@ import pytest
 from tests.support.pseudo_terminal import BEAMKEEP, COLUMNS, screen
 
 from beamkeep.testing.cluster import Cluster
-from beamkeep.testing.server import (
-    FACILITY_CODE,
-    LocalDeployment,
-    Server,
-    deployment,
-    running_server,
-    serving,
-)
+from beamkeep.testing.installation import FACILITY_CODE
+from beamkeep.testing.server import LocalDeployment, Server, deployment, running_server, serving
 from beamkeep_client.checksums import tree_digest
 
 pytestmark = pytest.mark.postgres

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import httpx2
 
 REFUSED, UNREACHABLE = 1, 2
+PARTS_PAGE = 100
 ATTEMPTS = 20
 """How often a call that is safe to repeat is made before its failure is final."""
 
@@ -98,3 +99,9 @@ def stop(text: str, code: int) -> Never:
     """Print a text to standard error and exit with this code."""
     click.echo(text, err=True)
     raise click.exceptions.Exit(code)
+
+
+def parts_of(client: HttpClient, dataset_id: str) -> list[str]:
+    """Return the paths of the files of a dataset of parts."""
+    path = f"/datasets/{dataset_id}/parts"
+    return [row["path"] for row in rows(client, path, {"limit": PARTS_PAGE})]

@@ -9,9 +9,12 @@ import time
 import unicodedata
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 BLOCK = 1 << 20
+SERVED = frozenset({"nfs", "nfs4", "cifs", "smb3", "lustre", "gpfs", "beegfs", "ceph", "9p"})
+"""File systems of servers: their files have the same inodes on every host."""
 MOST_PATH_BYTES = 1_024
 READING = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 BELOW = READING | getattr(os, "O_NOFOLLOW", 0)
@@ -47,6 +50,17 @@ class CheckedFile(NamedTuple):
     mark: FileMark
 
 
+class FileOnHost(NamedTuple):
+    """By what a file is recognised under another path."""
+
+    host: str
+    """The host that has the file system; empty if the device names a server."""
+    device: str
+    inode: str
+    """Its number, which may be too great for JSON."""
+    links: int
+
+
 class FoundBytes(NamedTuple):
     """What a check found."""
 
@@ -54,6 +68,10 @@ class FoundBytes(NamedTuple):
     value: str
     byte_size: int
     file_count: int
+    file: FileOnHost | None = None
+    """The file that was read; of several files, the one with the lowest inode."""
+    digests: Mapping[str, str] = {}
+    """Further sums of the same bytes."""
 
 
 class Hash(Protocol):
@@ -173,10 +191,47 @@ def is_same(before: FileMark, after: FileMark) -> bool:
     return before[:3] == after[:3]
 
 
-def check_file(file: int, pace: Pace = no_pace, *, from_storage: bool = False) -> FoundBytes:
-    """Return the SHA-256 of an open file."""
-    sums, mark = sums_of_file(file, pace, from_storage=from_storage)
-    return FoundBytes("sha256", sums["sha256"], byte_size=mark.byte_size, file_count=1)
+def check_file(
+    file: int,
+    pace: Pace = no_pace,
+    *,
+    algorithms: Sequence[str] = (),
+    from_storage: bool = False,
+) -> FoundBytes:
+    """Return the SHA-256 of an open file, and its sums by further algorithms."""
+    wanted = ("sha256", *(name for name in algorithms if name in HASHES))
+    sums, mark = sums_of_file(file, pace, wanted, from_storage=from_storage)
+    value = sums.pop("sha256")
+    identity = identity_of(os.fstat(file))
+    return FoundBytes("sha256", value, mark.byte_size, 1, file=identity, digests=sums)
+
+
+def host_name() -> str:
+    """Return the name by which this host is told from others; containers of a host share it."""
+    return os.environ.get("BEAMKEEP_HOST_NAME") or os.uname().nodename
+
+
+def identity_of(status: os.stat_result) -> FileOnHost:
+    """Return by what a file is recognised under another path."""
+    number = f"{os.major(status.st_dev)}:{os.minor(status.st_dev)}"
+    server = _servers().get(number)
+    host, device = ("", server) if server else (host_name(), number)
+    return FileOnHost(host, device, inode=str(status.st_ino), links=max(status.st_nlink, 1))
+
+
+def _servers() -> Mapping[str, str]:
+    """Return the file systems of servers that are mounted here, by number, with their names."""
+    found: dict[str, str] = {}
+    try:
+        lines = Path("/proc/self/mountinfo").read_text("utf-8", "surrogateescape").splitlines()
+    except OSError:
+        return found
+    for line in lines:
+        mount, _, rest = line.partition(" - ")
+        kind, source, *_ = rest.split(" ")
+        if kind in SERVED:
+            found[mount.split(" ")[2]] = source
+    return found
 
 
 def check_tree(
@@ -212,11 +267,13 @@ def check_tree(
         is_same(each.mark, after[each.path][1]) for each in done
     ):
         raise ChangedWhileReadError(errno.EBUSY, "The files changed while they were read")
+    lowest = min(done, key=lambda each: each.mark.inode, default=None)
     return FoundBytes(
         algorithm="sha256-tree",
         value=tree_digest((each.path, each.sha256) for each in done),
         byte_size=sum(each.mark.byte_size for each in done),
         file_count=len(done),
+        file=_identity_below(directory, before[lowest.path][0]) if lowest else None,
     )
 
 
@@ -255,6 +312,14 @@ def _mark_below(directory: int, path: str) -> FileMark:
     file = open_below(directory, path)
     try:
         return mark_of(file)
+    finally:
+        os.close(file)
+
+
+def _identity_below(directory: int, path: str) -> FileOnHost:
+    file = open_below(directory, path)
+    try:
+        return identity_of(os.fstat(file))
     finally:
         os.close(file)
 

@@ -16,28 +16,28 @@ from uuid import uuid4
 
 import click
 
-from .calling import ATTEMPTS, connect, rows
+from .calling import ATTEMPTS, connect, parts_of, rows
 from .checksums import (
     FoundBytes,
     RateLimit,
     check_file,
     check_tree,
     failure_of,
+    host_name,
     no_pace,
     open_below,
 )
-from .custody import human
 from .http import HttpClient, ServiceError
 from .naming import object_id, told_failures
 from .references import AmbiguousNameError
-from .terminal import printable, shortened, width
+from .terminal import human, printable, shortened, width
 from .times import FORMS, TimeParameter
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
 MISMATCHED, UNREAD = 3, 4
-PAGE, PARTS_PAGE = 100, 100
+PAGE = 100
 READABLE = {"POSIX", "NFS"}
 KEPT = ("Registered", "Verified", "Stale")
 SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kMGT]?)B?(?:/s)?")
@@ -161,7 +161,7 @@ def verify_copies_command() -> click.Command:
             rows = _copies(client, filters)
             since = datetime.fromisoformat(not_since) if not_since else None
             due = [copy for row in rows if (copy := due_copy(row, roots, under, since))]
-            verifying = _Verifying(client, due, rate=rate, from_storage=from_storage)
+            verifying = Verifying(client, due, rate=rate, from_storage=from_storage)
             code = verifying.run(jobs)
         raise click.exceptions.Exit(code)
 
@@ -176,7 +176,7 @@ def due_copy(
 ) -> DueCopy | None:
     """Return a copy that is to be read, None if this host does not see it or it is not due."""
     parts = urlsplit(str(row["uri"]))
-    if row["access_protocol"] not in READABLE or parts.netloc not in {"", "localhost"}:
+    if row["access_protocol"] not in READABLE or parts.netloc not in {"", "localhost", host_name()}:
         return None
     path = Path(os.path.normpath(os.fsdecode(unquote_to_bytes(parts.path))))
     if under and not path.is_relative_to(os.path.normpath(under)):
@@ -207,7 +207,7 @@ def outcome_of(copy: DueCopy, checked: Mapping[str, Any]) -> str:
     return "Match" if matches else "Mismatch"
 
 
-class _Verifying:
+class Verifying:
     """The copies of one command, the threads that read them, and what they found."""
 
     def __init__(
@@ -229,8 +229,7 @@ class _Verifying:
         with self._threads(jobs) as pool:
             while True:
                 while len(running) < jobs and (copy := next(left, None)):
-                    parts = self._parts(copy) if copy.of_parts else None
-                    running[pool.submit(self._check, copy, parts)] = copy
+                    running[pool.submit(self._check, copy, self._wanted(copy))] = copy
                 if not running:
                     break
                 done, _ = wait(running, timeout=DRAW_EVERY, return_when=FIRST_COMPLETED)
@@ -253,11 +252,11 @@ class _Verifying:
             finally:
                 self._stop.set()
 
-    def _check(self, copy: DueCopy, parts: Sequence[str] | None) -> Mapping[str, Any]:
+    def _check(self, copy: DueCopy, wanted: Sequence[str] | None) -> Mapping[str, Any]:
         """Return what a copy contains, or why it cannot be read, as it is recorded."""
         begun = datetime.now(UTC).isoformat()
         try:
-            found = self._sum(copy, parts)
+            found = self._sum(copy, wanted)
         except OSError as error:
             is_outside = isinstance(error, OutsideDirectoriesError)
             failure = "OutsideRoots" if is_outside else failure_of(error)
@@ -269,13 +268,19 @@ class _Verifying:
                 "value": found.value,
                 "byte_size": found.byte_size,
                 **({"file_count": found.file_count} if found.file_count else {}),
+                **({"file": found.file._asdict()} if found.file else {}),
+                **({"digests": found.digests} if found.digests else {}),
             },
         }
 
-    def _sum(self, copy: DueCopy, parts: Sequence[str] | None) -> FoundBytes:
+    def _sum(self, copy: DueCopy, wanted: Sequence[str] | None) -> FoundBytes:
+        """Read a file with these further sums, or a directory with these parts."""
         with opened(copy) as file:
             if not copy.is_tree:
-                return check_file(file, self._pace, from_storage=self._from_storage)
+                further = wanted or ()
+                pace, again = self._pace, self._from_storage
+                return check_file(file, pace, algorithms=further, from_storage=again)
+            parts = wanted
             return check_tree(file, parts, self._pace, from_storage=self._from_storage)
 
     def _pace(self, count: int) -> None:
@@ -335,9 +340,14 @@ class _Verifying:
         told = f"{copies}, {human(self._read)}, {human(self._read / seconds)}/s"
         click.echo(f"{told}: {counts}." if counts else "No copy is due.", err=True)
 
-    def _parts(self, copy: DueCopy) -> list[str]:
-        path = f"/datasets/{copy.dataset_id}/parts"
-        return [row["path"] for row in rows(self._client, path, {"limit": PARTS_PAGE})]
+    def _wanted(self, copy: DueCopy) -> Sequence[str] | None:
+        """Return the files of a copy of parts, or the further sums of a single file."""
+        if copy.of_parts:
+            return parts_of(self._client, copy.dataset_id)
+        if copy.is_tree:
+            return None
+        dataset = self._client.request("GET", f"/datasets/{copy.dataset_id}", attempts=ATTEMPTS)
+        return [*dataset.json()["digests"]]
 
 
 @contextmanager

@@ -1,33 +1,41 @@
 """Custody: which copies on a storage may be deleted, and a plan that a cleaner obeys.
 
 A plan is a file of JSON lines: what it is about, the copies, and how many they are. A copy is
-discarded before its bytes are deleted, and the service decides again on each.
+discarded before its bytes are deleted, and the service decides again on each. Copies because of
+which others may go are checked before a plan is made.
 """
 
 import csv
 import json
 import os
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, NamedTuple
-from urllib.parse import unquote_to_bytes, urlsplit
+from urllib.parse import quote, unquote_to_bytes, urlsplit
+from uuid import uuid4
 
 import click
 
-from .calling import ATTEMPTS, connect, stop
+from .calling import ATTEMPTS, connect, parts_of, stop
+from .checksums import FileOnHost, host_name, identity_of
+from .copies import Verifying, due_copy
 from .http import HttpClient, ServiceError
 from .naming import object_id, told_failures
 from .references import AmbiguousNameError
-from .terminal import local, printable, shortened
+from .terminal import human, local, printable, shortened
 
-PAGE, FORMAT = 10_000, 1
+PAGE, FORMAT = 10_000, 2
 KEPT = 3
-SIZES = ("B", "kB", "MB", "GB", "TB", "PB")
+REPORT = "/datasets/custody/report"
+MARKER = ".beamkeep-storage"
+"""The file in the directory of a storage that has the id of the storage."""
+ASK_EVERY = 1.0
 COLUMNS = ("verdict", "byte_size", "uri", "why", "distribution_id", "dataset_id")
 EXIT_CODES = (
     "Exit codes: 0 done, 3 the service keeps a copy of the plan, 1 refused or a stale plan,"
@@ -39,6 +47,8 @@ class PlannedCopy(NamedTuple):
     """A copy that a plan lets go."""
 
     distribution_id: str
+    dataset_id: str
+    supply_id: str | None
     uri: str
     byte_size: int
 
@@ -61,7 +71,7 @@ FAILURES = AmbiguousNameError, UnusablePlanError
 def custody_command() -> click.Group:
     """Return the commands about what may be deleted."""
     group = click.Group("custody", help="Find out which copies may be deleted, and let them go.")
-    for command in (_report(), _plan(), _discard(), _removed()):
+    for command in (_report(), _plan(), _discard(), _removed(), _mark_storage()):
         group.add_command(command)
     return group
 
@@ -76,7 +86,7 @@ def _report() -> click.Command:
     def run(supply: str | None, under: str | None, form: str | None) -> None:
         with told_failures(*FAILURES):
             client = connect(click.get_current_context())
-            pages = _pages(client, _filters(client, supply, under))
+            pages = pages_of(client, _filters(client, supply, under))
             shape = form or ("table" if sys.stdout.isatty() else "csv")
             lines = (line for page in pages for line in page["items"])
             {"table": _print_table, "csv": _print_csv, "json": _print_json}[shape](lines)
@@ -91,17 +101,88 @@ def _report() -> click.Command:
 
 
 def _plan() -> click.Command:
-    def run(supply: str | None, under: str | None, file: Path) -> None:
+    def run(
+        supply: str | None, under: str | None, check_under: Sequence[str], wait: float, file: Path
+    ) -> None:
         with told_failures(*FAILURES):
             client = connect(click.get_current_context())
             filters = _filters(client, supply, under)
-            count, size, until = write_plan(file, client.url, filters, _pages(client, filters))
+            _check_first(client, filters, check_under, wait)
+            count, size, until = write_plan(file, client.url, filters, pages_of(client, filters))
         told = f"{copies_of(count)}, {human(size)}, may be deleted until {local(until)}."
         click.echo(f"{told}\nNext: beamkeep custody discard {file} --reason TEXT", err=True)
 
     file = click.Argument(["file"], type=click.Path(dir_okay=False, path_type=Path))
-    text = "Write the copies that may all be deleted to a plan, which is valid for an hour."
-    return click.Command("plan", callback=run, params=[file, *WHERE], help=text)
+    check_under = click.Option(
+        ["--check-under"],
+        multiple=True,
+        help="Directory of this host in which copies that stay are read. Can be repeated.",
+    )
+    wait = click.Option(
+        ["--wait"],
+        type=click.FloatRange(min=0),
+        default=3600.0,
+        show_default=True,
+        help="Seconds to wait for checks by the service.",
+    )
+    text = (
+        "Write the copies that may all be deleted to a plan, which is valid for an hour."
+        " Copies that must stay for that, and were not checked lately, are checked first:"
+        " on this host with --check-under, or by the service if it has read them before."
+    )
+    params: list[click.Parameter] = [file, *WHERE, check_under, wait]
+    return click.Command("plan", callback=run, params=params, help=text)
+
+
+def _check_first(
+    client: HttpClient, filters: Mapping[str, str], check_under: Sequence[str], wait: float
+) -> None:
+    """Have copies checked that must stay if others go, and that were not checked lately."""
+    lines = (line for page in pages_of(client, filters) for line in page["items"])
+    ids = sorted({id for line in lines for id in line["check_first"]})
+    if not ids:
+        return
+    click.echo(f"Checking {copies_of(len(ids))} first.", err=True)
+    roots = [(os.path.normpath(each), os.path.normpath(each)) for each in check_under]
+    copies = [_distribution(client, id) for id in ids]
+    now = datetime.now(UTC)
+    here = [due for copy in copies if (due := due_copy(copy, roots, None, now))]
+    Verifying(client, here, rate=None, from_storage=False).run(1)
+    seen = {due.id for due in here}
+    waiting = [
+        copy["distribution_id"]
+        for copy in copies
+        if copy["distribution_id"] not in seen and _is_asked_for(client, copy)
+    ]
+    deadline = time.monotonic() + wait
+    while waiting and time.monotonic() < deadline:
+        waiting = [id for id in waiting if _is_being_checked(client, id)]
+        if waiting:
+            time.sleep(ASK_EVERY)
+
+
+def _is_asked_for(client: HttpClient, copy: Mapping[str, Any]) -> bool:
+    """Ask the service to check a copy that it has read before; a failure would spoil others."""
+    id = copy["distribution_id"]
+    if all(check["verified_by"] != "Service" for check in copy["good_checks"]):
+        told = "Check it where it is: --check-under, or beamkeep verify-copies on its host."
+        click.echo(printable(f"not checked: {copy['uri']}: {told}"), err=True)
+        return False
+    try:
+        client.request("POST", f"/distributions/{id}/request-check", json={}, attempts=ATTEMPTS)
+    except ServiceError as error:
+        if error.code != "DistributionCheckPendingError":
+            raise
+    return True
+
+
+def _is_being_checked(client: HttpClient, id: str) -> bool:
+    path = f"/distributions/{id}/checks"
+    return bool(client.request("GET", path, attempts=ATTEMPTS).json()["items"])
+
+
+def _distribution(client: HttpClient, id: str) -> Mapping[str, Any]:
+    return client.request("GET", f"/distributions/{id}", attempts=ATTEMPTS).json()
 
 
 def _discard() -> click.Command:
@@ -109,11 +190,19 @@ def _discard() -> click.Command:
         with told_failures(*FAILURES):
             client = connect(click.get_current_context())
             plan = read_plan(file, client.url)
-            require_valid(plan, _service_time(client, plan.filters))
-            copies = plan.copies
-            kept = sum(not _let_go(client, copy, reason, "\0" if null else "\n") for copy in copies)
+            end, kept = "\0" if null else "\n", 0
+            for copy in plan.copies:
+                require_valid(plan, service_time(client, plan.filters))
+                try:
+                    files = let_go(client, copy, reason)
+                except KeptError as error:
+                    click.echo(printable(f"kept: {copy.uri}: {error}"), err=True)
+                    kept += 1
+                else:
+                    for path in files:
+                        click.echo(f"{path}{end}", nl=False)
         if kept:
-            stop(f"The service keeps {kept} of {copies_of(len(copies))}.", KEPT)
+            stop(f"{kept} of {copies_of(len(plan.copies))} stay.", KEPT)
 
     params: list[click.Parameter] = [
         _plan_file(),
@@ -121,8 +210,8 @@ def _discard() -> click.Command:
         click.Option(["-0", "--null"], is_flag=True, help="End each path with a NUL (xargs -0)."),
     ]
     text = (
-        "Discard the copies of a plan, and print the path of each that may be deleted now."
-        " Delete the files, then run `beamkeep custody removed` with the same plan."
+        "Discard the copies of a plan, and print the path of each file that may be deleted now."
+        " Delete the files within the hour, then run `beamkeep custody removed` with the same plan."
     )
     return click.Command("discard", callback=run, params=params, help=text, epilog=EXIT_CODES)
 
@@ -132,14 +221,45 @@ def _removed() -> click.Command:
         with told_failures(*FAILURES):
             client = connect(click.get_current_context())
             copies = read_plan(file, client.url).copies
-            paths = ((copy, path_of(copy.uri)) for copy in copies)
-            gone = [copy for copy, path in paths if path and not os.path.lexists(path)]
-            done = sum(_record_removal(client, copy) for copy in gone)
-        left = len(copies) - len(gone)
-        click.echo(f"Recorded the removal of {copies_of(done)}; {left} still here.", err=True)
+            left, done, unsure = 0, 0, 0
+            for copy in copies:
+                path = local_path(copy.uri)
+                if path is None or not is_mounted(path, copy.supply_id):
+                    unsure += 1
+                elif _is_here(client, copy, path):
+                    left += 1
+                else:
+                    done += _record_removal(client, copy)
+        told = f"Recorded the removal of {copies_of(done)}; {left} still here."
+        click.echo(told, err=True)
+        if unsure:
+            why = f"no {MARKER} above it names its storage, so the storage may not be mounted"
+            ways = "beamkeep custody mark-storage STORAGE DIRECTORY"
+            stop(f"Nothing recorded of {copies_of(unsure)}: {why}. Next: {ways}", KEPT)
 
-    text = "Record that files of a plan were deleted: those that this host does not see any more."
+    text = (
+        "Record that files of a plan were deleted: those that this host does not see any more,"
+        " while it sees the marker of their storage."
+    )
     return click.Command("removed", callback=run, params=[_plan_file()], help=text)
+
+
+def _mark_storage() -> click.Command:
+    def run(supply: str, directory: Path) -> None:
+        with told_failures(*FAILURES):
+            client = connect(click.get_current_context())
+            id = object_id(client, supply, "Supply")
+        marker = directory / MARKER
+        marker.write_text(f"{id}\n", encoding="ascii")
+        click.echo(f"{marker} names storage {id}.", err=True)
+
+    where = click.Path(exists=True, file_okay=False, path_type=Path)
+    params: list[click.Parameter] = [
+        click.Argument(["supply"]),
+        click.Argument(["directory"], type=where),
+    ]
+    text = "Put the id of a storage into its directory, which proves that it is mounted."
+    return click.Command("mark-storage", callback=run, params=params, help=text)
 
 
 def _plan_file() -> click.Argument:
@@ -160,8 +280,8 @@ def write_plan(
                 about = {"plan": FORMAT, "url": url, "valid_until": until, **filters}
                 _write_line(out, about, digest.update)
             for line in page["items"]:
-                if line["verdict"] != "Needed":
-                    planned = PlannedCopy(line["distribution_id"], line["uri"], line["byte_size"])
+                if line["verdict"] in {"Deletable", "Discarded"}:
+                    planned = PlannedCopy(*(line[name] for name in PlannedCopy._fields))
                     _write_line(out, planned._asdict(), digest.update)
                     count, size = count + 1, size + planned.byte_size
         _write_line(out, {"copies": count, "bytes": size, "sha256": digest.hexdigest()})
@@ -199,37 +319,95 @@ def copies_of(number: int) -> str:
     return "1 copy" if number == 1 else f"{number} copies"
 
 
-def human(size: float) -> str:
-    """Return a number of bytes for a person, such as 1.2 TB."""
-    power = 0
-    while size >= 1000 and power < len(SIZES) - 1:
-        size, power = size / 1000, power + 1
-    return f"{size:.0f} {SIZES[power]}" if not power else f"{size:.1f} {SIZES[power]}"
-
-
-def path_of(uri: str) -> str | None:
-    """Return the path that a file: address means; None for another address."""
+def local_path(uri: str) -> str | None:
+    """Return the path of a `file` address that this host sees; None for every other address."""
     split = urlsplit(uri)
-    return os.fsdecode(unquote_to_bytes(split.path)) if split.scheme == "file" else None
+    if split.scheme != "file" or split.netloc.lower() not in {"", host_name().lower()}:
+        return None
+    return os.fsdecode(unquote_to_bytes(split.path))
 
 
-def _let_go(client: HttpClient, copy: PlannedCopy, reason: str, end: str) -> bool:
-    """Discard one copy and print where it is; return False when the service keeps it."""
-    path = f"/distributions/{copy.distribution_id}/discard"
-    key = f"custody-{copy.distribution_id}"
+def is_mounted(path: str, supply_id: str | None) -> bool:
+    """Return whether a directory above a path has the marker of this storage."""
+    for above in Path(path).parents:
+        try:
+            return (above / MARKER).read_text(encoding="ascii").strip() == supply_id
+        except (OSError, UnicodeDecodeError):
+            continue
+    return False
+
+
+class KeptError(Exception):
+    """A copy of a plan that is not deleted, and why."""
+
+
+def let_go(client: HttpClient, copy: PlannedCopy, reason: str) -> Sequence[str]:
+    """Discard one copy, and return its files on this host; raise KeptError when it stays."""
+    path = local_path(copy.uri)
+    if path is None and urlsplit(copy.uri).scheme == "file":
+        raise KeptError(f"It is on host {urlsplit(copy.uri).netloc}. Run the plan there.")
+    files = _files_of(client, copy, path) if path else [copy.uri]
+    for each in files if path else ():
+        if os.path.realpath(each) != os.path.normpath(each):
+            raise KeptError(f"A link leads to {os.path.realpath(each)}.")
+    if path and not copy.uri.endswith("/"):
+        _require_checked_file(client, copy, path)
     try:
         client.request(
-            "POST", path, json={"reason": reason}, idempotency_key=key, attempts=ATTEMPTS
+            "POST",
+            f"/distributions/{copy.distribution_id}/discard",
+            json={"reason": reason},
+            idempotency_key=uuid4().hex,
+            attempts=ATTEMPTS,
         )
     except ServiceError as error:
         if error.status is None:
             raise
         if error.code != "DistributionCannotDiscardError":
-            click.echo(printable(f"kept: {copy.uri}: {error.detail}"), err=True)
-            return False
-        # Discarded before: by an earlier run of this plan, or by somebody else.
-    click.echo(f"{path_of(copy.uri) or copy.uri}{end}", nl=False)
-    return True
+            raise KeptError(error.detail) from None
+        told = f"already discarded: {copy.uri}. The reason of then stays."
+        click.echo(printable(told), err=True)
+    # A copy that was registered meanwhile may have bytes of this one, or it was restored.
+    asked = {"distribution_id": copy.distribution_id}
+    answer = client.request("GET", REPORT, params=asked, attempts=ATTEMPTS)
+    lines = answer.json()["items"]
+    if not lines or lines[0]["verdict"] != "Discarded":
+        raise KeptError(lines[0]["why"] if lines else "Its bytes are gone already.")
+    return files
+
+
+def _require_checked_file(client: HttpClient, copy: PlannedCopy, path: str) -> None:
+    """Raise KeptError when another file is at the path than the one that a check has read."""
+    try:
+        here = identity_of(os.stat(path, follow_symlinks=False))
+    except FileNotFoundError:
+        return
+    checked = _distribution(client, copy.distribution_id)["file"]
+    if checked is not None and FileOnHost(**checked)[:3] != here[:3]:
+        raise KeptError("Another file is there than the one that was checked. Check it again.")
+
+
+def _files_of(client: HttpClient, copy: PlannedCopy, path: str) -> Sequence[str]:
+    """Return the files of a copy; raise KeptError for a directory with other files, too."""
+    if not copy.uri.endswith("/"):
+        return [path]
+    found = _distribution(client, copy.distribution_id)
+    if found["of_parts"]:
+        return [os.path.join(path, part) for part in parts_of(client, copy.dataset_id)]
+    files = [os.path.join(above, name) for above, _, names in os.walk(path) for name in names]
+    dataset = client.request("GET", f"/datasets/{copy.dataset_id}", attempts=ATTEMPTS).json()
+    count = dataset["file_count"]
+    if files and len(files) != count:
+        raise KeptError(f"The directory has {len(files)} files; the dataset has {count or 'any'}.")
+    return files
+
+
+def _is_here(client: HttpClient, copy: PlannedCopy, path: str) -> bool:
+    """Return whether this host still sees a file of a copy."""
+    try:
+        return any(os.path.lexists(each) for each in _files_of(client, copy, path))
+    except KeptError:
+        return True
 
 
 def _record_removal(client: HttpClient, copy: PlannedCopy) -> bool:
@@ -248,15 +426,16 @@ def _filters(client: HttpClient, supply: str | None, under: str | None) -> dict[
         raise click.UsageError("Name a storage with --supply, or an address with --under.")
     filters = {"supply_id": object_id(client, supply, "Supply")} if supply else {}
     if under:
-        filters["uri_prefix"] = f"file://{under}" if under.startswith("/") else under
+        filters["uri_prefix"] = f"file://{quote(under)}" if under.startswith("/") else under
     return filters
 
 
-def _pages(client: HttpClient, filters: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
+def pages_of(client: HttpClient, filters: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
+    """Yield the pages of a custody report."""
+
     def ask(after: str | None) -> Mapping[str, Any]:
         asked = {**filters, "limit": PAGE, **({"after": after} if after else {})}
-        path = "/datasets/custody/report"
-        return client.request("GET", path, params=asked, attempts=ATTEMPTS).json()
+        return client.request("GET", REPORT, params=asked, attempts=ATTEMPTS).json()
 
     # The service judges the next page while this one is printed.
     with ThreadPoolExecutor(1) as ahead:
@@ -271,10 +450,10 @@ def _pages(client: HttpClient, filters: Mapping[str, str]) -> Iterator[Mapping[s
                 return
 
 
-def _service_time(client: HttpClient, filters: Mapping[str, str]) -> datetime:
+def service_time(client: HttpClient, filters: Mapping[str, str]) -> datetime:
     """Return the time by the clock of the service, which decides whether a plan is stale."""
     first = {**filters, "limit": 1}
-    answer = client.request("GET", "/datasets/custody/report", params=first, attempts=ATTEMPTS)
+    answer = client.request("GET", REPORT, params=first, attempts=ATTEMPTS)
     return datetime.fromisoformat(answer.json()["judged_at"])
 
 
@@ -286,9 +465,9 @@ def _print_table(lines: Iterator[Mapping[str, Any]]) -> None:
         counts[verdict] += 1
         sizes[verdict] += int(line["byte_size"])
         size, why = human(line["byte_size"]), line["why"]
-        click.echo(shortened(printable(f"{verdict:<9} {size:>9}  {line['uri']}")))
-        if verdict == "Needed":
-            click.echo(shortened(printable(f"{'':<20} {why}")))
+        click.echo(shortened(printable(f"{verdict:<10} {size:>9}  {line['uri']}")))
+        if verdict in {"Needed", "CheckFirst"}:
+            click.echo(shortened(printable(f"{'':<21} {why}")))
     for verdict in counts:
         click.echo(f"{verdict}: {copies_of(counts[verdict])}, {human(sizes[verdict])}", err=True)
 

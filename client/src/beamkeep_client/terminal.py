@@ -30,6 +30,7 @@ STATES = {
         "Unavailable",
     },
 }
+SIZES = ("B", "kB", "MB", "GB", "TB", "PB")
 NEUTRAL = "○"
 """The sign of a state that is neither good nor bad."""
 STATE_COLUMNS = {"status", "permit_status", "current_status", "lifecycle", "condition"}
@@ -318,3 +319,11 @@ def _fitted(cell: str, columns: int, coloured: bool) -> str:
 
 def _is_coloured() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def human(size: float) -> str:
+    """Return a number of bytes for a person, such as 1.2 TB."""
+    power = 0
+    while size >= 1000 and power < len(SIZES) - 1:
+        size, power = size / 1000, power + 1
+    return f"{size:.0f} {SIZES[power]}" if not power else f"{size:.1f} {SIZES[power]}"

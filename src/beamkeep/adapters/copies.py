@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 from beamkeep.contexts.data.attestation import CheckFailure
 from beamkeep.contexts.receivers import ReceiverHosts
 from beamkeep.workers.checks import CopyToRead, ReadProgress
-from beamkeep_client.checksums import CheckedFile, FileMark, FoundBytes
+from beamkeep_client.checksums import CheckedFile, FileMark, FileOnHost, FoundBytes
 
 CHILD = "beamkeep.adapters.copies_child"
-CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
-"""The only settings that a child inherits: which certificates it trusts."""
+INHERITED = ("SSL_CERT_FILE", "SSL_CERT_DIR", "BEAMKEEP_HOST_NAME")
+"""The settings that a child inherits: which certificates it trusts, and the name of its host."""
 STALL_SECONDS = 600.0
 """Seconds without a sign of the child after which the storage counts as not answering."""
 SLOWEST_HTTPS, SHORTEST_HTTPS = 10_000_000, 600.0
@@ -56,7 +56,7 @@ class ChildCopyReader:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            env={name: os.environ[name] for name in CERTIFICATES if name in os.environ},
+            env={name: os.environ[name] for name in INHERITED if name in os.environ},
             start_new_session=True,
         )
         to_child, from_child = child.stdin, child.stdout
@@ -106,8 +106,20 @@ def _heard(told: dict[str, object], progress: ReadProgress) -> FoundBytes | Chec
             progress.bytes_read = count
         case {"file": [str(path), str(value), [int(a), int(b), int(c), int(d)]]}:
             progress.files.append(CheckedFile(path, value, FileMark(a, b, c, d)))
-        case {"found": [str(algorithm), str(value), int(size), int(count)]}:
+        case {"found": [str(algorithm), str(value), int(size), int(count), None, dict()]}:
             return FoundBytes(algorithm, value, byte_size=size, file_count=count)
+        case {
+            "found": [
+                str(algorithm),
+                str(value),
+                int(size),
+                int(count),
+                [str(host), str(device), str(inode), int(links)],
+                dict(),
+            ]
+        }:
+            file = FileOnHost(host, device, inode=inode, links=links)
+            return FoundBytes(algorithm, value, byte_size=size, file_count=count, file=file)
         case {"failure": str(failure)}:
             return CheckFailure(failure)
         case _:

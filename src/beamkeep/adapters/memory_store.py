@@ -11,6 +11,8 @@ from uuid import UUID
 import msgspec
 from msgspec import Raw
 
+from beamkeep.contexts.access.logins import LoginDigest
+from beamkeep.contexts.access.profile import IDENTITIES, digest_of
 from beamkeep.kernel import (
     CLAIMS,
     COMPARISONS,
@@ -26,6 +28,7 @@ from beamkeep.kernel import (
     Insert,
     ListFilter,
     Lock,
+    Record,
     Replace,
     Rows,
     SideWrite,
@@ -47,6 +50,7 @@ from beamkeep.runtime.store import (
     CallLookup,
     DuplicateEventError,
     Envelope,
+    KeptSnapshot,
     KeyTakenError,
     ListPage,
     ListRow,
@@ -86,6 +90,18 @@ type TableRows = dict[tuple[object, ...], Any]
 """Rows by their key."""
 
 
+class MemoryBackup(Record):
+    """Everything that a store in memory held at one moment. Later writes do not change it."""
+
+    streams: Mapping[Stream, Sequence[Envelope]]
+    log: Sequence[TailEvent]
+    tables: Mapping[str, Mapping[tuple[object, ...], Any]]
+    answers: Mapping[tuple[UUID, UUID | None, str], StoredAnswer]
+    snapshots: Mapping[tuple[UUID, Stream], Snapshot]
+    position: Position
+    numbers: Mapping[str, int]
+
+
 def _only(grant: Grant, name: str) -> Grant:
     permits = not {name, EVERY_COMMAND}.isdisjoint(grant.permitted_commands)
     permitted, proposable = ((name,), ()) if permits else ((), (name,))
@@ -109,6 +125,27 @@ class MemoryStore:
         self._locks: dict[str, asyncio.Lock] = {}
         self._numbers: dict[str, int] = {}
         self._turns = StreamQueues()
+
+    def backup(self) -> MemoryBackup:
+        """Return a copy of everything that the store holds. Events and rows are immutable."""
+        return MemoryBackup(
+            streams={stream: tuple(events) for stream, events in self.streams.items()},
+            log=tuple(self.log),
+            tables={name: dict(rows) for name, rows in self.tables.items() if rows},
+            answers=dict(self.answers),
+            snapshots=dict(self.snapshots),
+            position=self.position,
+            numbers=dict(self._numbers),
+        )
+
+    def restore(self, backup: MemoryBackup) -> None:
+        """Hold what a backup has and nothing else. No call may be under way."""
+        self.streams = {stream: list(events) for stream, events in backup.streams.items()}
+        self.log = list(backup.log)
+        self.tables = {name: dict(rows) for name, rows in backup.tables.items()}
+        self.answers, self.snapshots = dict(backup.answers), dict(backup.snapshots)
+        self.position, self._numbers = backup.position, dict(backup.numbers)
+        self._locks, self._turns = {}, StreamQueues()
 
     async def open(self, opening: CallLookup) -> CallContext:
         """Return the caller, its grants, the stored answer and the events of the target."""
@@ -490,9 +527,11 @@ class MemoryLedger:
     def __init__(self, store: MemoryStore, login_key: bytes) -> None:
         self._store, self._login_key = store, login_key
 
-    async def login_key(self) -> bytes:
-        """Return the secret for the digests of logins."""
-        return self._login_key
+    async def login_digests(self) -> AsyncIterator[LoginDigest]:
+        """Return the digests of all logins, by actor."""
+        for row in sorted(self._rows(IDENTITIES), key=lambda row: row.actor_id):
+            digest = digest_of(self._login_key, row.actor_id, row.issuer, row.subject)
+            yield LoginDigest(row.issuer, digest, actor_id=row.actor_id)
 
     async def events(self, stream_type: str) -> AsyncIterator[tuple[UUID, StoredEvent]]:
         """Return the events of all streams of a type, by stream and version."""
@@ -515,8 +554,41 @@ class MemoryLedger:
             if row.scope not in scopes:
                 yield row
 
+    async def snapshots(self, folds: Sequence[UUID]) -> AsyncIterator[KeptSnapshot]:
+        """Return the snapshots of these folds, with the principals of the first events."""
+        for (fold, stream), snapshot in sorted(self._store.snapshots.items(), key=_of_stream):
+            if fold in folds:
+                owner_id = self._store.streams[stream][0].principal_id
+                yield KeptSnapshot(stream, snapshot, owner_id, first_principal_id=owner_id)
+
+    async def stream(self, stream: Stream, upto: int) -> AsyncIterator[StoredEvent]:
+        """Return the events of one stream up to a version."""
+        for envelope in self._store.streams[stream][:upto]:
+            yield envelope.recorded
+
+    async def other_snapshots(self, folds: Sequence[UUID]) -> int:
+        """Return how many snapshots are of other folds."""
+        return sum(fold not in folds for fold, _ in self._store.snapshots)
+
+    async def faults(self) -> AsyncIterator[str]:
+        """Return nothing: nobody but the service writes rows here."""
+        for fault in ():
+            yield fault
+
+    async def agent_decisions(self) -> AsyncIterator[tuple[UUID, UUID]]:
+        """Return the decisions that agents made inside the service, each with its agent."""
+        for (name, id), (first, *_) in self._store.streams.items():
+            if name == "Decision" and first.surface_id is None:
+                rule = msgspec.json.decode(first.payload).get("rule")
+                if rule and rule.startswith("agent:"):
+                    yield id, first.principal_id
+
     def _rows(self, of: Table[Any]) -> list[Any]:
         return [*self._store.tables.get(of.name, {}).values()]
+
+
+def _of_stream(kept: tuple[tuple[UUID, Stream], Snapshot]) -> Stream:
+    return kept[0][1]
 
 
 def _key(table: Table[Any], row: object) -> tuple[object, ...]:

@@ -1,6 +1,7 @@
 """Durable work in memory, for fast tests."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from uuid import UUID
 
@@ -72,7 +73,7 @@ class MemoryWorkQueue:
         """Add rows while the claim holds, and return them as stored; a stored row stays."""
         if not self._store.holds(fence):
             raise WorkLostError
-        (stop,) = (row.stop for row in self._open() if row.work_id == fence.work_id)
+        stop = self._stop(fence)
         (key,) = table.key
         wanted = [getattr(row, key) for row in rows]
         stored = {getattr(row, key): row for row in await self._store.rows(table, {key: wanted})}
@@ -83,6 +84,24 @@ class MemoryWorkQueue:
                 self._store.write_rows([table.insert(row)])
                 self._store.advance(fence)
         return [stored.get(id, row) for id, row in zip(wanted, rows, strict=True)]
+
+    @asynccontextmanager
+    async def handing_over(
+        self, fence: Fenced, unless: Collection[str]
+    ) -> AsyncGenerator[Callable[[], bool]]:
+        """Provide a moment in which an effect may begin: nothing else runs between two awaits."""
+        if not self._store.holds(fence):
+            raise WorkLostError
+        if (stop := self._stop(fence)) in unless:
+            raise WorkStoppedError(f"It was asked to {stop}.")
+        is_open = True
+        try:
+            yield lambda: is_open and self._store.holds(fence) and self._stop(fence) not in unless
+        finally:
+            is_open = False
+
+    def _stop(self, fence: Fenced) -> str | None:
+        return next(row.stop for row in self._open() if row.work_id == fence.work_id)
 
     async def fail(self, fence: Fenced, error: str, again_after: timedelta | None) -> None:
         """Give the work back to be claimed after a time, or leave it to people."""

@@ -23,7 +23,7 @@ from beamkeep.contexts.operation.ending import (
     walked,
 )
 from beamkeep.contexts.operation.history import Attempts, step_history, steps_in
-from beamkeep.contexts.recipe.steps import RecipeStep, references
+from beamkeep.contexts.recipe.steps import RecipeStep, makes_safe, references
 from beamkeep.contexts.routes import RouteFinding, route_of
 from beamkeep.kernel import Record
 from beamkeep.schemas import JsonObject
@@ -127,16 +127,18 @@ def _step(known: Known, index: int, attempts: Attempts) -> Action:
 
 def _close(known: Known, outcome: ConductOutcome) -> StepAction | End:
     """Return the next closing step, or the end: no failure keeps the next step from running."""
-    attempts = step_history(known, Phase.CLOSING)
-    for index in range(len(known.closing_steps)):
-        so_far, action = attempts.get(index, ()), None
-        if not so_far:
+    every = step_history(known, Phase.CLOSING)
+    for index, own in history.closing_attempts(known).items():
+        so_far, action = every.get(index, ()), None
+        if not own:
             action = _start(known, Phase.CLOSING, index, so_far)
-        elif so_far[-1].outcome is None:
+        elif own[-1].outcome is None:
             action = _go_on(known, Phase.CLOSING, index, so_far)
-        if action and (known.flags.cancel_requested or _bar(known, action)):
+        if action and known.flags.cancel_requested:
             break
-        if action:
+        # Nothing but a person keeps a step from running that makes safe.
+        is_free = makes_safe(known.closing_steps[index])
+        if action and (is_free or not _bar(known, action)):
             return action
     return ended(known, outcome, known.walk_failure)
 

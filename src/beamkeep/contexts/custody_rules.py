@@ -47,8 +47,12 @@ class CustodyRule(Record, forbid_unknown_fields=True):
     """Whose check makes a copy count."""
     strength: ChecksumStrength = ChecksumStrength.CRYPTOGRAPHIC
     """The least strength of a check that counts; Integrity admits both."""
-    verified_within_days: Annotated[int, Ge(1)] | None = None
-    """How old the last good check may be."""
+    verified_within_days: Annotated[int, Ge(1)] | None = 365
+    """How old the last good check may be; null for any age."""
+    relied_within_hours: Annotated[int, Ge(1)] | None = 24
+    """How old the last good check may be of a copy because of which another may be discarded."""
+    file_systems_differ: bool = True
+    """Whether storages on one file system count as one."""
 
 
 class CustodyRules(Record, forbid_unknown_fields=True, rename="pascal"):

@@ -89,6 +89,10 @@ class Installation(Record):
     """Keeps the secrets of subscriptions; without it, no subscription can be registered."""
     custody_rules: CustodyRules = CustodyRules()
     """How many verified copies of a dataset must stay, by intent."""
+    discard_needs_two: bool = False
+    """Whether who releases production data from its dates cannot discard it."""
+    transfer_accounts: frozenset[UUID] = frozenset()
+    """The service accounts that may report what a transfer compared."""
     custody: CustodyReader | None = None
     """Where datasets are found by how they are kept."""
     lineage: LineageReader | None = None

@@ -48,7 +48,7 @@ class RouteFinding(Record):
 
 
 # Other spellings of an address would evade its route, its bounds and its channel.
-_EPICS = re.compile(r"(?!.*\.VAL$)[^\s{}$]+(?<!\.)")
+_EPICS = re.compile(r"(?!.*\.VAL$)[^\s{}$\[\]]+(?<!\.)")
 _TANGO = re.compile(r"[^/\s:#>A-Z]+(/[^/\s:#>A-Z]+){3}")
 CANONICAL: Mapping[Substrate, tuple[re.Pattern[str], str]] = {
     Substrate.EPICS_CA: (_EPICS, "a record or field without .VAL, filters, $ and spaces"),
@@ -108,7 +108,8 @@ def value_findings(
     """Yield why a value is outside the bounds of an address."""
     for bounds in (each for route in routes for each in route.bounds if each.address == address):
         items = value if isinstance(value, list) else [value]
-        if not all(_inside(item, bounds) for item in items):
+        # A list without numbers says nothing about where the address goes.
+        if not items or not all(_inside(item, bounds) for item in items):
             why = f"{address!r} takes numbers from {bounds.minimum} to {bounds.maximum}."
             yield RouteFinding("ControlLimitExceededError", why)
 

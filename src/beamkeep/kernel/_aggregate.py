@@ -195,6 +195,8 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
     """The axes of the state. Each axis has the name of a field of the state."""
     id_name: str | None = None
     """The name of its id, if it shares the id of another aggregate."""
+    snapshots_from: int = 0
+    """The length below which a stream is folded from its first event, without a snapshot."""
 
     @cached_property
     def noun(self) -> str:

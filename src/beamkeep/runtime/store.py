@@ -105,6 +105,15 @@ class NewSnapshot(NamedTuple):
     snapshot: Snapshot
 
 
+class KeptSnapshot(Record):
+    """A snapshot as it is stored, with its owner and the principal of the first event."""
+
+    stream: Stream
+    snapshot: Snapshot
+    owner_id: UUID | None
+    first_principal_id: UUID | None
+
+
 class AnswerToStore(Record):
     """The answer to store under an idempotency key."""
 

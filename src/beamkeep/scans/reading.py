@@ -44,7 +44,7 @@ READER = "beamkeep.scans 1"
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "HDF5_PLUGIN_PRELOAD": "::"}
 """One thread, since a thread closes only itself; and no filters from files."""
 
-type FileIdentity = tuple[int, int, int, int]
+type SeenFile = tuple[int, int, int, int]
 """Device, inode, size and modification time of a file."""
 
 
@@ -71,7 +71,7 @@ class _Files(NamedTuple):
     """The files of one scan: the path of each, and its identity when it was first opened."""
 
     master: str
-    seen: dict[str, FileIdentity]
+    seen: dict[str, SeenFile]
 
 
 class ScanReader:

@@ -50,7 +50,8 @@ class Cluster:
         self.home = home
         self.sockets = sockets
         self.data = home / "data"
-        self.log = home / "log"
+        # It says why the server ended, also after the disk of the data was full.
+        self.log = sockets / "log"
         self.port = 0
         self._process: subprocess.Popen[bytes] | None = None
 

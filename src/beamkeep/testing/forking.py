@@ -102,9 +102,10 @@ class _Original:
         )
         its.close()
         self._socket, self._turn = ours, threading.Lock()
-        atexit.register(self._end)
+        atexit.register(self.end)
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        atexit.unregister(self.end)
         self._socket.close()
         self._process.wait()
 
@@ -121,6 +122,13 @@ class _Original:
 @cache
 def _original() -> _Original:
     return _Original()
+
+
+def end_original() -> None:
+    """End the process that is copied, if there is one; the next program starts another."""
+    if _original.cache_info().currsize:
+        _original().end()
+        _original.cache_clear()
 
 
 def main(number: int) -> None:

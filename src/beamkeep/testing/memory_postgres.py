@@ -374,7 +374,7 @@ class MemoryPostgres:
             with suppress(asyncpg.UniqueViolationError):
                 await self._remember(tx, arguments[:3], [*arguments[3:7], place], patience)
             return []
-        if statement.startswith("\n  INSERT INTO bk.snapshots"):
+        if statement.startswith("WITH older_snapshot AS"):
             await self._keep(tx, arguments, patience)
             return []
         assert statement == event_store.DENY, statement

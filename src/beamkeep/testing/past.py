@@ -28,7 +28,7 @@ from beamkeep.kernel import (
     Upsert,
 )
 
-from .service import INSTALLATION
+from .installation import INSTALLATION
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 LATER = datetime(2030, 1, 2, tzinfo=UTC)

@@ -33,8 +33,8 @@ from beamkeep.workers.projector import Projector
 
 from .cluster import Cluster
 from .database import Database
-from .server import FACILITY_CODE
-from .service import INSTALLATION, prepared_service
+from .installation import FACILITY_CODE, INSTALLATION
+from .service import prepared_service
 from .witness import FollowingWitness
 
 MIGRATED, ARRANGED, PREPARED = "migrated", "arranged", "prepared"
@@ -112,7 +112,8 @@ async def postgres_service(
     database: Database, shards: Sequence[int] = (WHOLE_LOG,), seeds: bool = True
 ) -> AsyncGenerator[Deployed]:
     """Provide a service on a fresh database, with an administrator and without a projector."""
-    commands = database.connections()
+    # No verdict of a functional test rests on how fast the machine answers.
+    commands = database.connections(statement_timeout="60000")
     projecting = Connections(database.url("bk_projector"), 4, **IDLE)
     store = PostgresEventStore(commands, database.url())
     lists, projections = PostgresLists(commands), PostgresProjections(projecting, FACILITY_CODE)

@@ -30,11 +30,13 @@ from beamkeep.kernel import (
     SideWrite,
 )
 
+from .installation import INSTALLATION
 from .past import CALL, Past
-from .service import INSTALLATION
 
 REACHED: set[tuple[str, str]] = set()
 """Every operation and refusal that some scenario met, and `then` for a success."""
+RUN: set[Callable[..., object]] = set()
+"""Every test of a scenario that has run in this process."""
 
 
 class Scenario:
@@ -158,9 +160,13 @@ def misshapen(command: type[Command], field: str, **arguments: object) -> None:
 
 
 def run_sentences(module: ModuleType) -> None:
-    """Run every test of a module that takes no fixture, so that `REACHED` is complete."""
+    """Run every test of a module that takes no fixture and has not run yet.
+
+    `REACHED` is complete then.
+    """
     for name, test in vars(module).items():
-        if name.startswith("test_") and not signature(test).parameters:
+        if name.startswith("test_") and test not in RUN and not signature(test).parameters:
+            RUN.add(test)
             test()
 
 

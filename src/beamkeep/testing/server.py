@@ -28,23 +28,11 @@ from .cluster import Cluster
 from .data_root import data_root
 from .database import Database
 from .forking import Forked
+from .installation import CONTROL_ROUTE, DOI_PREFIX, FACILITY_CODE, ISSUER, RECEIVER_HOST
 from .signing import write_keys
 from .tokens import claims, header, jwk, mint
 
-ISSUER, ADMINISTRATOR = "https://idp.test", "ada"
-FACILITY_CODE = "synchrotron"
-"""The code of the Site that every deployment here is at."""
-CONTROL_ROUTE = {
-    "prefix": "bl:",
-    "substrate": "in_memory",
-    "simulated": True,
-    "writable": True,
-    "inline": True,
-}
-"""The route of all addresses that tests conduct."""
-RECEIVER_HOST = "hooks.lab.test"
-"""The host that subscriptions may send to; no name server knows it."""
-DOI_PREFIX = "10.5072"
+ADMINISTRATOR = "ada"
 REGISTRY = {
     "DATACITE_URL": "http://127.0.0.1:9",
     "DATACITE_PREFIX": DOI_PREFIX,

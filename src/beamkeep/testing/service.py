@@ -2,10 +2,9 @@
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
-
-import msgspec
 
 from beamkeep.adapters.memory_agent_records import MemoryAgentRecords
 from beamkeep.adapters.memory_custody import MemoryCustody
@@ -15,7 +14,6 @@ from beamkeep.adapters.memory_log import MemoryEventLog
 from beamkeep.adapters.memory_observations import MemoryObservations
 from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.adapters.memory_witness import MemoryWitness
-from beamkeep.adapters.sealing import AesSecretKeeper
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.agent_records import AgentRecords
@@ -23,11 +21,9 @@ from beamkeep.contexts.custody_rules import CustodyReader
 from beamkeep.contexts.data.scan_file import ReadScanFile
 from beamkeep.contexts.federation.facility import facility_by_code
 from beamkeep.contexts.federation.signatures import SignMessage
-from beamkeep.contexts.installation import ActionEntry, Installation, JobEntry
+from beamkeep.contexts.installation import Installation
 from beamkeep.contexts.lineage import LineageReader
 from beamkeep.contexts.observed import ObservationReader
-from beamkeep.contexts.receivers import ReceiverHosts
-from beamkeep.contexts.routes import ControlRoute
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.bootstrap import Administrator
 from beamkeep.contexts.witnessed import WitnessReader
@@ -42,29 +38,14 @@ from beamkeep.runtime.session import Session
 from beamkeep.runtime.store import EventStore, ReadModel
 from beamkeep.scans.ingesting import ScanStep
 from beamkeep.scans.reading import ScanReader
+from beamkeep.seeding import now
 
 from .appends import on_record
 from .data_root import data_root
-from .server import CONTROL_ROUTE, DOI_PREFIX, FACILITY_CODE, RECEIVER_HOST
+from .installation import FACILITY_CODE, INSTALLATION, ISSUER
 from .signing import SIGNING
-from .tokens import ISSUER
 
 ADMIN = Administrator(ISSUER, "ada", "Ada")
-SIMULATED = msgspec.convert(CONTROL_ROUTE, ControlRoute)
-INSTALLATION = Installation(
-    FACILITY_CODE,
-    "https://lab.test/assets/{asset_id}",
-    issuers=frozenset({ISSUER}),
-    login_key=b"k" * 32,
-    routes=(SIMULATED,),
-    actions=(ActionEntry("home", writes=("bl:axis",), inline=True),),
-    jobs=(JobEntry("fit", inline=True),),
-    receivers=ReceiverHosts((RECEIVER_HOST,)),
-    secrets=AesSecretKeeper(b"s" * 32),
-    dataset_page="https://lab.test/pages/datasets/{dataset_id}",
-    edition_page="https://lab.test/pages/editions/{edition_id}",
-    doi_prefix=DOI_PREFIX,
-)
 CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_status": "gate"}
 """The subject of the machine account that calls an operation which no person may call."""
 
@@ -89,7 +70,7 @@ class AdminClient:
 
 
 async def memory_service(
-    installation: Installation = INSTALLATION,
+    installation: Installation = INSTALLATION, clock: Callable[[], datetime] = now
 ) -> tuple[Service, MemoryStore]:
     """Return a service on the in-memory store, prepared as a fresh deployment is."""
     codec = Codec(CATALOGUE.aggregates.values())
@@ -112,6 +93,7 @@ async def memory_service(
         observations=MemoryObservations(store),
         witness=MemoryWitness(event_log),
         installation=installation,
+        clock=clock,
     )
     return service, store
 
@@ -128,6 +110,7 @@ async def prepared_service(
     observations: ObservationReader | None = None,
     witness: WitnessReader | None = None,
     installation: Installation = INSTALLATION,
+    clock: Callable[[], datetime] = now,
 ) -> Service:
     """Return a service prepared as a fresh deployment is, with its machine accounts."""
     here = replace(installation, login_key=cursor_key, lineage=lineage, custody=custody)
@@ -141,6 +124,7 @@ async def prepared_service(
         installation=here,
         event_log=event_log,
         directory=directory,
+        clock=clock,
         outside={ReadScanFile: ScanStep(reader, store), SignMessage: SIGNING},
     )
     if sown:

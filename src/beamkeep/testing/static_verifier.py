@@ -4,7 +4,7 @@ from contextlib import nullcontext
 
 from beamkeep.runtime.tokens import Asking, InvalidTokenError, VerifiedPrincipal
 
-from .tokens import ISSUER
+from .installation import ISSUER
 
 
 class StaticVerifier:

@@ -1,11 +1,16 @@
 """The trees of a deployment: their leaves, how far each has come, and its checkpoints."""
 
+from base64 import b64encode
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple
 
+from .notes import Checkpoint, InvalidNoteError, read_root
 from .tree import Frontier, TileKey
+
+ANCHORS = "beamkeep/anchor/v1", "beamkeep/anchor/v2"
+"""The first line of an anchor. The second form also says how long the log was."""
 
 
 class Tree(StrEnum):
@@ -61,3 +66,52 @@ class StoredCheckpoint(NamedTuple):
     root: bytes
     at: datetime
     note: str
+
+
+class Anchor(NamedTuple):
+    """The first leaf of a tree that replaced another: why, and what was signed of the other."""
+
+    reason: str
+    at: datetime
+    last: Checkpoint
+    """What was signed last of the tree that is replaced."""
+    log_size: int | None
+    """How many leaves the log had then; none in an anchor of the first form."""
+    root: bytes | None
+    """The root of the log at the size of `last`, if the log differed and was that long."""
+
+    @property
+    def text(self) -> str:
+        """Return the leaf."""
+        lines = [ANCHORS[self.log_size is not None], self.reason]
+        lines += [str(int(self.at.timestamp() * 1_000_000)), self.last.text.rstrip("\n")]
+        lines += [] if self.log_size is None else [str(self.log_size)]
+        return "\n".join([*lines, *([b64encode(self.root).decode()] if self.root else [])])
+
+
+def read_anchor(text: str) -> Anchor | None:
+    """Return the anchor that a leaf is; none if it is not one."""
+    form, *lines = text.split("\n")
+    try:
+        reason, at, origin, size, root, *more = lines
+        log_size = int(more.pop(0)) if form == ANCHORS[1] else None
+        anchor = Anchor(
+            reason,
+            datetime.fromtimestamp(int(at) / 1_000_000, UTC),
+            last=Checkpoint(origin, int(size), read_root(root)),
+            log_size=log_size,
+            root=read_root(more.pop(0)) if more else None,
+        )
+    except (ValueError, IndexError, OverflowError, OSError, InvalidNoteError):
+        return None
+    return anchor if form in ANCHORS and not more else None
+
+
+class KeptAnchor(NamedTuple):
+    """What an operator said after a restore, as it is kept; with a leaf if a tree began."""
+
+    number: int
+    floor: int
+    reason: str
+    at: datetime
+    leaf: str | None

@@ -134,6 +134,11 @@ def read_notes(text: str) -> list[str]:
     return KEPT.findall(text if text.endswith("\n") else f"{text}\n")
 
 
+def read_root(text: str) -> bytes:
+    """Return the root that a line has."""
+    return _bytes(text)
+
+
 def read_key(text: str) -> VerifierKey:
     """Return a verifier key; its id must be that of its name and bytes."""
     name, key_id, told = _key(text, is_private=False)

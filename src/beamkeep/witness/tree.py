@@ -14,6 +14,10 @@ class InvalidProofError(Exception):
     """The proof does not lead from what is proved to the root."""
 
 
+class InvalidFrontierError(ValueError):
+    """A tree of this size leaves over another number of hashes: its stored end was altered."""
+
+
 class Range(NamedTuple):
     """Leaves that follow one another, `end` not included."""
 
@@ -42,12 +46,14 @@ class Frontier:
     def __init__(self, size: int = 0, hashes: bytes = b"") -> None:
         self.size, self.levels = size, list[list[bytes]]()
         left = split(hashes)
+        is_short = False
         while size:
             count = size % TILE
             self.levels.append(left[:count])
+            is_short = is_short or len(left) < count
             left, size = left[count:], size >> TILE_BITS
-        if left or self.hashes != hashes:
-            raise ValueError("A tree of this size leaves over another number of hashes.")
+        if left or is_short:
+            raise InvalidFrontierError(InvalidFrontierError.__doc__)
 
     def add(self, hashes: Iterable[bytes]) -> list[tuple[TileKey, bytes]]:
         """Add leaves, and return the tiles that became full."""
@@ -195,5 +201,5 @@ def require_consistency(
 def split(hashes: bytes) -> list[bytes]:
     """Return the hashes of a tile."""
     if len(hashes) % HASH_BYTES:
-        raise ValueError("These are not whole hashes.")
+        raise InvalidFrontierError("These are not whole hashes.")
     return [hashes[at : at + HASH_BYTES] for at in range(0, len(hashes), HASH_BYTES)]

@@ -17,6 +17,8 @@ class KeptTree(NamedTuple):
     """The transaction up to which the witness has followed the log."""
     checkpoints: Sequence[tuple[int, bytes, str]]
     """Size, root and note."""
+    tiles: int
+    """How many full tiles are kept."""
 
 
 class KeptTiles(Protocol):
@@ -70,6 +72,41 @@ async def verify(
         await recomputed.add(page)
         progress(recomputed.frontier.size)
     return Verification(recomputed.frontier.size, len(recomputed.roots), await recomputed.faults())
+
+
+class Agreement(NamedTuple):
+    """How far a log still has the roots that were signed of a tree that was replaced."""
+
+    leaves: int
+    wrong: Sequence[int]
+    """The signed sizes at which the log has another root, or that the log does not reach."""
+
+    def before(self, size: int) -> int:
+        """Return the first wrong size, or this one if it is smaller."""
+        return min([*self.wrong, size])
+
+
+async def agreement(
+    notes: Sequence[Note],
+    pages: AsyncIterator[Sequence[Leaf]],
+    progress: Callable[[int], None] = lambda _: None,
+) -> Agreement:
+    """Compare a log with the notes of a tree that was replaced, as far as both go."""
+    frontier, roots = Frontier(), dict[int, bytes]()
+    stops = sorted({note.checkpoint.size for note in notes})
+    async for page in pages:
+        hashes = [leaf.hash for leaf in page]
+        while hashes:
+            stop = next((size for size in stops if size > frontier.size), None)
+            count = len(hashes) if stop is None else stop - frontier.size
+            frontier.add(hashes[:count])
+            hashes = hashes[count:]
+            roots[frontier.size] = frontier.root if frontier.size in stops else b""
+        progress(frontier.size)
+    told = [note.checkpoint for note in notes]
+    return Agreement(
+        frontier.size, [each.size for each in told if roots.get(each.size) != each.root]
+    )
 
 
 class _Difference(NamedTuple):
@@ -172,6 +209,15 @@ class _Recomputation:
             )
         elif self._end != self._kept.frontier.hashes:
             faults.append(f"The end of the tree that the witness keeps at size {size} differs.")
+        if self._notes and (signed := self._notes[-1].checkpoint.size) > size:
+            faults.append(
+                f"The witness has followed {size} leaves, as is kept, and size {signed} was signed."
+            )
+        if self._kept.tiles > (expected := _full_tiles(size)):
+            faults.append(
+                f"The witness keeps {self._kept.tiles} tiles, and a tree of size {size} has"
+                f" {expected}."
+            )
         if self._followed > size:
             faults.append(
                 f"Up to transaction {self._kept.tx} the log has {self._followed} leaves, and the"
@@ -221,6 +267,14 @@ class _Recomputation:
             hashes = found.get(key) or self._kept.frontier.tiles.get(key, ())
             frontier.add(hashes[: size - frontier.size])
         return frontier.root if frontier.size == size else None
+
+
+def _full_tiles(size: int) -> int:
+    """Return how many full tiles a tree has."""
+    count = 0
+    while size := size // TILE:
+        count += size
+    return count
 
 
 def _ends_at(key: TileKey) -> int:

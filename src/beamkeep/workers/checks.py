@@ -30,6 +30,7 @@ from beamkeep.contexts.data.distribution import (
     KEPT,
     CheckKind,
     Distribution,
+    FileIdentity,
     distributions,
 )
 from beamkeep.contexts.data.shapes import ChecksumAlgorithm
@@ -199,6 +200,7 @@ class Checker:
             value=found.value,
             byte_size=found.byte_size,
             file_count=found.file_count or None,
+            file=found.file and FileIdentity(*found.file),
         )
 
     async def _write(

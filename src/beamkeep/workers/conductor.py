@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -137,7 +138,10 @@ class Conductor:
         sent_at, lease = self._clock(), timedelta(seconds=self._times.lease)
         for work in await self._queue.claim(self._kind, self._owner, lease, free):
             held = HeldConduct(work, sent_at, self._may_act)
-            self._tasks[held] = asyncio.create_task(self._conduct(held), name=str(work.work_id))
+            task = asyncio.create_task(self._conduct(held), name=str(work.work_id))
+            self._tasks[held] = task
+            # A task that is dropped before it began ends without a word of its own.
+            task.add_done_callback(partial(self._ended, held))
 
     async def _give_back(self, fence: Fenced, why: str, pause: float) -> None:
         # If the database is away, the lease ends by itself.
@@ -164,6 +168,7 @@ class Conductor:
             # The work counts as claimed in vain; after five of these it is left to people.
             told.exception(f"{self._kind} failed")
             await self._give_back(fence, type(error).__name__, self._times.renew)
-        finally:
-            self._tasks.pop(held, None)
-            self._wake.set()
+
+    def _ended(self, held: HeldConduct, task: asyncio.Task[None]) -> None:
+        self._tasks.pop(held, None)
+        self._wake.set()

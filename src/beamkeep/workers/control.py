@@ -1,6 +1,7 @@
 """The seam to control systems for conducts: to read, write and follow one address."""
 
 from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
@@ -36,6 +37,8 @@ class ControlReading(Record):
     """The time of the value, by the clock of the source."""
     shape: tuple[int, ...] = ()
     """The size in each dimension of an array, an image or a table."""
+    index: int | None = None
+    """The number of the state of an enumeration, whose value is the label."""
 
 
 class ControlError(Exception):
@@ -71,6 +74,21 @@ class ControlWriteFencedError(ControlError):
     """The worker may no longer write; nothing was sent."""
 
 
+class ControlWriteStoppedError(ControlError):
+    """Somebody stopped the step before the value was sent; nothing was sent."""
+
+
+HANDOVER_SECONDS = 0.2
+"""How long a value may take from the question whether it may be sent until it is sent."""
+
+type HandingOver = Callable[[], AbstractAsyncContextManager[Callable[[], bool]]]
+"""Opens the short time in which one value may be handed over, or raises why it may not.
+
+It yields a question that is asked immediately before the value is handed over: whether this time
+still lasts. The question may be asked in a thread of the client library.
+"""
+
+
 class ControlSystem(Protocol):
     """One kind of control system."""
 
@@ -79,11 +97,11 @@ class ControlSystem(Protocol):
         ...
 
     async def write(
-        self, address: str, value: Json, timeout: float, still_mine: Callable[[], bool]
+        self, address: str, value: Json, timeout: float, handing_over: HandingOver
     ) -> None:
-        """Connect, ask `still_mine`, hand over the value, and return when it is confirmed.
+        """Connect, open `handing_over`, hand over the value, and return when it is confirmed.
 
-        `still_mine` may be called in a thread of the client library.
+        `handing_over` is left as soon as the value is handed over, before it is confirmed.
         Raise a `ControlError`, which says whether the value was sent.
         """
         ...

@@ -1,6 +1,7 @@
 """The seam to durable work: rows that one worker at a time claims for a lease."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from typing import NamedTuple, Protocol
 from uuid import UUID
@@ -78,6 +79,17 @@ class WorkQueue(Protocol):
 
         Raise `WorkLostError` when the claim is lost, and `WorkStoppedError` when `stop` is one of
         `unless`.
+        """
+        ...
+
+    def handing_over(
+        self, fence: Fenced, unless: Collection[str]
+    ) -> AbstractAsyncContextManager[Callable[[], bool]]:
+        """Keep the claim and `stop` as they are for a moment, in which an effect may begin.
+
+        A command that stops the work is answered before this moment or after it. It yields the
+        question whether the moment still lasts. Raise `WorkLostError` when the claim is lost, and
+        `WorkStoppedError` when `stop` is one of `unless`.
         """
         ...
 

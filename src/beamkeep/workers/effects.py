@@ -1,13 +1,15 @@
 """Effects: what one step does to the control system or the compute system, and what came of it."""
 
 import asyncio
+import math
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import aclosing, suppress
-from typing import Any, NamedTuple
+from contextlib import aclosing, asynccontextmanager, suppress
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 import msgspec
 
+from beamkeep.contexts.operation.activity import LONGEST_DETAIL
 from beamkeep.contexts.operation.conducted import ActuationKind, joined
 from beamkeep.contexts.recipe.criteria import equal, meets
 from beamkeep.contexts.recipe.steps import (
@@ -28,7 +30,9 @@ from beamkeep.contexts.routes import (
     value_findings,
     write_findings,
 )
-from beamkeep.schemas import Json, JsonObject
+from beamkeep.kernel import replace
+from beamkeep.runtime.store import WorkLostError
+from beamkeep.schemas import Json, JsonObject, canonical_text
 
 from . import compute
 from .bodies import ActionCall, ActionCancelledError, RegisteredAction, params_fault
@@ -37,15 +41,20 @@ from .control import (
     ControlError,
     ControlReading,
     ControlSystem,
+    ControlTimeoutError,
     ControlWriteFencedError,
     ControlWriteRejectedError,
+    ControlWriteStoppedError,
+    HandingOver,
     Quality,
     ValueKind,
 )
 
 WRITE_GRACE, ACTION_GRACE = 5.0, 10.0
-"""Seconds that a write and the body of an action get to end when the step is cancelled."""
-LONGEST_ARRAY, LONGEST_TEXT, LONGEST_MESSAGE = 100, 1000, 500
+"""Seconds that a write that was sent and the body of an action get when the step is cancelled."""
+LONGEST_ARRAY, LONGEST_TEXT, LONGEST_MESSAGE, DEEPEST = 100, 1000, 500, 50
+SINGLE_PRECISION = 1e-6
+"""How far a number may be from itself after it was stored in 32 bits."""
 FIRST_POLL, SLOWEST_POLL = 0.05, 1.0
 
 
@@ -68,13 +77,21 @@ class StepRun(NamedTuple):
     """The submission key of the attempt."""
     inline: bool
     still_mine: Callable[[], bool]
-    """Whether the worker may still act: asked immediately before every effect."""
+    """Whether the worker may still act: asked immediately before an action or a job begins."""
+    handing_over: HandingOver
+    """Opens the moment in which a value may be handed over; nothing that was stopped passes."""
     stopping: asyncio.Event
     """Set when somebody asked that the step ends now."""
     submitted: Callable[[str], Awaitable[None]]
     """Records the id of the job that the step submitted."""
     readings: list[JsonObject]
     """The details of the `Reading` rows."""
+    writing: Callable[[JsonObject], Awaitable[None]]
+    """Records what the body of an action is about to write, or raises that it was stopped."""
+    written: list[JsonObject]
+    """The details of the `Written` rows."""
+    claimed: frozenset[str] | None = None
+    """The addresses that the conduct has for itself; None if it needs none."""
 
 
 class Effects:
@@ -116,20 +133,29 @@ class Effects:
                 return await self._submit(step, run)
 
     async def _write(self, step: RecipeSetpointStep, run: StepRun) -> JsonObject:
-        writing = self._control.write(step.address, step.value, step.timeout, run.still_mine)
         try:
-            await _unless(run.stopping, writing, in_doubt=True, grace=WRITE_GRACE)
+            await _written(self._control, step.address, step.value, step.timeout, run)
         except ControlError as error:
             raise _failed(error) from error
         if step.verify:
-            reading: JsonObject
-            try:
-                seen = await self._control.read(step.address, step.timeout)
-                reading = shown(seen) | {"differs": not equal(step.value, seen.value)}
-            except ControlError as error:
-                reading = {"error_class": type(error).__name__, "message": plain(str(error))}
-            run.readings.append(reading)
+            await self._verify(step, run)
         return {}
+
+    async def _verify(self, step: RecipeSetpointStep, run: StepRun) -> None:
+        """Raise unless the address reads back as the value that was written."""
+        wrong = "SetpointNotVerifiedError"
+        try:
+            seen = await self._control.read(step.address, step.timeout)
+        except ControlError as error:
+            told = plain(str(error))
+            run.readings.append({"error_class": _class_of(error), "message": told})
+            unread = f"The value was written and could not be read back: {told}"
+            raise StepFailedError(wrong, unread, in_doubt=True) from error
+        differs = not _reads_back(step.value, seen)
+        run.readings.append(shown(seen) | {"differs": differs})
+        if differs:
+            told = f"{step.address} was written {step.value} and reads {seen.value}."
+            raise StepFailedError(wrong, told, in_doubt=True)
 
     async def _act(self, step: RecipeActionStep, run: StepRun) -> JsonObject:
         action, kinds = self._actions[step.name], set[ActuationKind]()
@@ -151,9 +177,9 @@ class Effects:
             async with asyncio.timeout(step.timeout):
                 body = action.body(call)
                 result = await _unless(run.stopping, body, in_doubt=True, grace=ACTION_GRACE)
-        except (StepFailedError, ControlWriteFencedError):
+        except (StepFailedError, ControlWriteFencedError, WorkLostError):
             raise
-        except ActionCancelledError:
+        except (ActionCancelledError, ControlWriteStoppedError):
             raise _cancelled(in_doubt=True) from None
         except TimeoutError:
             late = f"The action did not end within {step.timeout:g} s."
@@ -164,8 +190,10 @@ class Effects:
         except Exception as error:
             told = f"{type(error).__name__}: {error}"
             raise StepFailedError("ActionFailedError", told, in_doubt=True) from error
+        finally:
+            control.end()
         kind = joined(kinds)
-        return {"result": _jsonable(result)} | ({"actuation_kind": kind} if kind else {})
+        return _result(result) | ({"actuation_kind": kind} if kind else {})
 
     async def _check(self, step: RecipeCheckStep, run: StepRun) -> JsonObject:
         first, last, evaluated, is_met = None, None, 0, False
@@ -215,7 +243,7 @@ class Effects:
         if not _is_scalar(value):
             told = "The value is not a finite number, a boolean or a short text."
             raise StepFailedError("CaptureFailedError", told, in_doubt=False)
-        return {"capture_name": step.capture_name, "value": _jsonable(value)}
+        return {"capture_name": step.capture_name, "value": storable(value)}
 
     async def _submit(self, step: RecipeComputeStep, run: StepRun) -> JsonObject:
         job = ComputeJob(
@@ -308,26 +336,76 @@ class _ActionControl:
         kinds: set[ActuationKind],
     ) -> None:
         self._control, self._routes, self._writes = control, routes, action.entry.writes
-        self._run, self._kinds = run, kinds
+        self._run, self._kinds, self._is_over = run, kinds, False
+        self._unknown = dict[int, JsonObject]()
+        """The writes that were begun and have no outcome yet, by their number."""
+        self._count = 0
 
     async def read(self, address: str, timeout: float = 10.0) -> ControlReading:
         """Return the present value of an address."""
+        self._require_time()
         self._kinds.add(actuation_kind(self._routes, address))
         return await self._control.read(address, timeout)
 
     async def write(self, address: str, value: Json, timeout: float = 30.0) -> None:
         """Write a value that the routes permit to an address that the action declares."""
-        if address not in self._writes:
-            told = f"The action does not declare that it writes {address!r}."
-            raise StepFailedError("ControlAddressNotWritableError", told, in_doubt=True)
-        findings = (
+        self._require_time()
+        value = storable(value)
+        self._require_open(address, value)
+        kind, number = actuation_kind(self._routes, address), self._count
+        self._kinds.add(kind)
+        self._count += 1
+        write: JsonObject = {"write": number, "address": address}
+        shown_value = _without_excess({"value": value})
+        await self._run.writing({**write, **shown_value, "actuation_kind": kind})
+        self._unknown[number] = write
+        run = self._run._replace(handing_over=self._handing_over)
+        outcome: JsonObject = {"outcome": "Unknown"}
+        try:
+            await _written(self._control, address, value, timeout, run)
+            outcome = {"outcome": "Confirmed"}
+        except (ControlError, StepFailedError) as error:
+            failed = _failed(error) if isinstance(error, ControlError) else error
+            if isinstance(failed, StepFailedError):
+                is_unknown = failed.detail["in_doubt"]
+                outcome = {**failed.detail, "outcome": "Unknown" if is_unknown else "Failed"}
+            raise
+        finally:
+            if self._unknown.pop(number, None):
+                self._run.written.append({**write, **outcome})
+
+    def end(self) -> None:
+        """End with the step: nothing is read or written any more, whatever the body goes on to."""
+        self._is_over = True
+        while self._unknown:
+            _, write = self._unknown.popitem()
+            self._run.written.append({**write, "outcome": "Unknown"})
+
+    @asynccontextmanager
+    async def _handing_over(self) -> AsyncGenerator[Callable[[], bool]]:
+        self._require_time()
+        async with self._run.handing_over() as may_send:
+            yield lambda: not self._is_over and may_send()
+
+    def _require_time(self) -> None:
+        if self._is_over:
+            raise ControlWriteStoppedError("The step of this action is over.")
+
+    def _require_open(self, address: str, value: Json) -> None:
+        """Raise when the action, the routes or the claims of the conduct do not permit a write."""
+        claimed = self._run.claimed
+        findings = [
             *write_findings(self._routes, address, inline=self._run.inline),
             *value_findings(self._routes, address, value),
-        )
+        ]
+        if address not in self._writes:
+            told = f"The action does not declare that it writes {address!r}."
+            findings.insert(0, RouteFinding("ControlAddressNotWritableError", told))
+        if claimed is not None and address not in claimed:
+            told = f"The conduct was requested without {address!r}, so that it has no claim on it."
+            findings.append(RouteFinding("ControlAddressNotClaimedError", told))
         for finding in findings:
             raise StepFailedError(finding.error_class, finding.message, in_doubt=True)
-        self._kinds.add(actuation_kind(self._routes, address))
-        await self._control.write(address, value, timeout, self._run.still_mine)
 
 
 def actuation_kind(routes: Sequence[ControlRoute], address: str) -> ActuationKind:
@@ -338,12 +416,67 @@ def actuation_kind(routes: Sequence[ControlRoute], address: str) -> ActuationKin
 
 def shown(reading: ControlReading) -> JsonObject:
     """Return a reading as its row shows it; what is large is left out."""
-    detail: JsonObject = msgspec.to_builtins(reading)
-    del detail["shape"]
-    is_long = isinstance(reading.value, list) and len(reading.value) > LONGEST_ARRAY
+    detail: JsonObject = msgspec.to_builtins(replace(reading, value=None))
+    del detail["shape"], detail["index"]
+    detail["value"] = value = storable(reading.value)
+    is_long = isinstance(value, list) and len(value) > LONGEST_ARRAY
     if is_long or reading.value_kind in (ValueKind.IMAGE, ValueKind.TABULAR):
         detail["value"] = {"omitted": True, "shape": [*reading.shape]}
-    return {key: _jsonable(each) for key, each in detail.items()}
+    detail["quality_detail"] = plain(reading.quality_detail)[:LONGEST_TEXT]
+    return _without_excess(detail)
+
+
+class _HandOver:
+    """The way of one value to the control system, and whether the value has taken it."""
+
+    def __init__(self, handing_over: HandingOver) -> None:
+        self._handing_over, self.sent, self.is_late = handing_over, False, False
+
+    @asynccontextmanager
+    async def open(self) -> AsyncGenerator[Callable[[], bool]]:
+        async with self._handing_over() as may_send:
+
+            def passes() -> bool:
+                # Asked immediately before the value is handed over, and once.
+                self.sent = may_send()
+                self.is_late = not self.sent
+                return self.sent
+
+            yield passes
+
+
+async def _written(
+    control: ControlSystem, address: str, value: Json, timeout: float, run: StepRun
+) -> None:
+    """Write a value. A stop ends the wait for a connection; a value that was sent gets a time."""
+    deadline = _now() + timeout
+    while True:
+        left = max(deadline - _now(), 0.001)
+        way = _HandOver(run.handing_over)
+        writing = asyncio.ensure_future(control.write(address, value, left, way.open))
+        writing.add_done_callback(_forgotten)
+        stop = asyncio.create_task(run.stopping.wait())
+        try:
+            await asyncio.wait([writing, stop], return_when=asyncio.FIRST_COMPLETED)
+            if not writing.done() and way.sent:
+                await asyncio.wait([writing], timeout=WRITE_GRACE)
+        finally:
+            stop.cancel()
+            is_over = writing.done()
+            if not is_over:
+                writing.cancel()
+                await asyncio.wait([writing], timeout=ACTION_GRACE)
+        if not is_over:
+            raise _cancelled(in_doubt=way.sent)
+        try:
+            return writing.result()
+        except ControlWriteFencedError:
+            # Its moment was over before the client library was ready: ask for another one.
+            if not way.is_late or not run.still_mine():
+                raise
+            if _now() > deadline:
+                late = f"The client of {address} was not ready within {timeout:g} s."
+                raise ControlTimeoutError(late) from None
 
 
 async def _unless[T](
@@ -355,6 +488,7 @@ async def _unless[T](
 ) -> T:
     """Return what an effect returns; when the step is stopped, grant a time and then cancel it."""
     doing = asyncio.ensure_future(effect)
+    doing.add_done_callback(_forgotten)
     stop = asyncio.create_task(stopping.wait())
     try:
         await asyncio.wait([doing, stop], return_when=asyncio.FIRST_COMPLETED)
@@ -370,6 +504,16 @@ async def _unless[T](
             await asyncio.wait([doing], timeout=ACTION_GRACE)
 
 
+def _forgotten(effect: asyncio.Future[Any]) -> None:
+    """Take what an effect raised; after its step is over, nobody waits for it any more."""
+    if not effect.cancelled():
+        effect.exception()
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
 def _cancelled(*, in_doubt: bool) -> StepFailedError:
     return StepFailedError("StepCancelled", "The step was cancelled.", in_doubt=in_doubt)
 
@@ -378,8 +522,26 @@ def _failed(error: ControlError) -> Exception:
     """Return what a failed read or write means for its step."""
     if isinstance(error, ControlWriteFencedError):
         return error
+    if isinstance(error, ControlWriteStoppedError):
+        return _cancelled(in_doubt=False)
     in_doubt = error.sent and not isinstance(error, ControlWriteRejectedError)
     return StepFailedError(_class_of(error), str(error), in_doubt=in_doubt)
+
+
+def _reads_back(value: Json, seen: ControlReading) -> bool:
+    """Return whether a reading is the value that was written, as far as its type can hold it."""
+    if seen.index is not None and isinstance(value, int) and not isinstance(value, bool):
+        return value == seen.index
+    if isinstance(value, list) and isinstance(seen.value, list):
+        pairs = zip(value, seen.value, strict=False)
+        return len(value) == len(seen.value) and all(_is_same(*pair) for pair in pairs)
+    return _is_same(value, seen.value)
+
+
+def _is_same(value: Json, seen: Json) -> bool:
+    if is_number(value) and is_number(seen):
+        return math.isclose(value, seen, rel_tol=SINGLE_PRECISION)
+    return equal(value, seen)
 
 
 def _missed(criterion: Criterion, last: ControlReading) -> str:
@@ -404,12 +566,60 @@ def plain(text: str) -> str:
     return text.replace("\x00", "?").encode(errors="replace").decode()
 
 
-def _jsonable(value: Json) -> Json:
-    """Return a value of another system as rows can hold it: without NUL, NaN and infinities."""
+def storable(value: object, depth: int = 0) -> Json:
+    """Return a value of another system as rows can hold it: without NUL, NaN and infinities.
+
+    Arrays and numbers of numpy become lists and numbers. Raise `ValueError` when it is not JSON.
+    """
+    if depth > DEEPEST:
+        raise ValueError(f"it is nested more than {DEEPEST} levels deep")
+    if value is None or isinstance(value, bool):
+        return value
     if isinstance(value, str):
-        return plain(value)
+        return plain(str(value))
+    if isinstance(value, int):
+        # Rows hold integers of 64 bits.
+        return int(value) if -(2**63) <= value < 2**63 else storable(_as_float(value))
+    if isinstance(value, float):
+        return float(value) if is_number(float(value)) else None
     if isinstance(value, dict):
-        return {plain(key): _jsonable(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_jsonable(each) for each in value]
-    return None if isinstance(value, float) and not is_number(value) else value
+        items = cast("dict[object, object]", value).items()
+        if others := [key for key, _ in items if not isinstance(key, str)]:
+            raise ValueError(f"the key {str(others[0])[:100]!r} is not a text")
+        return {plain(str(key)): storable(each, depth + 1) for key, each in items}
+    if isinstance(value, list | tuple):
+        return [storable(each, depth + 1) for each in cast("Sequence[object]", value)]
+    if callable(as_list := getattr(value, "tolist", None)):
+        return storable(as_list(), depth + 1)
+    raise ValueError(f"a {type(value).__name__} is not JSON")
+
+
+def _as_float(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _without_excess(detail: JsonObject) -> JsonObject:
+    """Return a detail without its value if both together are too long for a row."""
+    if _byte_length(detail) <= LONGEST_DETAIL:
+        return detail
+    return {**detail, "value": {"omitted": True}}
+
+
+def _byte_length(detail: JsonObject) -> int:
+    return len(canonical_text(detail).encode())
+
+
+def _result(result: object) -> JsonObject:
+    """Return what a row keeps of what an action returned. Raise when a row cannot hold it."""
+    wrong = "ActionResultInvalidError"
+    try:
+        detail: JsonObject = {"result": storable(result)}
+    except ValueError as error:
+        raise StepFailedError(wrong, f"What the action returned: {error}.", in_doubt=True) from None
+    if (length := _byte_length(detail)) > LONGEST_DETAIL:
+        told = f"What the action returned has {length} bytes; a row holds {LONGEST_DETAIL}."
+        raise StepFailedError(wrong, told, in_doubt=True)
+    return detail

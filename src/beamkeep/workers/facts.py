@@ -10,8 +10,15 @@ import msgspec
 from beamkeep.conduct.known import Known
 from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.contexts.operation.activity import ACTIVITIES
-from beamkeep.contexts.operation.conduct import flags_of, rows_so_far
-from beamkeep.contexts.operation.conducted import Activity, Failure, Phase, Stage, StepKind
+from beamkeep.contexts.operation.conduct import CHANNELS, flags_of, rows_so_far
+from beamkeep.contexts.operation.conducted import (
+    Activity,
+    ConductKind,
+    Failure,
+    Phase,
+    Stage,
+    StepKind,
+)
 from beamkeep.contexts.operation.history import Pass, RequestedConduct
 from beamkeep.contexts.operation.loop import Convergence, Steering
 from beamkeep.contexts.operation.procedure import (
@@ -52,6 +59,8 @@ class ConductFacts(Record):
     pass_began_at: datetime | None
     """When the open pass began, moved on by the time that the procedure was held since."""
     version: int
+    claimed: frozenset[str] | None
+    """The addresses that the conduct has for itself; None if it needs none."""
 
 
 class _Story(Record):
@@ -113,7 +122,11 @@ class ConductReader:
             walk_outcome=active.walk_outcome,
             walk_failure=story.walk_failure,
             passes=passes,
-            activities=await rows_so_far(procedure, session, in_passes=loop is not None),
+            activities=await rows_so_far(
+                procedure,
+                session,
+                in_passes=loop is not None or asked.conduct_kind is ConductKind.MAKE_SAFE,
+            ),
             silence=work.silence,
             takeover_window=self._window,
         )
@@ -126,6 +139,7 @@ class ConductReader:
             admitted=admitted,
             pass_began_at=story.pass_began_at,
             version=session.version(procedures, procedure.id),
+            claimed=await self._claimed(asked),
         )
 
     async def _story(self, work: ClaimedWork) -> _Story:
@@ -188,6 +202,12 @@ class ConductReader:
         for row in sorted(rows, key=lambda row: row.sequence):
             found[row.iteration_index] |= _captured(row)
         return found
+
+    async def _claimed(self, asked: ProcedureConductRequested) -> frozenset[str] | None:
+        if asked.conduct_kind is ConductKind.MAKE_SAFE:
+            return None
+        rows = await self._store.rows(CHANNELS, {"conduct_id": asked.conduct_id})
+        return frozenset(row.address for row in rows)
 
     async def _requester(self, requested: Envelope) -> tuple[Caller, Admitted]:
         """Return the caller for every question of permission, and for appends that need none."""

@@ -44,4 +44,6 @@ class SnapshotKeeper:
             # One broken stream must not keep the others from their snapshots.
             log.exception("a stream could not be folded", stream_type=name, stream_id=str(id))
         else:
-            await self._store.keep_snapshots([session.snapshot((name, id))])
+            kept = session.snapshot((name, id))
+            if kept.snapshot.version >= self._aggregates[name].snapshots_from:
+                await self._store.keep_snapshots([kept])

@@ -1,7 +1,8 @@
 """Walking: carries out what the machine says, and writes down what happened."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import cast
 from uuid import UUID
@@ -35,7 +36,12 @@ from beamkeep.contexts.operation.history import (
 )
 from beamkeep.contexts.operation.loop import SteeringAdvice
 from beamkeep.contexts.operation.procedure import PinnedSteps
-from beamkeep.contexts.recipe.steps import RecipeComputeStep
+from beamkeep.contexts.recipe.steps import (
+    RecipeActionStep,
+    RecipeComputeStep,
+    RecipeSetpointStep,
+    makes_safe,
+)
 from beamkeep.contexts.routes import RouteFinding
 from beamkeep.contexts.run.run import RunStatus, runs
 from beamkeep.contexts.starting.conducting import require_conductable
@@ -49,7 +55,7 @@ from beamkeep.telemetry import Telemetry
 from .bodies import Advisor, AdvisorError
 from .compute import ComputeError
 from .conductor import HeldConduct
-from .control import ControlWriteFencedError
+from .control import ControlWriteFencedError, ControlWriteStoppedError
 from .durable import WorkQueue, WorkStoppedError
 from .effects import Effects, StepFailedError, StepRun, plain
 from .facts import ConductFacts, ConductReader
@@ -62,6 +68,20 @@ FORBIDS: Mapping[Phase, Sequence[str]] = {
     Phase.CLOSING: ("cancel",),
 }
 """What forbids the start of a step."""
+INTERRUPTS: Mapping[Phase, Sequence[str]] = {
+    Phase.STEPS: ("cancel", "abort"),
+    Phase.CLOSING: ("cancel",),
+}
+"""What forbids that a value of a step that has started is handed over; a hold lets it finish."""
+
+
+def _ordinal(stage: Stage, detail: JsonObject, number: int) -> int:
+    """Return what tells apart the rows of one stage in one attempt."""
+    match detail:
+        case {"write": int(write)} if stage in (Stage.WRITING, Stage.WRITTEN):
+            return write
+        case _:
+            return number if stage is Stage.READING else 0
 
 
 class Walker:
@@ -95,17 +115,20 @@ class ConductWalk:
 
     async def run(self) -> None:
         if self._held.work.claim > 1 or self._held.work.silence > LATE_START:
-            await self._ask_gates()
+            await self._gates_pass()
         while not self._is_over and not self._held.is_draining:
             action = next_action(self._known)
             match action:
                 case Start() | FailStep() | Attach() | Skip():
-                    if await self._is_permitted():
+                    if await self._may_begin(action):
                         await self._step(action)
                 case AskAdvisor():
                     answer = await self._advice(action)
                     self._known = replace(self._known, answer=answer)
-                case BeginPass() | EndPass() | Walked() | End():
+                case BeginPass():
+                    if await self._gates_pass():
+                        await self._advance(action)
+                case EndPass() | Walked() | End():
                     await self._advance(action)
 
     async def _learn(self) -> None:
@@ -123,14 +146,15 @@ class ConductWalk:
             flags=replace(facts.known.flags, parent_run_left=kept.flags.parent_run_left),
         )
 
-    async def _ask_gates(self) -> None:
-        session = self._walker.service.sessions()
+    async def _gates_pass(self) -> bool:
+        """Ask the start gates again; what they refuse is known from then on."""
+        known, procedure = self._known, self._facts.procedure
+        is_closing = known.conduct.abandon or known.walk_outcome is not None
+        steps = PinnedSteps(procedure.id, known.steps, known.closing_steps)
         try:
-            known, procedure = self._known, self._facts.procedure
-            steps = PinnedSteps(procedure.id, known.steps, known.closing_steps)
             await self._repeated(
                 lambda: require_conductable(
-                    procedure, steps, session, is_abandoned=known.conduct.abandon
+                    procedure, steps, self._walker.service.sessions(), is_closing=is_closing
                 )
             )
         except WorkLostError:
@@ -138,6 +162,20 @@ class ConductWalk:
         except Refusal as refusal:
             target = str(refusal.facts.get("check", "start gates"))
             self._refuse(refusal, target)
+            return False
+        return True
+
+    async def _may_begin(self, action: Start | FailStep | Attach | Skip) -> bool:
+        """Ask for everything that a step needs; a step that makes safe needs nothing."""
+        step = steps_in(self._known, action.at.phase)[action.at.step_index]
+        if makes_safe(step):
+            return True
+        if not await self._is_permitted():
+            return False
+        moves = isinstance(action, Start) and isinstance(
+            step, RecipeSetpointStep | RecipeActionStep
+        )
+        return not moves or await self._gates_pass()
 
     async def _is_permitted(self) -> bool:
         """Ask for permission and look at the parent run, in one read."""
@@ -232,25 +270,52 @@ class ConductWalk:
             outcome = Stage.FAILED, failed.detail
         except ControlWriteFencedError:
             raise WorkLostError from None
+        except WorkLostError:
+            raise
         except Exception as error:
             log.exception("step failed unexpectedly", conduct_id=str(self._held.work.work_id))
             failed = StepFailedError(type(error).__name__, str(error), in_doubt=True)
             outcome = Stage.FAILED, failed.detail
         readings = [(Stage.READING, detail) for detail in run.readings]
-        await self._record(at, *readings, outcome, of=of)
+        written = [(Stage.WRITTEN, detail) for detail in run.written]
+        await self._record(at, *readings, *written, outcome, of=of)
 
     def _step_run(self, at: StepAttempt, of: UUID) -> StepRun:
         async def submitted(job_id: str) -> None:
             await self._record(at, (Stage.SUBMITTED, {"job_id": job_id}), of=of)
 
+        async def writing(detail: JsonObject) -> None:
+            try:
+                part = (Stage.WRITING, detail)
+                await self._record(at, part, unless=INTERRUPTS[at.phase], of=of)
+            except WorkStoppedError as stopped:
+                raise ControlWriteStoppedError(str(stopped)) from None
+
         return StepRun(
             key=submission_key(of, at),
             inline=self._known.inline,
             still_mine=self._held.still_mine,
+            handing_over=lambda: self._handing_over(INTERRUPTS[at.phase]),
             stopping=self._held.stopping,
             submitted=submitted,
             readings=[],
+            writing=writing,
+            written=[],
+            claimed=self._facts.claimed,
         )
+
+    @asynccontextmanager
+    async def _handing_over(self, unless: Sequence[str]) -> AsyncGenerator[Callable[[], bool]]:
+        """Ask the fence for the claim and a stop, and keep both while a value is handed over."""
+        queue, fence, still_mine = self._walker.queue, self._held.work.fence, self._held.still_mine
+        async with AsyncExitStack() as moment:
+            try:
+                may_send = await self._repeated(
+                    lambda: moment.enter_async_context(queue.handing_over(fence, unless))
+                )
+            except WorkStoppedError as stopped:
+                raise ControlWriteStoppedError(str(stopped)) from None
+            yield lambda: still_mine() and may_send()
 
     async def _record(
         self,
@@ -265,9 +330,7 @@ class ConductWalk:
         rows = [
             Activity.of(
                 requested,
-                activity_id=activity_id(
-                    conduct_id, at, stage, ordinal if stage is Stage.READING else 0
-                ),
+                activity_id=activity_id(conduct_id, at, stage, _ordinal(stage, detail, number)),
                 procedure_id=self._facts.procedure.id,
                 source=ActivitySource.CONDUCTOR,
                 step_kind=kind_of(steps[at.step_index]),
@@ -282,7 +345,7 @@ class ConductWalk:
                 step_index=at.step_index,
                 attempt=at.attempt,
             )
-            for ordinal, (stage, detail) in enumerate(parts)
+            for number, (stage, detail) in enumerate(parts)
         ]
         fence, lock = self._held.work.fence, activity_lock(self._facts.procedure.id).name
         stored = await self._repeated(

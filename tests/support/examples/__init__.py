@@ -83,6 +83,7 @@ REPLIES: dict[str, int] = {
     "append_activities": 200,
     "conduct_procedure": 202,
     "conduct_or_hold_procedure": 202,
+    "make_procedure_safe": 202,
     "conduct_from_procedure": 202,
     "conduct_until_converged": 202,
     "conduct_until_advised": 202,

@@ -3,7 +3,7 @@
 import os
 from hashlib import sha256
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import h5py
 import numpy as np
@@ -117,12 +117,20 @@ a_copy = made("register_distribution", register_distribution, "distribution_id")
 async def check_of(do: Do, distribution_id: str) -> dict[str, Any]:
     """A check of a copy that finds the right bytes."""
     copy = await do("get_distribution", {"distribution_id": distribution_id})
+    dataset = await do("get_dataset", {"dataset_id": copy["dataset_id"]})
+    # Every copy is a file of its own.
+    inode = str(UUID(distribution_id).int % 2**48)
     return {
         "distribution_id": distribution_id,
         "kind": "ChecksumVerified",
-        "checked_at": CHECKED,
+        "checked_at": copy["created_at"],
         "checker": "sha256sum 9.1",
-        "found": {**copy["checksum"], "byte_size": copy["byte_size"]},
+        "found": {
+            **copy["checksum"],
+            "byte_size": copy["byte_size"],
+            "file": {"host": "nvme1", "device": "259:1", "inode": inode, "links": 1},
+            "digests": dataset["digests"],
+        },
     }
 
 
@@ -240,6 +248,8 @@ EXAMPLES: dict[str, Example] = {
     "list_distribution_checks": given(distribution_id=a_checked_copy),
     "mark_distribution_stale": given(distribution_id=a_verified_copy, reason="Overwritten"),
     "discard_distribution": discard_distribution,
+    "restore_distribution": given(distribution_id=a_discarded_copy, reason="The archive is full"),
+    "mark_distribution_overwritten": given(distribution_id=a_copy, reason="A new scan"),
     "record_distribution_removal": given(distribution_id=a_discarded_copy, removed_at=CHECKED),
     "get_distribution": given(distribution_id=a_verified_copy),
     "get_distribution_history": given(distribution_id=a_verified_copy),

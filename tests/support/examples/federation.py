@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 from beamkeep.contexts.federation.seal import SealInitialized
 from beamkeep.contexts.federation.signatures import SignaturePrefix, key_fingerprint
-from beamkeep.testing.server import FACILITY_CODE
+from beamkeep.testing.installation import FACILITY_CODE
 from beamkeep.testing.signing import key_check, public_key, signed
 from tests.support.examples.making import Do, Example, changed, given, made
 

@@ -161,6 +161,19 @@ async def conduct_from_procedure(do: Do) -> dict[str, Any]:
     return {"procedure_id": await held(do), "from_step_index": 0, "skip_step_indexes": [1]}
 
 
+async def make_procedure_safe(do: Do) -> dict[str, Any]:
+    """A procedure that was aborted while its conduct waited for a worker."""
+    asked = await conduct(do)
+    (shut,) = asked["closing_steps"]
+    await do("conduct_procedure", {**asked, "closing_steps": [{**shut, "makes_safe": True}]})
+    aborted = {"procedure_id": asked["procedure_id"], "reason": "Smoke"}
+    await do("abort_procedure", aborted)
+    return {
+        "procedure_id": asked["procedure_id"],
+        "decided_by_decision_id": await a_decision(do),
+    }
+
+
 EXAMPLES: dict[str, Example] = {
     "register_procedure": register_procedure,
     "start_procedure": given(procedure_id=a_procedure),
@@ -187,6 +200,7 @@ EXAMPLES: dict[str, Example] = {
         procedure_id=a_procedure_held_during("conduct_until_advised", conduct_until_advised)
     ),
     "cancel_conduct": cancel_conduct,
+    "make_procedure_safe": make_procedure_safe,
     "get_conduct": a_conduct,
     "list_conducts": list_conducts,
     "get_procedure": given(procedure_id=a_procedure_of_a_recipe),

@@ -103,7 +103,11 @@ a_run_with_a_logbook = changed("append_run_logbook_entry", append_logbook_entry,
 
 EXAMPLES: dict[str, Example] = {
     "hold_run": given(run_id=started_run, reason="Beam lost", decided_by_decision_id=a_decision),
-    "resume_run": given(run_id=a_held_run, decided_by_decision_id=a_decision),
+    "resume_run": given(
+        run_id=a_held_run,
+        decided_by_decision_id=a_decision,
+        acknowledgement="Dark frames need no beam",
+    ),
     "complete_run": given(run_id=started_run),
     "stop_run": given(
         run_id=a_held_run, reason="The sample is gone", decided_by_decision_id=a_decision

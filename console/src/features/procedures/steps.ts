@@ -72,6 +72,8 @@ const MARKS: Record<Activity["stage"], Mark> = {
   Started: "progress",
   Submitted: "progress",
   Reading: "progress",
+  Writing: "progress",
+  Written: "progress",
   Succeeded: "normal",
   Failed: "blocks",
   Skipped: "denied",

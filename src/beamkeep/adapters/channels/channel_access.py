@@ -1,8 +1,9 @@
 """Process variables of EPICS, read and written over Channel Access."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Coroutine, Generator
 from contextlib import contextmanager
+from typing import Any
 
 import aioca
 from aioca.types import AugmentedValue
@@ -16,6 +17,7 @@ from beamkeep.workers.control import (
     ControlReading,
     ControlTimeoutError,
     ControlWriteRejectedError,
+    HandingOver,
 )
 
 from .values import (
@@ -63,7 +65,7 @@ class ChannelAccess:
         return _reading(update, labels)
 
     async def write(
-        self, address: str, value: Json, timeout: float, still_mine: Callable[[], bool]
+        self, address: str, value: Json, timeout: float, handing_over: HandingOver
     ) -> None:
         deadline = _now() + timeout
         info = await self._connect(address, timeout)
@@ -74,18 +76,27 @@ class ChannelAccess:
         fit = fitted(address, value, takes)
         if not info.write:
             raise ControlAccessDeniedError(f"This client may not write {address}.")
-        # From here on nothing is awaited until the value is with libca: the channel is connected.
         await self._connect(address, max(deadline - _now(), 0.001))
-        if not still_mine():
-            raise fenced(address)
-        with _errors(address, sent=True):
-            await aioca.caput(
+        async with handing_over() as may_send:
+            # Nothing is awaited here until the value is with libca: a put on a channel that was
+            # lost meanwhile would wait for the next connection and be sent then.
+            if not _is_connected(address):
+                raise not_connected(address)
+            if not may_send():
+                raise fenced(address)
+            put = aioca.caput(
                 address,
                 fit if isinstance(fit, list) else [fit],
                 datatype=info.datatype,
                 wait=True,
                 timeout=max(deadline - _now(), 0.001),
             )
+            putting = _begun(put)
+        try:
+            with _errors(address, sent=True):
+                await putting
+        finally:
+            putting.cancel()
 
     async def subscribe(self, address: str) -> AsyncGenerator[ControlReading]:
         info = await self._connect(address, self._connect_seconds)
@@ -127,6 +138,20 @@ class ChannelAccess:
         if info.state != cadef.cs_conn:
             raise not_connected(address)
         return info
+
+
+def _begun[T](call: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    """Return a task that has already run until it waits for something."""
+    return asyncio.Task(call, loop=asyncio.get_running_loop(), eager_start=True)
+
+
+def _is_connected(address: str) -> bool:
+    """Return whether a put would be handed over at once."""
+    asked = _begun(aioca.cainfo(address, timeout=1.0))
+    if not asked.done():
+        asked.cancel()
+        return False
+    return asked.exception() is None and asked.result().state == cadef.cs_conn
 
 
 async def _labels(address: str, datatype: int, deadline: float) -> tuple[str, ...] | None:

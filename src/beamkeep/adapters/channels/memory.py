@@ -1,7 +1,7 @@
 """A control system in memory, whose values, delays, errors and disconnects are scripted."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
@@ -11,6 +11,7 @@ from beamkeep.workers.control import (
     ControlError,
     ControlReading,
     ControlTimeoutError,
+    HandingOver,
     Quality,
 )
 
@@ -42,7 +43,9 @@ class ChannelSimulator:
         self.writes = list[tuple[str, Json]]()
         """Every value that was handed over, in order."""
         self._held = set[str]()
+        self._clamped = dict[str, Json]()
         self._down = set[str]()
+        self._absent = dict[str, asyncio.Event]()
         self._unconfirmed = dict[str, list[asyncio.Future[None]]]()
         self._followers = dict[str, list[asyncio.Queue[ControlReading | ControlError]]]()
 
@@ -56,6 +59,10 @@ class ChannelSimulator:
         """Change the quality of a value."""
         self.alarms[address] = quality, detail
         self.put(address, self.values.get(address, 0.0))
+
+    def clamp(self, address: str, value: Json) -> None:
+        """Take this value whatever is written, as a record with limits does."""
+        self._clamped[address] = value
 
     def hold(self, address: str) -> None:
         """Leave writes to an address unconfirmed until `release`."""
@@ -77,24 +84,36 @@ class ChannelSimulator:
         """Restore the connection to an address."""
         self._down.discard(address)
 
+    def go_away(self, address: str) -> None:
+        """Leave writes to an address waiting for their connection until `come_back`."""
+        self._absent.setdefault(address, asyncio.Event())
+
+    def come_back(self, address: str) -> None:
+        """Let the writes that wait for their connection go on."""
+        if found := self._absent.pop(address, None):
+            found.set()
+
     async def read(self, address: str, timeout: float) -> ControlReading:
         if error := self._reach(address):
             raise error
         return self._reading(address)
 
     async def write(
-        self, address: str, value: Json, timeout: float, still_mine: Callable[[], bool]
+        self, address: str, value: Json, timeout: float, handing_over: HandingOver
     ) -> None:
+        if self._absent.get(address):
+            await self._found(address, timeout)
         error = self._reach(address)
         if error and not error.sent:
             raise error
         fit = fitted(address, value, self._type(address, value))
         if address in self.read_only:
             raise ControlAccessDeniedError(f"{address} is read-only.")
-        if not still_mine():
-            raise fenced(address)
-        self.writes.append((address, value))
-        self.put(address, fit)
+        async with handing_over() as may_send:
+            if not may_send():
+                raise fenced(address)
+            self.writes.append((address, value))
+            self.put(address, self._clamped.get(address, fit))
         if error:
             raise error
         if address in self._held:
@@ -129,6 +148,12 @@ class ChannelSimulator:
                 each.set_exception(not_connected(address, sent=True))
         for updates in self._followers.get(address, ()):
             updates.put_nowait(not_connected(address))
+
+    async def _found(self, address: str, timeout: float) -> None:
+        try:
+            await asyncio.wait_for(self._absent[address].wait(), timeout)
+        except TimeoutError:
+            raise not_connected(address) from None
 
     def _reach(self, address: str) -> ControlError | None:
         return not_connected(address) if address in self._down else self.errors.get(address)

@@ -15,6 +15,7 @@ from beamkeep.workers.control import (
     ControlValueCoercionError,
     ControlWriteFencedError,
     ControlWriteRejectedError,
+    HandingOver,
     ValueKind,
 )
 
@@ -23,6 +24,7 @@ from .values import (
     Provenance,
     fenced,
     fitted,
+    handed_over,
     label_reading,
     not_connected,
     plain_reading,
@@ -54,19 +56,21 @@ class PvAccess:
             return _reading(address, await self._first(address, updates, timeout))
 
     async def write(
-        self, address: str, value: Json, timeout: float, still_mine: Callable[[], bool]
+        self, address: str, value: Json, timeout: float, handing_over: HandingOver
     ) -> None:
         deadline = asyncio.get_running_loop().time() + timeout
         # The put itself does not notice that the connection is lost; a monitor does.
         async with self._updates(address) as updates:
             present = await self._first(address, updates, timeout)
-            handover = _Handover(address, value, present=present, still_mine=still_mine)
-            put = asyncio.ensure_future(
-                self._context.put(address, handover.fill, wait=True, get=False)
-            )
+            handover, done = _Handover(address, value, present=present), set[asyncio.Future[None]]()
             lost = asyncio.ensure_future(_disconnect(updates))
-            done = set[asyncio.Future[None]]()
+            put: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             try:
+                async with handing_over() as handover.may_send:
+                    put = asyncio.ensure_future(
+                        self._context.put(address, handover.fill, wait=True, get=False)
+                    )
+                    await handed_over(handover.filled, put, lost)
                 wait = deadline - asyncio.get_running_loop().time()
                 done, _ = await asyncio.wait({put, lost}, timeout=wait, return_when=FIRST_COMPLETED)
             finally:
@@ -126,10 +130,9 @@ class PvAccess:
 class _Handover:
     """One value on its way: asked for when a server is ready for it, and given once."""
 
-    def __init__(
-        self, address: str, value: Json, present: Any, still_mine: Callable[[], bool]
-    ) -> None:
-        self._still_mine = still_mine
+    def __init__(self, address: str, value: Json, present: Any) -> None:
+        self.may_send: Callable[[], bool] = lambda: False
+        self.filled, self._loop = asyncio.Event(), asyncio.get_running_loop()
         self._field, takes = _type(address, present)
         self._value = fitted(address, value, takes)
         self.sent = False
@@ -139,11 +142,12 @@ class _Handover:
 
         The client calls this in its own thread, and once more after a reconnection.
         """
-        if self.sent or not self._still_mine():
+        if self.sent or not self.may_send():
             # The client makes this anew from its type, without what it says.
             raise ControlWriteFencedError("")
         message[self._field] = self._value
         self.sent = True
+        self._loop.call_soon_threadsafe(self.filled.set)
 
 
 def _type(address: str, present: Any) -> tuple[str, ChannelType]:

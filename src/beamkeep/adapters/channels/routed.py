@@ -5,7 +5,12 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from beamkeep.adapters.control import MissingExtraError
 from beamkeep.contexts.routes import ControlRoute, Substrate, route_of
 from beamkeep.schemas import Json
-from beamkeep.workers.control import ControlNotConnectedError, ControlReading, ControlSystem
+from beamkeep.workers.control import (
+    ControlNotConnectedError,
+    ControlReading,
+    ControlSystem,
+    HandingOver,
+)
 
 from .memory import ChannelSimulator
 
@@ -23,9 +28,9 @@ class RoutedControl:
         return await self._system(address).read(address, timeout)
 
     async def write(
-        self, address: str, value: Json, timeout: float, still_mine: Callable[[], bool]
+        self, address: str, value: Json, timeout: float, handing_over: HandingOver
     ) -> None:
-        await self._system(address).write(address, value, timeout, still_mine)
+        await self._system(address).write(address, value, timeout, handing_over)
 
     def subscribe(self, address: str) -> AsyncGenerator[ControlReading]:
         return self._system(address).subscribe(address)

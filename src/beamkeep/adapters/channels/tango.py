@@ -18,6 +18,7 @@ from beamkeep.workers.control import (
     ControlTimeoutError,
     ControlValueCoercionError,
     ControlWriteRejectedError,
+    HandingOver,
     Quality,
     ValueKind,
 )
@@ -28,6 +29,7 @@ from .values import (
     at,
     fenced,
     fitted,
+    handed_over,
     label_reading,
     not_connected,
     plain_reading,
@@ -110,23 +112,27 @@ class Tango:
         return await self._call(address, attribute.read)
 
     async def write(
-        self, address: str, value: Json, timeout: float, still_mine: Callable[[], bool]
+        self, address: str, value: Json, timeout: float, handing_over: HandingOver
     ) -> None:
         deadline = _now() + timeout
         attribute = await self._connect(address, timeout)
         fit = fitted(address, value, _type(address, attribute.config))
         attribute.limit(deadline - _now())
-        sent = False
+        sent, begun, loop = False, asyncio.Event(), asyncio.get_running_loop()
 
         def hand_over() -> None:
             nonlocal sent
-            if not still_mine():
+            if not may_send():
                 raise fenced(address)
             sent = True
+            loop.call_soon_threadsafe(begun.set)
             attribute.proxy.write_attribute(attribute.config, fit)
 
         try:
-            await _in_thread(hand_over)
+            async with handing_over() as may_send:
+                writing = asyncio.wrap_future(_started(hand_over))
+                await handed_over(begun, writing)
+            await writing
         except DevFailed as failed:
             raise _error(address, failed, sent=sent) from None
 

@@ -1,5 +1,6 @@
 """Values on their way to and from a control system, the same for every kind of it."""
 
+import asyncio
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from beamkeep.contexts.routes import is_number
 from beamkeep.kernel import Record
 from beamkeep.schemas import Json
 from beamkeep.workers.control import (
+    HANDOVER_SECONDS,
     ControlNotConnectedError,
     ControlReading,
     ControlValueCoercionError,
@@ -70,7 +72,7 @@ def plain_reading(value: object, source: Provenance) -> ControlReading:
 def label_reading(index: int, labels: Sequence[str], source: Provenance) -> ControlReading:
     """Return the reading of an enumeration."""
     if 0 <= index < len(labels) and labels[index]:
-        return _reading(labels[index], ValueKind.CATEGORICAL, source)
+        return _reading(labels[index], ValueKind.CATEGORICAL, source, index=index)
     source = Provenance(Quality.BAD, f"state {index} has no label", source.sampled_at)
     return _reading(None, ValueKind.CATEGORICAL, source)
 
@@ -100,6 +102,17 @@ def not_connected(address: str, *, sent: bool = False) -> ControlNotConnectedErr
 def fenced(address: str) -> ControlWriteFencedError:
     """Return the error of a write whose worker lost its claim."""
     return ControlWriteFencedError(f"The claim ended before {address} was written.")
+
+
+async def handed_over(begun: asyncio.Event, *ends: asyncio.Future[None]) -> None:
+    """Wait until a value is on its way, or one of these ends that, or its time is up."""
+    waiting = asyncio.ensure_future(begun.wait())
+    try:
+        await asyncio.wait(
+            {waiting, *ends}, timeout=HANDOVER_SECONDS, return_when=asyncio.FIRST_COMPLETED
+        )
+    finally:
+        waiting.cancel()
 
 
 def _fitted_item(address: str, value: Json, takes: ChannelType) -> Json:
@@ -135,7 +148,11 @@ def _misfit(address: str, value: Json, words: str) -> ControlValueCoercionError:
 
 
 def _reading(
-    value: Json, kind: ValueKind, source: Provenance, shape: tuple[int, ...] = ()
+    value: Json,
+    kind: ValueKind,
+    source: Provenance,
+    shape: tuple[int, ...] = (),
+    index: int | None = None,
 ) -> ControlReading:
     return ControlReading(
         value=value,
@@ -144,6 +161,7 @@ def _reading(
         quality_detail=source.quality_detail,
         sampled_at=source.sampled_at,
         shape=shape,
+        index=index,
     )
 
 

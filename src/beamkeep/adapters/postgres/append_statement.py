@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from beamkeep.kernel import Fenced, Lock, Rows
 from beamkeep.runtime.store import AnswerToStore, Append, NewEvent
 
-from .snapshots import INSERT_SNAPSHOTS, snapshot_values
+from .snapshots import snapshot_clauses, snapshot_values
 from .statements import Statement
 from .tables import RowWrite, RowWriteShape, row_values, shape_of, write_clause
 
@@ -129,7 +129,7 @@ def append_statement(shape: AppendShape) -> Statement:
         position = POSITION_OF_ONE if shape.single_event else POSITION_OF_MANY
         clauses.append(INSERT_ANSWER.format(position=position))
     if shape.snapshots:
-        clauses.append(f"snapshot AS ({INSERT_SNAPSHOTS.format(condition=IS_WRITTEN)})")
+        clauses += snapshot_clauses(IS_WRITTEN)
     if shape.fenced:
         clauses.append(ADVANCE.format(condition=IS_WRITTEN))
     clauses += _row_clauses(shape.row_writes, IS_WRITTEN)

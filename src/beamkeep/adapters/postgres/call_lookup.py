@@ -56,7 +56,9 @@ SELECT 2, NULL, i.result, i.transaction_id::text || '-' || i.position, i.version
  WHERE i.principal_id = (SELECT w.principal_id FROM who w WHERE {PERMITTED})
    AND i.surface_id = :surface_id::uuid AND i.key = :idempotency_key::text
 UNION ALL
-SELECT 3, k.owner_id, k.state, NULL, k.version, NULL, NULL, NULL, NULL
+SELECT 3, (SELECT e.principal_id FROM bk.events e
+            WHERE e.stream_type = :stream_type::text AND e.stream_id = :stream_id::uuid
+              AND e.version = 1), k.state, NULL, k.version, NULL, NULL, NULL, NULL
   FROM bk.snapshots k
  WHERE k.fold = (SELECT :fold::uuid FROM who w WHERE {PERMITTED})
    AND k.stream_type = :stream_type::text AND k.stream_id = :stream_id::uuid

@@ -8,8 +8,18 @@ from beamkeep.runtime.store import NewSnapshot
 from .statements import Statement
 
 # The owner is the principal of the first event: the snapshot replaces that event for readers.
+# No role of the service can change a snapshot: an older one is deleted before the insert. Both are
+# one statement, in which the number of deleted rows is counted first.
+DELETE_OLDER = """
+  DELETE FROM bk.snapshots AS s
+   USING unnest(:snapshot_folds::uuid[], :snapshot_stream_types::text[],
+                :snapshot_stream_ids::uuid[], :snapshot_versions::bigint[])
+      AS f (fold, stream_type, stream_id, version)
+   WHERE s.fold = f.fold AND s.stream_type = f.stream_type AND s.stream_id = f.stream_id
+     AND s.version < f.version AND {condition}
+  RETURNING 1"""
 INSERT_SNAPSHOTS = """
-  INSERT INTO bk.snapshots AS s (fold, stream_type, stream_id, version, owner_id, state)
+  INSERT INTO bk.snapshots (fold, stream_type, stream_id, version, owner_id, state)
   SELECT f.fold, f.stream_type, f.stream_id, f.version,
          (SELECT e.principal_id FROM bk.events e
            WHERE e.stream_type = f.stream_type AND e.stream_id = f.stream_id AND e.version = 1
@@ -18,12 +28,19 @@ INSERT_SNAPSHOTS = """
                 :snapshot_stream_ids::uuid[], :snapshot_versions::bigint[],
                 :snapshot_states::text[])
       AS f (fold, stream_type, stream_id, version, state)
-   WHERE {condition}
-  ON CONFLICT (fold, stream_type, stream_id) DO UPDATE
-     SET version = EXCLUDED.version, state = EXCLUDED.state, kept_at = EXCLUDED.kept_at
-   WHERE s.version < EXCLUDED.version"""
+   WHERE {condition} AND (SELECT count(*) FROM older_snapshot) >= 0
+  ON CONFLICT (fold, stream_type, stream_id) DO NOTHING"""
 
-KEEP_SNAPSHOTS = Statement(INSERT_SNAPSHOTS.format(condition="true"))
+
+def snapshot_clauses(condition: str) -> list[str]:
+    """Return the clauses that store snapshots if a condition is true."""
+    return [
+        f"older_snapshot AS ({DELETE_OLDER.format(condition=condition)})",
+        f"snapshot AS ({INSERT_SNAPSHOTS.format(condition=condition)})",
+    ]
+
+
+KEEP_SNAPSHOTS = Statement(f"WITH {', '.join(snapshot_clauses('true'))}\nSELECT")
 
 # The folds that have snapshots, by a loose index scan over the primary key, and those of them that
 # are no longer in use.

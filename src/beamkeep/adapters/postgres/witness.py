@@ -6,7 +6,16 @@ from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from typing import Any
 
 from beamkeep.witness.leaves import FullTile, Leaf, LeafPage, StoredCheckpoint, Tree, TreeState
-from beamkeep.witness.tree import Frontier, Range, TileKey, proof, split, subtrees
+from beamkeep.witness.tree import (
+    HASH_BYTES,
+    TILE,
+    Frontier,
+    Range,
+    TileKey,
+    proof,
+    split,
+    subtrees,
+)
 
 from .connections import Connections
 from .statements import Statement
@@ -51,7 +60,7 @@ SELECT CASE count(*) WHEN {PAGE} THEN max(p.tx) ELSE $2::bigint END
 EVENT_TRANSACTIONS = f"SELECT e.transaction_id::text::bigint FROM {EVENTS_OF}"  # noqa: S608
 
 # Of every table in the tree: the expressions for the key of a row, and for the text that is
-# hashed: without nulls, so that columns may be added.
+# hashed: without nulls, so that columns may be added, and without the mark that a worker sets.
 TABLES = f"""
 SELECT c.relname::text,
        format('concat_ws(''/'', %s)', string_agg(e.value, ', ' ORDER BY e.key_place)
@@ -62,7 +71,7 @@ SELECT c.relname::text,
   JOIN pg_attribute t ON t.attrelid = c.oid AND t.attname = 'transaction_id'
    AND t.atttypid = 'bigint'::regtype AND t.attnotnull
   JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-   AND a.attnum <> t.attnum
+   AND a.attnum <> t.attnum AND (c.relname, a.attname) <> ('evidence', 'kept')
   JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
  CROSS JOIN LATERAL (
        SELECT CASE a.atttypid WHEN 'timestamptz'::regtype
@@ -77,6 +86,8 @@ ROWS_OF = """SELECT transaction_id, '{table}', {key}, sha256(convert_to({text}, 
 ROW_TRANSACTIONS = "SELECT r.tx FROM ({parts}) AS r (tx, name, key, hash) ORDER BY r.tx"
 REDACTED = """SELECT row_transaction_id, table_name, key, hash
   FROM bk.redactions WHERE row_transaction_id > $1 AND row_transaction_id <= $2"""
+EXPIRED = """SELECT row_transaction_id, table_name, key, hash
+  FROM bk.expired_rows WHERE row_transaction_id > $1 AND row_transaction_id <= $2"""
 ROWS_LINES = """'beamkeep/rows/v1', r.name, r.tx::text, count(*)::text,
        string_agg(encode(r.hash, 'hex'), E'\\n' ORDER BY r.key COLLATE "C")"""
 ROWS = f"""
@@ -129,6 +140,10 @@ SELECT c.number, c.size, c.root, c.at, {NOTE} FROM bk.witness_checkpoint c
  WHERE c.tree = :tree AND (c.number, c.size) > (:number, :size)
  ORDER BY c.number, c.size LIMIT :limit
 """).text  # noqa: S608
+ANCHORED = """
+SELECT leaf FROM bk.witness_anchor WHERE tree = $1 AND number = $2 AND leaf IS NOT NULL
+ ORDER BY at DESC LIMIT 1
+"""
 INSERT_COSIGNATURE = Statement("""
 INSERT INTO bk.witness_cosignature (tree, number, size, line)
 VALUES (:tree, :number, :size, :line) ON CONFLICT DO NOTHING
@@ -142,16 +157,15 @@ class PostgresWitness:
     def __init__(self, connections: Connections) -> None:
         self.connections = connections
         self._window = dict.fromkeys(Tree, MOST_TRANSACTIONS)
-        bound = BOUND.format(transactions=EVENT_TRANSACTIONS)
-        self._statements = {Tree.EVENTS: (EVENTS, bound)}
 
     async def pages(self, tree: Tree, after: int, ahead: int = 1) -> AsyncGenerator[LeafPage]:
         """Yield the leaves of the transactions after one, some transactions at a time.
 
         `ahead` is how many pages the database computes at the same time.
         """
-        leaves, bound = await self._statements_of(tree)
         ((end,),) = await self.connections.read(HORIZON)
+        # After the horizon: a table that is created later has rows of later transactions only.
+        leaves, bound = await self._statements_of(tree)
         reads, window = deque[tuple[int, asyncio.Task[Any]]](), self._window
         try:
             while reads or after < end:
@@ -171,13 +185,13 @@ class PostgresWitness:
 
     async def _statements_of(self, tree: Tree) -> tuple[str, str]:
         """Return the statements that read leaves, and where a page of them ends."""
-        if tree not in self._statements:
-            tables = await self.connections.read(TABLES)
-            parts = [ROWS_OF.format(table=table, key=key, text=text) for table, key, text in tables]
-            rows = "\nUNION ALL ".join([*parts, REDACTED])
-            bound = BOUND.format(transactions=ROW_TRANSACTIONS.format(parts=rows))
-            self._statements[tree] = ROWS.format(parts=rows), bound
-        return self._statements[tree]
+        if tree is Tree.EVENTS:
+            return EVENTS, BOUND.format(transactions=EVENT_TRANSACTIONS)
+        tables = await self.connections.read(TABLES)
+        parts = [ROWS_OF.format(table=table, key=key, text=text) for table, key, text in tables]
+        rows = "\nUNION ALL ".join([*parts, REDACTED, EXPIRED])
+        bound = BOUND.format(transactions=ROW_TRANSACTIONS.format(parts=rows))
+        return ROWS.format(parts=rows), bound
 
     async def state(self, tree: Tree) -> TreeState:
         """Return how far a tree has come."""
@@ -223,7 +237,12 @@ class PostgresWitness:
             return {}
         levels, indexes = zip(*wanted, strict=True)
         rows = await self.connections.read(TILES, levels, indexes, tree, number)
-        return {TileKey(level, index): split(hashes) for level, index, hashes in rows}
+        # A tile of another length is none.
+        return {
+            TileKey(level, index): split(hashes)
+            for level, index, hashes in rows
+            if len(hashes) == TILE * HASH_BYTES
+        }
 
     async def proof(
         self,
@@ -248,6 +267,11 @@ class PostgresWitness:
         """Return the checkpoints of a tree after a number and a size, oldest first."""
         rows = await self.connections.read(CHECKPOINTS, tree, *after, most)
         return [StoredCheckpoint(tree, *row) for row in rows]
+
+    async def anchored(self, tree: Tree, number: int) -> str | None:
+        """Return the first leaf of a tree that replaced another."""
+        rows = await self.connections.read(ANCHORED, tree, number)
+        return rows[0][0] if rows else None
 
     async def cosigned(self, checkpoint: StoredCheckpoint, lines: Iterable[str]) -> None:
         """Keep the signatures of other witnesses."""

@@ -1,11 +1,12 @@
 """What the owner and the auditors of a record do with its trees: anchors, redactions, a look."""
 
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from datetime import datetime
 
 import asyncpg
 
-from beamkeep.witness.leaves import Leaf, Tree, TreeState
+from beamkeep.witness.leaves import KeptAnchor, Leaf, Tree, TreeState
 from beamkeep.witness.tree import Frontier, leaf_hash
 
 from .statements import Statement
@@ -16,21 +17,26 @@ INSERT INTO bk.witness_anchor (tree, number, floor, reason, leaf)
 SELECT :tree, :number, coalesce(max(transaction_id::text::bigint), 0), :reason, :leaf
   FROM (SELECT transaction_id FROM bk.events ORDER BY transaction_id DESC LIMIT 1) AS e
 """).text
-ANCHORED = """
-SELECT leaf FROM bk.witness_anchor WHERE tree = $1 AND number = $2 AND leaf IS NOT NULL
- ORDER BY at DESC LIMIT 1
+ANCHORS = """
+SELECT number, floor, reason, at, leaf FROM bk.witness_anchor WHERE tree = $1 ORDER BY at
 """
+UNREDACTED = {"redactions", "decided_evidence", "profile_digest"}
+"""Tables of the tree that contain hashes and ids only."""
 REDACT = """
 INSERT INTO bk.redactions (table_name, key, row_transaction_id, hash, reason)
 SELECT $1, $2, transaction_id, sha256(convert_to({text}, 'UTF8')), $3
   FROM bk.{table} WHERE {key} = $2 FOR UPDATE
 RETURNING 1
 """
+TILE_COUNT = """
+SELECT count(*) FROM bk.witness_tile
+ WHERE tree = $1 AND (number >= $2 OR number < 1) OR tree NOT IN ('events', 'rows')
+"""
 REDACTIONS = """
-SELECT format('%s %s was redacted at %s: %s', table_name, key, redacted_at, reason)
+SELECT concat(table_name, '/', key), redacted_at, reason
   FROM bk.redactions ORDER BY redacted_at, key
 """
-# The first event that the tree of events has not reached.
+# The first event after a transaction. A row has no time of its own.
 WAITING = """
 SELECT e.recorded_at FROM bk.events e WHERE e.transaction_id > $1::bigint::text::xid8
  ORDER BY e.transaction_id, e.position LIMIT 1
@@ -68,22 +74,34 @@ class PostgresProving(PostgresWitness):
                 frontier.add([leaf_hash(leaf.encode())])
                 await connection.fetch(*moved(before, number, frontier, tx=0))
 
-    async def anchored(self, tree: Tree, number: int) -> str | None:
-        """Return the first leaf of a tree that replaced another."""
-        rows = await self.connections.read(ANCHORED, tree, number)
-        return rows[0][0] if rows else None
+    async def tile_count(self, tree: Tree, number: int) -> int:
+        """Return how many tiles are kept of a tree, and of trees that have not begun."""
+        return (await self.connections.read(TILE_COUNT, tree, number))[0][0]
 
-    async def redactions(self) -> Sequence[str]:
-        """Return what was redacted, in words."""
-        return [told for (told,) in await self.connections.read(REDACTIONS)]
+    async def anchors(self, tree: Tree) -> Sequence[KeptAnchor]:
+        """Return what operators said after restores, oldest first."""
+        return [KeptAnchor(*row) for row in await self.connections.read(ANCHORS, tree)]
 
-    async def waiting_since(self) -> datetime | None:
-        """Return since when a checkpoint of the events is due, if one is."""
-        state = await self.state(Tree.EVENTS)
+    async def redactions(self) -> Sequence[tuple[str, datetime, str]]:
+        """Return what was redacted: its name, when, and why."""
+        return [(*row,) for row in await self.connections.read(REDACTIONS)]
+
+    async def waiting_since(self, tree: Tree) -> datetime | None:
+        """Return since when a checkpoint of a tree is due, if one is known to be."""
+        state = await self.state(tree)
         if state.signed_at and state.frontier.size > state.signed_size:
             return state.signed_at
-        rows = await self.connections.read(WAITING, state.tx)
+        after = state.tx if tree is Tree.EVENTS else await self._row_after(state.tx)
+        rows = await self.connections.read(WAITING, after) if after is not None else []
         return rows[0][0] if rows else None
+
+    async def _row_after(self, tx: int) -> int | None:
+        """Return the transaction before the next that has rows of the tree, if there is one."""
+        async with aclosing(self.pages(Tree.ROWS, tx)) as pages:
+            async for page in pages:
+                if page.leaves:
+                    return page.leaves[0].tx - 1
+        return None
 
     async def rewritten(self) -> Sequence[str]:
         """Return the names of events that were changed by hand, as far as a cheap look shows."""
@@ -95,8 +113,8 @@ async def redact(url: str, table: str, key: str, reason: str) -> bool:
     connection = await asyncpg.connect(url, server_settings=READING)
     try:
         tables = {name: rest for name, *rest in await connection.fetch(TABLES)}
-        if table not in tables or table == "redactions":
-            others = ", ".join(sorted({*tables} - {"redactions"}))
+        if table not in tables or table in UNREDACTED:
+            others = ", ".join(sorted({*tables} - UNREDACTED))
             raise ValueError(f"{table} is not one of {others}.")
         key_of, text = tables[table]
         async with connection.transaction():

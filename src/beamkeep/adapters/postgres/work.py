@@ -1,6 +1,8 @@
 """Durable work on PostgreSQL."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import time
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from functools import cache
 from typing import Any
@@ -11,6 +13,7 @@ import asyncpg
 from beamkeep.contexts.work import MOST_IDLE_CLAIMS
 from beamkeep.kernel import Fenced, Insert, Table
 from beamkeep.runtime.store import StoreUnavailableError, WorkLostError
+from beamkeep.workers.control import HANDOVER_SECONDS
 from beamkeep.workers.durable import (
     ClaimedWork,
     HeldWork,
@@ -56,6 +59,12 @@ UPDATE bk.work SET owner = NULL, last_error = :error,
  WHERE work_id = :work_id::uuid AND claim = :work_claim::bigint AND owner = :work_owner::uuid
    AND ended_at IS NULL
 """)
+
+# A command that stops the work waits for this lock, for less than its lock timeout: the server ends
+# the session of a process that was suspended with the lock.
+BEGIN_HANDOVER = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 300"
+END_HANDOVER = "COMMIT"
+HANDOVER = Statement(f"WITH {FENCE} SELECT stop FROM held")  # noqa: S608
 
 COUNTS = Statement("""
 SELECT kind,
@@ -130,6 +139,41 @@ class PostgresWorkQueue:
         stored = {getattr(row, key): row for row in found}
         return [stored[id] for id in wanted]
 
+    @asynccontextmanager
+    async def handing_over(
+        self, fence: Fenced, unless: Collection[str]
+    ) -> AsyncGenerator[Callable[[], bool]]:
+        """Provide a moment in which the row of the work is locked, so that an effect may begin."""
+        is_open = was_open = False
+        try:
+            async with self._connections.connection() as connection:
+                await connection.execute(BEGIN_HANDOVER)
+                asked_at = _boot_time()
+                rows = await connection.fetch(*HANDOVER.bind(fence_values(fence)))
+                if not rows:
+                    raise WorkLostError
+                if (stop := rows[0]["stop"]) in unless:
+                    raise WorkStoppedError(f"It was asked to {stop}.")
+
+                def may_send() -> bool:
+                    is_late = _boot_time() - asked_at > HANDOVER_SECONDS
+                    return is_open and not is_late and not connection.is_closed()
+
+                is_open = was_open = True
+                try:
+                    yield may_send
+                finally:
+                    is_open = False
+                    # The lock has done its work; if it cannot be given back, it ends by itself.
+                    with suppress(*CONNECTION_ERRORS, asyncpg.PostgresError):
+                        await connection.execute(END_HANDOVER)
+                    if connection.is_in_transaction():
+                        connection.terminate()
+        except (*CONNECTION_ERRORS, *UNAVAILABLE_ERRORS, asyncpg.LockNotAvailableError):
+            if was_open:
+                raise
+            raise StoreUnavailableError from None
+
     async def fail(self, fence: Fenced, error: str, again_after: timedelta | None) -> None:
         """Give the work back to be claimed after a time, or leave it to people."""
         await self._ask(FAIL, error=error, again_after=again_after, **fence_values(fence))
@@ -144,6 +188,11 @@ class PostgresWorkQueue:
             return await self._connections.fetch(*statement.bind(values))
         except (*CONNECTION_ERRORS, *UNAVAILABLE_ERRORS, asyncpg.LockNotAvailableError):
             raise StoreUnavailableError from None
+
+
+def _boot_time() -> float:
+    """Return a clock that goes on while the machine or the process is suspended."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 @cache

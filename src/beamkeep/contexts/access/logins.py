@@ -7,6 +7,12 @@ from beamkeep.kernel import Record, replace
 from . import actor
 
 
+class LoginDigest(actor.BoundLogin):
+    """A login of an actor as events name it."""
+
+    actor_id: UUID
+
+
 class Logins(Record):
     """The logins of an actor, each with the digest of its subject."""
 

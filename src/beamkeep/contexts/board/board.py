@@ -286,14 +286,13 @@ class BoardReader(Record):
             return None
         found = (await permits(seen, self.read)).values()
         times = await self._since(enclosures, seen, [enclosure.EnclosurePermitObserved])
-        heard = await enclosure.reported(seen, self.read) if seen else {}
         return [
             BoardEnclosure.of(
                 each.enclosure,
                 permit_status=PermitStatus.UNKNOWN if each.stale else each.enclosure.permit_status,
                 since=times.get(each.enclosure.id),
                 reason=each.enclosure.last_observed_reason,
-                last_reported_at=heard[each.enclosure.id].last_reported_at,
+                last_reported_at=each.last_reported_at,
                 stale=each.stale,
             )
             for each in sorted(found, key=lambda each: each.enclosure.name)

@@ -1,13 +1,16 @@
 """Attestation: the report of a check on one copy of a dataset."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
+import msgspec
 from annotated_types import Ge, MaxLen, MinLen
 
 from beamkeep.contexts.custody_rules import ChecksumStrength, VerifiedBy
+from beamkeep.contexts.installation import installation
 from beamkeep.contexts.trust import trigger
 from beamkeep.kernel import (
     ActorKind,
@@ -24,15 +27,17 @@ from beamkeep.kernel import (
     SideWrite,
     UnnamedListing,
     reads,
+    replace,
     unchanging,
 )
 from beamkeep.kernel.values import Timestamp, Trimmed
 from beamkeep.schemas import Json, JsonObject
 
 from . import distribution
-from .dataset import Dataset, datasets
+from .dataset import Dataset, DatasetDigestsConfirmed, datasets
 from .distribution import (
     KEPT,
+    Copy,
     Distribution,
     DistributionAlreadyExistsError,
     DistributionMarkedStale,
@@ -40,17 +45,22 @@ from .distribution import (
     DistributionNotFoundError,
     DistributionStatus,
     DistributionVerified,
+    FileIdentity,
+    copy_of,
     distributions,
     holder_of,
     place_of,
+    require_free_place,
 )
 from .shapes import (
+    MOST_DIGESTS,
     ByteSize,
     ChecksumAlgorithm,
     DigestAlgorithm,
     HexText,
     strength_of,
 )
+from .sharing import sharing
 
 CLOCK_LEEWAY = timedelta(seconds=60)
 
@@ -131,6 +141,14 @@ class AttestationAlgorithmUnknownError(Cannot):
     """The dataset has no sum of the algorithm that the check used."""
 
 
+class AttestationTransferNotTrustedError(Cannot):
+    """Only a service account that TRANSFER_ACCOUNTS names can report what a transfer compared."""
+
+
+class AttestationPlaceLeavesError(Cannot):
+    """A copy that a cleaner may delete has bytes of this copy."""
+
+
 class AttestationFormatUnsupportedError(Cannot):
     """The format of a dataset can be checked only if the dataset conforms to a known layout."""
 
@@ -160,6 +178,10 @@ class FoundSum(Record):
     byte_size: ByteSize | None = None
     file_count: Annotated[int, Ge(1)] | None = None
     layout: ScanLayout | None = None
+    file: FileIdentity | None = None
+    """The file that was read; of several files, the one with the lowest inode."""
+    digests: Annotated[Mapping[DigestAlgorithm, HexText], MaxLen(MOST_DIGESTS)] = {}
+    """Further sums of the bytes that were read."""
 
 
 type CheckerName = Annotated[str, MinLen(1), MaxLen(100), Trimmed(InvalidAttestationCheckerError)]
@@ -185,16 +207,27 @@ class RecordAttestation(Command):
 class CheckedCopy(Record):
     distribution: Distribution
     dataset: Dataset
-    holder_id: UUID | None
-    """The copy that is at the place of a stale copy now."""
+    holder: Distribution | None
+    """The copy that holds the place of a copy that has lost it."""
+    leaving: Copy | None
+    """A discarded copy that has bytes of this copy."""
+    transfer_accounts: frozenset[UUID]
 
 
 async def checked_copy(command: RecordAttestation, read: Reader) -> CheckedCopy:
     checked = await read.one(distributions, command.distribution_id)
     dataset = await read.one(datasets, checked.dataset_id)
-    is_stale = checked.status is DistributionStatus.STALE
-    holder_id = await holder_of(place_of(checked), read) if is_stale else None
-    return CheckedCopy(checked, dataset, holder_id)
+    holder = None if checked.has_place else await holder_of(place_of(checked), read)
+    file = command.found.file if command.found else None
+    copy = copy_of(replace(checked, file=file or checked.file))
+    leaving = await sharing([copy], lambda it: it.may_leave(command.checked_at), read)
+    return CheckedCopy(
+        checked,
+        dataset,
+        holder,
+        leaving=leaving.get(checked.id),
+        transfer_accounts=installation(read).transfer_accounts,
+    )
 
 
 def record_attestation(
@@ -204,10 +237,12 @@ def record_attestation(
     | DistributionVerified
     | DistributionMarkedStale
     | DistributionMarkedUnreachable
+    | DatasetDigestsConfirmed
     | SideWrite
 ]:
     """Record what a check of a copy found; the copy becomes verified, stale or unreachable."""
     _require_fitting(command)
+    _require_trusted(command, given, call)
     if command.checked_at > call.now + CLOCK_LEEWAY:
         told = f"checked_at is {command.checked_at}."
         raise InvalidAttestationCheckedAtError(told)
@@ -233,7 +268,36 @@ def record_attestation(
     )
     if is_format:
         return [recorded]
-    return [recorded, *_moves(recorded, command, given, call)]
+    return [
+        recorded,
+        *_moves(recorded, command, given, call),
+        *_confirmed(recorded, command, given.dataset, call),
+    ]
+
+
+def _require_trusted(command: RecordAttestation, given: CheckedCopy, call: Call) -> None:
+    if command.kind is not AttestationKind.TRANSFER_VERIFIED:
+        return
+    is_named = call.principal_id in given.transfer_accounts
+    if not is_named or call.principal_kind is not ActorKind.SERVICE_ACCOUNT:
+        raise AttestationTransferNotTrustedError
+
+
+def _confirmed(
+    recorded: AttestationRecorded, command: RecordAttestation, dataset: Dataset, call: Call
+) -> list[DatasetDigestsConfirmed]:
+    """Return which further digests of a dataset one reading has found with its checksum."""
+    found = command.found
+    is_whole = found is not None and found.algorithm == dataset.checksum.algorithm
+    if found is None or not is_whole or recorded.outcome is not AttestationOutcome.MATCH:
+        return []
+    equal = {
+        str(name) for name, value in found.digests.items() if dataset.digests.get(name) == value
+    }
+    if not (new := tuple(sorted(equal - dataset.confirmed_digests))):
+        return []
+    id = recorded.attestation_id
+    return [DatasetDigestsConfirmed(call.now, dataset.id, algorithms=new, attestation_id=id)]
 
 
 def _require_fitting(command: RecordAttestation) -> None:
@@ -278,6 +342,7 @@ def _sum_evidence(
         "found_value": found.value,
         "byte_size_read": found.byte_size,
         "file_count": found.file_count,
+        "file": msgspec.to_builtins(found.file),
     }
     outcome = AttestationOutcome.MATCH if equal else AttestationOutcome.MISMATCH
     return outcome, evidence | more
@@ -296,6 +361,9 @@ def _expected_value(command: RecordAttestation, found: FoundSum, dataset: Datase
                 raise AttestationAlgorithmUnknownError(told)
         return dataset.checksum.value
     if found.algorithm is not None and (value := dataset.digests.get(found.algorithm)):
+        if found.algorithm not in dataset.confirmed_digests:
+            told = f"No check has found its {found.algorithm} together with its"
+            raise AttestationAlgorithmUnknownError(f"{told} {dataset.checksum.algorithm} yet.")
         return value
     known = ", ".join([dataset.checksum.algorithm, *dataset.digests])
     raise AttestationAlgorithmUnknownError(f"It has {known}; the check used {found.algorithm}.")
@@ -322,7 +390,8 @@ def _moves(
 ]:
     """Return what a check of the bytes changes of the copy."""
     checked, id = given.distribution, recorded.attestation_id
-    source, stale_at = trigger.source_of(call), checked.marked_stale_at
+    source, file = trigger.source_of(call), command.found.file if command.found else None
+    barriers = [it for it in (checked.marked_stale_at, checked.checks_count_from) if it]
     match recorded.outcome:
         case AttestationOutcome.UNREACHABLE if checked.unreachable_since is None:
             return distribution.moved(
@@ -343,15 +412,21 @@ def _moves(
                 trigger=source,
                 reason="checksum mismatch",
                 attestation_id=id,
+                file=file,
+                frees_place=not checked.has_place,
             )
             return distribution.moved(checked, stale)
         # An old good check never overrules a later finding.
-        case AttestationOutcome.MATCH if stale_at is None or recorded.checked_at >= stale_at:
-            if given.holder_id:
-                told = f"Copy {given.holder_id} is at the place now."
-                raise DistributionAlreadyExistsError(told, distribution_id=given.holder_id)
+        case AttestationOutcome.MATCH if all(recorded.checked_at >= it for it in barriers):
+            require_free_place(given.holder)
+            if (leaving := given.leaving) is not None:
+                told = f"It is copy {leaving.distribution_id}. Restore it, or record its removal."
+                if leaving.is_kept:
+                    until = leaving.checks_count_from
+                    told = f"Copy {leaving.distribution_id} was restored lately. Check at {until}."
+                raise AttestationPlaceLeavesError(told, distribution_id=leaving.distribution_id)
             verified = DistributionVerified.of(
-                recorded, occurred_at=call.now, distribution_id=checked.id
+                recorded, occurred_at=call.now, distribution_id=checked.id, file=file
             )
             return distribution.moved(checked, verified)
         case _:
@@ -365,8 +440,9 @@ OPERATIONS = (
     attestations.creates("POST /attestations", RecordAttestation, record_attestation,
         DistributionNotFoundError, InvalidAttestationFoundError,
         InvalidAttestationCheckedAtError, AttestationDistributionDiscardedError,
-        AttestationAlgorithmUnknownError, AttestationFormatUnsupportedError,
-        DistributionAlreadyExistsError, given=checked_copy, in_person=True),
+        AttestationTransferNotTrustedError, AttestationAlgorithmUnknownError,
+        AttestationFormatUnsupportedError, DistributionAlreadyExistsError,
+        AttestationPlaceLeavesError, given=checked_copy, in_person=True),
 )
 # fmt: on
 

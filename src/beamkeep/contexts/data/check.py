@@ -24,6 +24,7 @@ from beamkeep.kernel import (
 
 from .attestation import PROFILES, AttestationFormatUnsupportedError
 from .distribution import (
+    FILES,
     KEPT,
     STATUS,
     AccessProtocol,
@@ -37,7 +38,6 @@ from .shapes import ChecksumAlgorithm
 
 CHECKING = "check"
 """The kind of the durable work that a check is."""
-FILES = frozenset({AccessProtocol.POSIX, AccessProtocol.NFS})
 
 
 class DistributionCheck(Record):

@@ -9,7 +9,7 @@ from beamkeep.contexts.custody_rules import ChecksumStrength, CustodyRules, Data
 from beamkeep.contexts.federation.facility import facilities, facility_by_code
 from beamkeep.contexts.installation import installation
 from beamkeep.contexts.supply.supply import Supply, SupplyStatus, supplies
-from beamkeep.kernel import Call, Cannot, Lock, Reader, Record, SideWrite
+from beamkeep.kernel import Call, Cannot, Lock, Reader, Record, SideWrite, replace
 from beamkeep.kernel.values import Reason, Trimmed
 
 from . import dataset, distribution
@@ -18,11 +18,14 @@ from .dataset import (
     DatasetArchived,
     DatasetCannotArchiveError,
     DatasetCommand,
+    DatasetNeedsSecondPersonError,
     DatasetStatus,
     datasets,
+    require_second_person,
 )
 from .distribution import (
     COPIES,
+    FILES,
     AccessProtocol,
     Copy,
     Distribution,
@@ -34,6 +37,7 @@ from .distribution import (
     copy_of,
     distributions,
 )
+from .sharing import sharing
 
 DOWN = frozenset({SupplyStatus.UNAVAILABLE, SupplyStatus.DECOMMISSIONED})
 
@@ -57,15 +61,18 @@ class CustodyView(Record):
     sites: StorageSites
     now: datetime
 
-    def counts(self, copy: Copy, intent: DatasetIntent) -> bool:
-        """Return whether a copy counts for a dataset of this intent."""
+    def counts(self, copy: Copy, intent: DatasetIntent, *, lately: bool = False) -> bool:
+        """Return whether a copy counts for a dataset of this intent, by a check made lately."""
         if copy.status is not DistributionStatus.VERIFIED or copy.unreachable_since is not None:
             return False
         if copy.supply_id is not None and self.sites[copy.supply_id].is_down:
             return False
         rule = self.rules.for_intent(intent)
-        within = rule.verified_within_days
-        oldest = self.now - timedelta(days=within) if within else None
+        days = rule.verified_within_days
+        within = timedelta(days=days) if days else None
+        if lately and rule.relied_within_hours:
+            within = timedelta(hours=rule.relied_within_hours)
+        oldest = self.now - within if within else None
         return any(
             check.verified_by in rule.verified_by
             and rule.strength in {check.strength, ChecksumStrength.INTEGRITY}
@@ -73,25 +80,26 @@ class CustodyView(Record):
             for check in copy.good_checks
         )
 
-    def short(self, copies: Iterable[Copy], intent: DatasetIntent) -> dict[str, int]:
+    def short(
+        self, copies: Iterable[Copy], intent: DatasetIntent, *, lately: bool = False
+    ) -> dict[str, int]:
         """Return what these copies lack of the rule of an intent, by the key of the rule."""
-        rule, counting = (
-            self.rules.for_intent(intent),
-            [it for it in copies if self.counts(it, intent)],
-        )
+        rule = self.rules.for_intent(intent)
+        counting = [it for it in copies if self.counts(it, intent, lately=lately)]
+        storages = storages_of(counting, rule.file_systems_differ)
         missing = {
-            "verified_copies": rule.verified_copies - len(counting),
-            "distinct_supplies": rule.distinct_supplies - len({it.supply_id for it in counting}),
+            "verified_copies": rule.verified_copies - len(files_of(counting)),
+            "distinct_supplies": rule.distinct_supplies - storages,
         }
         # A report judges a million copies, and few rules demand these.
         if rule.outside:
             outside = [
                 it for it in counting if it.supply_id and self.sites[it.supply_id].is_outside
             ]
-            missing["outside"] = rule.outside - len(outside)
+            missing["outside"] = rule.outside - len(files_of(outside))
         if rule.online:
             online = [it for it in counting if it.access_protocol is not AccessProtocol.OFFLINE]
-            missing["online"] = rule.online - len(online)
+            missing["online"] = rule.online - len(files_of(online))
         return {key: number for key, number in missing.items() if number > 0}
 
     def may_discard(
@@ -107,10 +115,57 @@ class CustodyView(Record):
         is_idle = not self.counts(copy, intent)
         return is_idle and any(self.counts(each, intent) for each in rest)
 
+    def to_check(
+        self, copy: Copy, copies: Iterable[Copy], intent: DatasetIntent, status: DatasetStatus
+    ) -> frozenset[UUID]:
+        """Return the copies to check before a copy is deleted that may be deleted."""
+        if status is DatasetStatus.DISCARDED:
+            return frozenset()
+        relied = [it for it in rest_of(copy, copies) if self.counts(it, intent)]
+        late = [it for it in relied if not self.counts(it, intent, lately=True)]
+        lately = [it for it in relied if it not in late]
+        is_idle = not self.counts(copy, intent)
+        is_enough = lately and (is_idle or not self.short(lately, intent, lately=True))
+        missing = frozenset[UUID]()
+        if not is_enough:
+            missing = frozenset(it.distribution_id for it in late)
+        # The file of a copy that nobody has read may be that of another copy.
+        is_unknown = is_file(copy) and copy.file_key is None
+        return missing | {copy.distribution_id} if is_unknown else missing
+
+
+def is_file(copy: Copy) -> bool:
+    """Return whether a copy is at a path of a host, where one file may have several."""
+    return copy.access_protocol in FILES
+
 
 def rest_of(copy: Copy, copies: Iterable[Copy]) -> list[Copy]:
-    """Return the other copies that nobody has permitted to delete."""
-    return [it for it in copies if it.is_kept and it.distribution_id != copy.distribution_id]
+    """Return the other copies that nobody has permitted to delete and that are other files."""
+    key = copy.file_key
+    return [
+        it
+        for it in copies
+        if it.is_kept and it.distribution_id != copy.distribution_id
+        if key is None or it.file_key != key
+    ]
+
+
+def files_of(copies: Iterable[Copy]) -> set[object]:
+    """Return the different files of copies; those that no check has named count as one."""
+    return {it.file_key if is_file(it) else it.distribution_id for it in copies}
+
+
+def storages_of(copies: Iterable[Copy], file_systems_differ: bool) -> int:
+    """Return on how many storages copies are; with the flag, on one for each file system."""
+    groups: list[set[object]] = []
+    for copy in copies:
+        keys: set[object] = {("storage", copy.supply_id)}
+        if file_systems_differ and is_file(copy):
+            keys.add(("file system", (copy.file_key or "").rpartition(" ")[0]))
+        joined = [group for group in groups if group & keys]
+        groups = [group for group in groups if not group & keys]
+        groups.append(keys.union(*joined))
+    return len(groups)
 
 
 class DatasetHasNoVerifiedDistributionError(Cannot):
@@ -129,6 +184,14 @@ class DistributionNeededByCustodyError(Cannot):
     """Without this copy the dataset would not meet the custody rule of its intent."""
 
 
+class DistributionChecksOutdatedError(Cannot):
+    """Copies that would be left, or the file of this copy, must be checked first."""
+
+
+class DistributionSharedError(Cannot):
+    """Another copy that is kept has bytes of this copy."""
+
+
 class ArchiveDataset(DatasetCommand): ...
 
 
@@ -140,6 +203,10 @@ class CustodyOfDataset(Record):
     dataset: Dataset
     copies: Sequence[Copy]
     view: CustodyView
+    shared_with: Copy | None = None
+    """A copy that is kept and that has bytes of the copy in question."""
+    needs_two: bool = False
+    """Whether who released a production dataset from its dates cannot discard its copies."""
 
     @property
     def is_covered(self) -> bool:
@@ -205,7 +272,10 @@ async def dataset_custody(
 async def copy_custody(
     distribution: Distribution, command: DiscardDistribution, read: Reader
 ) -> CustodyOfDataset:
-    return await custody_of(distribution.dataset_id, read)
+    found = await custody_of(distribution.dataset_id, read)
+    shared = await sharing([copy_of(distribution)], lambda it: it.is_kept, read)
+    needs_two = installation(read).discard_needs_two
+    return replace(found, shared_with=shared.get(distribution.id), needs_two=needs_two)
 
 
 def archive_dataset(
@@ -224,15 +294,24 @@ def discard_distribution(
     distribution_: Distribution, command: DiscardDistribution, given: CustodyOfDataset, call: Call
 ) -> list[DistributionDiscarded | SideWrite]:
     """Permit the deletion of a copy that the custody rule does not need."""
-    discarded = DistributionDiscarded(call.now, distribution_.id, command.reason)
+    discarded = DistributionDiscarded(
+        call.now, distribution_.id, command.reason, frees_place=not distribution_.has_place
+    )
     distribution.STATUS.require(distribution_.status, DistributionDiscarded)
     copy, intent, status = copy_of(distribution_), given.dataset.intent, given.dataset.status
+    require_second_person(given.dataset, given.needs_two, call)
     if not given.view.may_discard(copy, given.copies, intent, status):
         rest = rest_of(copy, given.copies)
         if not any(given.view.counts(each, intent) for each in rest):
             raise DistributionIsLastVerifiedError
         short = given.short(rest)
         raise DistributionNeededByCustodyError(in_words(short), short=short)
+    if (other := given.shared_with) is not None:
+        told = f"It is copy {other.distribution_id} of dataset {other.dataset_id}."
+        raise DistributionSharedError(told, distribution_id=other.distribution_id)
+    if late := sorted(given.view.to_check(copy, given.copies, intent, status)):
+        told = f"Check {', '.join(f'copy {id}' for id in late)}."
+        raise DistributionChecksOutdatedError(told, distribution_ids=late)
     return [
         *distribution.moved(distribution_, discarded),
         dataset_lock(distribution_.dataset_id),
@@ -263,7 +342,9 @@ OPERATIONS = (
         DatasetCannotArchiveError, DatasetHasNoVerifiedDistributionError,
         DatasetCustodyNotMetError, given=dataset_custody),
     distributions.changes("POST /distributions/{distribution_id}/discard", DiscardDistribution,
-        discard_distribution, DistributionCannotDiscardError, DistributionIsLastVerifiedError,
-        DistributionNeededByCustodyError, given=copy_custody, destructive=True),
+        discard_distribution, DistributionCannotDiscardError, DatasetNeedsSecondPersonError,
+        DistributionIsLastVerifiedError,
+        DistributionNeededByCustodyError, DistributionSharedError,
+        DistributionChecksOutdatedError, given=copy_custody, destructive=True),
 )
 # fmt: on

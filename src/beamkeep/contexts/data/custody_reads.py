@@ -1,7 +1,7 @@
 """How datasets are kept, and which of their copies may be deleted."""
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -18,18 +18,19 @@ from beamkeep.contexts.installation import installation
 from beamkeep.contexts.supply.supply import SupplyNotFoundError, supplies
 from beamkeep.kernel import Invalid, Page, Query, Reader, Record, answers, listed
 
+from .address import canonical_prefix
 from .custody import CustodyView, view_of
 from .dataset import STANDINGS, Dataset, DatasetStatus, datasets
-from .distribution import COPIES, Copy, DistributionStatus
+from .distribution import COPIES, DELETED_WITHIN, Copy, DistributionStatus
 from .judging import CopyLine, copy_line, deletable_together, verdict_of
 from .shapes import is_over
+from .sharing import sharing
 
-PLAN_VALID = timedelta(hours=1)
 MOST_LINES = 10_000
 
 
 class InvalidCustodyReportError(Invalid):
-    """Enter a storage, or the beginning of an address."""
+    """Enter a storage, the beginning of an address, or a copy."""
 
 
 class ListCustody(Page):
@@ -112,6 +113,8 @@ class GetCustodyReport(Query):
     supply_id: UUID | None = None
     uri_prefix: Annotated[str, MinLen(1), MaxLen(2048)] | None = None
     """Only copies whose address begins so, such as file:///data/2030-01."""
+    distribution_id: UUID | None = None
+    """Only this copy."""
     after: Annotated[str, MaxLen(2200)] | None = None
     """The `next_cursor` of the page before."""
     limit: Annotated[int, Ge(1), Le(MOST_LINES)] = 1_000
@@ -194,37 +197,56 @@ async def custody_summary(query: GetCustodySummary, read: Reader) -> CustodySumm
 
 async def custody_report(query: GetCustodyReport, read: Reader) -> CustodyReport:
     """Return a page of copies; those that may be deleted may all be deleted."""
-    if query.supply_id is None and query.uri_prefix is None:
+    if query.supply_id is None and query.uri_prefix is None and query.distribution_id is None:
         raise InvalidCustodyReportError
     if query.supply_id is not None:
         await read.one(supplies, query.supply_id)
     after, by_uri = _place(query.after), query.uri_prefix is not None
-    places = await _reader(read).copies(
-        query.supply_id, query.uri_prefix, after, query.limit + 1, read.only
-    )
+    prefix = canonical_prefix(query.uri_prefix) if query.uri_prefix else None
+    if query.distribution_id is not None:
+        places = await _one_place(query.distribution_id, read)
+    else:
+        places = await _reader(read).copies(
+            query.supply_id, prefix, after, query.limit + 1, read.only
+        )
     shown, more = places[: query.limit], len(places) > query.limit
     ids = frozenset(place.dataset_id for place in shown)
     copies, view = await _copies(ids, read)
     standings = {row.dataset_id: row for row in await read.rows(STANDINGS, dataset_id=ids)}
+    asked = frozenset(place.distribution_id for place in shown)
+    wanted = [it for id in ids for it in copies[id] if it.distribution_id in asked]
+    shared = await sharing(wanted, lambda it: it.is_kept, read)
     together: dict[UUID, frozenset[UUID]] = {}
     lines: list[CopyLine] = []
     for place in shown:
         id = place.dataset_id
         standing, of_dataset = standings[id], copies[id]
         if id not in together:
-            candidates = [it for it in of_dataset if _is_asked(it, query)]
+            candidates = [
+                it
+                for it in of_dataset
+                if _is_asked(it, query, prefix) and it.distribution_id not in shared
+            ]
             together[id] = deletable_together(candidates, of_dataset, standing, view)
         copy = next((it for it in of_dataset if it.distribution_id == place.distribution_id), None)
         if copy is not None:
-            lines.append(copy_line(copy, of_dataset, standing, together[id], view))
+            other = shared.get(copy.distribution_id)
+            lines.append(copy_line(copy, of_dataset, standing, together[id], view, other))
     last = _cursor(shown[-1], by_uri) if more else None
-    until = read.now + PLAN_VALID
+    until = read.now + DELETED_WITHIN
     return CustodyReport(read.now, until, items=tuple(lines), next_cursor=last)
 
 
-def _is_asked(copy: Copy, query: GetCustodyReport) -> bool:
+def _is_asked(copy: Copy, query: GetCustodyReport, prefix: str | None) -> bool:
     here = query.supply_id in {None, copy.supply_id}
-    return here and (query.uri_prefix is None or copy.uri.startswith(query.uri_prefix))
+    here = here and query.distribution_id in {None, copy.distribution_id}
+    return here and (prefix is None or copy.uri.startswith(prefix))
+
+
+async def _one_place(distribution_id: UUID, read: Reader) -> Sequence[CopyPlace]:
+    rows = await read.rows(COPIES, distribution_id=distribution_id)
+    seen = await read.visible(datasets, [row.dataset_id for row in rows])
+    return [CopyPlace.of(row) for row in rows if row.dataset_id in seen]
 
 
 def _cursor(place: CopyPlace, by_uri: bool) -> str:

@@ -9,7 +9,8 @@ from uuid import UUID
 from annotated_types import Ge, MaxLen
 
 from beamkeep.contexts.custody_rules import DatasetIntent
-from beamkeep.contexts.lineage import ProvenanceEdge, edges_from, inserted
+from beamkeep.contexts.installation import installation
+from beamkeep.contexts.lineage import EDGES, ProvenanceEdge, edges_from, inserted
 from beamkeep.contexts.lineage import ProvenanceRelation as Relation
 from beamkeep.contexts.run.run import Run, RunNotFoundError, RunStatus, runs
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, subjects
@@ -91,6 +92,12 @@ class DatasetRegistered(DatasetEvent):
     """Whether the service read the files itself; the same bytes are then ingested once."""
 
 
+class DatasetDigestsConfirmed(DatasetEvent):
+    algorithms: tuple[str, ...]
+    """The further digests that one reading has found together with the checksum."""
+    attestation_id: UUID
+
+
 class DatasetArchived(DatasetEvent): ...
 
 
@@ -111,6 +118,8 @@ class DatasetRetentionUpdated(DatasetEvent):
     retain_until: date | None
     available_from: date | None
     reason: FreeText
+    released_by: UUID | None = None
+    """Who removed or advanced a date; null if both dates stay or become later."""
 
 
 class DatasetSealedIntoEdition(DatasetEvent):
@@ -155,7 +164,12 @@ type DatasetIdentified = (
     | DatasetExternalIdHidden
 )
 type DatasetChanged = (
-    DatasetMoved | DatasetJudged | DatasetHeld | DatasetRetentionUpdated | DatasetIdentified
+    DatasetMoved
+    | DatasetJudged
+    | DatasetHeld
+    | DatasetRetentionUpdated
+    | DatasetDigestsConfirmed
+    | DatasetIdentified
 )
 
 
@@ -216,6 +230,14 @@ class DatasetRetainedError(Cannot):
     """A dataset cannot be discarded before the date until which it must be kept."""
 
 
+class DatasetNeedsSecondPersonError(Cannot):
+    """Who released a production dataset from its dates cannot discard it or its copies."""
+
+
+class DatasetHasDerivedProductionError(Cannot):
+    """Production data was derived from the dataset; set despite_derived to discard it anyway."""
+
+
 class DatasetCannotPromoteError(Cannot):
     """Only a trial dataset of a finished run and of production data can be promoted."""
 
@@ -272,6 +294,10 @@ class Dataset(Record):
     external_id_state: ExternalIdState | None = None
     pending_external_id: str | None = None
     """The identifier that is being registered."""
+    confirmed_digests: frozenset[str] = frozenset()
+    """The further digests that a check has found together with the checksum."""
+    released_by: UUID | None = None
+    """Who last removed or advanced a date until which the dataset is kept or closed."""
 
 
 class DatasetStanding(Record, gc=False):
@@ -314,7 +340,11 @@ def evolve(dataset: Dataset, event: DatasetChanged) -> Dataset:
             return replace(dataset, sealed_edition_ids=sealed)
         case DatasetRetentionUpdated():
             until, available = event.retain_until, event.available_from
-            return replace(dataset, retain_until=until, available_from=available)
+            by = event.released_by or dataset.released_by
+            return replace(dataset, retain_until=until, available_from=available, released_by=by)
+        case DatasetDigestsConfirmed():
+            confirmed = dataset.confirmed_digests.union(event.algorithms)
+            return replace(dataset, confirmed_digests=confirmed)
         case DatasetExternalIdRequested():
             return external_id.requested(dataset, event.external_id)
         case DatasetExternalIdRefused():
@@ -384,7 +414,9 @@ class DatasetCommandWithReason(DatasetCommand):
     reason: Annotated[Reason, Trimmed(InvalidDatasetReasonError)]
 
 
-class DiscardDataset(DatasetCommandWithReason): ...
+class DiscardDataset(DatasetCommandWithReason):
+    despite_derived: bool = False
+    """Whether production data derived from the dataset is known and stays without its source."""
 
 
 class PromoteDataset(DatasetCommandWithReason): ...
@@ -487,8 +519,40 @@ def require_origin(
     return subject_id or of_run
 
 
+class DerivedProduction(Record):
+    """Whether two persons are needed, and the production data derived from a dataset."""
+
+    needs_two: bool
+    number: int
+    shown_ids: tuple[UUID, ...]
+    """Those that the caller may see."""
+
+
+async def derived_production(
+    dataset: Dataset, command: DiscardDataset, read: Reader
+) -> DerivedProduction:
+    needs_two = installation(read).discard_needs_two
+    edges = await read.rows(EDGES, to_id=dataset.id, relation=Relation.DERIVED_FROM)
+    ids = frozenset(edge.from_id for edge in edges)
+    rows = await read.rows(STANDINGS, dataset_id=ids) if ids else ()
+    derived = [
+        row.dataset_id
+        for row in rows
+        if row.intent is T.PRODUCTION and row.status is not S.DISCARDED
+    ]
+    shown = await read.visible(datasets, derived)
+    return DerivedProduction(needs_two, len(derived), shown_ids=tuple(sorted(shown)))
+
+
+def require_second_person(dataset: Dataset, needs_two: bool, call: Call) -> None:
+    """Raise when the caller has released a production dataset from its dates."""
+    is_same = dataset.released_by == call.principal_id
+    if needs_two and dataset.intent is T.PRODUCTION and is_same:
+        raise DatasetNeedsSecondPersonError
+
+
 def discard_dataset(
-    dataset: Dataset, command: DiscardDataset, call: Call
+    dataset: Dataset, command: DiscardDataset, given: DerivedProduction, call: Call
 ) -> list[DatasetDiscarded | Upsert]:
     """Discard a dataset; from then on, each of its copies may be discarded."""
     discarded = DatasetDiscarded(call.now, dataset.id, command.reason)
@@ -499,6 +563,11 @@ def discard_dataset(
     if not is_over(dataset.retain_until, call.now):
         told = f"Keep it until {dataset.retain_until}, or change the date."
         raise DatasetRetainedError(told, retain_until=dataset.retain_until)
+    require_second_person(dataset, given.needs_two, call)
+    if given.number and not command.despite_derived:
+        named = ", ".join(str(id) for id in given.shown_ids) or "of others"
+        told = f"There are {given.number}: {named}."
+        raise DatasetHasDerivedProductionError(told, dataset_ids=given.shown_ids)
     return moved(dataset, discarded)
 
 
@@ -540,7 +609,20 @@ def update_dataset_retention(
     new = dates | {name: getattr(command, name) for name in given}
     if new == dates:
         raise DatasetCannotUpdateRetentionError("The dates would not change.")
-    return moved(dataset, DatasetRetentionUpdated.of(command, occurred_at=call.now, **new))
+    is_earlier = any(_is_earlier(new[name], dates[name]) for name in dates)
+    return moved(
+        dataset,
+        DatasetRetentionUpdated.of(
+            command,
+            occurred_at=call.now,
+            released_by=call.principal_id if is_earlier else None,
+            **new,
+        ),
+    )
+
+
+def _is_earlier(new: date | None, old: date | None) -> bool:
+    return old is not None and (new is None or new < old)
 
 
 def _require_kept(dataset: Dataset, refusal: type[Cannot]) -> None:
@@ -558,7 +640,9 @@ OPERATIONS = (
         DatasetDerivedFromDiscardedError, DatasetSubjectMismatchError,
         DatasetCalibrationsNotPinnedError, given=registered_origin),
     datasets.changes("POST /datasets/{dataset_id}/discard", DiscardDataset, discard_dataset,
-        DatasetCannotDiscardError, DatasetInEditionError, DatasetRetainedError, destructive=True),
+        DatasetCannotDiscardError, DatasetInEditionError, DatasetRetainedError,
+        DatasetNeedsSecondPersonError, DatasetHasDerivedProductionError,
+        given=derived_production, destructive=True),
     datasets.changes("POST /datasets/{dataset_id}/promote", PromoteDataset, promote_dataset,
         DatasetCannotPromoteError, given=present_origin),
     datasets.changes("POST /datasets/{dataset_id}/demote", DemoteDataset, demote_dataset,

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from contextlib import suppress
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from annotated_types import MaxLen, MinLen
+from annotated_types import Ge, MaxLen, MinLen
 
 from beamkeep.contexts.custody_rules import ChecksumStrength, VerifiedBy
 from beamkeep.contexts.supply.supply import Supply, SupplyNotFoundError, SupplyStatus, supplies
@@ -40,6 +41,7 @@ from beamkeep.kernel import (
 )
 from beamkeep.kernel.values import FreeText, Reason, Timestamp, Trimmed
 
+from .address import MalformedAddressError, canonical
 from .dataset import Dataset, DatasetNotFoundError, DatasetStatus, datasets
 from .shapes import (
     ByteSize,
@@ -49,10 +51,14 @@ from .shapes import (
     require_checksum,
 )
 
+DELETED_WITHIN = timedelta(hours=1)
+"""How long after its discard a cleaner may delete a copy, and how long its plan is valid."""
 PLACES = "distribution"
 """The scope of the claims on places: one place holds one thing."""
 MOST_COPIES = 64
 STORAGE = "storage"
+GONE = "NotFound"
+"""The failure of a check that has found no file."""
 URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S[^\x00-\x1f\x7f]*")
 FORBIDDEN_SCHEMES = frozenset({"javascript", "vbscript", "data", "about", "view-source"})
 
@@ -78,6 +84,9 @@ SCHEMES: Mapping[AccessProtocol, tuple[str, ...]] = {
     AccessProtocol.XROOTD: ("root", "roots"),
 }
 
+FILES = frozenset({AccessProtocol.POSIX, AccessProtocol.NFS})
+"""Protocols by which a copy is at a path of a host."""
+
 
 class DistributionStatus(StrEnum):
     REGISTERED = "Registered"
@@ -85,6 +94,25 @@ class DistributionStatus(StrEnum):
     STALE = "Stale"
     DISCARDED = "Discarded"
     REMOVED = "Removed"
+    OVERWRITTEN = "Overwritten"
+
+
+class FileIdentity(Record, gc=False):
+    """By what a file is recognised, whatever its address is."""
+
+    host: Annotated[str, MaxLen(255)]
+    """The host that has the file system; empty if the device names a server."""
+    device: Annotated[str, MinLen(1), MaxLen(1024)]
+    """The file system: its number on the host, or the server and the path there."""
+    inode: Annotated[str, MinLen(1), MaxLen(20)]
+    """Of several files, that of their base directory."""
+    links: Annotated[int, Ge(1)] = 1
+    """How many names the file has; of several files, the most."""
+
+    @property
+    def key(self) -> str:
+        """The identity as one text."""
+        return f"{self.host} {self.device} {self.inode}"
 
 
 # A report reads millions of these, and without cycles the garbage collector has no use for them.
@@ -92,6 +120,7 @@ class GoodCheck(Record, gc=False):
     verified_by: VerifiedBy
     strength: ChecksumStrength
     checked_at: datetime
+    file: FileIdentity | None = None
 
 
 class CheckKind(StrEnum):
@@ -128,12 +157,16 @@ class DistributionVerified(DistributionEvent):
     verified_by: VerifiedBy
     strength: ChecksumStrength
     checked_at: datetime
+    file: FileIdentity | None = None
 
 
 class DistributionMarkedStale(DistributionEvent):
     trigger: TriggerSource
     reason: FreeText
     attestation_id: UUID | None
+    file: FileIdentity | None = None
+    frees_place: bool = True
+    """Whether another copy can be registered at the place; no longer so of new events."""
 
 
 class DistributionMarkedUnreachable(DistributionEvent):
@@ -145,14 +178,30 @@ class DistributionMarkedUnreachable(DistributionEvent):
 
 class DistributionDiscarded(DistributionEvent):
     reason: FreeText
+    frees_place: bool = True
+
+
+class DistributionRestored(DistributionEvent):
+    reason: FreeText
+    checks_count_from: datetime
+    """Until then a cleaner may still delete what it was told to delete."""
 
 
 class DistributionRemoved(DistributionEvent):
     removed_at: datetime
 
 
+class DistributionMarkedOverwritten(DistributionEvent):
+    reason: FreeText
+
+
 type DistributionMoved = (
-    DistributionVerified | DistributionMarkedStale | DistributionDiscarded | DistributionRemoved
+    DistributionVerified
+    | DistributionMarkedStale
+    | DistributionDiscarded
+    | DistributionRestored
+    | DistributionRemoved
+    | DistributionMarkedOverwritten
 )
 type DistributionChanged = (
     DistributionMoved | DistributionMarkedUnreachable | DistributionCheckRequested
@@ -202,7 +251,7 @@ class DistributionLimitError(Cannot):
 
 
 class DistributionAlreadyExistsError(Cannot):
-    """Another copy is at this place; mark that copy stale if its bytes were overwritten."""
+    """Another copy holds this place until its bytes are removed."""
 
 
 class DistributionCannotVerifyError(Cannot):
@@ -217,12 +266,22 @@ class DistributionCannotDiscardError(Cannot):
     """The copy is already discarded."""
 
 
+class DistributionCannotRestoreError(Cannot):
+    """Only a discarded copy whose removal is not recorded can be restored."""
+
+
 class DistributionCannotRecordRemovalError(Cannot):
     """The removal can be recorded of a discarded copy only; discard the copy before deleting it."""
 
 
+class DistributionCannotMarkOverwrittenError(Cannot):
+    """Only a copy that no cleaner may delete any more can be marked overwritten."""
+
+
 S = DistributionStatus
 KEPT = frozenset({S.REGISTERED, S.VERIFIED, S.STALE})
+LEFT = KEPT | {S.DISCARDED}
+"""The copy may still have bytes at its place."""
 
 STATUS: Axis[DistributionStatus, DistributionMoved] = Axis(
     "status",
@@ -230,7 +289,9 @@ STATUS: Axis[DistributionStatus, DistributionMoved] = Axis(
     (DistributionVerified, KEPT, S.VERIFIED, DistributionCannotVerifyError),
     (DistributionMarkedStale, KEPT - {S.STALE}, S.STALE, DistributionCannotMarkStaleError),
     (DistributionDiscarded, KEPT, S.DISCARDED, DistributionCannotDiscardError),
+    (DistributionRestored, {S.DISCARDED}, S.REGISTERED, DistributionCannotRestoreError),
     (DistributionRemoved, {S.DISCARDED}, S.REMOVED, DistributionCannotRecordRemovalError),
+    (DistributionMarkedOverwritten, KEPT, S.OVERWRITTEN, DistributionCannotMarkOverwrittenError),
 )
 
 
@@ -253,6 +314,17 @@ class Distribution(Record):
     verified_at: datetime | None = None
     marked_stale_at: datetime | None = None
     unreachable_since: datetime | None = None
+    file: FileIdentity | None = None
+    """The file that the last check has read, whatever it contained."""
+    checks_count_from: datetime | None = None
+    """An earlier check does not verify a copy that was restored."""
+    keeps_place: bool = False
+    """Whether a stale or discarded copy holds its place, as all do that became so lately."""
+
+    @property
+    def has_place(self) -> bool:
+        """Whether no other copy can be registered at the place."""
+        return self.status in {S.REGISTERED, S.VERIFIED} or self.keeps_place
 
 
 class Copy(Record, gc=False):
@@ -267,11 +339,21 @@ class Copy(Record, gc=False):
     uri: str
     good_checks: tuple[GoodCheck, ...]
     unreachable_since: datetime | None
+    of_parts: bool
+    file_key: str | None
+    """The file that the last check has read."""
+    checks_count_from: datetime | None
+    """Until then a cleaner may still delete a copy that was restored."""
 
     @property
     def is_kept(self) -> bool:
         """Whether nobody has permitted to delete the copy."""
         return self.status in KEPT
+
+    def may_leave(self, at: datetime) -> bool:
+        """Return whether a cleaner may delete what is at the place at a time or later."""
+        since = self.checks_count_from
+        return self.status is S.DISCARDED or (since is not None and at < since)
 
 
 COPIES = Table("dataset_copy", Copy, key=("distribution_id",))
@@ -286,15 +368,32 @@ def evolve(distribution: Distribution, event: DistributionChanged) -> Distributi
         case DistributionCheckRequested():
             return distribution
         case DistributionMarkedUnreachable():
-            return replace(distribution, unreachable_since=event.checked_at)
+            # The number of a file that is gone may be that of another file next.
+            file = None if event.failure == GONE else distribution.file
+            return replace(distribution, unreachable_since=event.checked_at, file=file)
         case DistributionVerified():
             return _verified(distribution, event)
         case DistributionMarkedStale():
-            stale = replace(distribution, status=STATUS.after(event), good_checks=())
-            stale = replace(stale, verified_by=None, verified_strength=None, verified_at=None)
+            file, keeps_place = event.file or distribution.file, not event.frees_place
+            stale = replace(_unverified(distribution, event), file=file, keeps_place=keeps_place)
             return replace(stale, marked_stale_at=event.occurred_at)
-        case _:
-            return replace(distribution, status=STATUS.after(event))
+        case DistributionDiscarded():
+            keeps_place = not event.frees_place
+            return replace(distribution, status=STATUS.after(event), keeps_place=keeps_place)
+        case DistributionRestored():
+            restored = _unverified(distribution, event)
+            since = event.checks_count_from
+            return replace(restored, checks_count_from=since, keeps_place=False)
+        case DistributionRemoved() | DistributionMarkedOverwritten():
+            return replace(distribution, status=STATUS.after(event), keeps_place=False)
+
+
+def _unverified(
+    distribution: Distribution, event: DistributionMarkedStale | DistributionRestored
+) -> Distribution:
+    """Return a copy that counts for nothing until it is checked again."""
+    left = replace(distribution, status=STATUS.after(event), good_checks=())
+    return replace(left, verified_by=None, verified_strength=None, verified_at=None)
 
 
 def _verified(distribution: Distribution, event: DistributionVerified) -> Distribution:
@@ -315,6 +414,8 @@ def _verified(distribution: Distribution, event: DistributionVerified) -> Distri
         verified_strength=best.strength,
         verified_at=best.checked_at,
         unreachable_since=since if since and new.checked_at < since else None,
+        file=event.file or distribution.file,
+        keeps_place=False,
     )
 
 
@@ -326,7 +427,7 @@ def place_of(distribution: Distribution) -> tuple[str, str | None]:
 
 def claims_of(distribution: Distribution) -> tuple[Insert, ...]:
     """Return the claim on the place that a copy takes."""
-    if distribution.status not in KEPT - {S.STALE}:
+    if not distribution.has_place:
         return ()
     loser = DistributionAlreadyExistsError
     return (claim(PLACES, *place_of(distribution), holder=distribution.id, loser=loser),)
@@ -334,12 +435,13 @@ def claims_of(distribution: Distribution) -> tuple[Insert, ...]:
 
 def copy_of(distribution: Distribution) -> Copy:
     """Return what decides on a copy."""
-    return Copy.of(distribution, distribution_id=distribution.id)
+    file_key = distribution.file.key if distribution.file else None
+    return Copy.of(distribution, distribution_id=distribution.id, file_key=file_key)
 
 
 def copies_of(distribution: Distribution) -> tuple[Copy, ...]:
-    """Return the row of a copy, which is kept until the bytes are deleted."""
-    return () if distribution.status is S.REMOVED else (copy_of(distribution),)
+    """Return the row of a copy, which is kept while the copy may have bytes at its place."""
+    return (copy_of(distribution),) if distribution.status in LEFT else ()
 
 
 def moved[E: DistributionChanged](distribution: Distribution, event: E) -> list[E | SideWrite]:
@@ -380,6 +482,14 @@ class MarkDistributionStale(DistributionCommand):
     reason: Annotated[Reason, Trimmed(InvalidDistributionReasonError)]
 
 
+class RestoreDistribution(DistributionCommand):
+    reason: Annotated[Reason, Trimmed(InvalidDistributionReasonError)]
+
+
+class MarkDistributionOverwritten(DistributionCommand):
+    reason: Annotated[Reason, Trimmed(InvalidDistributionReasonError)]
+
+
 class RecordDistributionRemoval(DistributionCommand):
     removed_at: Timestamp | None = None
     """When the bytes were deleted (default: now)."""
@@ -391,23 +501,41 @@ class NewCopy(Record):
     dataset: Dataset
     supply: Supply | None
     copies: int
-    holder_id: UUID | None
-    """The copy that already is at the place."""
+    holder: Distribution | None
+    """The copy that holds the place."""
 
 
 async def its_dataset(command: RegisterDistribution, read: Reader) -> NewCopy:
     dataset = await read.one(datasets, command.dataset_id)
     supply = await read.one(supplies, command.supply_id) if command.supply_id else None
-    rows = await read.rows(COPIES, dataset_id=dataset.id)
     value = command.checksum.value if dataset.has_parts else None
-    holder_id = await holder_of((command.uri.strip(), value), read)
-    return NewCopy(dataset, supply, sum(row.is_kept for row in rows), holder_id=holder_id)
+    rows = await read.rows(COPIES, dataset_id=dataset.id)
+    with suppress(InvalidDistributionUriError):
+        uri = require_uri(command.uri, command.access_protocol, command.checksum.algorithm)
+        holder = await holder_of((uri, value), read)
+        return NewCopy(dataset, supply, sum(row.is_kept for row in rows), holder=holder)
+    return NewCopy(dataset, supply, copies=0, holder=None)
 
 
-async def holder_of(place: tuple[str, str | None], read: Reader) -> UUID | None:
-    """Return the copy that is at a place, if there is one."""
+async def holder_of(place: tuple[str, str | None], read: Reader) -> Distribution | None:
+    """Return the copy that holds a place, if there is one."""
     rows = await read.rows(CLAIMS, scope=PLACES, key=claim_key(*place))
-    return rows[0].holder if rows else None
+    holder_id = rows[0].holder if rows else None
+    return await read.one(distributions, holder_id) if holder_id else None
+
+
+def require_free_place(holder: Distribution | None) -> None:
+    """Raise when a copy holds the place of a new one, and say how the place becomes free."""
+    if holder is None:
+        return
+    ways = "If other bytes are there now, call mark_distribution_overwritten for it."
+    if holder.status is S.DISCARDED:
+        ways = (
+            "Call record_distribution_removal once it is deleted, or restore_distribution if it is"
+            " to stay; an hour after that, mark_distribution_overwritten ends it."
+        )
+    told = f"It is copy {holder.id}, which is {holder.status}. {ways}"
+    raise DistributionAlreadyExistsError(told, distribution_id=holder.id)
 
 
 def register_distribution(
@@ -428,9 +556,7 @@ def register_distribution(
         raise DistributionByteSizeMismatchError(told)
     if given.copies >= MOST_COPIES:
         raise DistributionLimitError
-    if given.holder_id:
-        told = f"It is copy {given.holder_id}."
-        raise DistributionAlreadyExistsError(told, distribution_id=given.holder_id)
+    require_free_place(given.holder)
     registered = DistributionRegistered.of(
         command,
         occurred_at=call.now,
@@ -472,7 +598,10 @@ def require_uri(given: str, protocol: AccessProtocol, algorithm: ChecksumAlgorit
         raise refusal(f"The scheme of {protocol} is {' or '.join(schemes)}.")
     if algorithm is ChecksumAlgorithm.SHA256_TREE and not uri.endswith("/"):
         raise refusal("The address of several files is their base directory and ends in a slash.")
-    return uri
+    try:
+        return canonical(uri, is_directory=algorithm is ChecksumAlgorithm.SHA256_TREE)
+    except MalformedAddressError as error:
+        raise refusal(str(error)) from None
 
 
 def mark_distribution_stale(
@@ -481,9 +610,37 @@ def mark_distribution_stale(
     """Record that the bytes of a copy are not those of the dataset any more."""
     source, reason = trigger.source_of(call), command.reason
     stale = DistributionMarkedStale(
-        call.now, distribution.id, trigger=source, reason=reason, attestation_id=None
+        call.now,
+        distribution.id,
+        trigger=source,
+        reason=reason,
+        attestation_id=None,
+        frees_place=not distribution.has_place,
     )
     return moved(distribution, STATUS.allow(distribution.status, stale))
+
+
+def restore_distribution(
+    distribution: Distribution, command: RestoreDistribution, call: Call
+) -> list[DistributionRestored | SideWrite]:
+    """Take back the permission to delete a copy; the copy counts once it is checked again."""
+    restored = DistributionRestored(
+        call.now, distribution.id, command.reason, checks_count_from=call.now + DELETED_WITHIN
+    )
+    return moved(distribution, STATUS.allow(distribution.status, restored))
+
+
+def mark_distribution_overwritten(
+    distribution: Distribution, command: MarkDistributionOverwritten, call: Call
+) -> list[DistributionMarkedOverwritten | SideWrite]:
+    """End a copy whose place has other bytes or none, and free the place for another copy."""
+    overwritten = DistributionMarkedOverwritten(call.now, distribution.id, command.reason)
+    STATUS.require(distribution.status, DistributionMarkedOverwritten)
+    until = distribution.checks_count_from
+    if until is not None and call.now < until:
+        told = f"The copy was restored, and a cleaner may delete what is there until {until}."
+        raise DistributionCannotMarkOverwrittenError(told)
+    return moved(distribution, overwritten)
 
 
 def record_distribution_removal(
@@ -513,6 +670,12 @@ OPERATIONS = (
     distributions.changes("POST /distributions/{distribution_id}/mark-stale",
         MarkDistributionStale, mark_distribution_stale, DistributionCannotMarkStaleError,
         destructive=True),
+    distributions.changes("POST /distributions/{distribution_id}/restore",
+        RestoreDistribution, restore_distribution, DistributionCannotRestoreError,
+        DistributionAlreadyExistsError),
+    distributions.changes("POST /distributions/{distribution_id}/mark-overwritten",
+        MarkDistributionOverwritten, mark_distribution_overwritten,
+        DistributionCannotMarkOverwrittenError, destructive=True),
     distributions.changes("POST /distributions/{distribution_id}/record-removal",
         RecordDistributionRemoval, record_distribution_removal,
         InvalidDistributionRemovedAtError, DistributionCannotRecordRemovalError),
@@ -538,7 +701,9 @@ FACETS: Mapping[str, Callable[[Distribution], Iterable[object]]] = {
 }
 # fmt: off
 QUESTIONS = reads("/distributions", distributions, ListDistributions,
-    milestones={"discarded_at": (DistributionDiscarded,), "removed_at": (DistributionRemoved,)},
+    milestones={
+        "discarded_at": (DistributionDiscarded,), "restored_at": (DistributionRestored,),
+        "removed_at": (DistributionRemoved,), "overwritten_at": (DistributionMarkedOverwritten,)},
     facets=FACETS,
     compared={"verified_before": ("verified_at", "<")},
     directory=DirectoryEntry(

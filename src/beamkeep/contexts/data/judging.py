@@ -16,6 +16,8 @@ class CopyVerdict(StrEnum):
     DISCARDED = "Discarded"
     """The deletion is permitted and not yet recorded."""
     DELETABLE = "Deletable"
+    CHECK_FIRST = "CheckFirst"
+    """The copy may be deleted once the copies of `check_first` are checked again."""
     NEEDED = "Needed"
 
 
@@ -112,6 +114,7 @@ class CopyLine(Record, gc=False):
     status: DistributionStatus
     verdict: CopyVerdict
     why: str
+    check_first: tuple[UUID, ...] = ()
 
 
 def copy_line(
@@ -120,10 +123,14 @@ def copy_line(
     standing: DatasetStanding,
     together: frozenset[UUID],
     view: CustodyView,
+    shared_with: Copy | None = None,
 ) -> CopyLine:
     """Return whether a copy may be deleted with the others of `together`."""
-    verdict = CopyVerdict.DELETABLE
-    if not copy.is_kept:
+    verdict, check_first = CopyVerdict.DELETABLE, frozenset[UUID]()
+    if shared_with is not None:
+        verdict = CopyVerdict.NEEDED
+        why = f"Copy {shared_with.distribution_id}, which is kept, has bytes of it."
+    elif not copy.is_kept:
         verdict, why = CopyVerdict.DISCARDED, "Discarded: delete it and record the removal."
     elif standing.status is DatasetStatus.DISCARDED:
         why = "The dataset is discarded."
@@ -131,6 +138,11 @@ def copy_line(
         why = f"Without it the rule of {standing.intent} data is met."
         if not view.counts(copy, standing.intent):
             why = "It does not count, and another copy does."
+        left = [it for it in copies if it.distribution_id not in together]
+        check_first = view.to_check(copy, left, standing.intent, standing.status)
+        if check_first:
+            verdict = CopyVerdict.CHECK_FIRST
+            why = f"Check {', '.join(f'copy {id}' for id in sorted(check_first))} first."
     else:
         verdict, why = CopyVerdict.NEEDED, _why_needed(copy, copies, standing.intent, view)
     # Not by `of`, which is slower: a report has a million lines.
@@ -143,6 +155,7 @@ def copy_line(
         status=copy.status,
         verdict=verdict,
         why=why,
+        check_first=tuple(sorted(check_first)),
     )
 
 

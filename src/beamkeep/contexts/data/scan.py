@@ -196,7 +196,10 @@ def _written(command: IngestScan, given: ScanContext, reading: ScanReading, call
         byte_size=reading.byte_size,
         access_protocol=AccessProtocol.POSIX,
     )
-    place = NewCopy(made, given.supply, copies=0, holder_id=reading.place_taken_by)
+    if reading.place_taken_by:
+        told = f"It is copy {reading.place_taken_by}."
+        raise DistributionAlreadyExistsError(told, distribution_id=reading.place_taken_by)
+    place = NewCopy(made, given.supply, copies=0, holder=None)
     outcome += claims_of(made)
     outcome += register_distribution(copy, place, copied)
     captured = AcquisitionContext(made, given.captured_by, corrected=None, corrected_by_id=None)

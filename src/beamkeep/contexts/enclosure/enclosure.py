@@ -8,6 +8,7 @@ from uuid import UUID
 
 from beamkeep.contexts.federation import facility
 from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
+from beamkeep.contexts.protecting import WHOLE
 from beamkeep.contexts.trust import trigger
 from beamkeep.contexts.trust.freshness import Reported, reports
 from beamkeep.contexts.trust.trigger import TriggerSource
@@ -216,7 +217,12 @@ def decommission_enclosure(
 
 
 enclosures = Aggregate(
-    "Enclosure", begin, evolve=evolve, absent=EnclosureNotFoundError, axes=(LIFECYCLE,)
+    "Enclosure",
+    begin,
+    evolve=evolve,
+    absent=EnclosureNotFoundError,
+    axes=(LIFECYCLE,),
+    snapshots_from=WHOLE,
 )
 
 # fmt: off

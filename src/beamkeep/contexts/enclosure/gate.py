@@ -1,7 +1,7 @@
 """The enclosure gate: which enclosures permit work, by reports that are not stale."""
 
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from beamkeep.contexts.installation import installation
@@ -18,6 +18,7 @@ class EnclosurePermit(Record):
     stale: bool
     """Whether the permit counts as Unknown, whatever is recorded."""
     age: timedelta | None
+    last_reported_at: datetime | None
 
     @property
     def holds(self) -> bool:
@@ -36,11 +37,13 @@ async def permits(ids: Iterable[UUID], read: Reader) -> Mapping[UUID, EnclosureP
     """Return the permits of these enclosures; a permit without a fresh report is stale."""
     found = await read.many(enclosures, ids)
     rows = await read.rows(FRESHNESS, enclosure_id={*found}) if found else ()
-    ages = {row.enclosure_id: row.age for row in rows}
-    return {
-        id: EnclosurePermit(each, _is_stale(each, ages.get(id), read), ages.get(id))
-        for id, each in found.items()
-    }
+    heard = {row.enclosure_id: (row.age, row.last_reported_at) for row in rows}
+    known = dict[UUID, EnclosurePermit]()
+    for id, each in found.items():
+        age, reported_at = heard.get(id, (None, None))
+        stale = _is_stale(each, age, read)
+        known[id] = EnclosurePermit(each, stale, age, last_reported_at=reported_at)
+    return known
 
 
 def _is_stale(enclosure: Enclosure, age: timedelta | None, read: Reader) -> bool:

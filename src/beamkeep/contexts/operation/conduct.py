@@ -94,7 +94,7 @@ CONDUCTS = Table("conduct", Conduct, key=("conduct_id",))
 CHANNELS = Table("conduct_channel", ConductChannel, key=("address",))
 
 
-TOUCHING = frozenset({Stage.STARTED, Stage.SUCCEEDED})
+TOUCHING = frozenset({Stage.STARTED, Stage.WRITING, Stage.SUCCEEDED})
 """The stages of rows that say what a step touched."""
 
 
@@ -133,8 +133,13 @@ async def conduct_in_hand(
 
 async def _touched(procedure: Procedure, conduct: Conduct, read: Reader) -> ActuationKind | None:
     """Return what the procedure has touched; passes that ended are known by the conduct."""
-    rows = await rows_so_far(procedure, read, in_passes=conduct.loop is not None, stage=TOUCHING)
+    rows = await rows_so_far(procedure, read, in_passes=in_passes(conduct), stage=TOUCHING)
     return actuation_of(rows, conduct.actuation_kind)
+
+
+def in_passes(conduct: Conduct) -> bool:
+    """Return whether only the rows of the last pass and of the closing steps matter."""
+    return conduct.loop is not None or conduct.conduct_kind is ConductKind.MAKE_SAFE
 
 
 async def rows_so_far(
@@ -203,7 +208,7 @@ async def walk_of(procedure: Procedure, conduct: Conduct, read: Reader) -> WalkS
         walk_outcome=procedure.active_conduct and procedure.active_conduct.walk_outcome,
         walk_failure=conduct.failure,
         passes=passes,
-        activities=await rows_so_far(procedure, read, in_passes=conduct.loop is not None),
+        activities=await rows_so_far(procedure, read, in_passes=in_passes(conduct)),
     )
 
 
@@ -228,7 +233,8 @@ def end_conduct(
 ) -> list[ConductAdvanced | SideWrite]:
     """Return the last append of a conduct: an open pass, the status and the end, with rows."""
     parts = list[ConductAdvanced | SideWrite](pass_ended_with(procedure, end, given, now))
-    if procedure.status is ProcedureStatus.RUNNING:
+    keeps_status = given.conduct.conduct_kind is ConductKind.MAKE_SAFE
+    if procedure.status is ProcedureStatus.RUNNING and not keeps_status:
         parts.append(_status_event(procedure, end, now))
     return [*parts, *conduct_ended(procedure, end, given, claim, now)]
 

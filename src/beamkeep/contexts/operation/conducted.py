@@ -16,6 +16,7 @@ class ConductKind(StrEnum):
     UNTIL_CONVERGED = "UntilConverged"
     UNTIL_ADVISED = "UntilAdvised"
     UNTIL_ADVISED_FROM = "UntilAdvisedFrom"
+    MAKE_SAFE = "MakeSafe"
 
 
 class Phase(StrEnum):
@@ -49,6 +50,10 @@ class Stage(StrEnum):
     STARTED = "Started"
     SUBMITTED = "Submitted"
     READING = "Reading"
+    WRITING = "Writing"
+    """The body of an action is about to write a value."""
+    WRITTEN = "Written"
+    """What came of a value that the body of an action wrote."""
     SUCCEEDED = "Succeeded"
     FAILED = "Failed"
     SKIPPED = "Skipped"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from . import history
 from .advancing import End, EndPass, StatusEvent, Walked
-from .conducted import ConductKind, ConductOutcome, Failure, FailureSource, Phase, StepKind
+from .conducted import ConductKind, ConductOutcome, Failure, FailureSource, Phase
 from .history import Attempts, WalkSoFar, steps_in
 
 LONGEST_TEXT = 500
@@ -36,10 +36,8 @@ def stopped(walk: WalkSoFar) -> End | None:
 
 def failed(walk: WalkSoFar, index: int, attempts: Attempts) -> Walked | End:
     """Return how the walk ends after a failed step."""
-    failure, step = unfinished(walk, Phase.STEPS, index, attempts), walk.steps[index]
-    only_reads = history.kind_of(step) in (StepKind.CHECK, StepKind.CAPTURE)
-    is_recoverable = only_reads or history.is_absolute_setpoint(step)
-    if walk.conduct.root_kind is ConductKind.OR_HOLD and is_recoverable:
+    failure = unfinished(walk, Phase.STEPS, index, attempts)
+    if walk.conduct.root_kind is ConductKind.OR_HOLD:
         return ended(walk, ConductOutcome.HELD, failure)
     return walked(walk, ConductOutcome.ABORTED, failure)
 
@@ -55,16 +53,25 @@ def ended(walk: WalkSoFar, outcome: ConductOutcome, failure: Failure | None = No
     """Return the last append of the conduct."""
     goal, flags, end_pass = STATUS_EVENTS[outcome], walk.flags, None
     is_there = flags.aborted or (flags.held and goal is StatusEvent.HELD)
+    is_there = is_there or history.is_making_safe(walk)
     reason = reason_text(failure) if failure and not is_there else None
     if goal is StatusEvent.ABORTED and walk.passes and not walk.passes[-1].ended:
         end_pass = EndPass(walk.passes[-1].iteration_index, reason=reason)
     so_far = history.step_history(walk, Phase.STEPS)
+    closing: history.StepHistory = {}
+    if walk.walk_outcome:
+        closing = history.closing_attempts(walk)
+    if history.is_making_safe(walk):
+        so_far, is_closed = closing, all(map(history.is_finished, closing.values()))
+    else:
+        is_closed = all(own and own[-1].outcome for own in closing.values())
     return End(
         outcome=outcome,
-        succeeded=outcome is ConductOutcome.COMPLETED,
+        # A closing step that failed is told; one that nobody knows to have run is no success.
+        succeeded=outcome is ConductOutcome.COMPLETED and is_closed,
         completed_count=sum(map(history.is_finished, so_far.values())),
         failure=failure,
-        closing_failures=_closing_failures(walk) if walk.walk_outcome else (),
+        closing_failures=_closing_failures(walk, closing),
         undecided_step_indexes=history.undecided(walk) if goal is StatusEvent.HELD else (),
         end_pass=end_pass,
         status_event=None if is_there else goal,
@@ -72,12 +79,11 @@ def ended(walk: WalkSoFar, outcome: ConductOutcome, failure: Failure | None = No
     )
 
 
-def _closing_failures(walk: WalkSoFar) -> tuple[Failure, ...]:
-    attempts = history.step_history(walk, Phase.CLOSING)
+def _closing_failures(walk: WalkSoFar, closing: history.StepHistory) -> tuple[Failure, ...]:
     return tuple(
-        unfinished(walk, Phase.CLOSING, index, attempts.get(index, ()))
-        for index in range(len(walk.closing_steps))
-        if not history.is_finished(attempts.get(index, ()))
+        unfinished(walk, Phase.CLOSING, index, own)
+        for index, own in closing.items()
+        if not history.is_finished(own)
     )
 
 

@@ -5,7 +5,12 @@ from uuid import UUID
 
 import msgspec
 
-from beamkeep.contexts.recipe.steps import RecipeActionStep, RecipeComputeStep, RecipeStep
+from beamkeep.contexts.recipe.steps import (
+    RecipeActionStep,
+    RecipeComputeStep,
+    RecipeStep,
+    makes_safe,
+)
 from beamkeep.kernel import Record, replace
 from beamkeep.schemas import Json, JsonObject
 
@@ -156,6 +161,21 @@ def _attempt(rows: Mapping[Stage, Activity]) -> Attempt:
     )
     outcome = next((row for stage, row in rows.items() if stage in OUTCOMES), None)
     return Attempt(at, first.conduct_id, rows=rows, outcome=outcome)
+
+
+def is_making_safe(walk: WalkSoFar) -> bool:
+    """Return whether a conduct walks only the closing steps that make safe."""
+    return walk.conduct.root_kind is ConductKind.MAKE_SAFE
+
+
+def closing_attempts(walk: WalkSoFar) -> StepHistory:
+    """Return this conduct's own attempts of every closing step that it walks."""
+    so_far, own_id = step_history(walk, Phase.CLOSING), walk.conduct.conduct_id
+    return {
+        index: [each for each in so_far.get(index, ()) if each.conduct_id == own_id]
+        for index, step in enumerate(walk.closing_steps)
+        if makes_safe(step) or not is_making_safe(walk)
+    }
 
 
 def is_finished(attempts: Attempts) -> bool:

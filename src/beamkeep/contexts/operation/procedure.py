@@ -35,6 +35,7 @@ from beamkeep.contexts.run.run import (
     Run,
     RunNotFoundError,
     RunStatus,
+    StartAdvisory,
     runs,
 )
 from beamkeep.kernel import (
@@ -157,6 +158,7 @@ class ProcedureRegistered(ProcedureEvent):
 
 class ProcedureStarted(ProcedureEvent):
     acknowledged_cautions: tuple[AcknowledgedCaution, ...]
+    advisories: tuple[StartAdvisory, ...] = ()
 
 
 class ProcedureHeld(ProcedureEvent):
@@ -208,6 +210,9 @@ class ProcedureConductRequested(ProcedureEvent):
     loop: JsonObject | None
     acknowledged_cautions: tuple[AcknowledgedCaution, ...]
     decided_by_decision_id: UUID | None
+    moved_asset_ids: tuple[UUID, ...] = ()
+    """The assets that the steps move and that the procedure is not about."""
+    advisories: tuple[StartAdvisory, ...] = ()
 
 
 class ProcedureConductCancelRequested(ProcedureEvent):
@@ -380,8 +385,17 @@ class Procedure(Record):
     interrupted_at: datetime | None = None
     acknowledged_cautions: tuple[AcknowledgedCaution, ...] = ()
     """The cautions that were shown at the last start."""
+    advisories: tuple[StartAdvisory, ...] = ()
+    """The open runs on the same assets, as they were shown at the last start."""
+    moved_asset_ids: tuple[UUID, ...] = ()
+    """The assets that the last conduct moves and that the work is not about."""
     steps_pinned: bool = False
     """Whether the steps are known; they never change afterwards."""
+
+    @property
+    def works_on(self) -> tuple[UUID, ...]:
+        """The assets that the work is about, and those that its steps move."""
+        return (*self.target_asset_ids, *self.moved_asset_ids)
 
 
 def begin(event: ProcedureRegistered) -> Procedure:
@@ -400,14 +414,28 @@ def evolve(procedure: Procedure, event: ProcedureChanged) -> Procedure:
             )
         case ProcedureConductRequested():
             active = ActiveConduct.of(event, requested_at=event.occurred_at)
-            procedure = replace(procedure, active_conduct=active, steps_pinned=True)
+            if event.conduct_kind is ConductKind.MAKE_SAFE:
+                # Only closing steps are walked, so that nothing has to be walked before them.
+                phase, outcome = Phase.CLOSING, ConductOutcome.COMPLETED
+                active = replace(active, phase=phase, walk_outcome=outcome)
+                return replace(procedure, active_conduct=active)
+            procedure = replace(
+                procedure,
+                active_conduct=active,
+                steps_pinned=True,
+                moved_asset_ids=event.moved_asset_ids,
+            )
             if event.continues_conduct_id is None:
                 return procedure
-            return replace(procedure, acknowledged_cautions=event.acknowledged_cautions)
+            shown = event.acknowledged_cautions
+            return replace(procedure, acknowledged_cautions=shown, advisories=event.advisories)
         case ProcedureConductCancelRequested():
             return _conducting(procedure, cancel_requested=True)
         case ProcedureConductWalked():
             return _conducting(procedure, phase=Phase.CLOSING, walk_outcome=event.walk_outcome)
+        case ProcedureConductEnded() if _active(procedure).conduct_kind is ConductKind.MAKE_SAFE:
+            # The conduct before it can still be continued.
+            return replace(procedure, active_conduct=None)
         case ProcedureConductEnded():
             ended = EndedConduct.of(
                 event,
@@ -418,7 +446,8 @@ def evolve(procedure: Procedure, event: ProcedureChanged) -> Procedure:
             return replace(procedure, active_conduct=None, last_conduct=ended)
         case ProcedureStarted():
             shown = event.acknowledged_cautions
-            procedure = replace(procedure, acknowledged_cautions=shown)
+            told = event.advisories
+            procedure = replace(procedure, acknowledged_cautions=shown, advisories=told)
         case ProcedureTruncated():
             procedure = replace(procedure, interrupted_at=event.interrupted_at)
         case _:
@@ -783,6 +812,8 @@ class ListProcedures(Listing):
     """Procedures about one of these assets."""
     under_asset_id: UUID | None = None
     """Procedures about this asset or an asset below it."""
+    asset_id: frozenset[UUID] | None = None
+    """Procedures that are about one of these assets or move it."""
     recipe_id: UUID | None = None
     conducting: bool | None = None
     """Only procedures with an active conduct, or only those without one."""
@@ -828,6 +859,7 @@ QUESTIONS = (
         },
         facets={
             "target_asset_id": lambda procedure: procedure.target_asset_ids,
+            "asset_id": lambda procedure: procedure.works_on,
             "conducting": lambda procedure: [procedure.active_conduct is not None],
             "last_outcome": lambda procedure: [
                 ended.outcome for ended in [procedure.last_conduct] if ended

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from beamkeep.contexts.recipe.steps import RecipeCheckStep
 from beamkeep.contexts.work import WORK_STATES, WorkState
-from beamkeep.kernel import Page, Query, Reader, Record, answers, listed
+from beamkeep.kernel import Accepted, Page, Query, Reader, Record, answers, listed
 from beamkeep.schemas import JsonObject
 
 from .activity import ACTIVITIES
@@ -21,7 +21,16 @@ from .conducted import (
     Stage,
     StepKind,
 )
-from .history import WalkSoFar, is_finished, results, step_history, steps_in, target_of
+from .history import (
+    WalkSoFar,
+    closing_attempts,
+    is_finished,
+    is_making_safe,
+    results,
+    step_history,
+    steps_in,
+    target_of,
+)
 from .procedure import Procedure, ProcedureStatus, procedures
 from .stopping import ConductNotFoundError
 
@@ -31,6 +40,12 @@ class ConductStatus(StrEnum):
     RUNNING = "Running"
     CLOSING = "Closing"
     ENDED = "Ended"
+
+
+class AcceptedConduct(Accepted):
+    conduct_id: UUID
+    procedure_id: UUID
+    status: ConductStatus = ConductStatus.QUEUED
 
 
 class GetConduct(Query):
@@ -125,17 +140,21 @@ async def conduct_report(query: GetConduct, read: Reader) -> ConductReport:
     own = [row.sampled_at for row in began if row.conduct_id == id]
     so_far, loop = step_history(walk, Phase.STEPS), loop_of(conduct)
     captures, outputs = results(walk.steps, so_far)
-    is_over = conduct.ended_at is not None
+    is_over, walked = conduct.ended_at is not None, so_far
+    step_count = len(walk.steps)
+    if is_making_safe(walk):
+        walked = closing_attempts(walk)
+        step_count = len(walked)
     return ConductReport.of(
         conduct,
         status=status,
         lease_expired=lease_expired(status, work),
         claim_count=work.claim if work and not is_over else conduct.claim_count,
         needs=_needs(procedure, conduct, work),
-        step_count=len(walk.steps),
+        step_count=step_count,
         completed_count=conduct.completed_count
         if is_over
-        else sum(map(is_finished, so_far.values())),
+        else sum(map(is_finished, walked.values())),
         iteration_count=procedure.iteration_count if loop else 0,
         max_iterations=loop and loop.max_iterations,
         current=None if is_over else _current(walk),

@@ -208,6 +208,8 @@ class RecipeSetpointStep(Record, tag_field="kind", tag="setpoint"):
     verify: Switch = False
     timeout: UpToAnHour = 30.0
     repeatable: Switch = True
+    makes_safe: Switch = False
+    """Whether this closing step is walked whatever the gates say, and also after an abort."""
 
 
 class RecipeActionStep(Record, tag_field="kind", tag="action"):
@@ -217,6 +219,8 @@ class RecipeActionStep(Record, tag_field="kind", tag="action"):
     params: StepArguments = msgspec.field(default_factory=dict[str, Json])
     timeout: UpToADay = 600.0
     repeatable: Switch = False
+    makes_safe: Switch = False
+    """Whether this closing step is walked whatever the gates say, and also after an abort."""
 
 
 class RecipeCheckStep(Record, tag_field="kind", tag="check"):
@@ -226,6 +230,8 @@ class RecipeCheckStep(Record, tag_field="kind", tag="check"):
     criterion: Criterion
     wait: Wait = 0.0
     timeout: UpToAMinute = 10.0
+    makes_safe: Switch = False
+    """Whether this closing step is walked whatever the gates say, and also after an abort."""
 
 
 class RecipeCaptureStep(Record, tag_field="kind", tag="capture"):
@@ -253,6 +259,11 @@ type RecipeStep = Annotated[
     RecipeSetpointStep | RecipeActionStep | RecipeCheckStep | RecipeCaptureStep | RecipeComputeStep,
     Field(discriminator="kind"),
 ]
+
+
+def makes_safe(step: RecipeStep) -> bool:
+    """Return whether a closing step brings the equipment into a safe state."""
+    return getattr(step, "makes_safe", False)
 
 
 class StepFault(Record):
@@ -322,6 +333,10 @@ def _senseless(step: RecipeStep, closing: bool) -> Iterator[StepFault]:
             yield invalid(place, f"the key {key[:100]!r} of a literal must not start with $")
         if closing and isinstance(found, SteeringRef):
             yield invalid(place, "a closing step cannot use $steering")
+        if makes_safe(step) and isinstance(found, CaptureRef | OutputRef):
+            yield invalid(place, "a step that makes safe cannot use what another step yields")
+    if makes_safe(step) and not closing:
+        yield invalid("makes_safe", "only a closing step can make safe")
 
 
 def _unknown_parameters(step: RecipeStep, parameters: JsonSchema | None) -> Iterator[StepFault]:

@@ -126,6 +126,10 @@ class RunHeld(RunEvent):
 
 class RunResumed(RunEvent):
     decided_by_decision_id: UUID | None
+    acknowledgement: FreeText | None = None
+    """Why the run goes on although gates of its start fail."""
+    acknowledged: tuple[StartAdvisory, ...] = ()
+    """The facts of these gates."""
 
 
 class RunCompleted(RunEvent): ...
@@ -308,9 +312,6 @@ class HoldRun(DecidedRunCommand):
     reason: Annotated[Reason, Trimmed(InvalidRunReasonError)] | None = None
 
 
-class ResumeRun(DecidedRunCommand): ...
-
-
 class CompleteRun(RunCommand): ...
 
 
@@ -351,11 +352,6 @@ async def its_method(run: Run, command: AdjustRun, read: Reader) -> Method:
 def hold_run(run: Run, command: HoldRun, given: None, call: Call) -> list[RunHeld]:
     """Hold a run until someone resumes it."""
     return [STATUS.allow(run.status, RunHeld.of(command, occurred_at=call.now))]
-
-
-def resume_run(run: Run, command: ResumeRun, given: None, call: Call) -> list[RunResumed]:
-    """Continue a held run."""
-    return [STATUS.allow(run.status, RunResumed.of(command, occurred_at=call.now))]
 
 
 def complete_run(run: Run, command: CompleteRun, call: Call) -> list[RunCompleted]:
@@ -412,8 +408,6 @@ runs = Aggregate("Run", begin, evolve=evolve, absent=RunNotFoundError, axes=(STA
 OPERATIONS = (
     runs.changes("POST /runs/{run_id}/hold", HoldRun, hold_run, DecisionNotFoundError,
         RunCannotHoldError, given=decided),
-    runs.changes("POST /runs/{run_id}/resume", ResumeRun, resume_run, DecisionNotFoundError,
-        RunCannotResumeError, given=decided),
     runs.changes("POST /runs/{run_id}/complete", CompleteRun, complete_run,
         RunCannotCompleteError, destructive=True),
     runs.changes("POST /runs/{run_id}/stop", StopRun, stop_run, DecisionNotFoundError,

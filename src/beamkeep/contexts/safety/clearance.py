@@ -14,6 +14,7 @@ from beamkeep.contexts.federation import facility
 from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
 from beamkeep.contexts.operation.procedure import ProcedureNotFoundError, procedures
 from beamkeep.contexts.place import PLACES
+from beamkeep.contexts.protecting import WHOLE
 from beamkeep.contexts.run.run import RunNotFoundError, runs
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, subjects
 from beamkeep.kernel import (
@@ -536,7 +537,12 @@ def _passed(until: datetime | None, call: Call) -> bool:
 
 
 clearances = Aggregate(
-    "Clearance", begin, evolve=evolve, absent=ClearanceNotFoundError, axes=(STATUS,)
+    "Clearance",
+    begin,
+    evolve=evolve,
+    absent=ClearanceNotFoundError,
+    axes=(STATUS,),
+    snapshots_from=WHOLE,
 )
 
 # fmt: off

@@ -1,7 +1,7 @@
 """Advisories at a start: what does not refuse a run, and is worth knowing before and after it."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from uuid import UUID
 
@@ -12,7 +12,8 @@ from beamkeep.contexts.calibration.calibration import (
     revision_of,
 )
 from beamkeep.contexts.equipment.asset import AssetCondition, AssetLifecycle, assets
-from beamkeep.contexts.run.run import Run, runs
+from beamkeep.contexts.operation.procedure import procedures
+from beamkeep.contexts.run.run import StartAdvisory, runs
 from beamkeep.contexts.safety.clearance import clearances
 from beamkeep.contexts.subject.subject import subjects
 from beamkeep.contexts.supply.supply import SupplyStatus, supplies
@@ -20,6 +21,7 @@ from beamkeep.kernel import Reader
 
 from .checks import RunPreconditions
 from .gates import NOT_SHOWN, StartFact, clearance_fact, fact
+from .others import procedure_fact, run_fact
 
 
 def run_advisories(
@@ -39,8 +41,8 @@ def run_advisories(
     for each in (clearance_fact(each, now) for each in (given.clearances or {}).values()):
         if each.in_force and each.until is not None and (end is None or each.until < end):
             yield each
-    for run in given.live_runs:
-        yield StartFact("Run", run.id, name=_shared_assets(run, names), state=run.status)
+    yield from (run_fact(each, names) for each in given.live_runs)
+    yield from (procedure_fact(each, names) for each in given.open_procedures)
     where = given.subject.mounted_on_asset_id if given.subject else None
     if given.subject and where and where not in names:
         state = f"{given.subject.status} on asset {where}, which is not in the plan"
@@ -53,15 +55,20 @@ def run_advisories(
             yield StartFact("CalibrationRevision", id, name=calibration.quantity, state=state)
 
 
-async def advised(run: Run, read: Reader) -> tuple[StartFact, ...]:
-    """Return the advisories given at the start of a run, with the names of today."""
+async def advised(
+    advisories: Collection[StartAdvisory], asset_ids: Collection[UUID], read: Reader
+) -> tuple[StartFact, ...]:
+    """Return the advisories given at a start on these assets, with the names of today."""
     ids = defaultdict[str, list[UUID]](list)
-    for each in run.advisories:
+    for each in advisories:
         ids[each.kind].append(each.id)
-    used = await read.many(assets, run.asset_ids if ids["Asset"] or ids["Run"] else ())
+    names_assets = ids["Asset"] or ids["Run"] or ids["Procedure"]
+    used = await read.many(assets, sorted(asset_ids) if names_assets else ())
     names = {id: asset.name for id, asset in used.items()}
-    for id, other in (await read.many(runs, ids["Run"])).items():
-        names[id] = _shared_assets(other, names)
+    others = [run_fact(each, names) for each in (await read.many(runs, ids["Run"])).values()]
+    working = (await read.many(procedures, ids["Procedure"])).values()
+    others += [procedure_fact(each, names) for each in working]
+    names |= {each.id: each.name for each in others}
     serving = await read.many(supplies, ids["Supply"])
     papers = await read.many(clearances, await read.visible(clearances, ids["Clearance"]))
     seen = await read.many(subjects, await read.visible(subjects, ids["Subject"]))
@@ -71,9 +78,4 @@ async def advised(run: Run, read: Reader) -> tuple[StartFact, ...]:
         of = await calibration_ids(revision_ids, read)
         found = await read.many(calibrations, sorted({*of.values()}))
         names |= {id: found[calibration_id].quantity for id, calibration_id in of.items()}
-    return tuple(StartFact.of(each, name=names.get(each.id, NOT_SHOWN)) for each in run.advisories)
-
-
-def _shared_assets(run: Run, names: Mapping[UUID, str]) -> str:
-    """Return the shared assets, in place of the name of a run that the caller may not see."""
-    return ", ".join(names[id] for id in run.asset_ids if id in names)
+    return tuple(StartFact.of(each, name=names.get(each.id, NOT_SHOWN)) for each in advisories)

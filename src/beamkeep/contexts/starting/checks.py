@@ -1,18 +1,18 @@
 """The start checks of a run, in their order: those of its plan, and the gates."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
 from beamkeep.contexts.equipment.declaration import DeclarationStatus
 from beamkeep.contexts.installation import installation
+from beamkeep.contexts.operation.procedure import Procedure
 from beamkeep.contexts.recipe import plan as plan_context
 from beamkeep.contexts.recipe.capability import capabilities
 from beamkeep.contexts.recipe.method import Method
 from beamkeep.contexts.recipe.plan import Plan, PlanMethod, carried_parameters, plans
 from beamkeep.contexts.recipe.practice import Practice, practices
-from beamkeep.contexts.run import run
-from beamkeep.contexts.run.run import DeclarationVersions, InvalidRunParametersError, Run, runs
+from beamkeep.contexts.run.run import DeclarationVersions, InvalidRunParametersError, Run
 from beamkeep.contexts.safety.clearance import Clearance
 from beamkeep.contexts.subject.subject import Subject, subjects
 from beamkeep.kernel import Cannot, Reader, Record, replace
@@ -21,6 +21,7 @@ from beamkeep.schemas.bounds import require_bounded
 
 from . import gates
 from .gates import NOT_SHOWN, GateResult, Preconditions, StartFact, fact
+from .others import live_runs_on, open_procedures_on
 
 
 class RunParameterUnitsChangedError(Cannot):
@@ -67,7 +68,42 @@ class RunEnclosureCoverageMismatchError(Cannot):
     """Not all of the enclosures that the assets stand in are Permitted and Active."""
 
 
-class RunPreconditions(Record):
+class RunGround(Record):
+    """What the gates of a run look at, as it was read."""
+
+    work: Preconditions
+    """The assets of the run and what is around them."""
+    subject: Subject | None
+    clearances: Mapping[UUID, Clearance] | None
+    """The clearances for the run; None if the deployment requires none."""
+
+
+async def run_ground(
+    asset_ids: Collection[UUID],
+    method: Method,
+    subject_id: UUID | None,
+    read: Reader,
+    *,
+    to_show: bool = False,
+    shows_cautions: bool = True,
+) -> RunGround:
+    """Return what the gates of a run look at, without names that the caller may not see.
+
+    With `to_show`, raise when the caller may not see the subject.
+    """
+    work = await gates.preconditions(
+        asset_ids, method.needed_supplies, read, shows_cautions=shows_cautions
+    )
+    subject = await read.one(subjects, subject_id, to_show) if subject_id else None
+    if subject and not await read.visible(subjects, [subject.id]):
+        subject = replace(subject, name=NOT_SHOWN)
+    clearances = None
+    if installation(read).require_run_clearance:
+        clearances = await gates.covering_clearances(subject_id, work.ancestry, read)
+    return RunGround(work, subject, clearances)
+
+
+class RunPreconditions(RunGround):
     """Everything that the start of a run depends on, as it was read."""
 
     plan: Plan
@@ -75,28 +111,14 @@ class RunPreconditions(Record):
     followed: PlanMethod
     """The method, now and as it was when the plan's default parameters were written."""
     versions: DeclarationVersions
-    work: Preconditions
-    """The assets of the plan and what is around them."""
-    subject: Subject | None
-    clearances: Mapping[UUID, Clearance] | None
-    """The clearances for this run; None if the deployment requires none."""
     live_runs: Sequence[Run]
     """The open runs that use an asset of the plan."""
+    open_procedures: Sequence[Procedure]
+    """The open procedures that are about an asset of the plan or move it."""
 
     @property
     def method(self) -> Method:
         return self.followed.method
-
-
-MOST_RUNS = 20
-
-
-async def live_runs_on(asset_ids: Iterable[UUID], read: Reader) -> Sequence[Run]:
-    """Return the first open runs that use one of these assets."""
-    list_filter = run.ListRuns(status=run.OPEN, asset_id=frozenset(asset_ids))
-    # A list lags behind its streams: fold what it finds before it counts.
-    found = await read.many(runs, await read.matching(list_filter, most=MOST_RUNS))
-    return [each for each in found.values() if each.status in run.OPEN]
 
 
 async def run_preconditions(
@@ -109,13 +131,7 @@ async def run_preconditions(
     plan = await read.one(plans, plan_id)
     practice = await read.one(practices, plan.practice_id)
     method = await plan_context.plan_method(plan, read)
-    work = await gates.preconditions(plan.asset_ids, method.method.needed_supplies, read)
-    subject = await read.one(subjects, subject_id, to_show) if subject_id else None
-    if subject and not await read.visible(subjects, [subject.id]):
-        subject = replace(subject, name=NOT_SHOWN)
-    clearances = None
-    if installation(read).require_run_clearance:
-        clearances = await gates.covering_clearances(subject_id, work.ancestry, read)
+    ground = await run_ground(plan.asset_ids, method.method, subject_id, read, to_show=to_show)
     capability = await read.one(capabilities, method.method.capability_id)
     versions = DeclarationVersions(
         plan=read.version(plans, plan.id),
@@ -123,15 +139,14 @@ async def run_preconditions(
         method=method.version,
         capability=read.version(capabilities, capability.id),
     )
-    return RunPreconditions(
-        plan,
-        practice,
+    return RunPreconditions.of(
+        ground,
+        plan=plan,
+        practice=practice,
         followed=method,
         versions=versions,
-        work=work,
-        subject=subject,
-        clearances=clearances,
         live_runs=await live_runs_on(plan.asset_ids, read),
+        open_procedures=await open_procedures_on(plan.asset_ids, read),
     )
 
 
@@ -139,15 +154,30 @@ def run_checks(
     given: RunPreconditions, override: JsonObject, now: datetime
 ) -> Mapping[str, GateResult]:
     """Return the results of all start checks of a run, in the order in which they refuse it."""
-    work = given.work
     return {
         "parameters": _parameters(given, override),
         "units": _units(given),
         "plan": _plan(given.plan),
         "window": _window(given.plan, now),
-        "subject": gates.subject_gate(given.subject, RunSubjectNotMountedError),
-        "assets": gates.asset_gate(work.assets, RunAssetDecommissionedError, ["version_plan"]),
+        **used_gates(given, ["version_plan"]),
         "families": _families(given),
+        **surrounding_gates(given, now),
+    }
+
+
+def used_gates(given: RunGround, cleared_by: Sequence[str] = ()) -> Mapping[str, GateResult]:
+    """Return the results of the gates that look at what a run uses."""
+    assets = given.work.assets
+    return {
+        "subject": gates.subject_gate(given.subject, RunSubjectNotMountedError),
+        "assets": gates.asset_gate(assets, RunAssetDecommissionedError, cleared_by),
+    }
+
+
+def surrounding_gates(given: RunGround, now: datetime) -> Mapping[str, GateResult]:
+    """Return the results of the gates that look at what is around a run."""
+    work = given.work
+    return {
         "clearance": gates.clearance_gate(
             given.clearances,
             now,

@@ -46,7 +46,7 @@ from beamkeep.contexts.operation.procedure import (
     require_idle,
     steps_of,
 )
-from beamkeep.contexts.operation.reports import ConductStatus
+from beamkeep.contexts.operation.reports import AcceptedConduct
 from beamkeep.contexts.operation.routing import step_findings
 from beamkeep.contexts.recipe.recipe import Steps
 from beamkeep.contexts.recipe.steps import (
@@ -66,7 +66,6 @@ from beamkeep.contexts.recipe.steps import (
 from beamkeep.contexts.routes import route_of, write_findings
 from beamkeep.kernel import (
     WORK,
-    Accepted,
     Call,
     Cannot,
     Invalid,
@@ -81,8 +80,10 @@ from .acknowledging import acknowledgement
 from .procedure import (
     START_GATES,
     ProcedurePreconditions,
+    other_runs,
     procedure_preconditions,
     procedure_start_answers,
+    procedure_started,
     require_startable,
 )
 
@@ -227,7 +228,8 @@ async def first_ground(
 async def continued_ground(
     procedure: Procedure, command: ContinuingCommand, read: Reader
 ) -> ConductGround:
-    ground = await _ground(procedure, command, PinnedSteps(procedure.id, (), ()), read)
+    none = PinnedSteps(procedure.id, (), ())
+    ground = await _ground(procedure, command, none, read, closing_only=command.abandon)
     if procedure.last_conduct is None:
         return ground
     (last,) = await read.rows(CONDUCTS, conduct_id=procedure.last_conduct.conduct_id)
@@ -235,12 +237,17 @@ async def continued_ground(
 
 
 async def _ground(
-    procedure: Procedure, command: ConductCommand, asked: PinnedSteps, read: Reader
+    procedure: Procedure,
+    command: ConductCommand,
+    asked: PinnedSteps,
+    read: Reader,
+    *,
+    closing_only: bool = False,
 ) -> ConductGround:
     await require_decision(command.decided_by_decision_id, read)
     pinned, here = await read.rows(PROCEDURE_STEPS, procedure_id=procedure.id), installation(read)
     steps = pinned[0] if pinned else asked
-    channels = _channels(steps, here)
+    channels = _channels(replace(steps, steps=()) if closing_only else steps, here)
     return ConductGround(
         steps=steps,
         here=here,
@@ -251,19 +258,20 @@ async def _ground(
 
 
 async def require_conductable(
-    procedure: Procedure, steps: PinnedSteps, read: Reader, *, is_abandoned: bool
+    procedure: Procedure, steps: PinnedSteps, read: Reader, *, is_closing: bool
 ) -> None:
     """Raise the refusal of the first start gate that a conduct does not pass now."""
-    start = await _start(procedure, _channels(steps, installation(read)), read)
-    require_startable(start, is_abandoned=is_abandoned)
+    channels = _channels(steps, installation(read))
+    start = await _start(procedure, channels, read, is_start=False)
+    require_startable(start, is_closing=is_closing)
 
 
 async def _start(
-    procedure: Procedure, channels: Iterable[str], read: Reader
+    procedure: Procedure, channels: Iterable[str], read: Reader, *, is_start: bool = True
 ) -> ProcedurePreconditions:
     routes = [route_of(installation(read).routes, address) for address in channels]
     moved = {route.asset_id for route in routes if route and route.asset_id}
-    return await procedure_preconditions(procedure, moved, read)
+    return await procedure_preconditions(procedure, moved, read, is_start=is_start)
 
 
 def _channels(steps: PinnedSteps, here: Installation) -> tuple[str, ...]:
@@ -280,12 +288,6 @@ def _writes(step: RecipeStep, here: Installation) -> tuple[str, ...]:
             return next((each.writes for each in here.actions if each.name == step.name), ())
         case _:
             return ()
-
-
-class AcceptedConduct(Accepted):
-    conduct_id: UUID
-    procedure_id: UUID
-    status: ConductStatus = ConductStatus.QUEUED
 
 
 type Conducted = list[
@@ -372,7 +374,6 @@ def _begun(
     _require_space(given.steps, loop)
     require_startable(given.start)
     _require_executable(given, loop, is_inline=is_inline)
-    shown = tuple(map(acknowledgement, given.start.work.cautions))
     requested = ProcedureConductRequested(
         occurred_at=call.now,
         procedure_id=procedure.id,
@@ -389,8 +390,9 @@ def _begun(
         loop=to_builtins(loop),
         acknowledged_cautions=(),
         decided_by_decision_id=command.decided_by_decision_id,
+        moved_asset_ids=_moved(procedure, given),
     )
-    started = ProcedureStarted(call.now, procedure.id, shown)
+    started = procedure_started(procedure, given.start, call)
     return [started, *_accepted(procedure, requested, given, call)]
 
 
@@ -420,11 +422,13 @@ def _continued(
     left = boundary(walk, step_history(walk, Phase.STEPS))
     left = len(walk.steps) if left is None else left
     _require_way(command, redo, skip, begin=begin, left=left, count=len(walk.steps))
-    require_startable(given.start, is_abandoned=command.abandon)
     loop = loop_of(last)
     if loop and most is not None:
         loop = replace(loop, max_iterations=most)
-    _require_executable(given, loop, is_inline=procedure.recipe_id is None)
+    if not command.abandon:
+        # What is abandoned walks closing steps only, each of which is judged when its turn comes.
+        require_startable(given.start)
+        _require_executable(given, loop, is_inline=procedure.recipe_id is None)
     requested = ProcedureConductRequested(
         occurred_at=call.now,
         procedure_id=procedure.id,
@@ -441,9 +445,17 @@ def _continued(
         loop=to_builtins(loop),
         acknowledged_cautions=tuple(map(acknowledgement, given.start.work.cautions)),
         decided_by_decision_id=command.decided_by_decision_id,
+        moved_asset_ids=_moved(procedure, given),
+        advisories=other_runs(given.start),
     )
     resumed = ProcedureResumed(call.now, procedure.id, command.decided_by_decision_id)
     return [resumed, *_accepted(procedure, requested, given, call)]
+
+
+def _moved(procedure: Procedure, given: ConductGround) -> tuple[UUID, ...]:
+    """Return the assets that the steps move and that the procedure is not about."""
+    ids = (asset.id for asset in given.start.work.assets)
+    return tuple(id for id in ids if id not in procedure.target_asset_ids)
 
 
 def _accepted(

@@ -86,16 +86,20 @@ async def preconditions(
     supply_kinds: Iterable[str],
     read: Reader,
     procedure_id: UUID | None = None,
+    *,
+    shows_cautions: bool = True,
 ) -> Preconditions:
     """Return the current preconditions of work on these assets that needs these supplies."""
-    ancestry = await with_all_above(asset_ids, read)
+    ancestry = await with_all_above(asset_ids, read) if asset_ids else dict[UUID, Asset]()
     enclosure_ids = {asset.located_in_enclosure_id for asset in ancestry.values()}
     return Preconditions(
         [ancestry[id] for id in sorted(asset_ids)],
         ancestry,
         supplies=await coverage(supply_kinds, ancestry, read),
         enclosures=await permits(sorted(id for id in enclosure_ids if id), read),
-        cautions=shown(await cautions_covering(asset_ids, read, procedure_id)),
+        cautions=shown(await cautions_covering(asset_ids, read, procedure_id))
+        if shows_cautions
+        else (),
     )
 
 

@@ -159,7 +159,8 @@ async def run_start_answers(ids: Sequence[UUID], read: Reader) -> Mapping[UUID, 
     answers: dict[UUID, RunStartAnswer] = {}
     for id, started in (await read.many(runs, ids)).items():
         shown = await shown_again(started.acknowledged_cautions, read)
-        answers[id] = RunStartAnswer(shown, await advised(started, read))
+        facts = await advised(started.advisories, started.asset_ids, read)
+        answers[id] = RunStartAnswer(shown, facts)
     return answers
 
 

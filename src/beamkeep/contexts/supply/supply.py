@@ -13,6 +13,7 @@ from beamkeep.contexts.federation import facility
 from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
 from beamkeep.contexts.installation import installation
 from beamkeep.contexts.place import facility_scopes
+from beamkeep.contexts.protecting import WHOLE
 from beamkeep.contexts.trust import trigger
 from beamkeep.contexts.trust.freshness import Reported, is_stale, reports
 from beamkeep.contexts.trust.trigger import TriggerSource
@@ -370,7 +371,14 @@ def _moved[E: SupplyMoved](
     return event.of(command, occurred_at=call.now, **told)
 
 
-supplies = Aggregate("Supply", begin, evolve=evolve, absent=SupplyNotFoundError, axes=(STATUS,))
+supplies = Aggregate(
+    "Supply",
+    begin,
+    evolve=evolve,
+    absent=SupplyNotFoundError,
+    axes=(STATUS,),
+    snapshots_from=WHOLE,
+)
 
 # fmt: off
 OPERATIONS = (

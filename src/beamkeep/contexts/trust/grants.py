@@ -1,6 +1,6 @@
 """Grants: the permissions of each principal; nobody grants more than they hold."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from beamkeep.kernel import Grant, ObjectScope, Refusal, Table
 
@@ -9,6 +9,16 @@ from .seeded import SURFACES
 MOST_NAMED = 10
 
 POLICY_GRANTS = Table("policy_grant", Grant, key=("policy_id", "principal_id"))
+
+
+IMPLIED: Mapping[str, str] = {"hold_procedure": "make_procedure_safe"}
+"""Commands that a permission includes: who may hold a procedure may also make it safe."""
+
+
+def with_implied(commands: Iterable[str]) -> tuple[str, ...]:
+    """Return the commands that a policy permits, with those that they include, in order."""
+    named = {*commands}
+    return tuple(sorted(named | {IMPLIED[name] for name in named & IMPLIED.keys()}))
 
 
 class GrantExceedsOwnError(Refusal, status=403):

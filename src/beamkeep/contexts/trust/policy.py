@@ -8,6 +8,7 @@ from annotated_types import MaxLen, MinLen
 
 from beamkeep.contexts.access.actor import Actor, ActorNotFoundError, actors, administrator_lock
 from beamkeep.contexts.access.profile import STANDINGS
+from beamkeep.contexts.protecting import WHOLE
 from beamkeep.kernel import (
     EVERY_COMMAND,
     ActorKind,
@@ -38,7 +39,13 @@ from beamkeep.kernel import (
 from beamkeep.kernel.values import FreeText, Name, Reason, Trimmed
 
 from .conduit import ConduitNotFoundError, conduits
-from .grants import POLICY_GRANTS, GrantExceedsOwnError, is_administrator, require_held
+from .grants import (
+    POLICY_GRANTS,
+    GrantExceedsOwnError,
+    is_administrator,
+    require_held,
+    with_implied,
+)
 from .seeded import INTERNAL
 from .surface import Surface, SurfaceNotFoundError, surfaces
 
@@ -128,7 +135,7 @@ def grant_to(policy: Policy, principal_id: UUID) -> Grant:
         policy,
         policy_id=policy.id,
         principal_id=principal_id,
-        permitted_commands=tuple(sorted(policy.permitted_commands)),
+        permitted_commands=with_implied(policy.permitted_commands),
         proposable_commands=tuple(sorted(policy.proposable_commands)),
     )
 
@@ -273,7 +280,9 @@ def makes_administrators(policy: Policy) -> bool:
     return is_administrator(grants_of(policy)[:1])
 
 
-policies = Aggregate("Policy", begin, evolve, absent=PolicyNotFoundError)
+policies = Aggregate(
+    "Policy", begin, evolve=evolve, absent=PolicyNotFoundError, snapshots_from=WHOLE
+)
 
 # fmt: off
 OPERATIONS = (

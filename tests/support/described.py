@@ -1,0 +1,13 @@
+"""The OpenAPI document of the service, made once for all tests that read it."""
+
+from functools import cache
+from typing import Any
+
+from beamkeep.contexts import CATALOGUE
+from beamkeep.surfaces.openapi import describe
+
+
+@cache
+def document() -> dict[str, Any]:
+    """Return the document. No test may change it."""
+    return describe(CATALOGUE)

@@ -1,0 +1,441 @@
+"""What REST and MCP answer alike: the same refusals word for word, successes of the same shape."""
+
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, Protocol, cast
+from uuid import uuid4
+
+from beamkeep.contexts import CATALOGUE
+from beamkeep.contexts.equipment.mount import InvalidMountPlacementError
+from beamkeep.contexts.log import InvalidFeedCursorError
+from beamkeep.contexts.witnessed import EventDiffersError, EventNotWitnessedError
+from beamkeep.kernel import Fresh, Operation, Question, Refusal
+from beamkeep.surfaces.schema import input_schema
+from beamkeep.testing.calling import SurfaceAnswer
+from tests.support.examples import BESIDE, OUTSIDE
+from tests.support.examples.assets import ORIGIN, a_decommissioned_mount, a_part, an_asset
+from tests.support.examples.campaign import a_closed_campaign
+from tests.support.examples.data import a_dataset, a_discarded_copy
+from tests.support.examples.decision import a_decision, one_inference_twice
+from tests.support.examples.edition import an_edition
+from tests.support.examples.federation import a_facility, a_key, an_active_permit
+from tests.support.examples.feed import a_retired_subscription
+from tests.support.examples.making import Do, Make
+from tests.support.examples.operation import one_activity_twice
+from tests.support.examples.run import one_reading_twice
+from tests.system.calling import As
+
+ROWS = (*CATALOGUE.operations, *CATALOGUE.questions)
+EARLIER = "2030-01-31T07:30:00Z"
+EARLIEST = "2000-01-31T07:30:00Z"
+LATEST = "2999-01-31T07:30:00Z"
+
+
+async def no_creators(do: Do) -> list[str]:
+    return []
+
+
+# How the arguments of an example are spoiled, so that the first refusal about sense is given.
+# The name of another argument stands for what that argument is.
+SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
+    "register_actor": {"name": " "},
+    "update_actor_profile": {"email": " "},
+    "bind_actor_identity": {"issuer": " "},
+    "unbind_actor_identity": {"issuer": " "},
+    "define_zone": {"name": " "},
+    "define_conduit": {"name": " "},
+    "define_surface": {"name": " "},
+    "define_policy": {"name": " "},
+    "define_agent": {"kind": " "},
+    "suspend_agent": {"reason": " "},
+    "deprecate_agent": {"reason": " "},
+    "grant_agent_tool": {"tool_name": "open_gate"},
+    "reject_proposal": {"reason": " "},
+    "revoke_grant": {"reason": " "},
+    "evaluate_authorization": {"command_name": "open_gate"},
+    "get_shift_handover": {"to": "from"},
+    "get_board": {"asset_id": a_part},
+    "get_run_series": {"from": "2031-01-01T00:00:00Z"},
+    "ingest_scan": {"name": " "},
+    "register_visit": {"planned_start_at": EARLIER, "planned_end_at": EARLIER},
+    "hold_visit": {"reason": " "},
+    "cancel_visit": {"reason": " "},
+    "abort_visit": {"reason": " "},
+    "void_visit": {"reason": " "},
+    "register_facility": {"name": " "},
+    "decommission_facility": {"reason": " "},
+    "add_facility_trust_anchor_credential": {"facility_id": a_facility},
+    "remove_facility_trust_anchor_credential": {"reason": " "},
+    "register_credential": {"audience": " "},
+    "start_credential_rotation": {"new_public_key": "key"},
+    "complete_credential_rotation": {"credential_id": a_key},
+    "abort_credential_rotation": {"reason": " "},
+    "revoke_credential": {"reason": " "},
+    "define_permit": {"audience": " "},
+    "activate_permit": {"permit_id": an_active_permit},
+    "suspend_permit": {"reason": " "},
+    "resume_permit": {"permit_id": an_active_permit},
+    "revoke_permit": {"reason": " "},
+    "export_artifact": {"permit_id": an_active_permit},
+    "import_artifact": {"signature": "A" * 86},
+    "initialize_seal": {"facility_id": a_facility},
+    "sign_seal_pointer": {"head_hash": "x"},
+    "rotate_seal_online_key": {"offline_root_signature": "A" * 86},
+    "register_enclosure": {"name": " "},
+    "observe_enclosure_status": {"reason": " "},
+    "decommission_enclosure": {"reason": " "},
+    "define_family": {"name": " "},
+    "version_family": {"version_tag": " "},
+    "define_model": {"name": " "},
+    "version_model": {"name": " "},
+    "deprecate_model": {"reason": " "},
+    "register_supply": {"kind": " "},
+    "mark_supply_available": {"reason": " "},
+    "degrade_supply": {"reason": " "},
+    "mark_supply_unavailable": {"reason": " "},
+    "mark_supply_recovering": {"reason": " "},
+    "restore_supply": {"reason": " "},
+    "observe_supply_status": {"reason": " "},
+    "deregister_supply": {"reason": " "},
+    "register_subject": {"name": " "},
+    "mount_subject": {"reason": " "},
+    "dismount_subject": {"reason": " "},
+    "discard_subject": {"reason": " "},
+    "assign_subject_external_id": {"external_id": "igsn:10.58052/IEJCK00AB"},
+    "register_campaign": {"name": " "},
+    "hold_campaign": {"reason": " "},
+    "abandon_campaign": {"reason": " "},
+    "add_run_to_campaign": {"campaign_id": a_closed_campaign},
+    "remove_run_from_campaign": {"reason": " "},
+    "register_decision": {"context": " "},
+    "rate_decision": {"comment": " "},
+    "append_inferences": {"entries": one_inference_twice},
+    "append_decision_logbook_entry": {"text": " "},
+    "define_calibration": {"operating_point": {}},
+    "append_calibration_revision": {"value": {}},
+    "register_clearance": {"title": " "},
+    "append_clearance_review_step": {"role": " "},
+    "approve_clearance": {"valid_until": EARLIEST},
+    "reject_clearance": {"reason": " "},
+    "expire_clearance": {"reason": " "},
+    "amend_clearance": {"title": " "},
+    "register_subscription": {"name": " "},
+    "pause_subscription": {"reason": " "},
+    "rotate_subscription_secret": {"subscription_id": a_retired_subscription},
+    "retire_subscription": {"reason": " "},
+    "skip_delivery": {"reason": " "},
+    "register_caution": {"text": " "},
+    "supersede_caution": {"text": " "},
+    "promote_caution_proposal": {"decision_id": a_decision},
+    "register_dataset": {"name": " "},
+    "discard_dataset": {"reason": " "},
+    "promote_dataset": {"reason": " "},
+    "demote_dataset": {"reason": " "},
+    "update_dataset_retention": {"reason": " "},
+    "register_distribution": {"checksum": {"algorithm": "sha256", "value": "0"}},
+    "mark_distribution_stale": {"reason": " "},
+    "restore_distribution": {"reason": " "},
+    "mark_distribution_overwritten": {"reason": " "},
+    "record_distribution_removal": {"removed_at": LATEST},
+    "discard_distribution": {"reason": " "},
+    "record_acquisition": {"captured_at": LATEST},
+    "record_attestation": {"checker": " "},
+    "get_custody_report": {"after": "nowhere"},
+    "start_run": {"name": " "},
+    "hold_run": {"reason": " "},
+    "resume_run": {"acknowledgement": " "},
+    "stop_run": {"reason": " "},
+    "abort_run": {"reason": " "},
+    "truncate_run": {"reason": " "},
+    "adjust_run": {"reason": " "},
+    "append_observations": {"entries": one_reading_twice},
+    "register_procedure": {"name": " "},
+    "hold_procedure": {"reason": " "},
+    "abort_procedure": {"reason": " "},
+    "truncate_procedure": {"reason": " "},
+    "end_iteration": {"reason": " "},
+    "cancel_conduct": {"reason": " "},
+    "request_distribution_check": {"distribution_id": a_discarded_copy},
+    "append_activities": {"entries": one_activity_twice},
+    "append_run_logbook_entry": {"text": " "},
+    "register_asset": {"name": " "},
+    "rename_asset": {"name": " "},
+    "enter_asset_maintenance": {"reason": " "},
+    "degrade_asset": {"reason": " "},
+    "fault_asset": {"reason": " "},
+    "restore_asset": {"reason": " "},
+    "relocate_asset": {"reason": " "},
+    "update_asset_settings": {"settings_patch": {"speed": "fast"}},
+    "add_asset_alternate_identifier": {"value": " "},
+    "remove_asset_alternate_identifier": {"value": " "},
+    "assign_asset_external_id": {"external_id": "doi:10.5281/zenodo.42"},
+    "get_asset_pidinst": {"asset_id": an_asset},
+    "register_mount": {"slot_code": " "},
+    "install_asset": {"mount_id": a_decommissioned_mount},
+    "uninstall_asset": {"reason": " "},
+    "update_mount_placement": {"mount_id": a_decommissioned_mount},
+    "decommission_mount": {"reason": " "},
+    "register_frame": {"name": " "},
+    "update_frame_placement": {"placement": {"frame_id": str(uuid4()), **ORIGIN}},
+    "decommission_frame": {"reason": " "},
+    "define_capability": {"name": " "},
+    "version_capability": {"name": " "},
+    "deprecate_capability": {"replaced_by_capability_id": "capability_id"},
+    "define_method": {"name": " "},
+    "version_method": {"name": " "},
+    "define_practice": {"name": " "},
+    "version_practice": {"name": " "},
+    "define_plan": {"name": " "},
+    "version_plan": {"name": " "},
+    "define_recipe": {"name": " "},
+    "version_recipe": {"version_tag": " "},
+    "deprecate_recipe": {"replaced_by_recipe_id": "recipe_id"},
+    "register_edition": {"title": " "},
+    "seal_edition": {"license": "©"},
+    "withdraw_edition": {"reason": " "},
+    "assign_edition_external_id": {"external_id": "doi:10.1234/x"},
+    "hide_edition_external_id": {"reason": " "},
+    "assign_dataset_external_id": {"external_id": "doi:10.1234/x"},
+    "mint_dataset_external_id": {"creator_ids": no_creators},
+    "hide_dataset_external_id": {"reason": " "},
+    "export_dataset_datacite": {"dataset_id": a_dataset},
+    "get_edition_manifest": {"edition_id": an_edition},
+    "update_plan_default_parameters": {"default_parameters_patch": {"energy": "high"}},
+}
+# JSON has no number that is not finite, only a log that was restored has lost an event, and a proof
+# is refused only before the next checkpoint or after somebody has changed the log.
+UNSPEAKABLE = {
+    *(InvalidMountPlacementError, InvalidFeedCursorError),
+    *(EventNotWitnessedError, EventDiffersError),
+}
+HTTP_ONLY = {"approve_proposal"}
+"""Operations that MCP refuses before their own checks; tests of proposals try them there."""
+ONCE = {"initialize_seal"}
+"""What a deployment can do once; it has a test and a deployment of its own."""
+NO_OBJECT = {"prompt_template_id"}
+"""Ids of something that is not an object: a wrong one is 400."""
+
+type Row = Operation | Question
+
+
+def first_of_its_own(row: Row) -> type[Refusal] | None:
+    """The first refusal of the row that is about sense or state."""
+    own = [each for each in row.refusals if each.status in {400, 409}]
+    return next((each for each in own if each not in UNSPEAKABLE), None)
+
+
+def refers(row: Row) -> str | None:
+    """The argument that names something which must exist."""
+    if isinstance(row, Question):
+        return row.about
+    if not row.genesis:
+        return row.aggregate.id_field
+    fields = row.command.model_fields.items()
+    named = (name for name, field in fields if "UUID" in str(field.annotation))
+    return next(
+        (name for name in named if name.endswith("_id") and name not in NO_OBJECT and row.given),
+        None,
+    )
+
+
+class Stage(Protocol):
+    """A service whose surfaces an administrator calls, and somebody who may do nothing."""
+
+    rest: As
+    mcp: As
+    nobody: tuple[As, As]
+
+    @property
+    def do(self) -> Do:
+        """Make a call that must succeed, as the administrator."""
+        ...
+
+    async def example(self, row: Row, anew: bool = False) -> dict[str, Any]:
+        """Return arguments that would succeed; `anew` if the state of its object counts."""
+        ...
+
+    def written(self) -> str:
+        """Return the token of what was written last."""
+        ...
+
+
+type Property = Callable[[Row, Stage], Awaitable[None]]
+
+
+async def refused_alike(
+    both: tuple[As, As], name: str, arguments: Mapping[str, Any], **options: Any
+) -> SurfaceAnswer:
+    """Return the refusal, which is the same on both; a denied call is told its own surface."""
+    rest, mcp = [await each.send(name, arguments, **options) for each in both]
+    assert rest.status >= 400
+    here, there = (f"Surface: {by.calling.kind}." for by in both)
+    assert rest == mcp._replace(body=json.loads(json.dumps(mcp.body).replace(there, here)))
+    return rest
+
+
+async def whoever_may_not_is_told_so(row: Row, stage: Stage) -> None:
+    refused = await refused_alike(stage.nobody, row.name, await stage.example(row))
+    assert (refused.status, refused.body["code"]) == (403, "UnauthorizedError")
+
+
+async def what_does_not_exist_is_missed(row: Row, stage: Stage) -> None:
+    field = refers(row)
+    assert field
+    arguments = {**await stage.example(row), field: str(uuid4())}
+    refused = await refused_alike((stage.rest, stage.mcp), row.name, arguments)
+    assert refused.status == 404
+    assert refused.body["code"].endswith("NotFoundError")
+
+
+async def a_request_of_the_wrong_shape_is_refused(row: Row, stage: Stage) -> None:
+    arguments = {**await stage.example(row), "colour": "red"}
+    refused = await refused_alike((stage.rest, stage.mcp), row.name, arguments)
+    assert (refused.status, refused.body["code"]) == (422, "MalformedRequestError")
+    assert [fault["field"] for fault in refused.body["errors"]] == ["colour"]
+
+
+async def the_first_refusal_of_its_own_is_given(row: Row, stage: Stage) -> None:
+    first = first_of_its_own(row)
+    assert first
+    arguments = await stage.example(row, anew=True)
+    if row.name in SPOILED:
+        for name, spoiled in SPOILED[row.name].items():
+            match spoiled:
+                case str():
+                    arguments[name] = arguments.get(spoiled, spoiled)
+                case dict():
+                    arguments[name] = spoiled
+                case _:
+                    arguments[name] = await spoiled(stage.do)
+    else:
+        # What was done cannot be done again.
+        await stage.rest(row.name, arguments)
+    refused = await refused_alike((stage.rest, stage.mcp), row.name, arguments)
+    assert (refused.status, refused.body["code"]) == (first.status, first.__name__)
+
+
+async def a_change_of_another_version_is_refused(row: Row, stage: Stage) -> None:
+    arguments = await stage.example(row, anew=True)
+    refused = await refused_alike((stage.rest, stage.mcp), row.name, arguments, if_match=1000)
+    assert (refused.status, refused.body["code"]) == (412, "PreconditionFailedError")
+
+
+async def a_key_used_for_something_else_is_refused(row: Row, stage: Stage) -> None:
+    arguments = await stage.example(row)
+    key, zone = f"zone-and-{row.name}", {"name": "Hutch"}
+    for surface in (stage.rest, stage.mcp):
+        await surface.caller_of(row.name)("define_zone", zone, idempotency_key=key)
+    if row.name == "define_zone":
+        arguments = {"name": "Another"}
+    both = stage.rest, stage.mcp
+    refused = await refused_alike(both, row.name, arguments, idempotency_key=key)
+    assert (refused.status, refused.body["code"]) == (422, "IdempotencyConflictError")
+
+
+async def a_success_has_the_same_shape(row: Row, stage: Stage) -> None:
+    answers: list[SurfaceAnswer] = []
+    for surface in (stage.rest, stage.mcp):
+        arguments = await stage.example(row, anew=True)
+        if isinstance(row, Question) and issubclass(row.query, Fresh):
+            fresh = {**arguments, "min_token": stage.written()}
+            answers.append(await surface.once_fresh(row.name, fresh))
+        else:
+            answers.append(await surface.send(row.name, arguments))
+    rest, mcp = [
+        (answer.ok, shape(answer.body), answer.version, answer.position_token is None)
+        for answer in answers
+    ]
+    assert rest[0], answers[0]
+    assert rest == mcp
+
+
+async def a_dry_run_answers_the_same_events(row: Row, stage: Stage) -> None:
+    arguments = await stage.example(row, anew=True)
+    rest, mcp = [
+        await surface.send(row.name, arguments, dry_run=True) for surface in (stage.rest, stage.mcp)
+    ]
+    assert bool(rest.body["events"]) is (row.name not in {*BESIDE, *OUTSIDE})
+    assert (rest.ok, shape(rest.body)) == (mcp.ok, shape(mcp.body))
+
+
+ON_BOTH = tuple(row for row in ROWS if row.name not in HTTP_ONLY)
+PROPERTIES: Mapping[Property, tuple[Row, ...]] = {
+    whoever_may_not_is_told_so: ROWS,
+    what_does_not_exist_is_missed: tuple(row for row in ROWS if refers(row)),
+    a_request_of_the_wrong_shape_is_refused: ROWS,
+    the_first_refusal_of_its_own_is_given: tuple(row for row in ON_BOTH if first_of_its_own(row)),
+    a_change_of_another_version_is_refused: tuple(
+        row for row in CATALOGUE.operations if not row.genesis
+    ),
+    a_key_used_for_something_else_is_refused: CATALOGUE.operations,
+    a_success_has_the_same_shape: tuple(row for row in ON_BOTH if row.name not in ONCE),
+    a_dry_run_answers_the_same_events: tuple(
+        row for row in ON_BOTH if isinstance(row, Operation) and row.name not in ONCE
+    ),
+}
+"""What holds for which rows."""
+
+
+def kinds(row: Row) -> frozenset[str]:
+    """Return what a row has that another may lack: its sources, outcomes and kinds of argument."""
+    schema = input_schema(row)
+    arguments = {
+        f"{'in the path' if name in row.route.fields else 'an argument'}: {kind}"
+        for name, field in schema["properties"].items()
+        for kind in _kinds_of_value(field, schema.get("$defs", {}))
+    }
+    outcomes = {f"may be refused with {each.status}" for each in row.refusals}
+    match row:
+        case Operation():
+            sources = {
+                "creates" if row.genesis else "changes",
+                "reads more" if row.given else "reads its object alone",
+                *(["writes no event"] if row.name in BESIDE else []),
+                *(["acts outside"] if row.name in OUTSIDE else []),
+            }
+        case Question():
+            sources = {
+                f"answers by {type(row.source).__name__}",
+                "is fresh" if issubclass(row.query, Fresh) else "is read at once",
+                "is about one" if row.about else "is about many",
+            }
+    return frozenset(sources | outcomes | arguments)
+
+
+def _kinds_of_value(schema: Mapping[str, Any], named: Mapping[str, Any]) -> set[str]:
+    """Return the kinds of value that a JSON schema takes, one level deep."""
+    match schema:
+        case {"$ref": str(ref)}:
+            return _kinds_of_value(named[ref.rpartition("/")[2]], {})
+        case {"anyOf": [*several]} | {"oneOf": [*several]}:
+            return {kind for each in several for kind in _kinds_of_value(each, named)}
+        case {"enum": _} | {"const": _}:
+            return {"a choice"}
+        case {"format": str(form)}:
+            return {form}
+        case _:
+            return {str(schema.get("type", "anything"))}
+
+
+def sample(rows: Iterable[Row]) -> list[Row]:
+    """Return few rows that have together every kind that all of them have."""
+    waiting = {row.name: (row, kinds(row)) for row in rows}
+    lacking = frozenset[str]().union(*(each for _, each in waiting.values()))
+    chosen: list[Row] = []
+    while lacking:
+        name = max(waiting, key=lambda name: (len(waiting[name][1] & lacking), name))
+        row, has = waiting.pop(name)
+        chosen.append(row)
+        lacking -= has
+    return chosen
+
+
+def shape(value: Any) -> Any:
+    """The names and types of an answer, without what they hold; of a list, every kind of item."""
+    if isinstance(value, dict):
+        members = cast("dict[str, Any]", value)
+        return {name: shape(member) for name, member in members.items()}
+    if isinstance(value, list):
+        items = cast("list[Any]", value)
+        return sorted({repr(shape(item)) for item in items})
+    return type(value).__name__

@@ -1,0 +1,274 @@
+"""The Python client: every operation as a method, answers as objects, refusals as exceptions."""
+
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx2
+import pytest
+
+from beamkeep_client import (
+    AmbiguousNameError,
+    AsyncBeamkeep,
+    Beamkeep,
+    Refused,
+    ServiceError,
+    http,
+    times,
+)
+from beamkeep_client.catalogue import catalogue
+from beamkeep_client.client import plural
+
+ROOT = Path(__file__).parents[3]
+ID, OTHER = str(uuid4()), str(uuid4())
+FOUND = {
+    "Fly scan": [{"id": ID, "name": "Fly scan", "kind": "Plan"}],
+    "Scan": [
+        {"id": ID, "name": "Scan", "kind": "Plan"},
+        {"id": OTHER, "name": "scan", "kind": "Plan"},
+    ],
+    "Fly": [{"id": ID, "name": "Fly scan", "kind": "Plan"}],
+}
+
+
+class Service:
+    """Answers searches by the table above, and everything else by one answer after another."""
+
+    def __init__(self, *answers: httpx2.Response | Exception) -> None:
+        self._answers, self.asked = list(answers), list[httpx2.Request]()
+
+    def __call__(self, request: httpx2.Request) -> httpx2.Response:
+        if request.url.path == "/search":
+            hits = FOUND.get(request.url.params["q"], [])
+            return httpx2.Response(200, json={"items": hits})
+        self.asked.append(request)
+        answer = self._answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    @property
+    def client(self) -> Beamkeep:
+        return Beamkeep("http://127.0.0.1:1", "t", transport=httpx2.MockTransport(self))
+
+
+def test_every_operation_is_a_method_of_its_noun():
+    client: Any = Service().client
+    for entry in catalogue().values():
+        if entry.noun:
+            verb = entry.verb.replace("-", "_")
+            assert callable(getattr(getattr(client, plural(entry.noun)), verb)), entry.name
+    assert "runs" in dir(client)
+    assert "start" in dir(client.runs)
+    with pytest.raises(AttributeError, match="There is no flights"):
+        client.flights  # noqa: B018
+    with pytest.raises(AttributeError, match="There is no launch"):
+        client.runs.launch  # noqa: B018
+
+
+def test_the_types_name_every_method():
+    stub = (ROOT / "client/src/beamkeep_client/client.pyi").read_text()
+    for entry in catalogue().values():
+        if entry.noun:
+            verb = entry.verb.replace("-", "_")
+            assert stub.count(f"def {verb}(") + stub.count(f"def {verb}_(") >= 2, entry.name
+
+
+def test_a_run_is_started_by_names_and_its_answer_has_attributes():
+    answer = {"run_id": OTHER, "cautions": [{"text": "Hot"}]}
+    service = Service(httpx2.Response(201, json=answer, headers={"etag": '"1"'}))
+    run = service.client.runs.start(name="Foam 23", plan="Fly scan")
+    (asked,) = service.asked
+    assert json.loads(asked.content) == {"name": "Foam 23", "plan_id": ID}
+    assert asked.headers["idempotency-key"]
+    assert (run.run_id, run.version) == (OTHER, 1)
+    assert [caution.text for caution in run.cautions] == ["Hot"]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    with pytest.raises(AttributeError, match="There is no colour"):
+        run.colour  # noqa: B018
+
+
+def test_a_name_that_fits_no_object_or_several_is_refused_with_the_candidates():
+    client = Service().client
+    with pytest.raises(AmbiguousNameError, match="No plan is called Nothing"):
+        client.plans.readiness("Nothing")
+    with pytest.raises(AmbiguousNameError, match=f"Several fit.*\n.*{ID[-8:]}.*\n.*{OTHER[-8:]}"):
+        client.plans.readiness("Scan")
+    with pytest.raises(AmbiguousNameError, match="These are similar"):
+        client.plans.readiness("Fly")
+
+
+def test_a_plan_and_a_subject_may_have_one_name():
+    found = {"Plan": ID, "Subject": OTHER}
+    asked: list[httpx2.Request] = []
+
+    def answering(request: httpx2.Request) -> httpx2.Response:
+        if request.url.path == "/search":
+            kind = request.url.params["kind"]
+            hit = {"id": found[kind], "name": "Foam", "kind": kind}
+            return httpx2.Response(200, json={"items": [hit]})
+        asked.append(request)
+        return httpx2.Response(201, json={"run_id": ID})
+
+    client = Beamkeep("http://127.0.0.1:1", "t", transport=httpx2.MockTransport(answering))
+    client.runs.start(name="Foam", plan="Foam", subject="Foam")
+    assert json.loads(asked[0].content) == {"name": "Foam", "plan_id": ID, "subject_id": OTHER}
+
+
+def asset_service(*identifiers: str) -> Beamkeep:
+    """A service whose search finds two assets, of which the first has these identifiers."""
+    values = {ID: identifiers, OTHER: ("TOMO:ROT:CENTER",)}
+
+    def answering(request: httpx2.Request) -> httpx2.Response:
+        if request.url.path == "/search":
+            hits = [{"id": id, "name": f"Axis {n}"} for n, id in enumerate(values)]
+            return httpx2.Response(200, json={"items": hits})
+        id = request.url.path.rpartition("/")[2]
+        several = [{"kind": "EPICS_PV", "value": value} for value in values[id]]
+        return httpx2.Response(200, json={"asset_id": id, "alternate_identifiers": several})
+
+    return Beamkeep("http://127.0.0.1:1", "t", transport=httpx2.MockTransport(answering))
+
+
+def test_an_asset_is_found_by_its_process_variable():
+    assert asset_service("TOMO:ROT").assets.get("TOMO:ROT").asset_id == ID
+    with pytest.raises(AmbiguousNameError, match="These are similar"):
+        asset_service("TOMO:ROT:ANGLE").assets.get("TOMO:ROT")
+    with pytest.raises(AmbiguousNameError, match="Several fit"):
+        asset_service("TOMO:ROT:CENTER").assets.get("TOMO:ROT:CENTER")
+
+
+def test_a_list_is_read_page_by_page():
+    pages = [
+        httpx2.Response(200, json={"items": [{"name": "A"}], "next_cursor": "c1"}),
+        httpx2.Response(200, json={"items": [{"name": "B"}], "next_cursor": None}),
+    ]
+    service = Service(*pages)
+    rows = service.client.runs.list(status=["Held", "Running"])
+    assert not service.asked
+    assert [row.name for row in rows] == ["A", "B"]
+    assert [str(each.url.params) for each in service.asked] == [
+        "limit=100&status=Held&status=Running",
+        "limit=100&status=Held&status=Running&cursor=c1",
+    ]
+
+
+def test_a_refusal_is_an_exception_that_says_what_clears_it():
+    problem = {
+        "code": "RunSupplyUnavailableError",
+        "detail": "No beam.",
+        "facts": [{"name": "Ring beam", "state": "Unavailable"}],
+        "cleared_by": ["restore_supply"],
+    }
+    with pytest.raises(Refused, match="No beam") as refused:
+        Service(httpx2.Response(409, json=problem)).client.runs.start(name="x", plan=ID)
+    assert (refused.value.code, refused.value.status) == ("RunSupplyUnavailableError", 409)
+    assert refused.value.facts[0].state == "Unavailable"
+    assert refused.value.cleared_by == ["restore_supply"]
+
+
+def test_a_lost_answer_is_asked_for_again_with_the_same_key(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(http, "PAUSE_SECONDS", 0.0)
+    service = Service(httpx2.ReadError("cut"), httpx2.Response(201, json={"zone_id": ID}))
+    assert service.client.zones.define(name="Hutch").zone_id == ID
+    first, second = service.asked
+    assert first.headers["idempotency-key"] == second.headers["idempotency-key"]
+
+
+def test_a_wrong_argument_is_told_before_anything_is_sent():
+    service = Service()
+    client: Any = service.client
+    with pytest.raises(TypeError, match="run start takes no colour"):
+        client.runs.start(name="x", plan=ID, colour="red")
+    with pytest.raises(TypeError, match="run start lacks plan_id"):
+        client.runs.start(name="x")
+    assert not service.asked
+
+
+def test_a_notebook_shows_tables_and_no_markup_of_a_name():
+    rows = {"items": [{"run_id": ID, "name": "<b>", "status": "Held"}], "next_cursor": None}
+    client = Service(httpx2.Response(200, json=rows)).client
+    shown = client.runs.list()._repr_html_()  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+    assert ">&lt;b&gt;</td>" in shown
+    assert ">▲ Held</td>" in shown
+    assert "<b>" not in shown
+
+
+def test_a_notebook_shows_the_names_of_objects():
+    row = {"run_id": ID, "name": "Foam 23", "status": "Held", "plan_id": OTHER}
+    names = {ID: {"name": "Foam 23"}, OTHER: {"name": "Fly scan"}}
+    page = {"items": [row], "names": names, "next_cursor": None}
+    service = Service(httpx2.Response(200, json=page))
+    shown = service.client.runs.list()._repr_html_()  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+    assert ">Fly scan</td>" in shown
+    assert f">…{ID[-8:]}</td>" in shown
+    assert service.asked[0].url.params["names"] == "true"
+
+
+def test_questions_without_a_noun_are_methods_of_the_client():
+    service = Service(httpx2.Response(200, json={"name": "Ada", "permitted_commands": []}))
+    assert service.client.whoami().name == "Ada"
+    assert service.asked[0].url.path == "/self"
+
+
+def test_a_time_may_be_given_as_people_write_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(times, "now", lambda: datetime(2030, 1, 31, 12, tzinfo=UTC))
+    service = Service(httpx2.Response(200, json={"items": [], "next_cursor": None}))
+    assert not list(service.client.runs.list(created_after="-12h"))
+    asked = service.asked[0].url.params["created_after"]
+    assert datetime.fromisoformat(asked) == datetime(2030, 1, 31, tzinfo=UTC)
+
+
+EVENT = {"type": "beamkeep.RunHeld", "subject": ID, "data": {"reason": "Beam lost"}}
+
+
+def test_events_that_happened_are_read_page_by_page():
+    pages = [
+        httpx2.Response(200, json={"items": [EVENT], "next_cursor": "c1", "more": True}),
+        httpx2.Response(200, json={"items": [EVENT], "next_cursor": "c2", "more": False}),
+    ]
+    service = Service(*pages)
+    found = list(service.client.events.list(types=["RunHeld"]))
+    assert [event.data.reason for event in found] == ["Beam lost"] * 2
+    assert [each.url.params.get("after") for each in service.asked] == [None, "c1"]
+    assert service.asked[0].url.params.get_list("type") == ["RunHeld"]
+    client: Any = service.client
+    with pytest.raises(TypeError, match="Events have no filter colour"):
+        list(client.events.list(colour="red"))
+
+
+def test_events_are_followed_until_the_service_refuses_them():
+    sent = f"id: c1\nevent: event\ndata: {json.dumps(EVENT)}\n\n"
+    ended = 'event: end\ndata: {"reason": "permission"}\n\n'
+    headers = {"content-type": "text/event-stream"}
+    service = Service(httpx2.Response(200, headers=headers, text=sent + ended))
+    followed = service.client.events.follow(types=["RunHeld"])
+    assert next(followed).subject == ID
+    with pytest.raises(ServiceError, match="no longer permitted"):
+        next(followed)
+
+
+@pytest.mark.anyio
+async def test_the_asynchronous_client_does_the_same():
+    service = Service(
+        httpx2.Response(200, json={"items": [{"name": "A"}], "next_cursor": None}),
+        httpx2.Response(204, headers={"etag": '"4"'}),
+    )
+    transport = httpx2.MockTransport(service)
+    async with AsyncBeamkeep("http://127.0.0.1:1", "t", transport=transport) as client:
+        assert [row.name async for row in client.runs.list()] == ["A"]
+        assert (await client.runs.hold(ID, reason="Beam lost")).version == 4
+
+
+def test_the_client_imports_nothing_of_the_server():
+    code = "import sys, beamkeep_client.client, beamkeep_client.cli; print(*sys.modules)"
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    loaded = set(ran.stdout.split())
+    assert "beamkeep_client.http" in loaded
+    unwanted = ("beamkeep.", "pydantic", "asyncpg", "starlette", "uvicorn", "mcp", "numpy")
+    assert not [name for name in loaded if name == "beamkeep" or name.startswith(unwanted)]

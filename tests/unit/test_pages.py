@@ -1,0 +1,100 @@
+"""What the pages count is what there is."""
+
+import asyncio
+import re
+import sys
+import tomllib
+from collections import Counter
+from pathlib import Path
+from types import ModuleType
+from uuid import UUID
+
+import pytest
+
+from beamkeep.adapters.compute.job_directory import JobProgram
+from beamkeep.adapters.compute.local_process import LocalProcessCompute
+from beamkeep.adapters.registered import registered_actions, registered_advisors
+from beamkeep.contexts import CATALOGUE
+from beamkeep.kernel import Operation
+from beamkeep.testing.scenario import run_sentences
+from beamkeep.testing.waiting import until
+from beamkeep.workers.compute import ComputeJob, JobState, Measurement
+
+DOCS = Path(__file__).parents[2] / "docs"
+ROW = re.compile(r"^\| (\w+) \| `(\w+) (/\S+)` \| (\w+) \| (\w+) \| (\w+) \| \d+ \|$", re.MULTILINE)
+TOTAL = re.compile(r"^\| (\w+) \| (\d+) \| (\d+) \| (\d+) \|$", re.MULTILINE)
+EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PROJECT = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[decision (\d+)\]\(\S*?decisions/(\d{4})-")
+
+
+def test_the_page_of_the_catalogue_has_every_operation_and_counts_them():
+    text = (DOCS / "domain/catalogue.md").read_text()
+    rows = ROW.findall(text)
+    assert {(name, f"{method} {path}") for name, method, path, *_ in rows} == {
+        (name, str(row.route)) for name, row in CATALOGUE.named.items()
+    }
+    counted = Counter((context, kind == "query") for *_, context, _, kind in rows)
+    contexts = dict.fromkeys(context for _, _, _, context, _, _ in rows)
+    expected = [(each, counted[each, False], counted[each, True]) for each in contexts]
+    is_command = [isinstance(row, Operation) for row in CATALOGUE.named.values()]
+    expected.append(("all", sum(is_command), len(is_command) - sum(is_command)))
+    told = [(name, int(a), int(b), int(total)) for name, a, b, total in TOTAL.findall(text)]
+    assert told == [(name, a, b, a + b) for name, a, b in expected]
+
+
+def test_a_decision_is_named_by_the_number_it_has():
+    for page in DOCS.rglob("*.md"):
+        for number, file in LINK.findall(page.read_text()):
+            assert int(number) == int(file), page
+
+
+@pytest.mark.parametrize(("name", "count"), [("test-an-operation", 6), ("write-an-action", 4)])
+def test_the_tests_that_a_how_to_page_shows_pass(name: str, count: int):
+    module = ModuleType("shown")
+    exec(shown(name), vars(module))  # noqa: S102
+    run_sentences(module)
+    assert len([name for name in vars(module) if name.startswith("test_")]) == count
+
+
+def shown(name: str) -> str:
+    return "".join(EXAMPLE.findall((DOCS / f"how-to/{name}.md").read_text()))
+
+
+def test_the_package_that_a_how_to_page_shows_is_registered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "beamline_actions.py").write_text(shown("write-an-action"))
+    (project,) = PROJECT.findall((DOCS / "how-to/write-an-action.md").read_text())
+    told = tomllib.loads(project)["project"]
+    info = tmp_path / "beamline_actions-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Name: {told['name']}\nVersion: {told['version']}\n")
+    lines = "".join(
+        f"[{group}]\n{name} = {value}\n"
+        for group, points in told["entry-points"].items()
+        for name, value in points.items()
+    )
+    (info / "entry_points.txt").write_text(lines)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    assert "open_in_pulses" in registered_actions()
+    assert "approach" in registered_advisors()
+
+
+def test_the_job_that_a_how_to_page_shows_computes_its_value(tmp_path: Path):
+    (program := tmp_path / "find_center.py").write_text(shown("write-an-action"))
+    jobs = [JobProgram("find_center", (sys.executable, str(program), "--job", "{job}"))]
+    compute = LocalProcessCompute(tmp_path / "jobs", jobs)
+
+    async def center() -> list[Measurement]:
+        job = ComputeJob("find_center", {"edges": [1.0, 4.0]}, (), None, UUID(int=1))
+        job_id = await compute.submit(job)
+
+        async def state() -> JobState | None:
+            polled = await compute.poll(job_id)
+            return None if polled in {JobState.PENDING, JobState.RUNNING} else polled
+
+        assert await until(state, "the job ends") is JobState.SUCCEEDED
+        return [*await compute.fetch_measurements(job_id)]
+
+    assert asyncio.run(center()) == [Measurement("center", 2.5, "mm")]
