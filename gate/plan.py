@@ -26,7 +26,9 @@ class Plan:
         near = sorted(
             (each for each in slices if each.name in touched), key=lambda each: touched[each.name]
         )
-        due = [each for each in slices if self._is_due(each)]
+        due = sorted(
+            (each for each in slices if self._is_due(each)), key=lambda suite: -suite.seconds
+        )
         rest = sorted(slices, key=lambda each: -self._waited[each.name])
         self.left = list(dict.fromkeys([*near, *due, *rest]))
         """Slices that have not begun: touched, due, and then those that waited longest."""
@@ -48,8 +50,9 @@ class Plan:
     def _fits(self, suite: Suite, elapsed: float, slowness: float) -> bool:
         if self._is_due(suite):
             return elapsed < LATEST
-        # What is due has its time, whatever else the change touches.
-        reserved = sum(each.seconds for each in self.left if self._is_due(each)) / 2
+        # What is due has its time, whatever else the change touches. The longest takes one lane.
+        due = [each.seconds for each in self.left if self._is_due(each)]
+        reserved = max(sum(due) / 2, *due, 0)
         return elapsed + slowness * (suite.seconds + reserved) < BUDGET
 
     def _is_due(self, suite: Suite) -> bool:

@@ -109,7 +109,7 @@ BUILT = Suite("console-built", 60, commands=(("make", "console-built"),), indepe
 """What all others use that need the web console or the identity provider."""
 CONSOLE_UNITS = Suite(
     "check-console",
-    seconds=100,
+    seconds=85,
     commands=(
         ("npm", "run", "--silent", "check", "--prefix", "console"),
         ("npm", "test", "--silent", "--prefix", "console"),
@@ -128,7 +128,7 @@ UNIT = (
         seconds=55,
         tests=tuple(f"tests/unit/{each}" for each in ("contexts", "kernel", "schemas")),
     ),
-    Suite("unit-surfaces", seconds=110, tests=("tests/unit/surfaces",)),
+    Suite("unit-surfaces", seconds=70, tests=("tests/unit/surfaces",)),
     Suite(
         "unit-runtime",
         seconds=90,
@@ -147,21 +147,21 @@ CORE = (
     *UNIT,
     Suite(
         "postgres-runtime",
-        seconds=220,
+        seconds=260,
         independent=True,
         tests=("tests/postgres/runtime",),
         left_out=("tests/postgres/runtime/test_model_agents_deployed.py",),
     ),
     Suite(
         "postgres-others",
-        seconds=65,
+        seconds=150,
         tests=("tests/postgres",),
         left_out=("tests/postgres/runtime", "tests/postgres/client"),
     ),
-    system("cross-principal", 200, "cross_principal"),
+    system("cross-principal", 140, "cross_principal"),
     system("parity", 20, "parity"),
-    system("day", 55, "day", "monitors"),
-    system("running", 60, "operability", "catalogue_matches", "feed", "mcp_stdio"),
+    system("day", 65, "day", "monitors"),
+    system("running", 80, "operability", "catalogue_matches", "feed", "mcp_stdio"),
     Suite("docs", seconds=25, commands=(("make", "docs"),)),
     Suite("bench", seconds=65, commands=(python("benchmarks", "--smallest"),)),
 )
@@ -169,40 +169,40 @@ SLICES = (
     faults("database", 80, "database_kill", "disk_full", subjects=(POSTGRES,)),
     faults("power", 80, "power_cut", "ids_given_again", subjects=(POSTGRES,)),
     faults(
-        "workers", 90, "worker_kill", "conduct_kill", subjects=(WORKERS, "src/beamkeep/conduct/")
+        "workers", 235, "worker_kill", "conduct_kill", subjects=(WORKERS, "src/beamkeep/conduct/")
     ),
     faults("simulation", 90, "simulation", "interleavings", subjects=("src/beamkeep/runtime/",)),
     faults("feed", 90, "feed_kill", "relay_kill", subjects=("src/beamkeep/feed/",)),
-    faults("sending", 90, "mirror_kill", "delivery_kill", subjects=(WORKERS,)),
+    faults("sending", 75, "mirror_kill", "delivery_kill", subjects=(WORKERS,)),
     faults(
         "witness",
-        60,
+        90,
         *("alterations", "witness", "tampering", "day_of_agents"),
         subjects=("src/beamkeep/witness",),
     ),
     faults("exchange", 90, "two_sites", subjects=("src/beamkeep/contexts/exchange/",)),
-    faults("history", 90, "history", "idempotency_storm", subjects=("src/beamkeep/runtime/",)),
+    faults("history", 70, "history", "idempotency_storm", subjects=("src/beamkeep/runtime/",)),
     faults(
-        "clocks", 60, "clock_skew", "gates", "report", "custody", "custody_files", "scan_mutations"
+        "clocks", 230, "clock_skew", "gates", "report", "custody", "custody_files", "scan_mutations"
     ),
-    faults("agents", 90, "proposals", "rivals", "spending", subjects=("src/beamkeep/agents/",)),
+    faults("agents", 105, "proposals", "rivals", "spending", subjects=("src/beamkeep/agents/",)),
     faults(
-        "supervision", 60, "supervision", "supervision_kill", subjects=("src/beamkeep/agents/",)
+        "supervision", 55, "supervision", "supervision_kill", subjects=("src/beamkeep/agents/",)
     ),
     faults("restore", 90, "restore", subjects=(POSTGRES,)),
     Suite(
         "faults-elsewhere",
-        seconds=120,
+        seconds=140,
         tests=WITH_FAULTS,
         second_chance=False,
         marks="faults and not timed",
     ),
-    console("screens", 110, "board", "runs", "procedures", "decisions", "handover", "access"),
+    console("screens", 120, "board", "runs", "procedures", "decisions", "handover", "access"),
     console("palette", 120, "palette"),
     console("day", 120, "day"),
     console("truth", 90, "truth", "offline"),
-    console("looks", 90, "axe", "pictures", "budgets", "wheel"),
-    pages("roles", 110, "role_pages"),
+    console("looks", 225, "axe", "pictures", "budgets", "wheel"),
+    pages("roles", 130, "role_pages"),
     pages("tutorials", 110, "tutorial", "exchange_page", "demo", "conduct_page", "ingest_page"),
     pages("reference", 40, "reference_page", subjects=("src/beamkeep/reference_page/",)),
     Suite(
@@ -220,7 +220,7 @@ SLICES = (
     system("terminal", 70, "terminal", "bluesky", "landing", "importing", subjects=(CLIENT,)),
     system(
         "erasure",
-        90,
+        65,
         "erasure",
         subjects=(
             "src/beamkeep/contexts/access/",
@@ -228,12 +228,12 @@ SLICES = (
             "src/beamkeep/runtime/",
         ),
     ),
-    system("outside", 60, "observers", "relay", "scans", "verify_copies", "custody_plan"),
+    system("outside", 105, "observers", "relay", "scans", "verify_copies", "custody_plan"),
     system("schemathesis", 120, "schemathesis", subjects=("src/beamkeep/surfaces/",))._replace(
         marks="not timed"
     ),
-    Suite("devices-channels", 60, ("tests/devices",), left_out=("tests/devices/compute",)),
-    Suite("devices-compute", 60, ("tests/devices/compute",), subjects=("src/beamkeep/adapters/",)),
+    Suite("devices-channels", 30, ("tests/devices",), left_out=("tests/devices/compute",)),
+    Suite("devices-compute", 40, ("tests/devices/compute",), subjects=("src/beamkeep/adapters/",)),
     Suite("extras-libraries", 80, EXTRAS, subjects=("requirements/",)),
     Suite(
         "postgres-deployed",

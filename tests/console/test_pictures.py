@@ -36,11 +36,12 @@ WITHOUT_COLOUR = {"board", "states"}
 PALETTE = "palette"
 DARK = {PALETTE, *WITHOUT_COLOUR}
 """Shown in the dark theme in the documentation, as in a control room; the others in the light."""
+DATE = r"\d{1,2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b"
 VARYING = r"""() => {
   const varies = new RegExp([
     String.raw`\d{1,2}:\d{2}`,
     String.raw`(?<![\d.])\d+ (?:h|min|s|ms|days?)\b`,
-    String.raw`\b\d{1,2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b`,
+    String.raw`\bDATE`,
     String.raw`\b20\d\d-\d\d-\d\d`,
     String.raw`\b(?=[a-f]*\d)[0-9a-f]{7,}\b|[0-9a-f]{4}…[0-9a-f]{4}`,
     String.raw`127\.0\.0\.1`,
@@ -75,17 +76,22 @@ VARYING = r"""() => {
     add(range.getClientRects());
   }
   return boxes;
-}"""
+}""".replace("DATE", DATE)
 type Box = tuple[int, int, int, int]
 type Where = NDArray[np.bool_]
 
 
-ELSEWHERE = """folder => {
+SETTLED = r"""folder => {
+  const day = /\b((?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?DATE/g;
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  for (let text = texts.nextNode(); text; text = texts.nextNode())
-    if (text.data.includes(folder)) text.data = text.data.replaceAll(folder, "");
-}"""
-"""The folder of a test is no part of what is shown, and no two of them are of one length."""
+  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+    const settled = text.data.replaceAll(folder, "")
+      .replace(day, (_, weekday) => weekday ? "Wed 18 Nov" : "18 Nov");
+    if (settled !== text.data) text.data = settled;
+  }
+}""".replace("DATE", DATE)
+"""Gives texts one length: the folder of a test is no part of what is shown, and a column is as wide
+as its dates."""
 
 
 class Picture(NamedTuple):
@@ -205,7 +211,7 @@ def test_every_screen_looks_as_its_pictures_in_both_themes(visit: Visits, beamli
             if name == PALETTE:
                 open_palette(page)
             page.evaluate("document.fonts.ready")
-            page.evaluate(ELSEWHERE, str(beamline.demo.folder))
+            page.evaluate(SETTLED, str(beamline.demo.folder))
         for picture in pictures:
             visions[picture.theme].send(  # pyright: ignore[reportUnknownMemberType]
                 "Emulation.setEmulatedVisionDeficiency", {"type": picture.vision}

@@ -103,8 +103,12 @@ async def test_a_day_with_agents_has_no_false_alarm(
                     if name not in BESIDE:
                         await do(name, await example(do))
             await work_for_agents(agents)
-            await following.caught_up()
-            found += await alarms(settings, following)
+            # Each look reads the whole log, so looks become rarer as it grows.
+            if turns.bit_count() == 1:
+                await following.caught_up()
+                found += await alarms(settings, following)
+        await following.caught_up()
+        found += await alarms(settings, following)
     ((events, decisions),) = database.ask(
         "SELECT count(*), count(*) FILTER (WHERE event_type = 'DecisionRegistered') FROM bk.events"
     )
