@@ -32,8 +32,10 @@ async def read_rows[R](
     connections: Connections, table: Table[R], where: Mapping[str, object]
 ) -> tuple[R, ...]:
     """Return the rows whose columns equal these values, or are among them if several are given."""
-    statement = _select(table, tuple(where))
     values = {column: _as_list(value) for column, value in where.items()}
+    if not all(values.values()):
+        return ()  # Nothing is among no values, and needs no statement.
+    statement = _select(table, tuple(where))
     return parsed_rows(table, await connections.read(*statement.bind(values)))
 
 
@@ -62,6 +64,8 @@ async def read_last[R](
     connections: Connections, table: Table[R], columns: tuple[str, str], ids: Sequence[object]
 ) -> tuple[R, ...]:
     """Return the row with each of these ids in the first column that is last by the second."""
+    if not ids:
+        return ()
     return parsed_rows(table, await connections.read(_select_last(table, *columns), list(ids)))
 
 
@@ -69,6 +73,8 @@ async def read_ancestors[R](
     connections: Connections, table: Table[R], ids: Sequence[object]
 ) -> tuple[R, ...]:
     """Return the rows of a tree that have these ids, and all rows above them."""
+    if not ids:
+        return ()
     return parsed_rows(table, await connections.read(_select_ancestors(table), list(ids)))
 
 

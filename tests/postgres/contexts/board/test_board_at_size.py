@@ -23,9 +23,9 @@ pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
 ASSETS, FAILING, BEAMLINES = 1_000, 20, 12
 MOST_STATEMENTS = 40
 STATEMENTS = """
-SELECT COALESCE(sum(calls), 0)::int FROM pg_stat_statements s
+SELECT calls::int, left(regexp_replace(query, '\\s+', ' ', 'g'), 120) FROM pg_stat_statements s
   JOIN pg_roles r ON r.oid = s.userid JOIN pg_database d ON d.oid = s.dbid
- WHERE r.rolname = 'bk_app' AND d.datname = $1
+ WHERE r.rolname = 'bk_app' AND d.datname = $1 ORDER BY calls DESC
 """
 
 
@@ -65,7 +65,10 @@ async def test_a_board_takes_at_most_forty_statements_whatever_stands_on_the_bea
             await call(deployed.service, name, arguments)
             await counting.execute("SELECT pg_stat_statements_reset()")
             answer = await call(deployed.service, name, arguments)
-            return await counting.fetchval(STATEMENTS, database.name), json.loads(answer.body)
+            counted = await counting.fetch(STATEMENTS, database.name)
+            for calls, query in counted:
+                print(f"{calls:3} {query}")
+            return sum(calls for calls, _ in counted), json.loads(answer.body)
 
         statements, board = await cost("get_board", asked)
         print(f"a board with {ASSETS} assets: {statements} statements")
