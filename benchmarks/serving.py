@@ -20,7 +20,7 @@ from beamkeep.testing.tokens import claims, jwk, mint
 from .rig import ISSUER, SUBJECT, Database
 
 AUDIENCE = "https://beamkeep.test"
-STARTING = 30.0
+STARTING = 120.0
 
 
 class Server:
@@ -91,10 +91,10 @@ def _free_port() -> int:
 async def _until_ready(server: Server, process: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + STARTING
     while time.monotonic() < deadline and process.poll() is None:
+        await asyncio.sleep(0.1)
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         except OSError:
-            await asyncio.sleep(0.1)
             continue
         writer.write(server.request("GET", "/ready"))
         answer = await reader.readline()
