@@ -60,6 +60,7 @@ async def serving(database: Database, project: bool = False) -> AsyncGenerator[S
             "PROJECTOR_DATABASE_URL": database.url("bk_projector"),
             "IDENTITY_PROVIDERS": json.dumps([{"kind": "jwt", **provider}]),
             "PORT": str(port),
+            "METRICS_PORT": str(port),
             "PROJECT_IN_SERVE": str(project).lower(),
             "PER_PRINCIPAL_RATE": "1000000000",
             "PER_PRINCIPAL_BURST": "1000000000",

@@ -191,6 +191,7 @@ def running(folder: Path, sign_in: SignIn | None = None) -> Generator[Demo]:
             "PROJECTOR_DATABASE_URL": cluster.url("beamkeep", "bk_projector"),
             "MIGRATION_DATABASE_URL": cluster.url("beamkeep"),
             "PORT": str(port),
+            "METRICS_PORT": str(port),
             "BASE_URL": url,
             "IDENTITY_PROVIDERS": json.dumps(providers),
             "CONSOLE_CLIENT_ID": sign_in.client_id if sign_in else CLIENT,

@@ -22,9 +22,11 @@ def serve() -> None:
     """
     from asyncio import get_running_loop
 
+    from beamkeep.adapters.hiding import hide_process
     from beamkeep.adapters.http_server import configured, serve_both
     from beamkeep.app import web
 
+    hide_process()
     settings = _settings()
 
     async def run() -> None:
@@ -44,7 +46,7 @@ def serve() -> None:
             metrics = served.metrics and configured(
                 served.metrics,
                 host=settings.metrics_host,
-                port=settings.metrics_port or 0,
+                port=settings.metrics_port,
                 deadline_seconds=settings.deadline_seconds,
                 limit_concurrency=settings.limit_concurrency,
             )
@@ -63,8 +65,10 @@ def work(shards: str | None) -> None:
     """
     from asyncio import get_running_loop
 
+    from beamkeep.adapters.hiding import hide_process
     from beamkeep.app import Deployment
 
+    hide_process()
     try:
         wanted = [int(shard) for shard in shards.split(",")] if shards else None
     except ValueError:

@@ -784,7 +784,7 @@ async def web(settings: Settings, routes: Sequence[HttpRoute] = ()) -> AsyncGene
         if settings.project_in_serve:
             loops += deployment.loops(service)
         tasks.create_task(deployment.supervisor.run(loops))
-        metrics, apart = deployment.telemetry.exposition, settings.metrics_port is not None
+        metrics, apart = deployment.telemetry.exposition, settings.metrics_port != settings.port
         served = application(
             service,
             options,

@@ -211,8 +211,9 @@ class Settings(DatabaseSettings):
     X-Forwarded-For is accepted only from these."""
     limit_concurrency: Annotated[int, Ge(10)] = 900
     """Maximum number of open connections of `serve`; further ones are answered with 503."""
-    metrics_port: Annotated[int, Ge(1), Le(65535)] | None = None
-    """TCP port of `/metrics`. Default: `/metrics` is served on PORT."""
+    metrics_port: Annotated[int, Ge(0), Le(65535)] = 9464
+    """TCP port of `/metrics`, so that no web server in front of PORT shows it; with the same number
+    as PORT, `/metrics` is served there. 0 selects a free port."""
     work_metrics_port: Annotated[int, Ge(1), Le(65535)] | None = None
     """TCP port of the metrics of `work`. Default: `work` serves no metrics."""
     metrics_host: str = "127.0.0.1"
@@ -341,8 +342,8 @@ class Settings(DatabaseSettings):
     127.0.0.1:45450. Default: devices are found by the database in TANGO_HOST."""
     compute_jobs: tuple[JobProgram, ...] = ()
     """Jobs that compute steps can run, as a JSON list of `{name, command}` with optional `inline`,
-    `timeout`, `output_roots` and `slurm_options`. `command` is a list of arguments, not a shell
-    command."""
+    `timeout`, `input_roots`, `output_roots` and `slurm_options`. `command` is a list of arguments,
+    not a shell command."""
     compute_system: ComputeKind = ComputeKind.LOCAL_PROCESS
     """Where jobs run: `local_process` on the machine of the worker, `slurm` on a Slurm cluster."""
     compute_directory: Path | None = None

@@ -1,11 +1,14 @@
 """Who may do what, who was denied, and the next steps of clearances."""
 
+import re
 from urllib.parse import urlsplit
 
+import httpx2
 from demo.acting import AUTHOR, STEWARD
 from playwright.sync_api import Locator, Page, expect
 
 from tests.console.visit import Beamline, Visits
+from tests.support.oidc import PeopleProvider
 
 
 def row(page: Page, table: str, *words: str) -> Locator:
@@ -86,3 +89,20 @@ def test_a_screen_is_read_at_the_surface_of_the_beamline_alone(visit: Visits, be
     expect(row(tab.page, "Clearances", "Fossils in resin")).to_be_visible()
     read = [each for each in tab.requests if urlsplit(each.url).path == "/clearances"]
     assert {each.headers.get("x-surface-id") for each in read} == {beamline.ids["console"]}
+
+
+def test_whoever_signs_out_is_signed_out_at_the_identity_provider_too(
+    visit: Visits, people: PeopleProvider
+):
+    tab = visit("ada")
+    form = {"grant_type": "refresh_token", "client_id": people.client_id}
+    refresh = {**form, "refresh_token": tab.refresh_token}
+    tab.page.get_by_role("button", name=re.compile("^Ada")).click()
+    tab.page.get_by_role("button", name="Sign out").click()
+    # The provider asks whether its own session ends too.
+    tab.page.get_by_role("button", name=re.compile("Yes")).click()
+    expect(tab.page.get_by_text("You are signed out here, too.")).to_be_visible()
+    refused = httpx2.post(f"{people.issuer}/token", data=refresh)
+    assert (refused.status_code, refused.json()["error"]) == (400, "invalid_grant")
+    tab.page.goto(f"{tab.url}/console/")
+    expect(tab.page.get_by_label("Login")).to_be_visible()

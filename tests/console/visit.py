@@ -167,6 +167,12 @@ class Visit:
                     tokens |= {told[name] for name in told if name.endswith("_token")}
         return tokens
 
+    @property
+    def refresh_token(self) -> str:
+        """Return the refresh token that this tab has got last."""
+        answers = [each for each in self.responses if urlsplit(each.url).path == "/token"]
+        return answers[-1].json()["refresh_token"]
+
     def stored(self) -> str:
         """Return what the browser keeps for the page after it is closed, or until then."""
         return "\n".join(self.page.evaluate(STORED))

@@ -438,7 +438,12 @@ async def served(operator: Operator) -> AsyncGenerator[httpx2.AsyncClient]:
     process = Forked(
         ["beamkeep", "serve"],
         cwd=ROOT,
-        env={**os.environ, **operator.ground.environment("serve"), "PORT": str(port)},
+        env={
+            **os.environ,
+            **operator.ground.environment("serve"),
+            "PORT": str(port),
+            "METRICS_PORT": str(port),
+        },
         stdout=1,
         stderr=2,
     )

@@ -50,6 +50,16 @@ const provider = new Provider(issuer, {
   },
   features: {
     devInteractions: { enabled: false },
+    revocation: { enabled: true },
+    // The pages of the library ask another host for fonts.
+    rpInitiatedLogout: {
+      logoutSource: (ctx, form) => {
+        ctx.body = `<!doctype html><title>Sign out</title>${form}<button form="op.logoutForm" name="logout" value="yes">Yes, sign me out</button>`;
+      },
+      postLogoutSuccessSource: (ctx) => {
+        ctx.body = '<!doctype html><title>Signed out</title><p>You are signed out here, too.</p>';
+      },
+    },
     resourceIndicators: {
       enabled: true,
       getResourceServerInfo: (ctx, resource) => ({

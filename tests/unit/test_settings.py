@@ -345,6 +345,7 @@ def test_a_job_that_could_not_run_is_refused_at_the_start(fault: dict[str, Any])
 def test_the_hosts_and_the_key_of_subscriptions_are_known_to_rules(tmp_path: Path):
     key = tmp_path / "key"
     key.write_text(b64encode(b"k" * 32).decode())
+    key.chmod(0o400)
     hosts = ["chat.lab.test", "*.lab.test:8443", "[::1]:8080"]
     here = set_to(
         subscription_hosts=hosts, subscription_plain_hosts=hosts[2:], subscription_key_file=key
@@ -361,9 +362,11 @@ def test_what_is_no_host_is_refused(host: str):
 
 
 def test_a_key_file_that_cannot_be_used_is_refused(tmp_path: Path):
-    for name, text in (("absent", None), ("short", "aGk=")):
+    whole = b64encode(b"k" * 32).decode()
+    for name, text, mode in (("absent", None, 0), ("short", "aGk=", 0o600), ("open", whole, 0o640)):
         if text:
             (tmp_path / name).write_text(text)
+            (tmp_path / name).chmod(mode)
         with pytest.raises(ValidationError, match=r"SUBSCRIPTION_KEY_FILE .* cannot be used"):
             set_to(subscription_key_file=tmp_path / name)
 

@@ -36,6 +36,8 @@ REPORT = "/datasets/custody/report"
 MARKER = ".beamkeep-storage"
 """The file in the directory of a storage that has the id of the storage."""
 ASK_EVERY = 1.0
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""With what a cell begins that a spreadsheet computes."""
 COLUMNS = ("verdict", "byte_size", "uri", "why", "distribution_id", "dataset_id")
 EXIT_CODES = (
     "Exit codes: 0 done, 3 the service keeps a copy of the plan, 1 refused or a stale plan,"
@@ -475,7 +477,12 @@ def _print_table(lines: Iterator[Mapping[str, Any]]) -> None:
 def _print_csv(lines: Iterator[Mapping[str, Any]]) -> None:
     out = csv.writer(sys.stdout)
     out.writerow(COLUMNS)
-    out.writerows([line[name] for name in COLUMNS] for line in lines)
+    out.writerows([csv_cell(line[name]) for name in COLUMNS] for line in lines)
+
+
+def csv_cell(value: object) -> object:
+    """Return a value that a spreadsheet shows and does not compute."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def _print_json(lines: Iterator[Mapping[str, Any]]) -> None:

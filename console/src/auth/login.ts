@@ -67,12 +67,24 @@ export class Login {
     this.become({ kind: "development", token: this.pasted });
   }
 
-  /** Forget the tokens. */
+  /** Forget the tokens, revoke them, and end the session at the identity provider, where it offers that. */
   async signOut(): Promise<void> {
+    const users = this.users;
+    const idToken = this.user?.id_token;
     this.user = undefined;
     this.pasted = undefined;
-    await this.users?.removeUser();
     this.become({ kind: "ended" });
+    if (!users) return;
+    try {
+      // A provider that cannot be reached or revokes nothing leaves the token to its end.
+      await users.revokeTokens();
+    } catch {
+      // The session is ended all the same.
+    }
+    await users.removeUser();
+    const { end_session_endpoint } = await users.metadataService.getMetadata().catch(() => ({ end_session_endpoint: undefined }));
+    // Otherwise whoever sits down next is signed in as this person without being asked.
+    if (end_session_endpoint) await users.signoutRedirect(idToken ? { id_token_hint: idToken } : {});
   }
 
   /** The service no longer accepts the token. */

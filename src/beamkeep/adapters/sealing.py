@@ -10,6 +10,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from beamkeep.contexts.receivers import NewSecret
 
+from .private_files import read_private
+
 KEY_BYTES, NONCE_BYTES, SECRET_BYTES = 32, 12, 32
 PREFIX = "whsec_"
 """How Standard Webhooks mark a signing secret."""
@@ -45,4 +47,4 @@ class AesSecretKeeper:
 
 def secret_keeper(path: Path) -> AesSecretKeeper:
     """Return a keeper with the key in a file. Raise ValueError when the file has no such key."""
-    return AesSecretKeeper(b64decode(path.read_text().strip(), validate=True))
+    return AesSecretKeeper(b64decode(read_private(path).strip(), validate=True))

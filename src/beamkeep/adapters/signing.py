@@ -11,6 +11,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from beamkeep.witness.notes import KEY_NAME, InvalidNoteError, NoteSigner, read_signer
 
+from .private_files import OpenKeyFileError, read_private
+
 MAKE_KEY = "Make a key with `beamkeep witness-key`."
 
 
@@ -60,10 +62,12 @@ class SigningKey(NamedTuple):
 def signing_key(path: Path) -> SigningKey:
     """Return the key in a file, with its memory. Raise ValueError when the file has none."""
     try:
-        signer = read_signer(path.read_text().strip())
+        signer = read_signer(read_private(path).decode().strip())
+    except OpenKeyFileError as error:
+        raise ValueError(f"{path} is not used: {error}") from None
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}. {MAKE_KEY}") from None
-    except InvalidNoteError:
+    except (InvalidNoteError, UnicodeDecodeError):
         raise ValueError(f"{path} has no key of a witness. {MAKE_KEY}") from None
     return SigningKey(signer, TreeFile(path.with_name(f"{path.name}.signed")))
 

@@ -21,7 +21,26 @@ from beamkeep.workers.deliveries import Answered, UnreachableError, WebhookMessa
 from .sealing import PREFIX
 
 TIMEOUT, MOST_READ, MOST_SHOWN = 10.0, 64 * 1024, 500
-THIS_NETWORK, NAT64 = ip_network("0.0.0.0/8"), ip_network("64:ff9b::/96")
+FORBIDDEN = tuple(
+    map(
+        ip_network,
+        (
+            *("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4"),
+            # Protocols, documentation and measurement: no receiver of a facility has these.
+            *("192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15"),
+            *("198.51.100.0/24", "203.0.113.0/24"),
+            # Clouds tell the credentials of a machine at these.
+            *("100.100.100.200/32", "168.63.129.16/32", "fd00:ec2::/32"),
+            *("::1/128", "::/128", "fe80::/10", "fec0::/10", "ff00::/8"),
+            *("100::/64", "2001:2::/48", "2001:10::/28", "2001:20::/28", "2001:db8::/32"),
+            *("3fff::/20", "5f00::/16"),
+        ),
+    )
+)
+NAT64 = ip_network("64:ff9b::/96")
+LOCAL_NAT64 = ip_network("64:ff9b:1::/48")
+ISATAP = {0x00005EFE, 0x02005EFE}
+"""The third quarter of an IPv6 address whose last one is an IPv4 address."""
 
 type Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
@@ -39,19 +58,19 @@ async def resolve(host: str, port: int) -> Sequence[str]:
 def is_forbidden(address: str) -> bool:
     """Return whether an address is of this machine, of its link, or of nobody in particular."""
     ip = ip_address(address.partition("%")[0])
-    if isinstance(ip, IPv4Address):
-        return ip.is_loopback or ip.is_link_local or ip.is_multicast or ip in THIS_NETWORK
-    if ip.is_loopback or ip.is_link_local or ip.is_multicast or ip.is_unspecified:
+    if any(ip in network for network in FORBIDDEN):
         return True
-    return any(is_forbidden(str(each)) for each in _embedded(ip))
+    return isinstance(ip, IPv6Address) and any(is_forbidden(str(it)) for it in _embedded(ip))
 
 
 def _embedded(ip: IPv6Address) -> Iterable[IPv4Address]:
-    """Yield the IPv4 address that an IPv6 address stands for, in any form."""
+    """Yield the IPv4 addresses that an IPv6 address stands for, in any form."""
     if each := ip.ipv4_mapped or ip.sixtofour:
         yield each
-    if ip in NAT64 or int(ip) < 2**32:
-        yield IPv4Address(int(ip) & 0xFFFFFFFF)
+    yield from ip.teredo or ()
+    bits, is_isatap = int(ip), int(ip) >> 32 & 0xFFFFFFFF in ISATAP
+    if ip in NAT64 or ip in LOCAL_NAT64 or is_isatap or bits < 2**32:
+        yield IPv4Address(bits & 0xFFFFFFFF)
 
 
 class CheckedBackend(httpcore2.AsyncNetworkBackend):

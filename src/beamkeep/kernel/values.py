@@ -1,10 +1,8 @@
 """Small constrained values used across contexts."""
 
 import unicodedata
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from typing import Annotated, Any, get_args, get_type_hints
 
 from annotated_types import Ge, Lt, MaxLen, MinLen
@@ -23,8 +21,6 @@ def _zoned(value: object) -> object:
         raise ValueError(f"a time needs a date, a time of day and a zone, for example {EXAMPLE}")
     return value
 
-
-MOST_REFERENCES = 20
 
 type Name = Annotated[str, MinLen(1), MaxLen(200)]
 type Reason = Annotated[str, MinLen(1), MaxLen(500)]
@@ -59,9 +55,12 @@ class Trimmed:
 
     refusal: type[Refusal]
 
+    def kept(self, text: str) -> str:
+        """Return the text as the command keeps it."""
+        return trimmed(text, self.refusal)
+
     def __get_pydantic_core_schema__(self, text: Any, schemas: GetCoreSchemaHandler) -> CoreSchema:
-        check = partial(trimmed, refusal=self.refusal)
-        return core_schema.no_info_after_validator_function(check, schemas(text))
+        return core_schema.no_info_after_validator_function(self.kept, schemas(text))
 
 
 def declared_refusals(model: type[BaseModel]) -> tuple[type[Refusal], ...]:
@@ -74,18 +73,3 @@ def declared_refusals(model: type[BaseModel]) -> tuple[type[Refusal], ...]:
             held = get_type_hints(part, include_extras=True).values()
         parts += [each for each in held if each not in parts]
     return tuple({part.refusal: None for part in parts if isinstance(part, Trimmed)})
-
-
-def outside_references(given: Mapping[str, str], refusal: type[Refusal]) -> dict[str, str]:
-    """Return the names of a thing in other systems, trimmed, by scheme."""
-    kept: dict[str, str] = {}
-    for name, text in given.items():
-        scheme, value = trimmed(name, refusal), trimmed(text, refusal)
-        if scheme in kept:
-            raise refusal(f"The scheme {scheme} occurs twice; give each scheme once.")
-        if value.lower().startswith(f"{scheme.lower()}:"):
-            raise refusal(f"Remove the prefix {scheme}: from the value.")
-        kept[scheme] = value
-    if len(kept) > MOST_REFERENCES:
-        raise refusal(f"At most {MOST_REFERENCES} references are allowed; there are {len(kept)}.")
-    return kept

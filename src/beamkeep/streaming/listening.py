@@ -44,7 +44,7 @@ SLOW_EVENTS, SLOW_BYTES = 1_000, 1024 * 1024
 PER_PRINCIPAL = 8
 NOT_FOLLOWED = frozenset({"until", "order", "limit", "names"})
 """The parameters of a page that a stream does not have."""
-NAMING = frozenset({"Policy", "Actor"})
+NAMING = frozenset({"Policy", "Actor", "Agent"})
 """The streams whose events may change what a principal is permitted."""
 
 
@@ -198,6 +198,8 @@ class Listener:
 
     async def _catch_up(self) -> bytes:
         """Return a page of events that are no longer kept in memory."""
+        # What ended the permission may be an event that nobody asked for.
+        await self._readmit()
         head = self._follower.head
         async with self._streams.catching_up:
             page = await self._streams.reader.read(

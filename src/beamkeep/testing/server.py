@@ -170,12 +170,14 @@ def deployment(
         provider = {"kind": "jwt", "issuer": ISSUER, "audiences": [url], "jwks_file": str(jwks)}
         secrets = folder / "subscription-key"
         secrets.write_bytes(b64encode(os.urandom(32)))
+        secrets.chmod(0o600)
         keys = write_keys(folder / "signing-keys")
         defaults = {
             "DATABASE_URL": database.url(),
             "PROJECTOR_DATABASE_URL": database.url("bk_projector"),
             "MIGRATION_DATABASE_URL": database.url("postgres"),
             "PORT": str(port),
+            "METRICS_PORT": str(port),
             "BASE_URL": url,
             "IDENTITY_PROVIDERS": json.dumps([provider]),
             "BOOTSTRAP_ADMIN_ISSUER": ISSUER,

@@ -153,6 +153,29 @@ async def test_an_output_elsewhere_is_refused(uri: str, tmp_path: Path):
         await compute.submit(asked)
 
 
+async def test_an_input_lies_where_the_catalogue_allows_it(kind: str, tmp_path: Path):
+    compute = compute_on(kind, tmp_path / "jobs")
+    first = await compute.submit(job("file"))
+    assert await ended(compute, first) is JobState.SUCCEEDED
+    made = await compute.fetch_artifact(first)
+    frames = tmp_path / "frames.h5"
+    frames.touch()
+    asked = replace(job("measure"), input_uris=(frames.as_uri(), made.uri))
+    assert await ended(compute, await compute.submit(asked)) is JobState.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    "uri", ["file:///etc/passwd", "/etc/motd", "frames.h5", "https://host/x", "file:{link}"]
+)
+async def test_an_input_elsewhere_is_refused(uri: str, kind: str, tmp_path: Path):
+    compute, link = compute_on(kind, tmp_path / "jobs"), tmp_path / "link"
+    link.symlink_to("/etc/passwd")
+    asked = replace(job("measure"), input_uris=(uri.format(link=link),))
+    with pytest.raises(ComputeSubmitRejectedError, match="input_roots"):
+        await compute.submit(asked)
+    assert await compute.find(asked.submission_key) is None
+
+
 async def test_an_output_that_is_a_link_is_no_artifact(tmp_path: Path):
     compute = compute_on("local_process", tmp_path / "jobs")
     job_id = await compute.submit(job("link"))

@@ -164,7 +164,7 @@ async def sealed_site(do: Do) -> str:
 
 async def sign_pointer(do: Do) -> dict[str, Any]:
     site = await sealed_site(do)
-    return {"facility_id": site, "head_hash": uuid4().hex * 2, "sequence_number": 7}
+    return {"facility_id": site, "head_hash": uuid4().hex * 2, "sequence_number": 1}
 
 
 async def rotate_online_key(do: Do) -> dict[str, Any]:

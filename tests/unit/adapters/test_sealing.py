@@ -44,6 +44,7 @@ def test_secrets_are_random_and_have_32_bytes():
 def test_the_key_is_read_from_a_file(tmp_path: Path):
     path = tmp_path / "key"
     path.write_text(b64encode(b"k" * 32).decode() + "\n")
+    path.chmod(0o600)
     assert secret_keeper(path).open(KEEPER.seal("whsec_x", ID), ID) == "whsec_x"
 
 
@@ -51,5 +52,6 @@ def test_the_key_is_read_from_a_file(tmp_path: Path):
 def test_a_file_without_a_key_of_32_bytes_is_refused(tmp_path: Path, text: str):
     path = tmp_path / "key"
     path.write_text(text)
+    path.chmod(0o600)
     with pytest.raises(ValueError, match=r"."):
         secret_keeper(path)

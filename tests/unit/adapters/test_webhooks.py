@@ -38,10 +38,13 @@ ADDRESSES = """
 ::1 :: fe80::1 fe80::1%lo febf::1 ff02::1 ff0e::1
 ::ffff:127.0.0.1 ::ffff:7f00:1 ::ffff:169.254.169.254 ::ffff:0.0.0.0 ::ffff:224.0.0.1
 ::127.0.0.1 ::169.254.169.254 64:ff9b::7f00:1 64:ff9b::a9fe:a9fe
-2002:7f00:1:: 2002:a9fe:a9fe::1
+2002:7f00:1:: 2002:a9fe:a9fe::1 64:ff9b:1::7f00:1 fd00::5efe:7f00:1 2001:0:7f00:1::
+240.0.0.1 255.255.255.255 192.0.0.8 192.0.2.1 198.18.0.1 198.51.100.7 203.0.113.9 192.88.99.1
+100.100.100.200 168.63.129.16 fd00:ec2::254 fec0::1 100::1 2001:db8::1 3fff::1 5f00::1
+::ffff:255.255.255.255
 """
 FORBIDDEN = ADDRESSES.split()
-ALLOWED = ("10.0.0.1", "192.168.1.9", "8.8.8.8", "fd00::1", "2001:db8::1", "::ffff:10.0.0.1")
+ALLOWED = ("10.0.0.1", "192.168.1.9", "8.8.8.8", "fd00::1", "2a00:1450::1", "::ffff:10.0.0.1")
 LITERAL = (
     *("127.0.0.1", "127.1", "127.0.1", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1"),
     *("017700000001", "0", "0x0", "localhost", "[::1]", "[::]", "[::ffff:127.0.0.1]"),
@@ -142,7 +145,7 @@ async def test_without_the_check_the_listener_would_be_reached(
 
 
 async def test_a_second_answer_of_the_name_server_changes_nothing(receiver: LocalReceiver):
-    names = Answers(["192.0.2.1"], ["127.0.0.1"])
+    names = Answers(["fd00::1"], ["127.0.0.1"])
     found = await attempt(sending(receiver, names), f"https://{NAME}:{receiver.port}/")
     assert found in {"Timeout", "ConnectionFailed"}
     assert (names.asked, receiver.connections) == (1, 0)

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import httpx2
 import pytest
+from tests.support.examples.agent import MODEL
 from tests.support.rest_client import rest_application
 
 from beamkeep.adapters.http_server import MainServer, configured
@@ -27,6 +28,7 @@ from beamkeep.runtime import Service
 from beamkeep.streaming import listening
 from beamkeep.streaming.listening import EventStreams, Listener, StreamTimes, ended
 from beamkeep.testing.appends import CODEC
+from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import by, call, enrol, memory_service, permit
 from beamkeep.testing.static_verifier import StaticVerifier
 from beamkeep.testing.waiting import until
@@ -345,6 +347,17 @@ async def test_a_beat_carries_the_cursor_past_events_that_do_not_fit():
         assert beat.id == beat.data["head"]
 
 
+async def an_agent(at: Listening) -> UUID:
+    """Define an agent that logs in as bob and may follow the feed."""
+    about = {"kind": "Scheduler", "name": "Night", "version": "1", "model_ref": MODEL}
+    agent_id = (await call(at.service, "define_agent", about)).id
+    await call(at.service, "version_agent", {"agent_id": str(agent_id)})
+    login = {"issuer": ISSUER, "subject": "bob", "actor_id": str(agent_id)}
+    await call(at.service, "bind_actor_identity", login)
+    await permit(at.service, agent_id, "list_events")
+    return agent_id
+
+
 async def test_a_listener_whose_grant_is_revoked_is_ended():
     async with served() as at:
         bob = await enrol(at.service, "bob")
@@ -354,6 +367,37 @@ async def test_a_listener_whose_grant_is_revoked_is_ended():
             await call(at.service, "revoke_grant", who | {"reason": "Left"})
             at.streams.follower.wake.set()
             assert (await following(stream, "end")).data == {"reason": "permission"}
+
+
+@pytest.mark.parametrize("end", ["suspend_agent", "deprecate_agent"])
+async def test_the_stream_of_an_agent_ends_with_its_work(end: str):
+    async with served() as at:
+        agent_id = await an_agent(at)
+        async with at.follow(BOB) as stream:
+            await following(stream, "beat")
+            about = {"agent_id": str(agent_id), "reason": "It talks nonsense"}
+            await call(at.service, end, about)
+            await at.zones("Secret")
+            async with asyncio.timeout(PATIENCE):
+                told = [sent async for sent in stream]
+    assert [sent.kind for sent in told if sent.kind != "beat"] == ["end"]
+    assert told[-1].data == {"reason": "permission"}
+
+
+async def test_a_suspended_agent_is_told_nothing_that_it_had_missed():
+    async with served(ring=1) as at:
+        agent_id = await an_agent(at)
+        await at.zones(*"ABC")
+        await until(lambda: at.streams.follower.total_events >= 3)
+        async with at.follow(BOB, since="2000-01-01T00:00:00Z", type="ZoneDefined") as stream:
+            assert (await following(stream)).kind == "event"
+            about = {"agent_id": str(agent_id), "reason": "It talks nonsense"}
+            await call(at.service, "suspend_agent", about)
+            await at.zones(*"DEFGH")
+            async with asyncio.timeout(PATIENCE):
+                told = [sent async for sent in stream]
+    assert not {sent.name for sent in told if sent.kind == "event"} & set("DEFGH")
+    assert told[-1].data == {"reason": "permission"}
 
 
 async def test_a_listener_is_admitted_again_though_no_event_names_it(

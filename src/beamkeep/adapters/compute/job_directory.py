@@ -61,6 +61,8 @@ class JobProgram(Record):
     """Whether steps that are not of a recipe may use it, too."""
     timeout: Annotated[float, Gt(0)] | None = None
     """In seconds, from the start of the program."""
+    input_roots: tuple[Path, ...] = ()
+    """The directories that the `input_uris` of a step may lie in, besides the outputs of jobs."""
     output_roots: tuple[Path, ...] = ()
     """The directories that an `output_uri` of a step may lie in."""
     slurm_options: tuple[str, ...] = ()
@@ -87,6 +89,7 @@ class JobDirectory:
         output = directory / "output"
         if job.output_uri is not None:
             output = _allowed(job.output_uri, output, program)
+        self._require_allowed(job.input_uris, program)
         if directory.exists():
             return directory, program
         self.root.mkdir(parents=True, exist_ok=True)
@@ -104,6 +107,17 @@ class JobDirectory:
             if not directory.exists():
                 raise
         return directory, program
+
+    def _require_allowed(self, uris: Sequence[str], program: JobProgram) -> None:
+        """Raise ComputeSubmitRejectedError for a file that nobody said the job may read."""
+        roots = (self.root, *program.input_roots, *program.output_roots)
+        for uri in uris:
+            path = _path(uri)
+            if not path.is_absolute() or not _is_inside(path, roots):
+                raise ComputeSubmitRejectedError(
+                    f"The input {uri!r} is not a file: address inside one of the input_roots of"
+                    f" {program.name!r}."
+                )
 
     def of(self, job_id: str) -> Path | None:
         """Return the directory of a job; None if there is none."""

@@ -8,6 +8,7 @@ from annotated_types import MaxLen, MinLen
 from pydantic import BaseModel, ConfigDict
 
 from beamkeep.contexts.installation import installation
+from beamkeep.contexts.outside import Identifier
 from beamkeep.kernel import (
     ActorKind,
     Aggregate,
@@ -187,7 +188,7 @@ type LoginSubject = Annotated[str, MinLen(1), MaxLen(255)]
 type Email = Annotated[str, MinLen(1), MaxLen(254)]
 type Phone = Annotated[str, MinLen(1), MaxLen(50)]
 type Affiliation = Annotated[str, MinLen(1), MaxLen(200)]
-type ExternalId = Annotated[str, MinLen(1), MaxLen(100)]
+type ExternalId = Annotated[str, MinLen(1), MaxLen(100), Identifier(InvalidActorExternalIdError)]
 
 
 class Login(BaseModel):
@@ -201,9 +202,9 @@ class ProfileFields(Command):
     email: Annotated[Email, Trimmed(InvalidActorEmailError)] | None = None
     phone: Annotated[Phone, Trimmed(InvalidActorPhoneError)] | None = None
     affiliation: Annotated[Affiliation, Trimmed(InvalidActorAffiliationError)] | None = None
-    external_id: Annotated[ExternalId, Trimmed(InvalidActorExternalIdError)] | None = None
+    external_id: ExternalId | None = None
     """Researcher identifier without its scheme, for example 0000-0002-1825-0097."""
-    external_id_namespace: Annotated[ExternalId, Trimmed(InvalidActorExternalIdError)] | None = None
+    external_id_namespace: ExternalId | None = None
     """Registry of the researcher identifier in lower case, for example orcid."""
 
 
@@ -350,8 +351,8 @@ def administrator_lock(actor_id: UUID, is_last: bool) -> Lock:
     """Return the lock for removing an administrator; raise when the actor is the last one."""
     if is_last:
         raise LastAdministratorError(
-            f"Actor {actor_id} is the last one. First permit another person * with scope All on a"
-            " seeded surface, and bind a login at a configured identity provider to that person."
+            f"Actor {actor_id} is the last one. First permit another person * with scope All on the"
+            " HTTP surface, and bind a login at a configured identity provider to that person."
         )
     return Lock(ADMINISTRATORS)
 

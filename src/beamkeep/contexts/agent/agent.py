@@ -13,6 +13,8 @@ from beamkeep.contexts.access.actor import Actor, ActorRegistered, actors
 from beamkeep.contexts.access.profile import PROFILES, STANDINGS, Profile
 from beamkeep.contexts.agent_records import AgentUse
 from beamkeep.contexts.installation import agent_records, installation
+from beamkeep.contexts.trust.grants import GrantExceedsOwnError, require_tools_held
+from beamkeep.contexts.trust.policy import own_grants
 from beamkeep.kernel import (
     ActorKind,
     Aggregate,
@@ -24,6 +26,7 @@ from beamkeep.kernel import (
     DenialReason,
     DirectoryEntry,
     Event,
+    Grant,
     Invalid,
     Listing,
     NotFound,
@@ -335,19 +338,21 @@ class UpdateAgentBudget(AgentCommand):
 
 
 class Release(Record):
-    """What an agent may refer to in this release."""
+    """What an agent may refer to in this release, and the grants of the caller."""
 
     operation_names: Set[str]
-    templates: Mapping[UUID, str]
+    own: tuple[Grant, ...]
+    templates: Mapping[UUID, str] = {}
     """The kind of agent that each prompt template is for."""
 
 
 async def release(command: DefineAgent, read: Reader) -> Release:
-    return Release(read.operation_names, installation(read).prompt_templates)
+    own = await own_grants(read) if command.tools else ()
+    return Release(read.operation_names, own, installation(read).prompt_templates)
 
 
-async def operation_names(agent: Agent, command: GrantAgentTool, read: Reader) -> Set[str]:
-    return read.operation_names
+async def tool_grantor(agent: Agent, command: GrantAgentTool, read: Reader) -> Release:
+    return Release(read.operation_names, await own_grants(read))
 
 
 async def actor_of(agent: Agent, command: ResumeAgent, read: Reader) -> Actor:
@@ -366,7 +371,7 @@ def define_agent(
         not template or given.templates.get(template) != kind
     ):
         raise InvalidAgentPromptTemplateError(f"Template {template} is not for kind {kind}.")
-    _require_known(command.tools, given.operation_names)
+    _require_grantable(command.tools, given)
     if command.budget == AgentCaps():
         raise InvalidAgentBudgetError("Leave out the budget to set no cap.")
     if kind in RESERVED_KINDS:
@@ -424,11 +429,11 @@ def deprecate_agent(
 
 
 def grant_agent_tool(
-    agent: Agent, command: GrantAgentTool, given: Set[str], call: Call
+    agent: Agent, command: GrantAgentTool, given: Release, call: Call
 ) -> list[AgentToolGranted | SideWrite]:
     """Grant an agent a command or query that it may call over MCP, if a policy permits it too."""
     name = command.tool_name
-    _require_known({name}, given)
+    _require_grantable({name}, given)
     if agent.status is AgentStatus.DEPRECATED:
         raise AgentCannotGrantToolError("The agent is Deprecated.")
     if name in agent.tools:
@@ -469,9 +474,10 @@ def _standing_after(agent: Agent, event: AgentChanged) -> SideWrite:
     return AGENT_STANDINGS.replace(standing_of(evolve(agent, event)))
 
 
-def _require_known(tools: Set[str], names: Set[str]) -> None:
-    if unknown := tools - names:
+def _require_grantable(tools: Set[str], given: Release) -> None:
+    if unknown := tools - given.operation_names:
         raise InvalidAgentToolsError(f"Unknown: {', '.join(sorted(unknown))}.")
+    require_tools_held(sorted(tools), given.own)
 
 
 agents = Aggregate(
@@ -481,7 +487,8 @@ agents = Aggregate(
 # fmt: off
 OPERATIONS = (
     agents.creates("POST /agents", DefineAgent, define_agent, InvalidAgentPromptTemplateError,
-        InvalidAgentToolsError, InvalidAgentBudgetError, AgentKindReservedError, given=release),
+        InvalidAgentToolsError, InvalidAgentBudgetError, AgentKindReservedError,
+        GrantExceedsOwnError, given=release),
     agents.changes("POST /agents/{agent_id}/version", VersionAgent, version_agent,
         AgentCannotVersionError),
     agents.changes("POST /agents/{agent_id}/suspend", SuspendAgent, suspend_agent,
@@ -491,7 +498,8 @@ OPERATIONS = (
     agents.changes("POST /agents/{agent_id}/deprecate", DeprecateAgent, deprecate_agent,
         AgentCannotDeprecateError, destructive=True),
     agents.changes("POST /agents/{agent_id}/tools/grant", GrantAgentTool, grant_agent_tool,
-        InvalidAgentToolsError, AgentCannotGrantToolError, given=operation_names),
+        InvalidAgentToolsError, AgentCannotGrantToolError, GrantExceedsOwnError,
+        given=tool_grantor),
     agents.changes("POST /agents/{agent_id}/tools/revoke", RevokeAgentTool, revoke_agent_tool,
         AgentCannotRevokeToolError, destructive=True),
     agents.changes("POST /agents/{agent_id}/update-budget", UpdateAgentBudget,

@@ -9,6 +9,7 @@ from annotated_types import MaxLen, MinLen
 from pydantic import Field
 
 from beamkeep.contexts.access.actor import ActorNotFoundError, actors
+from beamkeep.contexts.outside import outside_references
 from beamkeep.contexts.run import run
 from beamkeep.contexts.run.run import Run, RunNotFoundError, runs
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, subjects
@@ -36,7 +37,6 @@ from beamkeep.kernel.values import (
     References,
     Tag,
     Trimmed,
-    outside_references,
 )
 
 MOST_TAGS = 20

@@ -134,7 +134,7 @@ async def identifier_work(id: UUID, read: Reader) -> IdentifierWork:
 
 def require_doi(given: str, refusal: type[Invalid]) -> str:
     """Return a DOI in lower case; raise the refusal when the text is none."""
-    if not DOI.fullmatch(given):
+    if not DOI.fullmatch(given) or not given.isprintable():
         raise refusal(f"The value is {given[:200]!r}.")
     return given.lower()
 

@@ -11,6 +11,7 @@ from annotated_types import MaxLen
 from beamkeep.contexts.enclosure.enclosure import Enclosure, EnclosureNotFoundError, enclosures
 from beamkeep.contexts.federation import facility
 from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
+from beamkeep.contexts.outside import Identifier
 from beamkeep.contexts.place import (
     ASSET_TREE,
     FORMER_PLACES,
@@ -95,7 +96,7 @@ class AlternateIdentifier(Record, order=True):
     """The identifier of an asset in another system."""
 
     kind: AlternateIdentifierKind
-    value: Annotated[Name, Trimmed(InvalidAssetAlternateIdentifierError)]
+    value: Annotated[Name, Identifier(InvalidAssetAlternateIdentifierError)]
 
 
 # Events are stored for ever: add a field with a default; never rename or drop one.
@@ -427,7 +428,7 @@ class AssetFamilyCommand(AssetCommand):
 
 class AssetIdentifierCommand(AssetCommand):
     kind: AlternateIdentifierKind
-    value: Annotated[Name, Trimmed(InvalidAssetAlternateIdentifierError)]
+    value: Annotated[Name, Identifier(InvalidAssetAlternateIdentifierError)]
 
 
 class RenameAsset(AssetCommand):
@@ -485,7 +486,7 @@ class RemoveAssetAlternateIdentifier(AssetIdentifierCommand): ...
 
 class AssignAssetExternalId(AssetCommand):
     external_id_namespace: ExternalIdNamespace
-    external_id: Annotated[Name, Trimmed(InvalidAssetExternalIdError)]
+    external_id: Annotated[Name, Identifier(InvalidAssetExternalIdError)]
     """The value without a prefix, for example 10.5281/zenodo.42 for a DOI."""
 
 

@@ -112,7 +112,7 @@ class SealCredentialNotTrustAnchorError(Cannot):
 
 
 class SealSequenceNumberRegressionError(Cannot):
-    """Sequence number of a pointer must be above the last one."""
+    """Sequence number of a pointer must be one above the last one."""
 
 
 class SealCannotSignPointerError(Cannot):
@@ -278,8 +278,8 @@ def sign_seal_pointer(
     """Sign a pointer to the head of the facility's register, which peers get with each export."""
     if not re.fullmatch(HASH, command.head_hash):
         raise InvalidSealHeadHashError
-    if command.sequence_number <= seal.sequence_number:
-        raise SealSequenceNumberRegressionError(f"The last one is {seal.sequence_number}.")
+    if command.sequence_number != (due := seal.sequence_number + 1):
+        raise SealSequenceNumberRegressionError(f"The next one is {due}.")
     key = given.online
     if not key.is_usable(call.now):
         raise SealCannotSignPointerError(_unusable(key))

@@ -5,6 +5,7 @@ from typing import Annotated
 from uuid import UUID
 
 from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle, AssetNotFoundError, assets
+from beamkeep.contexts.outside import Identifier
 from beamkeep.contexts.place import with_all_below
 from beamkeep.kernel import (
     Aggregate,
@@ -216,7 +217,7 @@ class DiscardSubject(SubjectCommandWithReason): ...
 
 class AssignSubjectExternalId(SubjectCommand):
     external_id_namespace: SubjectExternalIdNamespace
-    external_id: Annotated[Name, Trimmed(InvalidSubjectExternalIdError)]
+    external_id: Annotated[Name, Identifier(InvalidSubjectExternalIdError)]
     """Value without prefix, for example 10.58052/IEJCK00AB for an IGSN."""
 
 

@@ -7,7 +7,7 @@ from beamkeep.contexts.access import actor
 from beamkeep.contexts.access.actor import Actor, ActorDetails, actor_details, actors, login_pair
 from beamkeep.contexts.access.profile import DEVELOPER, IDENTITIES, STANDINGS
 from beamkeep.contexts.installation import installation
-from beamkeep.kernel import ActorKind, Reader, Record, replace
+from beamkeep.kernel import ActorKind, Reader, Record, SurfaceKind, replace
 
 from . import policy
 from .grants import POLICY_GRANTS, GrantExceedsOwnError, require_held
@@ -25,9 +25,12 @@ class AdministratorAccess(Record):
 
 
 async def administrators(read: Reader) -> list[AdministratorAccess]:
-    """Return every administrator who can log in, once for each policy and each login."""
-    surface_ids, here = {*SURFACES.values()}, installation(read)
-    grants = await read.rows(POLICY_GRANTS, surface_id=surface_ids, unrestricted=True)
+    """Return every administrator who can log in, once for each policy and each login.
+
+    People log in on the HTTP surface; a permission on another one lets nobody in who is locked out.
+    """
+    here, surface_id = installation(read), SURFACES[SurfaceKind.HTTP]
+    grants = await read.rows(POLICY_GRANTS, surface_id=surface_id, unrestricted=True)
     ids = {grant.principal_id for grant in grants}
     standings = await read.rows(STANDINGS, principal_id=ids)
     people = {s.principal_id for s in standings if s.kind is ActorKind.HUMAN and s.barred is None}

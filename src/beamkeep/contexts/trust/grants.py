@@ -38,14 +38,33 @@ def require_held(wanted: Sequence[Grant], own: Sequence[Grant]) -> None:
         proposed = [n for n in grant.proposable_commands if not _covers(own, grant, n, True)]
         permitted = [n for n in grant.permitted_commands if not _covers(own, grant, n)]
         if lacking := [*permitted, *proposed]:
-            named = ", ".join(lacking[:MOST_NAMED])
-            more = f" and {len(lacking) - MOST_NAMED} more" if len(lacking) > MOST_NAMED else ""
             surface = f"surface {grant.surface_id}" if grant.surface_id else "no surface"
             raise GrantExceedsOwnError(
                 f"The caller lacks, on conduit {grant.conduit_id} and {surface} with scope"
-                f" {grant.object_scope}: {named}{more}. Ask an administrator to make this call, or"
-                " to grant these commands to the caller first."
+                f" {grant.object_scope}: {_some(lacking)}. Ask an administrator to make this call,"
+                " or to grant these commands to the caller first."
             )
+
+
+def require_tools_held(names: Iterable[str], own: Sequence[Grant]) -> None:
+    """Raise GrantExceedsOwnError unless the own grants permit these commands on some surface."""
+    if is_administrator(own):
+        return
+    lacking = [
+        name
+        for name in names
+        if not any(each.permits(name, each.conduit_id, each.surface_id) for each in own)
+    ]
+    if lacking:
+        raise GrantExceedsOwnError(
+            f"The caller lacks: {_some(lacking)}. Ask an administrator to make this call, or to"
+            " grant these commands to the caller first."
+        )
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"{', '.join(names[:MOST_NAMED])}{more}"
 
 
 def _covers(own: Sequence[Grant], grant: Grant, name: str, proposed: bool = False) -> bool:

@@ -9,6 +9,7 @@ from uuid import UUID
 from annotated_types import MaxLen
 from pydantic import Field
 
+from beamkeep.contexts.outside import outside_references
 from beamkeep.kernel import (
     Aggregate,
     Axis,
@@ -33,7 +34,6 @@ from beamkeep.kernel.values import (
     References,
     Timestamp,
     Trimmed,
-    outside_references,
 )
 
 from .policy import Policy, PolicyNotFoundError, policies

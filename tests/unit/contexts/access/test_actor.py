@@ -131,7 +131,7 @@ INVALID: list[tuple[dict[str, str], type[Refusal]]] = [
     ({"email": "lise@desy@test"}, InvalidActorEmailError),
     ({"external_id": "1", "external_id_namespace": "ORCID"}, InvalidActorExternalIdError),
     ({"external_id": "1", "external_id_namespace": "or_cid"}, InvalidActorExternalIdError),
-    ({"external_id": "1", "external_id_namespace": "orcid\nx"}, InvalidActorExternalIdError),
+    ({"external_id": "1", "external_id_namespace": "orcid x"}, InvalidActorExternalIdError),
 ]
 
 

@@ -41,8 +41,21 @@ from beamkeep.contexts.agent.agent import (
     VersionAgent,
     begin,
 )
-from beamkeep.kernel import ActorKind, DenialReason, Event, SideWrite, Standing, replace
-from beamkeep.testing.past import NEW, NOW
+from beamkeep.contexts.trust import seeded
+from beamkeep.contexts.trust.grants import POLICY_GRANTS, GrantExceedsOwnError
+from beamkeep.contexts.trust.policy import PolicyDefined
+from beamkeep.kernel import (
+    ActorKind,
+    DenialReason,
+    Event,
+    Grant,
+    ObjectScope,
+    SideWrite,
+    Standing,
+    SurfaceKind,
+    replace,
+)
+from beamkeep.testing.past import ME, NEW, NOW
 from beamkeep.testing.scenario import Example, Scenario, matrix
 
 ID = NEW
@@ -76,8 +89,21 @@ DEPRECATE = DeprecateAgent(agent_id=ID, reason=" Replaced ")
 OVER = DenialReason.SUSPENDED_AGENT
 
 
+def holding(*commands: str, scope: ObjectScope = ObjectScope.ALL) -> tuple[Event, SideWrite]:
+    """A policy that permits the caller these commands on the HTTP surface."""
+    http = seeded.SURFACES[SurfaceKind.HTTP]
+    grant = Grant(UUID(int=40), ME, seeded.ENTRY, http, commands, scope)
+    own = PolicyDefined.of(grant, occurred_at=NOW, name="Own", permitted_principal_ids=(ME,))
+    return own, POLICY_GRANTS.insert(grant)
+
+
 def given(*history: Event | SideWrite) -> Scenario:
-    return Scenario(OPERATIONS, (actor, *history))
+    return Scenario(OPERATIONS, (actor, *holding("*"), *history))
+
+
+def given_i_hold(commands: str, *history: Event | SideWrite) -> Scenario:
+    held = holding(*commands.split(), scope=ObjectScope.OWN)
+    return Scenario(OPERATIONS, (actor, *held, *history))
 
 
 def standing(*tools: str, barred: DenialReason | None = None) -> SideWrite:
@@ -92,7 +118,7 @@ def defining(**changes: object) -> DefineAgent:
 def test_an_agent_is_defined_together_with_its_actor():
     profile = Profile("Night", actor_id=ID, created_at=NOW, updated_at=NOW)
     mine = Standing(ID, ActorKind.AGENT, agent_kind="Scheduler", tools=("get_status", "list_runs"))
-    Scenario(OPERATIONS).when(DEFINE).then(
+    Scenario(OPERATIONS, holding("*")).when(DEFINE).then(
         defined, actor, STANDINGS.insert(mine), PROFILES.insert(profile)
     )
 
@@ -125,6 +151,17 @@ def test_tools_are_names_of_commands_and_queries():
     given(defined).when(GrantAgentTool(agent_id=ID, tool_name="find_operation")).refused(
         InvalidAgentToolsError
     )
+
+
+def test_nobody_gives_an_agent_a_tool_that_they_may_not_call():
+    grant = GrantAgentTool(agent_id=ID, tool_name="get_run")
+    less = given_i_hold("define_agent grant_agent_tool get_status", defined)
+    less.when(grant).refused(GrantExceedsOwnError, saying="The caller lacks: get_run.")
+    less.when(DEFINE).refused(GrantExceedsOwnError, saying="The caller lacks: list_runs.")
+    assert less.when(defining(tools=frozenset({"get_status"}))).decided()
+    assert less.when(defining(tools=frozenset[str]())).decided()
+    assert given_i_hold("get_run", defined).when(grant).decided()
+    assert given_i_hold("*", defined).when(grant).decided()
 
 
 def test_a_budget_has_a_cap():

@@ -89,22 +89,22 @@ HEAD = "ab" * 32
 INITIALIZE = InitializeSeal(
     facility_id=OWN, online_credential_id=ONLINE, offline_credential_id=ROOT
 )
-POINT = SignSealPointer(facility_id=OWN, head_hash=HEAD, sequence_number=7)
+POINT = SignSealPointer(facility_id=OWN, head_hash=HEAD, sequence_number=1)
 PRINT, NEXT_PRINT = key_fingerprint(public_key("own-1")), key_fingerprint(public_key("own-2"))
 POINTER = {
     "facility_code": OWN_CODE,
     "head_hash": HEAD,
-    "sequence_number": 7,
+    "sequence_number": 1,
     "signed_at": "2030-01-01T00:00:00.000000Z",
     "key_fingerprint": PRINT,
 }
 SIGNATURE = signed("own-1", SignaturePrefix.SEAL_POINTER, POINTER)
-pointed = SealPointerSigned(NOW, OWN, HEAD, 7, NOW, ONLINE, PRINT, SIGNATURE)
+pointed = SealPointerSigned(NOW, OWN, HEAD, 1, NOW, ONLINE, PRINT, SIGNATURE)
 ROTATION = {
     "facility_code": OWN_CODE,
     "previous_key_fingerprint": PRINT,
     "new_key_fingerprint": NEXT_PRINT,
-    "sequence_number": 7,
+    "sequence_number": 1,
 }
 BY_ROOT = signed("root", SignaturePrefix.SEAL_ROTATION, ROTATION)
 ROTATE = RotateSealOnlineKey(
@@ -114,7 +114,7 @@ ROTATE = RotateSealOnlineKey(
     offline_root_signature=BY_ROOT,
 )
 rotated = SealOnlineKeyRotated(
-    NOW, OWN, ONLINE, NEXT, True, BY_ROOT, PRINT, NEXT_PRINT, public_key("own-2"), 7
+    NOW, OWN, ONLINE, NEXT, True, BY_ROOT, PRINT, NEXT_PRINT, public_key("own-2"), 1
 )
 
 
@@ -182,21 +182,21 @@ def test_a_pointer_is_not_signed_before_the_last_one():
     early = replace(CALL, now=NOW - timedelta(seconds=3))
     (event,) = (
         given(*SEALED, pointed)
-        .when(POINT.model_copy(update={"sequence_number": 8}), call=early, outside=sign)
+        .when(POINT.model_copy(update={"sequence_number": 2}), call=early, outside=sign)
         .decided()
     )
     assert isinstance(event, SealPointerSigned)
     assert (event.occurred_at, event.signed_at) == (early.now, NOW)
 
 
-def test_a_head_is_a_digest_and_its_number_rises():
+def test_a_head_is_a_digest_and_its_number_rises_by_one():
     for head in ("x" * 64, HEAD[:-1], HEAD.upper()):
         given(*SEALED).when(POINT.model_copy(update={"head_hash": head})).refused(
             InvalidSealHeadHashError
         )
-    for number in (1, 7):
+    for number in (1, 3, 2**40):
         given(*SEALED, pointed).when(POINT.model_copy(update={"sequence_number": number})).refused(
-            SealSequenceNumberRegressionError, "The last one is 7."
+            SealSequenceNumberRegressionError, "The next one is 2."
         )
 
 
@@ -215,10 +215,10 @@ def test_the_offline_root_vouches_for_a_new_online_key():
     state = evolve(evolve(begin(initialized), pointed), rotated)
     assert (state.online_credential_id, state.sequence_number, state.signature) == (
         NEXT,
-        7,
+        1,
         SIGNATURE,
     )
-    assert state.last_rotation == SealRotation(PRINT, NEXT_PRINT, public_key("own-2"), 7, BY_ROOT)
+    assert state.last_rotation == SealRotation(PRINT, NEXT_PRINT, public_key("own-2"), 1, BY_ROOT)
 
 
 def test_a_rotation_without_the_root_says_so():
@@ -240,7 +240,7 @@ def test_a_signature_over_another_rotation_does_not_count():
         ("facility_code", "north-ring"),
         ("previous_key_fingerprint", NEXT_PRINT),
         ("new_key_fingerprint", PRINT),
-        ("sequence_number", 6),
+        ("sequence_number", 2),
     ):
         other = signed("root", SignaturePrefix.SEAL_ROTATION, {**ROTATION, name: value})
         given(*SEALED, pointed).when(rotating(offline_root_signature=other)).refused(

@@ -43,6 +43,7 @@ from beamkeep.testing.scenario import Scenario
 
 ADA, GRACE, OTTO = UUID(int=100), UUID(int=101), UUID(int=102)
 HTTP = seeded.SURFACES[SurfaceKind.HTTP]
+MCP = [id for kind, id in seeded.SURFACES.items() if kind is not SurfaceKind.HTTP]
 CONSOLE = UUID(int=30)
 HELD = Lock(actor.ADMINISTRATORS)
 type Part = Event | SideWrite
@@ -108,6 +109,7 @@ def test_whoever_could_not_administrate_does_not_make_up_for_the_last():
         [*person(GRACE, ActorKind.SERVICE_ACCOUNT), login(GRACE), *policy(2, GRACE)],
         [*person(GRACE), STANDINGS.replace(barred), login(GRACE), *policy(2, GRACE)],
         [*person(GRACE), login(GRACE), *policy(2, GRACE, surface_id=CONSOLE)],
+        *([*person(GRACE), login(GRACE), *policy(2, GRACE, surface_id=id)] for id in MCP),
         [*person(GRACE), login(GRACE), *policy(2, GRACE, commands=("define_zone",))],
         [*person(GRACE), login(GRACE), *policy(2, GRACE, scope=ObjectScope.OWN)],
         [*person(DEVELOPER), *policy(2, DEVELOPER)],

@@ -171,10 +171,15 @@ async def test_blanks_around_the_login_in_the_settings_do_not_matter():
 
 
 async def test_the_settings_are_ignored_while_there_is_an_administrator():
-    for surface_id in (HTTP, STDIO, STREAMABLE):
-        assert await named(login, standing(), grant(surface_id=surface_id)) == []
+    assert await named(login, standing(), grant(surface_id=HTTP)) == []
     elsewhere = IDENTITIES.insert(Identity("https://idp.second", "ada", BOUND))
     assert await named(elsewhere, standing(), grant()) == []
+
+
+async def test_an_administrator_whom_the_http_surface_does_not_let_in_is_let_in_again():
+    for surface_id in (STDIO, STREAMABLE):
+        found = await named(login, standing(), grant(surface_id=surface_id))
+        assert found == everything("Administrators", BOUND)
 
 
 async def test_an_administrator_who_cannot_log_in_does_not_keep_the_settings_from_recovering():
