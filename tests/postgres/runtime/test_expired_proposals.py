@@ -36,9 +36,12 @@ async def test_an_expired_proposal_gives_its_place_to_a_new_one(database: Databa
         first = await proposed(deployed.service)
         tomorrow = datetime.now(UTC) + timedelta(hours=INSTALLATION.proposal_ttl_hours, minutes=1)
         later = compose(
-            deployed.store, deployed.lists, b"k" * 32, installation=INSTALLATION,
+            deployed.store,
+            deployed.lists,
+            b"k" * 32,
+            installation=INSTALLATION,
             clock=lambda: tomorrow,
-        )  # fmt: skip
+        )
         second = await proposed(later)
         shown = await call(later, "get_proposal", {"proposal_id": first})
     assert json.loads(shown.body)["status"] == "Withdrawn"
