@@ -72,7 +72,7 @@ from beamkeep.contexts.federation.facility import facility_by_code
 from beamkeep.contexts.federation.signatures import SignMessage
 from beamkeep.contexts.feed.subscription import DELIVERING, MOST
 from beamkeep.contexts.installation import Installation
-from beamkeep.contexts.proposal.proposal import REGISTERING
+from beamkeep.contexts.proposal.proposal import APPROVING, REGISTERING
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.surface import surfaces
 from beamkeep.cosigning import Cosigner, key_list
@@ -223,6 +223,7 @@ def compose(
         remedies=Remedies(catalogue.operations),
         proposable=proposable,
         registers_proposal=proposing,
+        approves_proposal=APPROVING if proposing else None,
     )
     keeper = EvidenceKeeper(store, new_id, release)
     return Service(

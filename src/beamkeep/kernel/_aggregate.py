@@ -162,7 +162,7 @@ class ApprovedCommand(Record):
 
 
 class Preview(Record):
-    """What a command would do now, or why it would be refused."""
+    """What an approval would do now, or why it would be refused."""
 
     basis: str | None
     """The digest of the versions of everything that the decision rests on."""
@@ -309,10 +309,8 @@ class Reader(Protocol):
         """Return the operations that the caller may propose here, but not make."""
         ...
 
-    async def preview(
-        self, command_name: str, arguments: Mapping[str, Any], required_version: int | None
-    ) -> Preview:
-        """Return what a command would do if the caller made it now; nothing is recorded."""
+    async def preview(self, proposal_id: UUID) -> Preview:
+        """Return what an approval by the caller would do now; nothing is recorded."""
         ...
 
     async def matching(

@@ -16,7 +16,7 @@ import structlog
 from beamkeep import kernel
 from beamkeep.kernel import Event, Identified, Operation, Outcome, Record, Refusal, Rows, replace
 
-from .admission import Admission, Admitted, Caller, Request, UnauthorizedError
+from .admission import Admission, Admitted, Caller, Request
 from .codec import Codec, encode
 from .fingerprint import fingerprint, fingerprint_as_sent
 from .parsing import MalformedRequestError, parse, parse_id
@@ -167,11 +167,12 @@ class Dispatcher:
         remedies: Remedies,
         proposable: Mapping[str, Operation] = {},
         registers_proposal: Operation | None = None,
+        approves_proposal: Operation | None = None,
     ) -> None:
         self._admission, self._store, self._codec, self._gets = admission, store, codec, gets
         self._sessions, self._clock, self._new_id = sessions, clock, new_id
         self._outside, self._proposable, self._registers = outside, proposable, registers_proposal
-        self._remedies = remedies
+        self._remedies, self._approves = remedies, approves_proposal
 
     async def execute(self, operation: Operation, request: Request) -> CommandResult:
         """Return the answer to one command. Decide again when something that was read changed."""
@@ -280,24 +281,24 @@ class Dispatcher:
             for decision, told in zip(decisions, answers, strict=True)
         ]
 
-    async def preview(
-        self, caller: Caller, name: str, arguments: Mapping[str, Any], required_version: int | None
-    ) -> kernel.Preview:
-        """Return what a proposed command would do if this caller made it now; record nothing."""
-        session, basis = self._sessions(), None
+    async def preview(self, caller: Caller, proposal_id: UUID) -> kernel.Preview:
+        """Return what an approval of a proposal by this caller would do now; record nothing."""
+        session, basis, approve = self._sessions(), None, self._approves
+        assert approve, "a service with proposals has the operation"  # noqa: S101
+        stream = approve.aggregate.name, proposal_id
+        arguments = {approve.aggregate.id_field: str(proposal_id)}
+        request = Request(replace(caller, records_denials=False), arguments)
         try:
-            if not (operation := self._proposable.get(name)):
-                raise UnauthorizedError
-            request = _approving(replace(caller, records_denials=False), arguments)
-            request = replace(request, if_match=_text(required_version))
-            pending = _Pending(operation, request, _target(operation, request))
             found = _Found({}, {}, takes_steps=False)
             try:
-                decided = await self._decide(pending, session, found)
+                approval = await self._decide(_Pending(approve, request, stream), session, found)
             finally:
                 basis = self._basis(session) if session.principal_id else None
-            assert isinstance(decided, _Decision), "it has no key"  # noqa: S101
-            shown = await self._shown(caller, decided.admitted, pending.stream, decided.outcome)
+            assert isinstance(approval, _Decision), "it has no key"  # noqa: S101
+            decided = approval.carried or approval
+            operation = decided.operation
+            target = None if operation.genesis else (operation.aggregate.name, decided.target)
+            shown = await self._shown(caller, decided.admitted, target, decided.outcome)
             planned = msgspec.json.decode((await self._would_write(decided.outcome, shown)).body)
             session.decide(decided.events)
             beside = None
@@ -467,9 +468,12 @@ class Dispatcher:
         if isinstance(verdict, kernel.Deny):
             raise approved.lapsed(f"The proposer may not propose {name} any more.")
         caller = replace(approver, correlation_id=first.correlation_id, causation_id=first.event_id)
-        request = replace(
-            _approving(caller, approved.arguments),
-            if_match=_text(approved.required_version),
+        version = approved.required_version
+        request = Request(
+            caller,
+            approved.arguments,
+            if_match=None if version is None else str(version),
+            approves=True,
             basis=approved.basis,
         )
         if approval.request.dry_run:
@@ -602,15 +606,6 @@ def _events(outcome: Outcome) -> list[Event]:
 
 def _one[P](outcome: Outcome, kind: type[P]) -> P | None:
     return next((part for part in outcome if isinstance(part, kind)), None)
-
-
-def _approving(caller: Caller, arguments: Mapping[str, Any]) -> Request:
-    """Return the request of an approver who carries out what somebody else proposed."""
-    return Request(caller, arguments, approves=True)
-
-
-def _text(version: int | None) -> str | None:
-    return None if version is None else str(version)
 
 
 def _target(operation: Operation, request: Request) -> Stream | None:

@@ -44,8 +44,8 @@ type Permits = Callable[[Iterable[str]], Awaitable[Mapping[str, ObjectScope]]]
 """Returns the scope of each of these calls that the caller may make."""
 
 
-type Previews = Callable[[str, Mapping[str, Any], int | None], Awaitable[Preview]]
-"""Returns what a command would do if the caller made it now."""
+type Previews = Callable[[UUID], Awaitable[Preview]]
+"""Returns what an approval of a proposal by the caller would do now."""
 
 
 class Folded(NamedTuple):
@@ -206,11 +206,9 @@ class Session:
         assert self.caller_proposes, "a question is asked by a caller"  # noqa: S101
         return await self.caller_proposes()
 
-    async def preview(
-        self, command_name: str, arguments: Mapping[str, Any], required_version: int | None
-    ) -> Preview:
+    async def preview(self, proposal_id: UUID) -> Preview:
         assert self.previews, "a question is asked by a caller"  # noqa: S101
-        return await self.previews(command_name, arguments, required_version)
+        return await self.previews(proposal_id)
 
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
         now, stream = await self.one(of, id), (of.name, id)

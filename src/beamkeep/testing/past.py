@@ -113,9 +113,7 @@ class Past:
     async def proposes(self) -> Set[str]:
         return frozenset()
 
-    async def preview(
-        self, command_name: str, arguments: Mapping[str, Any], required_version: int | None
-    ) -> Preview:
+    async def preview(self, proposal_id: UUID) -> Preview:
         return Preview(None, events=())
 
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
