@@ -4,7 +4,7 @@ from uuid import UUID
 
 from beamkeep.contexts.log import NOW, EventPage, InvalidFeedCursorError, ListEvents
 from beamkeep.directory.seam import Directory
-from beamkeep.kernel import Catalogue, Order
+from beamkeep.kernel import Catalogue, Order, event_types
 from beamkeep.runtime.codec import Codec
 
 from .cursors import FeedCursors
@@ -21,6 +21,8 @@ class LogReader:
         self.log, self.events, self.cursors = log, events, cursors
         each = catalogue.aggregates.values()
         self._self_owned = frozenset(aggregate.name for aggregate in each if aggregate.self_owned)
+        self.stream_types = frozenset(aggregate.name for aggregate in each)
+        self.event_types = frozenset(of.__name__ for one in each for of in event_types(one))
 
     async def page(self, query: ListEvents, owner_id: UUID | None) -> EventPage:
         """Return a page of events; with `owner_id`, only of this owner's objects."""
