@@ -144,6 +144,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 IDLE = {"idle_in_transaction_session_timeout": "5000"}
 MINTED_AT_ONCE = 4
+NO_PROVIDER = "LANGUAGE_MODEL_PROVIDER is not set."
 
 
 def compose(
@@ -469,6 +470,8 @@ class Deployment:
             CAUTION_DRAFTER: settings.caution_drafter_enabled,
         }
         if provider is None or account is None or not any(enabled.values()):
+            if any(enabled.values()):
+                log.info("agents that call a model do not work", because=NO_PROVIDER)
             return []
         models = BudgetedModels(
             PostgresModelCalls(self._commands),
@@ -504,7 +507,9 @@ class Deployment:
                 model_reaction(agent_id, reaction, runtime, reactions.sessions), reactions
             )
 
-        loops = ModelAgentLoops(reaction.kind, reactions.sessions, loop_of)
+        provider = self.settings.language_model_provider
+        providers = frozenset({provider} if provider else ())
+        loops = ModelAgentLoops(reaction.kind, reactions.sessions, loop_of, providers=providers)
         return Loop(reaction.kind, loops.turn, loops.close)
 
     def _event_loop(self, reaction: EventReaction, reactions: Reactions) -> EventLoop:

@@ -263,6 +263,8 @@ def standing_of(agent: Agent) -> AgentStanding:
 class ShownAgent(AgentUse):
     enabled: bool | None = None
     """Whether the settings let the runtime of its kind work; null for kinds without one."""
+    idle_because: str | None = None
+    """Why its runtime does nothing, if the settings are the reason."""
 
 
 class AgentCaps(Record):
@@ -510,12 +512,14 @@ class ListAgents(Listing):
 async def shown(ids: Sequence[UUID], read: Reader) -> dict[UUID, ShownAgent]:
     """Return what each agent has used of its budget, and whether its runtime is switched on."""
     used = await agent_records(read).use(ids, read.now)
-    runtimes = installation(read).agent_runtimes
-    found = await read.many(agents, ids)
-    return {
-        id: ShownAgent.of(used.get(id, AgentUse()), enabled=runtimes.get(found[id].kind))
-        for id in ids
-    }
+    here, told = installation(read), dict[UUID, ShownAgent]()
+    for id, agent in (await read.many(agents, ids)).items():
+        enabled, provider = here.agent_runtimes.get(agent.kind), agent.model_ref.provider
+        why = None if enabled is not False else f"The settings switch off {agent.kind}."
+        if enabled and agent.kind in MODEL_KINDS and provider not in here.model_providers:
+            enabled, why = False, f"Provider {provider} is not configured."
+        told[id] = ShownAgent.of(used.get(id, AgentUse()), enabled=enabled, idle_because=why)
+    return told
 
 
 QUESTIONS = reads(

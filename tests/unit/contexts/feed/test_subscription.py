@@ -3,6 +3,8 @@
 from datetime import timedelta
 from uuid import UUID
 
+import pytest
+
 from beamkeep.contexts.access.profile import SYSTEM
 from beamkeep.contexts.feed.subscription import (
     BOOKMARKS,
