@@ -1,5 +1,9 @@
 from uuid import UUID
 
+import pytest
+
+from beamkeep.adapters.memory_agent_records import MemoryAgentRecords
+from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.contexts.access.actor import ActorDeactivated, ActorRegistered
 from beamkeep.contexts.access.profile import PROFILES, STANDINGS, Profile
 from beamkeep.contexts.agent.agent import (
@@ -40,9 +44,11 @@ from beamkeep.contexts.agent.agent import (
     UpdateAgentBudget,
     VersionAgent,
     begin,
+    shown,
 )
 from beamkeep.kernel import ActorKind, DenialReason, Event, SideWrite, Standing, replace
-from beamkeep.testing.past import NEW, NOW
+from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.past import NEW, NOW, Past
 from beamkeep.testing.scenario import Example, Scenario, matrix
 
 ID = NEW
@@ -95,6 +101,32 @@ def test_an_agent_is_defined_together_with_its_actor():
     Scenario(OPERATIONS).when(DEFINE).then(
         defined, actor, STANDINGS.insert(mine), PROFILES.insert(profile)
     )
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("runtimes", "providers", "told"),
+    [
+        ({}, set(), (None, None)),
+        ({"Scheduler": True}, set(), (True, None)),
+        ({"Scheduler": False}, set(), (False, "The settings switch off Scheduler.")),
+        ({"RunDebriefer": False}, {"local"}, (False, "The settings switch off RunDebriefer.")),
+        ({"RunDebriefer": True}, {"openai"}, (False, "Provider local is not configured.")),
+        ({"RunDebriefer": True}, {"local"}, (True, None)),
+    ],
+)
+async def test_an_agent_shows_why_the_settings_let_it_do_nothing(
+    runtimes: dict[str, bool], providers: set[str], told: tuple[bool | None, str | None]
+):
+    kind = next(iter(runtimes), "Scheduler")
+    here = replace(
+        INSTALLATION,
+        agent_runtimes=runtimes,
+        model_providers=frozenset(providers),
+        agent_records=MemoryAgentRecords(MemoryStore()),
+    )
+    found = (await shown([ID], Past([replace(defined, kind=kind)], here)))[ID]
+    assert (found.enabled, found.idle_because) == told
 
 
 def test_seeded_kinds_are_reserved():
