@@ -18,6 +18,7 @@ from beamkeep.contexts.protecting import WHOLE
 from beamkeep.contexts.run.run import RunNotFoundError, runs
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, subjects
 from beamkeep.kernel import (
+    Advice,
     Aggregate,
     Axis,
     Blank,
@@ -93,6 +94,9 @@ class ClearanceBinding(Record, tag_field="kind"):
 class ObjectBinding(ClearanceBinding):
     id: UUID
 
+    def __str__(self) -> str:
+        return f"{self.kind} {self.id}"
+
 
 class SubjectBinding(ObjectBinding, tag="Subject"): ...
 
@@ -112,6 +116,9 @@ class ExternalBinding(ClearanceBinding, tag="External"):
 
     scheme: Annotated[Tag, Trimmed(InvalidClearanceBindingsError)]
     value: Annotated[ReferenceValue, Trimmed(InvalidClearanceBindingsError)]
+
+    def __str__(self) -> str:
+        return f"{self.scheme} {self.value}"
 
 
 type Binding = Annotated[
@@ -501,7 +508,7 @@ def expire_clearance(
 
 def amend_clearance(
     clearance: Clearance, command: AmendClearance, given: Sequence[Clearance], call: Call
-) -> list[ClearanceRegistered | ClearanceMade]:
+) -> list[ClearanceRegistered | ClearanceMade | Advice]:
     """Register an amendment, which supersedes this clearance when it is activated."""
     kind, code = clearance.kind, clearance.facility_code
     amended = _registered(command, call, kind=kind, facility_code=code, parent_id=clearance.id)
@@ -510,7 +517,11 @@ def amend_clearance(
         first = f"Clearance {ahead[0]} is an open amendment of this clearance."
         told = f"{first} Activate or reject it."
         raise ClearanceCannotAmendError(told, clearance_ids=ahead)
-    return [amended, ClearanceMade(call.new_id)]
+    kept = {*command.bindings}
+    rule = "name what the clearance that is amended covers, unless its cover is to end"
+    dropped = [each for each in clearance.bindings if each not in kept]
+    warned = [Advice("$.bindings", f"{rule}: {each} is left out") for each in dropped]
+    return [amended, ClearanceMade(call.new_id), *warned]
 
 
 def _registered(form: ClearanceForm, call: Call, **more: str | UUID) -> ClearanceRegistered:

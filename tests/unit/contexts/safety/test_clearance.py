@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from msgspec import to_builtins
 from tests.unit.contexts.operation.procedures import PROCEDURE, a_procedure
 
 from beamkeep.contexts.equipment.asset import (
@@ -31,6 +32,7 @@ from beamkeep.contexts.safety.clearance import (
     Clearance,
     ClearanceActivated,
     ClearanceApproved,
+    ClearanceBinding,
     ClearanceCannotActivateError,
     ClearanceCannotAmendError,
     ClearanceCannotAppendReviewStepError,
@@ -71,7 +73,7 @@ from beamkeep.contexts.safety.clearance import (
     evolve,
 )
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, SubjectRegistered
-from beamkeep.kernel import Command, Event, Refusal, SideWrite, claim, replace
+from beamkeep.kernel import Advice, Command, Event, Refusal, SideWrite, claim, replace
 from beamkeep.testing.past import ABSENT, CALL, LATER, ME, NEW, NOW
 from beamkeep.testing.scenario import Example, Scenario, matrix, misshapen
 
@@ -489,7 +491,24 @@ def test_an_amendment_says_everything_anew():
             *((), None, None, None, ID),
         ),
         ClearanceMade(CHILD),
+        *map(left_out, BINDINGS),
     )
+
+
+def left_out(binding: ClearanceBinding) -> Advice:
+    """The warning that an amendment no longer covers what the clearance covered."""
+    rule = "name what the clearance that is amended covers, unless its cover is to end"
+    return Advice("$.bindings", f"{rule}: {binding} is left out")
+
+
+def test_an_amendment_warns_of_each_binding_that_it_leaves_out():
+    other = {"kind": "External", "scheme": "proposal", "value": "P-1235"}
+    kept = [to_builtins(each) for each in BINDINGS[1:3]]
+    events = given(*ACTIVE).when(amending(bindings=[*kept, other]), call=AMENDING).decided()
+    warned = [each for each in events if isinstance(each, Advice)]
+    assert warned == [left_out(BINDINGS[0]), left_out(BINDINGS[3])]
+    assert str(BINDINGS[0]) == "proposal P-1234"
+    assert str(BINDINGS[3]) == f"Run {SCAN}"
 
 
 def test_a_clearance_has_one_amendment_at_a_time():
