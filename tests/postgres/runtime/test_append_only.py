@@ -168,7 +168,7 @@ def test_every_partition_has_its_triggers_always(written: tuple[Database, str]):
 PRIVILEGES = """
                        bk_app  bk_projector  bk_reader  bk_monitor  bk_witness
 events                 S       S             S          -           S
-claims                 SID     S             S          -           -
+claims                 SIUD    S             S          -           -
 idempotency            SID     -             -          -           -
 principal_standing     SIU     S             S          -           -
 actor_profile          SIUD    -             -          -           -
