@@ -64,6 +64,7 @@ from beamkeep.agents.run_debriefer import RUN_DEBRIEFER
 from beamkeep.agents.run_supervisor import SupervisionRules
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
+from beamkeep.contexts.agent.actions import counted, explained
 from beamkeep.contexts.data.check import CHECKING
 from beamkeep.contexts.data.external_id import MINTING
 from beamkeep.contexts.data.scan_file import ReadScanFile
@@ -211,6 +212,7 @@ def compose(
         new_id=new_id,
         contact=access_contact,
         proposable=proposable.keys(),
+        explains=explained,
     )
     dispatcher = Dispatcher(
         admission=admission,
@@ -225,6 +227,7 @@ def compose(
         proposable=proposable,
         registers_proposal=proposing,
         approves_proposal=APPROVING if proposing else None,
+        counts=counted,
     )
     keeper = EvidenceKeeper(store, new_id, release)
     return Service(

@@ -79,6 +79,8 @@ class Basis(Record):
 
 NO_BASIS = Basis({})
 
+type Counts = Callable[[kernel.Call, Session], Awaitable[Sequence[kernel.SideWrite]]]
+"""Returns the rows by which a command counts in a budget. Raises when the budget is used up."""
 type OutsideStep = Callable[[Any], Awaitable[Any]]
 """Carries out a request of one type; safe to repeat."""
 
@@ -168,11 +170,12 @@ class Dispatcher:
         proposable: Mapping[str, Operation] = {},
         registers_proposal: Operation | None = None,
         approves_proposal: Operation | None = None,
+        counts: Counts | None = None,
     ) -> None:
         self._admission, self._store, self._codec, self._gets = admission, store, codec, gets
         self._sessions, self._clock, self._new_id = sessions, clock, new_id
         self._outside, self._proposable, self._registers = outside, proposable, registers_proposal
-        self._remedies, self._approves = remedies, approves_proposal
+        self._remedies, self._approves, self._counts = remedies, approves_proposal, counts
 
     async def execute(self, operation: Operation, request: Request) -> CommandResult:
         """Return the answer to one command. Decide again when something that was read changed."""
@@ -307,12 +310,8 @@ class Dispatcher:
                 beside = msgspec.to_builtins(joined[decided.target])
             return kernel.Preview(basis, events=planned["events"], beside=beside)
         except Refusal as refusal:
-            told = {
-                "status": refusal.status,
-                "code": type(refusal).__name__,
-                "detail": str(refusal),
-            }
-            return kernel.Preview(basis, refusal=told)
+            told = {"code": type(refusal).__name__, "detail": str(refusal)}
+            return kernel.Preview(basis, refusal={"status": refusal.status, **told})
 
     async def _decide(
         self, pending: _Pending, session: Session, found: _Found
@@ -360,6 +359,7 @@ class Dispatcher:
         # 6. Decide.
         new_id = request.new_id or self._new_id()
         call = self._call(request.caller, admitted, new_id, found.now or self._clock())
+        counted = await self._counts(call, self._sessions()) if self._counts else ()
         try:
             decided, carried = operation.rule(*given, call), None
         except kernel.Cannot as refusal:
@@ -394,7 +394,7 @@ class Dispatcher:
             call=call,
             target=target or begun,
             version=version,
-            outcome=outcome,
+            outcome=[*outcome, *(counted if outcome else ())],
             events=events,
             digest=digest,
             carried=carried,
@@ -468,14 +468,9 @@ class Dispatcher:
         if isinstance(verdict, kernel.Deny):
             raise approved.lapsed(f"The proposer may not propose {name} any more.")
         caller = replace(approver, correlation_id=first.correlation_id, causation_id=first.event_id)
-        version = approved.required_version
-        request = Request(
-            caller,
-            approved.arguments,
-            if_match=None if version is None else str(version),
-            approves=True,
-            basis=approved.basis,
-        )
+        request = Request(caller, approved.arguments, approves=True, basis=approved.basis)
+        if approved.required_version is not None:
+            request = replace(request, if_match=str(approved.required_version))
         if approval.request.dry_run:
             found = replace(found, takes_steps=False)
         pending = _Pending(operation, request, _target(operation, request))

@@ -185,6 +185,7 @@ decision_logbook_entry S       -             S          -           S
 evidence               S       -             S          -           S
 agent_decision         SIU     -             S          -           -
 model_call             SIU     -             -          -           -
+agent_action           SID     -             -          -           -
 run_observation        S       -             S          -           S
 run_logbook_entry      S       -             S          -           S
 logbook_mirror         S       -             S          -           S

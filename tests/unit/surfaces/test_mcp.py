@@ -579,6 +579,11 @@ async def test_an_object_is_read_at_its_address_as_its_question_shows_it(ada: Cl
     assert "beamkeep://zone/{zone_id}" in {each.uri_template for each in offered}
 
 
+async def test_what_is_answered_about_resources_is_announced(ada: Client):
+    assert ada.server_capabilities.resources is not None
+    assert (await ada.list_resources()).resources == []
+
+
 async def test_an_object_is_refused_like_its_question(service: Service, url: str):
     nothing = uuid4()
     async with client(url) as ada:

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
-from annotated_types import Ge, MaxLen, MinLen
+from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import AllowInfNan, Strict
 
 from beamkeep.contexts.access import actor
@@ -60,6 +60,7 @@ type AgentText = Annotated[str, MinLen(1), MaxLen(100)]
 type ModelName = Annotated[str, MinLen(1), MaxLen(200)]
 type UsdCap = Annotated[float, Strict(), Ge(0), AllowInfNan(False)]
 type TokenCap = Annotated[int, Strict(), Ge(0)]
+type ActionCap = Annotated[int, Strict(), Ge(0), Le(1_000_000)]
 
 
 class ModelRef(Record):
@@ -76,10 +77,11 @@ class ModelRef(Record):
 
 
 class AgentBudget(Record):
-    """The most that the calls of models by an agent may cost and use."""
+    """The most that an agent may spend on calls of models, and how much it may change in a day."""
 
     monthly_usd_cap: float | None = None
     daily_token_cap: int | None = None
+    daily_action_cap: int | None = None
 
 
 # Events are stored for ever: add a field with a default; never rename or drop one.
@@ -162,7 +164,7 @@ class InvalidAgentToolsError(Invalid):
 
 
 class InvalidAgentBudgetError(Invalid):
-    """Budget must have a monthly or a daily cap."""
+    """Budget must have at least one cap."""
 
 
 class AgentKindReservedError(Cannot):
@@ -272,6 +274,7 @@ class AgentCaps(Record):
 
     monthly_usd_cap: UsdCap | None = None
     daily_token_cap: TokenCap | None = None
+    daily_action_cap: ActionCap | None = None
 
 
 class DefineAgent(Command):
@@ -293,7 +296,8 @@ class DefineAgent(Command):
     tools: Annotated[frozenset[AgentText], MaxLen(MOST_TOOLS)] = frozenset()
     """Commands and queries that the agent may call over MCP, if a policy permits them too."""
     budget: AgentCaps | None = None
-    """The most that its calls of models may cost in a month and use in a day."""
+    """The most that its calls of models may cost in a month and use in a day, and how many calls
+    may change something in a day."""
 
 
 class AgentCommand(Command):
@@ -328,12 +332,14 @@ class RevokeAgentTool(AgentToolCommand): ...
 
 
 class UpdateAgentBudget(AgentCommand):
-    """Null for both caps removes the budget."""
+    """A cap that is left out stays as it is. Without any cap, the budget is removed."""
 
-    monthly_usd_cap: UsdCap | None
+    monthly_usd_cap: UsdCap | None = None
     """The most that calls of models may cost in a month in UTC; null for no cap."""
-    daily_token_cap: TokenCap | None
+    daily_token_cap: TokenCap | None = None
     """The most tokens that calls of models may use on a day in UTC; null for no cap."""
+    daily_action_cap: ActionCap | None = None
+    """How many calls of the agent may change something on a day in UTC; null for no cap."""
 
 
 class Release(Record):
@@ -457,8 +463,9 @@ def revoke_agent_tool(
 def update_agent_budget(
     agent: Agent, command: UpdateAgentBudget, call: Call
 ) -> list[AgentBudgetUpdated]:
-    """Change or remove the budget of an agent."""
-    caps = AgentBudget(command.monthly_usd_cap, command.daily_token_cap)
+    """Change some caps of the budget of an agent."""
+    given = {name: getattr(command, name) for name in command.model_fields_set - {"agent_id"}}
+    caps = replace(agent.budget or AgentBudget(), **given)
     budget = None if caps == AgentBudget() else caps
     if agent.status is AgentStatus.DEPRECATED:
         raise AgentCannotUpdateBudgetError("The agent is Deprecated.")
@@ -526,6 +533,7 @@ QUESTIONS = reads(
     "/agents",
     agents,
     ListAgents,
+    version=2,
     milestones={
         "versioned_at": (AgentVersioned,),
         "suspended_at": (AgentSuspended,),

@@ -214,6 +214,18 @@ def test_a_budget_is_changed_to_another_one():
     given(defined).when(none).refused(AgentCannotUpdateBudgetError)
 
 
+def test_one_cap_is_changed_without_the_others():
+    dollars = replace(defined, budget=AgentBudget(20.0, 5000))
+    actions = UpdateAgentBudget(agent_id=ID, daily_action_cap=0)
+    updated = AgentBudgetUpdated(NOW, ID, AgentBudget(20.0, 5000, 0))
+    given(dollars).when(actions).then(updated)
+    given(defined).when(actions).then(AgentBudgetUpdated(NOW, ID, AgentBudget(None, None, 0)))
+    given(dollars, updated).when(UpdateAgentBudget(agent_id=ID, daily_token_cap=None)).then(
+        AgentBudgetUpdated(NOW, ID, AgentBudget(20.0, None, 0))
+    )
+    given(dollars).when(UpdateAgentBudget(agent_id=ID)).refused(AgentCannotUpdateBudgetError)
+
+
 def test_a_deprecated_agent_stays_as_it_is():
     budget = UpdateAgentBudget(agent_id=ID, monthly_usd_cap=1.0, daily_token_cap=None)
     for command, refusal in (
