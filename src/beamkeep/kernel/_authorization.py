@@ -29,7 +29,7 @@ class ObjectScope(StrEnum):
 
 
 class DenialReason(StrEnum):
-    """Why a call was denied. The reason is recorded and never shown to the caller."""
+    """Why a call was denied. The reason is recorded, and only an agent is told its own."""
 
     UNKNOWN_PRINCIPAL = "unknown_principal"
     INACTIVE_PRINCIPAL = "inactive_principal"
