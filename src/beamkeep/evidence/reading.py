@@ -107,11 +107,11 @@ class DecisionEvidenceReader:
         begun = decided.decided_at - self._window
         mine, bounds = {"agent_id": decided.agent_id}, ("asked_at", "<=", decided.decided_at)
         window = ("asked_at", ">=", begun)
-        wanted = RowQuery(mine, (bounds, window), by=NEWEST, newest_first=True)
+        wanted = RowQuery(mine, (bounds, window), by=NEWEST, newest_first=True, after=())
         for newest in await self._store.entries(EVIDENCE, wanted, 1):
             earlier = ("decided_at", "<", newest.asked_at)
             by = "decided_at", "decision_id"
-            before = RowQuery(mine, (earlier,), by=by, newest_first=True)
+            before = RowQuery(mine, (earlier,), by=by, newest_first=True, after=())
             for other in await self._store.entries(AGENT_DECISIONS, before, 1):
                 if other.decided_at >= begun:
                     return "asked_at", ">", other.decided_at

@@ -377,7 +377,7 @@ async def test_now_tells_why_nobody_can_approve_any_more(proposing: Proposing):
     proposing.expire(expired)
     assert await refused_now(proposing, expired) == "ProposalExpiredError"
     lapsed = await proposing.propose("define_family", FAMILY | {"name": "Stages"})
-    await proposing.do("deactivate_actor", {"actor_id": str(proposing.proposer), "reason": "Left"})
+    await proposing.do("deactivate_actor", {"actor_id": str(proposing.proposer)})
     assert await refused_now(proposing, lapsed) == "ProposalCannotApproveError"
     await proposing.do("reject_proposal", {"proposal_id": lapsed, "reason": "No"})
     assert (await proposing.shown(lapsed))["now"] is None

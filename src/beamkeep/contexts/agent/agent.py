@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
-from annotated_types import Ge, Le, MaxLen, MinLen
+from annotated_types import Ge, MaxLen, MinLen
 from pydantic import AllowInfNan, Strict
 
 from beamkeep.contexts.access import actor
@@ -59,8 +59,7 @@ class InvalidAgentModelRefError(Invalid):
 type AgentText = Annotated[str, MinLen(1), MaxLen(100)]
 type ModelName = Annotated[str, MinLen(1), MaxLen(200)]
 type UsdCap = Annotated[float, Strict(), Ge(0), AllowInfNan(False)]
-type TokenCap = Annotated[int, Strict(), Ge(0)]
-type ActionCap = Annotated[int, Strict(), Ge(0), Le(1_000_000)]
+type DailyCap = Annotated[int, Strict(), Ge(0)]
 
 
 class ModelRef(Record):
@@ -273,8 +272,8 @@ class AgentCaps(Record):
     """A budget as it is sent: at least one cap."""
 
     monthly_usd_cap: UsdCap | None = None
-    daily_token_cap: TokenCap | None = None
-    daily_action_cap: ActionCap | None = None
+    daily_token_cap: DailyCap | None = None
+    daily_action_cap: DailyCap | None = None
 
 
 class DefineAgent(Command):
@@ -336,9 +335,9 @@ class UpdateAgentBudget(AgentCommand):
 
     monthly_usd_cap: UsdCap | None = None
     """The most that calls of models may cost in a month in UTC; null for no cap."""
-    daily_token_cap: TokenCap | None = None
+    daily_token_cap: DailyCap | None = None
     """The most tokens that calls of models may use on a day in UTC; null for no cap."""
-    daily_action_cap: ActionCap | None = None
+    daily_action_cap: DailyCap | None = None
     """How many calls of the agent may change something on a day in UTC; null for no cap."""
 
 

@@ -413,6 +413,12 @@ def evolve(asset: Asset, event: AssetChanged) -> Asset:
             return replace(asset, settings=event.settings, settings_family_versions=versions)
 
 
+class ShownAsset(FacilityScope):
+    setting_units_changed: tuple[UnitChange, ...] | None
+    """Settings whose unit a family has changed since they were written; null for an earlier
+    state."""
+
+
 class RegisterAsset(Command):
     name: Annotated[Name, Trimmed(InvalidAssetNameError)]
     """The role of the asset, in one word if possible; vendor and identifiers go elsewhere."""
@@ -820,12 +826,6 @@ class ListAssets(Listing):
     located_in_enclosure_id: frozenset[UUID] | None = None
     """Only assets whose own location is one of these enclosures."""
     model_id: UUID | None = None
-
-
-class ShownAsset(FacilityScope):
-    setting_units_changed: tuple[UnitChange, ...] | None
-    """Settings whose unit a family has changed since they were written; null for an earlier
-    state."""
 
 
 async def shown_assets(ids: Sequence[UUID], read: Reader) -> Mapping[UUID, ShownAsset]:

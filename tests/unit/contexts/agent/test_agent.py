@@ -47,6 +47,7 @@ from beamkeep.contexts.agent.agent import (
     shown,
 )
 from beamkeep.kernel import ActorKind, DenialReason, Event, SideWrite, Standing, replace
+from beamkeep.testing.appends import CODEC
 from beamkeep.testing.installation import INSTALLATION
 from beamkeep.testing.past import NEW, NOW, Past
 from beamkeep.testing.scenario import Example, Scenario, matrix
@@ -123,7 +124,7 @@ async def test_an_agent_shows_why_the_settings_let_it_do_nothing(
         INSTALLATION,
         agent_runtimes=runtimes,
         model_providers=frozenset(providers),
-        agent_records=MemoryAgentRecords(MemoryStore()),
+        agent_records=MemoryAgentRecords(MemoryStore(CODEC)),
     )
     found = (await shown([ID], Past([replace(defined, kind=kind)], here)))[ID]
     assert (found.enabled, found.idle_because) == told
