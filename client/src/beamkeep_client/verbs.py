@@ -265,8 +265,9 @@ def needs_decisions(entry: Entry, arguments: Mapping[str, Any]) -> bool:
 def basis_now(client: HttpClient, entry: Entry, arguments: Mapping[str, Any]) -> dict[str, str]:
     """Return what the decision rests on at present, so that it is refused if that changes."""
     get, target = catalogue()[f"get_{entry.noun.replace('-', '_')}"], entry.in_path[0]
-    shown = call(client, get, {target: arguments[target]}).json()
-    basis = (shown.get("now") or {}).get("basis")
+    shown: Mapping[str, Any] = call(client, get, {target: arguments[target]}).json()
+    now: Mapping[str, Any] = shown.get("now") or {}
+    basis = now.get("basis")
     return {"basis": basis} if basis else {}
 
 

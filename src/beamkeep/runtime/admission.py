@@ -104,7 +104,7 @@ class Admission:
         new_id: Callable[[], UUID],
         contact: str | None = None,
         proposable: Set[str] = frozenset(),
-        explains: Callable[[Standing | None, Deny], str] = lambda *_: "",
+        explains: Callable[[Standing | None, Deny], str] | None = None,
     ) -> None:
         self._store, self._places, self._clock, self._new_id = store, places, clock, new_id
         self._proposable, self._explains = proposable, explains
@@ -132,7 +132,7 @@ class Admission:
             if caller.records_denials:
                 await self._record(name, caller, place, standing, verdict)
             surface = caller.selected_surface or caller.transport or "inside the service"
-            why = self._explains(standing, verdict)
+            why = self._explains(standing, verdict) if self._explains else ""
             raise UnauthorizedError(f"{why}Call: {name}. Surface: {surface}. {self._contact}")
         assert standing is not None, "an unknown principal is denied"  # noqa: S101
         proposes = isinstance(verdict, Propose)

@@ -106,24 +106,23 @@ def test_an_agent_is_defined_together_with_its_actor():
 
 @pytest.mark.anyio
 @pytest.mark.parametrize(
-    ("runtimes", "providers", "told"),
+    ("kind", "is_on", "provider", "told"),
     [
-        ({}, set(), (None, None)),
-        ({"Scheduler": True}, set(), (True, None)),
-        ({"Scheduler": False}, set(), (False, "The settings switch off Scheduler.")),
-        ({"RunDebriefer": False}, {"local"}, (False, "The settings switch off RunDebriefer.")),
-        ({"RunDebriefer": True}, {"openai"}, (False, "Provider local is not configured.")),
-        ({"RunDebriefer": True}, {"local"}, (True, None)),
+        ("Scheduler", None, "openai", (None, None)),
+        ("Scheduler", True, "openai", (True, None)),
+        ("Scheduler", False, "local", (False, "The settings switch off Scheduler.")),
+        ("RunDebriefer", False, "local", (False, "The settings switch off RunDebriefer.")),
+        ("RunDebriefer", True, "openai", (False, "Provider local is not configured.")),
+        ("RunDebriefer", True, "local", (True, None)),
     ],
 )
 async def test_an_agent_shows_why_the_settings_let_it_do_nothing(
-    runtimes: dict[str, bool], providers: set[str], told: tuple[bool | None, str | None]
+    kind: str, is_on: bool | None, provider: str, told: tuple[bool | None, str | None]
 ):
-    kind = next(iter(runtimes), "Scheduler")
     here = replace(
         INSTALLATION,
-        agent_runtimes=runtimes,
-        model_providers=frozenset(providers),
+        agent_runtimes={} if is_on is None else {kind: is_on},
+        model_providers=frozenset({provider}),
         agent_records=MemoryAgentRecords(MemoryStore(CODEC)),
     )
     found = (await shown([ID], Past([replace(defined, kind=kind)], here)))[ID]
