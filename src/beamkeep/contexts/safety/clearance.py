@@ -94,9 +94,6 @@ class ClearanceBinding(Record, tag_field="kind"):
 class ObjectBinding(ClearanceBinding):
     id: UUID
 
-    def __str__(self) -> str:
-        return f"{self.kind} {self.id}"
-
 
 class SubjectBinding(ObjectBinding, tag="Subject"): ...
 
@@ -116,9 +113,6 @@ class ExternalBinding(ClearanceBinding, tag="External"):
 
     scheme: Annotated[Tag, Trimmed(InvalidClearanceBindingsError)]
     value: Annotated[ReferenceValue, Trimmed(InvalidClearanceBindingsError)]
-
-    def __str__(self) -> str:
-        return f"{self.scheme} {self.value}"
 
 
 type Binding = Annotated[
@@ -517,10 +511,11 @@ def amend_clearance(
         first = f"Clearance {ahead[0]} is an open amendment of this clearance."
         told = f"{first} Activate or reject it."
         raise ClearanceCannotAmendError(told, clearance_ids=ahead)
-    kept = {*command.bindings}
-    rule = "name what the clearance that is amended covers, unless its cover is to end"
-    dropped = [each for each in clearance.bindings if each not in kept]
-    warned = [Advice("$.bindings", f"{rule}: {each} is left out") for each in dropped]
+    kept, rule = {*command.bindings}, "name what the clearance covers, unless its cover is to end"
+    # Named by their places, because the caller may not be allowed to read the clearance.
+    dropped = [(n, it) for n, it in enumerate(clearance.bindings) if it not in kept]
+    left_out = [f"binding {n} of the clearance ({it.kind}) is left out" for n, it in dropped]
+    warned = [Advice("$.bindings", f"{rule}: {each}") for each in left_out]
     return [amended, ClearanceMade(call.new_id), *warned]
 
 

@@ -32,7 +32,6 @@ from beamkeep.contexts.safety.clearance import (
     Clearance,
     ClearanceActivated,
     ClearanceApproved,
-    ClearanceBinding,
     ClearanceCannotActivateError,
     ClearanceCannotAmendError,
     ClearanceCannotAppendReviewStepError,
@@ -491,14 +490,14 @@ def test_an_amendment_says_everything_anew():
             *((), None, None, None, ID),
         ),
         ClearanceMade(CHILD),
-        *map(left_out, BINDINGS),
+        *(left_out(n, kind) for n, kind in enumerate(("External", "Subject", "Asset", "Run"))),
     )
 
 
-def left_out(binding: ClearanceBinding) -> Advice:
+def left_out(number: int, kind: str) -> Advice:
     """The warning that an amendment no longer covers what the clearance covered."""
-    rule = "name what the clearance that is amended covers, unless its cover is to end"
-    return Advice("$.bindings", f"{rule}: {binding} is left out")
+    rule = "name what the clearance covers, unless its cover is to end"
+    return Advice("$.bindings", f"{rule}: binding {number} of the clearance ({kind}) is left out")
 
 
 def test_an_amendment_warns_of_each_binding_that_it_leaves_out():
@@ -506,9 +505,7 @@ def test_an_amendment_warns_of_each_binding_that_it_leaves_out():
     kept = [to_builtins(each) for each in BINDINGS[1:3]]
     events = given(*ACTIVE).when(amending(bindings=[*kept, other]), call=AMENDING).decided()
     warned = [each for each in events if isinstance(each, Advice)]
-    assert warned == [left_out(BINDINGS[0]), left_out(BINDINGS[3])]
-    assert str(BINDINGS[0]) == "proposal P-1234"
-    assert str(BINDINGS[3]) == f"Run {SCAN}"
+    assert warned == [left_out(0, "External"), left_out(3, "Run")]
 
 
 def test_a_clearance_has_one_amendment_at_a_time():
