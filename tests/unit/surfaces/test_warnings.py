@@ -27,8 +27,8 @@ WARNINGS = [
 ]
 CARELESS_STAGE = LINEAR_STAGE | {"settings_schema": CARELESS}
 DECLARERS = "family", "capability", "method"
-WARNING = {f"{verb}_{each}" for verb in ("define", "version") for each in DECLARERS}
-WARNING |= {"amend_clearance"}
+DECLARING = {f"{verb}_{each}" for verb in ("define", "version") for each in DECLARERS}
+WARNING = {*DECLARING, "amend_clearance"}
 
 
 @pytest.fixture
