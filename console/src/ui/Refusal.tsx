@@ -16,6 +16,12 @@ interface Props {
   problem: Problem;
   at?: number;
   isDryRun?: boolean;
+  /** The facts that are shown (default: all). */
+  facts?: readonly Fact[];
+  /** The sentence that is shown (default: that of the problem). */
+  sentence?: string;
+  /** The operations that clear a fact (default: all that the service names). */
+  ways?: (fact: Fact) => readonly string[];
   /** The buttons that clear a fact, made from the operations that the service names. */
   remedies?: (operations: readonly string[], fact: Fact | undefined) => ReactNode;
   /** Other checks that fail. */
@@ -23,10 +29,10 @@ interface Props {
 }
 
 /** Show why a command was refused: the sentence, the facts, and what clears them. */
-export function Refusal({ problem, at, isDryRun = false, remedies, also = [] }: Props) {
+export function Refusal({ problem, at, isDryRun = false, facts = problem.facts, sentence = problem.message, ways = () => problem.clearedBy, remedies, also = [] }: Props) {
   const zone = useZone();
   const { title } = problem.body;
-  const rest = title && problem.message.startsWith(title) ? problem.message.slice(title.length).trim() : problem.message;
+  const rest = title && sentence.startsWith(title) ? sentence.slice(title.length).trim() : sentence;
   if (problem.facts.length === 0 && problem.clearedBy.length === 0 && also.length === 0)
     return (
       <div role="alert">
@@ -48,14 +54,17 @@ export function Refusal({ problem, at, isDryRun = false, remedies, also = [] }: 
           {when}Nothing written. <code>{problem.code}</code> {problem.status}
         </p>
       </div>
-      {problem.facts.map((fact, index) => (
-        <FactRow
-          key={fact.id ?? index}
-          fact={fact}
-          note={problem.clearedBy.length > 0 ? `Cleared by: ${problem.clearedBy.map(lower).join(", ")}.` : undefined}
-          actions={remedies?.(problem.clearedBy, fact)}
-        />
-      ))}
+      {facts.map((fact, index) => {
+        const operations = ways(fact);
+        return (
+          <FactRow
+            key={fact.id ?? index}
+            fact={fact}
+            note={operations.length > 0 ? `Cleared by: ${operations.map(lower).join(", ")}.` : undefined}
+            actions={remedies?.(operations, fact)}
+          />
+        );
+      })}
       {problem.facts.length === 0 && problem.clearedBy.length > 0 && (
         <div className="fact">
           <Icon name="info" />
