@@ -121,6 +121,7 @@ export function useOperationForm({
   if (asking && inTheWay !== refused) setInTheWay(refused);
   const answered = inTheWay && ASKED[inTheWay.code];
   const ignored = answered && state.phase === "accepted" ? abnormalFacts(despite(inTheWay.facts, answered, state.dryRun.events)) : [];
+  const isAsked = asking !== undefined || ignored.length > 0 || (answered !== undefined && state.phase !== "accepted");
   const wrong = asking ? { [asking.field]: asking.request } : refused ? wrongFields(refused.body.errors) : NO_ERRORS;
   const reload = () => {
     const affected = affectedBy(described.aggregate);
@@ -140,7 +141,7 @@ export function useOperationForm({
       {!isBare && (
         <SchemaForm
           fields={fields}
-          required={asking ? [...required, asking.field] : required}
+          required={isAsked && answered ? [...required, answered.field] : required}
           schemas={schemas}
           values={own}
           change={setOwn}
@@ -326,7 +327,6 @@ function Refused({
       at={state.at}
       isDryRun={state.isDryRun}
       also={also}
-      facts={abnormalFacts(problem.facts)}
       sentence={refusalText(problem.code, problem.message)}
       ways={(fact) => clearing(problem.clearedBy, fact, problem.facts)}
       remedies={(operations, fact) => <Remedies operations={operations} fact={fact && { ...fact, state: stateWord(fact.state) }} values={values} />}

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import type { Fact, Problem } from "../api/problems";
+import { abnormalFacts } from "../text/facts";
 import { operationTitle } from "../text/operations";
 import { useZone } from "../time/zone";
 import { Callout } from "./Callout";
@@ -16,8 +17,6 @@ interface Props {
   problem: Problem;
   at?: number;
   isDryRun?: boolean;
-  /** The facts that are shown (default: all). */
-  facts?: readonly Fact[];
   /** The sentence that is shown (default: that of the problem). */
   sentence?: string;
   /** The operations that clear a fact (default: all that the service names). */
@@ -29,8 +28,9 @@ interface Props {
 }
 
 /** Show why a command was refused: the sentence, the facts, and what clears them. */
-export function Refusal({ problem, at, isDryRun = false, facts = problem.facts, sentence = problem.message, ways = () => problem.clearedBy, remedies, also = [] }: Props) {
+export function Refusal({ problem, at, isDryRun = false, sentence = problem.message, ways = () => problem.clearedBy, remedies, also = [] }: Props) {
   const zone = useZone();
+  const facts = abnormalFacts(problem.facts);
   const { title } = problem.body;
   const rest = title && sentence.startsWith(title) ? sentence.slice(title.length).trim() : sentence;
   if (problem.facts.length === 0 && problem.clearedBy.length === 0 && also.length === 0)
