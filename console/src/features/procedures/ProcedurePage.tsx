@@ -317,9 +317,10 @@ function detailText({ detail, attempt }: Activity): string {
 }
 
 /** The iterations of a loop, with a plot of their value. */
-function Iterations({ procedure: { procedure_id, ended_at } }: { procedure: Procedure }) {
+function Iterations({ procedure: { procedure_id, status } }: { procedure: Procedure }) {
   const iterations = useAllPages("list_procedure_iterations", { procedure_id });
-  const now = useNow(ended_at === null ? 10_000 : 0);
+  const isOpen = ["progress", "held"].includes(markOf(status, "ProcedureStatus"));
+  const now = useNow(isOpen ? 10_000 : 0);
   const items = useMemo(() => iterations.data?.items ?? [], [iterations.data]);
   const series = useMemo(() => {
     const valued = items.filter((row) => typeof row.value === "number");
@@ -332,8 +333,8 @@ function Iterations({ procedure: { procedure_id, ended_at } }: { procedure: Proc
   // The plot of a loop that goes on runs up to now.
   const range = useMemo(() => {
     const [first, last] = [series.times[0] ?? 0, series.times.at(-1) ?? 0];
-    return [first, ended_at === null ? Math.max(last, now / 1000) : last] as const;
-  }, [ended_at, now, series]);
+    return [first, isOpen ? Math.max(last, now / 1000) : last] as const;
+  }, [isOpen, now, series]);
   return (
     <Panel title="Iterations" note={iterations.data?.next_cursor ? `the first ${items.length}` : undefined} flush>
       {series.times.length > 1 && <Plot series={series} range={range} height={140} />}
