@@ -1,7 +1,7 @@
 /** What a clearance is about, beside every decision on it: hazards, coverage, period and author. */
 import { namesIn, useRead, type Answer, type Names } from "../api";
 import { fieldLabel, stateText } from "../text";
-import { Icon, Loaded, ObjectName, StateMark, Timestamp } from "../ui";
+import { Loaded, ObjectName, StateMark, Timestamp } from "../ui";
 
 type Clearance = Answer<"get_clearance">;
 type Binding = Clearance["bindings"][number];
@@ -30,8 +30,8 @@ export function ClearanceReview({ id }: { id: string }) {
           const names = namesIn(clearance);
           return (
             <>
-              <p>
-                <b className="b">{clearance.title}</b> <span className="dim sm">{stateText(clearance.kind)}</span>{" "}
+              <p className="row wrap">
+                <b className="b">{clearance.title}</b> <span className="dim sm">{stateText(clearance.kind)}</span>
                 <StateMark as="chip" state={clearance.status} schema="ClearanceStatus" />
               </p>
               <dl className="kv">
@@ -57,7 +57,7 @@ export function ClearanceReview({ id }: { id: string }) {
                     <ul aria-label="Hazards">
                       {clearance.hazards.map(({ scheme, code, mitigation }) => (
                         <li key={`${scheme} ${code}`}>
-                          <Icon name="caution" className="in" /> <b className="b">{code}</b> <span className="dim sm">{scheme}</span>
+                          <b className="b">{code}</b> <span className="dim sm">{scheme}</span>
                           <div className={mitigation ? "dim" : "warn"}>{mitigation ?? "No measure is named."}</div>
                         </li>
                       ))}

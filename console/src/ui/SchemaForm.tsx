@@ -3,7 +3,7 @@ import { useId, useState, type ReactNode } from "react";
 import type { Schema } from "../api/catalogue.json";
 import { fieldLabel } from "../text/fields";
 import { stateText } from "../text/states";
-import { stepIndex, withStepNumbers } from "../text/steps";
+import { holdsSteps, stepIndex, withStepNumbers } from "../text/steps";
 import { unitSymbol } from "../text/units";
 import { useZone } from "../time/zone";
 import { Icon } from "./Icon";
@@ -309,7 +309,7 @@ function Choices({ words, value, change }: { words: readonly string[]; value: un
 
 function ListInput({ of, value, change, name, path, schemas, ...shared }: InputProps & { of: Schema }) {
   const entries = Array.isArray(value) ? (value as unknown[]) : [];
-  const single = fieldLabel(name.replace(/ies$/, "y").replace(/s$/, ""));
+  const single = holdsSteps(name) ? "Step" : fieldLabel(name.replace(/ies$/, "y").replace(/s$/, ""));
   return (
     <div className="nested">
       {entries.map((entry, index) => (
