@@ -211,10 +211,11 @@ def test_an_action_that_ends_something_says_what_it_does_before_it_is_sent(
 def test_the_safety_officer_sees_hazards_coverage_and_author_before_approving(
     visit: Visits, beamline: Beamline
 ):
+    title = "Epoxy on the stage"
     form = {
         "kind": "experiment_safety",
         "facility_code": beamline.ids["site"],
-        "title": "Epoxy on the stage",
+        "title": title,
         "bindings": [
             {"kind": "Subject", "id": beamline.ids["phantom"]},
             {"kind": "Asset", "id": beamline.ids["detector.camera"]},
@@ -232,7 +233,7 @@ def test_the_safety_officer_sees_hazards_coverage_and_author_before_approving(
     step = {**about, "role": "Safety officer", "decision": "Approved"}
     beamline.do("append_clearance_review_step", step, as_="sam")
     page = visit("sam", "/access").page
-    shown = row(page, "Clearances", form["title"])
+    shown = row(page, "Clearances", title)
     shown.get_by_role("button", name="Approve…").click()
     review = page.get_by_role("dialog").get_by_role("region", name="What the clearance is about")
     for told in ("H317", "Gloves; no cutting", "H411", "No measure is named.", "Yellow"):
