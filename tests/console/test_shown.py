@@ -21,25 +21,21 @@ LOOKS_AWAY: Steps = (
 """The second step fails."""
 DRAWN_UP_TO = """canvas => {
   const {width, height} = canvas;
-  const line = getComputedStyle(canvas).getPropertyValue("--plot").trim();
-  const probe = document.createElement("canvas").getContext("2d");
-  probe.fillStyle = line;
-  probe.fillRect(0, 0, 1, 1);
-  const [red, green, blue] = probe.getImageData(0, 0, 1, 1).data;
   const {data} = canvas.getContext("2d").getImageData(0, 0, width, height);
-  // The labels of the axis of time stand below.
-  for (let x = width - 1; x >= 0; x -= 1)
-    for (let y = 0; y < 0.75 * height; y += 1) {
-      const at = 4 * (y * width + x);
-      const isNear = Math.abs(data[at] - red) + Math.abs(data[at + 1] - green)
-        + Math.abs(data[at + 2] - blue) < 40;
-      if (isNear && data[at + 3] > 200) return x / width;
+  // The area under a line is nearly transparent; lines of the grid and labels are not.
+  const isFilled = x => {
+    let filled = 0;
+    for (let y = 0; y < height; y += 1) {
+      const alpha = data[4 * (y * width + x) + 3];
+      filled += alpha > 20 && alpha < 60;
     }
-  return 0;
+    return filled > height / 3;
+  };
+  let x = width - 1;
+  while (x > 0 && !isFilled(x)) x -= 1;
+  return x / width;
 }"""
 """Returns up to which part of its width the line of a plot is drawn."""
-
-
 PLOTTED = """() => document.querySelector(".live-plot .uplot").getBoundingClientRect().width"""
 """Returns how wide the plot of the Board is."""
 
