@@ -281,7 +281,9 @@ class Reader(Protocol):
         """Return a state. With `to_show`, refuse one that the caller may not see as absent."""
         ...
 
-    async def many[S](self, of: Aggregate[S, Any, Any], ids: Iterable[UUID]) -> Mapping[UUID, S]:
+    async def many[S](
+        self, of: Aggregate[S, Any, Any], ids: Iterable[UUID], to_show: bool = False
+    ) -> Mapping[UUID, S]:
         """Return several states in one round trip. Raise the refusal of the first absent one."""
         ...
 

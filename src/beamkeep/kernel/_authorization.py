@@ -22,7 +22,7 @@ class ActorKind(StrEnum):
 
 
 class ObjectScope(StrEnum):
-    """Which objects a permitted read may show."""
+    """Which objects a permitted read may show, and a permitted command may change."""
 
     ALL = "All"
     OWN = "Own"

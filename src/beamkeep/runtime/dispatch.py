@@ -3,9 +3,10 @@
 import asyncio
 import random
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence, Set
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -14,7 +15,17 @@ import msgspec
 import structlog
 
 from beamkeep import kernel
-from beamkeep.kernel import Event, Identified, Operation, Outcome, Record, Refusal, Rows, replace
+from beamkeep.kernel import (
+    Event,
+    Identified,
+    ObjectScope,
+    Operation,
+    Outcome,
+    Record,
+    Refusal,
+    Rows,
+    replace,
+)
 
 from .admission import Admission, Admitted, Caller, Request, UnauthorizedError
 from .codec import Codec, encode
@@ -28,6 +39,7 @@ from .store import (
     Append,
     EventStore,
     KeyTakenError,
+    LoadedStream,
     MovedError,
     NewEvent,
     OutcomeUnknownError,
@@ -37,6 +49,7 @@ from .store import (
     StoreUnavailableError,
     Stream,
 )
+from .withholding import withhold
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -189,11 +202,7 @@ class Dispatcher:
         found, attempt, looked_again = _Found({}, {}), 1, False
         while attempt <= ATTEMPTS:
             try:
-                for each in commands:
-                    if self._store.is_contended(each.stream) and not each.request.admitted:
-                        # Only callers with permission wait in the queue of a stream.
-                        await self._admission.admit(each.operation.name, each.request.caller)
-                async with self._in_turn(commands):
+                async with self._in_turn([await self._queue(each) for each in commands]):
                     return await self._attempt(commands, found, basis)
             except _OutsideNeeded as needed:
                 # No turn and no connection is held while the step runs.
@@ -220,10 +229,21 @@ class Dispatcher:
             attempt += 1
         raise ConcurrencyError
 
-    def _in_turn(self, commands: Sequence[_Pending]) -> AbstractAsyncContextManager[None]:
-        if len(commands) == 1:
-            return self._store.wait_turn(commands[0].stream)
-        return self._in_turns(sorted({each.stream for each in commands if each.stream}))
+    async def _queue(self, pending: _Pending) -> Stream | None:
+        """Return the stream whose turn a command waits for: only who may change it waits."""
+        request, stream, of = pending.request, pending.stream, pending.operation.aggregate
+        if stream is None or request.admitted or not self._store.is_contended(stream):
+            return stream
+        admitted = await self._admission.admit(pending.operation.name, request.caller)
+        if admitted.scope is ObjectScope.ALL:
+            return stream
+        owner_id = (await self._store.owners([stream])).get(stream)
+        return stream if admitted.sees(owner_id, of.self_owned, stream[1]) else None
+
+    def _in_turn(self, streams: Sequence[Stream | None]) -> AbstractAsyncContextManager[None]:
+        if len(streams) == 1:
+            return self._store.wait_turn(streams[0])
+        return self._in_turns(sorted({stream for stream in streams if stream}))
 
     @asynccontextmanager
     async def _in_turns(self, streams: Sequence[Stream]) -> AsyncGenerator[None]:
@@ -333,12 +353,21 @@ class Dispatcher:
                 "An idempotency key must have 1 to 255 visible ASCII characters."
             )
         session.read_for(admitted.standing.principal_id, admitted.scope)
+        session.caller_reads = partial(self._admission.reach, request.caller)
+        # To who may not change it, the target is absent. What is not stored has no owner.
+        is_absent = not (
+            request.admitted
+            or opened.owner_id is None
+            or admitted.sees(opened.owner_id, of.self_owned, target)
+        )
         proposes = self._is_proposal(operation, request, admitted)
 
         # 4. Again?
         digest = fingerprint(operation.name, command) if key or proposes else b""
         if (kept := opened.stored_answer) and not request.dry_run:
-            return await self._completed(operation, _replayed(pending, kept, digest), admitted)
+            again = _replayed(pending, kept, digest)
+            if not is_absent:
+                return await self._completed(operation, again, admitted)
 
         # 5. Load.
         given: list[Any] = [command]
@@ -346,9 +375,11 @@ class Dispatcher:
             if request.admitted and target:
                 given.insert(0, await session.one(of, target))
             else:
-                given.insert(0, await session.adopt(of, target, opened.loaded))
+                loaded = LoadedStream() if is_absent else opened.loaded
+                given.insert(0, await session.adopt(of, target, loaded))
         if operation.given:
-            given.append(await operation.given(*given, session))
+            async with self._withholding(request.caller, session):
+                given.append(await operation.given(*given, session))
         version = session.versions.get(stream, 0) if stream else 0
         wanted = request.if_match
         if wanted is not None and wanted.strip() not in {"*", f'"{version}"', str(version)}:
@@ -360,7 +391,8 @@ class Dispatcher:
         new_id = request.new_id or self._new_id()
         call = self._call(request.caller, admitted, new_id, found.now or self._clock())
         try:
-            decided, carried = operation.rule(*given, call), None
+            async with self._withholding(request.caller, session):
+                decided, carried = operation.rule(*given, call), None
         except kernel.Cannot as refusal:
             if stream:
                 self._remedies.explain(refusal, of, stream[1], state=given[0])
@@ -375,6 +407,7 @@ class Dispatcher:
                 decided = list[Event]()
             else:
                 raise _OutsideNeeded(decided.request, call.now)
+        await self._require_own(decided, stream, session)
         outcome = _without_stored(decided, found.stored)
         planned = [*(carried.outcome if carried else ()), *outcome]
         if proposes:
@@ -464,8 +497,6 @@ class Dispatcher:
             raise approved.lapsed(f"This release has no {name} that can be proposed.")
         (first,) = await self._store.history(stream, 0, 1)
         verdict = await self._admission.verdict_on(name, asked, first.surface_id)
-        if isinstance(verdict, kernel.Deny):
-            raise approved.lapsed(f"The proposer may not propose {name} any more.")
         caller = replace(approver, correlation_id=first.correlation_id, causation_id=first.event_id)
         request = replace(
             _approving(caller, approved.arguments),
@@ -475,6 +506,12 @@ class Dispatcher:
         if approval.request.dry_run:
             found = replace(found, takes_steps=False)
         pending = _Pending(operation, request, _target(operation, request))
+        if isinstance(verdict, kernel.Deny) or (
+            verdict.object_scope is ObjectScope.OWN
+            and pending.stream
+            and await self._others([pending.stream], asked)
+        ):
+            raise approved.lapsed(f"The proposer may not propose {name} any more.")
         decided = await self._decide(pending, session, found)
         assert isinstance(decided, _Decision), "it has no key"  # noqa: S101
         return decided
@@ -536,6 +573,42 @@ class Dispatcher:
                 event_id = part.event_id if isinstance(part, Identified) else self._new_id()
                 events.append(self._codec.encode(event, versions[stream], event_id, command_name))
         return events
+
+    @asynccontextmanager
+    async def _withholding(self, caller: Caller, session: Session) -> AsyncGenerator[None]:
+        """Let a refusal quote nothing of an object that the caller may not read."""
+        try:
+            yield
+        except Refusal as refusal:
+            if session.only is None:
+                raise
+            others = await self._others(session.versions, session.only)
+            gets = {s: get.name for s in others if (get := self._gets.get(s[0]))}
+            reach = await self._admission.reach(caller, {*gets.values()}) if gets else {}
+            hidden = {s for s in others if reach.get(gets.get(s, "")) is not ObjectScope.ALL}
+            if hidden:
+                withhold(refusal, session.versions.keys() - hidden)
+            raise
+
+    async def _others(self, streams: Iterable[Stream], me: UUID) -> Set[Stream]:
+        """Return those of these streams that somebody else owns."""
+        wanted = sorted(streams)
+        owners = await self._store.owners(wanted) if wanted else {}
+        aggregates = self._codec.aggregates
+        return {
+            stream
+            for stream, owner_id in owners.items()
+            if owner_id != me and not (aggregates[stream[0]].self_owned and stream[1] == me)
+        }
+
+    async def _require_own(self, outcome: Outcome, target: Stream | None, session: Session) -> None:
+        """Raise as for an absent object when a command changes one beyond the caller's scope."""
+        if session.only is None:
+            return
+        written = {self._codec.stream(event) for event in _events(outcome)}
+        changed = (written & session.versions.keys()) - {target}
+        for name, id in sorted(await self._others(changed, session.only) if changed else ()):
+            await session.adopt(self._codec.aggregates[name], id, LoadedStream())
 
     async def _shown(
         self, caller: Caller, admitted: Admitted, target: Stream | None, outcome: Outcome

@@ -96,8 +96,10 @@ class Past:
             state = of.evolve(state, event)
         return state
 
-    async def many[S](self, of: Aggregate[S, Any, Any], ids: Iterable[UUID]) -> Mapping[UUID, S]:
-        return {id: await self.one(of, id) for id in ids}
+    async def many[S](
+        self, of: Aggregate[S, Any, Any], ids: Iterable[UUID], to_show: bool = False
+    ) -> Mapping[UUID, S]:
+        return {id: await self.one(of, id, to_show) for id in ids}
 
     def version(self, of: Aggregate[Any, Any, Any], id: UUID) -> int:
         return len(self._streams[of.name, id])

@@ -19,9 +19,8 @@ from tests.unit.contexts.starting.fair import (
 from tests.unit.contexts.starting.test_start import FAILING
 
 from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.contexts.starting.gates import NOT_SHOWN
 from beamkeep.contexts.subject.subject import SubjectNotFoundError
-from beamkeep.kernel import Refusal, replace
+from beamkeep.kernel import NOT_SHOWN, Refusal, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.codec import encode
 from beamkeep.surfaces.problem import problem
