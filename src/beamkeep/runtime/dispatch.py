@@ -3,7 +3,7 @@
 import asyncio
 import random
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from functools import partial
@@ -509,7 +509,7 @@ class Dispatcher:
         if isinstance(verdict, kernel.Deny) or (
             verdict.object_scope is ObjectScope.OWN
             and pending.stream
-            and await self._others([pending.stream], asked)
+            and await self._others({pending.stream}, asked)
         ):
             raise approved.lapsed(f"The proposer may not propose {name} any more.")
         decided = await self._decide(pending, session, found)
@@ -582,19 +582,19 @@ class Dispatcher:
         except Refusal as refusal:
             if session.only is None:
                 raise
-            others = await self._others(session.versions, session.only)
+            others = await self._others(session.versions.keys(), session.only)
             gets = {s: get.name for s in others if (get := self._gets.get(s[0]))}
-            reach = await self._admission.reach(caller, {*gets.values()}) if gets else {}
-            hidden = {s for s in others if reach.get(gets.get(s, "")) is not ObjectScope.ALL}
-            if hidden:
-                withhold(refusal, session.versions.keys() - hidden)
+            if others:
+                reach = await self._admission.reach(caller, {*gets.values()})
+                hidden = {s for s in others if reach.get(gets.get(s, "")) is not ObjectScope.ALL}
+                withhold(refusal, readable=session.versions.keys() - hidden, hidden=hidden)
             raise
 
-    async def _others(self, streams: Iterable[Stream], me: UUID) -> Set[Stream]:
+    async def _others(self, streams: Set[Stream], me: UUID) -> Set[Stream]:
         """Return those of these streams that somebody else owns."""
-        wanted = sorted(streams)
-        owners = await self._store.owners(wanted) if wanted else {}
-        aggregates = self._codec.aggregates
+        if not streams:
+            return frozenset()
+        owners, aggregates = await self._store.owners(sorted(streams)), self._codec.aggregates
         return {
             stream
             for stream, owner_id in owners.items()
@@ -607,7 +607,7 @@ class Dispatcher:
             return
         written = {self._codec.stream(event) for event in _events(outcome)}
         changed = (written & session.versions.keys()) - {target}
-        for name, id in sorted(await self._others(changed, session.only) if changed else ()):
+        for name, id in sorted(await self._others(changed, session.only)):
             await session.adopt(self._codec.aggregates[name], id, LoadedStream())
 
     async def _shown(

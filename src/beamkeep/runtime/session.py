@@ -170,7 +170,9 @@ class Session:
             return {}
         shown = await self.visible(of, wanted) if to_show else {*wanted}
         streams = [(of.name, id) for id in wanted if id in shown]
-        found = await self._store.load(streams, self._codec.folds) if streams else {}
+        found: Mapping[Stream, LoadedStream] = {}
+        if streams:
+            found = await self._store.load(streams, self._codec.folds)
         return {
             id: await self.adopt(of, id, found.get((of.name, id), LoadedStream())) for id in wanted
         }
@@ -202,7 +204,7 @@ class Session:
         own = {id for (_, id), owner_id in owners.items() if owner_id == only}
         # What a command before this one in the same append begins is not stored yet.
         own |= {id for id in wanted if (of.name, id) in self._decided.keys() - owners.keys()}
-        seen = own | (wanted & {only} if of.self_owned else frozenset())
+        seen = own | (wanted & {only} if of.self_owned else set[UUID]())
         get = self._catalogue.gets.get(of.name)
         if scope is None and get and self.caller_reads and not wanted <= seen:
             reach = await self.caller_reads([get.name])

@@ -12,8 +12,10 @@ TOLD = frozenset({"axis", "check", "checks", "must_be"})
 """Facts that are declared and not read from an object."""
 
 
-def withhold(refusal: Refusal, readable: Set[Stream]) -> None:
-    """Take from a refusal its own words, and every fact about an object that is not readable."""
+def withhold(refusal: Refusal, readable: Set[Stream], hidden: Set[Stream]) -> None:
+    """Take from a refusal what it may quote of hidden objects that were read for it."""
+    if not hidden:
+        return
     told = refusal.facts
     kept = {name: value for name, value in told.items() if _is_told(name)}
     if "facts" in told:

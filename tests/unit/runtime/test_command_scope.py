@@ -1,0 +1,330 @@
+"""What a caller whose grant has the scope Own may do with the objects of others."""
+
+import json
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from typing import Any, NamedTuple
+from uuid import UUID, uuid4
+
+import pytest
+from tests.support.examples import EXAMPLES
+from tests.system.canaries import FREE, PERSONAL, Canaries
+
+from beamkeep.adapters.memory_store import MemoryBackup, MemoryStore
+from beamkeep.contexts import CATALOGUE
+from beamkeep.kernel import History, Many, One, Operation, Refusal, replace
+from beamkeep.runtime import Service
+from beamkeep.runtime.codec import encode
+from beamkeep.runtime.store import Stream
+from beamkeep.surfaces.problem import problem
+from beamkeep.testing.installation import ISSUER
+from beamkeep.testing.service import CALLERS, AdminClient, call, enrol, memory_service, permit
+
+pytestmark = pytest.mark.anyio
+
+STAFF, VISITOR, PROBE = "ada", "vera", "probe"
+"""Who may do everything, who may do everything with her own objects, and an account like her."""
+
+# Why an owner cannot do this with what is all its own: the rule is about persons.
+NEVER_BY_THE_OWNER = {
+    "approve_proposal": "ProposalNotYoursToApproveError",
+    "reject_proposal": "ProposalCannotRejectError",
+}
+# These say who did something before, and that was the staff.
+OF_THE_STAFF: dict[str, str] = {}
+# What the command changes, copies or publishes beside its target, and so is absent to the visitor.
+ABSENT_BESIDE: dict[str, str] = {}
+
+
+class Told(NamedTuple):
+    """What came of a call: its status, and its body as JSON."""
+
+    status: int
+    body: Any
+
+    @property
+    def ok(self) -> bool:
+        return self.status < 300
+
+    @property
+    def code(self) -> str | None:
+        return None if self.ok else self.body["code"]
+
+    @property
+    def is_marked(self) -> bool:
+        text = json.dumps(self.body)
+        return FREE in text or PERSONAL in text
+
+
+class Maker(AdminClient):
+    """Makes the objects of an example as the staff.
+
+    Every text can be found again, but those of one object, which is the nth of its kind.
+    """
+
+    def __init__(
+        self, service: Service, store: MemoryStore, of: str, nth: int | None, *, marks: bool
+    ) -> None:
+        super().__init__(service, store)
+        self._of, self._nth, self._marks = of, nth, marks
+        self.ids: list[str] = []
+        """Of the objects of the kind, in the order they were made."""
+
+    async def __call__(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
+        row = CATALOGUE.named[name]
+        if not isinstance(row, Operation):
+            return await super().__call__(name, arguments, **options)
+        is_one, id_field = row.aggregate.name == self._of, row.aggregate.id_field
+        if row.genesis:
+            plain = is_one and len(self.ids) == self._nth
+        else:
+            plain = is_one and arguments[id_field] in self.ids[(self._nth or 0) :][:1]
+        marked = self._marks and not plain
+        sent = Canaries().into(name, arguments) if marked else arguments
+        answer = await super().__call__(name, sent, **options)
+        if is_one and row.genesis and "proposal_note" not in options:
+            self.ids.append(answer[id_field])
+        return answer
+
+
+class World(NamedTuple):
+    """An example that is ready, all of it made by the staff."""
+
+    arguments: dict[str, Any]
+    target: Stream | None
+    made: Sequence[Stream]
+    backup: MemoryBackup
+
+
+class Facility:
+    """A service in memory with its people, which is put back before each use."""
+
+    def __init__(self, service: Service, store: MemoryStore, visitors: Mapping[str, UUID]) -> None:
+        self.service, self.store, self.visitors = service, store, visitors
+        self._fresh = store.backup()
+
+    def visitor(self, operation: Operation) -> str:
+        """Who calls with the scope Own: an account where it cannot be a person."""
+        return PROBE if operation.name in CALLERS else VISITOR
+
+    async def world(self, operation: Operation) -> World:
+        """Put the service back, and make an example; nothing is marked that it is about."""
+        of = operation.aggregate
+        nth: int | None = None
+        if not operation.genesis:
+            do = await self._made(operation, None, marks=False)
+            id = do[0][of.id_field]
+            nth = do[1].index(id) if id in do[1] else None
+        marks = operation.genesis or nth is not None
+        arguments, _ = await self._made(operation, nth, marks=marks)
+        target = None if operation.genesis else (of.name, UUID(arguments[of.id_field]))
+        made = [stream for stream in self.store.streams if stream not in self._fresh.streams]
+        return World(arguments, target, made, self.store.backup())
+
+    async def _made(
+        self, operation: Operation, nth: int | None, *, marks: bool
+    ) -> tuple[dict[str, Any], list[str]]:
+        self.store.restore(self._fresh)
+        of = "" if operation.genesis else operation.aggregate.name
+        maker = Maker(self.service, self.store, of, nth, marks=marks)
+        return await EXAMPLES[operation.name](maker), maker.ids
+
+    def put_back(self, world: World, mine: Sequence[Stream], who: str) -> MemoryBackup:
+        """Put a world back, in which these objects belong to a visitor."""
+        self.store.restore(world.backup)
+        for stream in mine:
+            self.give(stream, self.visitors[who])
+        return self.store.backup()
+
+    def give(self, stream: Stream, owner_id: UUID) -> None:
+        """Make an object somebody's own."""
+        first = self.store.streams[stream][0]
+        self.store.streams[stream][0] = replace(first, principal_id=owner_id)
+
+    async def send(self, who: str, name: str, arguments: Mapping[str, Any], **options: Any) -> Told:
+        """Make one call, whatever comes of it."""
+        try:
+            answer = await call(self.service, name, arguments, subject=who, **options)
+        except Refusal as refusal:
+            return Told(refusal.status, json.loads(encode(problem(refusal))))
+        return Told(getattr(answer, "status", 200), json.loads(answer.body or b"null"))
+
+
+async def facility_with_visitors() -> Facility:
+    service, store = await memory_service()
+    vera = await enrol(service, VISITOR, "*", scope="Own")
+    login = {"issuer": ISSUER, "subject": PROBE}
+    account = {"name": PROBE, "kind": "service_account", "identities": [login]}
+    probe = (await call(service, "register_actor", account)).id
+    await permit(service, probe, "*", scope="Own")
+    return Facility(service, store, {VISITOR: vera, PROBE: probe})
+
+
+@pytest.fixture(scope="module")
+async def here() -> Facility:
+    return await facility_with_visitors()
+
+
+EVERY = [each for each in CATALOGUE.operations if not each.route.is_internal]
+CHANGES = [each for each in EVERY if not each.genesis]
+
+
+def elsewhere(world: World, id: str, told: Told) -> str:
+    """What was told, with another id in place of that of the target."""
+    assert world.target
+    return json.dumps([told.status, told.body]).replace(id, "ID")
+
+
+async def test_every_command_on_anothers_object_answers_as_for_an_absent_one(
+    here: Facility, subtests: pytest.Subtests
+):
+    for operation in CHANGES:
+        with subtests.test(operation.name):
+            await require_absent(here, operation)
+
+
+async def require_absent(here: Facility, operation: Operation) -> None:
+    world = await here.world(operation)
+    assert world.target
+    who, name, id_field = here.visitor(operation), operation.name, operation.aggregate.id_field
+    others = [stream for stream in world.made if stream != world.target]
+    nobodys = str(uuid4())
+    absent = {**world.arguments, id_field: nobodys}
+    forms: list[dict[str, Any]] = [
+        {"dry_run": True},
+        {},
+        {"idempotency_key": "k"},
+        {"if_match": '"99"'},
+        {"if_match": "*"},
+        {"dry_run": True, "if_match": '"99"'},
+        {"proposal_note": "Please"},
+    ]
+    staff = CALLERS.get(name, STAFF)
+    for mine in ([], others):
+        for done in (False, True):
+            here.put_back(world, mine, who)
+            if done:
+                await here.send(staff, name, deepcopy(world.arguments))
+            before = here.store.backup()
+            for form in forms:
+                at = (mine != [], done, form)
+                told = await here.send(who, name, deepcopy(world.arguments), **form)
+                asked = str(world.target[1])
+                expected = await here.send(who, name, deepcopy(absent), **form)
+                assert elsewhere(world, asked, told) == elsewhere(world, nobodys, expected), at
+                is_note = "proposal_note" in form and name not in CATALOGUE.proposable
+                assert told.status == (422 if is_note else 404), (at, told)
+                assert here.store.backup() == before, at
+
+
+async def test_an_answer_is_not_repeated_to_who_may_not_change_the_object_any_more(
+    here: Facility, subtests: pytest.Subtests
+):
+    for operation in CHANGES:
+        if operation.name not in NEVER_BY_THE_OWNER | OF_THE_STAFF:
+            with subtests.test(operation.name):
+                await require_not_repeated(here, operation)
+
+
+async def require_not_repeated(here: Facility, operation: Operation) -> None:
+    world = await here.world(operation)
+    assert world.target
+    who = here.visitor(operation)
+    here.put_back(world, world.made, who)
+    sent = who, operation.name
+    first = await here.send(*sent, deepcopy(world.arguments), idempotency_key="k")
+    assert first.ok, first
+    again = await here.send(*sent, deepcopy(world.arguments), idempotency_key="k")
+    assert again.ok
+    here.give(world.target, UUID(int=1))
+    hidden = await here.send(*sent, deepcopy(world.arguments), idempotency_key="k")
+    assert (hidden.status, hidden.code) == (404, operation.aggregate.absent.__name__)
+
+
+async def test_every_command_on_ones_own_object_may_name_the_objects_of_others(
+    here: Facility, subtests: pytest.Subtests
+):
+    for operation in EVERY:
+        with subtests.test(operation.name):
+            await require_own(here, operation)
+
+
+async def require_own(here: Facility, operation: Operation) -> None:
+    world = await here.world(operation)
+    who, name = here.visitor(operation), operation.name
+    target = [world.target] if world.target else []
+    for mine, refused in (
+        (world.made, NEVER_BY_THE_OWNER | OF_THE_STAFF),
+        (target, NEVER_BY_THE_OWNER | OF_THE_STAFF | ABSENT_BESIDE),
+    ):
+        before = here.put_back(world, mine, who)
+        dry = await here.send(who, name, deepcopy(world.arguments), dry_run=True)
+        assert dry.code == refused.get(name), (len(mine), dry)
+        assert here.store.backup() == before
+        told = await here.send(who, name, deepcopy(world.arguments))
+        assert told.code == refused.get(name), (len(mine), told)
+        if told.ok:
+            changed = changed_streams(here.store, before)
+            assert await owners(here, changed) <= {here.visitors[who]}
+        else:
+            assert here.store.backup() == before
+        if mine is world.made:
+            continue
+        again = await here.send(who, name, deepcopy(world.arguments))
+        for answer in (dry, told, again, *await everything_read(here, who)):
+            assert not answer.is_marked, answer
+
+
+def changed_streams(store: MemoryStore, before: MemoryBackup) -> set[Stream]:
+    """The objects that have more events than before."""
+    return {
+        stream
+        for stream, events in store.streams.items()
+        if len(events) > len(before.streams.get(stream, ()))
+    }
+
+
+async def owners(here: Facility, streams: set[Stream]) -> set[UUID]:
+    """Who own these objects."""
+    return {here.store.streams[stream][0].principal_id for stream in streams}
+
+
+async def everything_read(here: Facility, who: str) -> list[Told]:
+    """What a visitor reads of all her objects."""
+    me, told = here.visitors[who], list[Told]()
+    mine = [s for s, events in here.store.streams.items() if events[0].principal_id == me]
+    for question in CATALOGUE.questions:
+        kind, id_field = question.aggregate.name, question.aggregate.id_field
+        match question.source:
+            case Many() if any(name == kind for name, _ in mine):
+                told.append(await here.send(who, question.name, {}))
+            case One() | History():
+                for name, id in mine:
+                    if name == kind:
+                        told.append(await here.send(who, question.name, {id_field: str(id)}))
+            case _:
+                pass
+    assert all(answer.ok for answer in told), told
+    return told
+
+
+async def test_every_command_changes_the_objects_of_everybody_with_the_scope_all(
+    here: Facility, subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch
+):
+    asked = list[Sequence[Stream]]()
+    owners_of = here.store.owners
+
+    async def counted(streams: Sequence[Stream]) -> Mapping[Stream, UUID]:
+        asked.append(streams)
+        return await owners_of(streams)
+
+    monkeypatch.setattr(here.store, "owners", counted)
+    for operation in EVERY:
+        with subtests.test(operation.name):
+            world = await here.world(operation)
+            here.put_back(world, world.made, VISITOR)
+            asked.clear()
+            staff = CALLERS.get(operation.name, STAFF)
+            told = await here.send(staff, operation.name, deepcopy(world.arguments))
+            assert told.ok, told
+            assert asked == [], "the scope All needs no statement to look for owners"
