@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from copy import deepcopy
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
@@ -22,6 +23,7 @@ from beamkeep.testing.service import CALLERS, AdminClient, call, enrol, memory_s
 
 pytestmark = pytest.mark.anyio
 
+ABSENT = uuid4()
 STAFF, VISITOR, PROBE = "ada", "vera", "probe"
 """Who may do everything, who may do everything with her own objects, and an account like her."""
 
@@ -328,3 +330,80 @@ async def test_every_command_changes_the_objects_of_everybody_with_the_scope_all
             told = await here.send(staff, operation.name, deepcopy(world.arguments))
             assert told.ok, told
             assert asked == [], "the scope All needs no statement to look for owners"
+
+
+def operation(name: str) -> Operation:
+    """The operation of this name."""
+    row = CATALOGUE.named[name]
+    assert isinstance(row, Operation)
+    return row
+
+
+async def test_a_refusal_quotes_nothing_that_the_caller_may_not_read():
+    here = await facility_with_visitors()
+    world = await here.world(operation("mount_subject"))
+    assert world.target
+    here.put_back(world, [world.target], VISITOR)
+    asset = {"asset_id": world.arguments["asset_id"]}
+    await call(here.service, "decommission_asset", asset)
+    sent = VISITOR, "mount_subject", world.arguments
+    told = (await here.send(*sent)).body
+    assert told["code"] == "SubjectMountTargetUnavailableError"
+    assert told["detail"] == told["title"]
+    assert "lifecycle" not in told
+    assert [fact["id"] for fact in told["facts"]] == [str(world.target[1])]
+
+    await permit(here.service, here.visitors[VISITOR], "get_asset")
+    told = (await here.send(*sent)).body
+    assert told["lifecycle"] == "Decommissioned"
+    assert "Decommissioned" in told["detail"]
+
+
+async def test_what_a_command_copies_is_copied_by_who_may_read_it():
+    here = await facility_with_visitors()
+    world = await here.world(operation("register_edition"))
+    here.put_back(world, [], VISITOR)
+    sent = VISITOR, "register_edition", world.arguments
+    (dataset_id,) = world.arguments["dataset_ids"]
+    hidden = await here.send(*sent)
+    absent = await here.send(*sent[:2], {**world.arguments, "dataset_ids": [str(ABSENT)]})
+    told = json.dumps(hidden.body).replace(dataset_id, str(ABSENT))
+    assert (hidden.status, told) == (404, json.dumps(absent.body))
+    await permit(here.service, here.visitors[VISITOR], "get_dataset", "get_actor")
+    assert (await here.send(*sent)).status == 201
+
+
+async def test_a_proposal_lapses_when_its_proposer_may_not_change_the_object_any_more():
+    here = await facility_with_visitors()
+    world = await here.world(operation("rename_asset"))
+    here.put_back(world, [], VISITOR)
+    me = here.visitors[VISITOR]
+    allowed = await permit(here.service, me, "rename_asset")
+    made = await here.send(VISITOR, "rename_asset", world.arguments, proposal_note="Please")
+    assert made.status == 202
+    approval = STAFF, "approve_proposal", made.body
+    assert (await here.send(*approval, dry_run=True)).ok
+    left = {"policy_id": str(allowed), "permitted_principal_id": str(me), "reason": "Left"}
+    await call(here.service, "revoke_grant", left)
+    assert (await here.send(*approval)).code == "ProposalCannotApproveError"
+
+
+async def test_who_may_not_change_an_object_waits_for_no_turn_on_it(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    here = await facility_with_visitors()
+    world = await here.world(operation("rename_asset"))
+    waited = list[Stream | None]()
+    wait_turn = here.store.wait_turn
+
+    def noted(stream: Stream | None) -> AbstractAsyncContextManager[None]:
+        waited.append(stream)
+        return wait_turn(stream)
+
+    monkeypatch.setattr(here.store, "is_contended", bool)
+    monkeypatch.setattr(here.store, "wait_turn", noted)
+    for mine, expected in (((), None), (tuple(world.made), world.target)):
+        here.put_back(world, mine, VISITOR)
+        waited.clear()
+        await here.send(VISITOR, "rename_asset", world.arguments)
+        assert waited == [expected]

@@ -128,6 +128,10 @@ async def test_a_refused_start_names_nothing_that_readiness_does_not(check: str)
         if scope == "Own":
             assert SAMPLE not in named
             assert TITLE not in named
+            assert told["detail"] == told["title"], "everything but the plan is of others"
+            others = [fact for fact in told["facts"] if fact["id"] != str(PLAN)]
+            assert {(fact["name"], fact["state"]) for fact in others} <= {(NOT_SHOWN, NOT_SHOWN)}
+            assert not (others and told["cleared_by"])
         elif check == "subject":
             assert SAMPLE in named
         elif check == "clearance":
