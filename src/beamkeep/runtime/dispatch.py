@@ -390,23 +390,23 @@ class Dispatcher:
         # 6. Decide.
         new_id = request.new_id or self._new_id()
         call = self._call(request.caller, admitted, new_id, found.now or self._clock())
-        try:
-            async with self._withholding(request.caller, session):
+        async with self._withholding(request.caller, session):
+            try:
                 decided, carried = operation.rule(*given, call), None
-        except kernel.Cannot as refusal:
-            if stream:
-                self._remedies.explain(refusal, of, stream[1], state=given[0])
-            raise
-        if isinstance(decided, kernel.ApprovedCommand):
-            carried = await self._carry_out(decided, pending, session, found)
-            decided = decided.then(*carried.told(session.new_versions))
-        if isinstance(decided, kernel.Outside):
-            if decided.request in found.results:
-                decided = decided.then(found.results[decided.request])
-            elif request.dry_run or proposes or not found.takes_steps:
-                decided = list[Event]()
-            else:
-                raise _OutsideNeeded(decided.request, call.now)
+            except kernel.Cannot as refusal:
+                if stream:
+                    self._remedies.explain(refusal, of, stream[1], state=given[0])
+                raise
+            if isinstance(decided, kernel.ApprovedCommand):
+                carried = await self._carry_out(decided, pending, session, found)
+                decided = decided.then(*carried.told(session.new_versions))
+            if isinstance(decided, kernel.Outside):
+                if decided.request in found.results:
+                    decided = decided.then(found.results[decided.request])
+                elif request.dry_run or proposes or not found.takes_steps:
+                    decided = list[Event]()
+                else:
+                    raise _OutsideNeeded(decided.request, call.now)
         await self._require_own(decided, stream, session)
         outcome = _without_stored(decided, found.stored)
         planned = [*(carried.outcome if carried else ()), *outcome]

@@ -1,6 +1,7 @@
 """What a caller whose grant has the scope Own may do with the objects of others."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from copy import deepcopy
@@ -9,6 +10,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from tests.support.examples import EXAMPLES
+from tests.support.examples.campaign import a_campaign
 from tests.system.canaries import FREE, PERSONAL, Canaries
 
 from beamkeep.adapters.memory_store import MemoryBackup, MemoryStore
@@ -24,6 +26,7 @@ from beamkeep.testing.service import CALLERS, AdminClient, call, enrol, memory_s
 pytestmark = pytest.mark.anyio
 
 ABSENT = uuid4()
+ID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 STAFF, VISITOR, PROBE = "ada", "vera", "probe"
 """Who may do everything, who may do everything with her own objects, and an account like her."""
 
@@ -371,6 +374,64 @@ async def test_what_a_command_copies_is_copied_by_who_may_read_it():
     assert (hidden.status, told) == (404, json.dumps(absent.body))
     await permit(here.service, here.visitors[VISITOR], "get_dataset", "get_actor")
     assert (await here.send(*sent)).status == 201
+
+
+# What a command changes, copies or publishes beside its target, by the argument that names it.
+NAMED_BESIDE = {
+    "add_edition_dataset": "dataset_id",
+    "add_run_to_campaign": "run_id",
+    "export_artifact": "artifact_id",
+    "install_asset": "asset_id",
+    "mint_dataset_external_id": "creator_ids",
+    "promote_caution_proposal": "decision_id",
+    "record_acquisition": "corrects_acquisition_id",
+    "record_attestation": "distribution_id",
+    "register_edition": "dataset_ids",
+    "register_procedure": "recipe",
+    "remove_run_from_campaign": "run_id",
+    "start_run": "campaign_id",
+}
+
+
+async def test_what_a_command_changes_or_copies_beside_its_target_is_absent_as_well(
+    here: Facility, subtests: pytest.Subtests
+):
+    for name, field in NAMED_BESIDE.items():
+        for done in (False, True):
+            with subtests.test(name, done=done):
+                await require_absent_beside(here, operation(name), field, done=done)
+
+
+async def require_absent_beside(
+    here: Facility, changing: Operation, field: str, *, done: bool
+) -> None:
+    world = await here.world(changing)
+    here.put_back(world, [world.target] if world.target else [], VISITOR)
+    given = await with_beside(here, changing.name, world.arguments)
+    id = re.findall(ID, json.dumps(given[field]))[0]
+    absent = {**given, field: json.loads(json.dumps(given[field]).replace(id, str(ABSENT)))}
+    if done:
+        assert (await here.send(STAFF, changing.name, deepcopy(given))).ok
+    for dry_run in (True, False):
+        sent = VISITOR, changing.name
+        hidden = await here.send(*sent, deepcopy(given), dry_run=dry_run)
+        missing = await here.send(*sent, deepcopy(absent), dry_run=dry_run)
+        assert hidden.status == 404, hidden
+        told = json.loads(json.dumps(hidden.body).replace(id, str(ABSENT)))
+        assert told == missing.body
+
+
+async def with_beside(here: Facility, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of an example, with what the example leaves out made by the staff."""
+    staff = AdminClient(here.service, here.store)
+    match name:
+        case "start_run" if "campaign_id" not in arguments:
+            return {**arguments, "campaign_id": await a_campaign(staff)}
+        case "record_acquisition":
+            made = await staff(name, arguments)
+            return {**arguments, "corrects_acquisition_id": made["acquisition_id"]}
+        case _:
+            return dict(arguments)
 
 
 async def test_a_proposal_lapses_when_its_proposer_may_not_change_the_object_any_more():
