@@ -1,8 +1,8 @@
 """Plant faults one by one and say which test finds each: proof that a shorter gate catches them.
 
-Run it as `python -m tests.planting`. The faults are in planted.toml, or in the file of `--list`. Each is planted in a private
-copy of the checkout, never in the checkout itself. A fault counts as found only if what failed
-passes on a second copy, which has no fault.
+Run it as `python -m tests.planting`. The faults are in planted.toml, or in the file of `--list`.
+Each is planted in a private copy of the checkout, never in the checkout itself. A fault counts as
+found only if what failed passes on a second copy, which has no fault.
 """
 
 import argparse
