@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 from tests.unit.contexts.starting.fair import (
+    CAMPAIGN,
     DUST,
     LEAK,
     PAPER,
@@ -34,7 +35,7 @@ SAMPLE, TITLE = "Fossil 7", "Salts"
 
 
 class Beamline:
-    """A service in which everything but a plan is another's."""
+    """A service in which everything but a plan and a campaign is another's."""
 
     def __init__(self, service: Service, store: MemoryStore, me: UUID) -> None:
         self.service, self.store, self.me = service, store, me
@@ -61,6 +62,7 @@ async def beamline(*more: Part, scope: str = "Own", without: tuple[str, ...] = (
     me = await enrol(service, "otto", "get_plan_readiness", "start_run", scope=scope)
     here = Beamline(service, store, me)
     here.give("Plan", PLAN)
+    here.give("Campaign", CAMPAIGN)  # the run joins it, so the start changes it
     return here
 
 
