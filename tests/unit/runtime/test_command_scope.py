@@ -15,13 +15,20 @@ from tests.system.canaries import FREE, PERSONAL, Canaries
 
 from beamkeep.adapters.memory_store import MemoryBackup, MemoryStore
 from beamkeep.contexts import CATALOGUE
-from beamkeep.kernel import History, Many, One, Operation, Refusal, replace
+from beamkeep.contexts.equipment.asset import Asset, assets
+from beamkeep.contexts.subject.subject import (
+    MountSubject,
+    Subject,
+    SubjectMountTargetUnavailableError,
+)
+from beamkeep.kernel import History, Many, One, Operation, Reader, Refusal, replace
 from beamkeep.runtime import Service
+from beamkeep.runtime.admission import Request
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.store import Stream
 from beamkeep.surfaces.problem import problem
 from beamkeep.testing.installation import ISSUER
-from beamkeep.testing.service import CALLERS, AdminClient, call, enrol, memory_service, permit
+from beamkeep.testing.service import CALLERS, AdminClient, by, call, enrol, memory_service, permit
 
 pytestmark = pytest.mark.anyio
 
@@ -377,6 +384,24 @@ async def test_a_refusal_quotes_nothing_that_the_caller_may_not_read():
     told = (await here.send(*sent)).body
     assert told["lifecycle"] == "Decommissioned"
     assert "Decommissioned" in told["detail"]
+
+
+async def test_a_refusal_by_a_loader_quotes_nothing_either():
+    here = await facility_with_visitors()
+    world = await here.world(operation("mount_subject"))
+    assert world.target
+
+    async def quoting(_: Subject, command: MountSubject, read: Reader) -> Asset:
+        asset = await read.one(assets, command.asset_id)
+        raise SubjectMountTargetUnavailableError(f"It is '{asset.name}'.", lifecycle="Active")
+
+    quotes = replace(operation("mount_subject"), given=quoting)
+    for mine, quoted in ((world.made, True), ([world.target], False)):
+        here.put_back(world, mine, VISITOR)
+        with pytest.raises(SubjectMountTargetUnavailableError) as refused:
+            await here.service.dispatcher.execute(quotes, Request(by(VISITOR), world.arguments))
+        told = problem(refused.value)
+        assert ("lifecycle" in told, "It is" in told["detail"]) == (quoted, quoted)
 
 
 async def test_what_a_command_copies_is_copied_by_who_may_read_it():
