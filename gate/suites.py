@@ -198,6 +198,7 @@ SLICES = (
         marks="faults and not timed",
     ),
     console("screens", 120, "board", "runs", "procedures", "decisions", "handover", "access"),
+    console("shown", 100, "shown"),
     console("palette", 120, "palette"),
     console("day", 120, "day"),
     console("truth", 90, "truth", "offline"),

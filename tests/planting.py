@@ -1,8 +1,8 @@
 """Plant faults one by one and say which test finds each: proof that a shorter gate catches them.
 
-Run it as `python -m tests.planting`. The faults are in planted.toml. Each is planted in a private
-copy of the checkout, never in the checkout itself. A fault counts as found only if what failed
-passes on a second copy, which has no fault.
+Run it as `python -m tests.planting`. The faults are in planted.toml, or in the file of `--list`.
+Each is planted in a private copy of the checkout, never in the checkout itself. A fault counts as
+found only if what failed passes on a second copy, which has no fault.
 """
 
 import argparse
@@ -333,9 +333,14 @@ def main() -> int:
     """Judge the faults one by one and print what becomes of each."""
     parser = argparse.ArgumentParser(prog="python -m tests.planting")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="faults to plant (default: all)")
+    parser.add_argument(
+        "--list", type=Path, default=LIST, metavar="FILE", help="faults to choose from"
+    )
     parser.add_argument("--json", type=Path, help="file to write the results to, as they come")
     options = parser.parse_args()
-    chosen = [each for each in faults() if not options.only or each.name in options.only]
+    chosen = [
+        each for each in faults(options.list) if not options.only or each.name in options.only
+    ]
     if unknown := {*(options.only or ())} - {each.name for each in chosen}:
         raise SystemExit(f"There is no fault {', '.join(sorted(unknown))}.")
     results: list[dict[str, object]] = []

@@ -1,8 +1,11 @@
 /** The tables of the console cover everything that the service has. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { StreamType } from "../src/api/names";
 import { affectedBy, ALSO, isAboutOther, ROWS } from "../src/feed/invalidation";
+import { ASKED } from "../src/actions/asking";
+import { isFinal } from "../src/actions/moves";
+import type { CommandName, StreamType } from "../src/api/names";
+import { ENDINGS } from "../src/text/endings";
 import { EVENTS, eventText } from "../src/text/events";
 import { OPERATIONS, operationOn } from "../src/text/operations";
 import { NAMES, STATE_SCHEMA, STATES, stateText } from "../src/text/states";
@@ -12,8 +15,15 @@ const { events, rows } = reference("events.json") as {
   events: Record<string, string[]>;
   rows: Record<string, { stream: string; read: string }>;
 };
+interface Described {
+  operationId: string;
+  tags: string[];
+  "x-beamkeep"?: { destructive?: boolean };
+  requestBody?: { content: { "application/json": { schema: { properties?: Record<string, unknown> } } } };
+  responses: Record<string, { description?: string }>;
+}
 const openapi = reference("openapi.json") as {
-  paths: Record<string, Record<string, { operationId: string; tags: string[] }>>;
+  paths: Record<string, Record<string, Described>>;
   components: { schemas: Record<string, { enum?: string[]; type?: string }> };
 };
 const operations = Object.values(openapi.paths).flatMap((methods) => Object.values(methods));
@@ -78,6 +88,42 @@ describe("the texts", () => {
 
   test("say what a permit was reported to be", () => {
     expect(eventText("beamkeep.EnclosurePermitObserved", { status: "NotPermitted" }).mark).toBe("blocks");
+  });
+});
+
+describe("what a command that ends something does", () => {
+  /** Commands that end nothing by a transition and cannot be taken back all the same, or only for a while. */
+  const BESIDE = ["discard_distribution", "forget_actor", "mint_edition_external_id"];
+
+  test("is told of every such command", () => {
+    const final = names.filter((name) => operations.find(({ operationId }) => operationId === name)?.["x-beamkeep"] && isFinal(name as CommandName));
+    expect(Object.keys(ENDINGS).sort()).toEqual([...final, ...BESIDE].sort());
+  });
+
+  test("is told of each in its own words, in full sentences", () => {
+    const told = Object.values(ENDINGS).map(({ does }) => does);
+    for (const does of told) expect(does).toMatch(/^[A-Z].*\.$/);
+    const bySubject = (part: string) => told.filter((does) => does.includes(part));
+    expect(new Set(told).size).toBe(told.length);
+    expect(bySubject("Recorded data are kept")).toEqual([]);
+  });
+
+  test("promises no data where copies may be deleted or a person is erased", () => {
+    expect(ENDINGS.discard_dataset?.does).toContain("its data may be lost");
+    expect(ENDINGS.discard_distribution).toMatchObject({ isForGood: false });
+    expect(ENDINGS.discard_distribution?.does).toContain("restored until its bytes are deleted");
+    expect(ENDINGS.forget_actor?.does).toContain("are erased");
+  });
+});
+
+describe("what a refusal asks for", () => {
+  test("is a field of every command that is refused so", () => {
+    for (const [code, asked] of Object.entries(ASKED)) {
+      const refused = operations.filter(({ responses }) => responses["409"]?.description?.includes(code));
+      expect(refused.length, code).toBeGreaterThan(0);
+      for (const { requestBody } of refused)
+        expect(Object.keys(requestBody?.content["application/json"].schema.properties ?? {}), code).toContain(asked?.field);
+    }
   });
 });
 

@@ -64,6 +64,7 @@ from beamkeep.agents.run_debriefer import RUN_DEBRIEFER
 from beamkeep.agents.run_supervisor import SupervisionRules
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.profile import DEVELOPER
+from beamkeep.contexts.agent.actions import counted, explained
 from beamkeep.contexts.data.check import CHECKING
 from beamkeep.contexts.data.external_id import MINTING
 from beamkeep.contexts.data.scan_file import ReadScanFile
@@ -72,7 +73,7 @@ from beamkeep.contexts.federation.facility import facility_by_code
 from beamkeep.contexts.federation.signatures import SignMessage
 from beamkeep.contexts.feed.subscription import DELIVERING, MOST
 from beamkeep.contexts.installation import Installation
-from beamkeep.contexts.proposal.proposal import REGISTERING
+from beamkeep.contexts.proposal.proposal import APPROVING, REGISTERING
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.surface import surfaces
 from beamkeep.cosigning import Cosigner, key_list
@@ -144,6 +145,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 IDLE = {"idle_in_transaction_session_timeout": "5000"}
 MINTED_AT_ONCE = 4
+NO_PROVIDER = "LANGUAGE_MODEL_PROVIDER is not set."
 
 
 def compose(
@@ -210,6 +212,7 @@ def compose(
         new_id=new_id,
         contact=access_contact,
         proposable=proposable.keys(),
+        explains=explained,
     )
     dispatcher = Dispatcher(
         admission=admission,
@@ -223,6 +226,8 @@ def compose(
         remedies=Remedies(catalogue.operations),
         proposable=proposable,
         registers_proposal=proposing,
+        approves_proposal=APPROVING if proposing else None,
+        counts=counted,
     )
     keeper = EvidenceKeeper(store, new_id, release)
     return Service(
@@ -468,6 +473,8 @@ class Deployment:
             CAUTION_DRAFTER: settings.caution_drafter_enabled,
         }
         if provider is None or account is None or not any(enabled.values()):
+            if any(enabled.values()):
+                log.info("agents that call a model do not work", because=NO_PROVIDER)
             return []
         models = BudgetedModels(
             PostgresModelCalls(self._commands),
@@ -503,7 +510,9 @@ class Deployment:
                 model_reaction(agent_id, reaction, runtime, reactions.sessions), reactions
             )
 
-        loops = ModelAgentLoops(reaction.kind, reactions.sessions, loop_of)
+        provider = self.settings.language_model_provider
+        providers = frozenset({provider} if provider else ())
+        loops = ModelAgentLoops(reaction.kind, reactions.sessions, loop_of, providers=providers)
         return Loop(reaction.kind, loops.turn, loops.close)
 
     def _event_loop(self, reaction: EventReaction, reactions: Reactions) -> EventLoop:

@@ -703,6 +703,7 @@ class Settings(DatabaseSettings):
             import_max_age=timedelta(days=self.import_max_age_days),
             evidence_window=timedelta(minutes=self.evidence_window_minutes),
             prompt_templates={each.id: each.kind for each in TEMPLATES.values()},
+            model_providers=frozenset(filter(None, [self.language_model_provider])),
             agent_runtimes={
                 "RunDebriefer": self.run_debriefer_enabled,
                 "CautionDrafter": self.caution_drafter_enabled,

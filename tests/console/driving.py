@@ -171,6 +171,7 @@ class Form:
         self.controls: dict[str, Callable[[Locator, Any], Awaitable[None]]] = {
             "text": self._text,
             "number": self._text,
+            "step": self._step,
             "json": self._json,
             "flag": self._flag,
             "yes or no": self._yes_or_no,
@@ -211,6 +212,10 @@ class Form:
     async def _text(self, box: Locator, value: Any) -> None:
         text = value if isinstance(value, str) else json.dumps(value)
         await self.hands.type(box.locator(TYPED), text)
+
+    async def _step(self, box: Locator, value: Any) -> None:
+        # The service counts steps from 0, and people count them from 1.
+        await self.hands.type(box.locator(TYPED), str(value + 1))
 
     async def _json(self, box: Locator, value: Any) -> None:
         await self.hands.type(box.locator(TYPED), json.dumps(value))

@@ -55,9 +55,12 @@ FIXED = {
     "space": "its texts name axes that steps use, and values of the control system",
     "steps": "their texts name addresses, jobs and one another",
     "stream_type": "it names a kind of object",
+    "stream_types": "they name kinds of objects",
     "task_id": "a transfer service gave it out",
     "tool_name": "it names a command or a question",
     "tools": "they name commands and questions",
+    "type": "it names a type of events",
+    "types": "they name types of events",
 }
 # Values of any form, and the texts in their examples.
 OPEN = {"settings_patch": "serial_number", "settings_schema": "description"}

@@ -601,7 +601,7 @@ MESSAGES = [
     of_method(b"no/such", "an unknown method"),
     of_method(b"tools/../call", "a method with dots"),
     of_method(b"__proto__", "__proto__"),
-    of_method(b"resources/list", "resources"),
+    of_method(b"resources/list", "resources", "200", "200"),
     of_method(b"prompts/list", "prompts", "200", "200"),
     of_method(b"sampling/createMessage", "a method of the client"),
     of_method(b"subscriptions/listen", "a stream", PARAMS, "200 -32601"),

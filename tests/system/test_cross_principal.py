@@ -18,7 +18,7 @@ import pytest
 from tests.support.examples import EXAMPLES
 from tests.support.examples.trust import an_actor
 from tests.system.calling import As, Principal, callers, permit, registered
-from tests.system.canaries import FREE, OPEN, PERSONAL, Canaries
+from tests.system.canaries import FREE, PERSONAL, Canaries
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust import seeded
@@ -89,6 +89,10 @@ class People:
     def on(self, principal: Principal) -> As:
         """A principal, calling on the surface at hand."""
         return As(self.here, principal.token, self.others)
+
+    def freely(self, principal: Principal) -> As:
+        """A principal where it may do everything with the objects of everybody."""
+        return As(self.elsewhere, principal.token, self.others)
 
     async def permit(self, principal: Principal, command: str, scope: str) -> str:
         """Permit a principal one call on the surface at hand; the policy's id."""
@@ -371,26 +375,19 @@ REFUSED = {
 async def test_a_read_of_what_is_ones_own_tells_nothing_of_what_is_anothers(
     question: Question, people: People
 ):
-    p1 = Marking(people.here, people.p1.token, people.others)
-    p2 = people.on(people.p2)
+    # With scope Own, neither could work on what is the other's, or copy it.
+    p1 = Marking(people.elsewhere, people.p1.token, people.others)
+    p2, owner = people.on(people.p2), people.freely(people.p2)
     await people.let_own_all(people.p2)
     own = await which_is_asked_about(question, people)
-    arguments = await EXAMPLES[question.name](Mixed(people, p2, p1, question.aggregate, own))
+    arguments = await EXAMPLES[question.name](Mixed(people, owner, p1, question.aggregate, own))
     answer = await p2.send(question.name, arguments)
     assert (answer.body.get("code") if not answer.ok else None) == REFUSED.get(question.name)
     require_unmarked(answer)
 
 
-# Commands that another cannot even try, and why.
-CANNOT_BE_TRIED = {
-    "append_inferences": "it is not who decided",
-    "export_artifact": "it may not see the artifact",
-    "remove_asset_alternate_identifier": "it does not know the mark",
-    "take_visit_surface_control": "it is not of the visit",
-    "unbind_actor_identity": "it does not know the mark",
-    "withdraw_proposal": "it is not who proposed",
-}
-NEVER_OF_ONES_OWN = {"approve_proposal", "reject_proposal"}
+# Nobody decides on a proposal of their own, and so nobody with the scope Own decides on any.
+DECIDES_ON_OTHERS = {"approve_proposal", "reject_proposal"}
 
 
 # What only a machine account may do is not tried by a person.
@@ -399,7 +396,7 @@ TRIED = [each for each in CATALOGUE.operations if not each.genesis and each.name
 
 @ON_REST
 @pytest.mark.parametrize("done", [False, True])
-async def test_a_dry_run_tells_nothing_of_what_is_anothers(
+async def test_a_command_tells_nothing_of_what_is_anothers(
     done: bool, people: People, subtests: pytest.Subtests
 ):
     await people.let_own_all(people.p2)
@@ -409,23 +406,61 @@ async def test_a_dry_run_tells_nothing_of_what_is_anothers(
 
 
 async def require_untold(operation: Operation, done: bool, people: People) -> None:
-    """Require that P2 learns nothing of an object of P1, whether P1 has done this or not."""
+    """Require that an object of P1 is absent for P2, whether P1 has done this or not."""
     p1 = Marking(people.here, people.p1.token, people.others)
     p2 = people.on(people.p2)
     arguments = await EXAMPLES[operation.name](p1)
+    admin = As(people.here, people.admin.token, people.others)
+    by = admin if operation.name in DECIDES_ON_OTHERS else p1
     if done:
-        await p1(operation.name, arguments)
-        # What is merged with nothing is shown as it was.
-        arguments |= {name: {} for name in OPEN if name in arguments}
-    answer = await p2.send(operation.name, arguments, dry_run=True)
-    if answer.ok:
-        assert all(event["payload"] is None for event in answer.body["events"])
-        require_unmarked(answer)
+        await by(operation.name, arguments)
+    for dry_run in (True, False):
+        await require_missed(p2, operation, arguments, dry_run=dry_run)
     if not done:
-        assert answer.ok == (operation.name not in CANNOT_BE_TRIED)
-        own = await p1.send(operation.name, arguments, dry_run=True)
-        shown = [event["payload"] is not None for event in own.body.get("events", ())]
-        assert all(shown) == (operation.name not in NEVER_OF_ONES_OWN)
+        own = await by(operation.name, arguments, dry_run=True)
+        assert all(event["payload"] is not None for event in own["events"])
+
+
+async def require_missed(
+    by: As, operation: Operation, arguments: dict[str, Any], **options: Any
+) -> None:
+    """Require the same answer as about an object that does not exist."""
+    id_field, told = operation.aggregate.id_field, list[SurfaceAnswer]()
+    for id in (arguments[id_field], str(uuid4())):
+        answer = await by.send(operation.name, {**arguments, id_field: id}, **options)
+        body = json.loads(json.dumps(answer.body).replace(id, "ID"))
+        told.append(answer._replace(body=body))
+    assert told[0] == told[1]
+    assert told[0].body["code"] == operation.aggregate.absent.__name__
+
+
+# One of each kind of harm.
+HARMFUL = (
+    "abort_run",
+    "amend_clearance",
+    "assign_dataset_external_id",
+    "discard_subject",
+    "publish_edition",
+    "rotate_subscription_secret",
+    "unbind_actor_identity",
+)
+
+
+@BOTH_SURFACES
+@pytest.mark.parametrize("name", HARMFUL)
+async def test_nobody_changes_what_is_anothers(name: str, people: People):
+    operation = command(name)
+    id_field = operation.aggregate.id_field
+    p1, p2 = people.on(people.p1), people.on(people.p2)
+    await people.let_own_all(people.p2)
+    arguments = await EXAMPLES[name](p1)
+    read_it = f"get_{operation.aggregate.noun}", {id_field: arguments[id_field]}
+    before = await p1(*read_it)
+    for options in ({}, {"idempotency_key": "k"}, {"dry_run": True}):
+        await require_missed(p2, operation, arguments, **options)
+    assert await p1(*read_it) == before
+    assert (await p2.send(*read_it)).status == 404
+    assert (await p1.send(name, arguments)).ok
 
 
 @ON_REST
@@ -471,15 +506,15 @@ def require_unmarked(answer: SurfaceAnswer) -> None:
 
 async def which_is_asked_about(question: Question, people: People) -> int:
     """Which of the objects of its kind that an example makes a question is about."""
-    p1 = people.on(people.p1)
+    p1 = people.freely(people.p1)
     nobodys = Mixed(people, p1, p1, question.aggregate, -1)
     arguments = await EXAMPLES[question.name](nobodys)
     id = arguments[question.about or ""]
     return nobodys.ids.index(id) if id in nobodys.ids else len(nobodys.ids) - 1
 
 
-async def dry_run_of_settings(people: People) -> None:
-    """Look at a dry run that shows what is merged."""
+async def update_of_settings(people: People) -> None:
+    """Try to look at the settings of another's asset, and to change them."""
     await people.let_own_all(people.p2)
     await require_untold(command("update_asset_settings"), True, people)
 
@@ -496,7 +531,7 @@ CHECKS: dict[str, Callable[[People], Awaitable[None]]] = {
     "cursor": partial(test_nobody_goes_on_where_anothers_page_ended, read("list_zones")),
     "replayed key": (test_an_answer_is_not_given_again_to_another_principal_or_on_another_surface),
     "another's rights": (test_what_another_may_do_is_not_told_to_one_who_may_see_only_its_own),
-    "dry run": dry_run_of_settings,
+    "command": update_of_settings,
     "beside": partial(
         test_a_read_of_what_is_ones_own_tells_nothing_of_what_is_anothers, read("get_asset_pidinst")
     ),

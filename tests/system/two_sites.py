@@ -151,7 +151,8 @@ class Site:
             online_credential_id=self.ids["online"],
             offline_credential_id=self.ids["root"],
         )
-        self.point(FIRST_NUMBER)
+        for number in range(1, FIRST_NUMBER + 1):
+            self.point(number)
 
     def point(self, number: int) -> None:
         """Sign a pointer of the own seal."""

@@ -24,7 +24,8 @@ SPREAD = {
 ELSEWHERE = {"src/beamkeep/settings.py": "surfaces"}
 """A file that lies in none of the places, and the place that it counts for."""
 FAULTS = faults()
-each_fault = pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+SCOPE = faults(ROOT / "tests/planted_scope.toml")
+each_fault = pytest.mark.parametrize("fault", [*FAULTS, *SCOPE], ids=lambda fault: fault.name)
 
 
 def test_there_are_sixty_faults_in_six_places():
@@ -32,10 +33,14 @@ def test_there_are_sixty_faults_in_six_places():
     assert Counter(fault.place for fault in FAULTS) == SPREAD
 
 
+def test_there_are_forty_faults_of_the_scope_of_commands():
+    assert len({fault.name for fault in SCOPE}) == len(SCOPE) == 40
+
+
 @each_fault
 def test_a_fault_can_be_planted_today(fault: Fault):
     found = (ROOT / fault.file).read_text().count(fault.before)
-    row = f"[[fault]] {fault.name} in tests/planted.toml"
+    row = f"[[fault]] {fault.name} in tests/planted*.toml"
     assert found == 1, f"mend {row}: its `before` stands {found} times in {fault.file}"
     assert fault.after != fault.before, f"mend {row}: its `after` is its `before`"
 

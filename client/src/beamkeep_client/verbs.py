@@ -179,6 +179,9 @@ class Verb(click.Command):
         attempts, follows = ATTEMPTS if given.get("idempotency_key") else 1, given.pop("follow", 0)
         if sys.stdin.isatty() and needs_decisions(entry, arguments):
             arguments |= decide(client, arguments["procedure_id"])
+        # A repeated call must say the same as the first one, so its basis is not read anew.
+        if "basis" in entry.fields.keys() - arguments.keys() and not given.get("idempotency_key"):
+            arguments |= basis_now(client, entry, arguments)
         if form == "table" and "names" in entry.fields:
             arguments.setdefault("names", True)
         response = call(client, entry, arguments, **given, attempts=attempts)
@@ -257,6 +260,15 @@ def needs_decisions(entry: Entry, arguments: Mapping[str, Any]) -> bool:
     """Return whether steps in doubt are to be asked for: the caller decided nothing about them."""
     decided = {"redo_step_indexes", "skip_step_indexes"}
     return decided <= entry.fields.keys() and not {*decided, "abandon"} & arguments.keys()
+
+
+def basis_now(client: HttpClient, entry: Entry, arguments: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the decision rests on at present, so that it is refused if that changes."""
+    get, target = catalogue()[f"get_{entry.noun.replace('-', '_')}"], entry.in_path[0]
+    shown: Mapping[str, Any] = call(client, get, {target: arguments[target]}).json()
+    now: Mapping[str, Any] = shown.get("now") or {}
+    basis = now.get("basis")
+    return {"basis": basis} if basis else {}
 
 
 def _form(given: dict[str, Any]) -> str:

@@ -2,16 +2,17 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useState, type ReactNode } from "react";
 import { useAction, useRead, type ActionState, type Arguments, type CommandName, type Sent } from "../api";
-import type { Fact } from "../api/problems";
+import type { Fact, Problem } from "../api/problems";
 import routes from "../api/routes.json";
 import { useCatalogue } from "../api/useCatalogue";
 import { useMay, useMe } from "../auth";
 import { affectedBy } from "../feed/invalidation";
-import { fieldLabel, kindOfField, operationOn, operationTitle } from "../text";
+import { abnormalFacts, ENDINGS, factText, fieldLabel, kindOfField, operationOn, operationTitle, refusalText, stateWord } from "../text";
 import { ActionButton, Callout, DryRun, Failure, Refusal, SchemaForm, Skeleton, unasked, type DomainSchema, type Values } from "../ui";
 import { announce, useOpen } from "../view";
+import { ASKED, clearing, despite } from "./asking";
+import { ClearanceReview } from "./ClearanceReview";
 import { OperationButton } from "./OperationButton";
-import { isFinal } from "./moves";
 import { useDeclared } from "./useDeclared";
 import { usePick } from "./usePick";
 
@@ -27,7 +28,7 @@ export interface OperationFormProps {
   name?: string | undefined;
   /** The version that is shown, for If-Match. */
   etag?: string | undefined;
-  /** Whether the action cannot be undone (default: what the catalogue says). */
+  /** Whether the action ends something (default: what the table of endings says). */
   isTerminal?: boolean;
   /** Schemas of the domain for fields that are plain JSON otherwise. */
   domain?: Readonly<Record<string, DomainSchema>>;
@@ -86,7 +87,8 @@ export function useOperationForm({
   const isProposal = offer.verdict === "proposable" || (state.phase === "accepted" && state.dryRun.would_propose === true);
   const missing = required.filter((field) => values[field] === undefined || values[field] === "");
   const isComplete = missing.length === 0;
-  const isLast = isTerminal ?? isFinal(operation);
+  const ending = isTerminal === false ? undefined : ENDINGS[operation];
+  const isLast = isTerminal ?? ending !== undefined;
   const title = name ? operationOn(operation, name) : operationTitle(operation);
 
   const text = JSON.stringify(values);
@@ -112,7 +114,15 @@ export function useOperationForm({
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [state.phase]);
 
-  const wrong = state.phase === "refused" ? wrongFields(state.problem.body.errors) : NO_ERRORS;
+  const refused = state.phase === "refused" ? state.problem : undefined;
+  const asking = refused && ASKED[refused.code];
+  // What was in the way stays in view while the answer to it is typed and tried.
+  const [inTheWay, setInTheWay] = useState<Problem>();
+  if (asking && inTheWay !== refused) setInTheWay(refused);
+  const answered = inTheWay && ASKED[inTheWay.code];
+  const ignored = answered && state.phase === "accepted" ? abnormalFacts(despite(inTheWay.facts, answered, state.dryRun.events)) : [];
+  const isAsked = asking !== undefined || ignored.length > 0 || (answered !== undefined && state.phase !== "accepted");
+  const wrong = asking ? { [asking.field]: asking.request } : refused ? wrongFields(refused.body.errors) : NO_ERRORS;
   const reload = () => {
     const affected = affectedBy(described.aggregate);
     void queries.invalidateQueries({ predicate: ({ queryKey }) => affected.has(String(queryKey[0])) });
@@ -127,10 +137,11 @@ export function useOperationForm({
   const body = (
     <>
       {lead}
+      {REVIEWED.has(operation) && <ClearanceReview id={typeof values.clearance_id === "string" ? values.clearance_id : ""} />}
       {!isBare && (
         <SchemaForm
           fields={fields}
-          required={required}
+          required={isAsked && answered ? [...required, answered.field] : required}
           schemas={schemas}
           values={own}
           change={setOwn}
@@ -149,7 +160,19 @@ export function useOperationForm({
           <textarea id={`${operation}-note`} className="in" value={note} onChange={(event) => setNote(event.target.value)} />
         </div>
       )}
-      {isLast && <p className="sm dim">This cannot be undone. Recorded data are kept.</p>}
+      {ending && (
+        <p className="sm dim">
+          {ending.does}
+          {ending.isForGood && " This cannot be undone."}
+        </p>
+      )}
+      {answered && ignored.length > 0 && (
+        <Callout mark="caution" title={answered.despite}>
+          {ignored.map((fact, index) => (
+            <p key={fact.id ?? index}>{factText(fact)}.</p>
+          ))}
+        </Callout>
+      )}
       <Outcome
         operation={operation}
         state={state}
@@ -179,7 +202,7 @@ export function useOperationForm({
           reason={reason}
           isBusy={state.phase === "sending" || state.phase === "waiting" || (isChecked && state.phase === "checking")}
         >
-          {isProposal ? "Propose…" : isLast ? `${title} permanently` : (confirmText ?? title)}
+          {isProposal ? "Propose…" : ending?.isForGood ? `${title} permanently` : (confirmText ?? title)}
         </ActionButton>
       )}
     </>
@@ -188,6 +211,8 @@ export function useOperationForm({
 }
 
 const NOTHING: Values = {};
+/** The decisions on a clearance, before which it is shown. */
+const REVIEWED: ReadonlySet<CommandName> = new Set(["append_clearance_review_step", "approve_clearance", "reject_clearance", "activate_clearance"]);
 const IDLE: ActionState = { phase: "idle" };
 const NO_ERRORS: Record<string, string> = {};
 
@@ -258,7 +283,7 @@ function Outcome({ operation, state, values, name, surface, wrong, reload, open 
         );
       if (problem.status >= 500 || problem.status === 0)
         return <Failure problem={problem} what={operation} operation={operation} again={reload} />;
-      if (Object.keys(wrong).length > 0)
+      if (Object.keys(wrong).length > 0 && !ASKED[problem.code])
         return (
           <Callout mark="blocks" title={problem.body.title ?? problem.message}>
             {Object.entries(wrong).map(([field, told]) => (
@@ -302,7 +327,9 @@ function Refused({
       at={state.at}
       isDryRun={state.isDryRun}
       also={also}
-      remedies={(operations, fact) => <Remedies operations={operations} fact={fact} values={values} />}
+      sentence={refusalText(problem.code, problem.message)}
+      ways={(fact) => clearing(problem.clearedBy, fact, problem.facts)}
+      remedies={(operations, fact) => <Remedies operations={operations} fact={fact && { ...fact, state: stateWord(fact.state) }} values={values} />}
     />
   );
 }

@@ -6,9 +6,10 @@ import { readCatalogue } from "../api/useCatalogue";
 import { useAuth, useMe, useSignIn } from "../auth";
 import { useFeed } from "../feed";
 import { useAsOf, useNow, useOwnNow, useZone, utc } from "../time";
-import { AsOfBar, Icon, Logo, Popover, StaleBanner } from "../ui";
+import { AsOfBar, Boundary, Icon, Logo, Popover, StaleBanner } from "../ui";
 import {
   alert,
+  forgetDrafts,
   PaletteContext,
   PHONE,
   SCREENS,
@@ -32,7 +33,7 @@ const PRELOAD_MS = 2000;
 const keepUnit = (before: Record<string, unknown>) => ({ unit: before.unit }) as never;
 
 export function Frame({ children }: { children: ReactNode }) {
-  const { pathname } = useLocation();
+  const { pathname, searchStr } = useLocation();
   const screen = screenAt(pathname);
   const [palette, setPalette] = useState<{ number: number; request: PaletteRequest }>();
   const [isHelpShown, setHelpShown] = useState(false);
@@ -70,7 +71,9 @@ export function Frame({ children }: { children: ReactNode }) {
   return (
     <PaletteContext value={openPalette}>
       <div className={isWall ? "app wall" : "app"}>
-        <TopBar openPalette={openPalette} />
+        <Boundary what="the top bar">
+          <TopBar openPalette={openPalette} />
+        </Boundary>
         <nav className="rail" aria-label="Screens">
           {SCREENS.map((each) => (
             <RailLink key={each.name} screen={each} isCurrent={each === screen} />
@@ -92,20 +95,24 @@ export function Frame({ children }: { children: ReactNode }) {
           {isPhone && screen?.name !== "Board" ? (
             <p className="main dim">Only the Board is shown on a phone.</p>
           ) : (
-            children
+            <Boundary what={screen ? `the screen «${screen.name}»` : "this screen"} of={pathname + searchStr}>
+              {children}
+            </Boundary>
           )}
         </main>
       </div>
       <LiveRegions />
       {isHelpShown && <Help close={() => setHelpShown(false)} />}
       {palette && (
-        <Suspense fallback={null}>
-          <Palette
-            key={palette.number}
-            request={palette.request}
-            close={() => setPalette((shown) => (shown?.number === palette.number ? undefined : shown))}
-          />
-        </Suspense>
+        <Boundary what="the palette" of={String(palette.number)}>
+          <Suspense fallback={null}>
+            <Palette
+              key={palette.number}
+              request={palette.request}
+              close={() => setPalette((shown) => (shown?.number === palette.number ? undefined : shown))}
+            />
+          </Suspense>
+        </Boundary>
       )}
     </PaletteContext>
   );
@@ -124,7 +131,11 @@ function RailLink({ screen, isCurrent }: { screen: ScreenPlace; isCurrent: boole
       >
         <Icon name={screen.icon} />
         {screen.name}
-        {screen.name === "Decisions" && <OpenProposals />}
+        {screen.name === "Decisions" && (
+          <Boundary what="the open proposals">
+            <OpenProposals />
+          </Boundary>
+        )}
       </Link>
     </>
   );
@@ -313,7 +324,14 @@ function Person() {
             Single-letter keys
           </label>
           <div className="row between">
-            <button type="button" className="btn s" onClick={() => void login.signOut()}>
+            <button
+              type="button"
+              className="btn s"
+              onClick={() => {
+                forgetDrafts();
+                void login.signOut();
+              }}
+            >
               Sign out
             </button>
             <span className="xs faint">{settings.version && `Version ${settings.version}`}</span>

@@ -1,6 +1,7 @@
 /** What an event says, after the name of its object: «Run 1 held». */
 import type { EventName } from "../api/names";
 import type { Mark } from "./states";
+import { reasonText } from "./steps";
 
 export interface EventText {
   text: string;
@@ -245,5 +246,5 @@ export function eventText(type: string, data: Record<string, unknown> = {}): Eve
 
 /** Return the reason that an event gives, if it gives one. */
 export function reasonIn(data: Record<string, unknown>): string | undefined {
-  return typeof data.reason === "string" ? data.reason : undefined;
+  return typeof data.reason === "string" ? reasonText(data.reason) : undefined;
 }

@@ -1,4 +1,5 @@
 /** Labels of fields, and the kind of object that an id is of. */
+import { holdsSteps } from "./steps";
 
 /** The kind of object that a field refers to, where its name does not say it. */
 const KINDS: Record<string, string> = {
@@ -34,8 +35,9 @@ export function kindOfField(field: string): string | undefined {
   return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("").replace(/^.*(?=Asset$|Run$|Dataset$|Enclosure$|Calibration$|Caution$|Supply$|Visit$)/, "");
 }
 
-/** Return the label of a field: «plan_id» is «Plan», «override_parameters» is «Override parameters». */
+/** Return the label of a field: «plan_id» is «Plan», «redo_step_indexes» is «Redo steps». */
 export function fieldLabel(field: string): string {
-  const plain = field.replace(/y_ids$/, "ies").replace(/_ids$/, "s").replace(/(?<=.)_id$/, "").replaceAll("_", " ");
+  const named = holdsSteps(field) ? field.replace(/_index$/, "").replace(/_indexes$/, "s") : field;
+  const plain = named.replace(/y_ids$/, "ies").replace(/_ids$/, "s").replace(/(?<=.)_id$/, "").replaceAll("_", " ");
   return plain.charAt(0).toUpperCase() + plain.slice(1);
 }

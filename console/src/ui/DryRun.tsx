@@ -1,6 +1,7 @@
 import { Fragment } from "react";
 import type { DryRunAnswer } from "../api/types";
 import { fieldLabel } from "../text/fields";
+import { withStepNumbers } from "../text/steps";
 import { useZone } from "../time/zone";
 import { Icon } from "./Icon";
 
@@ -36,7 +37,7 @@ export function DryRun({ answer, at }: { answer: DryRunAnswer; at: number }) {
               .map(([field, value]) => (
                 <div key={field} className="pair">
                   <dt>{fieldLabel(field)}</dt>
-                  <dd>{told(value)}</dd>
+                  <dd>{told(withStepNumbers(field, value))}</dd>
                 </div>
               ))}
           </Fragment>
@@ -67,6 +68,7 @@ function told(value: unknown): string {
   if (typeof value === "string") return value;
   if (Array.isArray(value)) {
     const words = value.filter((each): each is string => typeof each === "string" && !UUID.test(each));
+    if (value.every((each) => typeof each === "number")) return value.join(", ") || "none";
     return words.length === value.length ? words.join(", ") : `${value.length}`;
   }
   if (typeof value !== "object" || value === null) return JSON.stringify(value);

@@ -2,7 +2,8 @@ import type { ReactNode } from "react";
 import type { Fact } from "../api/problems";
 import { useNow } from "../time/clock";
 import { useZone } from "../time/zone";
-import { markOfKind, stateText, TONES } from "../text/states";
+import { factState, markOfFact } from "../text/facts";
+import { TONES } from "../text/states";
 import { Icon } from "./Icon";
 import { ObjectName } from "./ObjectName";
 
@@ -10,14 +11,14 @@ import { ObjectName } from "./ObjectName";
 export function FactRow({ fact, lead, note, actions }: { fact: Fact; lead?: string; note?: ReactNode; actions?: ReactNode }) {
   const zone = useZone();
   const now = useNow(0);
-  const mark = markOfKind(fact.kind, fact.state);
+  const mark = markOfFact(fact);
   const shape = mark === "normal" || mark === "info" ? "blocks" : mark;
   return (
     <div className="fact">
       <Icon name={shape} className={TONES[shape] || "dim"} />
       <span>
         {lead && `${lead} `}
-        <ObjectName id={fact.id ?? "?"} kind={fact.kind} name={nameOf(fact)} plain /> is {stateText(fact.state)}
+        <ObjectName id={fact.id ?? "?"} kind={fact.kind} name={nameOf(fact)} plain /> is {factState(fact)}
         {fact.until && <span className="dim"> until {zone.stamp(fact.until, now)}</span>}
         {note !== undefined && <span className="sm dim under">{note}</span>}
       </span>

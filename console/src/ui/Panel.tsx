@@ -1,6 +1,7 @@
 import { useEffect, useId, useRef, useState, type ReactNode, type RefObject } from "react";
 import type { Problem } from "../api/problems";
 import { operationTitle } from "../text/operations";
+import { Boundary } from "./Boundary";
 import { CopyButton } from "./CopyButton";
 import { Icon, type IconName } from "./Icon";
 import { Timestamp } from "./Timestamp";
@@ -32,7 +33,7 @@ export function Panel({ title, icon, note, end, footer, flush = false, className
         {end !== undefined && <span className="end row">{end}</span>}
       </header>
       <div ref={body} className={flush ? "body flush" : "body"}>
-        {children}
+        <Boundary what={typeof title === "string" ? `«${title}»` : "this panel"}>{children}</Boundary>
       </div>
       {footer !== undefined && <footer>{footer}</footer>}
     </section>

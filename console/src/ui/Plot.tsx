@@ -2,19 +2,12 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { number, quantity } from "../text/units";
+import { plural, quantity } from "../text/units";
 import { useZone, type Zone } from "../time/zone";
+import { gapsIn, lonely, tickLabels, withGaps, type PlotSeries } from "./series";
 
-export interface PlotSeries {
-  name: string;
-  unit?: string | null | undefined;
-  /** Seconds since the epoch. */
-  times: readonly number[];
-  values: readonly (number | null)[];
-  /** The envelope of each point, when the series is reduced. */
-  minimum?: readonly (number | null)[] | undefined;
-  maximum?: readonly (number | null)[] | undefined;
-}
+export type { PlotSeries } from "./series";
+
 export interface Shade {
   from: number;
   to: number;
@@ -26,7 +19,7 @@ interface Props {
   height?: number;
   /** Shaded times, in seconds, such as those in which a run was held. */
   shades?: readonly Shade[];
-  /** The time axis, in seconds (default: the times of the series). */
+  /** The time axis, in seconds, up to now for what goes on (default: the times of the series). */
   range?: readonly [number, number] | undefined;
   hideTimes?: boolean;
   /** Leave out the cursor, where one stands over several plots. */
@@ -37,12 +30,16 @@ interface Props {
 
 const MOST_ROWS = 50;
 const HALF_LABEL = 40;
+/** The room of labels with ten figures; a longer label takes more. */
+const [AXIS_WIDTH, FIGURE_WIDTH, BESIDE] = [76, 7, 14];
 
-export function Plot({ series, height = 120, shades = [], range, hideTimes = false, hideCursor = false, isArea = false }: Props) {
+export function Plot({ series: given, height = 120, shades = [], range, hideTimes = false, hideCursor = false, isArea = false }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   const [isTable, setTable] = useState(false);
   const zone = useZone();
+  const until = range?.[1];
+  const series = useMemo(() => withGaps(given, until), [given, until]);
   const summary = useMemo(() => summaryOf(series), [series]);
 
   useEffect(() => {
@@ -60,7 +57,9 @@ export function Plot({ series, height = 120, shades = [], range, hideTimes = fal
     const token = (name: string) => style.getPropertyValue(`--${name}`).trim();
     const axis = { stroke: token("ink-2"), grid: { stroke: token("line"), width: 1 }, ticks: { show: false }, font: "12px Inter Variable" };
     const hasEnvelope = series.minimum && series.maximum;
-    const line: uPlot.Series = { stroke: token("plot"), width: 1.5, points: { show: false }, ...(isArea && { fill: `${token("plot")}22` }) };
+    const alone = lonely(series.values);
+    const points = { show: false, size: 4, fill: token("plot"), ...(alone.length > 0 && { filter: alone }) };
+    const line: uPlot.Series = { stroke: token("plot"), width: 1.5, points, ...(isArea && { fill: `${token("plot")}22` }) };
     const edge: uPlot.Series = { stroke: "transparent", points: { show: false } };
     const options: uPlot.Options = {
       width,
@@ -88,7 +87,13 @@ export function Plot({ series, height = 120, shades = [], range, hideTimes = fal
               return isCut ? "" : tickText(tick, (ticks[1] ?? 0) - (ticks[0] ?? 0), zone);
             }),
         },
-        { ...axis, show: !isArea, size: 52, values: (_, ticks) => ticks.map((tick) => number(tick)) },
+        {
+          ...axis,
+          show: !isArea,
+          // uPlot has no labels yet when it asks first.
+          size: (_, labels: readonly string[] | null) => Math.max(AXIS_WIDTH, ...(labels ?? []).map((label) => label.length * FIGURE_WIDTH + BESIDE)),
+          values: (_, ticks) => tickLabels(ticks),
+        },
       ],
       series: [{}, line, ...(hasEnvelope ? [edge, edge] : [])],
       ...(hasEnvelope && { bands: [{ series: [3, 2] as [number, number], fill: `${token("plot-2")}55` }] }),
@@ -155,8 +160,8 @@ function summaryOf({ name, unit, values }: PlotSeries): string {
   if (known.length === 0) return `${name}: no values.`;
   let [least, most] = [Infinity, -Infinity];
   for (const value of known) [least, most] = [Math.min(least, value), Math.max(most, value)];
-  const last = known.at(-1) ?? 0;
-  return `${name}: ${known.length} values from ${quantity(least, unit)} to ${quantity(most, unit)}, last ${quantity(last, unit)}.`;
+  const [last, gaps] = [known.at(-1) ?? 0, gapsIn(values)];
+  return `${name}: ${known.length} values from ${quantity(least, unit)} to ${quantity(most, unit)}, last ${quantity(last, unit)}${gaps > 0 ? `, with ${plural(gaps, "gap")}` : ""}.`;
 }
 
 /** Return at most fifty values, evenly spread. */

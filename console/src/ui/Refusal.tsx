@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import type { Fact, Problem } from "../api/problems";
+import { abnormalFacts } from "../text/facts";
 import { operationTitle } from "../text/operations";
 import { useZone } from "../time/zone";
 import { Callout } from "./Callout";
@@ -16,17 +17,26 @@ interface Props {
   problem: Problem;
   at?: number;
   isDryRun?: boolean;
+  /** The sentence that is shown (default: that of the problem). */
+  sentence?: string;
+  /** The operations that clear a fact (default: all that the service names). */
+  ways?: (fact: Fact) => readonly string[];
   /** The buttons that clear a fact, made from the operations that the service names. */
   remedies?: (operations: readonly string[], fact: Fact | undefined) => ReactNode;
   /** Other checks that fail. */
   also?: readonly AlsoFailing[];
 }
 
+/** The service tells an id after each name; ids are not shown. */
+const ID = / \([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\)/g;
+
 /** Show why a command was refused: the sentence, the facts, and what clears them. */
-export function Refusal({ problem, at, isDryRun = false, remedies, also = [] }: Props) {
+export function Refusal({ problem, at, isDryRun = false, sentence: told = problem.message, ways = () => problem.clearedBy, remedies, also = [] }: Props) {
   const zone = useZone();
+  const facts = abnormalFacts(problem.facts);
   const { title } = problem.body;
-  const rest = title && problem.message.startsWith(title) ? problem.message.slice(title.length).trim() : problem.message;
+  const sentence = told.replace(ID, "");
+  const rest = title && sentence.startsWith(title) ? sentence.slice(title.length).trim() : sentence;
   if (problem.facts.length === 0 && problem.clearedBy.length === 0 && also.length === 0)
     return (
       <div role="alert">
@@ -48,14 +58,17 @@ export function Refusal({ problem, at, isDryRun = false, remedies, also = [] }: 
           {when}Nothing written. <code>{problem.code}</code> {problem.status}
         </p>
       </div>
-      {problem.facts.map((fact, index) => (
-        <FactRow
-          key={fact.id ?? index}
-          fact={fact}
-          note={problem.clearedBy.length > 0 ? `Cleared by: ${problem.clearedBy.map(lower).join(", ")}.` : undefined}
-          actions={remedies?.(problem.clearedBy, fact)}
-        />
-      ))}
+      {facts.map((fact, index) => {
+        const operations = ways(fact);
+        return (
+          <FactRow
+            key={fact.id ?? index}
+            fact={fact}
+            note={operations.length > 0 ? `Cleared by: ${operations.map(lower).join(", ")}.` : undefined}
+            actions={remedies?.(operations, fact)}
+          />
+        );
+      })}
       {problem.facts.length === 0 && problem.clearedBy.length > 0 && (
         <div className="fact">
           <Icon name="info" />

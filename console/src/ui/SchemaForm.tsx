@@ -3,6 +3,7 @@ import { useId, useState, type ReactNode } from "react";
 import type { Schema } from "../api/catalogue.json";
 import { fieldLabel } from "../text/fields";
 import { stateText } from "../text/states";
+import { holdsSteps, stepIndex, withStepNumbers } from "../text/steps";
 import { unitSymbol } from "../text/units";
 import { useZone } from "../time/zone";
 import { Icon } from "./Icon";
@@ -163,6 +164,16 @@ function Input(props: InputProps): ReactNode {
       );
     case "number":
       return <NumberInput {...shared} look={look} control={control} value={value} change={change} />;
+    case "step":
+      return (
+        <NumberInput
+          {...shared}
+          look={look}
+          control={STEP}
+          value={withStepNumbers(props.name, value)}
+          change={(next) => change(typeof next === "number" ? stepIndex(next) : next)}
+        />
+      );
     case "flag":
       return (
         <input
@@ -237,6 +248,9 @@ interface Shared {
 
 type NumberControl = Extract<Control, { shows: "number" }>;
 
+/** A step is named by its number on the page. */
+const STEP: NumberControl = { shows: "number", isWhole: true, minimum: 1, maximum: undefined, unit: undefined };
+
 function NumberInput({
   look,
   control,
@@ -295,7 +309,7 @@ function Choices({ words, value, change }: { words: readonly string[]; value: un
 
 function ListInput({ of, value, change, name, path, schemas, ...shared }: InputProps & { of: Schema }) {
   const entries = Array.isArray(value) ? (value as unknown[]) : [];
-  const single = fieldLabel(name.replace(/ies$/, "y").replace(/s$/, ""));
+  const single = holdsSteps(name) ? "Step" : fieldLabel(name.replace(/ies$/, "y").replace(/s$/, ""));
   return (
     <div className="nested">
       {entries.map((entry, index) => (

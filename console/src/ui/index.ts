@@ -3,6 +3,7 @@ export { ActionSheet } from "./ActionSheet";
 export { AsOfBar } from "./AsOfBar";
 export { AssetTree, type TreeAsset } from "./AssetTree";
 export { AxisTrack } from "./AxisTrack";
+export { Boundary } from "./Boundary";
 export { Callout } from "./Callout";
 export { CheckRow } from "./CheckRow";
 export { CopyButton } from "./CopyButton";

@@ -1,6 +1,7 @@
 /** What a form shows for a JSON Schema. */
 import type { Schema } from "../api/catalogue.json";
 import { kindOfField } from "../text/fields";
+import { holdsSteps } from "../text/steps";
 
 export type Schemas = Record<string, Schema>;
 
@@ -11,6 +12,7 @@ export type DomainSchema = Schema & { unit?: { code?: string; label?: string } }
 export type Control =
   | { shows: "text"; isLong: boolean; maxLength: number | undefined }
   | { shows: "number"; isWhole: boolean; minimum: number | undefined; maximum: number | undefined; unit: string | undefined }
+  | { shows: "step" }
   | { shows: "flag" }
   | { shows: "yes or no" }
   | { shows: "choice"; words: readonly string[] }
@@ -87,6 +89,7 @@ export function controlOf(name: string, given: Schema, schemas: Schemas): Contro
       return { shows: isNullable(given) ? "yes or no" : "flag" };
     case "integer":
     case "number": {
+      if (holdsSteps(name)) return { shows: "step" };
       const unit = schema.unit?.label ?? schema.unit?.code;
       const minimum = schema.minimum ?? schema.exclusiveMinimum;
       return { shows: "number", isWhole: schema.type === "integer", minimum, maximum: schema.maximum, unit };

@@ -1,4 +1,5 @@
 export { alert, announce } from "./announce";
+export { forgetDrafts, useDraft } from "./drafts";
 export { useKeys, type Keys } from "./keys";
 export { PHONE, useMedia } from "./media";
 export { placeOf, useOpen, useSearchParam } from "./places";

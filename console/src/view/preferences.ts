@@ -1,4 +1,4 @@
-/** The three things that are kept in the browser: theme, density and single-letter keys. */
+/** The three things that a browser keeps for good: theme, density and single-letter keys. */
 import { useSyncExternalStore } from "react";
 
 export interface Preferences {

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, date, datetime
 from uuid import UUID
 
+from beamkeep.contexts.agent.actions import ACTIONS
 from beamkeep.contexts.agent_records import (
     AgentDay,
     AgentPin,
@@ -38,7 +39,9 @@ class MemoryAgentRecords:
             tokens += sum(call.reserved_tokens for call, day in calls if day >= today)
             month = today.replace(day=1)
             reserved = sum(call.reserved_usd or 0.0 for call, day in calls if day >= month)
-            found[id] = AgentUse(tokens, reserved + sum(day.cost_usd for day in days))
+            last = await self._store.rows(ACTIONS, {"agent_id": id, "day": today})
+            usd, actions = reserved + sum(day.cost_usd for day in days), [n.number for n in last]
+            found[id] = AgentUse(tokens, usd, max(actions, default=0))
         return found
 
     async def days(

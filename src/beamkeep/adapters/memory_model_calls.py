@@ -35,9 +35,9 @@ class MemoryModelCalls:
         now = self._store.clock()
         before = [row for row in self._rows(spending.agent_id) if row.key == key]
         if before:
-            last = max(row.started_at for row in before)
-            if (wait := (last + ATTEMPT_EVERY - now).total_seconds()) > 0:
-                return Postponed(wait)
+            last = max(before, key=lambda row: row.attempt)
+            if (wait := (last.started_at + ATTEMPT_EVERY - now).total_seconds()) > 0:
+                return Postponed(wait, is_open=not last.settled)
         if len(before) >= MOST_ATTEMPTS:
             return Exhausted()
         if not (await self.spent(spending.agent_id)).leaves_room(spending):

@@ -40,6 +40,7 @@ from beamkeep.schemas import Json, JsonObject
 from beamkeep.telemetry import Telemetry
 
 from .desk import Desk, ModelAgent, ModelDecision
+from .resolution import Apart
 
 LOOK_AGAIN_SECONDS = 1.0
 EXHAUSTED = "AttemptsExhausted"
@@ -103,7 +104,7 @@ class ModelAgentRuntime:
         self._new_id, self._send_marked = new_id, send_marked
         self._telemetry = telemetry or Telemetry()
 
-    async def handle(self, agent: ModelAgent, trigger: Envelope) -> float:
+    async def handle(self, agent: ModelAgent, trigger: Envelope) -> float | Apart:
         """Decide about a run; return 0, or the seconds after which to look at it again."""
         reaction, desk, key = self._reaction, self._desk, _key(trigger)
         if await desk.is_decided(agent, key):
@@ -129,8 +130,10 @@ class ModelAgentRuntime:
         if isinstance(called, Called):
             self._measure(request, called, time.perf_counter() - since)
         match called:
-            case Postponed():
-                return max(called.seconds, LOOK_AGAIN_SECONDS)
+            case Postponed(seconds, is_open):
+                wait = max(seconds, LOOK_AGAIN_SECONDS)
+                # The end of a call that was killed says nothing of the next run.
+                return Apart(wait) if is_open else wait
             case Exhausted():
                 return await self._defer(turn, EXHAUSTED)
             case OverBudget():

@@ -28,6 +28,12 @@ class AgentIdentity(Record):
         return f"agent:{self.kind}:v1"
 
 
+class Apart(Record):
+    """An event that is looked at again later, while the agent answers those after it."""
+
+    seconds: float
+
+
 class Resolution(Record):
     """A decision that an agent makes once for each key, and the command that follows from it."""
 

@@ -22,6 +22,8 @@ class AgentUse(Record):
 
     tokens_today: int = 0
     usd_this_month: float = 0.0
+    actions_today: int = 0
+    """Calls that changed something. They are counted while the budget has a cap on them."""
 
 
 class AgentDay(Record):

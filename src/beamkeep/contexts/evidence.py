@@ -16,8 +16,8 @@ MOST_MINUTES = 10_080
 class EvidencePage(Page):
     decision_id: UUID
     window_minutes: Annotated[int, Ge(1), Le(MOST_MINUTES)] | None = None
-    """Minutes before the decision from which answers count (default: the setting of the
-    deployment)."""
+    """Minutes before the decision from which all answers count (default: those since the agent's
+    decision before it)."""
 
 
 class ListDecisionEvidence(EvidencePage):

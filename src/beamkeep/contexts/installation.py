@@ -107,6 +107,8 @@ class Installation(Record):
     """Where the observations of runs are summed and thinned out."""
     agent_runtimes: Mapping[str, bool] = {}
     """Whether the settings let the runtime of each kind of agent work."""
+    model_providers: frozenset[str] = frozenset()
+    """The providers of language models that the deployment can call."""
     prompt_templates: Mapping[UUID, str] = msgspec.field(default_factory=lambda: TEMPLATES)
     """The kind of agent that each prompt template of this release is for."""
     proposal_ttl_hours: float = 24

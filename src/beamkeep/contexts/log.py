@@ -1,6 +1,8 @@
 """How the event log is asked, and how it tells an event."""
 
+from collections.abc import Iterable, Set
 from datetime import datetime
+from difflib import get_close_matches
 from typing import Annotated, Literal, Protocol
 from uuid import UUID
 
@@ -9,7 +11,7 @@ from pydantic import GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from beamkeep.kernel import Invalid, Order, Query, Record
+from beamkeep.kernel import Invalid, Order, Query, Record, Refusal
 from beamkeep.kernel.values import Timestamp
 from beamkeep.schemas import JsonObject
 
@@ -24,6 +26,10 @@ class InvalidFeedCursorError(Invalid):
 
     Discard what was built from the events, and read them again with `since`.
     """
+
+
+class UnknownEventTypeError(Refusal, status=422):
+    """A filter of events names only types of events and kinds of objects that exist."""
 
 
 class ListEvents(Query):
@@ -102,6 +108,22 @@ class EventPage(Record):
 class EventReader(Protocol):
     """Reads the log for one question."""
 
+    event_types: Set[str]
+    """The types of all events that there can be."""
+    stream_types: Set[str]
+    """The kinds of objects that events are about."""
+
     async def page(self, query: ListEvents, owner_id: UUID | None) -> EventPage:
         """Return a page of events; with `owner_id`, only of this owner's objects."""
         ...
+
+
+def require_known(
+    read: EventReader, types: Iterable[str] | None, stream_types: Iterable[str] | None
+) -> None:
+    """Refuse a filter that no event can ever pass, because it names what does not exist."""
+    for asked, known in ((types, read.event_types), (stream_types, read.stream_types)):
+        for name in sorted({*(asked or ())} - known):
+            (nearest,) = get_close_matches(name, sorted(known), n=1, cutoff=0.0)
+            told = f"There is no {name}; the nearest name is {nearest}."
+            raise UnknownEventTypeError(told, nearest=nearest)

@@ -1,7 +1,7 @@
 """Answers questions about the evidence of decisions."""
 
 from collections.abc import Sequence, Set
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from beamkeep.contexts.decision.results import AGENT_DECISIONS, AgentDecision
@@ -71,18 +71,19 @@ class DecisionEvidenceReader:
     async def _rows(
         self, query: EvidencePage, decided: AgentDecision | None
     ) -> list[AnswerEvidence]:
-        """Return rows of the window and those of the same correlation id, one more than asked."""
+        """Return what a decision rests on, or all of the window, one row more than asked."""
         if decided is None:
             return []
         after = ()
         if query.cursor:
             last = await self._store.rows(EVIDENCE, {"evidence_id": UUID(query.cursor)})
             after = (last[0].asked_at, last[0].evidence_id) if last else ()
-        minutes = query.window_minutes
-        window = self._window if minutes is None else timedelta(minutes=minutes)
-        until = ("asked_at", "<=", decided.decided_at)
-        since = ("asked_at", ">=", decided.decided_at - window)
-        mine = {"agent_id": decided.agent_id}
+        until, mine = ("asked_at", "<=", decided.decided_at), {"agent_id": decided.agent_id}
+        if query.window_minutes is None:
+            since = await self._since(decided)
+        else:
+            window = timedelta(minutes=query.window_minutes)
+            since = ("asked_at", ">=", decided.decided_at - window)
         wanted = [
             RowQuery(mine, (since, until), by=NEWEST, newest_first=True, after=after),
             RowQuery(
@@ -97,6 +98,24 @@ class DecisionEvidenceReader:
         rows = {row.evidence_id: row for some in found for row in some}
         ordered = sorted(rows.values(), key=lambda row: (row.asked_at, row.evidence_id))
         return ordered[::-1][: query.limit + 1]
+
+    async def _since(self, decided: AgentDecision) -> tuple[str, str, datetime]:
+        """Return the condition on what an agent read for a decision, and not for earlier ones.
+
+        Of two decisions without an answer between them, both rest on the answers before the first.
+        """
+        begun = decided.decided_at - self._window
+        mine, bounds = {"agent_id": decided.agent_id}, ("asked_at", "<=", decided.decided_at)
+        window = ("asked_at", ">=", begun)
+        wanted = RowQuery(mine, (bounds, window), by=NEWEST, newest_first=True, after=())
+        for newest in await self._store.entries(EVIDENCE, wanted, 1):
+            earlier = ("decided_at", "<", newest.asked_at)
+            by = "decided_at", "decision_id"
+            before = RowQuery(mine, (earlier,), by=by, newest_first=True, after=())
+            for other in await self._store.entries(AGENT_DECISIONS, before, 1):
+                if other.decided_at >= begun:
+                    return "asked_at", ">", other.decided_at
+        return window
 
     async def _last_before(self, decided: AgentDecision) -> AgentDecision | None:
         """Return the decision of the same agent before this one."""

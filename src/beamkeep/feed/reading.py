@@ -1,10 +1,11 @@
 """Answers questions about the log."""
 
+from collections.abc import Set
 from uuid import UUID
 
 from beamkeep.contexts.log import NOW, EventPage, InvalidFeedCursorError, ListEvents
 from beamkeep.directory.seam import Directory
-from beamkeep.kernel import Catalogue, Order
+from beamkeep.kernel import Catalogue, Order, event_types
 from beamkeep.runtime.codec import Codec
 
 from .cursors import FeedCursors
@@ -21,6 +22,9 @@ class LogReader:
         self.log, self.events, self.cursors = log, events, cursors
         each = catalogue.aggregates.values()
         self._self_owned = frozenset(aggregate.name for aggregate in each if aggregate.self_owned)
+        self.stream_types: Set[str] = frozenset(aggregate.name for aggregate in each)
+        names = (event.__name__ for aggregate in each for event in event_types(aggregate))
+        self.event_types: Set[str] = frozenset(names)
 
     async def page(self, query: ListEvents, owner_id: UUID | None) -> EventPage:
         """Return a page of events; with `owner_id`, only of this owner's objects."""

@@ -55,7 +55,7 @@ from ._catalogue import (
 from ._event import Event, MayContainPersonalData, Upcast
 from ._evidence import EVIDENCE, FOLDED, MOST_SEEN, AnswerEvidence, SeenObject
 from ._record import Record
-from ._refusal import Blank, Cannot, Invalid, NotFound, Refusal
+from ._refusal import NOT_SHOWN, Blank, Cannot, Invalid, NotFound, Refusal
 from ._table import (
     CLAIMS,
     WORK,

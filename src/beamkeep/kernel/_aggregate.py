@@ -162,7 +162,7 @@ class ApprovedCommand(Record):
 
 
 class Preview(Record):
-    """What a command would do now, or why it would be refused."""
+    """What an approval would do now, or why it would be refused."""
 
     basis: str | None
     """The digest of the versions of everything that the decision rests on."""
@@ -281,7 +281,9 @@ class Reader(Protocol):
         """Return a state. With `to_show`, refuse one that the caller may not see as absent."""
         ...
 
-    async def many[S](self, of: Aggregate[S, Any, Any], ids: Iterable[UUID]) -> Mapping[UUID, S]:
+    async def many[S](
+        self, of: Aggregate[S, Any, Any], ids: Iterable[UUID], to_show: bool = False
+    ) -> Mapping[UUID, S]:
         """Return several states in one round trip. Raise the refusal of the first absent one."""
         ...
 
@@ -309,10 +311,8 @@ class Reader(Protocol):
         """Return the operations that the caller may propose here, but not make."""
         ...
 
-    async def preview(
-        self, command_name: str, arguments: Mapping[str, Any], required_version: int | None
-    ) -> Preview:
-        """Return what a command would do if the caller made it now; nothing is recorded."""
+    async def preview(self, proposal_id: UUID) -> Preview:
+        """Return what an approval by the caller would do now; nothing is recorded."""
         ...
 
     async def matching(

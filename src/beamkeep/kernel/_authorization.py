@@ -22,14 +22,14 @@ class ActorKind(StrEnum):
 
 
 class ObjectScope(StrEnum):
-    """Which objects a permitted read may show."""
+    """Which objects a permitted read may show, and a permitted command may change."""
 
     ALL = "All"
     OWN = "Own"
 
 
 class DenialReason(StrEnum):
-    """Why a call was denied. The reason is recorded and never shown to the caller."""
+    """Why a call was denied. The reason is recorded, and only an agent is told its own."""
 
     UNKNOWN_PRINCIPAL = "unknown_principal"
     INACTIVE_PRINCIPAL = "inactive_principal"

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, ClassVar, Self
 if TYPE_CHECKING:
     from ._table import Insert
 
+NOT_SHOWN = "(not shown)"
+"""Stands for a value of an object that the caller may not see."""
+
 
 class Refusal(Exception):
     """The request was understood and refused."""

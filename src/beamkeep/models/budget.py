@@ -122,6 +122,9 @@ class Postponed(Record):
     """Another attempt is under way, or was begun too lately."""
 
     seconds: float
+    is_open: bool = False
+    """Whether it is not known how the last attempt ended: it is under way, was killed or timed out.
+    Then other calls may succeed meanwhile."""
 
 
 class Exhausted(Record):

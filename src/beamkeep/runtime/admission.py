@@ -104,9 +104,10 @@ class Admission:
         new_id: Callable[[], UUID],
         contact: str | None = None,
         proposable: Set[str] = frozenset(),
+        explains: Callable[[Standing | None, Deny], str] | None = None,
     ) -> None:
         self._store, self._places, self._clock, self._new_id = store, places, clock, new_id
-        self._proposable = proposable
+        self._proposable, self._explains = proposable, explains
         self._contact = contact or "Ask an administrator for a grant."
 
     async def admit(
@@ -131,7 +132,8 @@ class Admission:
             if caller.records_denials:
                 await self._record(name, caller, place, standing, verdict)
             surface = caller.selected_surface or caller.transport or "inside the service"
-            raise UnauthorizedError(f"Call: {name}. Surface: {surface}. {self._contact}")
+            why = self._explains(standing, verdict) if self._explains else ""
+            raise UnauthorizedError(f"{why}Call: {name}. Surface: {surface}. {self._contact}")
         assert standing is not None, "an unknown principal is denied"  # noqa: S101
         proposes = isinstance(verdict, Propose)
         return Admitted(place, standing, verdict.object_scope, opened=opened, proposes=proposes)

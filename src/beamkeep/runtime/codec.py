@@ -32,7 +32,9 @@ class Codec:
         self._state: dict[str, Callable[[bytes], Any]] = {}
         self.folds: dict[str, UUID] = {}
         """By aggregate name, the fingerprint of the code that folds its events."""
+        self.aggregates: dict[str, AnyAggregate] = {}
         for aggregate in aggregates:
+            self.aggregates[aggregate.name] = aggregate
             self.folds[aggregate.name] = fingerprint(aggregate)
             state_type = get_type_hints(aggregate.begin)["return"]
             self._state[aggregate.name] = msgspec.json.Decoder(state_type).decode

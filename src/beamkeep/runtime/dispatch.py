@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -14,9 +15,19 @@ import msgspec
 import structlog
 
 from beamkeep import kernel
-from beamkeep.kernel import Event, Identified, Operation, Outcome, Record, Refusal, Rows, replace
+from beamkeep.kernel import (
+    Event,
+    Identified,
+    ObjectScope,
+    Operation,
+    Outcome,
+    Record,
+    Refusal,
+    Rows,
+    replace,
+)
 
-from .admission import Admission, Admitted, Caller, Request, UnauthorizedError
+from .admission import Admission, Admitted, Caller, Request
 from .codec import Codec, encode
 from .fingerprint import fingerprint, fingerprint_as_sent
 from .parsing import MalformedRequestError, parse, parse_id
@@ -28,6 +39,7 @@ from .store import (
     Append,
     EventStore,
     KeyTakenError,
+    LoadedStream,
     MovedError,
     NewEvent,
     OutcomeUnknownError,
@@ -37,6 +49,7 @@ from .store import (
     StoreUnavailableError,
     Stream,
 )
+from .withholding import withhold
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -79,6 +92,8 @@ class Basis(Record):
 
 NO_BASIS = Basis({})
 
+type Counts = Callable[[kernel.Call, Session], Awaitable[Sequence[kernel.SideWrite]]]
+"""Returns the rows by which a command counts in a budget. Raises when the budget is used up."""
 type OutsideStep = Callable[[Any], Awaitable[Any]]
 """Carries out a request of one type; safe to repeat."""
 
@@ -167,11 +182,13 @@ class Dispatcher:
         remedies: Remedies,
         proposable: Mapping[str, Operation] = {},
         registers_proposal: Operation | None = None,
+        approves_proposal: Operation | None = None,
+        counts: Counts | None = None,
     ) -> None:
         self._admission, self._store, self._codec, self._gets = admission, store, codec, gets
         self._sessions, self._clock, self._new_id = sessions, clock, new_id
         self._outside, self._proposable, self._registers = outside, proposable, registers_proposal
-        self._remedies = remedies
+        self._remedies, self._approves, self._counts = remedies, approves_proposal, counts
 
     async def execute(self, operation: Operation, request: Request) -> CommandResult:
         """Return the answer to one command. Decide again when something that was read changed."""
@@ -189,11 +206,7 @@ class Dispatcher:
         found, attempt, looked_again = _Found({}, {}), 1, False
         while attempt <= ATTEMPTS:
             try:
-                for each in commands:
-                    if self._store.is_contended(each.stream) and not each.request.admitted:
-                        # Only callers with permission wait in the queue of a stream.
-                        await self._admission.admit(each.operation.name, each.request.caller)
-                async with self._in_turn(commands):
+                async with self._in_turn([await self._queue(each) for each in commands]):
                     return await self._attempt(commands, found, basis)
             except _OutsideNeeded as needed:
                 # No turn and no connection is held while the step runs.
@@ -220,10 +233,21 @@ class Dispatcher:
             attempt += 1
         raise ConcurrencyError
 
-    def _in_turn(self, commands: Sequence[_Pending]) -> AbstractAsyncContextManager[None]:
-        if len(commands) == 1:
-            return self._store.wait_turn(commands[0].stream)
-        return self._in_turns(sorted({each.stream for each in commands if each.stream}))
+    async def _queue(self, pending: _Pending) -> Stream | None:
+        """Return the stream whose turn a command waits for: only who may change it waits."""
+        request, stream, of = pending.request, pending.stream, pending.operation.aggregate
+        if stream is None or request.admitted or not self._store.is_contended(stream):
+            return stream
+        admitted = await self._admission.admit(pending.operation.name, request.caller)
+        if admitted.scope is ObjectScope.ALL:
+            return stream
+        owner_id = (await self._store.owners([stream])).get(stream)
+        return stream if admitted.sees(owner_id, of.self_owned, stream[1]) else None
+
+    def _in_turn(self, streams: Sequence[Stream | None]) -> AbstractAsyncContextManager[None]:
+        if len(streams) == 1:
+            return self._store.wait_turn(streams[0])
+        return self._in_turns(sorted({stream for stream in streams if stream}))
 
     @asynccontextmanager
     async def _in_turns(self, streams: Sequence[Stream]) -> AsyncGenerator[None]:
@@ -280,24 +304,24 @@ class Dispatcher:
             for decision, told in zip(decisions, answers, strict=True)
         ]
 
-    async def preview(
-        self, caller: Caller, name: str, arguments: Mapping[str, Any], required_version: int | None
-    ) -> kernel.Preview:
-        """Return what a proposed command would do if this caller made it now; record nothing."""
-        session, basis = self._sessions(), None
+    async def preview(self, caller: Caller, proposal_id: UUID) -> kernel.Preview:
+        """Return what an approval of a proposal by this caller would do now; record nothing."""
+        session, basis, approve = self._sessions(), None, self._approves
+        assert approve, "a service with proposals has the operation"  # noqa: S101
+        stream = approve.aggregate.name, proposal_id
+        arguments = {approve.aggregate.id_field: str(proposal_id)}
+        request = Request(replace(caller, records_denials=False), arguments)
         try:
-            if not (operation := self._proposable.get(name)):
-                raise UnauthorizedError
-            request = _approving(replace(caller, records_denials=False), arguments)
-            request = replace(request, if_match=_text(required_version))
-            pending = _Pending(operation, request, _target(operation, request))
             found = _Found({}, {}, takes_steps=False)
             try:
-                decided = await self._decide(pending, session, found)
+                approval = await self._decide(_Pending(approve, request, stream), session, found)
             finally:
                 basis = self._basis(session) if session.principal_id else None
-            assert isinstance(decided, _Decision), "it has no key"  # noqa: S101
-            shown = await self._shown(caller, decided.admitted, pending.stream, decided.outcome)
+            assert isinstance(approval, _Decision), "it has no key"  # noqa: S101
+            decided = approval.carried or approval
+            operation = decided.operation
+            target = None if operation.genesis else (operation.aggregate.name, decided.target)
+            shown = await self._shown(caller, decided.admitted, target, decided.outcome)
             planned = msgspec.json.decode((await self._would_write(decided.outcome, shown)).body)
             session.decide(decided.events)
             beside = None
@@ -306,12 +330,8 @@ class Dispatcher:
                 beside = msgspec.to_builtins(joined[decided.target])
             return kernel.Preview(basis, events=planned["events"], beside=beside)
         except Refusal as refusal:
-            told = {
-                "status": refusal.status,
-                "code": type(refusal).__name__,
-                "detail": str(refusal),
-            }
-            return kernel.Preview(basis, refusal=told)
+            told = {"code": type(refusal).__name__, "detail": str(refusal)}
+            return kernel.Preview(basis, refusal={"status": refusal.status, **told})
 
     async def _decide(
         self, pending: _Pending, session: Session, found: _Found
@@ -333,12 +353,21 @@ class Dispatcher:
                 "An idempotency key must have 1 to 255 visible ASCII characters."
             )
         session.read_for(admitted.standing.principal_id, admitted.scope)
+        session.caller_reads = partial(self._admission.reach, request.caller)
+        # To who may not change it, the target is absent. What is not stored has no owner.
+        is_absent = not (
+            request.admitted
+            or opened.owner_id is None
+            or admitted.sees(opened.owner_id, of.self_owned, target)
+        )
         proposes = self._is_proposal(operation, request, admitted)
 
         # 4. Again?
         digest = fingerprint(operation.name, command) if key or proposes else b""
         if (kept := opened.stored_answer) and not request.dry_run:
-            return await self._completed(operation, _replayed(pending, kept, digest), admitted)
+            again = _replayed(pending, kept, digest)
+            if not is_absent:
+                return await self._completed(operation, again, admitted)
 
         # 5. Load.
         given: list[Any] = [command]
@@ -346,9 +375,11 @@ class Dispatcher:
             if request.admitted and target:
                 given.insert(0, await session.one(of, target))
             else:
-                given.insert(0, await session.adopt(of, target, opened.loaded))
+                loaded = LoadedStream() if is_absent else opened.loaded
+                given.insert(0, await session.adopt(of, target, loaded))
         if operation.given:
-            given.append(await operation.given(*given, session))
+            async with self._withholding(request.caller, session):
+                given.append(await operation.given(*given, session))
         version = session.versions.get(stream, 0) if stream else 0
         wanted = request.if_match
         if wanted is not None and wanted.strip() not in {"*", f'"{version}"', str(version)}:
@@ -359,22 +390,25 @@ class Dispatcher:
         # 6. Decide.
         new_id = request.new_id or self._new_id()
         call = self._call(request.caller, admitted, new_id, found.now or self._clock())
-        try:
-            decided, carried = operation.rule(*given, call), None
-        except kernel.Cannot as refusal:
-            if stream:
-                self._remedies.explain(refusal, of, stream[1], state=given[0])
-            raise
-        if isinstance(decided, kernel.ApprovedCommand):
-            carried = await self._carry_out(decided, pending, session, found)
-            decided = decided.then(*carried.told(session.new_versions))
-        if isinstance(decided, kernel.Outside):
-            if decided.request in found.results:
-                decided = decided.then(found.results[decided.request])
-            elif request.dry_run or proposes or not found.takes_steps:
-                decided = list[Event]()
-            else:
-                raise _OutsideNeeded(decided.request, call.now)
+        counted = await self._counts(call, self._sessions()) if self._counts else ()
+        async with self._withholding(request.caller, session):
+            try:
+                decided, carried = operation.rule(*given, call), None
+            except kernel.Cannot as refusal:
+                if stream:
+                    self._remedies.explain(refusal, of, stream[1], state=given[0])
+                raise
+            if isinstance(decided, kernel.ApprovedCommand):
+                carried = await self._carry_out(decided, pending, session, found)
+                decided = decided.then(*carried.told(session.new_versions))
+            if isinstance(decided, kernel.Outside):
+                if decided.request in found.results:
+                    decided = decided.then(found.results[decided.request])
+                elif request.dry_run or proposes or not found.takes_steps:
+                    decided = list[Event]()
+                else:
+                    raise _OutsideNeeded(decided.request, call.now)
+        await self._require_own(decided, stream, session)
         outcome = _without_stored(decided, found.stored)
         planned = [*(carried.outcome if carried else ()), *outcome]
         if proposes:
@@ -393,7 +427,7 @@ class Dispatcher:
             call=call,
             target=target or begun,
             version=version,
-            outcome=outcome,
+            outcome=[*outcome, *(counted if outcome else ())],
             events=events,
             digest=digest,
             carried=carried,
@@ -464,17 +498,19 @@ class Dispatcher:
             raise approved.lapsed(f"This release has no {name} that can be proposed.")
         (first,) = await self._store.history(stream, 0, 1)
         verdict = await self._admission.verdict_on(name, asked, first.surface_id)
-        if isinstance(verdict, kernel.Deny):
-            raise approved.lapsed(f"The proposer may not propose {name} any more.")
         caller = replace(approver, correlation_id=first.correlation_id, causation_id=first.event_id)
-        request = replace(
-            _approving(caller, approved.arguments),
-            if_match=_text(approved.required_version),
-            basis=approved.basis,
-        )
+        request = Request(caller, approved.arguments, approves=True, basis=approved.basis)
+        if approved.required_version is not None:
+            request = replace(request, if_match=str(approved.required_version))
         if approval.request.dry_run:
             found = replace(found, takes_steps=False)
         pending = _Pending(operation, request, _target(operation, request))
+        if isinstance(verdict, kernel.Deny) or (
+            verdict.object_scope is ObjectScope.OWN
+            and pending.stream
+            and await self._others({pending.stream}, asked)
+        ):
+            raise approved.lapsed(f"The proposer may not propose {name} any more.")
         decided = await self._decide(pending, session, found)
         assert isinstance(decided, _Decision), "it has no key"  # noqa: S101
         return decided
@@ -536,6 +572,42 @@ class Dispatcher:
                 event_id = part.event_id if isinstance(part, Identified) else self._new_id()
                 events.append(self._codec.encode(event, versions[stream], event_id, command_name))
         return events
+
+    @asynccontextmanager
+    async def _withholding(self, caller: Caller, session: Session) -> AsyncGenerator[None]:
+        """Let a refusal quote nothing of an object that the caller may not read."""
+        try:
+            yield
+        except Refusal as refusal:
+            if session.only is None:
+                raise
+            others = await self._others(session.versions.keys(), session.only)
+            gets = {s: get.name for s in others if (get := self._gets.get(s[0]))}
+            if others:
+                reach = await self._admission.reach(caller, {*gets.values()})
+                hidden = {s for s in others if reach.get(gets.get(s, "")) is not ObjectScope.ALL}
+                withhold(refusal, readable=session.versions.keys() - hidden, hidden=hidden)
+            raise
+
+    async def _others(self, streams: Set[Stream], me: UUID) -> Set[Stream]:
+        """Return those of these streams that somebody else owns."""
+        if not streams:
+            return frozenset()
+        owners, aggregates = await self._store.owners(sorted(streams)), self._codec.aggregates
+        return {
+            stream
+            for stream, owner_id in owners.items()
+            if owner_id != me and not (aggregates[stream[0]].self_owned and stream[1] == me)
+        }
+
+    async def _require_own(self, outcome: Outcome, target: Stream | None, session: Session) -> None:
+        """Raise as for an absent object when a command changes one beyond the caller's scope."""
+        if session.only is None:
+            return
+        written = {self._codec.stream(event) for event in _events(outcome)}
+        changed = (written & session.versions.keys()) - {target}
+        for name, id in sorted(await self._others(changed, session.only)):
+            await session.adopt(self._codec.aggregates[name], id, LoadedStream())
 
     async def _shown(
         self, caller: Caller, admitted: Admitted, target: Stream | None, outcome: Outcome
@@ -602,15 +674,6 @@ def _events(outcome: Outcome) -> list[Event]:
 
 def _one[P](outcome: Outcome, kind: type[P]) -> P | None:
     return next((part for part in outcome if isinstance(part, kind)), None)
-
-
-def _approving(caller: Caller, arguments: Mapping[str, Any]) -> Request:
-    """Return the request of an approver who carries out what somebody else proposed."""
-    return Request(caller, arguments, approves=True)
-
-
-def _text(version: int | None) -> str | None:
-    return None if version is None else str(version)
 
 
 def _target(operation: Operation, request: Request) -> Stream | None:

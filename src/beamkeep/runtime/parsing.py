@@ -75,6 +75,9 @@ def parse[M: BaseModel](model: type[M], arguments: Mapping[str, object]) -> M:
         return model.model_validate(arguments)
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False, include_context=False)
+        # A list of which entries are rejected is called too short as well, though it is not.
+        within = {fault["loc"][:n] for fault in found for n in range(len(fault["loc"]))}
+        found = [each for each in found if each["type"] != "too_short" or each["loc"] not in within]
         faults = [
             {"field": ".".join(map(str, fault["loc"]))[:200], "problem": fault["msg"]}
             for fault in found[:MOST_FAULTS]

@@ -42,10 +42,8 @@ class NotFreshYetError(Refusal, status=503, retry_after=1):
     """The list has not yet caught up with the position asked for."""
 
 
-type CallerPreviews = Callable[
-    [Caller, str, Mapping[str, Any], int | None], Awaitable[kernel.Preview]
-]
-"""Returns what a command would do if a caller made it now."""
+type CallerPreviews = Callable[[Caller, UUID], Awaitable[kernel.Preview]]
+"""Returns what an approval of a proposal by a caller would do now."""
 
 
 class Found(Record):

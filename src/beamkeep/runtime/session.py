@@ -44,8 +44,8 @@ type Permits = Callable[[Iterable[str]], Awaitable[Mapping[str, ObjectScope]]]
 """Returns the scope of each of these calls that the caller may make."""
 
 
-type Previews = Callable[[str, Mapping[str, Any], int | None], Awaitable[Preview]]
-"""Returns what a command would do if the caller made it now."""
+type Previews = Callable[[UUID], Awaitable[Preview]]
+"""Returns what an approval of a proposal by the caller would do now."""
 
 
 class Folded(NamedTuple):
@@ -82,6 +82,8 @@ class Session:
         self.surface_id: UUID | None = None
         self.token_ends_at: datetime | None = None
         self._permits: Permits | None = None
+        self.caller_reads: Permits | None = None
+        """For a command: the scope of the reads that its caller may make beside it."""
         self.caller_proposes: Callable[[], Awaitable[Set[str]]] | None = None
         self.previews: Previews | None = None
         self.seen: list[tuple[str, UUID, int]] = []
@@ -158,15 +160,19 @@ class Session:
         return state, version
 
     async def one[S](self, of: Aggregate[S, Any, Any], id: UUID, to_show: bool = False) -> S:
-        if to_show and id not in await self.visible(of, [id]):
-            return await self.adopt(of, id, LoadedStream())
-        return (await self.many(of, [id]))[id]
+        return (await self.many(of, [id], to_show))[id]
 
-    async def many[S](self, of: Aggregate[S, Any, Any], ids: Iterable[UUID]) -> Mapping[UUID, S]:
+    async def many[S](
+        self, of: Aggregate[S, Any, Any], ids: Iterable[UUID], to_show: bool = False
+    ) -> Mapping[UUID, S]:
         wanted = list(dict.fromkeys(ids))
         if not wanted:
             return {}
-        found = await self._store.load([(of.name, id) for id in wanted], self._codec.folds)
+        shown = await self.visible(of, wanted) if to_show else {*wanted}
+        streams = [(of.name, id) for id in wanted if id in shown]
+        found: Mapping[Stream, LoadedStream] = {}
+        if streams:
+            found = await self._store.load(streams, self._codec.folds)
         return {
             id: await self.adopt(of, id, found.get((of.name, id), LoadedStream())) for id in wanted
         }
@@ -196,7 +202,14 @@ class Session:
             return wanted
         owners = await self._store.owners([(of.name, id) for id in sorted(wanted)])
         own = {id for (_, id), owner_id in owners.items() if owner_id == only}
-        return own | (wanted & {only} if of.self_owned else frozenset())
+        # What a command before this one in the same append begins is not stored yet.
+        own |= {id for id in wanted if (of.name, id) in self._decided.keys() - owners.keys()}
+        seen = own | (wanted & {only} if of.self_owned else set[UUID]())
+        get = self._catalogue.gets.get(of.name)
+        if scope is None and get and self.caller_reads and not wanted <= seen:
+            reach = await self.caller_reads([get.name])
+            return wanted if reach.get(get.name) is ObjectScope.ALL else seen
+        return seen
 
     async def scopes(self, calls: Iterable[str]) -> Mapping[str, ObjectScope]:
         assert self._permits, "a question is asked by a caller"  # noqa: S101
@@ -206,11 +219,9 @@ class Session:
         assert self.caller_proposes, "a question is asked by a caller"  # noqa: S101
         return await self.caller_proposes()
 
-    async def preview(
-        self, command_name: str, arguments: Mapping[str, Any], required_version: int | None
-    ) -> Preview:
+    async def preview(self, proposal_id: UUID) -> Preview:
         assert self.previews, "a question is asked by a caller"  # noqa: S101
-        return await self.previews(command_name, arguments, required_version)
+        return await self.previews(proposal_id)
 
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:
         now, stream = await self.one(of, id), (of.name, id)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import structlog
 
-from beamkeep.contexts.log import ListEvents
+from beamkeep.contexts.log import ListEvents, require_known
 from beamkeep.feed.follower import LogFollower
 from beamkeep.feed.log import START, LogPlace
 from beamkeep.feed.matching import Owners, asked_for, hinted_at
@@ -110,6 +110,7 @@ class EventStreams:
     async def _stream(self, request: HttpRequest, repeatable: frozenset[str]) -> StreamResponse:
         admitted = await self.service.admission.admit(NAME, request.caller)
         query = _query(request, repeatable)
+        require_known(self.reader, query.type, query.stream_type)
         # A listener has a slot of its own: it does not count as a call under way.
         request.slot.close()
         request.slot.enter_context(self._of_principal.held(admitted.standing.principal_id))

@@ -193,6 +193,7 @@ def server(
         instructions=toolsets.INSTRUCTIONS,
         on_list_tools=shown.show,
         on_call_tool=shown.call,
+        on_list_resources=shown.resources.listed,
         on_list_resource_templates=shown.resources.templates,
         on_read_resource=shown.read,
         on_list_prompts=toolsets.list_prompts,

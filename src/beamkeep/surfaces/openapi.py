@@ -8,6 +8,7 @@ from importlib.metadata import version
 from inspect import cleandoc
 
 from beamkeep import kernel
+from beamkeep.contexts.agent.actions import AgentActionCapReachedError
 from beamkeep.finding import context_of
 from beamkeep.kernel import Catalogue, Operation, Question, Refusal
 from beamkeep.runtime import admission, dispatch, entry_points, parsing, queries, store, tokens
@@ -37,6 +38,7 @@ ALWAYS: tuple[type[Refusal], ...] = (
 OF_COMMANDS: tuple[type[Refusal], ...] = (
     refusals.BodyIncompleteError,
     dispatch.ConcurrencyError,
+    AgentActionCapReachedError,
     store.IdempotencyInFlightError,
     dispatch.PreconditionFailedError,
     refusals.BodyTooLargeError,

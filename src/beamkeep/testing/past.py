@@ -96,8 +96,10 @@ class Past:
             state = of.evolve(state, event)
         return state
 
-    async def many[S](self, of: Aggregate[S, Any, Any], ids: Iterable[UUID]) -> Mapping[UUID, S]:
-        return {id: await self.one(of, id) for id in ids}
+    async def many[S](
+        self, of: Aggregate[S, Any, Any], ids: Iterable[UUID], to_show: bool = False
+    ) -> Mapping[UUID, S]:
+        return {id: await self.one(of, id, to_show) for id in ids}
 
     def version(self, of: Aggregate[Any, Any, Any], id: UUID) -> int:
         return len(self._streams[of.name, id])
@@ -113,9 +115,7 @@ class Past:
     async def proposes(self) -> Set[str]:
         return frozenset()
 
-    async def preview(
-        self, command_name: str, arguments: Mapping[str, Any], required_version: int | None
-    ) -> Preview:
+    async def preview(self, proposal_id: UUID) -> Preview:
         return Preview(None, events=())
 
     async def as_of[S](self, of: Aggregate[S, Any, Any], id: UUID, version: int) -> S:

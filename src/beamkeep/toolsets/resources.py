@@ -18,6 +18,15 @@ class Resources:
     def __init__(self, catalogue: Catalogue) -> None:
         self._gets = {row.aggregate.noun: row for row in catalogue.gets.values()}
 
+    async def listed(
+        self, context: object, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        """Return no object: those of a facility are too many to list, and tools find them.
+
+        A client reads objects only from a server that answers this question.
+        """
+        return types.ListResourcesResult(resources=[])
+
     async def templates(
         self, context: object, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:

@@ -2,19 +2,23 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import NamedTuple
 from uuid import UUID
 
+import structlog
+
 from beamkeep.agents.desk import ModelAgent
 from beamkeep.agents.model_agent import ModelAgentRuntime, ModelReaction
-from beamkeep.agents.resolution import AgentIdentity
+from beamkeep.agents.resolution import AgentIdentity, Apart
 from beamkeep.contexts.agent.agent import AgentStatus, ListAgents, agents
 from beamkeep.contexts.run.run import RunAborted, RunCompleted, RunStopped, RunTruncated, runs
 from beamkeep.kernel import Event
 from beamkeep.runtime.session import Session
 
 from .reactions import PAUSE_SECONDS, EventLoop, EventReaction, Trigger
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 FIND_SECONDS = 5.0
 """How often new agents are looked for."""
@@ -28,7 +32,7 @@ def model_reaction(
 ) -> EventReaction:
     """Return how one agent answers the ends of runs."""
 
-    async def handle(trigger: Trigger) -> float:
+    async def handle(trigger: Trigger) -> float | Apart:
         # Folded for each event: the budget may have changed.
         agent = ModelAgent.found(await sessions().one(agents, agent_id))
         return await runtime.handle(agent, trigger.envelope)
@@ -54,9 +58,11 @@ class ModelAgentLoops:
         kind: str,
         sessions: Callable[[], Session],
         loop_of: Callable[[UUID], EventLoop],
+        providers: Set[str],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._kind, self._sessions, self._loop_of, self._clock = kind, sessions, loop_of, clock
+        self._providers, self._idle = providers, set[UUID]()
         self._members: dict[UUID, _Member] = {}
         self._find_at = clock()
 
@@ -75,11 +81,20 @@ class ModelAgentLoops:
         return PAUSE_SECONDS
 
     async def _find(self) -> None:
-        """Add agents that were released; the loop of one that is barred does nothing."""
+        """Add agents that were released; the loop of one that is barred does nothing.
+
+        An agent whose model nobody can call is left out, so that it takes no run from others.
+        """
         released = ListAgents(kind=self._kind, status=frozenset({AgentStatus.VERSIONED}))
-        for id in await self._sessions().matching(released):
-            if id not in self._members:
+        read = self._sessions()
+        new = {*await read.matching(released)} - self._members.keys() - self._idle
+        for id, agent in (await read.many(agents, sorted(new))).items():
+            if (provider := agent.model_ref.provider) in self._providers:
                 self._members[id] = _Member(self._loop_of(id), 0.0, None)
+                continue
+            self._idle.add(id)
+            why = f"Provider {provider} is not configured."
+            log.warning("agent does not work", agent_id=str(id), kind=self._kind, because=why)
 
     async def close(self) -> None:
         """End the turns that are under way; their calls are made again by the rules of calls."""

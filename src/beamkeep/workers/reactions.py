@@ -8,7 +8,7 @@ from uuid import UUID
 
 import structlog
 
-from beamkeep.agents.resolution import AgentIdentity, Resolution
+from beamkeep.agents.resolution import AgentIdentity, Apart, Resolution
 from beamkeep.kernel import AnyAggregate, Cannot, Event, Record, replace
 from beamkeep.runtime.admission import UnauthorizedError
 from beamkeep.runtime.codec import Codec
@@ -75,7 +75,7 @@ class EventReaction(Record):
     aggregate: AnyAggregate
     """The aggregate whose events it answers."""
     wants: Callable[[Event], bool]
-    handle: Callable[[Trigger], Awaitable[float]]
+    handle: Callable[[Trigger], Awaitable[float | Apart]]
     """Answers an event and returns 0, or returns the seconds after which to look at it again."""
 
 
@@ -166,35 +166,64 @@ class EventLoop:
         self._reaction, self._reactions, self._tail = reaction, reactions, tail
         self._store, self._codec, self._max_age = store, codec, max_age
         self._failed: tuple[Position, int] | None = None
+        self._apart = set[Position]()
+        """Events that wait while those after them are answered; the bookmark stays before them."""
+        self._ahead: Position | None = None
+        """The last event that was answered after one that waits."""
 
     async def turn(self) -> float:
         """Answer one page of events; return the seconds until the next turn."""
-        reaction = self._reaction
         if not await self._is_open() or not (bookmark := await self._bookmark()):
             return CLOSED_SECONDS
-        page = await self._tail.page(
-            WHOLE_LOG, bookmark.reached, PAGE_EVENTS, (reaction.aggregate.name,)
-        )
+        # Another process may have answered an event that waited here.
+        self._apart = {at for at in self._apart if at > bookmark.reached}
+        wait, after = await self._take(bookmark, bookmark.reached)
+        while after:
+            wait, after = await self._take(bookmark, after)
+        return wait
+
+    async def _take(self, bookmark: Bookmark, after: Position) -> tuple[float, Position | None]:
+        """Answer one page of events.
+
+        Return the seconds until the next turn, and where the next page begins if it belongs to
+        this turn.
+        """
+        reaction = self._reaction
+        page = await self._tail.page(WHOLE_LOG, after, PAGE_EVENTS, (reaction.aggregate.name,))
+        is_full = len(page.events) >= PAGE_EVENTS
         for tailed in page.events:
             (event,) = self._codec.decode(reaction.aggregate.name, [tailed])
-            if not reaction.wants(event):
+            if not reaction.wants(event) or self._is_answered(tailed.at):
                 continue
             if not await self._is_open():
-                return CLOSED_SECONDS
-            if wait := await self._answer(tailed, event):
-                return wait
+                return CLOSED_SECONDS, None
+            wait = await self._answer(tailed, event)
+            if isinstance(wait, Apart):
+                self._apart.add(tailed.at)
+                continue
+            if wait:
+                return wait, None
+            self._apart.discard(tailed.at)
+            if self._apart:
+                self._ahead = max(tailed.at, self._ahead or tailed.at)
+                continue
             if not await self._tail.move([bookmark], tailed.at):
                 # Another process has answered this event.
-                return 0.0
+                return 0.0, None
             bookmark = replace(bookmark, reached=tailed.at)
-        is_full = len(page.events) >= PAGE_EVENTS
+        if self._apart:
+            return CLOSED_SECONDS, page.events[-1].at if is_full else None
         # Nothing more can appear below the watermark, so events of other kinds are skipped.
         reached = page.events[-1].at if is_full else Position(page.watermark, 0)
         if reached > bookmark.reached:
             await self._tail.move([bookmark], reached)
-        return 0.0 if is_full else PAUSE_SECONDS
+        return 0.0 if is_full else PAUSE_SECONDS, None
 
-    async def _answer(self, tailed: TailEvent, event: Event) -> float:
+    def _is_answered(self, at: Position) -> bool:
+        """Return whether an event after one that waits was answered in an earlier turn."""
+        return self._ahead is not None and at <= self._ahead and at not in self._apart
+
+    async def _answer(self, tailed: TailEvent, event: Event) -> float | Apart:
         """Answer one event; return the seconds until it is looked at again, or 0 if it is done."""
         reaction, reactions = self._reaction, self._reactions
         stream = tailed.stream_type, tailed.stream_id

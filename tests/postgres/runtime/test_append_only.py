@@ -168,7 +168,7 @@ def test_every_partition_has_its_triggers_always(written: tuple[Database, str]):
 PRIVILEGES = """
                        bk_app  bk_projector  bk_reader  bk_monitor  bk_witness
 events                 S       S             S          -           S
-claims                 SID     S             S          -           -
+claims                 SIUD    S             S          -           -
 idempotency            SID     -             -          -           -
 principal_standing     SIU     S             S          -           -
 actor_profile          SIUD    -             -          -           -
@@ -185,6 +185,7 @@ decision_logbook_entry S       -             S          -           S
 evidence               S       -             S          -           S
 agent_decision         SIU     -             S          -           -
 model_call             SIU     -             -          -           -
+agent_action           SID     -             -          -           -
 run_observation        S       -             S          -           S
 run_logbook_entry      S       -             S          -           S
 logbook_mirror         S       -             S          -           S

@@ -169,7 +169,10 @@ async def test_the_evidence_of_a_decision_is_what_was_answered_before_it(kept: K
     await ask(kept, "list_zones")
     decision_id = await decide(kept)
     await ask(kept, "get_zone", zone_id=zone_id)
-    answer = await kept.do("list_decision_evidence", {"decision_id": decision_id})
+    asked = {"decision_id": decision_id}
+    rests_on = await kept.do("list_decision_evidence", asked)
+    assert [each["question"] for each in rests_on["items"]] == ["list_zones"]
+    answer = await kept.do("list_decision_evidence", {**asked, "window_minutes": "60"})
     told = [(each["question"], each["since_last_decision"]) for each in answer["items"]]
     assert told == [("list_zones", True), ("get_zone", False)]
     assert answer["items"][1]["seen"] == [
@@ -182,7 +185,18 @@ async def test_the_evidence_of_a_decision_is_what_was_answered_before_it(kept: K
     ]
     first = await kept.do("list_decision_evidence", {"decision_id": earlier})
     assert [each["question"] for each in first["items"]] == ["get_zone"]
-    assert await verdicts_of(kept, decision_id) == ["not_replayable", "same"]
+    assert await verdicts_of(kept, decision_id) == ["not_replayable"]
+    assert await verdicts_of(kept, decision_id, window_minutes="60") == ["not_replayable", "same"]
+
+
+async def test_two_decisions_after_one_reading_rest_on_it_both(kept: Kept):
+    await an_agent(kept)
+    await ask(kept, "list_zones")
+    await decide(kept)
+    await ask(kept, "get_zone", zone_id=await a_zone(kept))
+    for decision_id in (await decide(kept), await decide(kept)):
+        answer = await kept.do("list_decision_evidence", {"decision_id": decision_id})
+        assert [each["question"] for each in answer["items"]] == ["get_zone"]
 
 
 async def test_evidence_is_listed_page_by_page(kept: Kept):

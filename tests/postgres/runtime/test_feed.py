@@ -11,7 +11,7 @@ from tests.support.examples.feed import register_subscription
 
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.contexts.feed.subscription import MOST_OWN, SubscriptionCannotRegisterError
-from beamkeep.contexts.log import InvalidFeedCursorError
+from beamkeep.contexts.log import InvalidFeedCursorError, UnknownEventTypeError
 from beamkeep.contexts.witnessed import EventNotFoundError
 from beamkeep.feed.cursors import FeedCursors
 from beamkeep.feed.log import LogPlace
@@ -170,6 +170,16 @@ async def test_the_beginning_is_a_cursor_of_an_empty_page(kept: Kept):
 )
 async def test_a_malformed_question_is_refused(kept: Kept, arguments: dict[str, Any]):
     with pytest.raises(MalformedRequestError):
+        await read(kept, **arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"type": ["ZoneDefined", "ZoneDefine"]}, {"stream_type": ["Zones"]}], ids=str
+)
+async def test_a_question_for_events_that_cannot_be_is_refused(
+    kept: Kept, arguments: dict[str, Any]
+):
+    with pytest.raises(UnknownEventTypeError, match="the nearest name is Zone"):
         await read(kept, **arguments)
 
 

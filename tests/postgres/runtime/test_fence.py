@@ -53,6 +53,8 @@ EVERY_MIGRATION = [
     "0036_making_safe",
     "0037_rows_in_trees",
     "0038_snapshots_kept",
+    "0039_claims_taken_over",
+    "0040_agent_actions",
 ]
 
 

@@ -16,7 +16,7 @@ async def define_agent(do: Do) -> dict[str, Any]:
         "model_ref": MODEL,
         "capabilities": ["plans"],
         "tools": ["get_status", "list_runs"],
-        "budget": {"monthly_usd_cap": 20.5, "daily_token_cap": 100000},
+        "budget": {"monthly_usd_cap": 20.5, "daily_token_cap": 100000, "daily_action_cap": 50},
     }
 
 

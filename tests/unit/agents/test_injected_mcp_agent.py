@@ -40,7 +40,11 @@ async def reaches_no_further_than_its_grants(scene: McpScene) -> None:
 
 async def keeps_its_budget(scene: McpScene) -> None:
     shown = await scene.do("get_agent", {"agent_id": str(scene.agent_id)})
-    assert shown["budget"] == {"monthly_usd_cap": 1.0, "daily_token_cap": 1000}
+    assert shown["budget"] == {
+        "monthly_usd_cap": 1.0,
+        "daily_token_cap": 1000,
+        "daily_action_cap": None,
+    }
     assert (shown["tokens_today"], shown["usd_this_month"]) == (0, 0)
 
 

@@ -9,6 +9,8 @@ import pytest
 from tests.support.model_agents import GOOD, NARRATIVE, MemoryWorld, memory_world, scripted
 
 from beamkeep.agents.desk import ModelAgent
+from beamkeep.agents.model_agent import LOOK_AGAIN_SECONDS
+from beamkeep.agents.resolution import Apart
 from beamkeep.contexts.agent.agent import AgentBudget
 from beamkeep.models.scripted import ScriptedReply
 from beamkeep.models.seam import (
@@ -36,7 +38,7 @@ GOOD_REPLY = json.dumps(GOOD)
 
 async def handled(
     world: MemoryWorld, agent: ModelAgent, trigger: Envelope, reply: ScriptedReply = GOOD_REPLY
-) -> tuple[float, list[Any]]:
+) -> tuple[float | Apart, list[Any]]:
     model = scripted(lambda _: reply)
     return await world.runtime(agent, model).handle(agent, trigger), model.requests
 
@@ -137,10 +139,11 @@ async def test_an_outage_is_tried_three_times_five_minutes_apart(world: MemoryWo
         seconds, requests = await handled(world, agent, trigger, LanguageModelTimeoutError())
         assert len(requests) == 1
         if attempt < 2:
-            assert seconds > 0
-            seconds, requests = await handled(world, agent, trigger)
+            assert seconds == LOOK_AGAIN_SECONDS
+            waits, requests = await handled(world, agent, trigger)
             assert requests == [], "another attempt is not due yet"
-            assert 250 < seconds <= 300
+            assert isinstance(waits, Apart)
+            assert 250 < waits.seconds <= 300
     world.store.clock = begun
     (decision,) = decisions(world)
     assert decision["inputs"]["failure"] == "AttemptsExhausted"
@@ -154,6 +157,8 @@ async def test_an_outage_is_tried_three_times_five_minutes_apart(world: MemoryWo
 async def test_a_provider_that_is_down_costs_nothing(world: MemoryWorld):
     agent, trigger = await world.agent("RunDebriefer"), await world.ended_run()
     await handled(world, agent, trigger, LanguageModelUnavailableError())
+    # Calls about other runs would fail too, so they wait.
+    assert isinstance((await handled(world, agent, trigger))[0], float)
     assert [call.settled for call in world.rows("model_call")] == [True]
     assert decisions(world) == []
 

@@ -324,6 +324,32 @@ def test_a_proposed_conduct_is_not_followed():
     assert len(asked.requests) == 1
 
 
+def test_an_approval_holds_only_for_what_a_proposal_would_do_now():
+    asked, words = Asked(200, {"now": {"basis": "b" * 64}}), ("proposal", "approve", ZONE)
+    assert run(asked, *words).exit_code == 0
+    shown, approved = asked.requests
+    assert (shown.method, shown.url.path) == ("GET", f"/proposals/{ZONE}")
+    assert (approved.method, approved.url.path) == ("POST", f"/proposals/{ZONE}/approve")
+    assert json.loads(approved.content) == {"basis": "b" * 64}
+
+
+def test_an_approval_with_a_basis_of_its_own_or_a_key_reads_nothing_first():
+    words = ("proposal", "approve", ZONE)
+    for more, body in (
+        (("--basis", "a" * 64), {"basis": "a" * 64}),
+        (("--idempotency-key", "k"), {}),
+    ):
+        asked = Asked(200, {"status": 204})
+        assert run(asked, *words, *more).exit_code == 0
+        assert asked.body == body
+
+
+def test_the_approval_of_a_closed_proposal_is_left_to_the_service():
+    asked = Asked(200, {"now": None})
+    assert run(asked, "proposal", "approve", ZONE).exit_code == 0
+    assert json.loads(asked.requests[-1].content) == {}
+
+
 def test_a_dry_run_says_whether_the_command_would_be_proposed():
     event = {"event_type": "RunHeld", "payload": None}
     words = ("hold-run", "--run-id", ZONE, "--reason", "x", "--dry-run", "-o", "table")

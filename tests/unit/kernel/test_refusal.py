@@ -66,6 +66,8 @@ def test_the_name_of_every_declared_refusal_tells_its_status(subtests: pytest.Su
                 assert refusal.status == 404
             elif name.endswith(("MinterUnavailableError", "SignerUnavailableError")):
                 assert refusal.status == 503
+            elif name == "UnknownEventTypeError":
+                assert refusal.status == 422
             elif name.startswith("MonitorTrigger") or name.endswith(
                 ("GatedError", "ExceedsOwnError", "NotYoursToApproveError")
             ):

@@ -179,7 +179,7 @@ AssetRegistered: asset_id name tier parent_id facility_code family_ids model_id
 AssetRelocated: asset_id from_parent_id to_parent_id reason
 AssetRenamed: asset_id name
 AssetRestored: asset_id reason
-AssetSettingsUpdated: asset_id settings
+AssetSettingsUpdated: asset_id settings family_versions
 AssetUninstalledFromMount: asset_id mount_id reason
 AttestationRecorded: attestation_id dataset_id distribution_id kind verified_by outcome strength
     checked_at evidence

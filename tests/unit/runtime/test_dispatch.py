@@ -584,9 +584,8 @@ async def test_a_dry_run_shows_payloads_only_to_who_may_read_the_target(service:
 
 async def test_a_dry_run_shows_the_payload_of_another_stream_only_to_who_may_read_that():
     service, store = await memory_service()
-    otto = await enrol(
-        service, "otto", "add_run_to_campaign", "get_campaign", "get_run", scope="Own"
-    )
+    otto = await enrol(service, "otto", "add_run_to_campaign")
+    await permit(service, otto, "get_campaign", "get_run", scope="Own")
     arguments = await EXAMPLES["add_run_to_campaign"](AdminClient(service, store))
     assert await payloads(service, "add_run_to_campaign", arguments) == [False, False]
     for own, shown in (("run", {False}), ("campaign", {True})):

@@ -8,6 +8,7 @@ import pytest
 from pydantic import JsonValue
 
 from beamkeep.contexts.access.actor import RegisterActor
+from beamkeep.contexts.run.observation import AppendObservations
 from beamkeep.contexts.trust.visit import RegisterVisit
 from beamkeep.kernel import Command
 from beamkeep.kernel.values import Timestamp
@@ -147,6 +148,35 @@ def test_a_field_inside_another_is_named_by_its_path():
     assert refused.value.facts["errors"] == [
         {"field": "identities.0.subject", "problem": "Field required"}
     ]
+
+
+READING = {
+    "observation_id": str(UUID(int=1)),
+    "channel_name": "current",
+    "value": 1.5,
+    "sampling_procedure": "baseline",
+    "sampled_at": "2030-01-31T00:00:00Z",
+}
+
+
+def faults_of(entries: list[dict[str, object]]) -> object:
+    with pytest.raises(MalformedRequestError) as refused:
+        parse(AppendObservations, {"run_id": str(UUID(int=2)), "entries": entries})
+    return refused.value.facts["errors"]
+
+
+@pytest.mark.parametrize("rejected", [0, 1, 2])
+def test_a_rejected_entry_is_told_at_its_position_alone(rejected: int):
+    entries: list[dict[str, object]] = [{**READING} for _ in range(3)]
+    entries[rejected]["value"] = "much"
+    assert faults_of(entries) == [
+        {"field": f"entries.{rejected}.value", "problem": "Input should be a valid number"}
+    ]
+
+
+def test_a_list_that_is_too_short_is_still_told_to_be():
+    problem = "Tuple should have at least 1 item after validation, not 0"
+    assert faults_of([]) == [{"field": "entries", "problem": problem}]
 
 
 SECRET = "zq-private-zq"

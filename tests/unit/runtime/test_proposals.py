@@ -16,13 +16,13 @@ from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.proposal import proposal
 from beamkeep.contexts.trust import seeded
-from beamkeep.kernel import Refusal, SurfaceKind, replace
+from beamkeep.kernel import Question, Refusal, SurfaceKind, replace
 from beamkeep.runtime import Service
-from beamkeep.runtime.admission import Request, UnauthorizedError
+from beamkeep.runtime.admission import Caller, Request, UnauthorizedError
 from beamkeep.runtime.dispatch import PreconditionFailedError
 from beamkeep.runtime.parsing import MalformedRequestError
 from beamkeep.testing.installation import ISSUER
-from beamkeep.testing.service import by, call, enrol, memory_service, policy
+from beamkeep.testing.service import by, call, enrol, memory_service, permit, policy
 
 pytestmark = pytest.mark.anyio
 
@@ -349,6 +349,38 @@ async def test_a_proposer_who_lost_the_right_is_not_served(proposing: Proposing)
         await proposing.do("revoke_grant", gone | {"reason": "Left"})
     with pytest.raises(proposal.ProposalCannotApproveError):
         await proposing.approve(id)
+
+
+async def refused_now(proposing: Proposing, id: str, caller: Caller | None = None) -> str:
+    """The refusal of an approval at this moment, as the proposal shows it to a caller."""
+    question = proposing.service.catalogue.named["get_proposal"]
+    assert isinstance(question, Question)
+    asked = Request(caller or by("ada"), {"proposal_id": id})
+    now = json.loads((await proposing.service.queries.ask(question, asked)).body)["now"]
+    assert now["events"] is None
+    assert proposing.denials == []
+    return now["refusal"]["code"]
+
+
+async def test_now_tells_whom_the_approval_is_refused(proposing: Proposing):
+    id = await proposing.propose("define_family", FAMILY)
+    paul, tool = by("paul"), by("ada", SurfaceKind.MCP_STREAMABLE_HTTP)
+    assert await refused_now(proposing, id, paul) == "UnauthorizedError"
+    for caller in (tool, by("ada", delegated=True)):
+        assert await refused_now(proposing, id, caller) == "ProposalNotYoursToApproveError"
+    await permit(proposing.service, proposing.proposer, "approve_proposal", "define_family")
+    assert await refused_now(proposing, id, paul) == "ProposalNotYoursToApproveError"
+
+
+async def test_now_tells_why_nobody_can_approve_any_more(proposing: Proposing):
+    expired = await proposing.propose("define_family", FAMILY)
+    proposing.expire(expired)
+    assert await refused_now(proposing, expired) == "ProposalExpiredError"
+    lapsed = await proposing.propose("define_family", FAMILY | {"name": "Stages"})
+    await proposing.do("deactivate_actor", {"actor_id": str(proposing.proposer)})
+    assert await refused_now(proposing, lapsed) == "ProposalCannotApproveError"
+    await proposing.do("reject_proposal", {"proposal_id": lapsed, "reason": "No"})
+    assert (await proposing.shown(lapsed))["now"] is None
 
 
 async def test_the_version_that_the_proposer_required_holds_at_the_approval(proposing: Proposing):

@@ -714,7 +714,7 @@ SHOWN: dict[str, dict[str, Any]] = {
         "prompt_template_id": None,
         "capabilities": ["plans", "é"],
         "tools": ["get_run", "get_zone"],
-        "budget": {"monthly_usd_cap": None, "daily_token_cap": 5000},
+        "budget": {"monthly_usd_cap": None, "daily_token_cap": 5000, "daily_action_cap": None},
         "status": "Deprecated",
         "versioned_at": "2030-01-01T01:00:00Z",
         "suspended_at": "2030-01-01T02:00:00Z",

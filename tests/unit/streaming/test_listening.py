@@ -454,7 +454,15 @@ async def test_a_principal_has_eight_streams_and_a_process_as_many_as_it_is_told
 
 
 @pytest.mark.parametrize(
-    "query", ["until=2030-01-01T00:00:00Z", "order=newest", "limit=5", "after=later", "colour=red"]
+    "query",
+    [
+        "until=2030-01-01T00:00:00Z",
+        "order=newest",
+        "limit=5",
+        "after=later",
+        "colour=red",
+        "type=RunHold",
+    ],
 )
 async def test_what_cannot_be_followed_is_refused(query: str):
     async with served() as at:

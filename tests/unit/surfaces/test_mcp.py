@@ -579,6 +579,10 @@ async def test_an_object_is_read_at_its_address_as_its_question_shows_it(ada: Cl
     assert "beamkeep://zone/{zone_id}" in {each.uri_template for each in offered}
 
 
+async def test_objects_are_read_and_not_listed(ada: Client):
+    assert (await ada.list_resources()).resources == []
+
+
 async def test_an_object_is_refused_like_its_question(service: Service, url: str):
     nothing = uuid4()
     async with client(url) as ada:
@@ -682,12 +686,14 @@ async def test_a_legacy_handshake_mints_no_session_either(url: str):
     body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
     response = await post(url, body, mcp_protocol_version=None, mcp_method=None)
     assert response.json()["result"]["protocolVersion"] == BEFORE
+    assert {"prompts", "resources", "tools"} <= response.json()["result"]["capabilities"].keys()
     assert "mcp-session-id" not in response.headers
 
 
 async def test_the_server_says_what_it_speaks(url: str):
     response = await post(url, message("server/discover"), mcp_method="server/discover")
     assert response.json()["result"]["supportedVersions"] == [NOW]
+    assert {"prompts", "resources", "tools"} <= response.json()["result"]["capabilities"].keys()
     assert response.json()["result"]["instructions"] == INSTRUCTIONS
 
 

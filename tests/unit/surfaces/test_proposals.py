@@ -70,7 +70,9 @@ async def rest() -> AsyncGenerator[RestClient]:
     async with rest_client() as rest:
         listed = await rest("list_actors", {"kind": "human"})
         (bob,) = [each["actor_id"] for each in listed["items"] if each["name"] == "Bob"]
-        terms = policy("Proposers", seeded.SURFACES[SurfaceKind.HTTP], bob, *OWN, scope="Own")
+        http = seeded.SURFACES[SurfaceKind.HTTP]
+        await rest("define_policy", policy("Own proposals", http, bob, *OWN, scope="Own"))
+        terms = policy("Proposers", http, bob)
         await rest("define_policy", terms | {"proposable_commands": ["*"]})
         yield rest
 

@@ -26,11 +26,9 @@ WARNINGS = [
     {"path": "$.properties.gap_mm", "rule": "keep units out of names"},
 ]
 CARELESS_STAGE = LINEAR_STAGE | {"settings_schema": CARELESS}
-WARNING = {
-    f"{verb}_{declarer}"
-    for verb in ("define", "version")
-    for declarer in ("family", "capability", "method")
-}
+DECLARERS = "family", "capability", "method"
+DECLARING = {f"{verb}_{each}" for verb in ("define", "version") for each in DECLARERS}
+WARNING = {*DECLARING, "amend_clearance"}
 
 
 @pytest.fixture

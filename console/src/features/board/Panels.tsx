@@ -3,7 +3,7 @@ import { useRef, useState } from "react";
 import { namesIn, useRead, useService, type Answer, type FeedEvent } from "../../api";
 import { useEvents } from "../../feed";
 import { useAsOf, useNow, useZone } from "../../time";
-import { eventText, markOf, plural, stateText, TONES } from "../../text";
+import { eventText, markOf, plural, reasonText, stateText, TONES } from "../../text";
 import { Callout, EmptyState, EventLine, Icon, Loaded, ObjectName, Panel } from "../../ui";
 import { announce } from "../../view";
 import type { Holder } from "./Run";
@@ -23,7 +23,7 @@ export function ProceduresPanel({ unitId, board }: { unitId: string; board: Boar
         {open.map((procedure) => {
           const isInDoubt = procedure.undecided_step_indexes.length > 0;
           const mark = isInDoubt || procedure.lease_expired ? "unknown" : markOf(procedure.status, "ProcedureStatus");
-          const told = [stepText(procedure), procedure.lease_expired ? "its worker stopped reporting" : "", procedure.reason];
+          const told = [stepText(procedure), procedure.lease_expired ? "its worker stopped reporting" : "", reasonText(procedure.reason ?? "")];
           return (
             <li key={procedure.id}>
               <time>{procedure.since ? zone.minute(procedure.since) : ""}</time>
@@ -40,7 +40,7 @@ export function ProceduresPanel({ unitId, board }: { unitId: string; board: Boar
           const told = [
             procedure.status === "Completed" ? "" : stateText(procedure.status),
             procedure.iteration_count > 0 ? plural(procedure.iteration_count, "iteration") : "",
-            procedure.last_status_reason,
+            reasonText(procedure.last_status_reason ?? ""),
           ];
           return (
             <li key={procedure.procedure_id}>

@@ -3,10 +3,9 @@ import type { ReactNode } from "react";
 import { useRead, type Read } from "../../api";
 import { Remedies } from "../../actions";
 import { useNow, useZone } from "../../time";
-import { stateText } from "../../text";
 import { CheckRow, EmptyState, Failure, Icon, Panel, Popover, Skeleton, StateMark } from "../../ui";
-import { factText, failingFacts, failureText, isUnknown, markOfFact, parametersText, stateWord, type Check, type Readiness } from "./reading";
-import { TONES } from "../../text";
+import { abnormalFacts, factText, markOfFact, stateText, stateWord, TONES } from "../../text";
+import { failureText, faultsByPlan, faultText, isUnknown, parametersText, type Check, type Fault, type Readiness } from "./reading";
 import type { Choice } from "./useChoice";
 
 const MOST_FACTS = 3;
@@ -14,13 +13,16 @@ const MOST_FACTS = 3;
 interface Props {
   choice: Choice;
   readiness: Read<Readiness>;
+  /** The faulted assets of the beamline. */
+  faults: readonly Fault[];
 }
 
 /** Show every start check of the selected plan; failing ones with their facts and what clears them. */
-export function ReadinessPanel({ choice, readiness }: Props) {
+export function ReadinessPanel({ choice, readiness, faults }: Props) {
   const zone = useZone();
   const { data, at } = readiness;
   const passing = data?.checks.filter(({ passed }) => passed).length ?? 0;
+  const { ofPlan, others } = faultsByPlan(faults, data ?? { checks: [] });
   return (
     <Panel
       title="Readiness"
@@ -50,8 +52,13 @@ export function ReadinessPanel({ choice, readiness }: Props) {
       ) : data ? (
         <ul className="checks">
           {data.checks.map((check) => (
-            <CheckLine key={check.check} check={check} choice={choice} />
+            <CheckLine key={check.check} check={check} choice={choice} faults={check.check === "assets" ? ofPlan : NONE} />
           ))}
+          {others.length > 0 && (
+            <CheckRow name="Equipment" passes isCaution>
+              <b className="b">{faultText(others)}</b>, not among the assets of this plan
+            </CheckRow>
+          )}
         </ul>
       ) : (
         <div className="pad">
@@ -74,15 +81,23 @@ export function advisoryText({ kind, name, state, until }: Readiness["advisories
   return kind === "Clearance" && until ? `${name} ends before the plan` : `${name}: ${stateWord(told) === told ? stateText(told) : told}`;
 }
 
-function CheckLine({ check, choice }: { check: Check; choice: Choice }) {
+const NONE: readonly Fault[] = [];
+
+function CheckLine({ check, choice, faults }: { check: Check; choice: Choice; faults: readonly Fault[] }) {
   const passing = usePassing(check, choice);
+  if (check.passed && faults.length > 0)
+    return (
+      <CheckRow name={stateText(check.check)} passes isCaution>
+        <b className="b">{faultText(faults)}</b> · {passing}
+      </CheckRow>
+    );
   if (check.passed)
     return (
       <CheckRow name={stateText(check.check)} passes>
         {passing}
       </CheckRow>
     );
-  const facts = failingFacts(check);
+  const facts = abnormalFacts(check.facts);
   const told = facts.filter((fact) => TONES[markOfFact(fact)] !== "");
   const left = told.length - MOST_FACTS;
   const values = { plan_id: choice.planId, subject_id: choice.subjectId };
@@ -123,7 +138,7 @@ function CheckLine({ check, choice }: { check: Check; choice: Choice }) {
 const REPORTERS: Partial<Record<string, string>> = { Enclosure: "Only the interlock can clear this." };
 
 function nobodyClears(check: Check): string {
-  const [fact] = failingFacts(check);
+  const [fact] = abnormalFacts(check.facts);
   return REPORTERS[fact?.kind ?? ""] ?? "No operation clears this. Select another plan, or wait.";
 }
 

@@ -161,7 +161,7 @@ interface Channel {
 function LiveChannel({ run, channels }: { run: BoardRun; channels: readonly Channel[] }) {
   const [chosen, setChosen] = useState<string>();
   const zone = useZone();
-  const now = useNow(60_000);
+  const now = useNow(10_000);
   const channel = channels.find(({ channel_name }) => channel_name === chosen) ?? channels[0];
   const series = useRead(
     "get_run_series",
@@ -180,6 +180,9 @@ function LiveChannel({ run, channels }: { run: BoardRun; channels: readonly Chan
     }),
     [name, read, unit],
   );
+  const since = Date.parse(run.started_at) / 1000;
+  const first = plotted.times[0] ?? since;
+  const range = useMemo(() => [Math.min(since, first), Math.max(now / 1000, plotted.times.at(-1) ?? 0)] as const, [first, now, plotted, since]);
   if (!channel) return <p className="dim sm live-none">No observations of this run yet.</p>;
   return (
     <div className="live-channel">
@@ -203,7 +206,7 @@ function LiveChannel({ run, channels }: { run: BoardRun; channels: readonly Chan
       <div className="live-plot" style={{ minHeight: PLOT_HEIGHT }}>
         {plotted.times.length > 1 && (
           <Suspense fallback={null}>
-            <Plot series={plotted} height={PLOT_HEIGHT} isArea />
+            <Plot series={plotted} height={PLOT_HEIGHT} range={range} isArea />
           </Suspense>
         )}
       </div>

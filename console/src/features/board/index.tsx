@@ -7,12 +7,12 @@ import { useMay } from "../../auth";
 import { useFeed } from "../../feed";
 import { useAsOf, useZone } from "../../time";
 import { stateText, TONES } from "../../text";
-import { ActionButton, Callout, EmptyState, Failure, Icon, Skeleton } from "../../ui";
+import { ActionButton, Boundary, Callout, EmptyState, Failure, Icon, Skeleton } from "../../ui";
 import { PHONE, useBeamline, useKeys, useMedia } from "../../view";
 import "./board.css";
 import { CautionCard, CautionsPanel, EventLines, EventsPanel, holderOf, ProceduresPanel, useRecentEvents } from "./Panels";
 import { advisoryText, ReadinessPanel } from "./Readiness";
-import { nameOf, nextName, verdictOn, type BoardAnswer, type Readiness, type Verdict } from "./reading";
+import { faultsOf, nameOf, nextName, verdictOn, verdictWhile, type BoardAnswer, type Readiness, type Verdict } from "./reading";
 import { RunPanel, RunProgress, RunState } from "./Run";
 import { Tiles, useTiles, type TileState } from "./Tiles";
 import { useChoice, type Choice } from "./useChoice";
@@ -40,7 +40,7 @@ function OfBeamline({ unitId }: { unitId: string }) {
     { plan_id: choice.planId ?? "", ...(choice.subjectId && { subject_id: choice.subjectId }) },
     { when: choice.planId !== undefined, current: true },
   );
-  if (board.data) return <Shown unitId={unitId} board={board.data} at={board.at} choice={choice} readiness={readiness} />;
+  if (board.data) return <Shown unitId={unitId} board={board.data} at={board.at} isOutdated={board.problem !== undefined} choice={choice} readiness={readiness} />;
   return (
     <div className="main">
       <h1 className="hidden">Board</h1>
@@ -57,44 +57,58 @@ interface ShownProps {
   unitId: string;
   board: BoardAnswer;
   at: number | undefined;
+  /** Whether the board could not be read again. */
+  isOutdated: boolean;
   choice: Choice;
   readiness: Read<Readiness>;
 }
 
-function Shown({ unitId, board, at, choice, readiness }: ShownProps) {
+function Shown({ unitId, board, at, isOutdated, choice, readiness }: ShownProps) {
   const zone = useZone();
   const { status } = useFeed();
   const isPhone = useMedia(PHONE);
   const recent = useRecentEvents();
   const tiles = useTiles(board, readiness.data);
-  const verdict = readiness.problem && !readiness.data ? UNREADABLE : verdictOn(readiness.data, board.runs);
   const isWaiting = choice.planId !== undefined && !readiness.data && !readiness.problem;
-  const asOf = status.state === "lost" && at !== undefined ? zone.time(at) : undefined;
-  if (isPhone) return <Phone board={board} tiles={tiles} verdict={isWaiting ? WAITING : verdict} recent={recent} />;
+  const read = isWaiting ? WAITING : readiness.problem || isOutdated ? UNREADABLE : verdictOn(readiness.data, board);
+  const verdict = verdictWhile(status.state, read);
+  const isHeard = status.state === "live" || status.state === "connecting";
+  const asOf = !isHeard && at !== undefined ? zone.time(at) : undefined;
+  if (isPhone) return <Phone board={board} tiles={tiles} asOf={asOf} verdict={verdict} recent={recent} />;
   return (
     <div className="main board">
       <Past />
-      <VerdictBar verdict={isWaiting ? WAITING : verdict} unitId={unitId} choice={choice} readiness={readiness.data} />
+      <VerdictBar verdict={verdict} unitId={unitId} choice={choice} readiness={readiness.data} />
       <Tiles tiles={tiles} asOf={asOf} />
       <TileKeys />
       <div className="cols">
         <div className="col not-wall">
-          <ReadinessPanel choice={choice} readiness={readiness} />
+          <Boundary what="readiness">
+            <ReadinessPanel choice={choice} readiness={readiness} faults={faultsOf(board.assets, readiness.data)} />
+          </Boundary>
         </div>
         <div className="col">
-          <RunPanel board={board} heldBy={(runId) => holderOf(recent.read.data, runId)} />
-          <ProceduresPanel unitId={unitId} board={board} />
+          <Boundary what="the runs">
+            <RunPanel board={board} heldBy={(runId) => holderOf(recent.read.data, runId)} />
+          </Boundary>
+          <Boundary what="the procedures">
+            <ProceduresPanel unitId={unitId} board={board} />
+          </Boundary>
         </div>
         <div className="col not-wall">
-          <CautionsPanel board={board} />
-          <EventsPanel board={board} recent={recent} />
+          <Boundary what="the cautions">
+            <CautionsPanel board={board} />
+          </Boundary>
+          <Boundary what="recent events">
+            <EventsPanel board={board} recent={recent} />
+          </Boundary>
         </div>
       </div>
     </div>
   );
 }
 
-const UNREADABLE: Verdict = { word: "Unknown", sentence: "The readiness of this plan could not be read.", mark: "unknown" };
+const UNREADABLE: Verdict = { word: "Unknown", sentence: "The state of the beamline could not be read.", mark: "unknown" };
 const WAITING: Verdict = { word: "…", sentence: "Reading the start checks.", mark: "pending" };
 
 function VerdictBar({ verdict, unitId, choice, readiness }: { verdict: Verdict; unitId: string; choice: Choice; readiness: Readiness | undefined }) {
@@ -228,12 +242,14 @@ function Past() {
 interface PhoneProps {
   board: BoardAnswer;
   tiles: readonly TileState[];
+  /** Set when the feed is lost: the time of the values. */
+  asOf: string | undefined;
   verdict: Verdict;
   recent: ReturnType<typeof useRecentEvents>;
 }
 
 /** The Board on a phone: read-only. */
-function Phone({ board, tiles, verdict, recent }: PhoneProps) {
+function Phone({ board, tiles, asOf, verdict, recent }: PhoneProps) {
   const tone = TONES[verdict.mark];
   const names = namesIn(board);
   return (
@@ -250,7 +266,10 @@ function Phone({ board, tiles, verdict, recent }: PhoneProps) {
           <li key={key} className={TONES[mark] === "act" ? "" : TONES[mark]}>
             <Icon name={mark} />
             <span>{label}</span>
-            <b>{value}</b>
+            <b>
+              {asOf ? <span className="old-value">{value}</span> : value}
+              {asOf && <span className="unk sm"> as of {asOf}</span>}
+            </b>
           </li>
         ))}
       </ul>

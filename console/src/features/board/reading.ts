@@ -1,38 +1,16 @@
 /** What a board says, in words: pure functions of the answers of the service. */
-import type { Answer, Fact, Names, Shape } from "../../api";
-import { markOfKind, plural, quantity, stateText, TONES, type Mark } from "../../text";
+import type { Answer, Names, Shape } from "../../api";
+import type { FeedStatus } from "../../feed";
+import { abnormalFacts, factText, markOf, markOfFact, markOfKind, plural, quantity, stateText, TONES, type Mark } from "../../text";
 
 export type BoardAnswer = Answer<"get_board">;
 export type Readiness = Answer<"get_plan_readiness">;
 export type Check = Shape<"ReadinessCheck">;
 
-/** Return the word of a state that the service explains further: `Unknown (stale: …), Active` is `Unknown`. */
-export function stateWord(state: string): string {
-  return /^\w+/.exec(state)?.[0] ?? state;
-}
-
-/** Return the shape of a fact of a start check. */
-export function markOfFact(fact: Fact): Mark {
-  if (fact.in_force === false) return "blocks";
-  return markOfKind(fact.kind, stateWord(fact.state));
-}
-
-/** Return the facts of a failing check that are abnormal; all of them when none looks so. */
-export function failingFacts({ facts }: Pick<Check, "facts">): Fact[] {
-  const abnormal = facts.filter((fact) => TONES[markOfFact(fact)] !== "");
-  return abnormal.length > 0 ? abnormal : facts;
-}
-
 /** Return whether a check fails only because nobody knows the state of something. */
 export function isUnknown(check: Check): boolean {
-  const facts = failingFacts(check);
+  const facts = abnormalFacts(check.facts);
   return !check.passed && facts.length > 0 && facts.every((fact) => markOfFact(fact) === "unknown");
-}
-
-/** «Ring beam is Unavailable» */
-export function factText(fact: Fact): string {
-  const rest = fact.state.slice(stateWord(fact.state).length);
-  return `${fact.name} is ${stateText(stateWord(fact.state))}${rest.startsWith(" (") ? rest.replace(/\).*$/, ")") : ""}`;
 }
 
 const CHECKS: Record<string, string> = {
@@ -47,7 +25,7 @@ const CHECKS: Record<string, string> = {
 
 /** Return why a check fails, in one sentence without a full stop. */
 export function failureText(check: Check): string {
-  const [fact] = failingFacts(check);
+  const [fact] = abnormalFacts(check.facts);
   const isTold = fact !== undefined && TONES[markOfFact(fact)] !== "";
   if (isTold) return factText(fact);
   return CHECKS[check.check] ?? (fact ? factText(fact) : `${stateText(check.check)} fails`);
@@ -59,20 +37,67 @@ export interface Verdict {
   mark: Mark;
 }
 
-/** Return whether a run can start, and if not, the first reason. */
-export function verdictOn(readiness: Readiness | undefined, runs: BoardAnswer["runs"]): Verdict {
+/** An asset that does not work. */
+export interface Fault {
+  id: string;
+  name: string;
+}
+
+/** Return the assets of the beamline and of the plan that are faulted, each once. */
+export function faultsOf(assets: BoardAnswer["assets"], readiness: Readiness | undefined): Fault[] {
+  const told = [
+    ...(assets ?? []).map(({ id, name, condition }) => ({ id, name, condition })),
+    ...(readiness?.advisories ?? []).filter(({ kind }) => kind === "Asset").map(({ id, name, state }) => ({ id, name, condition: state })),
+  ];
+  const faulted = told.filter(({ condition }) => markOf(condition, "AssetCondition") === "blocks");
+  return [...new Map(faulted.map(({ id, name }) => [id, { id, name }])).values()];
+}
+
+/** Return the faults among the assets of the plan, and the others of the beamline. */
+export function faultsByPlan(faults: readonly Fault[], readiness: Pick<Readiness, "checks">): { ofPlan: Fault[]; others: Fault[] } {
+  const used = new Set(readiness.checks.find(({ check }) => check === "assets")?.facts.map(({ id }) => id));
+  return { ofPlan: faults.filter(({ id }) => used.has(id)), others: faults.filter(({ id }) => !used.has(id)) };
+}
+
+/** «Camera is Faulted», «Camera and 2 more are Faulted» */
+export function faultText(faults: readonly Fault[]): string {
+  const [first, ...rest] = faults;
+  if (!first) return "";
+  return rest.length === 0 ? `${first.name} is Faulted` : `${first.name} and ${rest.length} more are Faulted`;
+}
+
+/** Return whether a run can start, and if not, the first reason; a faulted asset is told with it. */
+export function verdictOn(readiness: Readiness | undefined, { runs, assets }: Pick<BoardAnswer, "runs" | "assets">): Verdict {
   if (!readiness) return { word: "No plan", sentence: "Select a plan to see whether a run can start.", mark: "pending" };
   const { checks } = readiness;
   const failing = checks.filter(({ passed }) => !passed);
   const [first] = failing;
   if (readiness.ready || !first) {
     const [run] = runs ?? [];
-    const open = run ? ` ${run.name} is ${stateText(run.status).toLowerCase()}.` : "";
-    return { word: "Ready", sentence: `All ${checks.length} checks pass.${open}`, mark: "normal" };
+    const faults = faultsOf(assets, readiness);
+    const told = [`All ${checks.length} checks pass.`];
+    if (faults.length > 0) told.push(`${faultText(faults)}.`);
+    if (run) told.push(`${run.name} is ${stateText(run.status).toLowerCase()}.`);
+    const sentence = told.join(" ");
+    return faults.length > 0 ? { word: `Ready, ${plural(faults.length, "fault")}`, sentence, mark: "caution" } : { word: "Ready", sentence, mark: "normal" };
   }
   const counted = `${failing.length} of ${checks.length} checks ${failing.length === 1 ? "fails" : "fail"}.`;
   const mark = failing.every(isUnknown) ? "unknown" : "blocks";
   return { word: "Not ready", sentence: `${failureText(first)}. ${counted}`, mark };
+}
+
+/** Why the console does not hear what happens, by the state of the feed. */
+const UNHEARD: Partial<Record<FeedStatus["state"], string>> = {
+  lost: "The connection to the service is lost.",
+  refused: "You may not follow the events of this beamline.",
+};
+
+/** Return a verdict as far as it is known: one that no event keeps current is unknown. */
+export function verdictWhile(state: FeedStatus["state"], verdict: Verdict): Verdict {
+  const why = UNHEARD[state];
+  if (why === undefined) return verdict;
+  const last = verdict.mark === "pending" ? [] : [`The last verdict was «${verdict.word}».`];
+  return { word: "Unknown", sentence: [why, ...last].join(" "), mark: "unknown" };
 }
 
 /** Return the name after the newest run: «Run 15» after «Run 14». */

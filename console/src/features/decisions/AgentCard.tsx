@@ -60,6 +60,7 @@ export function AgentCard({ id }: { id: string }) {
               <h3>Budget</h3>
               <Budget label="Tokens today" value={shown.tokens_today} of={shown.budget?.daily_token_cap ?? null} text={number} />
               <Budget label="Cost this month" value={shown.usd_this_month} of={shown.budget?.monthly_usd_cap ?? null} text={(usd) => `$ ${usd.toFixed(2)}`} />
+              {shown.budget?.daily_action_cap != null && <Budget label="Changes today" value={shown.actions_today} of={shown.budget.daily_action_cap} text={number} />}
               <Costs id={id} />
             </div>
             <Tools id={id} tools={shown.tools} />

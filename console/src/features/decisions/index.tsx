@@ -186,6 +186,7 @@ function capsOf(budget: Answer<"list_agents">["items"][number]["budget"]): strin
   const caps = [
     budget?.daily_token_cap != null && `${number(budget.daily_token_cap)} tokens a day`,
     budget?.monthly_usd_cap != null && `$ ${budget.monthly_usd_cap.toFixed(2)} a month`,
+    budget?.daily_action_cap != null && `${number(budget.daily_action_cap)} changes a day`,
   ].filter((cap) => cap !== false);
   return caps.join(", ") || "no budget";
 }

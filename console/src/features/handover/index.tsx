@@ -1,17 +1,15 @@
 /** Handover: what is still open, what happened in the shift, and the note to the next one. */
 import { useState, type ReactNode } from "react";
 import { OperationSheet } from "../../actions";
-import { namesIn, useRead, useService, type Answer, type Shape } from "../../api";
-import { useMay } from "../../auth";
-import { eventText, markOf, markOfKind, operationTitle, plural, stateText, TONES, type Mark, type StateSchema } from "../../text";
+import { namesIn, useRead, useService, type Answer } from "../../api";
+import { useMay, useMe } from "../../auth";
+import { markOf, markOfKind, plural, reasonText, stateText, TONES, type StateSchema } from "../../text";
 import { counter, useNow, useZone } from "../../time";
 import { ActionButton, CopyButton, Countdown, EmptyState, EventLine, Icon, Loaded, ObjectName, Panel, StateMark, Timestamp, type Values } from "../../ui";
-import { useBeamline, useSearchParam } from "../../view";
+import { useBeamline, useDraft, useSearchParam } from "../../view";
 import { isIn, lastHours, LENGTHS, USUAL, type Period } from "./period";
+import { asText, isAbnormal, linesOf, MARKS, nameOf, TOPICS, whyOf, type Line, type Shift } from "./text";
 import "./handover.css";
-
-type Shift = Answer<"get_shift_handover">;
-type Line = Shape<"HandoverLine">;
 
 /** Handover. */
 export default function Handover() {
@@ -24,6 +22,7 @@ export default function Handover() {
   const isOther = from !== undefined && to !== undefined;
   const period: Period = isOther ? { from, to } : lastHours(hours, now);
   const read = useRead("get_shift_handover", period, { keep: true, current: true });
+  const notes = useNotes(period, read.data?.facility_code ?? null);
   const choose = (length: number | undefined) => {
     setFrom(length === undefined ? period.from : undefined);
     setTo(length === undefined ? period.to : undefined);
@@ -64,12 +63,12 @@ export default function Handover() {
           </span>
         )}
         <span className="dim">{told}</span>
-        <span className="end">{read.data && <CopyButton text={asText(read.data, told, (at) => zone.stamp(at, now))}>Copy as text</CopyButton>}</span>
+        <span className="end">{read.data && <CopyButton text={asText(read.data, notes.told, told, (at) => zone.stamp(at, now))}>Copy as text</CopyButton>}</span>
       </div>
       <StillOpen read={read} isOver={isOver} />
       <Events read={read} period={told} />
       <div className="beside">
-        <Note period={period} facility={read.data?.facility_code ?? null} />
+        <Note period={period} facility={read.data?.facility_code ?? null} notes={notes} />
         <Current />
       </div>
     </div>
@@ -121,7 +120,7 @@ function StillOpen({ read, isOver }: { read: ReadShift; isOver: boolean }) {
                   </span>
                   <p>
                     {line.kind}
-                    {line.why && `. ${line.why}`}
+                    {line.why && `. ${reasonText(line.why)}`}
                   </p>
                 </li>
               );
@@ -136,30 +135,6 @@ function StillOpen({ read, isOver }: { read: ReadShift; isOver: boolean }) {
 
 /** Return whether the state of what is open is abnormal. */
 const isAmiss = ({ kind, state }: Line) => ["alarm", "warn", "unk"].includes(TONES[markOfKind(kind, state ?? "")]);
-
-/** Return the name of an object; a proposal has the name of its command. */
-function nameOf({ kind, name }: Line): string {
-  const words = kind === "Proposal" ? operationTitle(name) : name;
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
-const TOPICS: readonly (readonly [string, readonly (keyof Shift)[]])[] = [
-  ["Runs and holds", ["runs", "holds", "adjustments", "refused"]],
-  ["Procedures", ["procedures"]],
-  ["Equipment", ["equipment"]],
-  ["Supplies and hutches", ["supplies", "permits"]],
-  ["Cautions and clearances", ["cautions", "clearances"]],
-  ["Visits", ["visits"]],
-  ["Data", ["data"]],
-  ["Decisions", ["decisions"]],
-  ["Logbook", ["notes"]],
-];
-/** Lines that are no events: a refused start, and a validity that has ended. */
-const MARKS: Partial<Record<string, Mark>> = { refused: "denied", lapsed: "caution" };
-
-const linesOf = (shift: Shift, lists: readonly (keyof Shift)[]): Line[] =>
-  lists.flatMap((list) => (shift[list] ?? []) as Line[]).sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
-const isAbnormal = (line: Line) => MARKS[line.what] !== undefined || eventText(line.what, { status: line.state }).isAbnormal;
 
 /** Show what happened by topic; the abnormal events, or all of them. */
 function Events({ read, period }: { read: ReadShift; period: string }) {
@@ -232,11 +207,6 @@ function Events({ read, period }: { read: ReadShift; period: string }) {
   );
 }
 
-/** Return a reason in words; a refused start has only the class of the refusal. */
-function whyOf(why: string): string {
-  return /^[A-Z]\w+Error$/.test(why) ? stateText(why.replace(/^Run|Error$/g, "")) : why;
-}
-
 function Sum({ label, children }: { label: string; children: ReactNode }) {
   return (
     <div>
@@ -263,19 +233,37 @@ function heldFor({ holds }: Shift): number {
 
 type Decision = Answer<"list_decisions">["items"][number];
 
-/** Let the shift write its note and hand over, and the next one take over. */
-function Note({ period, facility }: { period: Period; facility: string | null }) {
-  const may = useMay();
-  const { clock } = useService();
-  const [text, setText] = useState("");
-  const [sheet, setSheet] = useState<Values>();
+/** Return the notes of a period, and the one that is being written. */
+function useNotes(period: Period, facility: string | null) {
+  const { data: me } = useMe();
+  const { unitId } = useBeamline();
+  const [text, setText] = useDraft(`handover:${me?.actor_id ?? ""}:${unitId ?? ""}`);
   const read = useRead("list_decisions", { context: "ShiftHandover", limit: 50 }, { current: true });
   const all = read.data?.items ?? [];
   const notes = all.filter(({ choice, inputs }) => choice === "HandedOver" && isIn(period, inputs?.to) && (!facility || !inputs?.facility_code || inputs.facility_code === facility));
+  const names = namesIn(read.data);
+  const handedOver = notes.map(({ created_at, actor_id, reasoning }) => ({
+    at: created_at,
+    by: names[actor_id]?.name ?? "person (no access)",
+    text: reasoning ?? "No note was written.",
+  }));
+  return { text, setText, all, notes, names, told: { handedOver, draft: text } };
+}
+
+interface NoteProps {
+  period: Period;
+  facility: string | null;
+  notes: ReturnType<typeof useNotes>;
+}
+
+/** Let the shift write its note and hand over, and the next one take over. */
+function Note({ period, facility, notes: { text, setText, all, notes, names } }: NoteProps) {
+  const may = useMay();
+  const { clock } = useService();
+  const [sheet, setSheet] = useState<Values>();
   const takenOver = ({ decision_id }: Decision) => all.find(({ choice, parent_id }) => choice === "TakenOver" && parent_id === decision_id);
   const waiting = notes.find((note) => !takenOver(note));
   const offer = may("register_decision");
-  const names = namesIn(read.data);
   const inputsNow = () => ({
     from: period.from,
     to: new Date(Math.min(Date.parse(period.to), clock.now())).toISOString(),
@@ -308,7 +296,7 @@ function Note({ period, facility }: { period: Period; facility: string | null })
           <div className="field">
             <label htmlFor="handover-note">Note</label>
             <textarea id="handover-note" className="in" value={text} onChange={(event) => setText(event.target.value)} />
-            <span className="hint">Stored as a decision, context ShiftHandover. Do not name people.</span>
+            <span className="hint">Kept in this tab until you hand over. Stored as a decision, context ShiftHandover. Do not name people.</span>
           </div>
         )}
         {notes.map((note) => {
@@ -420,15 +408,4 @@ function Row({ label, children }: { label: string; children: ReactNode }) {
       <dd>{children}</dd>
     </div>
   );
-}
-
-/** Return the handover as plain text, for a message. */
-function asText(shift: Shift, period: string, stamp: (at: string) => string): string {
-  const line = (each: Line) => `${stamp(each.at)}  ${nameOf(each)}: ${each.state ? stateText(each.state) : eventText(each.what).text}${each.why ? ` (${whyOf(each.why)})` : ""}`;
-  const parts = [[`Handover ${period}`], ["Still open", ...[...shift.expiring, ...(shift.open ?? [])].map(line)]];
-  for (const [title, lists] of TOPICS) {
-    const abnormal = linesOf(shift, lists).filter(isAbnormal);
-    if (abnormal.length > 0) parts.push([title, ...abnormal.map(line)]);
-  }
-  return parts.map((lines) => lines.join("\n")).join("\n\n");
 }

@@ -2,12 +2,12 @@
 import { useMemo } from "react";
 import { namesIn, routes, useAllPages, useRead, type Answer, type CommandName, type Names } from "../../api";
 import { OperationButton, OperationMenu } from "../../actions";
-import { markOf, stateText, TONES } from "../../text";
+import { markOf, reasonText, stateText, stepNumber, TONES } from "../../text";
 import { length, useAsOf, useNow, useZone } from "../../time";
 import { Callout, DataTable, EmptyState, EventLine, Loaded, ObjectName, Panel, StateMark, StepList, Tabs, Timestamp, type Step } from "../../ui";
 import { Plot } from "../../ui/Plot";
 import { Question } from "./Question";
-import { lastOf, rowsOf, valueText, type Activity } from "./steps";
+import { iterationShown, lastOf, rowsOf, valueText, type Activity } from "./steps";
 
 type Procedure = Answer<"get_procedure">;
 type Conduct = Answer<"get_conduct">;
@@ -68,7 +68,7 @@ function Shown({ procedure, etag }: { procedure: Procedure; etag: string | undef
             )}
           </Panel>
           <Log procedure={procedure} conduct={conduct} activities={activities} names={Object.assign({}, ...rows.map(({ data }) => namesIn(data))) as Names} isCut={rows.some(({ data }) => data?.next_cursor != null)} />
-          {procedure.iteration_count > 0 && <Iterations id={procedure.procedure_id} />}
+          {procedure.iteration_count > 0 && <Iterations procedure={procedure} />}
         </div>
         {isAsking && (
           <Question
@@ -90,10 +90,12 @@ function Shown({ procedure, etag }: { procedure: Procedure; etag: string | undef
 const NONE: readonly number[] = [];
 
 /** Return the activities of the steps, of the last iteration if there are several, and of the closing steps. */
-function useActivities({ procedure_id, iteration_count, current_iteration_index, closing_steps }: Procedure) {
+function useActivities(procedure: Procedure) {
+  const { procedure_id, closing_steps } = procedure;
   const { asOf } = useAsOf();
-  const isLoop = iteration_count > 0;
-  const steps = useAllPages("list_procedure_activities", { procedure_id, ...(isLoop && { iteration_index: current_iteration_index ?? iteration_count - 1 }) });
+  const iteration_index = iterationShown(procedure);
+  const isLoop = iteration_index !== undefined;
+  const steps = useAllPages("list_procedure_activities", { procedure_id, ...(isLoop && { iteration_index }) });
   const closing = useAllPages("list_procedure_activities", { procedure_id, phase: "Closing" }, { when: isLoop && (closing_steps ?? []).length > 0 });
   const activities = useMemo(
     () => [...(steps.data?.items ?? []), ...(closing.data?.items ?? [])].filter(({ sampled_at }) => !asOf || Date.parse(sampled_at) <= Date.parse(asOf)),
@@ -157,7 +159,7 @@ function Head({ procedure, conduct, etag, names, needed, isInDoubt }: HeadProps)
           ) : (
             "Not conducted yet"
           )}
-          {procedure.last_status_reason && !isInDoubt && markOf(procedure.status, "ProcedureStatus") !== "done" && ` · ${procedure.last_status_reason}`}
+          {procedure.last_status_reason && !isInDoubt && markOf(procedure.status, "ProcedureStatus") !== "done" && ` · ${reasonText(procedure.last_status_reason)}`}
         </div>
       </div>
       <span className="end row">
@@ -217,7 +219,7 @@ function Warnings({ procedure, conduct }: { procedure: Procedure; conduct: Condu
       {isActive && conduct.lease_expired && <Callout mark="unknown" title="No worker is active.">The worker of this conduct sent no heartbeat in time. Another worker may take over.</Callout>}
       {conduct.failure && !isAsked(conduct) && (
         <Callout mark={isActive || procedure.status === "Held" || procedure.status === "Aborted" ? "blocks" : "info"} title={conduct.failure.message} end={<code>{conduct.failure.error_class}</code>}>
-          {conduct.failure.step_index !== null && `Step ${conduct.failure.step_index + 1}`} {conduct.failure.target && <code>{conduct.failure.target}</code>}
+          {conduct.failure.step_index !== null && `Step ${stepNumber(conduct.failure.step_index)}`} {conduct.failure.target && <code>{conduct.failure.target}</code>}
         </Callout>
       )}
       {conduct.closing_failures.map((failure) => (
@@ -305,7 +307,7 @@ function Activities({ activities, names }: { activities: readonly Activity[]; na
 }
 
 function activityText({ step_index: index, phase, step_kind: kind, stage }: Activity): string {
-  const step = index === null ? stateText(kind) : phase === "Closing" ? `Closing step ${String.fromCharCode(97 + index)}` : `Step ${index + 1}`;
+  const step = index === null ? stateText(kind) : phase === "Closing" ? `Closing step ${String.fromCharCode(97 + index)}` : `Step ${stepNumber(index)}`;
   return `${step} ${stateText(stage).toLowerCase()}`;
 }
 
@@ -315,8 +317,10 @@ function detailText({ detail, attempt }: Activity): string {
 }
 
 /** The iterations of a loop, with a plot of their value. */
-function Iterations({ id }: { id: string }) {
-  const iterations = useAllPages("list_procedure_iterations", { procedure_id: id });
+function Iterations({ procedure: { procedure_id, status } }: { procedure: Procedure }) {
+  const iterations = useAllPages("list_procedure_iterations", { procedure_id });
+  const isOpen = ["progress", "held"].includes(markOf(status, "ProcedureStatus"));
+  const now = useNow(isOpen ? 10_000 : 0);
   const items = useMemo(() => iterations.data?.items ?? [], [iterations.data]);
   const series = useMemo(() => {
     const valued = items.filter((row) => typeof row.value === "number");
@@ -326,15 +330,20 @@ function Iterations({ id }: { id: string }) {
       values: valued.map((row) => row.value as number),
     };
   }, [items]);
+  // The plot of a loop that goes on runs up to now.
+  const range = useMemo(() => {
+    const [first, last] = [series.times[0] ?? 0, series.times.at(-1) ?? 0];
+    return [first, isOpen ? Math.max(last, now / 1000) : last] as const;
+  }, [isOpen, now, series]);
   return (
     <Panel title="Iterations" note={iterations.data?.next_cursor ? `the first ${items.length}` : undefined} flush>
-      {series.times.length > 1 && <Plot series={series} height={140} />}
+      {series.times.length > 1 && <Plot series={series} range={range} height={140} />}
       <DataTable
         label="Iterations"
         rows={items}
         rowKey={(row) => String(row.iteration_index)}
         columns={[
-          { key: "index", title: "Iteration", cell: (row) => row.iteration_index + 1 },
+          { key: "index", title: "Iteration", cell: (row) => row.iteration_index },
           { key: "started", title: "Started", cell: (row) => <Timestamp at={row.started_at} /> },
           { key: "at", title: "Coordinate", cell: (row) => (row.coordinate ? Object.entries(row.coordinate).map(([axis, value]) => `${axis} ${valueText(value)}`).join(", ") : "") },
           { key: "value", title: "Value", align: "right", cell: (row) => (row.value === null || row.value === undefined ? "" : valueText(row.value)) },

@@ -88,6 +88,12 @@ export function lastOf(activities: readonly Activity[], phase: "Steps" | "Closin
   return last;
 }
 
+/** Return the iteration whose steps are shown: the open one, or the last; undefined when nothing is repeated. */
+export function iterationShown({ iteration_count: count, current_iteration_index: current }: Pick<Answer<"get_procedure">, "iteration_count" | "current_iteration_index">): number | undefined {
+  // The service counts iterations from 1.
+  return current ?? (count > 0 ? count : undefined);
+}
+
 export interface Progress {
   last: ReadonlyMap<number, Activity>;
   /** The steps that the service asks about. */

@@ -5,7 +5,8 @@ import { number, plural, quantity, unitSymbol } from "../../text/units";
 import { stateText, TONES } from "../../text/states";
 import { counter, useAsOf, useZone, utc } from "../../time";
 import { ActionButton, Failure, Lanes, Panel, Popover, type Lane, type Span } from "../../ui";
-import { Plot, type PlotSeries, type Shade } from "../../ui/Plot";
+import { Plot, type Shade } from "../../ui/Plot";
+import { withGaps, type PlotSeries } from "../../ui/series";
 import { indexAt, spanAt } from "./spans";
 import { useLanes } from "./useLanes";
 
@@ -56,7 +57,8 @@ export function Timeline({ run, spans, end, supplyKinds, enclosureIds, lead }: P
     },
     { keep: true, when: shown.length > 0 },
   );
-  const series = useMemo(() => shown.map((channel) => seriesOf(channel, read.data)), [read.data, shown]);
+  const until = Math.min(to, end) / 1000;
+  const series = useMemo(() => shown.map((channel) => withGaps(seriesOf(channel, read.data), until)), [read.data, shown, until]);
   const shades = useMemo<Shade[]>(
     () => own.spans.filter(({ mark }) => mark === "held").map((span) => ({ from: span.from / 1000, to: (span.to ?? end) / 1000, tone: "warn" })),
     // The lane is made anew with every tick of the clock; its spans are not.
@@ -168,7 +170,7 @@ interface ChannelProps {
 }
 
 function ChannelPlot({ channel: { channel_name: name, unit, simulated }, series, shades, range, height, isLast }: ChannelProps) {
-  const last = series?.values.at(-1);
+  const last = series?.values.findLast((value) => value !== null);
   return (
     <div className="channel-row">
       <div>

@@ -31,7 +31,9 @@ SELECT a.agent_id,
        (SELECT COALESCE(sum(i.cost_usd), 0)::float8 FROM bk.decision_inference i
          WHERE i.agent_id = a.agent_id AND i.recorded_at >= :month::timestamptz)
      + (SELECT COALESCE(sum(c.reserved_usd), 0)::float8 FROM bk.model_call c
-         WHERE c.agent_id = a.agent_id AND NOT c.settled AND c.started_at >= :month)
+         WHERE c.agent_id = a.agent_id AND NOT c.settled AND c.started_at >= :month),
+       (SELECT COALESCE(max(n.number), 0) FROM bk.agent_action n
+         WHERE n.agent_id = a.agent_id AND n.day = (:today AT TIME ZONE 'UTC')::date)
   FROM unnest(:agent_ids::uuid[]) AS a (agent_id)
 """)
 
@@ -126,7 +128,7 @@ class PostgresAgentRecords:
         today = _start(now.astimezone(UTC).date())
         values = {"agent_ids": list(agent_ids), "today": today, "month": today.replace(day=1)}
         rows = await self._connections.read(*USE.bind(values))
-        return {id: AgentUse(tokens, usd) for id, tokens, usd in rows}
+        return {id: AgentUse(tokens, usd, actions) for id, tokens, usd, actions in rows}
 
     async def days(
         self, agent_id: UUID, since: date, until: date, limit: int

@@ -46,10 +46,11 @@ LOCK = f"SELECT {LOCKED.format(name='$1::text')}"
 BEGIN_CALL = Statement(f"""
 WITH spent AS MATERIALIZED ({SPENT}),
 last AS MATERIALIZED (
-  SELECT COALESCE(max(attempt), 0)::smallint AS attempt, max(started_at) AS started_at
+  SELECT COALESCE(max(attempt), 0)::smallint AS attempt, max(started_at) AS started_at,
+         NOT (array_agg(settled ORDER BY attempt DESC))[1] AS is_open
     FROM bk.model_call WHERE agent_id = :agent_id AND key = :key),
 seen AS MATERIALIZED (
-  SELECT l.attempt,
+  SELECT l.attempt, l.is_open,
          GREATEST(0, extract(epoch FROM l.started_at + :every::interval
                                         - clock_timestamp()))::float8 AS seconds,
          NOT :hopeless::boolean
@@ -62,7 +63,7 @@ made AS (
   SELECT :agent_id, :key, attempt + 1, clock_timestamp(), :tokens, :usd, false FROM seen
    WHERE attempt < :most AND COALESCE(seconds, 0) = 0 AND fits
   RETURNING attempt, started_at)
-SELECT seen.attempt AS before, seen.seconds, made.attempt, made.started_at
+SELECT seen.attempt AS before, seen.seconds, seen.is_open, made.attempt, made.started_at
   FROM seen LEFT JOIN made ON true
 """)  # noqa: S608
 
@@ -105,7 +106,7 @@ class PostgresModelCalls:
                 reserved_usd=reserve.usd,
             )
         if row["seconds"]:
-            return Postponed(row["seconds"])
+            return Postponed(row["seconds"], is_open=row["is_open"])
         return Exhausted() if row["before"] >= MOST_ATTEMPTS else OverBudget()
 
     async def _locked(self, agent_id: UUID, bound: tuple[Any, ...]) -> asyncpg.Record:

@@ -62,7 +62,7 @@ class InvalidAgentModelRefError(Invalid):
 type AgentText = Annotated[str, MinLen(1), MaxLen(100)]
 type ModelName = Annotated[str, MinLen(1), MaxLen(200)]
 type UsdCap = Annotated[float, Strict(), Ge(0), AllowInfNan(False)]
-type TokenCap = Annotated[int, Strict(), Ge(0)]
+type DailyCap = Annotated[int, Strict(), Ge(0)]
 
 
 class ModelRef(Record):
@@ -79,10 +79,11 @@ class ModelRef(Record):
 
 
 class AgentBudget(Record):
-    """The most that the calls of models by an agent may cost and use."""
+    """The most that an agent may spend on calls of models, and how much it may change in a day."""
 
     monthly_usd_cap: float | None = None
     daily_token_cap: int | None = None
+    daily_action_cap: int | None = None
 
 
 # Events are stored for ever: add a field with a default; never rename or drop one.
@@ -165,7 +166,7 @@ class InvalidAgentToolsError(Invalid):
 
 
 class InvalidAgentBudgetError(Invalid):
-    """Budget must have a monthly or a daily cap."""
+    """Budget must have at least one cap."""
 
 
 class AgentKindReservedError(Cannot):
@@ -266,13 +267,16 @@ def standing_of(agent: Agent) -> AgentStanding:
 class ShownAgent(AgentUse):
     enabled: bool | None = None
     """Whether the settings let the runtime of its kind work; null for kinds without one."""
+    idle_because: str | None = None
+    """Why its runtime does nothing, if the settings are the reason."""
 
 
 class AgentCaps(Record):
     """A budget as it is sent: at least one cap."""
 
     monthly_usd_cap: UsdCap | None = None
-    daily_token_cap: TokenCap | None = None
+    daily_token_cap: DailyCap | None = None
+    daily_action_cap: DailyCap | None = None
 
 
 class DefineAgent(Command):
@@ -294,7 +298,8 @@ class DefineAgent(Command):
     tools: Annotated[frozenset[AgentText], MaxLen(MOST_TOOLS)] = frozenset()
     """Commands and queries that the agent may call over MCP, if a policy permits them too."""
     budget: AgentCaps | None = None
-    """The most that its calls of models may cost in a month and use in a day."""
+    """The most that its calls of models may cost in a month and use in a day, and how many calls
+    may change something in a day."""
 
 
 class AgentCommand(Command):
@@ -329,12 +334,14 @@ class RevokeAgentTool(AgentToolCommand): ...
 
 
 class UpdateAgentBudget(AgentCommand):
-    """Null for both caps removes the budget."""
+    """A cap that is left out stays as it is. Without any cap, the budget is removed."""
 
-    monthly_usd_cap: UsdCap | None
+    monthly_usd_cap: UsdCap | None = None
     """The most that calls of models may cost in a month in UTC; null for no cap."""
-    daily_token_cap: TokenCap | None
+    daily_token_cap: DailyCap | None = None
     """The most tokens that calls of models may use on a day in UTC; null for no cap."""
+    daily_action_cap: DailyCap | None = None
+    """How many calls of the agent may change something on a day in UTC; null for no cap."""
 
 
 class Release(Record):
@@ -460,8 +467,9 @@ def revoke_agent_tool(
 def update_agent_budget(
     agent: Agent, command: UpdateAgentBudget, call: Call
 ) -> list[AgentBudgetUpdated]:
-    """Change or remove the budget of an agent."""
-    caps = AgentBudget(command.monthly_usd_cap, command.daily_token_cap)
+    """Change some caps of the budget of an agent."""
+    given = {name: getattr(command, name) for name in command.model_fields_set - {"agent_id"}}
+    caps = replace(agent.budget or AgentBudget(), **given)
     budget = None if caps == AgentBudget() else caps
     if agent.status is AgentStatus.DEPRECATED:
         raise AgentCannotUpdateBudgetError("The agent is Deprecated.")
@@ -518,18 +526,21 @@ class ListAgents(Listing):
 async def shown(ids: Sequence[UUID], read: Reader) -> dict[UUID, ShownAgent]:
     """Return what each agent has used of its budget, and whether its runtime is switched on."""
     used = await agent_records(read).use(ids, read.now)
-    runtimes = installation(read).agent_runtimes
-    found = await read.many(agents, ids)
-    return {
-        id: ShownAgent.of(used.get(id, AgentUse()), enabled=runtimes.get(found[id].kind))
-        for id in ids
-    }
+    here, told = installation(read), dict[UUID, ShownAgent]()
+    for id, agent in (await read.many(agents, ids)).items():
+        enabled, provider = here.agent_runtimes.get(agent.kind), agent.model_ref.provider
+        why = None if enabled is not False else f"The settings switch off {agent.kind}."
+        if enabled and agent.kind in MODEL_KINDS and provider not in here.model_providers:
+            enabled, why = False, f"Provider {provider} is not configured."
+        told[id] = ShownAgent.of(used.get(id, AgentUse()), enabled=enabled, idle_because=why)
+    return told
 
 
 QUESTIONS = reads(
     "/agents",
     agents,
     ListAgents,
+    version=2,
     milestones={
         "versioned_at": (AgentVersioned,),
         "suspended_at": (AgentSuspended,),

@@ -306,6 +306,12 @@ def abandon_campaign(
     return [STATUS.allow(campaign.status, CampaignAbandoned(call.now, campaign.id, command.reason))]
 
 
+async def changed_run(
+    campaign: Campaign, command: AddRunToCampaign | RemoveRunFromCampaign, read: Reader
+) -> Run:
+    return await read.one(runs, command.run_id, to_show=True)
+
+
 def add_run_to_campaign(
     campaign: Campaign, command: AddRunToCampaign, given: Run, call: Call
 ) -> list[CampaignRunAdded | run.RunAddedToCampaign]:
@@ -359,11 +365,11 @@ OPERATIONS = (
     campaigns.changes("POST /campaigns/{campaign_id}/add-run", AddRunToCampaign,
         add_run_to_campaign, RunNotFoundError, CampaignCannotAddRunError,
         CampaignRunAlreadyMemberError, RunAlreadyAssignedToCampaignError,
-        given=lambda _, command, read: read.one(runs, command.run_id)),
+        given=changed_run),
     campaigns.changes("POST /campaigns/{campaign_id}/remove-run", RemoveRunFromCampaign,
         remove_run_from_campaign, RunNotFoundError, CampaignCannotRemoveRunError,
         CampaignRunNotMemberError,
-        given=lambda _, command, read: read.one(runs, command.run_id)),
+        given=changed_run),
 )
 # fmt: on
 

@@ -102,14 +102,14 @@ class CautionProposal(Record):
 
 
 async def proposal(command: PromoteCautionProposal, read: Reader) -> CautionProposal:
-    decision = await read.one(decisions, command.decision_id)
+    decision = await read.one(decisions, command.decision_id, to_show=True)
     claims = await read.rows(CLAIMS, scope=PROMOTIONS, key=claim_key(decision.id))
     promoted_to = claims[0].holder if claims else None
     try:
         draft, superseded = _draft_of(decision), None
         await caution.require_target(draft.target, read)
         if draft.supersedes_caution_id:
-            superseded = await read.one(cautions, draft.supersedes_caution_id)
+            superseded = await read.one(cautions, draft.supersedes_caution_id, to_show=True)
             if superseded.target != draft.target:
                 raise _malformed("target_id")
     except (CautionProposalMalformedError, NotFound) as refusal:

@@ -157,7 +157,7 @@ async def acquisition_context(command: RecordAcquisition, read: Reader) -> Acqui
         await read.one(runs, command.producing_run_id)
     if (wrong := command.corrects_acquisition_id) is None:
         return AcquisitionContext(dataset, captured_by, None, corrected_by_id=None)
-    corrected = await read.one(acquisitions, wrong)
+    corrected = await read.one(acquisitions, wrong, to_show=True)
     rows = await read.rows(CLAIMS, scope=CORRECTIONS, key=claim_key(wrong))
     by_id = rows[0].holder if rows else None
     return AcquisitionContext(dataset, captured_by, corrected, corrected_by_id=by_id)

@@ -215,7 +215,7 @@ class CheckedCopy(Record):
 
 
 async def checked_copy(command: RecordAttestation, read: Reader) -> CheckedCopy:
-    checked = await read.one(distributions, command.distribution_id)
+    checked = await read.one(distributions, command.distribution_id, to_show=True)
     dataset = await read.one(datasets, checked.dataset_id)
     holder = None if checked.has_place else await holder_of(place_of(checked), read)
     file = command.found.file if command.found else None

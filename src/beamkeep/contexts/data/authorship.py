@@ -81,8 +81,9 @@ def require_year(given: int | None, now: datetime, refusal: type[Invalid]) -> in
 async def require_actors(
     creator_ids: Iterable[UUID], contributors: Iterable[Contributor], read: Reader
 ) -> None:
-    """Raise ActorNotFoundError when one of these people is not registered."""
-    await read.many(actors, [*creator_ids, *(each.actor_id for each in contributors)])
+    """Raise ActorNotFoundError when one of these people, who are published, cannot be read."""
+    ids = [*creator_ids, *(each.actor_id for each in contributors)]
+    await read.many(actors, ids, to_show=True)
 
 
 async def profiles_of(ids: Iterable[UUID], read: Reader) -> dict[UUID, PersonalDetails]:

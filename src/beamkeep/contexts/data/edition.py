@@ -483,7 +483,7 @@ class EditionMembers(Record):
 
 
 async def registered_members(command: RegisterEdition, read: Reader) -> EditionMembers:
-    found = await read.many(datasets, sorted(command.dataset_ids))
+    found = await read.many(datasets, sorted(command.dataset_ids), to_show=True)
     await require_actors(command.creator_ids, command.contributors, read)
     if command.publisher_facility_code:
         await facility_by_code(command.publisher_facility_code, read)
@@ -491,14 +491,14 @@ async def registered_members(command: RegisterEdition, read: Reader) -> EditionM
 
 
 async def added_dataset(edition: Edition, command: AddEditionDataset, read: Reader) -> Dataset:
-    return await read.one(datasets, command.dataset_id)
+    return await read.one(datasets, command.dataset_id, to_show=True)
 
 
 async def sealed_members(edition: Edition, command: SealEdition, read: Reader) -> EditionMembers:
     code = command.publisher_facility_code or edition.publisher_facility_code
     if code:
         await facility_by_code(code, read)
-    found = await read.many(datasets, edition.dataset_ids)
+    found = await read.many(datasets, edition.dataset_ids, to_show=True)
     return EditionMembers(found, await covered_datasets(found.keys(), read))
 
 

@@ -1,6 +1,6 @@
 """Asset: one physical thing in the tree of assets: a beamline, a sub-system or a device."""
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
@@ -17,6 +17,7 @@ from beamkeep.contexts.place import (
     FORMER_PLACES,
     PLACES,
     AssetPlace,
+    FacilityScope,
     FormerPlace,
     facility_scopes,
     upwards,
@@ -41,11 +42,17 @@ from beamkeep.kernel import (
     replace,
 )
 from beamkeep.kernel.values import FreeText, Name, Reason, Trimmed
-from beamkeep.schemas import JsonObject, carry_settings, merge_patch
+from beamkeep.schemas import JsonObject, UnitChange, carry_settings, merge_patch, untouched
 
 from .declaration import DeclarationStatus
 from .family import Family, FamilyNotFoundError, families
 from .model import Model, ModelNotFoundError, models
+from .setting_units import (
+    FamilyVersion,
+    SettingFamilies,
+    setting_families,
+    setting_units_changed,
+)
 
 MOST_IDENTIFIERS = 50
 MOST_FAMILIES = 100
@@ -168,6 +175,7 @@ class AssetFamilyRemoved(AssetEvent):
 
 class AssetSettingsUpdated(AssetEvent):
     settings: JsonObject
+    family_versions: tuple[FamilyVersion, ...] | None = None
 
 
 class AssetIdentifierEvent(AssetEvent):
@@ -291,6 +299,10 @@ class AssetCannotUpdateSettingsError(Cannot):
     """The settings of a decommissioned asset cannot be changed."""
 
 
+class AssetSettingUnitsChangedError(Cannot):
+    """A family has changed the unit of a setting that the patch does not name."""
+
+
 class AssetCannotAddAlternateIdentifierError(Cannot):
     """The alternate identifier cannot be added."""
 
@@ -347,6 +359,8 @@ class Asset(Record):
     condition_since: datetime | None = None
     condition_reason: str | None = None
     """The reason of the last change of condition; null if the condition never changed."""
+    settings_family_versions: tuple[FamilyVersion, ...] | None = None
+    """The versions of the families when the settings were last written."""
 
 
 def begin(event: AssetRegistered) -> Asset:
@@ -396,7 +410,14 @@ def evolve(asset: Asset, event: AssetChanged) -> Asset:
             namespace = event.external_id_namespace
             return replace(asset, external_id=event.external_id, external_id_namespace=namespace)
         case AssetSettingsUpdated():
-            return replace(asset, settings=event.settings)
+            versions = event.family_versions
+            return replace(asset, settings=event.settings, settings_family_versions=versions)
+
+
+class ShownAsset(FacilityScope):
+    setting_units_changed: tuple[UnitChange, ...] | None
+    """Settings whose unit a family has changed since they were written; null for an earlier
+    state."""
 
 
 class RegisterAsset(Command):
@@ -538,6 +559,11 @@ async def family_and_model(asset: Asset, command: AddAssetFamily, read: Reader) 
     return AssetReferences(families=joined, model=model)
 
 
+async def _setting_families(asset: Asset, read: Reader) -> SettingFamilies:
+    written_for = asset.settings_family_versions
+    return await setting_families(asset.family_ids, asset.settings, written_for, read)
+
+
 def register_asset(
     command: RegisterAsset, given: AssetReferences, call: Call
 ) -> list[AssetRegistered | SideWrite]:
@@ -667,14 +693,20 @@ def remove_asset_family(
 
 
 def update_asset_settings(
-    asset: Asset, command: UpdateAssetSettings, given: Mapping[UUID, Family], call: Call
+    asset: Asset, command: UpdateAssetSettings, given: SettingFamilies, call: Call
 ) -> list[AssetSettingsUpdated]:
     """Change some settings of an asset; the result must fit the schemas of its families."""
-    merged = merge_patch(asset.settings, command.settings_patch)
-    schemas = {f"{each.name} ({each.id})": each.settings_schema for each in given.values()}
+    patch, families = command.settings_patch, given.families.values()
+    merged = merge_patch(asset.settings, patch)
+    schemas = {f"{each.name} ({each.id})": each.settings_schema for each in families}
     settings = carry_settings(merged, schemas, InvalidAssetSettingsError)
     _require_in_use(AssetCannotUpdateSettingsError, asset)
-    return [AssetSettingsUpdated(call.now, asset.id, settings)]
+    # A number that the patch does not name would silently be taken for one in the new unit.
+    if unnamed := setting_units_changed(untouched(asset.settings, patch), given):
+        told = " ".join(f"{each.path}: {each}." for each in unnamed)
+        remedy = "Name these settings in the patch, in the new units."
+        raise AssetSettingUnitsChangedError(f"{told} {remedy}", settings=unnamed)
+    return [AssetSettingsUpdated(call.now, asset.id, settings, family_versions=given.versions)]
 
 
 def add_asset_alternate_identifier(
@@ -765,7 +797,7 @@ OPERATIONS = (
         AssetCannotRemoveFamilyError),
     assets.changes("POST /assets/{asset_id}/update-settings", UpdateAssetSettings,
         update_asset_settings, InvalidAssetSettingsError, AssetCannotUpdateSettingsError,
-        given=lambda asset, _, read: read.many(families, sorted(asset.family_ids))),
+        AssetSettingUnitsChangedError, given=lambda asset, _, read: _setting_families(asset, read)),
     assets.changes("POST /assets/{asset_id}/add-alternate-identifier", AddAssetAlternateIdentifier,
         add_asset_alternate_identifier, AssetCannotAddAlternateIdentifierError),
     assets.changes("POST /assets/{asset_id}/remove-alternate-identifier",
@@ -797,8 +829,18 @@ class ListAssets(Listing):
     model_id: UUID | None = None
 
 
+async def shown_assets(ids: Sequence[UUID], read: Reader) -> Mapping[UUID, ShownAsset]:
+    """Return the facility of each asset, and which of its settings are in units of the past."""
+    scopes, found = await facility_scopes(ids, read), dict[UUID, tuple[UnitChange, ...]]()
+    if not read.shows_past:
+        for asset in (await read.many(assets, ids)).values():
+            given = await _setting_families(asset, read)
+            found[asset.id] = tuple(setting_units_changed(asset.settings, given))
+    return {id: ShownAsset(it.facility_scope, found.get(id)) for id, it in scopes.items()}
+
+
 # fmt: off
-QUESTIONS = reads("/assets", assets, ListAssets, version=2, tree=PLACES, shown_with=facility_scopes,
+QUESTIONS = reads("/assets", assets, ListAssets, version=3, tree=PLACES, shown_with=shown_assets,
     facets={"family_id": lambda asset: asset.family_ids},
     directory=DirectoryEntry(lambda it: it.name, status=lambda it: it.lifecycle,
         keywords=lambda it: (it.external_id, *(each.value for each in it.alternate_identifiers)),

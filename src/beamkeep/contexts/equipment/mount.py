@@ -192,6 +192,10 @@ async def parent_and_frame(command: RegisterMount, read: Reader) -> list[Mount |
     return [*parent, *([await read.one(frames, placed.frame_id)] if placed else [])]
 
 
+async def asset_to_install(mount: Mount, command: InstallMountAsset, read: Reader) -> Asset:
+    return await read.one(assets, command.asset_id, to_show=True)
+
+
 async def installed_asset(mount: Mount, command: UninstallMountAsset, read: Reader) -> Asset | None:
     # The rule does not look at the asset, but writes to its stream, whose version must be known.
     id = mount.installed_asset_id
@@ -301,7 +305,7 @@ OPERATIONS = (
     mounts.changes("POST /mounts/{mount_id}/install", InstallMountAsset, install_asset,
         AssetNotFoundError, MountCannotInstallError, MountAlreadyOccupiedError,
         AssetNotInstallableError, AssetAlreadyInstalledError,
-        given=lambda _, command, read: read.one(assets, command.asset_id)),
+        given=asset_to_install),
     mounts.changes("POST /mounts/{mount_id}/uninstall", UninstallMountAsset, uninstall_asset,
         MountCannotUninstallError, given=installed_asset),
     mounts.changes("POST /mounts/{mount_id}/update-placement", UpdateMountPlacement,

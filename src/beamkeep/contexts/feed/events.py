@@ -2,7 +2,13 @@
 
 from beamkeep.contexts.federation.facility import facilities
 from beamkeep.contexts.installation import installation
-from beamkeep.contexts.log import EventPage, InvalidFeedCursorError, ListEvents
+from beamkeep.contexts.log import (
+    EventPage,
+    InvalidFeedCursorError,
+    ListEvents,
+    UnknownEventTypeError,
+    require_known,
+)
 from beamkeep.kernel import Reader, answers
 
 
@@ -10,6 +16,7 @@ async def list_events(query: ListEvents, read: Reader) -> EventPage:
     """Return the events that the caller may see."""
     events = installation(read).events
     assert events is not None, "a service has a log"  # noqa: S101
+    require_known(events, query.type, query.stream_type)
     page = await events.page(query, read.only)
     read.seen.extend((each.streamtype, each.streamid, each.streamversion) for each in page.items)
     return page
@@ -22,6 +29,7 @@ QUESTIONS = (
         list_events,
         EventPage,
         InvalidFeedCursorError,
+        UnknownEventTypeError,
         of=facilities,
         about=None,
     ),

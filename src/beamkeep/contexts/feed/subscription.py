@@ -13,7 +13,15 @@ from pydantic import Field
 from beamkeep.contexts.access.profile import SYSTEM
 from beamkeep.contexts.federation.facility import FacilityCode
 from beamkeep.contexts.installation import installation
-from beamkeep.contexts.log import MOST_EVENT_TYPES, MOST_STREAMS, NOW, ListEvents
+from beamkeep.contexts.log import (
+    MOST_EVENT_TYPES,
+    MOST_STREAMS,
+    NOW,
+    EventReader,
+    ListEvents,
+    UnknownEventTypeError,
+    require_known,
+)
 from beamkeep.contexts.receivers import NewSecret, Receiver, SecretKeeper
 from beamkeep.contexts.trust.trigger import TriggerSource, source_of
 from beamkeep.contexts.work import WORK_TURNS, WorkTurn
@@ -352,6 +360,7 @@ class SubscriptionReferences(Record):
 
 async def references(command: RegisterSubscription, read: Reader) -> SubscriptionReferences:
     known = installation(read)
+    require_known(_events(read), command.types, command.stream_types)
     try:
         receiver = known.receivers.receiver(command.url)
     except ValueError as error:
@@ -372,9 +381,13 @@ async def references(command: RegisterSubscription, read: Reader) -> Subscriptio
 
 async def end_of_log(read: Reader) -> str:
     """Return the cursor at the end of the log."""
+    return (await _events(read).page(ListEvents(after=NOW, limit=1), None)).next_cursor
+
+
+def _events(read: Reader) -> EventReader:
     events = installation(read).events
     assert events is not None, "a service has a log"  # noqa: S101
-    return (await events.page(ListEvents(after=NOW, limit=1), None)).next_cursor
+    return events
 
 
 class Continuation(Record):
@@ -568,7 +581,7 @@ subscriptions = Aggregate(
 # fmt: off
 OPERATIONS = (
     subscriptions.creates("POST /subscriptions", RegisterSubscription, register_subscription,
-        InvalidSubscriptionFilterError, InvalidSubscriptionUrlError,
+        InvalidSubscriptionFilterError, InvalidSubscriptionUrlError, UnknownEventTypeError,
         SubscriptionCannotRegisterError, given=references),
     subscriptions.changes("POST /subscriptions/{subscription_id}/pause", PauseSubscription,
         pause_subscription, SubscriptionCannotPauseError),

@@ -569,7 +569,7 @@ async def ground(command: RegisterProcedure, read: Reader) -> ProcedureGround:
 
 
 async def _followed(asked: ProcedureRecipe, read: Reader) -> FollowedRecipe:
-    recipe = await read.one(recipes, asked.recipe_id)
+    recipe = await read.one(recipes, asked.recipe_id, to_show=True)
     number = asked.version_number or recipe.version_number
     query = GetRecipeVersion(recipe_id=recipe.id, version_number=number)
     version = await recipe_version(query, read)

@@ -375,10 +375,11 @@ REGISTERING = proposals.creates(
 )
 
 # fmt: off
+APPROVING = proposals.changes("POST /proposals/{proposal_id}/approve", ApproveProposal,
+    approve_proposal, ProposalNotYoursToApproveError, ProposalCannotApproveError,
+    ProposalExpiredError, given=first_event)
 OPERATIONS = (
-    proposals.changes("POST /proposals/{proposal_id}/approve", ApproveProposal, approve_proposal,
-        ProposalNotYoursToApproveError, ProposalCannotApproveError, ProposalExpiredError,
-        given=first_event),
+    APPROVING,
     proposals.changes("POST /proposals/{proposal_id}/reject", RejectProposal, reject_proposal,
         ProposalCannotRejectError, destructive=True),
     proposals.changes("POST /proposals/{proposal_id}/withdraw", WithdrawProposal,
@@ -406,17 +407,16 @@ class ShownProposal(Record):
     note: str | None
     """What the proposer says; nobody has checked it."""
     now: Preview | None
-    """What an approval by you would do at this moment; null for an earlier state."""
+    """What an approval by you would do at this moment; null for an earlier state and for a
+    proposal that is closed."""
 
 
 async def shown_proposals(ids: Sequence[UUID], read: Reader) -> Mapping[UUID, ShownProposal]:
     """Return what was proposed, and what it would do now."""
     shown: dict[UUID, ShownProposal] = {}
     for id, first in (await _registered(ids, read)).items():
-        now = None
-        if not read.shows_past:
-            required = first.required_version
-            now = await read.preview(first.command_name, first.arguments, required)
+        is_open = not read.shows_past and (await read.one(proposals, id)).status is S.OPEN
+        now = await read.preview(id) if is_open else None
         shown[id] = ShownProposal(first.arguments, first.note, now)
     return shown
 

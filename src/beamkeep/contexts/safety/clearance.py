@@ -18,6 +18,7 @@ from beamkeep.contexts.protecting import WHOLE
 from beamkeep.contexts.run.run import RunNotFoundError, runs
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, subjects
 from beamkeep.kernel import (
+    Advice,
     Aggregate,
     Axis,
     Blank,
@@ -501,7 +502,7 @@ def expire_clearance(
 
 def amend_clearance(
     clearance: Clearance, command: AmendClearance, given: Sequence[Clearance], call: Call
-) -> list[ClearanceRegistered | ClearanceMade]:
+) -> list[ClearanceRegistered | ClearanceMade | Advice]:
     """Register an amendment, which supersedes this clearance when it is activated."""
     kind, code = clearance.kind, clearance.facility_code
     amended = _registered(command, call, kind=kind, facility_code=code, parent_id=clearance.id)
@@ -510,7 +511,12 @@ def amend_clearance(
         first = f"Clearance {ahead[0]} is an open amendment of this clearance."
         told = f"{first} Activate or reject it."
         raise ClearanceCannotAmendError(told, clearance_ids=ahead)
-    return [amended, ClearanceMade(call.new_id)]
+    kept, rule = {*command.bindings}, "name what the clearance covers, unless its cover is to end"
+    # Named by their places, because the caller may not be allowed to read the clearance.
+    dropped = [(n, it) for n, it in enumerate(clearance.bindings) if it not in kept]
+    left_out = [f"binding {n} of the clearance ({it.kind}) is left out" for n, it in dropped]
+    warned = [Advice("$.bindings", f"{rule}: {each}") for each in left_out]
+    return [amended, ClearanceMade(call.new_id), *warned]
 
 
 def _registered(form: ClearanceForm, call: Call, **more: str | UUID) -> ClearanceRegistered:

@@ -17,10 +17,10 @@ from beamkeep.contexts.run.run import StartAdvisory, runs
 from beamkeep.contexts.safety.clearance import clearances
 from beamkeep.contexts.subject.subject import subjects
 from beamkeep.contexts.supply.supply import SupplyStatus, supplies
-from beamkeep.kernel import Reader
+from beamkeep.kernel import NOT_SHOWN, Reader
 
 from .checks import RunPreconditions
-from .gates import NOT_SHOWN, StartFact, clearance_fact, fact
+from .gates import StartFact, clearance_fact, fact
 from .others import procedure_fact, run_fact
 
 

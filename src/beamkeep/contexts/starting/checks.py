@@ -15,12 +15,12 @@ from beamkeep.contexts.recipe.practice import Practice, practices
 from beamkeep.contexts.run.run import DeclarationVersions, InvalidRunParametersError, Run
 from beamkeep.contexts.safety.clearance import Clearance
 from beamkeep.contexts.subject.subject import Subject, subjects
-from beamkeep.kernel import Cannot, Reader, Record, replace
+from beamkeep.kernel import NOT_SHOWN, Cannot, Reader, Record, replace
 from beamkeep.schemas import JsonObject, merge_patch
 from beamkeep.schemas.bounds import require_bounded
 
 from . import gates
-from .gates import NOT_SHOWN, GateResult, Preconditions, StartFact, fact
+from .gates import GateResult, Preconditions, StartFact, fact
 from .others import live_runs_on, open_procedures_on
 
 

@@ -14,12 +14,9 @@ from beamkeep.contexts.safety.coverage import clearances_covering
 from beamkeep.contexts.subject.subject import Subject, SubjectStatus
 from beamkeep.contexts.supply.gate import Coverage, SupplyInScope, coverage
 from beamkeep.contexts.supply.supply import SupplyStatus
-from beamkeep.kernel import Cannot, Reader, Record, Refusal, replace
+from beamkeep.kernel import NOT_SHOWN, Cannot, Reader, Record, Refusal, replace
 
 from .acknowledging import shown
-
-NOT_SHOWN = "(not shown)"
-"""Stands for the name of an object that the caller may not see."""
 
 
 class StartFact(Record):

@@ -101,7 +101,8 @@ async def pinned_calibrations(
 
 async def run_start(command: StartRun, read: Reader) -> RunStart:
     found = await run_preconditions(command.plan_id, command.subject_id, read)
-    campaign = await read.one(campaigns, command.campaign_id) if command.campaign_id else None
+    id = command.campaign_id
+    campaign = await read.one(campaigns, id, to_show=True) if id else None
     if command.decided_by_decision_id:
         await read.one(decisions, command.decided_by_decision_id)
     pinned = await pinned_calibrations(command.pinned_calibration_ids, read)

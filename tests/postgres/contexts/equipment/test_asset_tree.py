@@ -181,7 +181,7 @@ async def test_a_tree_has_every_asset_below_level_by_level_with_all_its_fields(k
     assert ids_of(found) == [root, table, hutch, stage]
     assert found["truncated"] is False
     whole = await shown(service, stage)
-    more = {"facility_scope", "owner_id", "asset_id"}
+    more = {"facility_scope", "setting_units_changed", "owner_id", "asset_id"}
     assert found["nodes"][-1] == {k: v for k, v in whole.items() if k not in more} | {
         "id": str(stage)
     }

@@ -1,5 +1,9 @@
 from uuid import UUID
 
+import pytest
+
+from beamkeep.adapters.memory_agent_records import MemoryAgentRecords
+from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.contexts.access.actor import ActorDeactivated, ActorRegistered
 from beamkeep.contexts.access.profile import PROFILES, STANDINGS, Profile
 from beamkeep.contexts.agent.agent import (
@@ -40,6 +44,7 @@ from beamkeep.contexts.agent.agent import (
     UpdateAgentBudget,
     VersionAgent,
     begin,
+    shown,
 )
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.grants import POLICY_GRANTS, GrantExceedsOwnError
@@ -55,7 +60,9 @@ from beamkeep.kernel import (
     SurfaceKind,
     replace,
 )
-from beamkeep.testing.past import ME, NEW, NOW
+from beamkeep.testing.appends import CODEC
+from beamkeep.testing.installation import INSTALLATION
+from beamkeep.testing.past import ME, NEW, NOW, Past
 from beamkeep.testing.scenario import Example, Scenario, matrix
 
 ID = NEW
@@ -121,6 +128,31 @@ def test_an_agent_is_defined_together_with_its_actor():
     Scenario(OPERATIONS, holding("*")).when(DEFINE).then(
         defined, actor, STANDINGS.insert(mine), PROFILES.insert(profile)
     )
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("kind", "is_on", "provider", "told"),
+    [
+        ("Scheduler", None, "openai", (None, None)),
+        ("Scheduler", True, "openai", (True, None)),
+        ("Scheduler", False, "local", (False, "The settings switch off Scheduler.")),
+        ("RunDebriefer", False, "local", (False, "The settings switch off RunDebriefer.")),
+        ("RunDebriefer", True, "openai", (False, "Provider local is not configured.")),
+        ("RunDebriefer", True, "local", (True, None)),
+    ],
+)
+async def test_an_agent_shows_why_the_settings_let_it_do_nothing(
+    kind: str, is_on: bool | None, provider: str, told: tuple[bool | None, str | None]
+):
+    here = replace(
+        INSTALLATION,
+        agent_runtimes={} if is_on is None else {kind: is_on},
+        model_providers=frozenset({provider}),
+        agent_records=MemoryAgentRecords(MemoryStore(CODEC)),
+    )
+    found = (await shown([ID], Past([replace(defined, kind=kind)], here)))[ID]
+    assert (found.enabled, found.idle_because) == told
 
 
 def test_seeded_kinds_are_reserved():
@@ -217,6 +249,18 @@ def test_a_budget_is_changed_to_another_one():
     none = UpdateAgentBudget(agent_id=ID, monthly_usd_cap=None, daily_token_cap=None)
     given(defined, updated).when(none).then(AgentBudgetUpdated(NOW, ID, None))
     given(defined).when(none).refused(AgentCannotUpdateBudgetError)
+
+
+def test_one_cap_is_changed_without_the_others():
+    dollars = replace(defined, budget=AgentBudget(20.0, 5000))
+    actions = UpdateAgentBudget(agent_id=ID, daily_action_cap=0)
+    updated = AgentBudgetUpdated(NOW, ID, AgentBudget(20.0, 5000, 0))
+    given(dollars).when(actions).then(updated)
+    given(defined).when(actions).then(AgentBudgetUpdated(NOW, ID, AgentBudget(None, None, 0)))
+    given(dollars, updated).when(UpdateAgentBudget(agent_id=ID, daily_token_cap=None)).then(
+        AgentBudgetUpdated(NOW, ID, AgentBudget(20.0, None, 0))
+    )
+    given(dollars).when(UpdateAgentBudget(agent_id=ID)).refused(AgentCannotUpdateBudgetError)
 
 
 def test_a_deprecated_agent_stays_as_it_is():

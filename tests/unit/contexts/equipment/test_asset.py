@@ -62,6 +62,7 @@ from beamkeep.contexts.equipment.asset import (
     AssetRenamed,
     AssetRestored,
     AssetSettingsUpdated,
+    AssetSettingUnitsChangedError,
     AssetTier,
     AssetUninstalledFromMount,
     AssignAssetExternalId,
@@ -82,10 +83,12 @@ from beamkeep.contexts.equipment.asset import (
     RemoveAssetFamily,
     RenameAsset,
     RestoreAsset,
+    ShownAsset,
     UpdateAssetSettings,
     begin,
     evolve,
     lineage,
+    shown_assets,
 )
 from beamkeep.contexts.equipment.family import (
     Affordance,
@@ -101,6 +104,7 @@ from beamkeep.contexts.equipment.model import (
     ModelDeprecated,
     ModelNotFoundError,
 )
+from beamkeep.contexts.equipment.setting_units import FamilyVersion, SettingFamilies
 from beamkeep.contexts.federation.facility import (
     FacilityDecommissioned,
     FacilityKind,
@@ -119,7 +123,7 @@ from beamkeep.contexts.place import (
     upwards,
 )
 from beamkeep.kernel import Cannot, Command, Event, Lock, Refusal, SideWrite, claim, replace
-from beamkeep.schemas import JsonObject, JsonSchema
+from beamkeep.schemas import JsonObject, JsonSchema, UnitChange
 from beamkeep.testing.past import ABSENT, LATER, NEW, NOW, Past
 from beamkeep.testing.scenario import Example, Scenario, matrix
 
@@ -528,6 +532,13 @@ def test_the_facility_of_an_asset_is_that_of_its_root():
 # Where it is, what it is, what it is called
 
 
+def settled(settings: JsonObject, **versions: int) -> AssetSettingsUpdated:
+    """The settings of a camera, or of what else is named, written for these versions."""
+    ids = {"camera": CAMERA, "stage": STAGE}
+    of = [FamilyVersion(ids[name], version) for name, version in versions.items()]
+    return AssetSettingsUpdated(NOW, ID, settings, family_versions=tuple(of))
+
+
 def settle(**patch: Any) -> UpdateAssetSettings:
     return UpdateAssetSettings(asset_id=ID, settings_patch=patch)
 
@@ -535,19 +546,19 @@ def settle(**patch: Any) -> UpdateAssetSettings:
 def test_settings_are_merged_and_the_whole_is_recorded():
     before = AssetSettingsUpdated(NOW, ID, {"gain": 1, "serial_number": "A1"})
     history = registered, member, before
-    settled: list[tuple[UpdateAssetSettings, JsonObject]] = [
+    wanted: list[tuple[UpdateAssetSettings, JsonObject]] = [
         (SETTLE, {"gain": 2, "serial_number": "A1"}),
         (settle(gain=None), {"serial_number": "A1"}),
         (settle(), before.settings),
     ]
-    for command, settings in settled:
-        given(*history).when(command).then(AssetSettingsUpdated(NOW, ID, settings))
+    for command, settings in wanted:
+        given(*history).when(command).then(settled(settings, camera=1))
 
 
 def test_settings_follow_every_family_as_it_is_now():
     history = registered, member, AssetFamilyAdded(NOW, ID, STAGE)
     both: JsonObject = {"gain": 2, "speed": 1.5}
-    given(*history).when(settle(**both)).then(AssetSettingsUpdated(NOW, ID, both))
+    given(*history).when(settle(**both)).then(settled(both, camera=1, stage=1))
     given(*history).when(settle(gain="high")).refused(
         InvalidAssetSettingsError,
         saying=f"the value does not satisfy `type` (family Camera ({CAMERA})).",
@@ -561,8 +572,59 @@ def test_settings_follow_every_family_as_it_is_now():
     )
     given(*history, newer).when(SETTLE).refused(InvalidAssetSettingsError)
     given(*history, newer).when(settle(gain="high")).then(
-        AssetSettingsUpdated(NOW, ID, {"gain": "high"})
+        settled({"gain": "high"}, camera=2, stage=1)
     )
+
+
+def in_unit(code: str) -> JsonSchema:
+    unit: JsonObject = {"system": "udunits", "code": code}
+    return schema(gain={"type": "number"}, pitch={"type": "number", "unit": unit})
+
+
+def versioned(tag: str, code: str) -> FamilyVersioned:
+    able = (Affordance.IMAGEABLE,)
+    return FamilyVersioned(NOW, CAMERA, able, in_unit(code), version_tag=tag)
+
+
+MEASURED = settled({"pitch": 6.5, "gain": 1}, camera=2)
+IN_MM = registered, member, versioned("2", "um"), MEASURED, versioned("3", "mm")
+
+
+def test_a_setting_whose_unit_has_changed_is_named_to_be_kept_changed_or_taken_away():
+    for pitch, settings in (
+        (0.0065, {"pitch": 0.0065, "gain": 1}),
+        (6.5, {"pitch": 6.5, "gain": 1}),
+        (None, {"gain": 1}),
+    ):
+        given(*IN_MM).when(settle(pitch=pitch)).then(settled({**settings}, camera=3))
+
+
+def test_a_setting_whose_unit_has_changed_is_not_taken_for_one_in_the_new_unit_unnamed():
+    told = "$.pitch: 6.5 was written in um (udunits); the unit is now mm (udunits)."
+    for patch in ({}, {"gain": 2}):
+        refusal = given(*IN_MM).when(settle(**patch)).refused(AssetSettingUnitsChangedError, told)
+        change = UnitChange("$.pitch", 6.5, "um (udunits)", "mm (udunits)")
+        assert refusal.facts == {"settings": [change]}
+    given(*IN_MM, decommissioned).when(settle()).refused(AssetCannotUpdateSettingsError)
+    given(*IN_MM[:-1], versioned("3", "um")).when(settle()).then(
+        settled(MEASURED.settings, camera=3)
+    )
+
+
+@pytest.mark.anyio
+async def test_an_asset_shows_which_settings_are_in_units_of_the_past():
+    change = UnitChange("$.pitch", 6.5, "um (udunits)", "mm (udunits)")
+    for history, changed in ((IN_MM[:-1], ()), (IN_MM, (change,))):
+        past = Past([*AROUND, *placed(registered), *history[1:]])
+        assert await shown_assets([ID], past) == {ID: ShownAsset("site", changed)}
+    past.shows_past = True
+    assert await shown_assets([ID], past) == {ID: ShownAsset("site", None)}
+
+
+def test_settings_that_do_not_say_when_they_were_written_count_as_the_familys_first_version():
+    # The family begins without a unit.
+    of_old = replace(MEASURED, family_versions=None)
+    given(*IN_MM[:-2], of_old).when(settle()).refused(AssetSettingUnitsChangedError)
 
 
 def test_two_families_of_one_name_are_both_heard():
@@ -574,7 +636,7 @@ def test_two_families_of_one_name_are_both_heard():
 
 def test_an_asset_without_a_family_has_no_settings():
     given(registered).when(SETTLE).refused(InvalidAssetSettingsError, saying="no schema")
-    given(registered).when(settle()).then(AssetSettingsUpdated(NOW, ID, {}))
+    given(registered).when(settle()).then(settled({}))
 
 
 def test_the_settings_of_a_retired_asset_stay_and_bad_ones_are_told_first():
@@ -650,7 +712,13 @@ def test_each_event_changes_what_it_is_about_and_nothing_else():
         (AssetRelocated(NOW, ID, ROOT, SHELF, "x"), {"parent_id": SHELF}),
         (AssetLocated(NOW, ID, HUTCH), {"located_in_enclosure_id": HUTCH}),
         (member, {"family_ids": frozenset({CAMERA})}),
-        (AssetSettingsUpdated(NOW, ID, {"gain": 2}), {"settings": {"gain": 2}}),
+        (
+            settled({"gain": 2}, camera=1),
+            {
+                "settings": {"gain": 2},
+                "settings_family_versions": (FamilyVersion(CAMERA, 1),),
+            },
+        ),
         (identified, {"alternate_identifiers": frozenset({SIGNAL})}),
         (published, {"external_id": "10.5281/42", "external_id_namespace": DOI}),
         (installed, {"mount_id": MOUNT}),
@@ -684,7 +752,7 @@ WHILE_IN_SERVICE = [
     Example(LOCATE),
     Example(join(STAGE), AssetReferences(families={STAGE: A_STAGE})),
     Example(LEAVE),
-    Example(SETTLE, {CAMERA: A_CAMERA}),
+    Example(SETTLE, SettingFamilies({CAMERA: A_CAMERA}, (FamilyVersion(CAMERA, 1),), {})),
     Example(AddAssetAlternateIdentifier(asset_id=ID, kind=INVENTORY, value="42")),
     Example(STRIKE_OUT),
     Example(ASSIGN),

@@ -3,6 +3,8 @@
 from datetime import timedelta
 from uuid import UUID
 
+import pytest
+
 from beamkeep.contexts.access.profile import SYSTEM
 from beamkeep.contexts.feed.subscription import (
     BOOKMARKS,
@@ -50,7 +52,7 @@ from beamkeep.contexts.feed.subscription import (
     begin,
     evolve,
 )
-from beamkeep.contexts.log import EventPage, ListEvents
+from beamkeep.contexts.log import EventPage, ListEvents, UnknownEventTypeError
 from beamkeep.contexts.receivers import NewSecret, ReceiverHosts
 from beamkeep.contexts.trust.trigger import TriggerSource
 from beamkeep.contexts.work import WORK_TURNS, WorkTurn
@@ -93,6 +95,9 @@ class Keeper:
 
 class EndOfLog:
     """A log that always ends at the same place."""
+
+    event_types = frozenset({"RunAborted", "RunHeld", "ZoneDefined"})
+    stream_types = frozenset({"Run", "Zone"})
 
     async def page(self, query: ListEvents, owner_id: UUID | None) -> EventPage:
         assert query.after == "now"
@@ -195,6 +200,22 @@ def test_a_subscription_needs_a_filter():
     none: dict[str, object] = {"types": [], "stream_ids": []}
     for one in each:
         given().when(registering(**none | one)).decided()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "nearest"),
+    [
+        ({"types": ["RunAborted", "RunAbort"]}, "RunAborted"),
+        ({"types": ["beamkeep.RunHeld"]}, "RunHeld"),
+        ({"stream_types": ["Runs"]}, "Run"),
+    ],
+)
+def test_a_filter_that_no_event_can_pass_is_refused_and_the_nearest_name_told(
+    wrong: dict[str, object], nearest: str
+):
+    refused = given().when(registering(**wrong)).refused(UnknownEventTypeError)
+    assert refused.status == 422
+    assert refused.facts == {"nearest": nearest}
 
 
 ALLOWED = (

@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from msgspec import to_builtins
 from tests.unit.contexts.operation.procedures import PROCEDURE, a_procedure
 
 from beamkeep.contexts.equipment.asset import (
@@ -71,7 +72,7 @@ from beamkeep.contexts.safety.clearance import (
     evolve,
 )
 from beamkeep.contexts.subject.subject import SubjectNotFoundError, SubjectRegistered
-from beamkeep.kernel import Command, Event, Refusal, SideWrite, claim, replace
+from beamkeep.kernel import Advice, Command, Event, Refusal, SideWrite, claim, replace
 from beamkeep.testing.past import ABSENT, CALL, LATER, ME, NEW, NOW
 from beamkeep.testing.scenario import Example, Scenario, matrix, misshapen
 
@@ -489,7 +490,22 @@ def test_an_amendment_says_everything_anew():
             *((), None, None, None, ID),
         ),
         ClearanceMade(CHILD),
+        *(left_out(n, kind) for n, kind in enumerate(("External", "Subject", "Asset", "Run"))),
     )
+
+
+def left_out(number: int, kind: str) -> Advice:
+    """The warning that an amendment no longer covers what the clearance covered."""
+    rule = "name what the clearance covers, unless its cover is to end"
+    return Advice("$.bindings", f"{rule}: binding {number} of the clearance ({kind}) is left out")
+
+
+def test_an_amendment_warns_of_each_binding_that_it_leaves_out():
+    other = {"kind": "External", "scheme": "proposal", "value": "P-1235"}
+    kept = [to_builtins(each) for each in BINDINGS[1:3]]
+    events = given(*ACTIVE).when(amending(bindings=[*kept, other]), call=AMENDING).decided()
+    warned = [each for each in events if isinstance(each, Advice)]
+    assert warned == [left_out(0, "External"), left_out(3, "Run")]
 
 
 def test_a_clearance_has_one_amendment_at_a_time():

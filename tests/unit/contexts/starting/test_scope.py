@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 from tests.unit.contexts.starting.fair import (
+    CAMPAIGN,
     DUST,
     LEAK,
     PAPER,
@@ -19,9 +20,8 @@ from tests.unit.contexts.starting.fair import (
 from tests.unit.contexts.starting.test_start import FAILING
 
 from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.contexts.starting.gates import NOT_SHOWN
 from beamkeep.contexts.subject.subject import SubjectNotFoundError
-from beamkeep.kernel import Refusal, replace
+from beamkeep.kernel import NOT_SHOWN, Refusal, replace
 from beamkeep.runtime import Service
 from beamkeep.runtime.codec import encode
 from beamkeep.surfaces.problem import problem
@@ -35,7 +35,7 @@ SAMPLE, TITLE = "Fossil 7", "Salts"
 
 
 class Beamline:
-    """A service in which everything but a plan is another's."""
+    """A service in which everything but a plan and a campaign is another's."""
 
     def __init__(self, service: Service, store: MemoryStore, me: UUID) -> None:
         self.service, self.store, self.me = service, store, me
@@ -62,6 +62,7 @@ async def beamline(*more: Part, scope: str = "Own", without: tuple[str, ...] = (
     me = await enrol(service, "otto", "get_plan_readiness", "start_run", scope=scope)
     here = Beamline(service, store, me)
     here.give("Plan", PLAN)
+    here.give("Campaign", CAMPAIGN)  # the run joins it, so the start changes it
     return here
 
 
@@ -129,6 +130,10 @@ async def test_a_refused_start_names_nothing_that_readiness_does_not(check: str)
         if scope == "Own":
             assert SAMPLE not in named
             assert TITLE not in named
+            assert told["detail"] == told["title"], "everything but the plan is of others"
+            others = [fact for fact in told["facts"] if fact["id"] != str(PLAN)]
+            assert {(fact["name"], fact["state"]) for fact in others} <= {(NOT_SHOWN, NOT_SHOWN)}
+            assert not (others and told["cleared_by"])
         elif check == "subject":
             assert SAMPLE in named
         elif check == "clearance":

@@ -1,0 +1,46 @@
+"""What a refusal may tell of objects that the caller may not read: their ids and kinds."""
+
+from collections.abc import Mapping, Sequence, Set
+from inspect import cleandoc
+from typing import cast
+
+from beamkeep.kernel import NOT_SHOWN, Record, Refusal, replace
+
+from .store import Stream
+
+TOLD = frozenset({"axis", "check", "checks", "must_be"})
+"""Facts that are declared and not read from an object."""
+
+
+def withhold(refusal: Refusal, readable: Set[Stream], hidden: Set[Stream]) -> None:
+    """Take from a refusal what it may quote of hidden objects that were read for it."""
+    if not hidden:
+        return
+    told = refusal.facts
+    kept = {name: value for name, value in told.items() if _is_told(name)}
+    if "facts" in told:
+        facts = [_fact(each, readable) for each in cast("Sequence[object]", told["facts"])]
+        shown = [fact for fact in facts if fact is not None]
+        # The way to clear a check follows from the states in its facts.
+        is_whole = shown == [*cast("Sequence[object]", told["facts"])]
+        kept |= {"facts": shown, "cleared_by": told.get("cleared_by", ()) if is_whole else ()}
+    refusal.facts = kept
+    refusal.args = (cleandoc(type(refusal).__doc__ or ""),)
+
+
+def _is_told(name: str) -> bool:
+    return name in TOLD or name.endswith(("_id", "_ids"))
+
+
+def _fact(fact: object, readable: Set[Stream]) -> Record | None:
+    """Return a fact as it may be told."""
+    if not isinstance(fact, Record):
+        return None
+    values = {name: getattr(fact, name) for name in fact.__struct_fields__}
+    kind, id = values.pop("kind", None), values.pop("id", None)
+    if (kind, id) in readable:
+        return fact
+    unknown: Mapping[str, object] = {
+        name: NOT_SHOWN if isinstance(value, str) else None for name, value in values.items()
+    }
+    return replace(fact, **unknown)
