@@ -130,7 +130,8 @@ class ServeProcess:
 
     def _start(self) -> Forked:
         # The lists are no part of this, and the projector would take the processor.
-        own = {"port": str(self._port), "project_in_serve": "false", "log_level": "error"}
+        ports = dict.fromkeys(("port", "metrics_port"), str(self._port))
+        own = {**ports, "project_in_serve": "false", "log_level": "error"}
         with self._made.log.open("ab") as log:
             return Forked(
                 [self._module, "serve"],
