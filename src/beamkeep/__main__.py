@@ -23,7 +23,7 @@ def serve() -> None:
     from asyncio import get_running_loop
 
     from beamkeep.adapters.hiding import hide_process
-    from beamkeep.adapters.http_server import configured, serve_both
+    from beamkeep.adapters.http_server import configured, serve_both, taken
     from beamkeep.app import web
 
     hide_process()
@@ -34,6 +34,14 @@ def serve() -> None:
         # end the process before its connections are closed.
         for number in (signal.SIGINT, signal.SIGTERM):
             get_running_loop().add_signal_handler(number, lambda: None)
+        ports = {
+            "PORT": (settings.host, settings.port),
+            "METRICS_PORT": (settings.metrics_host, settings.metrics_port),
+        }
+        for name, place in ports.items():
+            if because := await taken(*place):
+                click.echo(f"{name}: {because}", err=True)
+                sys.exit(1)
         async with web(settings) as served:
             main = configured(
                 served.application,

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import signal
+import socket
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
@@ -393,6 +394,16 @@ async def test_metrics_may_have_a_port_of_their_own(cluster: Cluster):
             elsewhere = await http.get(f"http://127.0.0.1:{port}/zones")
             assert elsewhere.status_code == 404
         assert server.stop() == 0
+
+
+@pytest.mark.parametrize("name", ["PORT", "METRICS_PORT"])
+def test_a_port_that_is_taken_is_named(cluster: Cluster, name: str):
+    with socket.create_server(("127.0.0.1", 0)) as other, deployment(cluster, True) as made:
+        port = other.getsockname()[1]
+        ran = made.run("serve", **{name.lower(): str(port)})
+    assert ran.returncode == 1
+    told = f"{name}: Nothing can listen on port {port} of 127.0.0.1: Address already in use."
+    assert ran.stderr.splitlines()[-1] == told
 
 
 async def test_a_worker_shows_its_conducts_on_a_port_of_its_own(cluster: Cluster):

@@ -1,6 +1,7 @@
 """The HTTP server, with limits for connections that uvicorn does not have."""
 
 import asyncio
+import os
 import socket
 from asyncio import TimerHandle, Transport
 from collections.abc import Callable, Generator, Sequence
@@ -145,6 +146,17 @@ def configured(
         # a client sends while the server closes the connection gets no answer.
         timeout_keep_alive=int(deadline_seconds),
     )
+
+
+async def taken(host: str, port: int) -> str | None:
+    """Return why nothing can listen on a port, if nothing can."""
+    try:
+        server = await asyncio.get_running_loop().create_server(asyncio.Protocol, host, port)
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else str(error)
+        return f"Nothing can listen on port {port} of {host}: {why}."
+    server.close()
+    return None
 
 
 async def serve_both(
