@@ -390,7 +390,8 @@ class Dispatcher:
         # 6. Decide.
         new_id = request.new_id or self._new_id()
         call = self._call(request.caller, admitted, new_id, found.now or self._clock())
-        counted = await self._counts(call, self._sessions()) if self._counts else ()
+        counts = call.agent_kind and self._counts
+        counted = await counts(call, self._sessions()) if counts else ()
         async with self._withholding(request.caller, session):
             try:
                 decided, carried = operation.rule(*given, call), None
