@@ -345,7 +345,7 @@ class Deployment:
     def _scan_reader(self) -> ScanReader:
         settings = self.settings
         return ScanReader(
-            DataRoots(settings.data_roots),
+            DataRoots(settings.data_roots, owned=tuple(settings.data_owners)),
             settings.ingest_quiet_seconds,
             most_hashed=settings.ingest_hash_bytes,
         )
@@ -561,6 +561,7 @@ class Deployment:
             settings.data_roots,
             settings.data_https_hosts,
             settings.check_bytes_per_second / settings.check_slots,
+            owned=tuple(settings.data_owners),
         )
         layouts = ScanLayoutReader(self._scan_reader())
         holder = Conductor(

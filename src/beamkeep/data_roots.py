@@ -39,11 +39,17 @@ class _How(ctypes.Structure):
 class DataRoots:
     """The directories beneath which data files may be opened."""
 
-    def __init__(self, roots: Sequence[Path], resolve: PathResolver | None = None) -> None:
+    def __init__(
+        self,
+        roots: Sequence[Path],
+        resolve: PathResolver | None = None,
+        owned: Sequence[Path] = (),
+    ) -> None:
         # A root beneath another root allows nothing more, and it would refuse links between them.
         self.roots = tuple(
             root for root in roots if not any(each in root.parents for each in roots)
         )
+        self._owned = tuple(owned)
         self._resolve = resolve or (by_kernel if has_openat2() else by_components)
 
     def open(self, path: str | bytes) -> int:
@@ -52,7 +58,8 @@ class DataRoots:
         Raise OutsideRootsError, SpecialFileError, FileNotFoundError or PermissionError otherwise.
         """
         asked = PurePosixPath(os.fsdecode(path))
-        for root in self.roots:
+        # No link leads out of a directory that belongs to somebody, in whatever root that lies.
+        for root in (*self._owned, *self.roots):
             if asked.is_relative_to(root):
                 opened = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
                 try:

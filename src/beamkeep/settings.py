@@ -1,6 +1,7 @@
 """The settings of a deployment, read from the environment."""
 
 import json
+from collections.abc import Mapping
 from datetime import timedelta
 from ipaddress import ip_network
 from pathlib import Path
@@ -31,6 +32,7 @@ from beamkeep.adapters.tokens.providers import IdentityProvider
 from beamkeep.addresses import is_loopback
 from beamkeep.contexts.agent.agent import ModelRef
 from beamkeep.contexts.custody_rules import CustodyRules
+from beamkeep.contexts.data_places import DataPlaces
 from beamkeep.contexts.federation.facility import CODE
 from beamkeep.contexts.installation import Installation
 from beamkeep.contexts.receivers import ENTRY, ReceiverHosts
@@ -427,6 +429,11 @@ class Settings(DatabaseSettings):
     data_roots: tuple[DataRoot, ...] = ()
     """Directories beneath which data files may be read, as a JSON list of absolute paths such as
     `["/data/beamline-3"]`. A link that leads out of them is refused. Default: none."""
+    data_owners: Mapping[DataRoot, frozenset[UUID]] = {}
+    """Directories beneath DATA_ROOTS and the ids of the principals they belong to, as a JSON object
+    such as `{"/data/beamline-3/visit-7": ["…"]}`. A caller whose scope is Own may ingest scans and
+    register copies only beneath directories of the caller. No link leads out of such a directory.
+    Default: none."""
     data_https_hosts: tuple[HostEntry, ...] = ()
     """Hosts from which copies of data may be read by HTTPS, as a JSON list of `host`, `host:port`
     or `*.suffix`; without a port, port 443 applies. Default: none."""
@@ -679,6 +686,7 @@ class Settings(DatabaseSettings):
             facility_code=self.self_facility_code,
             timezone=self.facility_timezone,
             scan_timezone=self.scan_timezone,
+            data_places=self.data_places,
             asset_page=page.replace("{base_url}", self.base_url),
             dataset_page=dataset_page.replace("{base_url}", self.base_url),
             edition_page=edition_page.replace("{base_url}", self.base_url),
@@ -746,6 +754,25 @@ class Settings(DatabaseSettings):
     def witness_origin(self) -> str:
         """The beginning of the origins of this deployment's trees."""
         return f"{urlsplit(self.base_url).hostname}/{self.self_facility_code}"
+
+    @model_validator(mode="after")
+    def owned_directories_are_apart(self) -> Self:
+        """Raise ValueError when a directory of DATA_OWNERS is in no root, or in another's."""
+        for each in self.data_owners:
+            if not any(each.is_relative_to(root) for root in self.data_roots):
+                raise ValueError(f"DATA_OWNERS: {each} is not beneath one of DATA_ROOTS.")
+            if outer := next((it for it in self.data_owners if it in each.parents), None):
+                raise ValueError(
+                    f"DATA_OWNERS: {each} lies in {outer}, so it would have two kinds of owners."
+                    " Name directories that lie beside each other."
+                )
+        return self
+
+    @property
+    def data_places(self) -> DataPlaces:
+        """Which directories of data belong to whom."""
+        owners = {str(each): owners for each, owners in self.data_owners.items()}
+        return DataPlaces(tuple(str(root) for root in self.data_roots), owners)
 
     @property
     def datacite(self) -> DataciteAccount | None:

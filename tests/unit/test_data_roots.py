@@ -197,3 +197,20 @@ def test_the_path_of_a_uri_is_decoded(uri: str, path: bytes):
 def test_a_uri_of_another_host_or_scheme_has_no_path(uri: str):
     with pytest.raises(OutsideRootsError):
         path_of(uri)
+
+
+def test_no_link_leads_out_of_a_directory_that_belongs_to_somebody(
+    root: Path, resolve: PathResolver
+):
+    for name in ("vera", "otto"):
+        (root / name).mkdir()
+        (root / name / "scan.h5").write_bytes(name.encode())
+    (root / "vera" / "theirs").symlink_to("../otto/scan.h5")
+    (root / "vera" / "shared").symlink_to("../inner")
+    (root / "vera" / "mine").symlink_to("scan.h5")
+    roots = DataRoots([root], resolve, owned=[root / "vera", root / "otto"])
+    for name in ("theirs", "shared/scan.h5"):
+        with pytest.raises(OutsideRootsError):
+            roots.open(str(root / "vera" / name))
+    assert read(roots, root / "vera" / "scan.h5") == b"vera"
+    assert read(roots, root / "inner" / "scan.h5") == b"frames"

@@ -5,7 +5,7 @@ from base64 import b64encode
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import httpx2
 import pytest
@@ -376,6 +376,19 @@ def test_data_roots_are_absolute_directories_and_never_everything():
     for root in ("data", "/", "/data/..", "/data/../etc"):
         with pytest.raises(ValidationError, match="absolute directory"):
             set_to(data_roots=[root])
+
+
+def test_directories_with_owners_lie_in_a_data_root_and_beside_each_other():
+    vera = uuid4()
+    owners = {"/data/one/vera": [str(vera)], "/data/one/otto": []}
+    places = set_to(data_roots=["/data/one"], data_owners=owners).data_places
+    assert places.open_to(vera).own == ("/data/one/vera",)
+    assert places.open_to(uuid4()).own == ()
+    assert places.open_to(None).own is None
+    with pytest.raises(ValidationError, match="/data/two is not beneath one of DATA_ROOTS"):
+        set_to(data_roots=["/data/one"], data_owners={"/data/two": []})
+    with pytest.raises(ValidationError, match="/data/one/vera lies in /data/one"):
+        set_to(data_roots=["/data/one"], data_owners={"/data/one": [], "/data/one/vera": []})
 
 
 def test_a_witness_needs_the_role_that_may_write_its_trees(tmp_path: Path):

@@ -35,10 +35,12 @@ class ChildCopyReader:
         https_hosts: Sequence[str],
         bytes_per_second: float,
         *,
+        owned: Sequence[Path] = (),
         stall_seconds: float = STALL_SECONDS,
         shortest_https: float = SHORTEST_HTTPS,
     ) -> None:
-        self._roots, self._hosts = roots, ReceiverHosts(tuple(https_hosts))
+        self._roots, self._owned = roots, owned
+        self._hosts = ReceiverHosts(tuple(https_hosts))
         self._rate, self._stall, self._shortest = bytes_per_second, stall_seconds, shortest_https
 
     async def read(
@@ -94,6 +96,7 @@ class ChildCopyReader:
             "algorithm": copy.algorithm,
             "parts": copy.parts,
             "roots": [str(root) for root in self._roots],
+            "owned": [str(each) for each in self._owned],
             "known": list(known),
             "bytes_per_second": self._rate,
         }

@@ -51,7 +51,7 @@ def _read(request: dict[str, Any]) -> FoundBytes:
     pace, uri = _pace(request["bytes_per_second"]), str(request["uri"])
     if urlsplit(uri).scheme == "https":
         return _read_https(uri, pace)
-    opened = DataRoots([Path(root) for root in request["roots"]]).open(path_of(uri))
+    opened = _roots(request).open(path_of(uri))
     try:
         if request["algorithm"] == "sha256":
             return check_file(opened, pace, from_storage=True)
@@ -66,6 +66,11 @@ def _read(request: dict[str, Any]) -> FoundBytes:
         )
     finally:
         os.close(opened)
+
+
+def _roots(request: dict[str, Any]) -> DataRoots:
+    roots, owned = ([Path(each) for each in request[name]] for name in ("roots", "owned"))
+    return DataRoots(roots, owned=owned)
 
 
 def _read_https(uri: str, pace: Pace) -> FoundBytes:

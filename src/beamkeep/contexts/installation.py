@@ -11,6 +11,7 @@ from beamkeep.schemas import Json, JsonObject
 
 from .agent_records import AgentRecords
 from .custody_rules import CustodyReader, CustodyRules
+from .data_places import DataPlaces
 from .evidence import EvidenceReader
 from .lineage import LineageReader
 from .log import EventReader
@@ -97,6 +98,8 @@ class Installation(Record):
     """Where datasets are found by how they are kept."""
     lineage: LineageReader | None = None
     """Where the edges of provenance are walked."""
+    data_places: DataPlaces = DataPlaces()
+    """Which directories of data belong to whom."""
     reads_layouts: bool = False
     """Whether the service can find the layout of data files."""
     scan_timezone: str | None = None

@@ -27,6 +27,7 @@ from beamkeep.contexts.data.scan_file import (
     ScanReading,
 )
 from beamkeep.contexts.data.shapes import Checksum, ChecksumAlgorithm, DatasetPart, tree_digest
+from beamkeep.contexts.data_places import NOT_YOURS, lies_in
 from beamkeep.data_roots import DataRoots, OutsideRootsError, SpecialFileError, path_of
 from beamkeep.kernel import Record, Refusal
 
@@ -72,6 +73,8 @@ class _Files(NamedTuple):
 
     master: str
     seen: dict[str, SeenFile]
+    within: tuple[str, ...] | None = None
+    """The directories of the caller, if not all data roots are permitted."""
 
 
 class ScanReader:
@@ -90,7 +93,7 @@ class ScanReader:
     async def read(self, request: ReadScanFile) -> ScanReading:
         """Return what a scan file tells. Raise the refusal of one that is no complete scan."""
         async with self._turns:
-            files = _Files(_path(request.locator), {})
+            files = _Files(_path(request.locator), {}, request.within)
             found = await self._parsed(request, files)
             for name in found.files:
                 os.close(await self._open_part(name, files))
@@ -146,6 +149,8 @@ class ScanReader:
 
     async def _open(self, path: str, named: str, files: _Files) -> int:
         """Return a regular file that nobody writes; raise the refusal of any other."""
+        if files.within is not None and not lies_in(path, files.within):
+            raise InvalidScanLocatorError(f"{named!r}: {NOT_YOURS}.")
         opened = await asyncio.to_thread(self._opened, path, named)
         try:
             self._require_stable(opened, path, files)
@@ -171,6 +176,9 @@ class ScanReader:
         name = os.path.basename(path)
         if not stat.S_ISREG(found.st_mode):
             raise InvalidScanFileError(f"{name!r} is not a regular file.")
+        if files.within is not None and found.st_nlink > 1:
+            told = f"{name!r} has more than one name, so it may be a file of somebody else."
+            raise InvalidScanLocatorError(f"{told} Copy it.")
         identity = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
         if files.seen.setdefault(path, identity) != identity:
             raise ScanFileUnstableError(f"{name!r} changed while it was read.")

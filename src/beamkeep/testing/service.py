@@ -3,6 +3,7 @@
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -116,7 +117,8 @@ async def prepared_service(
     here = replace(installation, login_key=cursor_key, lineage=lineage, custody=custody)
     here = replace(here, agent_records=records, observations=observations, witness=witness)
     sown = await prepare(store, lists, ADMIN, open_for_development=False, installation=here)
-    reader = ScanReader(DataRoots([data_root()]), 5, most_hashed=1 << 30)
+    roots = DataRoots([data_root()], owned=[Path(each) for each in here.data_places.owners])
+    reader = ScanReader(roots, 5, most_hashed=1 << 30)
     service = compose(
         store,
         lists,

@@ -68,6 +68,15 @@ async def test_nothing_outside_of_the_roots_is_read(reader: ChildCopyReader, tmp
         assert await read(reader, copy(uri)) is CheckFailure.OUTSIDE_ROOTS
 
 
+async def test_no_link_out_of_a_directory_that_belongs_to_somebody_is_read(tmp_path: Path):
+    (tmp_path / "vera").mkdir()
+    (tmp_path / "otto.h5").write_bytes(CONTENT)
+    (tmp_path / "vera" / "mine.h5").symlink_to("../otto.h5")
+    reader = ChildCopyReader([tmp_path], (), RATE, owned=[tmp_path / "vera"])
+    told = await read(reader, copy(f"file://{tmp_path}/vera/mine.h5"))
+    assert told is CheckFailure.OUTSIDE_ROOTS
+
+
 async def test_what_cannot_be_read_is_told(reader: ChildCopyReader, tmp_path: Path):
     os.mkfifo(tmp_path / "data" / "fifo")
     for name, failure in (

@@ -12,6 +12,8 @@ from uuid import UUID
 from annotated_types import Ge, MaxLen, MinLen
 
 from beamkeep.contexts.custody_rules import ChecksumStrength, VerifiedBy
+from beamkeep.contexts.data_places import NOT_YOURS, PermittedPlaces
+from beamkeep.contexts.installation import installation
 from beamkeep.contexts.supply.supply import Supply, SupplyNotFoundError, SupplyStatus, supplies
 from beamkeep.contexts.trust import trigger
 from beamkeep.contexts.trust.trigger import TriggerSource
@@ -503,17 +505,20 @@ class NewCopy(Record):
     copies: int
     holder: Distribution | None
     """The copy that holds the place."""
+    places: PermittedPlaces = PermittedPlaces()
 
 
 async def its_dataset(command: RegisterDistribution, read: Reader) -> NewCopy:
     dataset = await read.one(datasets, command.dataset_id)
     supply = await read.one(supplies, command.supply_id) if command.supply_id else None
     value = command.checksum.value if dataset.has_parts else None
+    places = installation(read).data_places.open_to(read.only)
     rows = await read.rows(COPIES, dataset_id=dataset.id)
     with suppress(InvalidDistributionUriError):
         uri = require_uri(command.uri, command.access_protocol, command.checksum.algorithm)
         holder = await holder_of((uri, value), read)
-        return NewCopy(dataset, supply, sum(row.is_kept for row in rows), holder=holder)
+        kept = sum(row.is_kept for row in rows)
+        return NewCopy(dataset, supply, kept, holder=holder, places=places)
     return NewCopy(dataset, supply, copies=0, holder=None)
 
 
@@ -544,6 +549,8 @@ def register_distribution(
     """Register a copy of a dataset; it counts once a check has found the right bytes."""
     require_checksum(command.checksum, InvalidDistributionChecksumError)
     uri = require_uri(command.uri, command.access_protocol, command.checksum.algorithm)
+    if not given.places.permits_address(uri):
+        raise InvalidDistributionUriError(f"{NOT_YOURS}.")
     dataset = given.dataset
     require_storage(given.supply)
     if dataset.status is DatasetStatus.DISCARDED:

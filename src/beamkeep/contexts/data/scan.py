@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from annotated_types import MaxLen, MinLen
 
+from beamkeep.contexts.data_places import PermittedPlaces
 from beamkeep.contexts.equipment.asset import AssetNotFoundError
 from beamkeep.contexts.installation import installation
 from beamkeep.contexts.run.run import RunNotFoundError
@@ -132,15 +133,18 @@ class ScanContext(Record):
     supply: Supply | None
     captured_by: CapturedBy
     timezone: str | None
+    places: PermittedPlaces
 
 
 async def scan_context(command: IngestScan, read: Reader) -> ScanContext:
     run_id, subject_id = command.producing_run_id, command.subject_id
+    here = installation(read)
     return ScanContext(
         origin=await named_origin(run_id, subject_id, (), read),
         supply=await read.one(supplies, command.supply_id) if command.supply_id else None,
         captured_by=await capturing_asset(command.producing_asset_id, read),
-        timezone=installation(read).scan_timezone,
+        timezone=here.scan_timezone,
+        places=here.data_places.open_to(read.only),
     )
 
 
@@ -156,7 +160,7 @@ def ingest_scan(command: IngestScan, given: ScanContext, call: Call) -> Ingestin
     if command.captured_at:
         acquisition.require_captured_at(command.captured_at, call)
     return Outside(
-        ReadScanFile.of(command),
+        ReadScanFile.of(command, within=given.places.own),
         lambda reading: _written(command, given, reading, call),
     )
 

@@ -45,6 +45,8 @@ class ReadScanFile(Record):
     checksum: Checksum | None
     """As its writer computed it; None to compute it now."""
     parts: tuple[DatasetPart, ...]
+    within: tuple[str, ...] | None = None
+    """The directories in which all its files must lie; None for all data roots."""
 
 
 class ScanEntry(Record):
