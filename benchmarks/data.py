@@ -44,18 +44,18 @@ SUM = "md5(({n})::text) || md5(({n})::text)"
 EVENTS = f"""
 INSERT INTO bk.events (stream_type, stream_id, version, event_id, event_type, schema_version,
                        payload, command_name, principal_id, correlation_id, occurred_at)
-SELECT 'Dataset', id, 1, gen_random_uuid(), 'DatasetRegistered', 1, json_build_object(
+SELECT 'Dataset', id, 1, gen_random_uuid(), 'DatasetRegistered', 2, json_build_object(
          'occurred_at', '2030-01-31T07:30:00Z', 'dataset_id', id, 'name', 'Scan ' || n,
          'checksum', json_build_object('algorithm', 'sha256', 'value', {SUM.format(n="n")}),
          'byte_size', 1000000, 'encoding', json_build_object('media_type', 'application/x-hdf5'),
-         'digests', json_build_object(), 'file_count', 1, 'has_parts', false,
+         'digests', json_build_object(), 'file_count', 1, 'of_parts', false,
          'producing_run_id', null, 'subject_id', null, 'derived_from', '[]'::json,
          'used_calibration_ids', '[]'::json, 'retain_until', null, 'available_from', null),
        'register_dataset', $2, gen_random_uuid(), now()
   FROM (SELECT n, {DATASET_ID.format(n="n")} AS id FROM generate_series(1, $1::int) AS n) AS d
 """
 STANDINGS = f"""
-INSERT INTO bk.dataset_standing (dataset_id, byte_size, is_sealed, intent, status)
+INSERT INTO bk.dataset_standing (dataset_id, byte_size, sealed, intent, status)
 SELECT {DATASET_ID.format(n="n")}, 1000000, false, 'Trial', 'Registered'
   FROM generate_series(1, $1::int) AS n
 """

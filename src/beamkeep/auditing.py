@@ -260,7 +260,7 @@ DERIVED = (
         table=dataset.PARTS,
         owner="dataset_id",
         # The checksum seals the parts, and no event has them.
-        rows_of=lambda it: None if it.has_parts else (),
+        rows_of=lambda it: None if it.of_parts else (),
     ),
     DerivedTable(
         aggregate=distribution.distributions,

@@ -106,7 +106,7 @@ def test_all_streams_of_a_scan_are_written_and_listed(http: httpx2.Client, camer
     assert answer.status_code == 201
     told = answer.json()
     dataset = http.get(f"/datasets/{told['dataset_id']}").json()
-    assert (dataset["file_count"], dataset["has_parts"]) == (4, True)
+    assert (dataset["file_count"], dataset["of_parts"]) == (4, True)
     parts = http.get(f"/datasets/{told['dataset_id']}/parts").json()["items"]
     assert parts[0]["path"] == "scan.nx"
     copy = http.get(f"/distributions/{told['distribution_id']}").json()

@@ -178,7 +178,7 @@ def headers_of(message: BusMessage, after: int) -> dict[str, str]:
         "Nats-Expected-Last-Sequence": str(after),
         CURSOR: message.cursor,
     }
-    return headers | {BREAK: "true"} if message.is_break else headers
+    return headers | {BREAK: "true"} if message.follows_break else headers
 
 
 def _require_published(answer: bytes, sequence: int) -> None:

@@ -22,7 +22,7 @@ class DataPlaces(Record):
     def open_to(self, only: UUID | None) -> "PermittedPlaces":
         """Return what a caller may name: everything, or what belongs to one principal."""
         own = tuple(sorted(each for each, owners in self.owners.items() if only in owners))
-        return PermittedPlaces(self.roots, None if only is None else own)
+        return PermittedPlaces(self.roots, own if only and self.roots else None)
 
 
 class PermittedPlaces(Record):

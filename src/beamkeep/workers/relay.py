@@ -65,7 +65,7 @@ class BusMessage(NamedTuple):
     event_id: UUID
     cursor: str
     body: bytes
-    is_break: bool = False
+    follows_break: bool = False
     """Whether the message before it is not that of the event before."""
 
 
@@ -103,14 +103,15 @@ class RelayPlace(Record):
     """How far the relay has come, or where an operator lets it continue."""
 
     place: LogPlace
-    is_break: bool = False
+    decided: bool = False
+    """Whether an operator has decided where the relay continues."""
     break_sequence: int | None = None
     """The end of the stream before the first message after a decision; None before that."""
 
     @property
     def is_new_decision(self) -> bool:
         """Whether an operator has decided and no relay has begun to follow the decision."""
-        return self.is_break and self.break_sequence is None
+        return self.decided and self.break_sequence is None
 
     def is_followed(self, last: LastMessage) -> bool:
         """Return whether the first message after a decision has been published."""
@@ -174,7 +175,7 @@ class Relay:
     async def _begin(self, last: LastMessage) -> tuple[LogPlace, bool]:
         """Return after which event the relay continues, and whether that is a break."""
         kept = await self._places.read()
-        if kept and kept.is_break and not kept.is_followed(last):
+        if kept and kept.decided and not kept.is_followed(last):
             # Kept before the first message, so that a crash after it does not lead to another.
             await self._places.begin_break(last.sequence)
             return await self._require_known(kept.place), True
@@ -183,7 +184,7 @@ class Relay:
         return (await self._require_known(kept.place) if kept else START), False
 
     async def _publish(
-        self, session: BusSession, sequence: int, place: LogPlace, is_break: bool
+        self, session: BusSession, sequence: int, place: LogPlace, follows_break: bool
     ) -> None:
         while True:
             read_at = self._clock()
@@ -199,9 +200,9 @@ class Relay:
                     self._message(event, entries.get(event.envelope.stream_id), session.max_payload)
                     for event in events
                 ]
-                messages[0] = messages[0]._replace(is_break=is_break)
+                messages[0] = messages[0]._replace(follows_break=follows_break)
                 await session.publish(messages, sequence)
-                sequence, is_break = sequence + len(messages), False
+                sequence, follows_break = sequence + len(messages), False
                 place, self._reached_at = events[-1].place, events[-1].envelope.recorded_at
                 await self._keep(place)
             if page.more:

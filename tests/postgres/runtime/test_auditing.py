@@ -232,7 +232,7 @@ async def test_a_copy_or_an_edge_that_was_changed_past_the_service_is_found(audi
     produced = ProvenanceRelation.PRODUCED_BY
     await audited.write_past(
         COPIES.upsert(replace(copy, good_checks=())),
-        STANDINGS_OF_DATASETS.upsert(replace(standing, is_sealed=True)),
+        STANDINGS_OF_DATASETS.upsert(replace(standing, sealed=True)),
         EDGES.delete(dataset_id, produced, UUID(first["producing_run_id"]), dataset_id),
         EDGES.insert(ProvenanceEdge(dataset_id, produced, NOBODY, source_id=NOBODY)),
         PARTS.insert(PartRow("a.h5", 1, "0" * 64, dataset_id)),

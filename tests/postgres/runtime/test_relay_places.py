@@ -33,9 +33,9 @@ async def test_a_decision_is_kept_until_a_relay_has_begun_to_follow_it(unseeded:
     await places.decide(FIRST)
     # A relay that still runs does not know of the decision.
     await places.write(SECOND)
-    assert await places.read() == RelayPlace(FIRST, is_break=True)
+    assert await places.read() == RelayPlace(FIRST, decided=True)
     await places.begin_break(40)
-    begun = RelayPlace(FIRST, is_break=True, break_sequence=40)
+    begun = RelayPlace(FIRST, decided=True, break_sequence=40)
     assert await places.read() == begun
     assert not begun.is_followed(LastMessage(40, None))
     assert begun.is_followed(LastMessage(41, None))

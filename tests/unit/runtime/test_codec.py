@@ -220,7 +220,7 @@ DatasetArchived: dataset_id
 DatasetDemoted: dataset_id reason
 DatasetDiscarded: dataset_id reason
 DatasetPromoted: dataset_id reason
-DatasetRegistered: dataset_id name checksum byte_size encoding digests file_count has_parts
+DatasetRegistered: dataset_id name checksum byte_size encoding digests file_count of_parts
     producing_run_id subject_id derived_from used_calibration_ids retain_until available_from
     was_ingested
 DatasetReleasedFromEdition: dataset_id edition_id

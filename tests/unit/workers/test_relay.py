@@ -55,11 +55,11 @@ class MemoryRelayPlaces:
             self.kept = RelayPlace(place)
 
     async def decide(self, place: LogPlace) -> None:
-        self.kept = RelayPlace(place, is_break=True)
+        self.kept = RelayPlace(place, decided=True)
 
     async def begin_break(self, sequence: int) -> None:
         assert self.kept
-        self.kept = RelayPlace(self.kept.place, is_break=True, break_sequence=sequence)
+        self.kept = RelayPlace(self.kept.place, decided=True, break_sequence=sequence)
 
 
 class Forgetful(MemoryRelayPlaces):

@@ -8,7 +8,7 @@ from .connections import Connections
 from .statements import Statement
 
 READ = """
-SELECT transaction_id::text::bigint, position, event_id, is_break, break_sequence
+SELECT transaction_id::text::bigint, position, event_id, decided, break_sequence
   FROM bk.relay_place WHERE stream = $1
 """
 
@@ -18,21 +18,21 @@ INSERT INTO bk.relay_place AS r (stream, transaction_id, position, event_id)
 VALUES (:stream, :tx::text::xid8, :position, :event_id)
 ON CONFLICT (stream) DO UPDATE
    SET transaction_id = excluded.transaction_id, position = excluded.position,
-       event_id = excluded.event_id, is_break = false, break_sequence = NULL, updated_at = now()
- WHERE NOT r.is_break OR r.break_sequence IS NOT NULL
+       event_id = excluded.event_id, decided = false, break_sequence = NULL, updated_at = now()
+ WHERE NOT r.decided OR r.break_sequence IS NOT NULL
 """)
 
 DECIDE = Statement("""
-INSERT INTO bk.relay_place (stream, transaction_id, position, event_id, is_break)
+INSERT INTO bk.relay_place (stream, transaction_id, position, event_id, decided)
 VALUES (:stream, :tx::text::xid8, :position, :event_id, true)
 ON CONFLICT (stream) DO UPDATE
    SET transaction_id = excluded.transaction_id, position = excluded.position,
-       event_id = excluded.event_id, is_break = true, break_sequence = NULL, updated_at = now()
+       event_id = excluded.event_id, decided = true, break_sequence = NULL, updated_at = now()
 """)
 
 BEGIN_BREAK = Statement("""
 UPDATE bk.relay_place SET break_sequence = :sequence, updated_at = now()
- WHERE stream = :stream AND is_break
+ WHERE stream = :stream AND decided
 """)
 
 
@@ -47,9 +47,9 @@ class PostgresRelayPlaces:
         rows = await self._connections.read(READ, self._stream)
         if not rows:
             return None
-        tx, position, event_id, is_break, break_sequence = rows[0]
+        tx, position, event_id, decided, break_sequence = rows[0]
         place = LogPlace(Position(tx, position), event_id)
-        return RelayPlace(place, is_break=is_break, break_sequence=break_sequence)
+        return RelayPlace(place, decided=decided, break_sequence=break_sequence)
 
     async def write(self, place: LogPlace) -> None:
         """Keep how far the relay has come, unless a decision waits."""

@@ -354,7 +354,7 @@ def _expected_value(command: RecordAttestation, found: FoundSum, dataset: Datase
         is_tree = found.algorithm is ChecksumAlgorithm.SHA256_TREE
         if is_tree and is_transfer:
             # A transfer service compares files one by one, so it must know which files there are.
-            if not dataset.has_parts:
+            if not dataset.of_parts:
                 raise AttestationAlgorithmUnknownError("A transfer compares the files of parts.")
             if found.file_count != dataset.file_count:
                 told = f"The dataset has {dataset.file_count} files, not {found.file_count}."

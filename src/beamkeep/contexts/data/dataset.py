@@ -32,6 +32,7 @@ from beamkeep.kernel import (
     Record,
     SideWrite,
     Table,
+    Upcast,
     Upsert,
     entries,
     reads,
@@ -81,7 +82,7 @@ class DatasetRegistered(DatasetEvent):
     encoding: Encoding
     digests: Mapping[str, str]
     file_count: int | None
-    has_parts: bool
+    of_parts: bool
     producing_run_id: UUID | None
     subject_id: UUID | None
     derived_from: tuple[UUID, ...]
@@ -274,7 +275,7 @@ class Dataset(Record):
     encoding: Encoding
     digests: Mapping[str, str]
     file_count: int | None
-    has_parts: bool
+    of_parts: bool
     """Whether the dataset is exactly the files that `list_dataset_parts` shows."""
     producing_run_id: UUID | None
     subject_id: UUID | None
@@ -309,7 +310,7 @@ class DatasetStanding(Record, gc=False):
     byte_size: int
     producing_run_id: UUID | None
     retain_until: date | None
-    is_sealed: bool
+    sealed: bool
 
 
 STANDINGS = Table("dataset_standing", DatasetStanding, key=("dataset_id",))
@@ -369,7 +370,7 @@ def edges_of(dataset: Dataset) -> tuple[ProvenanceEdge, ...]:
 def standing_of(dataset: Dataset) -> DatasetStanding:
     """Return what decides on the copies of a dataset."""
     sealed = bool(dataset.sealed_edition_ids)
-    return DatasetStanding.of(dataset, dataset_id=dataset.id, is_sealed=sealed)
+    return DatasetStanding.of(dataset, dataset_id=dataset.id, sealed=sealed)
 
 
 def moved[E: DatasetMoved | DatasetJudged | DatasetHeld | DatasetRetentionUpdated](
@@ -479,7 +480,7 @@ def register_dataset(
         digests=digests,
         encoding=encoding,
         file_count=1 if is_one_file else len(parts) or command.file_count,
-        has_parts=bool(parts),
+        of_parts=bool(parts),
         subject_id=subject_id,
         derived_from=tuple(sorted(command.derived_from)),
         used_calibration_ids=tuple(sorted(command.used_calibration_ids)),
@@ -630,7 +631,20 @@ def _require_kept(dataset: Dataset, refusal: type[Cannot]) -> None:
         raise refusal("The dataset is Discarded.")
 
 
-datasets = Aggregate("Dataset", begin, evolve, absent=DatasetNotFoundError, axes=(STATUS, INTENT))
+def with_of_parts(fields: dict[str, object]) -> dict[str, object]:
+    """Return the first form of DatasetRegistered with the name that its boolean has now."""
+    of_parts = fields.pop("has_parts")
+    return {**fields, "of_parts": of_parts}
+
+
+datasets = Aggregate(
+    "Dataset",
+    begin,
+    evolve,
+    absent=DatasetNotFoundError,
+    upcasts=(Upcast(DatasetRegistered.__name__, 1, with_of_parts),),
+    axes=(STATUS, INTENT),
+)
 
 # fmt: off
 OPERATIONS = (

@@ -511,7 +511,7 @@ class NewCopy(Record):
 async def its_dataset(command: RegisterDistribution, read: Reader) -> NewCopy:
     dataset = await read.one(datasets, command.dataset_id)
     supply = await read.one(supplies, command.supply_id) if command.supply_id else None
-    value = command.checksum.value if dataset.has_parts else None
+    value = command.checksum.value if dataset.of_parts else None
     places = installation(read).data_places.open_to(read.only)
     rows = await read.rows(COPIES, dataset_id=dataset.id)
     with suppress(InvalidDistributionUriError):
@@ -570,7 +570,7 @@ def register_distribution(
         distribution_id=call.new_id,
         uri=uri,
         encoding=dataset.encoding,
-        of_parts=dataset.has_parts,
+        of_parts=dataset.of_parts,
     )
     return [registered, *rows_of(begin(registered))]
 

@@ -52,7 +52,7 @@ DATASET_FIELDS = (
     "encoding",
     "digests",
     "file_count",
-    "has_parts",
+    "of_parts",
     "producing_run_id",
     "subject_id",
     "derived_from",

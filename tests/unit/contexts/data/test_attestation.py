@@ -468,17 +468,17 @@ def test_a_transfer_compares_several_files_only_if_it_knows_all_of_them():
     algorithm = ChecksumAlgorithm.SHA256_TREE
     tree = FoundSum(algorithm, TREE.value, SIZE, file_count=2, file=file_of())
     base = a_copy(uri="file:///data/day/", checksum=TREE)
-    for has_parts, count, saying in (
+    for of_parts, count, saying in (
         (False, 2, "A transfer compares the files of parts."),
         (True, 3, "The dataset has 2 files, not 3."),
         (True, None, "The dataset has 2 files, not None."),
     ):
-        dataset = a_dataset(checksum=TREE, file_count=2, has_parts=has_parts)
+        dataset = a_dataset(checksum=TREE, file_count=2, of_parts=of_parts)
         command = by_transfer(found=replace(tree, file_count=count))
         Scenario(OPERATIONS, (*dataset, *base), HERE).when(command, call=BY_FTS).refused(
             AttestationAlgorithmUnknownError, saying=saying
         )
-    dataset = a_dataset(checksum=TREE, file_count=2, has_parts=True)
+    dataset = a_dataset(checksum=TREE, file_count=2, of_parts=True)
     known = Scenario(OPERATIONS, (*dataset, *base), HERE)
     outcome = known.when(by_transfer(found=tree), call=BY_FTS).decided()
     assert outcome[1] == replace(good, verified_by=VerifiedBy.TRANSFER)

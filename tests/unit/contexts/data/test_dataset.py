@@ -131,7 +131,7 @@ def standing(dataset_id: UUID = DATASET, **changes: Any) -> SideWrite:
         byte_size=SIZE,
         producing_run_id=None,
         retain_until=None,
-        is_sealed=False,
+        sealed=False,
     )
     return STANDINGS.upsert(replace(row, **changes))
 
@@ -196,7 +196,7 @@ def test_a_dataset_of_parts_keeps_them_as_rows_and_not_in_the_event():
     text = f"{'1' * 64}  a/1.h5\n{'2' * 64}  b.h5\n"
     whole = Checksum(ChecksumAlgorithm.SHA256_TREE, sha256(text.encode()).hexdigest())
     given().when(registering(checksum=whole, parts=parts, file_count=7)).then(
-        replace(new, checksum=whole, file_count=2, has_parts=True),
+        replace(new, checksum=whole, file_count=2, of_parts=True),
         standing(NEW),
         PARTS.insert(PartRow("a/1.h5", 600, "1" * 64, NEW)),
         PARTS.insert(PartRow("b.h5", 400, "2" * 64, NEW)),
@@ -515,7 +515,7 @@ def test_a_dataset_is_what_its_first_event_says():
         encoding=HDF5,
         digests={},
         file_count=1,
-        has_parts=False,
+        of_parts=False,
         was_ingested=False,
         producing_run_id=None,
         subject_id=None,

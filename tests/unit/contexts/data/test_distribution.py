@@ -275,7 +275,7 @@ def test_of_two_copies_registered_at_one_place_at_once_one_is_refused():
 
 def test_datasets_of_parts_share_a_base_directory():
     base, other = "file:///data/day/", replace(TREE, value="ef" * 32)
-    parts = {"checksum": TREE, "file_count": 2, "has_parts": True}
+    parts = {"checksum": TREE, "file_count": 2, "of_parts": True}
     of_parts = (
         *a_dataset(OTHER_DATASET, **parts),
         *a_dataset(HUTCH, **parts | {"checksum": other}),

@@ -130,7 +130,7 @@ def dataset(id: UUID, **more: Any) -> DatasetRegistered:
             encoding=Encoding("application/x-hdf5", (NXTOMO,)),
             digests={},
             file_count=1,
-            has_parts=False,
+            of_parts=False,
             producing_run_id=None,
             subject_id=None,
             derived_from=(),
