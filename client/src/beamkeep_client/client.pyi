@@ -80,6 +80,7 @@ class GetActorHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -124,6 +125,7 @@ class GetZoneHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -159,6 +161,7 @@ class GetConduitHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -209,6 +212,7 @@ class GetSurfaceHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -253,6 +257,7 @@ class GetPolicyHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -302,6 +307,7 @@ class GetVisitHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -352,6 +358,7 @@ class GetFacilityHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -423,6 +430,7 @@ class GetCredentialHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -487,6 +495,7 @@ class GetPermitHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -576,6 +585,7 @@ class GetSealHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -624,6 +634,7 @@ class GetEnclosureHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -670,6 +681,7 @@ class GetFamilyHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -712,6 +724,7 @@ class GetModelHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -772,6 +785,7 @@ class GetAssetHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -872,6 +886,7 @@ class GetMountHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -912,6 +927,7 @@ class GetFrameHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -956,6 +972,7 @@ class GetSupplyHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -1002,6 +1019,7 @@ class GetSubjectHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -1065,6 +1083,7 @@ class GetDecisionHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -1178,6 +1197,7 @@ class GetCapabilityHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -1227,6 +1247,7 @@ class GetMethodHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -1273,6 +1294,7 @@ class GetPracticeHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -1321,6 +1343,7 @@ class GetPlanHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -1382,6 +1405,7 @@ class GetRecipeHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -1481,6 +1505,7 @@ class GetRunHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -1683,6 +1708,7 @@ class GetProcedureHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -1819,7 +1845,7 @@ class GetDatasetAnswer(Answer):
     encoding: Answer
     digests: Answer
     file_count: int | None
-    has_parts: bool
+    of_parts: bool
     producing_run_id: str | None
     subject_id: str | None
     derived_from: list[str]
@@ -1845,6 +1871,7 @@ class GetDatasetHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -1865,7 +1892,7 @@ class ListDatasetsAnswer(Answer):
     encoding: Answer
     digests: Answer
     file_count: int | None
-    has_parts: bool
+    of_parts: bool
     producing_run_id: str | None
     subject_id: str | None
     derived_from: list[str]
@@ -1984,6 +2011,7 @@ class GetDistributionHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -2058,6 +2086,7 @@ class GetAcquisitionHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -2105,6 +2134,7 @@ class GetAttestationHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -2171,6 +2201,7 @@ class GetEditionHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -2241,6 +2272,7 @@ class GetCalibrationHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -2316,6 +2348,7 @@ class GetCampaignHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -2378,6 +2411,7 @@ class GetClearanceHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -2447,6 +2481,7 @@ class GetCautionHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -2511,6 +2546,7 @@ class GetSubscriptionHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -2598,6 +2634,7 @@ class GetAgentHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int
@@ -2671,6 +2708,7 @@ class GetProposalHistoryAnswer(Answer):
     event_id: str
     stream_type: str
     stream_id: str
+    transaction_id: int
     position: int
     event_type: str
     schema_version: int

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from beamkeep.directory.seam import Directory
-from beamkeep.feed.log import Followed, LogEvent, LogPage, LogPlace, LogQuery
+from beamkeep.feed.log import Followed, LogPage, LogPlace, LogQuery, place_of
 from beamkeep.kernel import replace
-from beamkeep.runtime.store import Position
+from beamkeep.runtime.store import Envelope, Position
 
 from .memory_store import MemoryStore
 
@@ -33,44 +33,44 @@ class MemoryEventLog:
             event
             for event in looked
             if self._fits(event, query)
-            and query.facility_code in {None, codes.get(event.envelope.stream_id)}
+            and query.facility_code in {None, codes.get(event.stream_id)}
         ][: query.limit]
         if not looked:
             return LogPage((), None, more=False)
         if len(found) == query.limit:
-            return LogPage(found, found[-1].place, more=found[-1] is not looked[-1])
-        return LogPage(found, looked[-1].place, more=len(looked) == query.most)
+            return LogPage(found, place_of(found[-1]), more=found[-1] is not looked[-1])
+        return LogPage(found, place_of(looked[-1]), more=len(looked) == query.most)
 
     async def event_id(self, position: Position) -> UUID | None:
         """Return the id of the event at a position, if there is one."""
-        places = (event.place for event in self._events())
+        places = (place_of(event) for event in self._events())
         return next((id for place, id in places if place == position), None)
 
     async def head(self) -> LogPlace | None:
         """Return the place of the newest event."""
         events = self._events()
-        return events[-1].place if events else None
+        return place_of(events[-1]) if events else None
 
     async def followed(self) -> Followed:
         """Return how far the directory has followed."""
         end = Position(self._store.position.tx + 1, 0)
         return Followed(self.unfollowed or end, waits=self.unfollowed is not None)
 
-    async def _codes(self, events: Sequence[LogEvent]) -> Mapping[UUID, str | None]:
-        ids = sorted({event.envelope.stream_id for event in events})
+    async def _codes(self, events: Sequence[Envelope]) -> Mapping[UUID, str | None]:
+        ids = sorted({event.stream_id for event in events})
         found = await self._directory.entries(ids) if self._directory and ids else ()
         return {entry.id: entry.facility_code for entry in found}
 
-    def _events(self) -> list[LogEvent]:
+    def _events(self) -> list[Envelope]:
         horizon, streams = min(self.open_transactions, default=None), self._store.streams
         return [
-            LogEvent(each.tx, streams[each.stream_type, each.stream_id][each.version - 1])
+            streams[each.stream_type, each.stream_id][each.version - 1]
             for each in sorted(self._store.log, key=lambda each: each.at)
             if horizon is None or each.tx < horizon
         ]
 
-    def _fits(self, event: LogEvent, query: LogQuery) -> bool:
-        envelope, owner_id = event.envelope, query.owner_id
+    def _fits(self, envelope: Envelope, query: LogQuery) -> bool:
+        owner_id = query.owner_id
         stream = envelope.stream_type, envelope.stream_id
         owners = {self._store.streams[stream][0].principal_id}
         if envelope.stream_type in query.self_owned:
@@ -83,8 +83,8 @@ class MemoryEventLog:
         )
 
 
-def _is_indexed(event: LogEvent, query: LogQuery) -> bool:
-    envelope, place, after = event.envelope, event.place.position, query.after
+def _is_indexed(envelope: Envelope, query: LogQuery) -> bool:
+    place, after = place_of(envelope).position, query.after
     return (
         (after is None or (place < after if query.newest_first else place > after))
         and (query.before is None or place < query.before)

@@ -278,6 +278,7 @@ class MemoryStore:
                     stream_type=event.stream[0],
                     stream_id=event.stream[1],
                     version=event.version,
+                    transaction_id=self.position.tx,
                     position=self.position.position,
                     event_type=event.event_type,
                     schema_version=event.schema_version,

@@ -14,7 +14,8 @@ from beamkeep.contexts.witnessed import (
     SignedCheckpoint,
     WitnessedTree,
 )
-from beamkeep.feed.log import EventLog, LogEvent, LogQuery
+from beamkeep.feed.log import EventLog, LogQuery
+from beamkeep.runtime.store import Envelope
 from beamkeep.witness.notes import Checkpoint, NoteSigner
 from beamkeep.witness.tree import inclusion, leaf_hash, root_of
 
@@ -33,9 +34,7 @@ class MemoryWitness:
         """Return the proof of one event. Raise a refusal when there is none."""
         events = await self._events()
         wanted = query.stream_type, query.stream_id, query.version
-        named = [
-            (e.stream_type, e.stream_id, e.version) for e in (each.envelope for each in events)
-        ]
+        named = [(e.stream_type, e.stream_id, e.version) for e in events]
         if wanted not in named:
             raise EventNotFoundError
         index = named.index(wanted)
@@ -60,7 +59,7 @@ class MemoryWitness:
         if not events or query.tree is WitnessedTree.ROWS or query.cursor:
             return []
         signed = self._checkpoint([leaf_hash(leaf_of(each).encode()) for each in events])
-        at = events[-1].envelope.recorded_at
+        at = events[-1].recorded_at
         checkpoint = SignedCheckpoint(
             checkpoint_id=f"events-1-{signed.size}",
             tree=WitnessedTree.EVENTS,
@@ -74,15 +73,14 @@ class MemoryWitness:
     def _checkpoint(self, hashes: Sequence[bytes]) -> Checkpoint:
         return Checkpoint(f"{ORIGIN}/events-1", len(hashes), root_of(hashes))
 
-    async def _events(self) -> Sequence[LogEvent]:
+    async def _events(self) -> Sequence[Envelope]:
         return (await self._log.page(LogQuery(limit=ALL))).events
 
 
-def leaf_of(event: LogEvent) -> str:
+def leaf_of(it: Envelope) -> str:
     """Return the leaf of an event as the database makes it."""
-    it = event.envelope
     fields = (
-        *(event.tx, it.position, it.stream_type, it.stream_id, it.version, it.event_id),
+        *(it.transaction_id, it.position, it.stream_type, it.stream_id, it.version, it.event_id),
         *(it.event_type, it.schema_version, it.principal_id, it.surface_id, it.correlation_id),
         *(it.causation_id, it.command_name, _microseconds(it.occurred_at)),
         *(_microseconds(it.recorded_at), bytes(it.payload).decode()),

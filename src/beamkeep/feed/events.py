@@ -10,9 +10,10 @@ from beamkeep.directory.entries import Entry
 from beamkeep.directory.seam import Directory
 from beamkeep.kernel import Catalogue, event_types
 from beamkeep.runtime.codec import Codec
+from beamkeep.runtime.store import Envelope
 
 from .cursors import FeedCursors
-from .log import LogEvent
+from .log import place_of
 
 
 class CloudEvents:
@@ -39,20 +40,20 @@ class CloudEvents:
             for event in event_types(aggregate)
         }
 
-    async def page(self, events: Sequence[LogEvent]) -> list[CloudEvent]:
+    async def page(self, events: Sequence[Envelope]) -> list[CloudEvent]:
         """Return the CloudEvents of a page, whose objects are looked up together."""
         entries = await self.entries(events)
-        return [self.of(event, entries.get(event.envelope.stream_id)) for event in events]
+        return [self.of(event, entries.get(event.stream_id)) for event in events]
 
-    async def entries(self, events: Sequence[LogEvent]) -> Mapping[UUID, Entry]:
+    async def entries(self, events: Sequence[Envelope]) -> Mapping[UUID, Entry]:
         """Return what the directory knows now of the objects of events."""
-        ids = sorted({event.envelope.stream_id for event in events})
+        ids = sorted({event.stream_id for event in events})
         found = await self.directory.entries(ids) if self.directory and ids else ()
         return {entry.id: entry for entry in found}
 
-    def of(self, event: LogEvent, entry: Entry | None = None) -> CloudEvent:
+    def of(self, envelope: Envelope, entry: Entry | None = None) -> CloudEvent:
         """Return the CloudEvent of an event, with its data in the newest form."""
-        envelope, place = event.envelope, event.place
+        place = place_of(envelope)
         name, id = envelope.stream_type, envelope.stream_id
         newest = self._newest[name, envelope.event_type]
         if envelope.schema_version == newest:

@@ -7,11 +7,12 @@ from contextlib import suppress
 
 from beamkeep.contexts.log import CloudEvent
 from beamkeep.runtime.codec import encode
+from beamkeep.runtime.store import Envelope
 
 from .events import CloudEvents
 from .facilities import EventFacilities
 from .hints import RowHints
-from .log import START, EventLog, LogEvent, LogPlace, LogQuery
+from .log import START, EventLog, LogPlace, LogQuery, place_of
 from .told import ToldEvent
 
 PAGE_EVENTS = 1_000
@@ -68,7 +69,7 @@ class LogFollower:
             self._keep(await self.tell(page.events))
         return page.more
 
-    async def tell(self, events: Sequence[LogEvent]) -> list[ToldEvent]:
+    async def tell(self, events: Sequence[Envelope]) -> list[ToldEvent]:
         """Return events in the form that listeners get."""
         return [
             _told(event, cloud_event)
@@ -117,10 +118,10 @@ class LogFollower:
         self._news = asyncio.Event()
 
 
-def _told(event: LogEvent, cloud_event: CloudEvent) -> ToldEvent:
-    envelope, text = event.envelope, b"id: %b\nevent: event\ndata: %b\n\n"
+def _told(envelope: Envelope, cloud_event: CloudEvent) -> ToldEvent:
+    text = b"id: %b\nevent: event\ndata: %b\n\n"
     return ToldEvent(
-        place=event.place,
+        place=place_of(envelope),
         stream_type=envelope.stream_type,
         stream_id=envelope.stream_id,
         version=envelope.version,

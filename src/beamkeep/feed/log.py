@@ -23,15 +23,9 @@ class LogPlace(NamedTuple):
 START = LogPlace(BEGINNING, UUID(int=0))
 
 
-class LogEvent(NamedTuple):
-    """An event with its envelope, and the transaction that wrote it."""
-
-    tx: int
-    envelope: Envelope
-
-    @property
-    def place(self) -> LogPlace:
-        return LogPlace(Position(self.tx, self.envelope.position), self.envelope.event_id)
+def place_of(event: Envelope) -> LogPlace:
+    """Return where an event is in the log."""
+    return LogPlace(Position(event.transaction_id, event.position), event.event_id)
 
 
 class LogQuery(Record):
@@ -72,7 +66,7 @@ class LogQuery(Record):
 class LogPage(Record):
     """Events in the order asked for."""
 
-    events: Sequence[LogEvent]
+    events: Sequence[Envelope]
     reached: LogPlace | None
     """The last event that was looked at; None if there was none."""
     more: bool

@@ -162,6 +162,8 @@ class Envelope(Record):
     stream_type: str
     stream_id: UUID
     version: int
+    transaction_id: int
+    """Of the transaction that wrote it; with the position, its place among all events."""
     position: int
     event_type: str
     schema_version: int

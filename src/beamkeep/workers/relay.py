@@ -14,11 +14,12 @@ from beamkeep.contexts.log import CloudEvent, InvalidFeedCursorError
 from beamkeep.directory.entries import Entry
 from beamkeep.feed.facilities import ASK_SECONDS
 from beamkeep.feed.follower import POLL_SECONDS
-from beamkeep.feed.log import START, LogEvent, LogPlace, LogQuery
+from beamkeep.feed.log import START, LogPlace, LogQuery, place_of
 from beamkeep.feed.reading import LogReader
 from beamkeep.kernel import Record, replace
 from beamkeep.runtime.codec import encode
 from beamkeep.runtime.parsing import MalformedRequestError
+from beamkeep.runtime.store import Envelope
 from beamkeep.telemetry import Telemetry
 
 from .supervision import PutOffError
@@ -197,13 +198,13 @@ class Relay:
             entries = await self._reader.events.entries(page.events)
             for events in batched(page.events, IN_FLIGHT):
                 messages = [
-                    self._message(event, entries.get(event.envelope.stream_id), session.max_payload)
+                    self._message(event, entries.get(event.stream_id), session.max_payload)
                     for event in events
                 ]
                 messages[0] = messages[0]._replace(follows_break=follows_break)
                 await session.publish(messages, sequence)
                 sequence, follows_break = sequence + len(messages), False
-                place, self._reached_at = events[-1].place, events[-1].envelope.recorded_at
+                place, self._reached_at = place_of(events[-1]), events[-1].recorded_at
                 await self._keep(place)
             if page.more:
                 continue
@@ -242,7 +243,7 @@ class Relay:
             raise UnknownPlaceError
         return place
 
-    def _message(self, event: LogEvent, entry: Entry | None, max_payload: int) -> BusMessage:
+    def _message(self, event: Envelope, entry: Entry | None, max_payload: int) -> BusMessage:
         told = self._reader.events.of(event, entry)
         body = encode(told)
         if len(body) + HEADER_BYTES > max_payload:

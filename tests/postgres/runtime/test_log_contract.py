@@ -14,9 +14,9 @@ from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.adapters.postgres import event_log
 from beamkeep.contexts.trust.zone import ZoneDefined
 from beamkeep.feed import log
-from beamkeep.feed.log import EventLog, LogEvent, LogQuery
+from beamkeep.feed.log import EventLog, LogQuery, place_of
 from beamkeep.kernel import replace
-from beamkeep.runtime.store import BEGINNING, EventStore, Position
+from beamkeep.runtime.store import BEGINNING, Envelope, EventStore, Position
 from beamkeep.testing.appends import CODEC, ME, NOW, append, at, registered, updated
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import connected, postgres_service
@@ -85,13 +85,13 @@ async def a_zone(store: EventStore, by: UUID = ME) -> UUID:
     return id
 
 
-def named(events: Sequence[LogEvent]) -> list[tuple[UUID, int]]:
-    return [(each.envelope.stream_id, each.envelope.version) for each in events]
+def named(events: Sequence[Envelope]) -> list[tuple[UUID, int]]:
+    return [(each.stream_id, each.version) for each in events]
 
 
 async def found(events: EventLog, query: LogQuery) -> list[tuple[UUID, int]]:
     """Everything that a query finds, page by page."""
-    all_events: list[LogEvent] = []
+    all_events: list[Envelope] = []
     more = True
     while more:
         page = await events.page(query)
@@ -108,9 +108,9 @@ async def test_events_come_in_order_with_everything_that_was_stored(
     page = await events.page(LogQuery(10))
     assert named(page.events) == [(id, 1), (id, 2), (id, 3)]
     history = await store.history(("Actor", id), 0, 10)
-    assert [each.envelope for each in page.events] == history
-    assert sorted(each.place.position for each in page.events) == [
-        each.place.position for each in page.events
+    assert [*page.events] == history
+    assert sorted(place_of(each).position for each in page.events) == [
+        place_of(each).position for each in page.events
     ]
 
 
@@ -156,8 +156,8 @@ async def test_an_event_behind_an_open_transaction_is_not_told_yet(
 async def test_an_event_is_found_by_its_position(store: EventStore, events: EventLog):
     await an_actor(store, 2)
     for each in (await events.page(LogQuery(10))).events:
-        assert await events.event_id(each.place.position) == each.envelope.event_id
-        beyond = Position(each.tx, each.place.position.position + 100)
+        assert await events.event_id(place_of(each).position) == each.event_id
+        beyond = Position(each.transaction_id, place_of(each).position.position + 100)
         assert await events.event_id(beyond) is None
     assert await events.event_id(BEGINNING) is None
 
@@ -185,7 +185,7 @@ async def test_streams_principals_and_times_are_filtered(store: EventStore, even
 
 async def test_a_time_is_compared_exactly(store: EventStore, events: EventLog):
     id = await an_actor(store, 4)
-    third = (await events.page(LogQuery(10))).events[2].envelope.recorded_at
+    third = (await events.page(LogQuery(10))).events[2].recorded_at
     assert await found(events, LogQuery(10, since=third)) == [(id, 3), (id, 4)]
     assert await found(events, LogQuery(10, until=third)) == [(id, 1), (id, 2)]
 

@@ -14,7 +14,7 @@ from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust import zone
 from beamkeep.feed.cursors import FeedCursors
 from beamkeep.feed.events import CloudEvents
-from beamkeep.feed.log import START, LogEvent, LogPlace
+from beamkeep.feed.log import START, LogPlace
 from beamkeep.kernel import Catalogue, Upcast, replace
 from beamkeep.runtime.codec import Codec, encode
 from beamkeep.runtime.parsing import MalformedRequestError
@@ -29,6 +29,7 @@ HELD = Envelope(
     stream_type="Zone",
     stream_id=ID,
     version=1,
+    transaction_id=700,
     position=12,
     event_type="ZoneDefined",
     schema_version=1,
@@ -44,7 +45,7 @@ HELD = Envelope(
 
 
 def told(envelope: Envelope) -> dict[str, Any]:
-    return json.loads(encode(EVENTS.of(LogEvent(700, envelope))))
+    return json.loads(encode(EVENTS.of(envelope)))
 
 
 def test_an_event_is_told_with_these_attributes_and_no_others():
@@ -85,7 +86,7 @@ def test_an_old_event_is_told_in_its_newest_form():
     codec = Codec(catalogue.aggregates.values())
     events = CloudEvents(catalogue, codec, CURSORS, base_url="https://lab.test")
     payload = Raw(encode(zone.ZoneDefined(HELD.occurred_at, ID, "Hall")))
-    event = events.of(LogEvent(700, replace(HELD, payload=payload)))
+    event = events.of(replace(HELD, payload=payload))
     assert event.data["name"] == "HALL"
     assert event.dataschema.endswith("/ZoneDefined/2")
 

@@ -16,7 +16,7 @@ from tests.support.rows import is_wanted
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.agent.agent import AgentBudget
-from beamkeep.contexts.data.acquisition import FreeObject
+from beamkeep.contexts.data.acquisition import AcquisitionEvidence, AcquisitionSettings
 from beamkeep.contexts.equipment.placement import Placement
 from beamkeep.contexts.recipe.plan import Window
 from beamkeep.contexts.recipe.recipe import Steps
@@ -66,7 +66,8 @@ STRATEGIES: dict[Any, st.SearchStrategy[Any]] = {
     float: FINITE,
     FreeText: st.text(),
     JsonObject: OBJECTS,
-    FreeObject: OBJECTS,
+    AcquisitionSettings: OBJECTS,
+    AcquisitionEvidence: OBJECTS,
     JsonSchema: OBJECTS,
     Mapping[str, str]: TEXTS,
     Steps: STEPS,

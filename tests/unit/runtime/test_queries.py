@@ -305,6 +305,7 @@ class TestHistory:
             "stream_type": "Zone",
             "stream_id": zone,
             "version": 1,
+            "transaction_id": store.position.tx,
             "position": store.position.position,
             "event_type": "ZoneDefined",
             "schema_version": 1,

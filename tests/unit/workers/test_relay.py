@@ -130,7 +130,7 @@ class Relaying(NamedTuple):
 
     async def in_the_log(self) -> list[UUID]:
         page = await self.reader.log.page(LogQuery(1_000))
-        return [event.envelope.event_id for event in page.events]
+        return [event.event_id for event in page.events]
 
 
 async def relaying_to(server: NatsServer) -> Relaying:

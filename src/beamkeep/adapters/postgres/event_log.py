@@ -8,7 +8,7 @@ from uuid import UUID
 
 from msgspec import Raw
 
-from beamkeep.feed.log import Followed, LogEvent, LogPage, LogPlace, LogQuery
+from beamkeep.feed.log import Followed, LogPage, LogPlace, LogQuery, place_of
 from beamkeep.kernel import replace
 from beamkeep.runtime.store import Envelope, Position
 from beamkeep.runtime.tail import PARTITIONS, WHOLE_LOG
@@ -36,13 +36,13 @@ reached AS (
     FROM looked e
    ORDER BY e.transaction_id {reverse}, e.position {reverse} LIMIT 1)
 SELECT r.transaction_id::text::bigint, r.position, r.event_id, r.looked,
-       f.transaction_id::text::bigint, e.*
+       e.*
   FROM reached r
   LEFT JOIN found f ON true
   LEFT JOIN LATERAL (
-    SELECT event_id, stream_type, stream_id, version, position, event_type, schema_version,
-           principal_id, command_name, surface_id, correlation_id, causation_id, recorded_at,
-           occurred_at, payload::text
+    SELECT event_id, stream_type, stream_id, version, transaction_id::text::bigint, position,
+           event_type, schema_version, principal_id, command_name, surface_id, correlation_id,
+           causation_id, recorded_at, occurred_at, payload::text
       FROM bk.events e
      WHERE e.stream_type = f.stream_type AND e.stream_id = f.stream_id AND e.version = f.version
      LIMIT 1) AS e ON true
@@ -150,7 +150,8 @@ class PostgresEventLog:
         tx, position, event_id, looked = rows[0][:4]
         reached = LogPlace(Position(tx, position), event_id)
         if len(events) == query.limit:
-            return LogPage(events, events[-1].place, more=events[-1].place != reached)
+            last = place_of(events[-1])
+            return LogPage(events, last, more=last != reached)
         return LogPage(events, reached, more=looked == query.most)
 
     async def event_id(self, position: Position) -> UUID | None:
@@ -225,6 +226,6 @@ def _listed[T](values: frozenset[T] | None) -> list[T] | None:
     return None if values is None else list(values)
 
 
-def _event(row: Sequence[Any]) -> LogEvent:
-    tx, *known, payload = row
-    return LogEvent(tx, Envelope(*known, payload=Raw(payload)))
+def _event(row: Sequence[Any]) -> Envelope:
+    *known, payload = row
+    return Envelope(*known, payload=Raw(payload))

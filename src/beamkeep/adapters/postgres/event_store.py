@@ -80,9 +80,9 @@ SELECT s.stream_type, s.stream_id, e.principal_id
 
 # The events of one stream with their envelopes; the columns are in the order of `Envelope`.
 HISTORY = Statement("""
-SELECT event_id, stream_type, stream_id, version, position, event_type, schema_version,
-       principal_id, command_name, surface_id, correlation_id, causation_id, recorded_at,
-       occurred_at, payload::text
+SELECT event_id, stream_type, stream_id, version, transaction_id::text::bigint, position,
+       event_type, schema_version, principal_id, command_name, surface_id, correlation_id,
+       causation_id, recorded_at, occurred_at, payload::text
   FROM bk.events
  WHERE stream_type = :stream_type AND stream_id = :stream_id AND version > :after
  ORDER BY version LIMIT :limit

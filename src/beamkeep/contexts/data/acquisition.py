@@ -33,16 +33,18 @@ from beamkeep.kernel import (
     unchanging,
 )
 from beamkeep.kernel.values import Timestamp
-from beamkeep.schemas import Json, JsonObject
+from beamkeep.schemas import Json, JsonObject, carry_whole
 from beamkeep.schemas.bounds import require_bounded
 
+from .acquired import EVIDENCE, SETTINGS, declares, schema_of
 from .dataset import Dataset, DatasetNotFoundError, DatasetStatus, datasets
 
 CORRECTIONS = "acquisition-correction"
 CLOCK_LEEWAY = timedelta(seconds=60)
 MOST_LEVELS = 32
 
-type FreeObject = Annotated[JsonObject, MayContainPersonalData()]
+type AcquisitionSettings = Annotated[JsonObject, declares(SETTINGS)]
+type AcquisitionEvidence = Annotated[JsonObject, declares(EVIDENCE)]
 
 
 # Events are stored for ever: add a field with a default; never rename or drop one.
@@ -52,8 +54,8 @@ class AcquisitionRecorded(Event):
     producing_asset_id: UUID
     producing_run_id: UUID | None
     captured_at: datetime
-    settings: FreeObject
-    evidence: FreeObject
+    settings: Annotated[AcquisitionSettings, MayContainPersonalData()]
+    evidence: Annotated[AcquisitionEvidence, MayContainPersonalData()]
     corrects_acquisition_id: UUID | None
 
 
@@ -65,11 +67,11 @@ class InvalidAcquisitionCapturedAtError(Invalid):
 
 
 class InvalidAcquisitionSettingsError(Invalid):
-    """Settings must be a JSON object of at most 64 KiB."""
+    """Settings must be a JSON object of at most 64 KiB, with numbers in the declared units."""
 
 
 class InvalidAcquisitionEvidenceError(Invalid):
-    """Evidence must be a JSON object of at most 64 KiB."""
+    """Evidence must be a JSON object of at most 64 KiB, with numbers in the declared units."""
 
 
 class AcquisitionRequiresCapturingError(Cannot):
@@ -98,8 +100,8 @@ class Acquisition(Record):
     producing_asset_id: UUID
     producing_run_id: UUID | None
     captured_at: datetime
-    settings: JsonObject
-    evidence: JsonObject
+    settings: AcquisitionSettings
+    evidence: AcquisitionEvidence
     corrects_acquisition_id: UUID | None
     created_at: datetime
 
@@ -121,9 +123,9 @@ class RecordAcquisition(Command):
     producing_run_id: UUID | None = None
     captured_at: Timestamp
     """When the asset captured the dataset."""
-    settings: JsonObject = Field(default_factory=dict[str, Json])
+    settings: AcquisitionSettings = Field(default_factory=dict[str, Json])
     """The settings of the asset, such as the exposure time."""
-    evidence: JsonObject = Field(default_factory=dict[str, Json])
+    evidence: AcquisitionEvidence = Field(default_factory=dict[str, Json])
     """What was counted or measured, such as the number of frames."""
     corrects_acquisition_id: UUID | None = None
     """The wrong record that this one replaces."""
@@ -168,8 +170,8 @@ def record_acquisition(
 ) -> list[AcquisitionRecorded | SideWrite]:
     """Record that an asset captured a dataset, or correct such a record."""
     require_captured_at(command.captured_at, call)
-    settings = require_bounded(command.settings, InvalidAcquisitionSettingsError, MOST_LEVELS)
-    evidence = require_bounded(command.evidence, InvalidAcquisitionEvidenceError, MOST_LEVELS)
+    settings = _facts(command.settings, SETTINGS, InvalidAcquisitionSettingsError)
+    evidence = _facts(command.evidence, EVIDENCE, InvalidAcquisitionEvidenceError)
     dataset = given.dataset
     require_capturing(given.captured_by)
     if dataset.status is DatasetStatus.DISCARDED:
@@ -192,6 +194,14 @@ def record_acquisition(
     corrected = given.corrected
     wrong = [EDGES.delete(*key_of(edge)) for edge in edges_of(corrected)] if corrected else []
     return [recorded, *rows_of(begin(recorded)), *wrong]
+
+
+def _facts(values: JsonObject, facts: Mapping[str, Json], refusal: type[Invalid]) -> JsonObject:
+    """Return the values; raise the refusal when one that is declared does not fit."""
+    bounded = require_bounded(values, refusal, MOST_LEVELS)
+    declared = {name: bounded[name] for name in bounded.keys() & facts.keys()}
+    carry_whole(declared, schema_of(facts), refusal)
+    return bounded
 
 
 def require_captured_at(captured_at: datetime, call: Call) -> None:

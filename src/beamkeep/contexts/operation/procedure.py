@@ -142,7 +142,7 @@ class ProcedureEvent(Event):
 
 
 class ProcedureRegistered(ProcedureEvent):
-    name: str
+    name: FreeText
     kind: str
     target_asset_ids: tuple[UUID, ...]
     parent_run_id: UUID | None

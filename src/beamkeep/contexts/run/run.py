@@ -100,7 +100,7 @@ class RunEvent(Event):
 
 
 class RunStarted(RunEvent):
-    name: str
+    name: FreeText
     plan_id: UUID
     plan_version_tag: str | None
     method_id: UUID

@@ -7,6 +7,8 @@ from uuid import UUID
 
 from tests.unit.contexts.data.around import DATASET, RUN, Part, a_dataset, a_run, dataset_registered
 
+from beamkeep.contexts.calibration.quantity import DIALECT
+from beamkeep.contexts.data import acquired
 from beamkeep.contexts.data.acquisition import (
     OPERATIONS,
     QUESTIONS,
@@ -43,7 +45,9 @@ from beamkeep.contexts.lineage import EDGES, ProvenanceEdge
 from beamkeep.contexts.lineage import ProvenanceRelation as Relation
 from beamkeep.contexts.run.run import RunNotFoundError
 from beamkeep.kernel import Many, Refusal, SideWrite, claim, replace
+from beamkeep.scans.layouts import DATA_EXCHANGE, NXMX, NXTOMO
 from beamkeep.schemas import Json, JsonObject
+from beamkeep.schemas.declaring import declare
 from beamkeep.testing.past import ABSENT, LATER, NEW, NOW, Past
 from beamkeep.testing.scenario import Scenario
 
@@ -289,3 +293,34 @@ def test_a_list_finds_an_acquisition_by_what_captured_what():
     assert set(source.view.facets_of(begin(event))) >= {
         *(f"dataset_id={DATASET}", f"producing_asset_id={CAMERA}", f"producing_run_id={RUN}"),
     }
+
+
+def test_what_has_a_declared_unit_is_a_number_and_everything_else_is_free():
+    for name, wrong, refusal in (
+        ("settings", {"exposure_time": "0.1 s"}, InvalidAcquisitionSettingsError),
+        ("settings", {"energy": None}, InvalidAcquisitionSettingsError),
+        ("evidence", {"angle_last": {"degree": 180}}, InvalidAcquisitionEvidenceError),
+        ("evidence", {"frame_count": 0.5}, InvalidAcquisitionEvidenceError),
+    ):
+        (field,) = wrong
+        given().when(recording(**{name: wrong})).refused(refusal, saying=f"At $.{field}: ")
+    free = {"gain": "high", "exposure": "0.1 s", "energy": 19}
+    (event, *_) = given().when(recording(settings=free)).decided()
+    assert event == replace(recorded, settings=free)
+
+
+def test_every_physical_fact_of_an_ingested_scan_has_a_unit():
+    ingested = {name for layout in (NXTOMO, NXMX, DATA_EXCHANGE) for name, _ in layout.settings}
+    assert ingested <= acquired.SETTINGS.keys()
+    angles = {
+        name for name in acquired.EVIDENCE if name.startswith("angle_") and name != "angle_count"
+    }
+    with_unit = {
+        name
+        for facts in (acquired.SETTINGS, acquired.EVIDENCE)
+        for name, node in facts.items()
+        if isinstance(node, dict) and "unit" in node
+    }
+    assert with_unit == {*acquired.SETTINGS} | angles
+    for facts in (acquired.SETTINGS, acquired.EVIDENCE):
+        declare({"$schema": DIALECT, **acquired.schema_of(facts)}, InvalidAcquisitionSettingsError)
