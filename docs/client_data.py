@@ -230,6 +230,7 @@ def _parameter(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
         "many": many,
         "format": value.get("format"),
         "enum": value.get("enum"),
+        "suggested": value.get("examples"),
         "default": schema.get("default"),
         "help": " ".join(texts),
         "refers_to": _refers_to(name) if value.get("format") == "uuid" else None,

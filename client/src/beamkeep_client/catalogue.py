@@ -16,6 +16,8 @@ class Field:
     many: bool = False
     format: str | None = None
     enum: Sequence[str] = ()
+    suggested: Sequence[str] = ()
+    """What completion offers, although any other text is accepted."""
     default: Any = None
     help: str = ""
     refers_to: str | None = None

@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -83,8 +83,21 @@ def option(name: str, field: Field, required: bool, question: bool) -> click.Opt
     metavar = "NAME|ID" if field.refers_to else (field.format or "").upper() or None
     text = " ".join(filter(None, parts)) or None
     return click.Option(
-        [*flags, name], type=accepted, metavar=metavar, default=None, multiple=field.many, help=text
+        [*flags, name],
+        type=accepted,
+        metavar=metavar,
+        default=None,
+        multiple=field.many,
+        help=text,
+        shell_complete=partial(_suggested, field.suggested) if field.suggested else None,
     )
+
+
+def _suggested(
+    words: Sequence[str], ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[str]:
+    """Return the words that a shell offers for what is typed so far."""
+    return [word for word in words if word.casefold().startswith(incomplete.casefold())]
 
 
 FOR_OPERATIONS = (

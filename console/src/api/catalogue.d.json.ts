@@ -10,6 +10,7 @@ export interface Schema {
   default?: unknown;
   const?: unknown;
   enum?: string[];
+  examples?: string[];
   anyOf?: Schema[];
   oneOf?: Schema[];
   allOf?: Schema[];

@@ -153,14 +153,24 @@ function Input(props: InputProps): ReactNode {
           onChange={(event) => change(event.target.value || undefined)}
         />
       ) : (
-        <input
-          {...shared}
-          className={look}
-          type="text"
-          autoComplete="off"
-          value={text(value)}
-          onChange={(event) => change(event.target.value || undefined)}
-        />
+        <>
+          <input
+            {...shared}
+            className={look}
+            type="text"
+            autoComplete="off"
+            list={control.suggested.length > 0 ? `${id}-suggested` : undefined}
+            value={text(value)}
+            onChange={(event) => change(event.target.value || undefined)}
+          />
+          {control.suggested.length > 0 && (
+            <datalist id={`${id}-suggested`}>
+              {control.suggested.map((word) => (
+                <option key={word} value={word} />
+              ))}
+            </datalist>
+          )}
+        </>
       );
     case "number":
       return <NumberInput {...shared} look={look} control={control} value={value} change={change} />;

@@ -10,7 +10,7 @@ export type DomainSchema = Schema & { unit?: { code?: string; label?: string } }
 
 /** What is shown for a schema. */
 export type Control =
-  | { shows: "text"; isLong: boolean; maxLength: number | undefined }
+  | { shows: "text"; isLong: boolean; maxLength: number | undefined; suggested: readonly string[] }
   | { shows: "number"; isWhole: boolean; minimum: number | undefined; maximum: number | undefined; unit: string | undefined }
   | { shows: "step" }
   | { shows: "flag" }
@@ -97,7 +97,7 @@ export function controlOf(name: string, given: Schema, schemas: Schemas): Contro
     case "string": {
       if (schema.format === "date-time") return { shows: "time" };
       if (schema.format === "uuid") return { shows: "object id", kind: kindOfField(name) ?? "" };
-      return { shows: "text", isLong: (schema.maxLength ?? 0) > 300, maxLength: schema.maxLength };
+      return { shows: "text", isLong: (schema.maxLength ?? 0) > 300, maxLength: schema.maxLength, suggested: schema.examples ?? [] };
     }
     case "array": {
       const items = schema.items ?? {};
@@ -105,7 +105,8 @@ export function controlOf(name: string, given: Schema, schemas: Schemas): Contro
       return item.enum ? { shows: "choices", words: item.enum } : { shows: "list", of: items };
     }
     case "object": {
-      if (schema.properties && Object.keys(schema.properties).length > 0)
+      // An object that may hold anything beside what is described is entered as a whole.
+      if (schema.properties && Object.keys(schema.properties).length > 0 && !schema.additionalProperties)
         return { shows: "group", fields: schema.properties, required: schema.required ?? [] };
       if (typeof schema.additionalProperties === "object") return { shows: "map", of: schema.additionalProperties };
       return { shows: "json" };

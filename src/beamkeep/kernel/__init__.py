@@ -32,6 +32,7 @@ from ._authorization import (
     EVERY_COMMAND,
     ActorKind,
     Allow,
+    AuthzResult,
     Denial,
     DenialReason,
     Deny,
@@ -40,7 +41,6 @@ from ._authorization import (
     Propose,
     Standing,
     SurfaceKind,
-    Verdict,
     authorize,
 )
 from ._axis import Axis

@@ -126,7 +126,7 @@ class Deny(Record):
     reason_code: DenialReason
 
 
-type Verdict = Allow | Propose | Deny
+type AuthzResult = Allow | Propose | Deny
 
 
 def authorize(
@@ -137,7 +137,7 @@ def authorize(
     surface_id: UUID | None,
     over: SurfaceKind | None = None,
     proposable: bool = False,
-) -> Verdict:
+) -> AuthzResult:
     """Return Allow when a grant for this conduit and surface permits the command.
 
     If none does, the command is proposable, and a grant lets it be proposed, return Propose.

@@ -10,6 +10,7 @@ from structlog.contextvars import bind_contextvars, get_contextvars
 
 from beamkeep import kernel
 from beamkeep.kernel import (
+    AuthzResult,
     Catalogue,
     Deny,
     ObjectScope,
@@ -17,7 +18,6 @@ from beamkeep.kernel import (
     Record,
     Refusal,
     Standing,
-    Verdict,
     authorize,
 )
 
@@ -148,7 +148,9 @@ class Admission:
         found = await self.verdicts(caller, self._proposable)
         return frozenset(name for name, verdict in found.items() if isinstance(verdict, Propose))
 
-    async def verdict_on(self, name: str, principal_id: UUID, surface_id: UUID | None) -> Verdict:
+    async def verdict_on(
+        self, name: str, principal_id: UUID, surface_id: UUID | None
+    ) -> AuthzResult:
         """Return whether a principal may make or propose a call on a surface."""
         place, proposable = await self._places.at(surface_id), name in self._proposable
         assert place is not None, "surfaces are never removed"  # noqa: S101
@@ -165,7 +167,7 @@ class Admission:
         seen = opened.standing, opened.grants
         return authorize(*seen, name, *here, over=over, proposable=proposable)
 
-    async def verdicts(self, caller: Caller, names: Iterable[str]) -> Mapping[str, Verdict]:
+    async def verdicts(self, caller: Caller, names: Iterable[str]) -> Mapping[str, AuthzResult]:
         """Return the verdict on each of these calls; no denial is recorded."""
         place, standing, opened = await self._open(None, caller)
         opens, may = (caller, place, standing, opened.grants), self._proposable
@@ -183,7 +185,7 @@ class Admission:
         standing: Standing | None,
         grants: Sequence[kernel.Grant],
         proposable: bool,
-    ) -> Verdict:
+    ) -> AuthzResult:
         here = place.conduit_id, place.surface_id
         over = caller.transport
         return authorize(standing, grants, name, *here, over=over, proposable=proposable)

@@ -45,6 +45,8 @@ def shell(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Terminal]
         ("beamkeep run st", ["start", "stop"]),
         ("beamkeep plan ready --sub", ["--subject", "--subject-id"]),
         ("beamkeep run list -o ", ["table", "yaml"]),
+        ("beamkeep supply register --kind fel", ["FELPulses "]),
+        ("beamkeep method define --needed-supplies v", ["vacuum "]),
     ],
 )
 def test_the_tab_key_completes_nouns_verbs_and_options(

@@ -8,13 +8,13 @@ import pytest
 from beamkeep.kernel import (
     ActorKind,
     Allow,
+    AuthzResult,
     DenialReason,
     Deny,
     Grant,
     ObjectScope,
     Standing,
     SurfaceKind,
-    Verdict,
     authorize,
     replace,
 )
@@ -31,7 +31,7 @@ ANYTHING = replace(OWN, policy_id=C, permitted_commands=("*",))
 NOTHING_MATCHES = Deny(DenialReason.NO_MATCHING_POLICY)
 
 
-def decide(*grants: Grant, standing: Standing | None = ACTIVE) -> Verdict:
+def decide(*grants: Grant, standing: Standing | None = ACTIVE) -> AuthzResult:
     return authorize(standing, grants, "start_visit", ENTRY, HTTP)
 
 
@@ -68,7 +68,7 @@ def decide(*grants: Grant, standing: Standing | None = ACTIVE) -> Verdict:
         ),
     ],
 )
-def test_a_call_with_these_grants(grants: tuple[Grant, ...], verdict: Verdict):
+def test_a_call_with_these_grants(grants: tuple[Grant, ...], verdict: AuthzResult):
     assert decide(*grants) == verdict
 
 

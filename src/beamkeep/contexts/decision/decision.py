@@ -302,7 +302,7 @@ def register_decision(
     is_own = given is None or given.id == call.principal_id
     if reserved and not (is_own and call.agent_kind == reserved.agent_kind):
         kind = reserved.agent_kind
-        told = f"In context {command.context} only an agent of kind {kind} can decide."
+        told = f"Only an agent of kind {kind} can record a {reserved.record}."
         raise DecisionCannotRegisterError(told, agent_kind=kind)
     registered = DecisionRegistered.of(
         command,

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from annotated_types import MaxLen, MinLen
+from pydantic import Field
 
 from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle, AssetNotFoundError, assets
 from beamkeep.contexts.federation import facility
@@ -204,12 +205,25 @@ def claims_of(supply: Supply) -> tuple[Insert, ...]:
     return (claim(NAMES, *_name_and_place(supply), holder=supply.id, loser=loser),)
 
 
-type SupplyKind = Annotated[str, MinLen(1), MaxLen(50)]
+KINDS = (
+    "photon_beam",
+    "cryogen",
+    "vacuum",
+    "electricity",
+    "compressed_air",
+    "process_gas",
+    "neutron_flux",
+    "FELPulses",
+    "ComputePool",
+)
+"""The words that forms and completion offer first; any other word is accepted too."""
+
+type SupplyKind = Annotated[str, MinLen(1), MaxLen(50), Field(examples=[*KINDS])]
 
 
 class RegisterSupply(Command):
     kind: Annotated[SupplyKind, Trimmed(InvalidSupplyKindError)]
-    """Compared exactly with the needed supplies of a method: photon_beam, cryogen, vacuum, …"""
+    """Compared exactly with the needed supplies of a method."""
     name: Annotated[Name, Trimmed(InvalidSupplyNameError)]
     facility_code: FacilityCode
     containing_asset_id: UUID | None = None

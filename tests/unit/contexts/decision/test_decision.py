@@ -224,13 +224,23 @@ def test_every_reserved_context_names_its_agent_and_its_choices():
     assert {name: " ".join(each.choices) for name, each in RESERVED.items()} == CHOICES
 
 
+def test_the_records_of_agents_have_the_names_of_the_specification():
+    assert {name: each.record for name, each in RESERVED.items()} == {
+        "RunDebrief": "RunDebriefDecision",
+        "CautionProposal": "CautionProposal",
+        "RunSupervision": "RunSupervisionDecision",
+        "CautionPromotion": "CautionPromotionDecision",
+        "ClearanceExpiry": "ClearanceExpiryDecision",
+    }
+
+
 def test_a_reserved_context_is_left_to_its_agent():
     for context, kind in AGENT_KINDS.items():
         for choice in CHOICES[context].split():
             refused = (
                 given()
                 .when(registering(context=f" {context} ", choice=f" {choice} "))
-                .refused(DecisionCannotRegisterError, saying=f"only an agent of kind {kind}")
+                .refused(DecisionCannotRegisterError, saying=f"Only an agent of kind {kind}")
             )
             assert refused.facts == {"agent_kind": kind}
 

@@ -1,6 +1,8 @@
 """Supply: how it fares, and who may say so."""
 
+import re
 from datetime import timedelta
+from pathlib import Path
 from uuid import UUID
 
 from tests.unit.contexts.supply.around import asset, facility
@@ -8,6 +10,7 @@ from tests.unit.contexts.supply.around import asset, facility
 from beamkeep.contexts.equipment.asset import AssetDecommissioned, AssetNotFoundError
 from beamkeep.contexts.federation.facility import FacilityDecommissioned, FacilityNotFoundError
 from beamkeep.contexts.supply.supply import (
+    KINDS,
     OPERATIONS,
     QUESTIONS,
     SUPPLY_FRESHNESS,
@@ -442,3 +445,9 @@ def test_every_observation_in_every_status():
 def test_every_command_is_tried_in_some_matrix():
     tried = {type(command) for command in (*ASKED, SEE_LOST)}
     assert tried == {operation.command for operation in OPERATIONS if not operation.genesis}
+
+
+def test_forms_and_completion_offer_the_starter_words_of_the_specification():
+    text = (Path(__file__).parents[4] / "docs/domain/specification.md").read_text()
+    (listed,) = re.findall(r"starter vocabulary: ([^.]*)\.", text)
+    assert list(KINDS) == re.findall("`([A-Za-z_]+)`", listed)
