@@ -163,7 +163,9 @@ async def _made(service: Service, name: str, /, **arguments: Any) -> str:
 
 
 async def _revision(service: Service) -> str:
-    asset_id = await _made(service, "register_asset", name="BL", tier="Unit", facility_code="local")
+    family_id = await _made(service, "define_family", name="BL", affordances=[])
+    unit = {"name": "BL", "tier": "Unit", "facility_code": "local", "family_ids": [family_id]}
+    asset_id = await _made(service, "register_asset", **unit)
     calibration_id = await _made(
         service,
         "define_calibration",

@@ -48,6 +48,7 @@ class EntryPoint(NamedTuple):
     surface_id: str
     policy_id: str
     asset_id: str
+    family_id: str
 
 
 class Mix:
@@ -102,6 +103,7 @@ class Mix:
         arguments: dict[str, Any] = {"name": f"Number {number}"}
         if home == "/assets":
             arguments |= {"tier": "Device", "parent_id": self._place.asset_id}
+            arguments["family_ids"] = [self._place.family_id]
         elif home == "/visits":
             arguments = {
                 "policy_id": self._place.policy_id,

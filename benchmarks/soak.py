@@ -297,8 +297,10 @@ async def _furnish(whole: Ground) -> EntryPoint:
             permitted_commands=["get_visit"],
             object_scope="Own",
         )
-        asset = await made("/assets", name="Beamline", tier="Unit", facility_code=FACILITY_CODE)
-    return EntryPoint(surface, policy, asset)
+        family = await made("/families", name="Beamline", affordances=[])
+        unit = {"name": "Beamline", "tier": "Unit", "facility_code": FACILITY_CODE}
+        asset = await made("/assets", **unit, family_ids=[family])
+    return EntryPoint(surface, policy, asset, family)
 
 
 async def _most(whole: Ground, lanes: Lanes, seconds: float) -> dict[str, Any]:

@@ -77,15 +77,17 @@ class Floor:
     """The streams that are written and read: mounts, the assets put in them, and actors."""
 
     def __init__(self) -> None:
-        self.root = ""
+        self.root = self.family_id = ""
         self.ids: dict[str, list[str]] = {noun: [] for noun in STREAMS}
         self.installed: dict[str, str] = {}
         """Which asset is believed to be in a mount."""
 
     async def furnish(self, client: Client) -> None:
         """Make as many streams of each kind as there shall be."""
+        self.family_id = await client.succeed("define_family", name="Group", affordances=[])
         where = {"name": "Hall", "tier": "Device", "facility_code": "local"}
-        self.root = await client.succeed("register_asset", **where)
+        of = {"family_ids": [self.family_id]}
+        self.root = await client.succeed("register_asset", **where, **of)
         for noun, count in STREAMS.items():
             step = self._creation(noun)
             made = [client.succeed(step.name, **step.arguments) for _ in range(count)]
@@ -132,7 +134,7 @@ class Floor:
                 return Step("register_mount", {"slot_code": "A1"})
             case "asset":
                 under = {"name": "Part", "tier": "Device", "parent_id": self.root}
-                return Step("register_asset", under)
+                return Step("register_asset", {**under, "family_ids": [self.family_id]})
             case _:
                 return Step("register_actor", {"name": "Grace"})
 

@@ -332,8 +332,11 @@ class Moved(NamedTuple):
 async def here_and_there(client: Client) -> Moved:
     """Something that can be moved to and fro, which takes a lock and so a transaction."""
 
+    family_id = await client.succeed("define_family", name="Group", affordances=[])
+    part = {"name": "Part", "tier": "Device", "family_ids": [family_id]}
+
     async def asset(**where: str) -> str:
-        return await client.succeed("register_asset", name="Part", tier="Device", **where)
+        return await client.succeed("register_asset", **part, **where)
 
     root = await asset(facility_code="local")
     parents = [await asset(parent_id=root) for _ in range(2)]

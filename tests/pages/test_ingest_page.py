@@ -34,10 +34,10 @@ def equip(http: HttpClient) -> None:
 
     cameras = post("/families", {"name": "Camera", "affordances": ["Capturing"]})
     unit = {"name": "Beamline 3", "tier": "Unit", "facility_code": "synchrotron"}
-    above = post("/assets", {**unit})["asset_id"]
+    of = {"family_ids": [cameras["family_id"]]}
+    above = post("/assets", unit | of)["asset_id"]
     camera = {"name": "Camera 1", "tier": "Device", "parent_id": above}
-    camera_id = post("/assets", {**camera})["asset_id"]
-    post(f"/assets/{camera_id}/add-family", {"family_id": cameras["family_id"]})
+    post("/assets", camera | of)
     post("/supplies", {"kind": "storage", "name": "nvme1", "facility_code": "synchrotron"})
 
 

@@ -28,6 +28,7 @@ from beamkeep.workers.durable import WorkQueue
 from beamkeep.workers.effects import Effects
 from beamkeep.workers.facts import ConductReader
 from beamkeep.workers.walking import Walker
+from tests.support.examples.assets import BEAMLINE
 
 ROUTES = (
     ControlRoute(
@@ -114,6 +115,11 @@ class ConductorBench:
         """Call an operation or a question and return its answer."""
         answer = await call(self.service, name, arguments, subject)
         return json.loads(answer.body or b"null")
+
+    async def an_asset(self) -> dict[str, str]:
+        """Register an asset and return the answer."""
+        family = await self.ask("define_family", name="Group", affordances=[])
+        return await self.ask("register_asset", **BEAMLINE, family_ids=[family["family_id"]])
 
     async def procedure(self, **more: Any) -> str:
         """Register a procedure and return its id."""

@@ -4,7 +4,6 @@ from typing import Any
 from uuid import uuid4
 
 from tests.support.conducting import ConductorBench
-from tests.support.examples.assets import BEAMLINE
 from tests.support.examples.enclosure import PERMITTED
 from tests.support.examples.federation import OWN_SITE
 
@@ -20,7 +19,7 @@ class Hutch:
         """Return a hutch that permits work."""
         name = f"Hutch {uuid4()}"
         made = await world.ask("register_enclosure", name=name, facility_code=OWN_SITE)
-        asset_id = (await world.ask("register_asset", **BEAMLINE))["asset_id"]
+        asset_id = (await world.an_asset())["asset_id"]
         where = {"asset_id": asset_id, "located_in_enclosure_id": made["enclosure_id"]}
         await world.ask("locate_asset", **where)
         hutch = cls(world, made["enclosure_id"], asset_id)

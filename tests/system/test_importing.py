@@ -72,6 +72,7 @@ def beamline_of_60(unit: str) -> dict[str, Any]:
                 "id": f"{unit}.{station}",
                 "name": f"Station {station}",
                 "tier": "Unit",
+                "families": [f"Axis of {unit}"],
                 "children": [
                     {
                         "id": f"{unit}.{station}.{n}",

@@ -42,11 +42,10 @@ def camera_id(http: httpx2.Client) -> str:
     family = {"name": f"Camera {uuid4()}", "affordances": ["Capturing"]}
     family_id = post(http, "/families", family)["family_id"]
     unit = {"name": f"Unit {uuid4()}", "tier": "Unit", "facility_code": "synchrotron"}
-    above = post(http, "/assets", unit)["asset_id"]
+    of = {"family_ids": [family_id]}
+    above = post(http, "/assets", unit | of)["asset_id"]
     camera = {"name": f"Camera {uuid4()}", "tier": "Device", "parent_id": above}
-    camera_id = post(http, "/assets", camera)["asset_id"]
-    post(http, f"/assets/{camera_id}/add-family", {"family_id": family_id})
-    return camera_id
+    return post(http, "/assets", camera | of)["asset_id"]
 
 
 def new_folder() -> Path:

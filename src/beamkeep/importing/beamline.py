@@ -53,7 +53,7 @@ class DescribedAsset(Described):
     """Identifies the asset in the file and in later imports of it."""
     name: Name
     tier: AssetTier = AssetTier.DEVICE
-    families: tuple[Name, ...] = ()
+    families: Annotated[tuple[Name, ...], MinLen(1)]
     model: Name | None = None
     enclosure: Name | None = None
     settings: dict[str, object] = Field(default_factory=dict)

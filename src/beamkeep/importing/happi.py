@@ -5,6 +5,7 @@ from typing import Any, cast
 from .parsing import FaultyFileError, KeyPath, ParsedFile
 
 DEVICE_CLASS = "device_class"
+UNIT_FAMILY = "Beamline"
 
 
 def beamline_of(found: ParsedFile, facility: str) -> ParsedFile:
@@ -33,12 +34,18 @@ def beamline_of(found: ParsedFile, facility: str) -> ParsedFile:
         devices = units.setdefault(unit, [])
         lines["assets", [*units].index(unit), "children", len(devices)] = found.lines[key,]
         devices.append(_device(key, entry))
-    families = sorted({_family(entry) for entry in entries.values()})
+    families = sorted({UNIT_FAMILY, *map(_family, entries.values())})
     whole: dict[str, object] = {
         "facility": facility,
         "families": [{"name": name, "affordances": []} for name in families],
         "assets": [
-            {"id": f"beamline:{name}", "name": name, "tier": "Unit", "children": devices}
+            {
+                "id": f"beamline:{name}",
+                "name": name,
+                "tier": "Unit",
+                "families": [UNIT_FAMILY],
+                "children": devices,
+            }
             for name, devices in units.items()
         ],
     }

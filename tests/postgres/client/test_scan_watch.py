@@ -38,11 +38,11 @@ class Site:
         self.camera = f"Camera {uuid4()}"
         family = {"name": f"Cameras {uuid4()}", "affordances": ["Capturing"]}
         family_id = self.post("/families", family)["family_id"]
+        of = {"family_ids": [family_id]}
         unit = {"name": f"Unit {uuid4()}", "tier": "Unit", "facility_code": "synchrotron"}
-        above = self.post("/assets", unit)["asset_id"]
+        above = self.post("/assets", unit | of)["asset_id"]
         camera = {"name": self.camera, "tier": "Device", "parent_id": above}
-        self.camera_id = self.post("/assets", camera)["asset_id"]
-        self.post(f"/assets/{self.camera_id}/add-family", {"family_id": family_id})
+        self.camera_id = self.post("/assets", camera | of)["asset_id"]
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
         answer = self.http.request("POST", path, json=body)

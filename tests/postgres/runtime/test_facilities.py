@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 from tests.support.examples import EXAMPLES
-from tests.support.examples.assets import an_asset_under
+from tests.support.examples.assets import a_registered_asset, an_asset_under
 from tests.support.examples.caution import WORDING
 from tests.support.examples.operation import ALIGNMENT
 from tests.support.examples.run import started_run
@@ -97,7 +97,7 @@ async def areas(kept: Kept, *codes: str) -> None:
 
 async def a_unit(kept: Kept, code: str) -> str:
     unit = {"name": f"Unit of {code}", "tier": "Unit", "facility_code": code}
-    return (await kept.do("register_asset", unit))["asset_id"]
+    return await a_registered_asset(kept.do, **unit)
 
 
 async def a_procedure(kept: Kept, **more: Any) -> str:
@@ -279,7 +279,7 @@ async def test_facilities_are_found_in_whatever_order_the_shards_are_followed(un
         do = AdminClient(deployed.service, deployed.store)
         every: list[str] = []
         for _ in range(6):
-            top = (await do("register_asset", {**UNIT}))["asset_id"]
+            top = await a_registered_asset(do, **UNIT)
             part = await an_asset_under(do, top)
             below = await an_asset_under(do, part)
             about = {**ALIGNMENT, "target_asset_ids": [below]}
@@ -299,7 +299,7 @@ async def test_only_a_page_with_objects_that_are_new_or_were_moved_finds_facilit
 ):
     async with postgres_service(unseeded) as deployed:
         do, projector = AdminClient(deployed.service, deployed.store), deployed.projector
-        asset = (await do("register_asset", {**UNIT}))["asset_id"]
+        asset = await a_registered_asset(do, **UNIT)
         await projector.catch_up([WHOLE_LOG])
         unseeded.ask("UPDATE bk.directory SET facility_code = 'x' RETURNING 1")
         await do("activate_asset", {"asset_id": asset})

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.support.examples.enclosure import an_enclosure
-from tests.support.examples.equipment import a_family, a_model
+from tests.support.examples.equipment import a_family, a_group, a_model
 from tests.support.examples.federation import OWN_SITE
 from tests.support.examples.making import Do, Example, Make, changed, given, made
 
@@ -13,14 +13,20 @@ ORIGIN = {"x": 0.0, "y": 12.5, "z": -3.0, "rx": 0.0, "ry": 0.0, "rz": 1.57}
 
 
 async def an_asset(do: Do) -> str:
-    answer = await do("register_asset", BEAMLINE)
+    return await a_registered_asset(do, **BEAMLINE)
+
+
+async def a_registered_asset(do: Do, **asset: Any) -> str:
+    """An asset of a family that can do nothing, if no other is given."""
+    if "family_ids" not in asset:
+        asset["family_ids"] = [await a_group(do)]
+    answer = await do("register_asset", asset)
     return answer["asset_id"]
 
 
 async def an_asset_under(do: Do, parent_id: str, **more: Any) -> str:
     part = {"name": "Stage", "tier": "Device", "parent_id": parent_id, **more}
-    answer = await do("register_asset", part)
-    return answer["asset_id"]
+    return await a_registered_asset(do, **part)
 
 
 async def a_part(do: Do) -> str:
@@ -79,6 +85,7 @@ async def a_device(do: Do) -> str:
 
 async def remove_family(do: Do) -> dict[str, Any]:
     family_id, asset_id = await a_member(do)
+    await do("add_asset_family", {"asset_id": asset_id, "family_id": await a_group(do)})
     return {"asset_id": asset_id, "family_id": family_id}
 
 

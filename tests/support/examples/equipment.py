@@ -37,6 +37,12 @@ async def a_family(do: Do) -> str:
     return answer["family_id"]
 
 
+async def a_group(do: Do) -> str:
+    """A family of what only holds other things."""
+    answer = await do("define_family", {"name": "Group", "affordances": []})
+    return answer["family_id"]
+
+
 async def version_family(do: Do) -> dict[str, Any]:
     return {
         "family_id": await a_family(do),

@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
-from tests.support.examples.assets import BEAMLINE
+from tests.support.examples.assets import BEAMLINE, a_registered_asset
 from tests.support.examples.board import a_beamline_in_use
+from tests.support.examples.equipment import a_group
 from tests.support.examples.federation import OWN_SITE
 
 from beamkeep.testing.service import AdminClient, memory_service
@@ -57,14 +58,14 @@ async def test_a_board_says_what_clears_a_check_that_fails(do: AdminClient):
 
 
 async def test_a_board_of_many_things_fits_one_screen_and_shows_the_abnormal_ones(do: AdminClient):
-    root = await a_beamline_in_use(do)
+    root, group_id = await a_beamline_in_use(do), await a_group(do)
     for number in range(30):
         gas = {"name": f"Bottle {number:02}", "kind": "helium", "facility_code": OWN_SITE}
         made = await do("register_supply", gas)
         if number != 17:
             await do("mark_supply_available", {**made, "reason": "full"})
         part = {"name": f"Stage {number}", "tier": "Device", "parent_id": root}
-        stage = await do("register_asset", part)
+        stage = await do("register_asset", {**part, "family_ids": [group_id]})
         await do("fault_asset", {**stage, "reason": "It drifts"})
     lines = await printed(do, root)
     assert len(lines) < LINES
@@ -75,7 +76,8 @@ async def test_a_board_of_many_things_fits_one_screen_and_shows_the_abnormal_one
 
 async def test_a_status_has_a_line_for_each_beamline_that_fits_the_terminal(do: AdminClient):
     await a_beamline_in_use(do)
-    await do("register_asset", BEAMLINE | {"name": "Small-angle scattering with a long name" * 3})
+    long = "Small-angle scattering with a long name" * 3
+    await a_registered_asset(do, **BEAMLINE | {"name": long})
     lines = list(layout.status(await do("get_status", {})))
     assert [head for head in layout.HEADS if head not in lines[0]] == []
     assert "▲ Held" in lines[1]

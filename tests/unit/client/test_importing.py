@@ -46,6 +46,7 @@ SMALL = dedent("""\
             enclosure: Hutch A
             settings: {backlash: 0.5}
             alternate_identifiers: [{kind: EPICS_PV, value: "TOMO:ROT"}]
+        families: [Rotary stage]
     """)
 
 
@@ -134,6 +135,7 @@ def test_a_happi_database_is_a_beamline_of_devices():
     found = parse(text)
     beamline: Beamline = read(beamline_of(found, "local"))
     assert [family.name for family in beamline.families] == [
+        "Beamline",
         "Camera",
         "EpicsMotor",
         "EpicsSignalRO",

@@ -567,7 +567,9 @@ async def payloads(service: Service, name: str, arguments: Mapping[str, Any]) ->
 
 async def test_a_dry_run_shows_payloads_only_to_who_may_read_the_target(service: Service):
     otto = await enrol(service, "otto", "rename_asset", "register_asset")
+    family = await call(service, "define_family", {"name": "Beamline", "affordances": []})
     asset = {"name": "Beamline", "tier": "Unit", "facility_code": "local"}
+    asset |= {"family_ids": [str(family.id)]}
     theirs = {"asset_id": str((await call(service, "register_asset", asset)).id), "name": "New"}
     own = await call(service, "register_asset", asset, subject="otto")
     mine = {"asset_id": str(own.id), "name": "New"}

@@ -15,7 +15,6 @@ from tests.support.conducting import (
     entry,
     setpoint,
 )
-from tests.support.examples.assets import BEAMLINE
 
 from beamkeep.adapters.compute.memory import MemoryCompute, ScriptedJob
 from beamkeep.adapters.memory_store import MemoryStore
@@ -146,7 +145,7 @@ async def test_a_request_that_waited_too_long_is_not_begun(scene: Scene):
 
 
 async def test_the_gates_are_asked_again_before_a_takeover(scene: Scene):
-    made = await scene.bench.ask("register_asset", **BEAMLINE)
+    made = await scene.bench.an_asset()
     procedure_id = await scene.bench.procedure(target_asset_ids=[made["asset_id"]])
     scene.channels.hold("bl:x")
     steps = [setpoint("bl:x", 1.0), setpoint("bl:y", 1.0)]
@@ -165,7 +164,7 @@ async def test_the_gates_are_asked_again_before_a_takeover(scene: Scene):
 async def test_a_worker_that_dies_while_closing_leaves_the_shutter_to_the_next_one(
     scene: Scene, after: float
 ):
-    made = await scene.bench.ask("register_asset", **BEAMLINE)
+    made = await scene.bench.an_asset()
     procedure_id = await scene.bench.procedure(target_asset_ids=[made["asset_id"]])
     scene.channels.hold("bl:stage")
     closing = [

@@ -220,6 +220,10 @@ class AssetNotFoundError(NotFound): ...
 class InvalidAssetNameError(Blank): ...
 
 
+class InvalidAssetFamilyIdsError(Invalid):
+    """An asset must belong to at least one family."""
+
+
 class InvalidAssetParentError(Invalid):
     """An asset must have either a parent or, as a root, a facility."""
 
@@ -292,7 +296,7 @@ class AssetCannotAddFamilyError(Cannot):
 
 
 class AssetCannotRemoveFamilyError(Cannot):
-    """An asset in use can leave only a family that it is a member of."""
+    """An asset in use can leave a family that it is a member of, if another is left."""
 
 
 class AssetCannotUpdateSettingsError(Cannot):
@@ -428,7 +432,8 @@ class RegisterAsset(Command):
     """The asset above this one; leave out for a root."""
     facility_code: FacilityCode | None = None
     """The facility of a root; leave out for any other asset."""
-    family_ids: Annotated[frozenset[UUID], MaxLen(MOST_FAMILIES)] = frozenset()
+    family_ids: Annotated[frozenset[UUID], MaxLen(MOST_FAMILIES)]
+    """What kind of device it is: at least one family."""
     model_id: UUID | None = None
     located_in_enclosure_id: UUID | None = None
     alternate_identifiers: frozenset[AlternateIdentifier] = frozenset()
@@ -570,6 +575,8 @@ def register_asset(
     """Register a physical asset, as a root at a facility or below another asset."""
     if (command.parent_id is None) == (command.facility_code is None):
         raise InvalidAssetParentError("Send exactly one of parent_id and facility_code.")
+    if not command.family_ids:
+        raise InvalidAssetFamilyIdsError
     if len(identifiers := command.alternate_identifiers) > MOST_IDENTIFIERS:
         raise InvalidAssetAlternateIdentifierError(f"There are {len(identifiers)}.")
     referred = given.parent, given.facility, given.enclosure, given.model
@@ -689,6 +696,8 @@ def remove_asset_family(
     _require_in_use(AssetCannotRemoveFamilyError, asset)
     if command.family_id not in asset.family_ids:
         raise AssetCannotRemoveFamilyError("The asset is not a member.")
+    if len(asset.family_ids) == 1:
+        raise AssetCannotRemoveFamilyError("It is the only family. Add another one first.")
     return [AssetFamilyRemoved(call.now, asset.id, command.family_id)]
 
 
@@ -769,8 +778,8 @@ assets = Aggregate("Asset", begin, evolve, absent=AssetNotFoundError, axes=(LIFE
 OPERATIONS = (
     assets.creates("POST /assets", RegisterAsset, register_asset, AssetNotFoundError,
         FacilityNotFoundError, FamilyNotFoundError, ModelNotFoundError, EnclosureNotFoundError,
-        InvalidAssetParentError, AssetCannotRegisterError, AssetModelMismatchError,
-        given=references),
+        InvalidAssetParentError, InvalidAssetFamilyIdsError, AssetCannotRegisterError,
+        AssetModelMismatchError, given=references),
     assets.changes("POST /assets/{asset_id}/rename", RenameAsset, rename_asset,
         AssetCannotRenameError),
     assets.changes("POST /assets/{asset_id}/activate", ActivateAsset, activate_asset,

@@ -11,6 +11,7 @@ from tests.support.examples.assets import BEAMLINE
 from tests.support.examples.board import a_beamline_in_use
 from tests.support.examples.caution import register_caution
 from tests.support.examples.enclosure import a_permitted_enclosure
+from tests.support.examples.equipment import a_group
 
 from beamkeep.runtime.tail import WHOLE_LOG
 from beamkeep.testing.cluster import Cluster
@@ -38,19 +39,19 @@ async def deployed(database: Database) -> AsyncGenerator[Deployed]:
 async def a_large_beamline(deployed: Deployed) -> str:
     """A beamline with a thousand assets in hutches, of which some fail."""
     do = AdminClient(deployed.service, deployed.store)
-    root = await a_beamline_in_use(do)
+    root, kind = await a_beamline_in_use(do), {"family_ids": [await a_group(do)]}
     hutches = [await a_permitted_enclosure(do) for _ in range(3)]
     for number in range(ASSETS):
         part = {"name": f"Stage {number}", "tier": "Device", "parent_id": root}
         where = {"located_in_enclosure_id": hutches[number % 3]} if number % 10 == 0 else {}
-        made = await do("register_asset", part | where)
+        made = await do("register_asset", part | kind | where)
         if number % (ASSETS // FAILING) == 0:
             await do("fault_asset", {**made, "reason": "It drifts"})
             told = {**await register_caution(do), "propagate_to_children": False}
             target = {"kind": "Asset", "id": made["asset_id"]}
             await do("register_caution", told | {"target": target})
     for number in range(BEAMLINES):
-        await do("register_asset", BEAMLINE | {"name": f"Beamline {number}"})
+        await do("register_asset", BEAMLINE | kind | {"name": f"Beamline {number}"})
     await deployed.projector.catch_up([WHOLE_LOG])
     return root
 

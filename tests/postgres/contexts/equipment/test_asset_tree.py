@@ -76,10 +76,15 @@ async def kept(where: Database | None) -> AsyncGenerator[Kept]:
         yield kept
 
 
+async def registered(service: Service, subject: str | None = None, **where: str) -> UUID:
+    group = await call(service, "define_family", {"name": "Group", "affordances": []})
+    part = {"name": "Part", "tier": "Device", "family_ids": [str(group.id)], **where}
+    return (await call(service, "register_asset", part, subject=subject)).id
+
+
 async def an_asset(service: Service, parent_id: UUID | None = None) -> UUID:
     where = {"parent_id": str(parent_id)} if parent_id else {"facility_code": OWN_SITE}
-    made = await call(service, "register_asset", {"name": "Part", "tier": "Device", **where})
-    return made.id
+    return await registered(service, **where)
 
 
 async def put_under(service: Service, id: UUID, to_parent_id: UUID) -> None:
@@ -134,8 +139,7 @@ async def test_an_asset_belongs_to_the_facility_of_the_root_it_stands_under_now(
     service = kept.service
     hall = {"code": "hall-2", "name": "Hall 2", "kind": "Site"}
     await call(service, "register_facility", hall)
-    there = {"name": "Beamline", "tier": "Unit", "facility_code": "hall-2"}
-    elsewhere = (await call(service, "register_asset", there)).id
+    elsewhere = await registered(service, tier="Unit", facility_code="hall-2")
     table = await an_asset(service, await an_asset(service))
     stage = await an_asset(service, table)
     assert (await shown(service, stage))["facility_scope"] == OWN_SITE
@@ -216,11 +220,9 @@ async def test_a_tree_shows_assets_where_they_were_and_as_they_were(kept: Kept):
 async def test_a_tree_shows_nothing_of_others_but_goes_on_below_it(kept: Kept):
     service = kept.service
     await enrol(service, "otto", "register_asset", "get_asset_tree", scope="Own")
-    here = {"name": "Line", "tier": "Unit", "facility_code": OWN_SITE}
-    own = (await call(service, "register_asset", here, subject="otto")).id
+    own = await registered(service, "otto", tier="Unit", facility_code=OWN_SITE)
     table = await an_asset(service, own)
-    part = {"name": "Part", "tier": "Device", "parent_id": str(table)}
-    below = (await call(service, "register_asset", part, subject="otto")).id
+    below = await registered(service, "otto", parent_id=str(table))
 
     assert ids_of(await tree_of(service, own)) == [own, table, below]
     assert ids_of(await tree_of(service, own, subject="otto")) == [own, below]

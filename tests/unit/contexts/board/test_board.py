@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.support.examples.assets import BEAMLINE, a_part
+from tests.support.examples.assets import BEAMLINE, a_part, a_registered_asset
 from tests.support.examples.board import a_beamline_in_use
 from tests.support.examples.enclosure import a_permitted_enclosure, an_enclosure
 from tests.support.examples.run import SAMPLED, some_readings
@@ -34,6 +34,10 @@ class Beamline:
 
     def __init__(self, do: AdminClient, asset_id: str) -> None:
         self.do, self.asset_id = do, asset_id
+
+    async def registers(self, asset: dict[str, Any]) -> dict[str, str]:
+        """Register an asset of a new family."""
+        return {"asset_id": await a_registered_asset(self.do, **asset)}
 
     async def board(self, **more: Any) -> dict[str, Any]:
         return await self.do("get_board", {"asset_id": self.asset_id, **more})
@@ -97,14 +101,14 @@ async def test_without_a_run_the_board_shows_the_plan_that_ran_last(beamline: Be
 
 
 async def test_a_beamline_that_never_ran_has_no_verdict(beamline: Beamline):
-    new = await beamline.do("register_asset", BEAMLINE | {"name": "New"})
+    new = await beamline.registers(BEAMLINE | {"name": "New"})
     board = await beamline.do("get_board", new)
     assert (board["ready"], board["plans"], board["runs"]) == (None, [], [])
 
 
 async def test_a_board_shows_equipment_that_fails_or_is_in_maintenance(beamline: Beamline):
     part = {"name": "Camera", "tier": "Device", "parent_id": beamline.asset_id}
-    camera = await beamline.do("register_asset", part)
+    camera = await beamline.registers(part)
     assert (await beamline.board())["assets"] == []
     await beamline.do("degrade_asset", {**camera, "reason": "Hot pixels"})
     (shown,) = (await beamline.board())["assets"]
@@ -116,7 +120,7 @@ async def test_a_board_shows_the_hutch_in_which_its_assets_stand(beamline: Beaml
     hutch = await a_permitted_enclosure(beamline.do)
     await a_permitted_enclosure(beamline.do)
     part = {"name": "Camera", "tier": "Device", "parent_id": beamline.asset_id}
-    await beamline.do("register_asset", part | {"located_in_enclosure_id": hutch})
+    await beamline.registers(part | {"located_in_enclosure_id": hutch})
     (shown,) = (await beamline.board())["enclosures"]
     assert (shown["id"], shown["permit_status"], shown["stale"]) == (hutch, "Permitted", False)
     assert shown["since"]
@@ -124,7 +128,7 @@ async def test_a_board_shows_the_hutch_in_which_its_assets_stand(beamline: Beaml
 
 async def test_a_board_shows_supplies_of_the_site_and_of_this_beamline_only(beamline: Beamline):
     asset = await beamline.do("get_asset", {"asset_id": beamline.asset_id})
-    other = await beamline.do("register_asset", BEAMLINE | {"name": "Other"})
+    other = await beamline.registers(BEAMLINE | {"name": "Other"})
     beam = {"name": "Ring", "kind": "photon_beam", "facility_code": asset["facility_code"]}
     await beamline.do("register_supply", beam)
     await beamline.do(
@@ -138,8 +142,8 @@ async def test_a_board_shows_supplies_of_the_site_and_of_this_beamline_only(beam
 
 async def test_a_board_shows_cautions_on_the_beamline_and_below(beamline: Beamline):
     part = {"name": "Camera", "tier": "Device", "parent_id": beamline.asset_id}
-    camera = await beamline.do("register_asset", part)
-    far = await beamline.do("register_asset", BEAMLINE | {"name": "Far"})
+    camera = await beamline.registers(part)
+    far = await beamline.registers(BEAMLINE | {"name": "Far"})
     for id, severity in ((camera["asset_id"], "Caution"), (far["asset_id"], "Warning")):
         told = {"text": "Do not touch", "workaround": "Wait", "category": "Wear"}
         target = {"kind": "Asset", "id": id}
@@ -247,7 +251,7 @@ async def test_who_may_list_own_runs_only_sees_no_others_on_the_board():
 
 
 async def test_a_status_has_one_line_for_each_beamline(beamline: Beamline):
-    await beamline.do("register_asset", BEAMLINE | {"name": "Another"})
+    await beamline.registers(BEAMLINE | {"name": "Another"})
     status = await beamline.do("get_status", {})
     lines = {line["name"]: line for line in status["items"]}
     used = lines["Beamline"]
@@ -261,13 +265,13 @@ async def test_a_status_counts_what_is_abnormal_at_its_own_beamline(beamline: Be
     asset = await beamline.do("get_asset", {"asset_id": beamline.asset_id})
     hutch = await an_enclosure(beamline.do)
     part = {"name": "Camera", "tier": "Device", "parent_id": beamline.asset_id}
-    camera = await beamline.do("register_asset", part | {"located_in_enclosure_id": hutch})
+    camera = await beamline.registers(part | {"located_in_enclosure_id": hutch})
     await beamline.do("fault_asset", {**camera, "reason": "No image"})
     beam = {"name": "Ring", "kind": "photon_beam", "facility_code": asset["facility_code"]}
     await beamline.do("register_supply", beam)
     inside = {"name": "Own", "containing_asset_id": beamline.asset_id}
     await beamline.do("register_supply", beam | inside)
-    await beamline.do("register_asset", BEAMLINE | {"name": "Another"})
+    await beamline.registers(BEAMLINE | {"name": "Another"})
     lines = {line["name"]: line for line in (await beamline.do("get_status", {}))["items"]}
     counts = {
         name: tuple(line[part] for part in ("supplies", "enclosures", "assets"))

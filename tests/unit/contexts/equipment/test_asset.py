@@ -73,6 +73,7 @@ from beamkeep.contexts.equipment.asset import (
     ExternalIdNamespace,
     FaultAsset,
     InvalidAssetAlternateIdentifierError,
+    InvalidAssetFamilyIdsError,
     InvalidAssetExternalIdError,
     InvalidAssetParentError,
     InvalidAssetSettingsError,
@@ -213,6 +214,7 @@ degraded = AssetDegraded(NOW, ID, "it drifts")
 faulted = AssetFaulted(NOW, ID, "it does not move")
 installed = AssetInstalledInMount(NOW, ID, MOUNT)
 member = AssetFamilyAdded(NOW, ID, CAMERA)
+moving = AssetFamilyAdded(NOW, ID, STAGE)
 identified = AssetAlternateIdentifierAdded(NOW, ID, PV, "BL01:CAM")
 unidentified = AssetAlternateIdentifierRemoved(NOW, ID, PV, "BL01:CAM")
 published = AssetExternalIdAssigned(NOW, ID, DOI, "10.5281/42")
@@ -254,6 +256,7 @@ def given(*history: Event | SideWrite) -> Scenario:
 
 def register(**changes: Any) -> RegisterAsset:
     known: dict[str, Any] = {"name": "Camera", "tier": AssetTier.DEVICE, "parent_id": ROOT}
+    known |= {"family_ids": [CAMERA]}
     return RegisterAsset(**(known | changes))
 
 
@@ -267,7 +270,9 @@ def a_root(**changes: Any) -> RegisterAsset:
 
 def test_a_root_is_registered_at_its_facility():
     given().when(a_root(name=" Beamline ", tier=AssetTier.UNIT)).then(
-        AssetRegistered(NOW, NEW, "Beamline", AssetTier.UNIT, None, "site", (), None, None, ()),
+        AssetRegistered(
+            NOW, NEW, "Beamline", AssetTier.UNIT, None, "site", (CAMERA,), None, None, ()
+        ),
         PLACES.insert(AssetPlace(NEW, None, "site")),
     )
 
@@ -295,6 +300,19 @@ def test_a_part_is_registered_with_all_that_is_known_of_it_in_order():
 def test_families_are_kept_in_one_order():
     given().when(register(family_ids=[STAGE, CAMERA])).then(
         *placed(registration(NEW, ROOT, CAMERA, STAGE))
+    )
+
+
+def test_a_new_asset_belongs_to_a_family():
+    given().when(register(family_ids=[])).refused(InvalidAssetFamilyIdsError)
+
+
+def test_an_asset_keeps_its_last_family():
+    history = (*placed(registration(ID, ROOT, CAMERA)), moving)
+    given(*history).when(LEAVE).then(AssetFamilyRemoved(NOW, ID, CAMERA))
+    left = RemoveAssetFamily(asset_id=ID, family_id=STAGE)
+    given(*history, AssetFamilyRemoved(NOW, ID, CAMERA)).when(left).refused(
+        AssetCannotRemoveFamilyError, saying="Add another one first."
     )
 
 
@@ -333,7 +351,7 @@ def test_a_new_asset_has_at_most_50_alternate_identifiers_repeats_not_counted():
     other = AlternateIdentifierKind.OTHER
     identifiers = tuple(sorted(AlternateIdentifier(other, str(n)) for n in range(50)))
     given().when(register(alternate_identifiers=repeated)).then(
-        *placed(registration(NEW, ROOT, identifiers=identifiers))
+        *placed(registration(NEW, ROOT, CAMERA, identifiers=identifiers))
     )
 
 
@@ -380,8 +398,8 @@ def test_a_change_is_told_by_its_event():
         ((registered, there), locate(None), AssetLocated(NOW, ID, None)),
         ((registered,), JOIN, member),
         ((modelled,), JOIN, member),
-        ((registered, member), LEAVE, left),
-        ((registered, member, out_of_use), LEAVE, left),
+        ((registered, member, moving), LEAVE, left),
+        ((registered, member, moving, out_of_use), LEAVE, left),
         ((registered,), IDENTIFY, identified),
         ((registered, identified), STRIKE_OUT, unidentified),
         ((registered,), ASSIGN, published),
@@ -794,7 +812,8 @@ Decommissioned  -               -               -               -               
 
 
 def in_lifecycle(lifecycle: AssetLifecycle) -> Asset:
-    return replace(fold(registered, member, identified), lifecycle=lifecycle)
+    another = AssetFamilyAdded(NOW, ID, OLD)
+    return replace(fold(registered, member, another, identified), lifecycle=lifecycle)
 
 
 def in_condition(condition: AssetCondition) -> Asset:
