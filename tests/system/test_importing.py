@@ -161,5 +161,5 @@ def test_a_happi_database_is_entered_once(server: Server, tmp_path: Path):
     code, _, told = imported(server, "happi", str(file), "--facility", OWN_SITE, "--apply")
     assert code == 0, told
     again = imported(server, "happi", str(file), "--facility", OWN_SITE, "--apply")
-    assert again == (0, "No changes: 7 objects match.\n", "")
+    assert again == (0, "No changes: 8 objects match.\n", "")
     assert len(assets(server)) == before + 6
