@@ -378,8 +378,11 @@ class Dispatcher:
                 loaded = LoadedStream() if is_absent else opened.loaded
                 given.insert(0, await session.adopt(of, target, loaded))
         if operation.given:
-            async with self._withholding(request.caller, session):
+            try:
                 given.append(await operation.given(*given, session))
+            except Refusal as refusal:
+                await self._withhold(refusal, request.caller, session)
+                raise
         version = session.versions.get(stream, 0) if stream else 0
         wanted = request.if_match
         if wanted is not None and wanted.strip() not in {"*", f'"{version}"', str(version)}:
@@ -392,7 +395,7 @@ class Dispatcher:
         call = self._call(request.caller, admitted, new_id, found.now or self._clock())
         counts = call.agent_kind and self._counts
         counted = await counts(call, self._sessions()) if counts else ()
-        async with self._withholding(request.caller, session):
+        try:
             try:
                 decided, carried = operation.rule(*given, call), None
             except kernel.Cannot as refusal:
@@ -409,6 +412,9 @@ class Dispatcher:
                     decided = list[Event]()
                 else:
                     raise _OutsideNeeded(decided.request, call.now)
+        except Refusal as refusal:
+            await self._withhold(refusal, request.caller, session)
+            raise
         await self._require_own(decided, stream, session)
         outcome = _without_stored(decided, found.stored)
         planned = [*(carried.outcome if carried else ()), *outcome]
@@ -574,21 +580,16 @@ class Dispatcher:
                 events.append(self._codec.encode(event, versions[stream], event_id, command_name))
         return events
 
-    @asynccontextmanager
-    async def _withholding(self, caller: Caller, session: Session) -> AsyncGenerator[None]:
-        """Let a refusal quote nothing of an object that the caller may not read."""
-        try:
-            yield
-        except Refusal as refusal:
-            if session.only is None:
-                raise
-            others = await self._others(session.versions.keys(), session.only)
+    async def _withhold(self, refusal: Refusal, caller: Caller, session: Session) -> None:
+        """Take from a refusal what it quotes of an object that the caller may not read."""
+        if session.only is None:
+            return
+        others = await self._others(session.versions.keys(), session.only)
+        if others:
             gets = {s: get.name for s in others if (get := self._gets.get(s[0]))}
-            if others:
-                reach = await self._admission.reach(caller, {*gets.values()})
-                hidden = {s for s in others if reach.get(gets.get(s, "")) is not ObjectScope.ALL}
-                withhold(refusal, readable=session.versions.keys() - hidden, hidden=hidden)
-            raise
+            reach = await self._admission.reach(caller, {*gets.values()})
+            hidden = {s for s in others if reach.get(gets.get(s, "")) is not ObjectScope.ALL}
+            withhold(refusal, readable=session.versions.keys() - hidden, hidden=hidden)
 
     async def _others(self, streams: Set[Stream], me: UUID) -> Set[Stream]:
         """Return those of these streams that somebody else owns."""
