@@ -16,6 +16,7 @@ def compact(schema: Any, *, texts: bool) -> Any:
     if not texts:
         short.pop("description", None)
         short.pop("title", None)
+    short.pop("examples", None)
     match short:
         case {"anyOf": [{"type": str(kind), **rest}, {"type": "null"}]} if "enum" not in rest:
             del short["anyOf"]

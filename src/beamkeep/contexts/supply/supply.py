@@ -223,7 +223,7 @@ type SupplyKind = Annotated[str, MinLen(1), MaxLen(50), Field(examples=[*KINDS])
 
 class RegisterSupply(Command):
     kind: Annotated[SupplyKind, Trimmed(InvalidSupplyKindError)]
-    """Compared exactly with the needed supplies of a method."""
+    """Compared exactly with the needed supplies of a method: photon_beam, cryogen, vacuum, …"""
     name: Annotated[Name, Trimmed(InvalidSupplyNameError)]
     facility_code: FacilityCode
     containing_asset_id: UUID | None = None
