@@ -55,6 +55,7 @@ EVERY_MIGRATION = [
     "0038_snapshots_kept",
     "0039_claims_taken_over",
     "0040_agent_actions",
+    "0045_booleans_without_prefix",
 ]
 
 
