@@ -4,6 +4,7 @@ import asyncio
 import re
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Hashable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from uuid import UUID
 
@@ -64,6 +65,9 @@ class Edge:
         self._principals = TokenBuckets(most.per_principal_rate, most.per_principal_burst, clock)
         self._addresses = TokenBuckets(most.per_address_rate, most.per_address_burst, clock)
         self._calls = ConcurrencyLimit(most.concurrent_per_principal)
+        self._large = ConcurrencyLimit(most.large_bodies_per_principal)
+        self._all_large = ConcurrencyLimit(most.large_bodies)
+        self._parsing = ThreadPoolExecutor(1, "parsing")
         self._streams = ConcurrencyLimit(most.streams_per_principal)
         self._questions = ConcurrencyLimit(most.questions_per_address)
         self._hosts = AllowedNames([*hosts_of(options.resource_url), *options.allowed_hosts])
@@ -126,7 +130,12 @@ class Edge:
                 # 4. A free slot.
                 slots = self._streams if isinstance(route, StreamRoute) else self._calls
                 request.slot.enter_context(slots.held(_key(caller)))
-                # 5. The grant. Operations, questions and tools look for it themselves.
+                if request.is_large and not isinstance(route, StreamRoute):
+                    request.slot.enter_context(self._large.held(_key(caller)))
+                    request.slot.enter_context(self._all_large.held(None))
+                    request.parsing = self._parsing
+                # 5. The grant. Operations, questions and tools look for it themselves,
+                # before they read a large body.
                 if isinstance(route, StreamRoute):
                     assert self._admission is not None, "streams are authorized"  # noqa: S101
                     request.admitted = await self._admission.admit(route.name, caller)
