@@ -60,7 +60,7 @@ async def test_a_page_of_an_allowed_origin_reads_every_answer(
     assert answer.status_code == status
     assert answer.headers["access-control-allow-origin"] == CONSOLE
     assert answer.headers["access-control-expose-headers"] == RESPONSE_HEADERS.decode()
-    assert answer.headers["vary"] == "Origin"
+    assert "Origin" in answer.headers["vary"].split(", ")
     assert "access-control-allow-credentials" not in answer.headers
 
 
@@ -89,7 +89,7 @@ async def test_a_preflight_request_is_answered_without_a_token(path: str, method
         "access-control-expose-headers": RESPONSE_HEADERS.decode(),
         "access-control-max-age": "600",
     }
-    assert answer.headers["vary"] == "Origin"
+    assert "Origin" in answer.headers["vary"].split(", ")
 
 
 async def test_a_preflight_request_is_guarded_like_any_other():

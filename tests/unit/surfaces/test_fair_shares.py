@@ -1,6 +1,7 @@
 """What one caller can take from the others, by counts."""
 
 import asyncio
+import gzip
 import json
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -11,18 +12,22 @@ from starlette.types import Message, Scope
 from tests.support.rest_client import GENEROUS, rest_application
 
 from beamkeep.adapters.memory_store import MemoryStore
-from beamkeep.kernel import replace
+from beamkeep.kernel import Route, replace
 from beamkeep.runtime import Service, parsing
 from beamkeep.runtime.parsing import MalformedRequestError, parse_body
 from beamkeep.runtime.store import CallContext, CallLookup
 from beamkeep.schemas.plain import MAX_VALUES
-from beamkeep.surfaces.http.edge import Edge
+from beamkeep.surfaces.http.documents import PublicDocument
+from beamkeep.surfaces.http.edge import PART_BYTES, Edge, EdgeOptions
 from beamkeep.surfaces.http.limits import Limits
+from beamkeep.surfaces.http.messages import HttpRequest, HttpResponse
+from beamkeep.surfaces.http.routes import PublicRoute
 from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.service import call, memory_service
 
 pytestmark = pytest.mark.anyio
 
+DOCUMENT = bytes(range(256)) * (PART_BYTES // 256 * 5) + b"end"
 LARGE = Limits().large_body_bytes + 1
 ZONE = b'{"name":"Hutch"}'
 TOOL = b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}'
@@ -259,3 +264,116 @@ def test_a_body_of_as_many_values_as_are_allowed_is_read(value: str):
 
 def test_marks_within_a_text_are_no_values():
     assert parse_body(b'{"a": "%b"}' % (b",:[{" * 100_000)) == {"a": ",:[{" * 100_000}
+
+
+def asked(path: str, *headers: tuple[bytes, bytes], token: str | None = None) -> Scope:
+    bearer = [(b"authorization", f"Bearer {token}".encode())] if token else []
+    return {
+        **posted("", path, 0),
+        "method": "GET",
+        "headers": [(b"host", b"beamkeep.test"), *bearer, *headers],
+    }
+
+
+async def never() -> Message:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+class Unread:
+    """A client that takes the head of an answer and nothing more, until it is let."""
+
+    def __init__(self) -> None:
+        self.reads = asyncio.Event()
+        self.messages = list[Message]()
+
+    async def send(self, message: Message) -> None:
+        self.messages.append(message)
+        if len(self.messages) > 1:
+            await self.reads.wait()
+
+    @property
+    def headers(self) -> dict[bytes, bytes]:
+        return dict(self.messages[0]["headers"])
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(each.get("body", b"") for each in self.messages)
+
+
+async def test_a_document_is_made_once_and_sent_no_faster_than_it_is_read():
+    made = list[int]()
+
+    def make() -> bytes:
+        made.append(1)
+        return DOCUMENT
+
+    document = PublicDocument({b"content-type": b"text/plain"}, make)
+    edge = Edge(
+        EdgeOptions("https://beamkeep.test"),
+        [PublicRoute("document", Route("GET", "/document"), document)],
+    )
+    clients = [Unread() for _ in range(20)]
+    sending = [
+        asyncio.create_task(edge(asked("/document"), never, client.send)) for client in clients
+    ]
+    while not all(len(client.messages) > 1 for client in clients):
+        await asyncio.sleep(0.001)
+    await until_quiet()
+    assert made == [1]
+    assert {len(client.body) for client in clients} == {PART_BYTES}
+    for client in clients:
+        client.reads.set()
+    await asyncio.gather(*sending)
+    assert {client.body for client in clients} == {DOCUMENT}
+    assert clients[0].headers[b"content-length"] == b"%d" % len(DOCUMENT)
+
+
+@pytest.mark.parametrize("size", [0, 1, PART_BYTES - 1, PART_BYTES, PART_BYTES + 1, 3 * PART_BYTES])
+async def test_an_answer_of_any_size_arrives_whole(size: int):
+    body = DOCUMENT[:size]
+
+    async def answer(_: HttpRequest) -> HttpResponse:
+        return HttpResponse(200, {}, body)
+
+    edge = Edge(
+        EdgeOptions("https://beamkeep.test"), [PublicRoute("it", Route("GET", "/it"), answer)]
+    )
+    client = Unread()
+    client.reads.set()
+    await edge(asked("/it"), never, client.send)
+    assert client.body == body
+    assert [each.get("more_body", False) for each in client.messages[1:]][-1] is False
+    assert all(len(each.get("body", b"")) <= PART_BYTES for each in client.messages)
+
+
+async def test_the_document_of_the_interface_is_compressed_for_those_who_accept_it():
+    async with parties() as all_of_them:
+        plain, compressed = Unread(), Unread()
+        for client, accepted in ((plain, b"br"), (compressed, b"br, gzip")):
+            client.reads.set()
+            sent = asked("/openapi.json", (b"accept-encoding", accepted))
+            await all_of_them.edge(sent, never, client.send)
+    assert gzip.decompress(compressed.body) == plain.body
+    assert json.loads(plain.body)["openapi"].startswith("3.1")
+    assert len(compressed.body) * 5 < len(plain.body)
+    assert compressed.headers[b"content-encoding"] == b"gzip"
+    assert plain.headers[b"vary"] == compressed.headers[b"vary"] == b"accept-encoding"
+
+
+async def test_an_answer_that_nobody_reads_holds_a_slot_of_its_caller():
+    limits = replace(GENEROUS, concurrent_per_principal=2)
+    async with parties(limits) as all_of_them:
+        clients = [Unread(), Unread()]
+        sending = [
+            asyncio.create_task(all_of_them.edge(asked("/zones", token="ada"), never, client.send))
+            for client in clients
+        ]
+        await until_quiet()
+        assert [client.messages[0]["status"] for client in clients] == [200, 200]
+        assert (await all_of_them.post("ada", ZONE)).code == "TooManyRequestsError"
+        assert (await all_of_them.post("bob", ZONE)).code == "UnauthorizedError"
+        for client in clients:
+            client.reads.set()
+        await asyncio.gather(*sending)
+        assert (await all_of_them.post("ada", ZONE)).status == 201
