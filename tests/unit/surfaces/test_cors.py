@@ -89,7 +89,7 @@ async def test_a_preflight_request_is_answered_without_a_token(path: str, method
         "access-control-expose-headers": RESPONSE_HEADERS.decode(),
         "access-control-max-age": "600",
     }
-    assert "Origin" in answer.headers["vary"].split(", ")
+    assert answer.headers["vary"] == "Origin"
 
 
 async def test_a_preflight_request_is_guarded_like_any_other():

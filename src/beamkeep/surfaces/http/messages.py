@@ -5,13 +5,13 @@ import math
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
-from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import NamedTuple
 from uuid import UUID
 
 from starlette.types import Receive, Scope
 from uuid_utils.compat import uuid7
 
+from beamkeep.addresses import network_of
 from beamkeep.kernel import Refusal
 from beamkeep.runtime.admission import Admitted, Caller
 
@@ -143,15 +143,8 @@ def combined(headers: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
 
 
 def address_of(scope: Scope) -> str:
-    """Return the client's address; for IPv6 its /64 network, in which a host can use any."""
-    host: str = (scope.get("client") or ("",))[0]
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return host
-    if isinstance(address, IPv6Address):
-        return str(address.ipv4_mapped or IPv6Network((address.packed[:8] + bytes(8), 64)))
-    return host
+    """Return the client's address, or its network if a host can use any address of it."""
+    return network_of((scope.get("client") or ("",))[0])
 
 
 def _uuid(text: bytes) -> UUID | None:
