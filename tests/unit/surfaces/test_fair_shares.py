@@ -3,19 +3,25 @@
 import asyncio
 import gzip
 import json
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import pytest
 from starlette.types import Message, Scope
 from tests.support.rest_client import GENEROUS, rest_application
 
 from beamkeep.adapters.memory_store import MemoryStore
+from beamkeep.contexts.data.scan_file import InvalidScanFileError, ReadScanFile
+from beamkeep.data_roots import DataRoots
+from beamkeep.fair_shares import FairShares
 from beamkeep.kernel import Route, replace
 from beamkeep.runtime import Service, parsing
 from beamkeep.runtime.parsing import MalformedRequestError, parse_body
 from beamkeep.runtime.store import CallContext, CallLookup
+from beamkeep.scans.reading import ScanReader
 from beamkeep.schemas.plain import MAX_VALUES
 from beamkeep.surfaces.http.documents import PublicDocument
 from beamkeep.surfaces.http.edge import PART_BYTES, Edge, EdgeOptions
@@ -377,3 +383,68 @@ async def test_an_answer_that_nobody_reads_holds_a_slot_of_its_caller():
             client.reads.set()
         await asyncio.gather(*sending)
         assert (await all_of_them.post("ada", ZONE)).status == 201
+
+
+class Reading:
+    """A reader of scan files whose child process never ends by itself."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.under_way = Counter[str]()
+        self.leave = asyncio.Event()
+        monkeypatch.setattr(ScanReader, "_parsed", self._parsed)
+        self._reader = ScanReader(DataRoots([]), 0, most_hashed=0)
+        self._tasks = list[asyncio.Task[object]]()
+
+    async def _parsed(self, request: ReadScanFile, _: object) -> None:
+        self.under_way[request.locator] += 1
+        await self.leave.wait()
+        raise InvalidScanFileError
+
+    def begin(self, times: int, principal_id: UUID | None) -> None:
+        locator = f"file:///{principal_id}"
+        if principal_id:
+            asked = ReadScanFile(locator, None, None, parts=(), principal_id=principal_id)
+            self._tasks += [asyncio.create_task(self._reader.read(asked)) for _ in range(times)]
+        else:
+            self._tasks += [asyncio.create_task(self._reader.found(locator)) for _ in range(times)]
+
+    async def counts(self) -> list[int]:
+        await until_quiet()
+        return sorted(self.under_way.values(), reverse=True)
+
+    async def end(self) -> None:
+        self.leave.set()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+async def test_one_principal_does_not_hold_all_slots_of_scan_files(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    ada, bob = UUID(int=1), UUID(int=2)
+    reading = Reading(monkeypatch)
+    reading.begin(8, ada)
+    assert await reading.counts() == [2]
+    reading.begin(8, bob)
+    assert await reading.counts() == [2, 2]
+    reading.begin(8, None)
+    assert await reading.counts() == [2, 2]
+    await reading.end()
+    assert sorted(reading.under_way.values()) == [8, 8, 8]
+
+
+async def test_who_waits_for_a_slot_gets_it_when_another_is_done():
+    shares, held = FairShares(1), asyncio.Event()
+
+    async def first() -> None:
+        async with shares.held("ada"):
+            held.set()
+            await asyncio.sleep(0)
+            raise ValueError
+
+    failing = asyncio.create_task(first())
+    await held.wait()
+    async with shares.held("bob"):
+        pass
+    async with shares.held("ada"):
+        assert failing.done()
+    assert isinstance(failing.exception(), ValueError)
