@@ -49,6 +49,7 @@ def serve() -> None:
                 port=settings.port,
                 deadline_seconds=settings.deadline_seconds,
                 limit_concurrency=settings.limit_concurrency,
+                connections_per_address=settings.connections_per_address,
                 trusted_proxies=settings.trusted_proxies,
             )
             metrics = served.metrics and configured(

@@ -273,7 +273,7 @@ class Deployment:
         )
         self.lists = PostgresLists(self._listing)
         self._searching = Connections(
-            url, settings.database_connections, **IDLE, **timeouts, **SEARCHING
+            url, settings.database_connections, **IDLE, **(timeouts | SEARCHING)
         )
         projector_url = settings.projector_database_url or settings.database_url
         self._projector_url = projector_url.get_secret_value()

@@ -212,7 +212,11 @@ class Settings(DatabaseSettings):
     """IP addresses or networks of the reverse proxies in front of `serve`, as a JSON list.
     X-Forwarded-For is accepted only from these."""
     limit_concurrency: Annotated[int, Ge(10)] = 900
-    """Maximum number of open connections of `serve`; further ones are answered with 503."""
+    """Maximum number of open connections of `serve`. A further one closes one that waits for its
+    client, and is answered with 503 if there is none."""
+    connections_per_address: Annotated[int, Ge(10)] = 300
+    """Maximum number of open connections of `serve` to one address; an IPv6 address counts as its
+    /64 network. It does not apply to TRUSTED_PROXIES, which must limit their clients themselves."""
     metrics_port: Annotated[int, Ge(0), Le(65535)] = 9464
     """TCP port of `/metrics`, so that no web server in front of PORT shows it; with the same number
     as PORT, `/metrics` is served there. 0 selects a free port."""

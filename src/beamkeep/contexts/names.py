@@ -30,6 +30,11 @@ class FoundObjects(Record):
     items: tuple[FoundObject, ...]
 
 
+class SearchedObjects(FoundObjects):
+    truncated: bool
+    """Whether the search read only a part of the directory. Search for a longer text."""
+
+
 class Search(Query):
     """Search objects of every kind by their name or a keyword, the best matches first."""
 
@@ -50,7 +55,7 @@ class ResolveNames(Query):
 class NameReader(Protocol):
     """Searches and names objects for one question."""
 
-    async def search(self, query: Search, read: Reader) -> FoundObjects:
+    async def search(self, query: Search, read: Reader) -> SearchedObjects:
         """Return the objects that the caller may see, the best matches first."""
         ...
 
