@@ -32,17 +32,17 @@ class FoundObjects(Record):
 
 class SearchedObjects(FoundObjects):
     truncated: bool
-    """Whether the search read only a part of the directory. Search for a longer text."""
+    """Whether only a part of the directory was read. Search a longer text."""
 
 
 class Search(Query):
-    """Search objects of every kind by their name or a keyword, the best matches first."""
+    """Search objects of any kind by name or keyword, best matches first."""
 
     q: Annotated[str, MinLen(1), MaxLen(200)]
-    """The name, its beginning, a part of it of at least 3 characters, or the last 6 or more digits
-    of the id."""
+    """The name, its beginning, a part of 3 or more characters, or the last 6 or more digits of the
+    id."""
     kind: Annotated[frozenset[Annotated[str, MaxLen(100)]] | None, MaxLen(MOST_KINDS)] = None
-    """Only objects of these kinds, such as `Run`."""
+    """Only these kinds, such as `Run`."""
     limit: Annotated[int, Ge(1), Le(50)] = 20
 
 
