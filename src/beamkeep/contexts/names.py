@@ -36,7 +36,7 @@ class SearchedObjects(FoundObjects):
 
 
 class Search(Query):
-    """Search objects of any kind by name or keyword, best matches first."""
+    """Search objects by name or keyword, best matches first."""
 
     q: Annotated[str, MinLen(1), MaxLen(200)]
     """The name, its beginning, a part of 3 or more characters, or the last 6 or more digits of the
