@@ -1,7 +1,7 @@
 """The initial content of a new deployment, written once."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -50,8 +50,12 @@ async def write_seeds(
     codec: Codec,
     principal_id: UUID,
     new_id: Callable[[], UUID],
+    read: Mapping[Stream, int] = {},
 ) -> list[str]:
-    """Write the seeds that were never written, and return their names."""
+    """Write the seeds that were never written, and return their names.
+
+    `read` has the versions of the streams that exist already.
+    """
     known = {claim.key for claim in await store.rows(CLAIMS, {"scope": "seed"})}
     written: list[str] = []
     correlation_id = new_id()
@@ -60,7 +64,7 @@ async def write_seeds(
         if seed.key is not None and key in known:
             continue
         events = [part for part in seed.outcome if isinstance(part, Event)]
-        versions: Counter[Stream] = Counter()
+        versions = Counter(read)
         numbered: list[NewEvent] = []
         for event in events:
             versions[stream := codec.stream(event)] += 1
@@ -130,5 +134,5 @@ async def prepare(
         if first_administrator:
             outcomes = await bootstrap.administrator(first_administrator, call, session)
             seeds = [Seed(None, outcome) for outcome in outcomes]
-            written += await write_seeds(seeds, store, codec, SYSTEM, new_id)
+            written += await write_seeds(seeds, store, codec, SYSTEM, new_id, session.versions)
     return written

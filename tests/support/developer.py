@@ -31,6 +31,10 @@ class Developer:
             answer = await self._service.queries.ask(row, request)
         return json.loads(answer.body or b"null")
 
+    async def by_account(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Refuse: nobody has a login here."""
+        raise AssertionError(f"no machine account calls {name}")
+
     async def put(self, part: Event | SideWrite, *, owned: bool = False) -> None:
         """Put an event or a row on record, as the service itself."""
         await self._store.append(replace(on_record(part), surface_id=None))

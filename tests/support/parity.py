@@ -41,6 +41,7 @@ SPOILED: dict[str, dict[str, str | dict[str, Any] | Make]] = {
     "register_actor": {"name": " "},
     "update_actor_profile": {"email": " "},
     "bind_actor_identity": {"issuer": " "},
+    "confirm_actor_identity": {"issuer": " "},
     "unbind_actor_identity": {"issuer": " "},
     "define_zone": {"name": " "},
     "define_conduit": {"name": " "},

@@ -19,7 +19,7 @@ from beamkeep.surfaces.http.routes import HttpRoute
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.appends import on_record
 from beamkeep.testing.installation import ISSUER
-from beamkeep.testing.service import CALLERS, call, memory_service
+from beamkeep.testing.service import ACCOUNT, CALLERS, call, memory_service
 from beamkeep.testing.static_verifier import StaticVerifier
 
 RESOURCE = "https://beamkeep.test"
@@ -74,6 +74,10 @@ class RestClient:
         answer = await self.send(name, arguments, **options)
         assert answer.is_success, (name, answer.status_code, answer.text)
         return answer.json() if answer.content else None
+
+    async def by_account(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Make one call as the machine account."""
+        return await self(name, arguments, token=ACCOUNT)
 
     async def put(self, part: Event | SideWrite, *, owned: bool = False) -> None:
         """Put the first event of a stream, or a row, on record."""

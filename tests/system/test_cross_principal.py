@@ -352,6 +352,9 @@ class Mixed:
         self.ids.append(answer[self._of.id_field])
         return answer
 
+    async def by_account(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        return await self._another.by_account(name, arguments)
+
     async def put(self, part: Event | SideWrite, *, owned: bool = False) -> None:
         begun = [str(id) for kind, id in streams_of(part) if kind == self._of.name]
         mine = bool(begun) and len(self.ids) == self._own

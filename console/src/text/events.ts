@@ -20,6 +20,7 @@ export const EVENTS: Partial<Record<EventName, EventText>> = {
   ActorProfileUpdated: event("profile updated"),
   ActorProfileForgotten: event("profile erased"),
   ActorIdentityBound: event("identity bound"),
+  ActorIdentityConfirmed: event("identity confirmed"),
   ActorIdentityUnbound: event("identity unbound"),
   ZoneDefined: event("defined"),
   ConduitDefined: event("defined"),

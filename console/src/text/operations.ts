@@ -350,6 +350,7 @@ export const OPERATIONS: Partial<Record<OperationName, string>> = {
   take_visit_surface_control: "Take control of a surface",
   truncate_procedure: "Truncate a procedure",
   truncate_run: "Truncate a run",
+  confirm_actor_identity: "Confirm an identity of an actor",
   unbind_actor_identity: "Unbind an identity of an actor",
   uninstall_asset: "Remove an asset from its mount",
   update_actor_profile: "Update the profile of an actor",

@@ -47,7 +47,12 @@ from .installation import FACILITY_CODE, INSTALLATION, ISSUER
 from .signing import SIGNING
 
 ADMIN = Administrator(ISSUER, "ada", "Ada")
-CALLERS: dict[str, str] = {"observe_enclosure_status": "gate", "observe_supply_status": "gate"}
+ACCOUNT = "gate"
+"""The subject of a machine account that is permitted everything."""
+CALLERS: dict[str, str] = {
+    "observe_enclosure_status": ACCOUNT,
+    "observe_supply_status": ACCOUNT,
+}
 """The subject of the machine account that calls an operation which no person may call."""
 
 
@@ -60,6 +65,10 @@ class AdminClient:
     async def __call__(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
         answer = await call(self._service, name, arguments, **options)
         return json.loads(answer.body or b"null")
+
+    async def by_account(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Make a call as the machine account."""
+        return await self(name, arguments, subject=ACCOUNT)
 
     async def put(self, part: Event | SideWrite, *, owned: bool = False) -> None:
         """Append the first event of a stream, or write a row beside the streams."""

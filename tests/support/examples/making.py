@@ -11,6 +11,10 @@ class Do(Protocol):
 
     async def __call__(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any: ...
 
+    async def by_account(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Make one call as the machine account that is permitted everything."""
+        ...
+
     async def put(self, part: Event | SideWrite, *, owned: bool = False) -> None:
         """Put on record an event that begins a stream, or a row, that no call can write.
 

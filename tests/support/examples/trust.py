@@ -76,6 +76,13 @@ async def unbind_identity(do: Do) -> dict[str, Any]:
     return bound
 
 
+async def confirm_identity(do: Do) -> dict[str, Any]:
+    bound = await bind_identity(do)
+    # What a machine binds to a person, a person confirms.
+    await do.by_account("bind_actor_identity", bound)
+    return bound
+
+
 async def register_visit(do: Do) -> dict[str, Any]:
     surface_id = await a_surface(do)
     return {
@@ -113,6 +120,7 @@ EXAMPLES: dict[str, Example] = {
     "update_actor_profile": given(actor_id=an_actor, name="Grace H."),
     "forget_actor": given(actor_id=an_actor),
     "bind_actor_identity": bind_identity,
+    "confirm_actor_identity": confirm_identity,
     "unbind_actor_identity": unbind_identity,
     "get_actor": given(actor_id=an_actor),
     "get_actor_history": given(actor_id=an_actor),

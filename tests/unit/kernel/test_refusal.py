@@ -69,7 +69,12 @@ def test_the_name_of_every_declared_refusal_tells_its_status(subtests: pytest.Su
             elif name == "UnknownEventTypeError":
                 assert refusal.status == 422
             elif name.startswith("MonitorTrigger") or name.endswith(
-                ("GatedError", "ExceedsOwnError", "NotYoursToApproveError")
+                (
+                    "GatedError",
+                    "ExceedsOwnError",
+                    "NotYoursToApproveError",
+                    "AdministratorRequiredError",
+                )
             ):
                 assert refusal.status == 403
             else:

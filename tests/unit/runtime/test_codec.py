@@ -148,11 +148,12 @@ FIELDS = """
 AcquisitionRecorded: acquisition_id dataset_id producing_asset_id producing_run_id captured_at
     settings evidence corrects_acquisition_id
 ActorDeactivated: actor_id
-ActorIdentityBound: actor_id issuer subject_digest
+ActorIdentityBound: actor_id issuer subject_digest bound_by confirmed
+ActorIdentityConfirmed: actor_id issuer subject_digest
 ActorIdentityUnbound: actor_id issuer subject_digest
 ActorProfileForgotten: actor_id
 ActorProfileUpdated: actor_id changed_fields
-ActorRegistered: actor_id kind identities
+ActorRegistered: actor_id kind identities bound_by confirmed
 AgentBudgetUpdated: agent_id budget
 AgentDefined: agent_id kind name version description model_ref prompt_template_id capabilities tools
     budget

@@ -40,9 +40,11 @@ STAFF, VISITOR, PROBE = "ada", "vera", "probe"
 # What she cannot do with her own objects either: the rule asks who decided, proposed or is named.
 OF_THE_STAFF = {
     "add_grant": "GrantExceedsOwnError",
+    "confirm_actor_identity": "AdministratorRequiredError",
     "append_inferences": "DecisionCannotAppendInferencesError",
     "define_policy": "GrantExceedsOwnError",
     "take_visit_surface_control": "VisitCannotTakeControlError",
+    "unbind_actor_identity": "AdministratorRequiredError",
     "withdraw_proposal": "ProposalCannotWithdrawError",
 }
 # What a command changes, copies or publishes beside its target. It is absent if it is of others.

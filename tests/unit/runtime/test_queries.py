@@ -15,7 +15,12 @@ from beamkeep.adapters.memory_store import MemoryStore
 from beamkeep.app import compose, prepare
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import ActorNotFoundError
-from beamkeep.contexts.access.profile import CAUTION_PROMOTER, CLEARANCE_EXPIRER, RUN_SUPERVISOR
+from beamkeep.contexts.access.profile import (
+    CAUTION_PROMOTER,
+    CLEARANCE_EXPIRER,
+    RUN_SUPERVISOR,
+    digest_of,
+)
 from beamkeep.contexts.agent.agent import MODEL_KINDS
 from beamkeep.contexts.agent.seeded import SEEDED_AGENTS
 from beamkeep.contexts.caution.caution import (
@@ -25,6 +30,7 @@ from beamkeep.contexts.caution.caution import (
     Target,
     TargetKind,
 )
+from beamkeep.contexts.installation import installation
 from beamkeep.contexts.safety.clearance import AssetBinding, ClearanceActivated, ClearanceRegistered
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.conduit import ConduitNotFoundError
@@ -120,12 +126,15 @@ class TestOne:
         self, service: Service, store: MemoryStore
     ):
         otto = await enrol(service, "otto")
+        key = installation(service.sessions()).login_key
+        digest = digest_of(key, otto, ISSUER, "otto")
         update = {"actor_id": str(otto), "email": "otto@idp.test", "affiliation": "DESY"}
         await call(service, "update_actor_profile", update)
         assert await ask(service, "get_actor", actor_id=str(otto)) == {
             "actor_id": str(otto),
             "kind": "human",
             "active": True,
+            "unconfirmed_logins": [],
             "owner_id": ada(store),
             "name": "otto",
             "email": "otto@idp.test",
@@ -133,7 +142,7 @@ class TestOne:
             "affiliation": "DESY",
             "external_id": None,
             "external_id_namespace": None,
-            "identities": [{"issuer": ISSUER, "subject": "otto"}],
+            "identities": [{"issuer": ISSUER, "subject": "otto", "subject_digest": digest}],
         }
 
     async def test_one_that_does_not_exist_is_404(self, service: Service):
@@ -382,6 +391,7 @@ class TestLists:
             "actor_id",
             "kind",
             "active",
+            "unconfirmed_logins",
             "owner_id",
             "created_at",
             "deactivated_at",

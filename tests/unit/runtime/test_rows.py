@@ -823,6 +823,7 @@ SHOWN: dict[str, dict[str, Any]] = {
         "actor_id": str(ID),
         "kind": "human",
         "active": False,
+        "unconfirmed_logins": [],
         "deactivated_at": "2030-01-01T02:00:00Z",
     },
     "policy": {

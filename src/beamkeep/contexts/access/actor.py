@@ -24,6 +24,7 @@ from beamkeep.kernel import (
     NotFound,
     Reader,
     Record,
+    Refusal,
     SideWrite,
     Standing,
     UnnamedListing,
@@ -70,6 +71,10 @@ class ActorRegistered(ActorEvent):
     kind: ActorKind
     identities: tuple[BoundLogin, ...] | None = None
     """None in events that were recorded before registrations named the logins."""
+    bound_by: UUID | None = None
+    """None without logins, and in events that were recorded before bindings named the binder."""
+    confirmed: bool = True
+    """Whether an administrator bound the logins, or they were bound before logins needed one."""
 
 
 class ActorDeactivated(ActorEvent): ...
@@ -88,14 +93,21 @@ class ActorIdentityEvent(ActorEvent):
     """Empty in events that were recorded before bindings named the subject."""
 
 
-class ActorIdentityBound(ActorIdentityEvent): ...
+class ActorIdentityBound(ActorIdentityEvent):
+    bound_by: UUID | None = None
+    """None in events that were recorded before bindings named the binder."""
+    confirmed: bool = True
+    """Whether the login may carry every later grant of the actor."""
+
+
+class ActorIdentityConfirmed(ActorIdentityEvent): ...
 
 
 class ActorIdentityUnbound(ActorIdentityEvent): ...
 
 
 type ActorProfileChanged = ActorProfileUpdated | ActorProfileForgotten
-type ActorIdentityChanged = ActorIdentityBound | ActorIdentityUnbound
+type ActorIdentityChanged = ActorIdentityBound | ActorIdentityConfirmed | ActorIdentityUnbound
 type ActorChanged = ActorDeactivated | ActorProfileChanged | ActorIdentityChanged
 
 
@@ -151,6 +163,14 @@ class ActorCannotUnbindIdentityError(Cannot):
     """Only a login that is bound to this actor can be unbound."""
 
 
+class ActorCannotConfirmIdentityError(Cannot):
+    """Only a login that is bound to this actor and needs a confirmation can be confirmed."""
+
+
+class AdministratorRequiredError(Refusal, status=403):
+    """Only a person who is an administrator can make this call. Ask an administrator to make it."""
+
+
 class LastAdministratorError(Cannot):
     """The deployment must keep at least one administrator who can log in."""
 
@@ -162,19 +182,43 @@ ACTIVE: Axis[bool, ActorChanged] = Axis(
 )
 
 
+class UnconfirmedLogin(BoundLogin):
+    """A login that may carry only grants that its binder holds too."""
+
+    bound_by: UUID
+
+
 class Actor(Record):
     id: UUID
     kind: ActorKind
     active: bool = True
+    unconfirmed_logins: frozenset[UnconfirmedLogin] = frozenset()
+    """The logins that no administrator has bound or confirmed."""
 
 
 def begin(event: ActorRegistered) -> Actor:
-    return Actor(event.actor_id, event.kind)
+    registered = Actor(event.actor_id, event.kind)
+    if event.confirmed or event.bound_by is None:
+        return registered
+    logins = (UnconfirmedLogin.of(each, bound_by=event.bound_by) for each in event.identities or ())
+    return replace(registered, unconfirmed_logins=frozenset(logins))
 
 
 def evolve(actor: Actor, event: ActorChanged) -> Actor:
-    deactivated = isinstance(event, ActorDeactivated)
-    return replace(actor, active=ACTIVE.after(event)) if deactivated else actor
+    unconfirmed = actor.unconfirmed_logins
+    match event:
+        case ActorDeactivated():
+            return replace(actor, active=ACTIVE.after(event))
+        case ActorProfileForgotten():
+            return replace(actor, unconfirmed_logins=frozenset())
+        case ActorIdentityBound(confirmed=False, bound_by=UUID() as binder):
+            login = UnconfirmedLogin.of(event, bound_by=binder)
+            return replace(actor, unconfirmed_logins=unconfirmed | {login})
+        case ActorIdentityConfirmed() | ActorIdentityUnbound():
+            other = (each for each in unconfirmed if BoundLogin.of(each) != BoundLogin.of(event))
+            return replace(actor, unconfirmed_logins=frozenset(other))
+        case _:
+            return actor
 
 
 def standing_of(actor: Actor) -> ActorStanding:
@@ -233,6 +277,9 @@ class ForgetActor(ActorCommand): ...
 class BindActorIdentity(ActorCommand, Login): ...
 
 
+class ConfirmActorIdentity(ActorCommand, Login): ...
+
+
 class UnbindActorIdentity(ActorCommand, Login): ...
 
 
@@ -244,10 +291,16 @@ class ActorDetails(Record):
     login_key: bytes = b""
     last_administrator: bool = False
     """Whether the command would leave no administrator who can log in."""
+    permitted_everything: bool = False
+    """Whether the caller is permitted everything."""
 
 
-async def login_key(command: RegisterActor, read: Reader) -> bytes:
-    return installation(read).login_key
+class NewLogins(Record):
+    """What the logins of a new actor need."""
+
+    login_key: bytes = b""
+    permitted_everything: bool = False
+    """Whether the caller is permitted everything."""
 
 
 async def actor_details(actor: Actor, command: ActorCommand, read: Reader) -> ActorDetails:
@@ -258,7 +311,7 @@ async def actor_details(actor: Actor, command: ActorCommand, read: Reader) -> Ac
 
 
 def register_actor(
-    command: RegisterActor, given: bytes, call: Call
+    command: RegisterActor, given: NewLogins, call: Call
 ) -> list[ActorRegistered | SideWrite]:
     """Register a person or a machine account, with its profile and its logins."""
     id, kind = call.new_id, ActorKind(command.kind)
@@ -267,8 +320,14 @@ def register_actor(
     logins = [login_pair(login) for login in command.identities]
     if len(set(logins)) < len(logins):
         raise ActorIdentityAlreadyBoundError("The request contains the same login twice.")
-    bound = tuple(BoundLogin(login[0], digest_of(given, id, *login)) for login in logins)
-    registered = ActorRegistered(call.now, id, kind=kind, identities=bound)
+    key, bound_by = given.login_key, call.principal_id if logins else None
+    bound = tuple(BoundLogin(login[0], digest_of(key, id, *login)) for login in logins)
+    registered = ActorRegistered(
+        *(call.now, id, kind),
+        identities=bound,
+        bound_by=bound_by,
+        confirmed=not logins or calls_as_administrator(given.permitted_everything, call),
+    )
     standing = STANDINGS.insert(Standing.of(standing_of(begin(registered))))
     bindings = (_bound(login, id) for login in logins)
     return [registered, standing, PROFILES.insert(profile), *bindings]
@@ -330,15 +389,43 @@ def bind_actor_identity(
     if len(given.bound_pairs) >= MOST_BINDINGS:
         told = f"The actor has {MOST_BINDINGS} logins; unbind one first."
         raise ActorCannotBindIdentityError(told)
-    digest = digest_of(given.login_key, actor.id, *login)
-    bound = ActorIdentityBound(call.now, actor.id, issuer=login[0], subject_digest=digest)
+    own = actor.id == call.principal_id
+    if actor.kind is ActorKind.SERVICE_ACCOUNT and not own:
+        # The account may report what a sensor sees, which no policy says.
+        require_administrator(given.permitted_everything, call)
+    confirmed = calls_as_administrator(given.permitted_everything, call)
+    if own:
+        # Somebody who calls by an unconfirmed login must not make another one that outlasts it.
+        confirmed = not actor.unconfirmed_logins
+    bound = ActorIdentityBound(
+        *(call.now, actor.id, login[0]),
+        subject_digest=digest_of(given.login_key, actor.id, *login),
+        bound_by=call.principal_id,
+        confirmed=confirmed,
+    )
     return [bound, _bound(login, actor.id)]
+
+
+def confirm_actor_identity(
+    actor: Actor, command: ConfirmActorIdentity, given: ActorDetails, call: Call
+) -> list[ActorIdentityConfirmed]:
+    """Confirm, as an administrator, that a login belongs to the actor it is bound to."""
+    require_administrator(given.permitted_everything, call)
+    login = login_pair(command)
+    bound = BoundLogin(login[0], digest_of(given.login_key, actor.id, *login))
+    if login not in given.bound_pairs:
+        raise ActorCannotConfirmIdentityError("The login is not bound to this actor.")
+    if bound not in map(BoundLogin.of, actor.unconfirmed_logins):
+        raise ActorCannotConfirmIdentityError("The login needs no confirmation.")
+    return [ActorIdentityConfirmed.of(bound, occurred_at=call.now, actor_id=actor.id)]
 
 
 def unbind_actor_identity(
     actor: Actor, command: UnbindActorIdentity, given: ActorDetails, call: Call
 ) -> list[ActorIdentityUnbound | SideWrite]:
-    """Unbind a login from an actor."""
+    """Unbind a login from an actor; only an administrator can unbind one of another person."""
+    if actor.kind is ActorKind.HUMAN and actor.id != call.principal_id:
+        require_administrator(given.permitted_everything, call)
     login = login_pair(command)
     if login not in given.bound_pairs:
         raise ActorCannotUnbindIdentityError
@@ -355,6 +442,18 @@ def administrator_lock(actor_id: UUID, is_last: bool) -> Lock:
             " HTTP surface, and bind a login at a configured identity provider to that person."
         )
     return Lock(ADMINISTRATORS)
+
+
+def calls_as_administrator(permitted_everything: bool, call: Call) -> bool:
+    """Return whether the caller is permitted everything and is a person, or is the service."""
+    person = call.principal_kind is ActorKind.HUMAN or call.principal_id == SYSTEM
+    return permitted_everything and person
+
+
+def require_administrator(permitted_everything: bool, call: Call) -> None:
+    """Raise AdministratorRequiredError unless the caller is an administrator."""
+    if not calls_as_administrator(permitted_everything, call):
+        raise AdministratorRequiredError
 
 
 def _administrator_lock(actor: Actor, given: ActorDetails) -> list[SideWrite]:
@@ -394,8 +493,6 @@ actors = Aggregate(
 
 # fmt: off
 OPERATIONS = (
-    actors.creates("POST /actors", RegisterActor, register_actor, InvalidActorIdentityError,
-        ActorIdentityAlreadyBoundError, given=login_key),
     actors.changes("POST /actors/{actor_id}/update-profile", UpdateActorProfile,
         update_actor_profile, InvalidActorProfileError, ActorCannotUpdateProfileError,
         given=actor_details),
@@ -408,10 +505,23 @@ class ListActors(UnnamedListing):
 
     kind: ActorKind | None = None
     active: bool | None = None
+    unconfirmed_login_bound_by: UUID | None = None
+    """Only actors with a login that this actor bound and no administrator has confirmed."""
 
 
 TIMES = {"deactivated_at": (ActorDeactivated,)}
 SHOWN, LISTED = profile.profiles, profile.names
 QUESTIONS = reads(
-    "/actors", actors, ListActors, milestones=TIMES, shown_with=SHOWN, listed_with=LISTED
+    "/actors",
+    actors,
+    ListActors,
+    milestones=TIMES,
+    facets={
+        "unconfirmed_login_bound_by": lambda actor: {
+            login.bound_by for login in actor.unconfirmed_logins
+        }
+    },
+    shown_with=SHOWN,
+    listed_with=LISTED,
+    version=2,
 )

@@ -6,6 +6,7 @@ from datetime import datetime
 from hmac import digest
 from uuid import UUID
 
+from beamkeep.contexts.installation import installation
 from beamkeep.kernel import ActorKind, DenialReason, Reader, Record, Standing, Table
 
 SYSTEM = UUID("00000000-0000-7000-8000-000000000001")
@@ -74,8 +75,14 @@ class ActorStanding(Record):
 ACTOR_STANDINGS = Table("principal_standing", ActorStanding, key=("principal_id",))
 
 
+class ShownLogin(ShownIdentity):
+    """A login, and the digest by which events and refusals name it."""
+
+    subject_digest: str
+
+
 class ShownProfile(PersonalDetails):
-    identities: tuple[ShownIdentity, ...] = ()
+    identities: tuple[ShownLogin, ...] = ()
 
 
 class ShownName(Record):
@@ -84,11 +91,14 @@ class ShownName(Record):
 
 async def profiles(ids: Sequence[UUID], read: Reader) -> dict[UUID, ShownProfile]:
     """Return the current profile of each actor, with its logins."""
-    logins = await read.rows(IDENTITIES, actor_id=ids)
+    key, shown = installation(read).login_key, dict[UUID, list[ShownLogin]]()
+    for login in await read.rows(IDENTITIES, actor_id=ids):
+        digest = digest_of(key, login.actor_id, login.issuer, login.subject)
+        own = ShownLogin.of(login, subject_digest=digest)
+        shown.setdefault(login.actor_id, []).append(own)
     found: dict[UUID, ShownProfile] = {}
     for row in await read.rows(PROFILES, actor_id=ids):
-        own = tuple(ShownIdentity.of(login) for login in logins if login.actor_id == row.actor_id)
-        found[row.actor_id] = ShownProfile.of(row, identities=own)
+        found[row.actor_id] = ShownProfile.of(row, identities=tuple(shown.get(row.actor_id, ())))
     return dict.fromkeys(ids, ShownProfile(DELETED_USER)) | found
 
 

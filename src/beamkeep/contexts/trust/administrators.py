@@ -4,13 +4,21 @@ from collections.abc import Callable
 from uuid import UUID
 
 from beamkeep.contexts.access import actor
-from beamkeep.contexts.access.actor import Actor, ActorDetails, actor_details, actors, login_pair
+from beamkeep.contexts.access.actor import (
+    Actor,
+    ActorDetails,
+    NewLogins,
+    RegisterActor,
+    actor_details,
+    actors,
+    login_pair,
+)
 from beamkeep.contexts.access.profile import DEVELOPER, IDENTITIES, STANDINGS
 from beamkeep.contexts.installation import installation
 from beamkeep.kernel import ActorKind, Reader, Record, SurfaceKind, replace
 
 from . import policy
-from .grants import POLICY_GRANTS, GrantExceedsOwnError, require_held
+from .grants import POLICY_GRANTS, GrantExceedsOwnError, is_administrator, require_held
 from .policy import Policy, makes_administrators, own_grants, policies
 from .seeded import SURFACES
 
@@ -73,6 +81,8 @@ async def actor_removal(removed: Actor, command: ActorRemoval, read: Reader) -> 
     # A deactivation needs no personal data.
     unneeded = isinstance(command, actor.DeactivateActor)
     details = ActorDetails() if unneeded else await actor_details(removed, command, read)
+    if isinstance(command, actor.UnbindActorIdentity) and removed.id != read.principal_id:
+        details = replace(details, permitted_everything=await permitted_everything(read))
     login = login_pair(command) if isinstance(command, actor.UnbindActorIdentity) else None
 
     def lost(access: AdministratorAccess) -> bool:
@@ -98,14 +108,39 @@ async def login_target(
     target: Actor, command: actor.BindActorIdentity, read: Reader
 ) -> ActorDetails:
     """Return the details of an actor; raise when the actor holds more than the caller."""
-    if target.id != read.principal_id:
-        theirs = await read.rows(POLICY_GRANTS, principal_id=target.id)
-        require_held(theirs, await own_grants(read))
-    return await actor_details(target, command, read)
+    details = await actor_details(target, command, read)
+    if target.id == read.principal_id:
+        return details
+    own = await own_grants(read)
+    require_held(await read.rows(POLICY_GRANTS, principal_id=target.id), own)
+    return replace(details, permitted_everything=is_administrator(own))
+
+
+async def confirmed_target(
+    target: Actor, command: actor.ConfirmActorIdentity, read: Reader
+) -> ActorDetails:
+    """Return the details of an actor whose login is confirmed."""
+    details = await actor_details(target, command, read)
+    return replace(details, permitted_everything=await permitted_everything(read))
+
+
+async def new_logins(command: RegisterActor, read: Reader) -> NewLogins:
+    """Return what the logins of a new actor need."""
+    key = installation(read).login_key
+    # Without logins nobody can call as the actor, whoever registers it.
+    everything = bool(command.identities) and await permitted_everything(read)
+    return NewLogins(key, permitted_everything=everything)
+
+
+async def permitted_everything(read: Reader) -> bool:
+    """Return whether the caller is permitted everything on a seeded surface."""
+    return is_administrator(await own_grants(read))
 
 
 # fmt: off
 OPERATIONS = (
+    actors.creates("POST /actors", RegisterActor, actor.register_actor,
+        actor.InvalidActorIdentityError, actor.ActorIdentityAlreadyBoundError, given=new_logins),
     actors.changes("POST /actors/{actor_id}/deactivate", actor.DeactivateActor,
         actor.deactivate_actor, actor.ActorCannotDeactivateError, actor.LastAdministratorError,
         given=actor_removal, destructive=True),
@@ -114,10 +149,15 @@ OPERATIONS = (
         destructive=True),
     actors.changes("POST /actors/{actor_id}/identities/bind", actor.BindActorIdentity,
         actor.bind_actor_identity, actor.ActorCannotBindIdentityError,
-        actor.ActorIdentityAlreadyBoundError, GrantExceedsOwnError, given=login_target),
+        actor.ActorIdentityAlreadyBoundError, actor.AdministratorRequiredError,
+        GrantExceedsOwnError, given=login_target),
+    actors.changes("POST /actors/{actor_id}/identities/confirm", actor.ConfirmActorIdentity,
+        actor.confirm_actor_identity, actor.ActorCannotConfirmIdentityError,
+        actor.AdministratorRequiredError, given=confirmed_target),
     actors.changes("POST /actors/{actor_id}/identities/unbind", actor.UnbindActorIdentity,
         actor.unbind_actor_identity, actor.ActorCannotUnbindIdentityError,
-        actor.LastAdministratorError, given=actor_removal, destructive=True),
+        actor.AdministratorRequiredError, actor.LastAdministratorError, given=actor_removal,
+        destructive=True),
     policies.changes("POST /policies/{policy_id}/revoke-grant", policy.RevokePolicyGrant,
         policy.revoke_grant, policy.PolicyCannotRevokeGrantError, actor.LastAdministratorError,
         given=last_administrator_revoked, destructive=True),

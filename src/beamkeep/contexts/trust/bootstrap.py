@@ -3,17 +3,36 @@
 from collections.abc import Callable, Iterator
 from uuid import UUID
 
-from beamkeep.contexts.access.actor import Login, RegisterActor, login_pair, register_actor
-from beamkeep.contexts.access.profile import DEVELOPER, IDENTITIES, MONITOR, STANDINGS, SYSTEM
+from beamkeep.contexts.access.actor import (
+    ActorIdentityConfirmed,
+    ActorIdentityUnbound,
+    BoundLogin,
+    Login,
+    NewLogins,
+    RegisterActor,
+    actors,
+    login_pair,
+    register_actor,
+)
+from beamkeep.contexts.access.profile import (
+    DEVELOPER,
+    IDENTITIES,
+    MONITOR,
+    STANDINGS,
+    SYSTEM,
+    digest_of,
+)
 from beamkeep.contexts.installation import installation
 from beamkeep.kernel import (
     EVERY_COMMAND,
     ActorKind,
     Call,
+    Event,
     ObjectScope,
     Outcome,
     Reader,
     Record,
+    SideWrite,
     SurfaceKind,
 )
 
@@ -49,7 +68,7 @@ def foundations(call: CallFor) -> Iterator[tuple[str, Outcome]]:
     """Return what every deployment has, each with the key that records its creation."""
     for id, name in ((SYSTEM, "System"), (MONITOR, "Monitor")):
         command = RegisterActor(name=name, kind="service_account")
-        yield f"actor-{name}", register_actor(command, b"", call(id))
+        yield f"actor-{name}", register_actor(command, NewLogins(), call(id))
     zones = (seeded.CLIENTS, "Clients"), (seeded.SERVICE, "Service"), (seeded.WORKERS, "Workers")
     for id, name in zones:
         yield f"zone-{name}", define_zone(DefineZone(name=name), call(id))
@@ -71,7 +90,8 @@ def foundations(call: CallFor) -> Iterator[tuple[str, Outcome]]:
 
 def developer(call: CallFor) -> Iterator[tuple[str, Outcome]]:
     """Return the actor and the policies of a deployment that is open for development."""
-    yield "actor-Developer", register_actor(RegisterActor(name="Developer"), b"", call(DEVELOPER))
+    person = register_actor(RegisterActor(name="Developer"), NewLogins(), call(DEVELOPER))
+    yield "actor-Developer", person
     for kind, outcome in _everything("Development", DEVELOPER, call):
         yield f"policy-Development-{kind}", outcome
 
@@ -84,15 +104,40 @@ async def administrator(person: Administrator, call: CallFor, read: Reader) -> l
     issuer, subject = login_pair(login)
     bound = await read.rows(IDENTITIES, issuer=issuer, subject=subject)
     if bound:
-        actor_id, registration = bound[0].actor_id, list[Outcome]()
+        actor_id = bound[0].actor_id
         (standing,) = await read.rows(STANDINGS, principal_id=actor_id)
         if standing.barred or standing.kind is not ActorKind.HUMAN:
             raise AdministratorUnusableError(AdministratorUnusableError.__doc__)
+        settled = await _settled_logins(actor_id, (issuer, subject), call, read)
+        registration = [settled] if settled else []
     else:
         command, new = RegisterActor(name=person.name, identities=(login,)), call(None)
-        registration = [register_actor(command, installation(read).login_key, new)]
+        given = NewLogins(installation(read).login_key, permitted_everything=True)
+        registration = [register_actor(command, given, new)]
         actor_id = new.new_id
     return [*registration, *(o for _, o in _everything("Administrators", actor_id, call))]
+
+
+async def _settled_logins(
+    actor_id: UUID, named: tuple[str, str], call: CallFor, read: Reader
+) -> Outcome:
+    """Return what confirms the login that the settings name and unbinds others to be confirmed.
+
+    Otherwise whoever bound one of the others would be an administrator too.
+    """
+    actor, now = await read.one(actors, actor_id), call(None).now
+    key, settled = installation(read).login_key, list[Event | SideWrite]()
+    for row in await read.rows(IDENTITIES, actor_id=actor_id):
+        pair = row.issuer, row.subject
+        login = BoundLogin(row.issuer, digest_of(key, actor_id, *pair))
+        if login not in map(BoundLogin.of, actor.unconfirmed_logins):
+            continue
+        if pair == named:
+            settled += [ActorIdentityConfirmed.of(login, occurred_at=now, actor_id=actor_id)]
+        else:
+            unbound = ActorIdentityUnbound.of(login, occurred_at=now, actor_id=actor_id)
+            settled += [unbound, IDENTITIES.delete(*pair)]
+    return settled
 
 
 def internal_policy(name: str, principal_id: UUID, commands: frozenset[str], call: Call) -> Outcome:

@@ -1,8 +1,10 @@
 """Grants: the permissions of each principal; nobody grants more than they hold."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from uuid import UUID
 
-from beamkeep.kernel import Grant, ObjectScope, Refusal, Table
+from beamkeep.contexts.access.actor import Actor, UnconfirmedLogin
+from beamkeep.kernel import Cannot, Grant, ObjectScope, Refusal, Table
 
 from .seeded import SURFACES
 
@@ -25,6 +27,10 @@ class GrantExceedsOwnError(Refusal, status=403):
     """The caller must hold every permission that this request would give to someone else."""
 
 
+class GrantRequiresConfirmedLoginError(Cannot):
+    """The actor has a login that no administrator has confirmed, and its binder holds less."""
+
+
 def is_administrator(grants: Sequence[Grant]) -> bool:
     """Return whether these grants permit everything on one of the seeded surfaces."""
     return any(grant.unrestricted and grant.surface_id in SURFACES.values() for grant in grants)
@@ -32,18 +38,48 @@ def is_administrator(grants: Sequence[Grant]) -> bool:
 
 def require_held(wanted: Sequence[Grant], own: Sequence[Grant]) -> None:
     """Raise GrantExceedsOwnError unless the own grants cover the wanted ones."""
-    if is_administrator(own):
-        return
     for grant in wanted:
-        proposed = [n for n in grant.proposable_commands if not _covers(own, grant, n, True)]
-        permitted = [n for n in grant.permitted_commands if not _covers(own, grant, n)]
-        if lacking := [*permitted, *proposed]:
-            surface = f"surface {grant.surface_id}" if grant.surface_id else "no surface"
+        if lacking := _lacking(grant, own):
             raise GrantExceedsOwnError(
-                f"The caller lacks, on conduit {grant.conduit_id} and {surface} with scope"
-                f" {grant.object_scope}: {_some(lacking)}. Ask an administrator to make this call,"
-                " or to grant these commands to the caller first."
+                f"The caller lacks, {_place(grant)}: {_some(lacking)}. Ask an administrator to make"
+                " this call, or to grant these commands to the caller first."
             )
+
+
+def require_confirmed(actor: Actor, grant: Grant, held: Mapping[UUID, Sequence[Grant]]) -> None:
+    """Raise GrantRequiresConfirmedLoginError unless every login of the actor may carry the grant.
+
+    `held` has the grants of everybody who bound a login that is not confirmed.
+    """
+    for login in _ordered(actor.unconfirmed_logins):
+        if lacking := _lacking(grant, held[login.bound_by]):
+            raise _unconfirmed(actor, login, f"who lacks, {_place(grant)}: {_some(lacking)}")
+
+
+def require_all_confirmed(actor: Actor) -> None:
+    """Raise GrantRequiresConfirmedLoginError when a login of the actor is not confirmed."""
+    for login in _ordered(actor.unconfirmed_logins):
+        raise _unconfirmed(actor, login, "who is not an administrator")
+
+
+def _unconfirmed(
+    actor: Actor, login: UnconfirmedLogin, because: str
+) -> GrantRequiresConfirmedLoginError:
+    """Return the refusal that names a login which is not confirmed."""
+    return GrantRequiresConfirmedLoginError(
+        f"Actor {actor.id} has a login at {login.issuer} with subject digest"
+        f" {login.subject_digest}, which was bound by actor {login.bound_by}, {because}. Read the"
+        " login with get_actor. Then ask an administrator to confirm the login with"
+        " confirm_actor_identity, or to unbind it.",
+        actor_id=str(actor.id),
+        issuer=login.issuer,
+        subject_digest=login.subject_digest,
+        bound_by=str(login.bound_by),
+    )
+
+
+def _ordered(logins: Iterable[UnconfirmedLogin]) -> list[UnconfirmedLogin]:
+    return sorted(logins, key=lambda login: (login.issuer, login.subject_digest))
 
 
 def require_tools_held(names: Iterable[str], own: Sequence[Grant]) -> None:
@@ -60,6 +96,19 @@ def require_tools_held(names: Iterable[str], own: Sequence[Grant]) -> None:
             f"The caller lacks: {_some(lacking)}. Ask an administrator to make this call, or to"
             " grant these commands to the caller first."
         )
+
+
+def _place(grant: Grant) -> str:
+    surface = f"surface {grant.surface_id}" if grant.surface_id else "no surface"
+    return f"on conduit {grant.conduit_id} and {surface} with scope {grant.object_scope}"
+
+
+def _lacking(grant: Grant, own: Sequence[Grant]) -> list[str]:
+    """Return the commands of a grant that the own grants do not cover."""
+    if is_administrator(own):
+        return []
+    proposed = [n for n in grant.proposable_commands if not _covers(own, grant, n, True)]
+    return [*(n for n in grant.permitted_commands if not _covers(own, grant, n)), *proposed]
 
 
 def _some(names: Sequence[str]) -> str:

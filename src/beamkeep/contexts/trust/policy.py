@@ -1,6 +1,6 @@
 """Policy: principals and the commands they may call on one surface. Policies add up."""
 
-from collections.abc import Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Annotated
 from uuid import UUID
 
@@ -42,7 +42,9 @@ from .conduit import ConduitNotFoundError, conduits
 from .grants import (
     POLICY_GRANTS,
     GrantExceedsOwnError,
+    GrantRequiresConfirmedLoginError,
     is_administrator,
+    require_confirmed,
     require_held,
     with_implied,
 )
@@ -180,15 +182,41 @@ class PolicyReferences(Record):
     own: tuple[Grant, ...] | None
     """None while the deployment is prepared, which may define any policy."""
     proposable: Set[str] = frozenset()
+    principals: tuple[Actor, ...] = ()
+    held: Mapping[UUID, Sequence[Grant]] = {}
+    """The grants of everybody who bound a login of a principal that is not confirmed."""
 
 
-type ActorAndOwnGrants = tuple[Actor, tuple[Grant, ...]]
-"""The actor of a new grant, and the grants of the caller."""
+class GrantReferences(Record):
+    """The actor of a new grant, and the grants of the caller."""
+
+    actor: Actor
+    own: tuple[Grant, ...]
+    held: Mapping[UUID, Sequence[Grant]] = {}
+    """The grants of everybody who bound a login of the actor that is not confirmed."""
 
 
 async def own_grants(read: Reader) -> tuple[Grant, ...]:
     """Return the grants of the caller; a revocation before the append makes the append fail."""
-    rows = await read.rows(POLICY_GRANTS, principal_id=read.principal_id)
+    return await _held(await read.rows(POLICY_GRANTS, principal_id=read.principal_id), read)
+
+
+async def grants_of_binders(of: Iterable[Actor], read: Reader) -> dict[UUID, tuple[Grant, ...]]:
+    """Return the grants of everybody who bound a login of these actors that is not confirmed.
+
+    A binder who is not active holds nothing.
+    """
+    ids = {login.bound_by for actor in of for login in actor.unconfirmed_logins}
+    if not ids:
+        return {}
+    binders = await read.many(actors, ids)
+    rows = await read.rows(POLICY_GRANTS, principal_id=ids)
+    theirs = {id: [r for r in rows if r.principal_id == id and binders[id].active] for id in ids}
+    return {id: await _held(rows, read) for id, rows in theirs.items()}
+
+
+async def _held(rows: Sequence[Grant], read: Reader) -> tuple[Grant, ...]:
+    """Return those of these grants of one principal that the policies confirm."""
     # One grant of an administrator suffices; fewer streams then get in the way of the append.
     sufficient = [row for row in rows if is_administrator([row])][:1] or rows
     found = await read.many(policies, {row.policy_id for row in sufficient})
@@ -202,15 +230,23 @@ async def own_grants(read: Reader) -> tuple[Grant, ...]:
 async def policy_references(command: DefinePolicy, read: Reader) -> PolicyReferences:
     await read.one(conduits, command.conduit_id)
     surface = await read.one(surfaces, command.surface_id) if command.surface_id else None
-    await read.many(actors, command.permitted_principal_ids)
-    own = await own_grants(read)
-    return PolicyReferences(surface, read.operation_names, own, proposable=read.proposable)
+    found = await read.many(actors, command.permitted_principal_ids)
+    principals = tuple(found.values())
+    return PolicyReferences(
+        surface,
+        read.operation_names,
+        await own_grants(read),
+        proposable=read.proposable,
+        principals=principals,
+        held=await grants_of_binders(principals, read),
+    )
 
 
 async def grant_references(
     policy: Policy, command: AddPolicyGrant, read: Reader
-) -> ActorAndOwnGrants:
-    return await read.one(actors, command.permitted_principal_id), await own_grants(read)
+) -> GrantReferences:
+    actor = await read.one(actors, command.permitted_principal_id)
+    return GrantReferences(actor, await own_grants(read), await grants_of_binders([actor], read))
 
 
 def define_policy(
@@ -242,16 +278,18 @@ def define_policy(
     grants = grants_of(begin(defined))
     if given.own is not None:
         require_held(grants[:1], given.own)
+    for actor in given.principals:
+        require_confirmed(actor, grants[0], given.held)
     return [defined, *map(POLICY_GRANTS.insert, grants)]
 
 
 def add_grant(
-    policy: Policy, command: AddPolicyGrant, given: ActorAndOwnGrants, call: Call
+    policy: Policy, command: AddPolicyGrant, given: GrantReferences, call: Call
 ) -> list[PolicyGrantAdded | SideWrite]:
     """Add a principal to a policy."""
-    actor, own = given
+    actor = given.actor
     grant = grant_to(policy, actor.id)
-    require_held([grant], own)
+    require_held([grant], given.own)
     if actor.id in policy.permitted_principal_ids:
         raise PolicyCannotAddGrantError(f"The policy already permits actor {actor.id}.")
     if len(policy.permitted_principal_ids) >= MOST_PRINCIPALS:
@@ -259,6 +297,7 @@ def add_grant(
         raise PolicyCannotAddGrantError(full)
     if not actor.active:
         raise PolicyCannotAddGrantError(f"Actor {actor.id} is not active.")
+    require_confirmed(actor, grant, given.held)
     return [PolicyGrantAdded(call.now, policy.id, actor.id), POLICY_GRANTS.insert(grant)]
 
 
@@ -288,10 +327,11 @@ policies = Aggregate(
 OPERATIONS = (
     policies.creates("POST /policies", DefinePolicy, define_policy, ConduitNotFoundError,
         SurfaceNotFoundError, ActorNotFoundError, InvalidPolicyPermittedCommandsError,
-        PolicyCannotDefineError, GrantExceedsOwnError, given=policy_references),
+        PolicyCannotDefineError, GrantExceedsOwnError, GrantRequiresConfirmedLoginError,
+        given=policy_references),
     policies.changes("POST /policies/{policy_id}/add-grant", AddPolicyGrant, add_grant,
         ActorNotFoundError, PolicyCannotAddGrantError, GrantExceedsOwnError,
-        given=grant_references),
+        GrantRequiresConfirmedLoginError, given=grant_references),
 )
 # fmt: on
 

@@ -22,6 +22,7 @@ from beamkeep.contexts.access.actor import (
     ActorRegistered,
     BindActorIdentity,
     BoundLogin,
+    ConfirmActorIdentity,
     DeactivateActor,
     ForgetActor,
     InvalidActorEmailError,
@@ -32,6 +33,7 @@ from beamkeep.contexts.access.actor import (
     Login,
     RegisterActor,
     UnbindActorIdentity,
+    UnconfirmedLogin,
     UpdateActorProfile,
 )
 from beamkeep.contexts.access.profile import (
@@ -59,7 +61,7 @@ from beamkeep.kernel import (
     replace,
 )
 from beamkeep.testing.installation import INSTALLATION
-from beamkeep.testing.past import ABSENT, CALL, LATER, NEW, NOW
+from beamkeep.testing.past import ABSENT, CALL, LATER, ME, NEW, NOW
 from beamkeep.testing.scenario import Example, Scenario, matrix
 
 ID, OTHER = NEW, UUID(int=2)
@@ -81,6 +83,7 @@ OPERATIONS = tuple(
 )
 DIGEST = digest_of(INSTALLATION.login_key, ID, AT_DESY.issuer, AT_DESY.subject)
 HELD = Lock(ADMINISTRATORS)
+HERSELF = replace(CALL, principal_id=ID)
 
 registered = ActorRegistered(NOW, ID, ActorKind.HUMAN)
 deactivated = ActorDeactivated(NOW, ID)
@@ -103,7 +106,12 @@ def test_a_person_is_registered_with_standing_profile_and_logins():
     blanks_around = {"issuer": " https://idp.desy.test ", "subject": " lise "}
     told = {**DETAILS, "identities": [blanks_around]}
     given().when(RegisterActor.model_validate(told)).then(
-        replace(registered, identities=(BoundLogin("https://idp.desy.test", DIGEST),)),
+        replace(
+            registered,
+            identities=(BoundLogin("https://idp.desy.test", DIGEST),),
+            bound_by=ME,
+            confirmed=False,
+        ),
         STANDINGS.insert(Standing(ID, ActorKind.HUMAN)),
         profile,
         login,
@@ -288,7 +296,9 @@ BIND = BindActorIdentity(actor_id=ID, issuer="https://idp.desy.test", subject="l
 
 
 def test_up_to_ten_logins_are_bound():
-    bound = ActorIdentityBound(NOW, ID, "https://idp.desy.test", DIGEST)
+    bound = ActorIdentityBound(
+        *(NOW, ID, "https://idp.desy.test", DIGEST), bound_by=ME, confirmed=False
+    )
     for number in (0, 9):
         given(registered, profile, *logins(number)).when(BIND).then(bound, login)
 
@@ -323,7 +333,7 @@ def test_a_login_too_long_for_a_key_of_the_database_is_neither_bound_nor_unbound
 
 def test_a_login_is_unbound():
     unbind = UnbindActorIdentity(actor_id=ID, issuer=AT_DESY.issuer, subject="lise")
-    given(*LISE).when(unbind).then(
+    given(*LISE).when(unbind, call=HERSELF).then(
         ActorIdentityUnbound(NOW, ID, "https://idp.desy.test", DIGEST),
         IDENTITIES.delete("https://idp.desy.test", "lise"),
         HELD,
@@ -334,7 +344,9 @@ def test_a_login_the_actor_does_not_hold_is_not_unbound():
     somebody_else = IDENTITIES.insert(Identity("https://idp.cern.test", "otto", OTHER))
     for issuer, subject in (("https://idp.cern.test", "otto"), ("https://idp.desy.test", "Lise")):
         unbind = UnbindActorIdentity(actor_id=ID, issuer=issuer, subject=subject)
-        given(*LISE, somebody_else).when(unbind).refused(ActorCannotUnbindIdentityError)
+        given(*LISE, somebody_else).when(unbind, call=HERSELF).refused(
+            ActorCannotUnbindIdentityError
+        )
 
 
 def test_a_login_of_anybody_is_not_bound_again():
@@ -350,17 +362,21 @@ def test_an_actor_that_does_not_exist_is_not_changed():
 
 
 KNOWN = ActorDetails(PROFILE, frozenset({("i", "s")}))
+ASKED = replace(KNOWN, permitted_everything=True)
+ADMINISTRATOR = replace(CALL, principal_id=OTHER)
+TO_CONFIRM = UnconfirmedLogin("i", digest_of(b"", ID, "i", "s"), OTHER)
 EXAMPLES = [
     Example(DeactivateActor(actor_id=ID), KNOWN),
     Example(UpdateActorProfile(actor_id=ID, name="Lise"), KNOWN),
     Example(ForgetActor(actor_id=ID), KNOWN),
     Example(BIND, KNOWN),
-    Example(UnbindActorIdentity(actor_id=ID, issuer="i", subject="s"), KNOWN),
+    Example(ConfirmActorIdentity(actor_id=ID, issuer="i", subject="s"), ASKED, ADMINISTRATOR),
+    Example(UnbindActorIdentity(actor_id=ID, issuer="i", subject="s"), KNOWN, HERSELF),
 ]
 ACTIVE = """
-       deactivate_actor  update_actor_profile  forget_actor  bind_actor_identity  unbind_actor_identity
-True   False             True                  True          True                 True
-False  -                 False                 False         -                    False
+       deactivate_actor  update_actor_profile  forget_actor  bind_actor_identity  confirm_actor_identity  unbind_actor_identity
+True   False             True                  True          True                 True                    True
+False  -                 False                 False         -                    False                   False
 """  # noqa: E501
 
 
@@ -380,7 +396,7 @@ def test_every_command_on_an_actor_that_is_active_or_not():
         OPERATIONS,
         (True, False),
         EXAMPLES,
-        lambda active: Actor(ID, ActorKind.HUMAN, active),
+        lambda active: Actor(ID, ActorKind.HUMAN, active, frozenset({TO_CONFIRM})),
         lambda actor: actor.active,
         ACTIVE,
     )

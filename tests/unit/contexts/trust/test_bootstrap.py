@@ -5,8 +5,14 @@ from uuid import UUID
 
 import pytest
 
-from beamkeep.contexts.access.actor import ActorRegistered, BoundLogin
-from beamkeep.contexts.access.profile import IDENTITIES, STANDINGS, Identity, digest_of
+from beamkeep.contexts.access.actor import (
+    ActorIdentityBound,
+    ActorIdentityConfirmed,
+    ActorIdentityUnbound,
+    ActorRegistered,
+    BoundLogin,
+)
+from beamkeep.contexts.access.profile import IDENTITIES, STANDINGS, SYSTEM, Identity, digest_of
 from beamkeep.contexts.trust.bootstrap import (
     Administrator,
     AdministratorUnusableError,
@@ -50,7 +56,8 @@ HTTP, STDIO, STREAMABLE = fixed(30), fixed(31), fixed(32)
 
 
 def call(id: UUID | None) -> Call:
-    return replace(CALL, new_id=id or NEW)
+    machine = ActorKind.SERVICE_ACCOUNT
+    return replace(CALL, principal_id=SYSTEM, principal_kind=machine, new_id=id or NEW)
 
 
 def events(outcomes: Iterable[Outcome]) -> list[Event]:
@@ -146,15 +153,18 @@ def grant(
     return POLICY_GRANTS.insert(row)
 
 
+known = ActorRegistered(NOW, BOUND, ActorKind.HUMAN)
+
+
 async def named(*history: Event | SideWrite) -> list[Event]:
-    return events(await administrator(ADA, call, Past(history, HERE)))
+    return events(await administrator(ADA, call, Past([known, *history], HERE)))
 
 
 async def test_a_fresh_deployment_registers_its_administrator():
     outcomes = await administrator(ADA, call, Past([], HERE))
     named = BoundLogin("https://idp", digest_of(HERE.login_key, NEW, "https://idp", "ada"))
     assert events(outcomes) == [
-        ActorRegistered(NOW, NEW, ActorKind.HUMAN, (named,)),
+        ActorRegistered(NOW, NEW, ActorKind.HUMAN, (named,), SYSTEM, confirmed=True),
         *everything("Administrators", NEW),
     ]
     bound = [p for p in outcomes[0] if isinstance(p, Insert) and p.table == IDENTITIES]
@@ -165,8 +175,25 @@ async def test_an_actor_with_that_login_is_taken_instead():
     assert await named(login, standing()) == everything("Administrators", BOUND)
 
 
+async def test_an_actor_with_that_login_keeps_no_other_that_somebody_else_bound():
+    digests = [digest_of(HERE.login_key, BOUND, "https://idp", name) for name in ("ada", "eve")]
+    bound = [
+        ActorIdentityBound(NOW, BOUND, "https://idp", digest, bound_by=UUID(int=7), confirmed=False)
+        for digest in digests
+    ]
+    eve = IDENTITIES.insert(Identity("https://idp", "eve", BOUND))
+    past = Past([known, *bound, login, eve, standing()], HERE)
+    settled, *_ = await administrator(ADA, call, past)
+    assert [*settled] == [
+        ActorIdentityConfirmed(NOW, BOUND, "https://idp", digests[0]),
+        ActorIdentityUnbound(NOW, BOUND, "https://idp", digests[1]),
+        IDENTITIES.delete("https://idp", "eve"),
+    ]
+
+
 async def test_blanks_around_the_login_in_the_settings_do_not_matter():
-    person, past = Administrator(" https://idp", "ada ", "Ada"), Past([login, standing()], HERE)
+    person = Administrator(" https://idp", "ada ", "Ada")
+    past = Past([known, login, standing()], HERE)
     assert events(await administrator(person, call, past)) == everything("Administrators", BOUND)
 
 
