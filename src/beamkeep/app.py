@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID, uuid4
@@ -258,6 +257,7 @@ class Deployment:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.telemetry = Telemetry(tracer(settings.otlp_endpoint))
+        self.telemetry.show_version(RELEASE)
         self.supervisor, self.wake = Supervisor(self.telemetry), asyncio.Event()
         self._codec = Codec(CATALOGUE.aggregates.values())
         self._reader: LogReader | None = None
@@ -827,7 +827,7 @@ async def console_settings(settings: Settings, service: Service) -> ConsoleSetti
         scope=settings.console_scope,
         resource=settings.base_url.rstrip("/"),
         development=not settings.require_authenticated_principal,
-        version=version("beamkeep"),
+        version=RELEASE,
         facility_name=facility.name,
         timezone=settings.facility_timezone,
     )

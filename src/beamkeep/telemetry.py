@@ -46,6 +46,12 @@ class Telemetry:
         self._clock, self._exposed, self._exposed_at = clock, b"", float("-inf")
         self.registry = CollectorRegistry()
         self._tracer = tracer
+        self._info = Gauge(
+            "beamkeep_info",
+            "Always 1; the label is the version of the server.",
+            ("version",),
+            registry=self.registry,
+        )
         self._calls = Counter(
             "beamkeep_calls",
             "Calls answered, by outcome: the status class of a success, the code of a refusal.",
@@ -177,6 +183,10 @@ class Telemetry:
             registry=self.registry,
         )
         self._metrics: dict[tuple[str, str], _CallMetrics] = {}
+
+    def show_version(self, version: str) -> None:
+        """Show the version of the server."""
+        self._info.labels(version).set(1)
 
     def refuse_token(self, reason: str, **cause: str) -> None:
         """Count and log an access token that was not accepted."""

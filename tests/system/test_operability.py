@@ -318,6 +318,7 @@ def test_the_first_work_finds_everything_it_looks_for(cluster: Cluster):
         assert process.wait(DEADLINE) == 0
         lines = [json.loads(line) for line in made.log.read_text().splitlines()]
     assert [line["event"] for line in lines if line["event"] != "lists held back"] == [
+        "starting",
         "deployment prepared",
         "agents that call a model do not work",
     ]
