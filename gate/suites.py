@@ -232,7 +232,7 @@ SLICES = (
     system(
         "broken",
         80,
-        *("waiting",),
+        *("waiting", "dead_workers"),
         subjects=(POSTGRES, "src/beamkeep/__main__.py"),
     ),
     system("outside", 105, "observers", "relay", "scans", "verify_copies", "custody_plan"),

@@ -140,24 +140,28 @@ def migrate() -> None:
 def check(token: TextIO | None) -> None:
     """Check the deployment for faults.
 
-    Check the databases and the identity providers, and compare grants, standings, logins and
-    claims with the events. Exit code 1 means that faults were found.
+    Check the settings, the data roots, the identity providers and the message bus. Try to read and
+    write as each role of the database. See that workers run and that an administrator can log in.
+    Compare grants, standings, logins and claims with the events. Exit code 1 means that faults were
+    found.
     """
     if token:
         _check_token(token.read().strip())
-    from beamkeep.adapters.postgres.fence import faults
     from beamkeep.adapters.postgres.ledger import ledger
     from beamkeep.auditing import differences
+    from beamkeep.checking import deployment_faults
     from beamkeep.proving import witness_faults
 
     settings = _settings()
-    found = [
-        f"{name}: {fault}"
-        for name, url in settings.database_urls.items()
-        for fault in _run(faults(url.get_secret_value()))
-    ]
-    found += [f"IDENTITY_PROVIDERS: {fault}" for fault in _run(_provider_faults(settings))]
-    click.echo("".join(f"{fault}\n" for fault in found), nl=False)
+
+    async def tried() -> int:
+        number = 0
+        async for fault in deployment_faults(settings):
+            number += 1
+            click.echo(fault)
+        return number
+
+    found = _run_on_database(tried())
 
     async def compare() -> int:
         number = 0
@@ -175,7 +179,7 @@ def check(token: TextIO | None) -> None:
         return number
 
     # A database with faults may have no tables to compare.
-    wrong = len(found) or _run_on_database(compare()) + _run_on_database(witnessed())
+    wrong = found or _run_on_database(compare()) + _run_on_database(witnessed())
     if not wrong:
         click.echo("nothing is wrong")
     sys.exit(1 if wrong else 0)
@@ -199,15 +203,6 @@ def _check_token(token: str) -> Never:
     accepted, text = _run(run())
     click.echo(text)
     sys.exit(0 if accepted else 1)
-
-
-async def _provider_faults(settings: "Settings") -> list[str]:
-    import httpx2
-
-    from beamkeep.app import verifier
-
-    async with httpx2.AsyncClient() as http:
-        return await verifier(settings, http).faults()
 
 
 @click.command()

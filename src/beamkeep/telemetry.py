@@ -95,6 +95,12 @@ class Telemetry:
             ("loop",),
             registry=self.registry,
         )
+        self._heartbeat_age = Gauge(
+            "beamkeep_worker_heartbeat_age_seconds",
+            "Seconds since a worker last was on time in any process; +Inf if it never ran.",
+            ("worker",),
+            registry=self.registry,
+        )
         self.conducts_held = Gauge(
             "beamkeep_conducts_held",
             "Conducts that this process carries out now.",
@@ -251,6 +257,17 @@ class Telemetry:
     def show_loop(self, name: str, age: Callable[[], float]) -> None:
         """Show how long ago a loop last succeeded, asking each time the metrics are read."""
         self._loop_age.labels(name).set_function(age)
+
+    def show_heartbeats(self, ages: Mapping[str, float]) -> None:
+        """Show how long ago each worker last was on time; these grow until they are set again."""
+        self._heartbeat_age.clear()
+        read_at = self._clock()
+        for worker, age in ages.items():
+
+            def grown(age: float = age) -> float:
+                return age + self._clock() - read_at
+
+            self._heartbeat_age.labels(worker).set_function(grown)
 
     def serve(self, host: str, port: int) -> None:
         """Serve the metrics on a port of their own until the process ends."""
