@@ -184,6 +184,13 @@ class DatabaseSettings(BaseSettings):
     """Address of the same database or of a restored copy, with a role that only reads. Only
     `verify` uses it. Default: DATABASE_URL."""
 
+    @property
+    def database_urls(self) -> dict[str, SecretStr]:
+        """The addresses that `serve` and `work` start with, by setting."""
+        projecting = self.projector_database_url
+        own = {"PROJECTOR_DATABASE_URL": projecting} if projecting else {}
+        return {"DATABASE_URL": self.database_url} | own
+
 
 def _from_json(value: object) -> object:
     """Return a record that an environment variable holds; only lists are decoded without this."""

@@ -26,16 +26,18 @@ def application(
     *,
     ready: Callable[[], Awaitable[str | None]],
     metrics: Callable[[], bytes] | None,
+    remark: Callable[[], str | None] = lambda: None,
     mcp_origins: Sequence[str] = (),
     telemetry: Telemetry | None = None,
     routes: Sequence[HttpRoute] = (),
 ) -> Edge:
-    """Return everything served over HTTP; `ready` returns what is missing, `routes` win."""
+    """Return all of HTTP; `ready` tells what is missing, `remark` other faults; `routes` win."""
     telemetry = telemetry or Telemetry()
 
     async def readiness(_: HttpRequest) -> HttpResponse:
         missing = await ready()
-        return HttpResponse(503 if missing else 200, TEXT, (missing or "ready").encode())
+        told = "\n".join(filter(None, [missing or "ready", remark()]))
+        return HttpResponse(503 if missing else 200, TEXT, told.encode())
 
     pages = {
         "/health": _fixed(TEXT, b"alive"),
