@@ -318,6 +318,6 @@ OPERATIONS = (
         acquisition.InvalidAcquisitionCapturedAtError, ScanFileUnstableError,
         InvalidScanFileError, InvalidScanTimestampError, InvalidScanChecksumError,
         dataset.InvalidDatasetPartsError, DistributionAlreadyExistsError,
-        ScanAlreadyIngestedError, given=scan_context),
+        ScanAlreadyIngestedError, given=scan_context, title="Ingest a scan file"),
 )
 # fmt: on

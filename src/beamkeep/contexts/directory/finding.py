@@ -30,7 +30,11 @@ def _directory(read: Reader) -> NameReader:
     return directory
 
 
+# fmt: off
 QUESTIONS = (
-    answers("GET /search", Search, search, SearchedObjects, of=facilities, about=None),
-    answers("GET /names", ResolveNames, resolve_names, FoundObjects, of=facilities, about=None),
+    answers("GET /search", Search, search, SearchedObjects, of=facilities, about=None,
+        title="Search objects"),
+    answers("GET /names", ResolveNames, resolve_names, FoundObjects, of=facilities, about=None,
+        title="Resolve names"),
 )
+# fmt: on

@@ -73,6 +73,8 @@ class EnclosureRegistered(EnclosureEvent):
 
 
 class EnclosurePermitObserved(EnclosureEvent):
+    """Permit reported."""
+
     from_permit_status: PermitStatus
     to_permit_status: PermitStatus
     trigger: TriggerSource
@@ -232,7 +234,8 @@ OPERATIONS = (
         given=lambda command, read: facility.facility_by_code(command.facility_code, read)),
     enclosures.changes("POST /enclosures/{enclosure_id}/observe-status", ObserveEnclosureStatus,
         observe_enclosure_status, trigger.MonitorTriggerRequiredError,
-        EnclosureCannotObserveStatusError, in_person=True),
+        EnclosureCannotObserveStatusError, in_person=True,
+        title="Report the permit of an enclosure"),
     enclosures.changes("POST /enclosures/{enclosure_id}/decommission", DecommissionEnclosure,
         decommission_enclosure, EnclosureCannotDecommissionError, destructive=True),
 )

@@ -88,19 +88,23 @@ class SupplyStatusEvent(SupplyEvent):
     reason: FreeText
 
 
-class SupplyMarkedAvailable(SupplyStatusEvent): ...
+class SupplyMarkedAvailable(SupplyStatusEvent):
+    """Available."""
 
 
 class SupplyDegraded(SupplyStatusEvent): ...
 
 
-class SupplyMarkedUnavailable(SupplyStatusEvent): ...
+class SupplyMarkedUnavailable(SupplyStatusEvent):
+    """Unavailable."""
 
 
-class SupplyMarkedRecovering(SupplyStatusEvent): ...
+class SupplyMarkedRecovering(SupplyStatusEvent):
+    """Recovering."""
 
 
-class SupplyRestored(SupplyStatusEvent): ...
+class SupplyRestored(SupplyStatusEvent):
+    """Restored, available again."""
 
 
 class SupplyDeregistered(SupplyStatusEvent): ...
@@ -412,7 +416,7 @@ OPERATIONS = (
         trigger.MonitorTriggerNotPermittedError, SupplyCannotRestoreError),
     supplies.changes("POST /supplies/{supply_id}/observe-status", ObserveSupplyStatus,
         observe_supply_status, trigger.MonitorTriggerRequiredError, SupplyCannotObserveStatusError,
-        in_person=True),
+        in_person=True, title="Report the status of a supply"),
     supplies.changes("POST /supplies/{supply_id}/deregister", DeregisterSupply, deregister_supply,
         SupplyCannotDeregisterError, destructive=True),
 )
