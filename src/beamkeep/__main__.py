@@ -59,6 +59,8 @@ def serve() -> None:
                 deadline_seconds=settings.deadline_seconds,
                 limit_concurrency=settings.limit_concurrency,
             )
+            # A thread that parses or describes keeps the loop waiting no longer than this.
+            sys.setswitchinterval(SWITCH_SECONDS)
             await serve_both(main, metrics, on_stop=served.application.stop_streams)
 
     _run(run())
@@ -456,6 +458,9 @@ def mcp_stdio(toolsets: str) -> None:
         await deployment.close()
 
     _run(run())
+
+
+SWITCH_SECONDS = 0.001
 
 
 @click.group("import")
