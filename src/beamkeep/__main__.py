@@ -66,6 +66,8 @@ def serve() -> None:
                 deadline_seconds=settings.deadline_seconds,
                 limit_concurrency=settings.limit_concurrency,
             )
+            # A thread that parses or describes keeps the loop waiting no longer than this.
+            sys.setswitchinterval(SWITCH_SECONDS)
             await serve_both(main, metrics, on_stop=served.application.stop_streams)
 
     _run(run())
@@ -457,6 +459,9 @@ def mcp_stdio(toolsets: str) -> None:
         await deployment.close()
 
     _run(run())
+
+
+SWITCH_SECONDS = 0.001
 
 
 @click.group("import")

@@ -17,6 +17,7 @@ AT_NIGHT = {
     "tests/faults/test_rebuild.py",
     "tests/faults/test_tail_stall.py",
     "tests/system/test_abuse.py",
+    "tests/system/test_starving.py",
 }
 
 

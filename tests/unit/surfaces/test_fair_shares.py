@@ -43,6 +43,7 @@ class Answered(NamedTuple):
     status: int
     code: str
     parts_read: int
+    is_last: bool = False
 
 
 class Parties(NamedTuple):
@@ -72,7 +73,8 @@ class Parties(NamedTuple):
         sent = posted(token, path, None if in_chunks else len(body))
         await self.edge(sent, receive, send)
         told = b"".join(each.get("body", b"") for each in written[1:])
-        return Answered(written[0]["status"], json.loads(told).get("code", ""), read)
+        is_last = dict(written[0]["headers"]).get(b"connection") == b"close"
+        return Answered(written[0]["status"], json.loads(told).get("code", ""), read, is_last)
 
 
 def posted(token: str, path: str, length: int | None) -> Scope:
@@ -142,10 +144,13 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
 @pytest.mark.parametrize("in_chunks", [False, True])
 @pytest.mark.parametrize(
     ("token", "refused"),
-    [("stranger", (401, "UnregisteredLoginError", 0)), ("bob", (403, "UnauthorizedError", 0))],
+    [
+        ("stranger", (401, "UnregisteredLoginError", 0, True)),
+        ("bob", (403, "UnauthorizedError", 0, True)),
+    ],
 )
 async def test_a_large_body_is_not_read_before_the_call_is_permitted(
-    token: str, refused: tuple[int, str, int], in_chunks: bool, parsed: list[int]
+    token: str, refused: tuple[int, str, int, bool], in_chunks: bool, parsed: list[int]
 ):
     async with parties() as all_of_them:
         assert await all_of_them.post(token, zone_of(LARGE), in_chunks=in_chunks) == refused
@@ -172,7 +177,7 @@ async def test_an_agent_without_an_actor_has_no_message_read(size: int, parsed: 
     message = TOOL[:-1] + b" " * (size - len(TOOL)) + b"}"
     async with parties() as all_of_them:
         refused = await all_of_them.post("stranger", message, "/mcp")
-        assert refused == (401, "UnregisteredLoginError", 0)
+        assert refused == (401, "UnregisteredLoginError", 0, size == LARGE)
         assert parsed == []
         assert (await all_of_them.post("ada", message, "/mcp")).status == 200
     assert parsed == [size]
@@ -226,7 +231,7 @@ async def test_only_so_many_large_bodies_are_under_way(
         waiting = [asyncio.create_task(slow()) for _ in range(2)]
         await until_quiet()
         refused = await all_of_them.post("ada", zone_of(LARGE))
-        assert refused == (429, "TooManyRequestsError", 0)
+        assert refused == (429, "TooManyRequestsError", 0, True)
         assert (await all_of_them.post("bob", zone_of(LARGE)))[:2] == of_another
         assert (await all_of_them.post("ada", ZONE)).status == 201
         arrives.set()

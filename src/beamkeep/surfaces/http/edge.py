@@ -31,6 +31,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger()
 METADATA = "/.well-known/oauth-protected-resource"
 PART_BYTES = 32 * 1024
 """How much of an answer is sent before the edge waits for a client that does not read."""
+CLOSE = {b"connection": b"close"}
 PROBES = frozenset({b"/health", b"/ready"})
 CREDENTIALS = re.compile(rb"(?i:bearer) +([A-Za-z0-9._~+/-]+=*)")
 
@@ -117,6 +118,9 @@ class Edge:
                     if isinstance(refusal, tokens.Unverified):
                         self._telemetry.refuse_token(**msgspec.to_builtins(refusal.fault))
                     response, code = self.refused(refusal, surface), type(refusal).__name__
+                    if request.is_large and not request.was_read:
+                        # To read what is thrown away would cost more than the refusal.
+                        response = response._replace(headers={**response.headers, **CLOSE})
                 # 7. The response. A stream is part of its call, and cut off if it fails.
                 if isinstance(response, StreamResponse):
                     await self._send(response, request, send)
@@ -197,7 +201,7 @@ class Edge:
         if refusal.retry_after is not None:
             headers[b"retry-after"] = b"%d" % refusal.retry_after
         if isinstance(refusal, refusals.BodyIncompleteError | refusals.BodyTooLargeError):
-            headers[b"connection"] = b"close"
+            headers |= CLOSE
         if isinstance(refusal, refusals.MethodNotAllowedError):
             headers[b"allow"] = refusal.allow
         return HttpResponse(refusal.status, headers, encode(problem(refusal)))

@@ -51,7 +51,7 @@ class HttpRequest:
             length.isdigit() and int(length) > limits.large_body_bytes
         )
         self.deadline: asyncio.Timeout | None = None
-        self.reading = False
+        self.reading = self.was_read = False
         self.late_refusal: Refusal | None = None
         """The refusal of a token that is found after the MCP server took the message."""
 
@@ -93,7 +93,7 @@ class HttpRequest:
         announced = self.headers.get(b"content-length", b"")
         if announced.isdigit() and int(announced) > left:
             raise refusals.BodyTooLargeError(f"The limit is {limit} bytes.")
-        self.reading = True
+        self.reading = self.was_read = True
         while self.reading:
             message = await self.receive()
             if message["type"] == "http.disconnect":
