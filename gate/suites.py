@@ -231,8 +231,8 @@ SLICES = (
     ),
     system(
         "broken",
-        80,
-        *("waiting", "dead_workers"),
+        150,
+        *("waiting", "dead_workers", "broken_deployments"),
         subjects=(POSTGRES, "src/beamkeep/__main__.py"),
     ),
     system("outside", 105, "observers", "relay", "scans", "verify_copies", "custody_plan"),

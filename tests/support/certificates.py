@@ -9,8 +9,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 
-def certificate(name: str, folder: Path) -> ssl.SSLContext:
-    """Return the context of a server whose certificate is for this name."""
+def certificate(name: str, folder: Path, days: int = 1) -> ssl.SSLContext:
+    """Return the context of a server whose certificate is for this name, for so many days yet."""
     now = datetime.now(UTC)
     key, subject = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
     made = (
@@ -19,8 +19,8 @@ def certificate(name: str, folder: Path) -> ssl.SSLContext:
         .issuer_name(subject)
         .public_key(key.public_key())
         .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
+        .not_valid_before(now - timedelta(days=10))
+        .not_valid_after(now + timedelta(days=days))
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=True)
         .sign(key, hashes.SHA256())
     )

@@ -101,7 +101,10 @@ class Connection:
 
         # Other errors than these may quote a header, and so the token.
         is_quotable = isinstance(error, httpx2.ConnectError | httpx2.TimeoutException)
+        from .tls import tls_cause  # noqa: PLC0415
+
         reason = (str(error) if is_quotable else "") or type(error).__name__
+        reason = tls_cause(error, self.url) or reason
         lost = httpx2.ReadError | httpx2.ReadTimeout | httpx2.RemoteProtocolError
         return ServiceError(
             f"The service at {self.url} does not answer: {reason}",

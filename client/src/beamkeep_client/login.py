@@ -115,7 +115,10 @@ class Provider:
             body: Any = response.json() if response.content else {}
         except Exception as error:
             # The text of an error may quote what was sent, and so a token.
-            raise LoginError(f"{url} does not answer: {type(error).__name__}") from None
+            from .tls import tls_cause  # noqa: PLC0415
+
+            reason = tls_cause(error, url) or type(error).__name__
+            raise LoginError(f"{url} does not answer: {reason}") from None
         if not isinstance(body, dict):
             raise LoginError(f"{url} answered with status {response.status_code}.")
         return response.status_code, cast("dict[str, Any]", body)

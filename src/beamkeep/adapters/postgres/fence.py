@@ -74,6 +74,9 @@ async def _faults_by(connection: asyncpg.Connection) -> list[str]:
             *_faulty_order(await connection.fetchrow(ORDER)),
             *_faulty_powers(await connection.fetchrow(POWERS)),
         ]
+    except asyncpg.InsufficientPrivilegeError as error:
+        remedy = "Log in as the role that the installation page names, or grant it again"
+        return [f"The role lacks a privilege. {remedy}: {error}"]
     except CONNECTION_ERRORS as error:
         return [f"The connection to the database was lost. Start the service again: {error}"]
     finally:

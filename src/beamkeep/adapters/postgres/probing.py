@@ -29,6 +29,10 @@ class Trial(NamedTuple):
     statement: str
 
 
+ROOM_TRIAL = Trial("write", "temporary files", ROOM)
+FULL = "The disk of the database is full"
+
+
 def _read(table: str) -> Trial:
     return Trial("read", table, f"SELECT FROM {table} LIMIT 1")
 
@@ -99,10 +103,11 @@ async def probe(url: str, trials: Sequence[Trial]) -> list[str]:
             )
         if does_write and facts["read_only"]:
             return [*found, _read_only(role)]
-        for trial in trials:
+        room = [ROOM_TRIAL] if does_write else []
+        for trial in (*trials, *room):
             found += await _tried(connection, trial, role)
-        if does_write:
-            found += await _tried(connection, Trial("write", "temporary files", ROOM), role)
+            if found and FULL in found[-1]:
+                break
         return list(dict.fromkeys(found))
     except REFUSED as error:
         return [f"The connection to the database was lost. Check that it runs: {error}"]
@@ -113,7 +118,7 @@ async def probe(url: str, trials: Sequence[Trial]) -> list[str]:
 async def _tried(connection: asyncpg.Connection, trial: Trial, role: str) -> list[str]:
     try:
         await connection.execute("BEGIN")
-        if trial.table == "temporary files":
+        if trial is ROOM_TRIAL:
             await connection.execute("SET LOCAL work_mem = '64kB'")
         await connection.fetch(trial.statement)
     except asyncpg.InsufficientPrivilegeError:
@@ -121,10 +126,12 @@ async def _tried(connection: asyncpg.Connection, trial: Trial, role: str) -> lis
         return [f"The role {role} may not {trial.verb} {trial.table}. {remedy}"]
     except asyncpg.ReadOnlySQLTransactionError:
         return [_read_only(role)]
-    except asyncpg.DiskFullError as error:
-        return [f"The disk of the database is full. Free at least 16 MB on it: {error}"]
-    except (asyncpg.UndefinedTableError, asyncpg.PostgresError) as error:
-        return [f"The role {role} cannot {trial.verb} {trial.table}: {error}"]
+    except asyncpg.PostgresError as error:
+        reason = str(error).partition("\n")[0]
+        # On a full disk there may be no room for the folder of temporary files either.
+        if isinstance(error, asyncpg.DiskFullError) or trial is ROOM_TRIAL:
+            return [f"{FULL}. Free at least 16 MB on it: {reason}"]
+        return [f"The role {role} cannot {trial.verb} {trial.table}: {reason}"]
     finally:
         if not connection.is_closed():
             await connection.execute("ROLLBACK")

@@ -60,3 +60,15 @@ async def request(
             return response.status_code, bytes(body)
     except (httpx2.HTTPError, OSError):
         return None
+
+
+async def unreachable(http: httpx2.AsyncClient, address: str) -> str | None:
+    """Return why nothing answers at an address, for an operator; None when something does."""
+    try:
+        async with asyncio.timeout(RESPONSE_TIMEOUT):
+            await http.get(address, follow_redirects=False)
+    except TimeoutError:
+        return f"nothing within {RESPONSE_TIMEOUT:g} seconds"
+    except httpx2.TransportError as error:
+        return str(error) or type(error).__name__
+    return None

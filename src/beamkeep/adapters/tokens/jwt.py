@@ -25,7 +25,7 @@ from .checks import (
     require_unexpired,
 )
 from .claims import Claims, audience_matches, parse_claims
-from .endpoint import PROVIDER_CONFIG, NonEmptyText, ProviderAddress
+from .endpoint import PROVIDER_CONFIG, NonEmptyText, ProviderAddress, unreachable
 from .faults import any_of, refused, shown
 from .keys import IssuerKeys, keys_from_address, keys_from_file
 from .metadata import metadata_fault
@@ -174,8 +174,12 @@ class JwtVerifier:
     async def fault(self) -> str | None:
         """Fetch keys and metadata of the provider and return what is wrong with it, or None."""
         provider = self._provider
-        if (outage := await self.outage()) or provider.jwks_uri is None:
+        outage = await self.outage()
+        if provider.jwks_uri is None:
             return outage
+        if outage:
+            reason = await unreachable(self._http, provider.jwks_uri)
+            return f"{outage} There was no answer: {reason}." if reason else outage
         return await metadata_fault(self._http, provider.issuer, "jwks_uri", provider.jwks_uri)
 
     def _check_header(self, header: Claims) -> tuple[str, str]:
