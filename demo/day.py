@@ -22,6 +22,7 @@ from demo.acting import (
     CONTROL,
     DEFAULTS,
     FINDING,
+    INTERLOCK,
     LOOKING,
     NAMES,
     NEXT_VISITOR,
@@ -293,7 +294,12 @@ HUTCHES = ("Optics hutch", "Experiment hutch")
 
 
 async def observers(day: Day) -> None:
-    """Monitors report; that there is beam again is for a person to say."""
+    """Monitors that are bound report; that there is beam again is for a person to say."""
+    for name in HUTCHES:
+        interlock = {"enclosure_id": day.ids[name], "monitor_id": day.ids[INTERLOCK]}
+        await day.do("bind_enclosure_monitor", interlock, as_=ADMINISTRATOR)
+    ring = {"supply_id": day.ids["photon_beam"], "monitor_id": day.ids[RING]}
+    await day.do("bind_supply_monitor", ring, as_=ADMINISTRATOR)
     await day.permits("Permitted", *HUTCHES)
     await day.permits("Permitted", *HUTCHES)
     await day.beam("Recovering")
@@ -687,7 +693,8 @@ DERIVED = ("DatasetRegistered", "DatasetPromoted")
 # fmt: off
 STEPS = (
     Step(1, "07:30", board),
-    Step(2, "07:40", observers, (PERMIT, PERMIT, "SupplyMarkedRecovering", "SupplyRestored",
+    Step(2, "07:40", observers, ("EnclosureMonitorBound", "EnclosureMonitorBound",
+        "SupplyMonitorBound", PERMIT, PERMIT, "SupplyMarkedRecovering", "SupplyRestored",
         "SupplyRegistered", "SupplyMarkedAvailable")),
     Step(3, "08:00", arrival, ("VisitArrived", "VisitArrived", "VisitStarted")),
     Step(4, "08:05", safety, ("ClearanceReviewStarted", "ClearanceReviewStepAppended",

@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import uuid4
 
+from beamkeep.testing.service import ACCOUNT
 from tests.support.conducting import ConductorBench
 from tests.support.examples.enclosure import PERMITTED
 from tests.support.examples.federation import OWN_SITE
@@ -19,6 +20,9 @@ class Hutch:
         """Return a hutch that permits work."""
         name = f"Hutch {uuid4()}"
         made = await world.ask("register_enclosure", name=name, facility_code=OWN_SITE)
+        account = await world.ask("get_self", subject=ACCOUNT)
+        bound = {"enclosure_id": made["enclosure_id"], "monitor_id": account["actor_id"]}
+        await world.ask("bind_enclosure_monitor", **bound)
         asset_id = (await world.an_asset())["asset_id"]
         where = {"asset_id": asset_id, "located_in_enclosure_id": made["enclosure_id"]}
         await world.ask("locate_asset", **where)

@@ -61,6 +61,28 @@ async def test_who_is_permitted_everything_and_no_monitor_is_refused(
 
 
 @pytest.mark.parametrize("surface", [Rest, Mcp])
+@pytest.mark.parametrize("name", OBSERVING)
+async def test_an_account_that_is_permitted_everything_and_not_bound_is_refused(
+    name: str, surface: type[Calling], http: httpx2.AsyncClient
+):
+    do = As(Rest(http), "ada", MONITORS)
+    observed = await EXAMPLES[name](do)
+    (about,) = observed.keys() & {"enclosure_id", "supply_id"}
+    kind = about.removesuffix("_id")
+    bound = {
+        about: observed[about],
+        "monitor_id": (await do.by_account("get_self", {}))["actor_id"],
+    }
+    await do(f"unbind_{kind}_monitor", bound)
+    calling = As(surface(http), "ada", MONITORS)
+    refused = await calling.send(name, observed)
+    assert (refused.status, refused.body["code"]) == (403, "MonitorTriggerNotBoundError")
+    assert f"bind_{kind}_monitor" in refused.body["detail"]
+    await do(f"bind_{kind}_monitor", bound)
+    assert (await calling.send(name, observed)).ok
+
+
+@pytest.mark.parametrize("surface", [Rest, Mcp])
 @pytest.mark.parametrize("name", DECLARING)
 async def test_a_monitor_that_is_permitted_everything_declares_nothing_available(
     name: str, surface: type[Calling], http: httpx2.AsyncClient

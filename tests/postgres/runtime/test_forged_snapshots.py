@@ -104,7 +104,7 @@ async def hutch(deployed: Deployed, database: Database) -> Hutch:
     return hutch
 
 
-@pytest.mark.parametrize("length", [3, SNAPSHOT_EVERY, WHOLE - 1])
+@pytest.mark.parametrize("length", [4, SNAPSHOT_EVERY, WHOLE - 1])
 async def test_a_forged_snapshot_starts_no_run_in_a_closed_hutch_and_is_found(
     hutch: Hutch, length: int
 ):

@@ -12,6 +12,7 @@ from tests.support.examples.enclosure import a_permitted_enclosure
 from tests.support.examples.federation import OWN_SITE
 from tests.support.examples.recipe import define_plan
 from tests.support.examples.starting import start_run
+from tests.support.examples.supply import monitored
 from uuid_utils.compat import uuid7
 
 from beamkeep.app import Deployment, compose
@@ -103,6 +104,7 @@ async def test_a_supply_whose_observer_is_silent_starts_no_run_until_somebody_vo
     run = {"name": "Night 1", **await world.do("define_plan", plan)}
     helium = {"kind": "helium", "name": "Helium", "facility_code": OWN_SITE}
     about = await world.do("register_supply", helium)
+    await monitored(world.do, about["supply_id"])
     await world.do("mark_supply_available", {**about, "reason": "Level is high"})
     await world.deployed.projector.catch_up([WHOLE_LOG])
     await world.do("observe_supply_status", {**about, **BACK})

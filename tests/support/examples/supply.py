@@ -4,6 +4,7 @@ from typing import Any
 from uuid import uuid4
 
 from tests.support.examples.assets import an_asset
+from tests.support.examples.enclosure import the_account
 from tests.support.examples.federation import OWN_SITE
 from tests.support.examples.making import Do, Example, Make, given
 
@@ -29,6 +30,17 @@ def a_supply_after(*names: str) -> Make:
     return make
 
 
+async def monitored(do: Do, supply_id: str) -> str:
+    """A supply on which the machine account reports."""
+    bound = {"supply_id": supply_id, "monitor_id": await the_account(do)}
+    await do("bind_supply_monitor", bound)
+    return supply_id
+
+
+async def a_monitored_supply(do: Do) -> str:
+    return await monitored(do, await an_available_supply(do))
+
+
 a_supply = a_supply_after()
 an_available_supply = a_supply_after("mark_supply_available")
 a_lost_supply = a_supply_after("mark_supply_unavailable")
@@ -41,8 +53,10 @@ EXAMPLES: dict[str, Example] = {
     "mark_supply_unavailable": given(supply_id=an_available_supply, reason="Beam dump"),
     "mark_supply_recovering": given(supply_id=a_lost_supply, reason="Refilling"),
     "restore_supply": given(supply_id=a_recovering_supply, reason="200 mA again"),
+    "bind_supply_monitor": given(supply_id=a_supply, monitor_id=the_account),
+    "unbind_supply_monitor": given(supply_id=a_monitored_supply, monitor_id=the_account),
     "observe_supply_status": given(
-        supply_id=an_available_supply,
+        supply_id=a_monitored_supply,
         status="Unavailable",
         reason="Current is 0",
         monitor_ref="SR:DCCT",

@@ -264,6 +264,8 @@ EditionSealed: edition_id dataset_ids publisher_facility_code publication_year l
     available_from content_hash
 EditionWithdrawn: edition_id reason
 EnclosureDecommissioned: enclosure_id reason
+EnclosureMonitorBound: enclosure_id monitor_id
+EnclosureMonitorUnbound: enclosure_id monitor_id
 EnclosurePermitObserved: enclosure_id from_permit_status to_permit_status trigger monitor_ref
     reason
 EnclosureRegistered: enclosure_id name facility_code
@@ -376,6 +378,8 @@ SupplyDeregistered: supply_id from_status trigger monitor_ref reason
 SupplyMarkedAvailable: supply_id from_status trigger monitor_ref reason
 SupplyMarkedRecovering: supply_id from_status trigger monitor_ref reason
 SupplyMarkedUnavailable: supply_id from_status trigger monitor_ref reason
+SupplyMonitorBound: supply_id monitor_id
+SupplyMonitorUnbound: supply_id monitor_id
 SupplyRegistered: supply_id kind name facility_code containing_asset_id
 SupplyRestored: supply_id from_status trigger monitor_ref reason
 SurfaceDefined: surface_id name kind conduit_id unit_asset_id

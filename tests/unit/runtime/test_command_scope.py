@@ -41,6 +41,10 @@ STAFF, VISITOR, PROBE = "ada", "vera", "probe"
 OF_THE_STAFF = {
     "add_grant": "GrantExceedsOwnError",
     "confirm_actor_identity": "AdministratorRequiredError",
+    "bind_enclosure_monitor": "AdministratorRequiredError",
+    "bind_supply_monitor": "AdministratorRequiredError",
+    "observe_enclosure_status": "MonitorTriggerNotBoundError",
+    "observe_supply_status": "MonitorTriggerNotBoundError",
     "append_inferences": "DecisionCannotAppendInferencesError",
     "define_policy": "GrantExceedsOwnError",
     "take_visit_surface_control": "VisitCannotTakeControlError",

@@ -999,6 +999,7 @@ SHOWN: dict[str, dict[str, Any]] = {
         "last_monitor_ref": "pss",
         "last_observed_at": "2030-01-01T01:00:00Z",
         "decommissioned_at": "2030-01-01T02:00:00Z",
+        "monitor_ids": [],
     },
     "clearance": {
         "clearance_id": str(ID),

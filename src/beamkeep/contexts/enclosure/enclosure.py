@@ -6,11 +6,14 @@ from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
+from beamkeep.contexts.access.actor import ActorNotFoundError, AdministratorRequiredError
 from beamkeep.contexts.federation import facility
 from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
 from beamkeep.contexts.protecting import WHOLE
-from beamkeep.contexts.trust import trigger
+from beamkeep.contexts.trust import monitors, trigger
 from beamkeep.contexts.trust.freshness import Reported, reports
+from beamkeep.contexts.trust.grants import GrantRequiresConfirmedLoginError
+from beamkeep.contexts.trust.monitors import NewMonitor
 from beamkeep.contexts.trust.trigger import TriggerSource
 from beamkeep.kernel import (
     Aggregate,
@@ -82,11 +85,22 @@ class EnclosurePermitObserved(EnclosureEvent):
     reason: FreeText
 
 
+class EnclosureMonitorEvent(EnclosureEvent):
+    monitor_id: UUID
+
+
+class EnclosureMonitorBound(EnclosureMonitorEvent): ...
+
+
+class EnclosureMonitorUnbound(EnclosureMonitorEvent): ...
+
+
 class EnclosureDecommissioned(EnclosureEvent):
     reason: FreeText
 
 
-type EnclosureChanged = EnclosurePermitObserved | EnclosureDecommissioned
+type EnclosureMonitorsChanged = EnclosureMonitorBound | EnclosureMonitorUnbound
+type EnclosureChanged = EnclosurePermitObserved | EnclosureDecommissioned | EnclosureMonitorsChanged
 
 
 class EnclosureNotFoundError(NotFound): ...
@@ -114,6 +128,14 @@ class EnclosureCannotObserveStatusError(Cannot):
     """The permit of a Decommissioned enclosure cannot be observed."""
 
 
+class EnclosureCannotBindMonitorError(Cannot):
+    """Only an active service account can be bound once, to an enclosure that is Active."""
+
+
+class EnclosureCannotUnbindMonitorError(Cannot):
+    """Only an account that is bound to this enclosure can be unbound."""
+
+
 class EnclosureCannotDecommissionError(Cannot):
     """The enclosure is already decommissioned."""
 
@@ -135,6 +157,8 @@ class Enclosure(Record):
     lifecycle: EnclosureLifecycle = EnclosureLifecycle.ACTIVE
     last_observed_reason: str | None = None
     last_monitor_ref: str | None = None
+    monitor_ids: frozenset[UUID] = frozenset()
+    """The accounts that may report, beside the service itself."""
 
 
 def begin(event: EnclosureRegistered) -> Enclosure:
@@ -147,6 +171,10 @@ def evolve(enclosure: Enclosure, event: EnclosureChanged) -> Enclosure:
             enclosure = replace(enclosure, permit_status=event.to_permit_status)
             reason, ref = event.reason, event.monitor_ref
             return replace(enclosure, last_observed_reason=reason, last_monitor_ref=ref)
+        case EnclosureMonitorBound(monitor_id=id):
+            return replace(enclosure, monitor_ids=enclosure.monitor_ids | {id})
+        case EnclosureMonitorUnbound(monitor_id=id):
+            return replace(enclosure, monitor_ids=enclosure.monitor_ids - {id})
         case EnclosureDecommissioned():
             return replace(enclosure, lifecycle=LIFECYCLE.after(event))
 
@@ -173,6 +201,18 @@ class EnclosureCommand(Command):
 class DecommissionEnclosure(EnclosureCommand): ...
 
 
+class EnclosureMonitorCommand(Command):
+    enclosure_id: UUID
+    monitor_id: UUID
+    """The actor id of the service account that reports."""
+
+
+class BindEnclosureMonitor(EnclosureMonitorCommand): ...
+
+
+class UnbindEnclosureMonitor(EnclosureMonitorCommand): ...
+
+
 class ObserveEnclosureStatus(EnclosureCommand):
     permit_status: PermitStatus
     monitor_ref: Annotated[Name, Trimmed(InvalidEnclosureMonitorRefError)]
@@ -193,7 +233,7 @@ def observe_enclosure_status(
     enclosure: Enclosure, command: ObserveEnclosureStatus, call: Call
 ) -> list[EnclosurePermitObserved | SideWrite]:
     """Report, as a monitor, the permit of an enclosure; a repetition keeps the permit fresh."""
-    trigger.require_monitor(call)
+    monitors.require_bound(enclosure.monitor_ids, "bind_enclosure_monitor", call)
     before, after = enclosure.permit_status, command.permit_status
     LIFECYCLE.require(enclosure.lifecycle, EnclosurePermitObserved)
     change = {"from_permit_status": before, "to_permit_status": after}
@@ -204,6 +244,26 @@ def observe_enclosure_status(
     if after is PermitStatus.UNKNOWN:
         return [*news]
     return [*news, FRESHNESS.replace(Freshness(enclosure.id, call.now))]
+
+
+def bind_enclosure_monitor(
+    enclosure: Enclosure, command: BindEnclosureMonitor, given: NewMonitor, call: Call
+) -> list[EnclosureMonitorBound]:
+    """Let a service account report the permit of an enclosure, as an administrator."""
+    refusal = EnclosureCannotBindMonitorError
+    monitors.require_bindable(given, enclosure.monitor_ids, refusal, call)
+    if enclosure.lifecycle is not L.ACTIVE:
+        raise refusal(f"The enclosure is {enclosure.lifecycle}.")
+    return [EnclosureMonitorBound(call.now, enclosure.id, command.monitor_id)]
+
+
+def unbind_enclosure_monitor(
+    enclosure: Enclosure, command: UnbindEnclosureMonitor, call: Call
+) -> list[EnclosureMonitorUnbound]:
+    """Let a service account no longer report the permit of an enclosure."""
+    if command.monitor_id not in enclosure.monitor_ids:
+        raise EnclosureCannotUnbindMonitorError
+    return [EnclosureMonitorUnbound(call.now, enclosure.id, command.monitor_id)]
 
 
 def decommission_enclosure(
@@ -234,8 +294,14 @@ OPERATIONS = (
         given=lambda command, read: facility.facility_by_code(command.facility_code, read)),
     enclosures.changes("POST /enclosures/{enclosure_id}/observe-status", ObserveEnclosureStatus,
         observe_enclosure_status, trigger.MonitorTriggerRequiredError,
-        EnclosureCannotObserveStatusError, in_person=True,
+        monitors.MonitorTriggerNotBoundError, EnclosureCannotObserveStatusError, in_person=True,
         title="Report the permit of an enclosure"),
+    enclosures.changes("POST /enclosures/{enclosure_id}/monitors/bind", BindEnclosureMonitor,
+        bind_enclosure_monitor, ActorNotFoundError, AdministratorRequiredError,
+        EnclosureCannotBindMonitorError, GrantRequiresConfirmedLoginError, in_person=True,
+        given=lambda _, command, read: monitors.new_monitor(command.monitor_id, read)),
+    enclosures.changes("POST /enclosures/{enclosure_id}/monitors/unbind", UnbindEnclosureMonitor,
+        unbind_enclosure_monitor, EnclosureCannotUnbindMonitorError, in_person=True),
     enclosures.changes("POST /enclosures/{enclosure_id}/decommission", DecommissionEnclosure,
         decommission_enclosure, EnclosureCannotDecommissionError, destructive=True),
 )
@@ -261,6 +327,7 @@ QUESTIONS = reads(
     "/enclosures",
     enclosures,
     ListEnclosures,
+    version=2,
     milestones=TIMES,
     directory=DirectoryEntry(
         lambda it: it.name,

@@ -24,6 +24,8 @@ def begin(event: enclosure.EnclosureRegistered) -> Heard:
 def evolve(heard: Heard, event: enclosure.EnclosureChanged) -> Heard:
     if isinstance(event, enclosure.EnclosureDecommissioned):
         return replace(heard, is_reported=False)
+    if not isinstance(event, enclosure.EnclosurePermitObserved):
+        return heard
     is_report = event.to_permit_status is not enclosure.PermitStatus.UNKNOWN
     return replace(heard, is_reported=heard.is_reported or is_report)
 

@@ -9,14 +9,17 @@ from uuid import UUID
 from annotated_types import MaxLen, MinLen
 from pydantic import Field
 
+from beamkeep.contexts.access.actor import ActorNotFoundError, AdministratorRequiredError
 from beamkeep.contexts.equipment.asset import Asset, AssetLifecycle, AssetNotFoundError, assets
 from beamkeep.contexts.federation import facility
 from beamkeep.contexts.federation.facility import Facility, FacilityCode, FacilityNotFoundError
 from beamkeep.contexts.installation import installation
 from beamkeep.contexts.place import facility_scopes
 from beamkeep.contexts.protecting import WHOLE
-from beamkeep.contexts.trust import trigger
+from beamkeep.contexts.trust import monitors, trigger
 from beamkeep.contexts.trust.freshness import Reported, is_stale, reports
+from beamkeep.contexts.trust.grants import GrantRequiresConfirmedLoginError
+from beamkeep.contexts.trust.monitors import NewMonitor
 from beamkeep.contexts.trust.trigger import TriggerSource
 from beamkeep.kernel import (
     Aggregate,
@@ -110,8 +113,19 @@ class SupplyRestored(SupplyStatusEvent):
 class SupplyDeregistered(SupplyStatusEvent): ...
 
 
+class SupplyMonitorEvent(SupplyEvent):
+    monitor_id: UUID
+
+
+class SupplyMonitorBound(SupplyMonitorEvent): ...
+
+
+class SupplyMonitorUnbound(SupplyMonitorEvent): ...
+
+
 type SupplyMarked = SupplyMarkedAvailable | SupplyMarkedUnavailable | SupplyMarkedRecovering
 type SupplyMoved = SupplyMarked | SupplyDegraded | SupplyRestored | SupplyDeregistered
+type SupplyChanged = SupplyMoved | SupplyMonitorBound | SupplyMonitorUnbound
 
 
 class SupplyNotFoundError(NotFound): ...
@@ -162,6 +176,14 @@ class SupplyCannotObserveStatusError(Cannot):
     """The status of a Decommissioned supply cannot be observed."""
 
 
+class SupplyCannotBindMonitorError(Cannot):
+    """Only an active service account can be bound once, to a supply that is registered."""
+
+
+class SupplyCannotUnbindMonitorError(Cannot):
+    """Only an account that is bound to this supply can be unbound."""
+
+
 class SupplyCannotDeregisterError(Cannot):
     """The supply is already deregistered."""
 
@@ -190,13 +212,19 @@ class Supply(Record):
     status: SupplyStatus = SupplyStatus.UNKNOWN
     last_status_reason: str | None = None
     last_trigger: TriggerSource | None = None
+    monitor_ids: frozenset[UUID] = frozenset()
+    """The accounts that may report, beside the service itself."""
 
 
 def begin(event: SupplyRegistered) -> Supply:
     return Supply.of(event, id=event.supply_id)
 
 
-def evolve(supply: Supply, event: SupplyMoved) -> Supply:
+def evolve(supply: Supply, event: SupplyChanged) -> Supply:
+    if isinstance(event, SupplyMonitorBound):
+        return replace(supply, monitor_ids=supply.monitor_ids | {event.monitor_id})
+    if isinstance(event, SupplyMonitorUnbound):
+        return replace(supply, monitor_ids=supply.monitor_ids - {event.monitor_id})
     status, reason = STATUS.after(event), event.reason
     return replace(supply, status=status, last_status_reason=reason, last_trigger=event.trigger)
 
@@ -264,6 +292,18 @@ class ObserveSupplyStatus(SupplyCommand):
 
 
 class DeregisterSupply(SupplyCommand): ...
+
+
+class SupplyMonitorCommand(Command):
+    supply_id: UUID
+    monitor_id: UUID
+    """The actor id of the service account that reports."""
+
+
+class BindSupplyMonitor(SupplyMonitorCommand): ...
+
+
+class UnbindSupplyMonitor(SupplyMonitorCommand): ...
 
 
 class SupplyPlace(Record):
@@ -354,7 +394,7 @@ def observe_supply_status(
     supply: Supply, command: ObserveSupplyStatus, call: Call
 ) -> list[SupplyMarkedUnavailable | SupplyMarkedRecovering | SideWrite]:
     """Report, as a monitor, whether a supply is lost or back; a repetition keeps it fresh."""
-    trigger.require_monitor(call)
+    monitors.require_bound(supply.monitor_ids, "bind_supply_monitor", call)
     heard = SUPPLY_FRESHNESS.upsert(SupplyFreshness(supply.id, call.now))
     lost = command.status is SupplyStatus.UNAVAILABLE
     event = SupplyMarkedUnavailable if lost else SupplyMarkedRecovering
@@ -364,6 +404,26 @@ def observe_supply_status(
         return [heard]
     STATUS.require(supply.status, event, told=SupplyCannotObserveStatusError)
     return [_moved(event, supply, command, call), heard]
+
+
+def bind_supply_monitor(
+    supply: Supply, command: BindSupplyMonitor, given: NewMonitor, call: Call
+) -> list[SupplyMonitorBound]:
+    """Let a service account report the status of a supply, as an administrator."""
+    refusal = SupplyCannotBindMonitorError
+    monitors.require_bindable(given, supply.monitor_ids, refusal, call)
+    if supply.status is SupplyStatus.DECOMMISSIONED:
+        raise refusal(f"The supply is {supply.status}.")
+    return [SupplyMonitorBound(call.now, supply.id, command.monitor_id)]
+
+
+def unbind_supply_monitor(
+    supply: Supply, command: UnbindSupplyMonitor, call: Call
+) -> list[SupplyMonitorUnbound]:
+    """Let a service account no longer report the status of a supply."""
+    if command.monitor_id not in supply.monitor_ids:
+        raise SupplyCannotUnbindMonitorError
+    return [SupplyMonitorUnbound(call.now, supply.id, command.monitor_id)]
 
 
 def deregister_supply(
@@ -415,8 +475,15 @@ OPERATIONS = (
     supplies.changes("POST /supplies/{supply_id}/restore", RestoreSupply, restore_supply,
         trigger.MonitorTriggerNotPermittedError, SupplyCannotRestoreError),
     supplies.changes("POST /supplies/{supply_id}/observe-status", ObserveSupplyStatus,
-        observe_supply_status, trigger.MonitorTriggerRequiredError, SupplyCannotObserveStatusError,
-        in_person=True, title="Report the status of a supply"),
+        observe_supply_status, trigger.MonitorTriggerRequiredError,
+        monitors.MonitorTriggerNotBoundError, SupplyCannotObserveStatusError, in_person=True,
+        title="Report the status of a supply"),
+    supplies.changes("POST /supplies/{supply_id}/monitors/bind", BindSupplyMonitor,
+        bind_supply_monitor, ActorNotFoundError, AdministratorRequiredError,
+        SupplyCannotBindMonitorError, GrantRequiresConfirmedLoginError, in_person=True,
+        given=lambda _, command, read: monitors.new_monitor(command.monitor_id, read)),
+    supplies.changes("POST /supplies/{supply_id}/monitors/unbind", UnbindSupplyMonitor,
+        unbind_supply_monitor, SupplyCannotUnbindMonitorError, in_person=True),
     supplies.changes("POST /supplies/{supply_id}/deregister", DeregisterSupply, deregister_supply,
         SupplyCannotDeregisterError, destructive=True),
 )
@@ -442,6 +509,7 @@ QUESTIONS = reads(
     "/supplies",
     supplies,
     ListSupplies,
+    version=2,
     milestones=TIMES,
     shown_with=reported,
     listed_with=reported,

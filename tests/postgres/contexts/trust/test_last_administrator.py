@@ -42,6 +42,8 @@ class Removed(NamedTuple):
 
     command: str
     arguments: dict[str, str]
+    by: str = "gate"
+    """Who removes them: only a person unbinds the login of a person."""
 
 
 async def gate(service: Service, command: str, arguments: dict[str, Any]) -> Any:
@@ -68,14 +70,14 @@ async def an_administrator(service: Service, subject: str) -> dict[str, Removed]
     return {
         "deactivate": Removed("deactivate_actor", actor),
         "forget": Removed("forget_actor", actor),
-        "unbind": Removed("unbind_actor_identity", actor | login),
+        "unbind": Removed("unbind_actor_identity", actor | login, by=subject),
         "revoke": Removed("revoke_grant", grant),
     }
 
 
 async def remove(service: Service, removed: Removed) -> object:
     try:
-        return await gate(service, *removed)
+        return await call(service, removed.command, removed.arguments, subject=removed.by)
     except Refusal as refusal:
         return type(refusal)
 

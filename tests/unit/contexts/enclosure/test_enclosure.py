@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from beamkeep.contexts.access import profile
 from beamkeep.contexts.enclosure.enclosure import (
     FRESHNESS,
     OPERATIONS,
@@ -60,7 +61,7 @@ decommissioned = EnclosureDecommissioned(NOW, ID, "rebuilt")
 unheard = FRESHNESS.insert(Freshness(ID, None))
 heard = FRESHNESS.replace(Freshness(ID, NOW))
 
-MONITOR = replace(CALL, principal_kind=ActorKind.SERVICE_ACCOUNT)
+MONITOR = replace(CALL, principal_id=profile.MONITOR, principal_kind=ActorKind.SERVICE_ACCOUNT)
 REGISTER = RegisterEnclosure(name=" Hutch 1 ", facility_code="synchrotron")
 OBSERVE = ObserveEnclosureStatus(
     enclosure_id=ID, permit_status=PERMITTED, reason=" searched ", monitor_ref=" pss:hutch-1 "

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tests.support.examples.supply import a_lost_supply, a_supply
+from tests.support.examples.supply import a_lost_supply, a_supply, monitored
 
 from beamkeep.runtime import Service
-from beamkeep.testing.service import call, memory_service
+from beamkeep.testing.service import ACCOUNT, call, memory_service
 
 pytestmark = pytest.mark.anyio
 
@@ -21,12 +21,22 @@ async def service() -> Service:
     return service
 
 
-def doing(service: Service) -> Any:
-    async def do(name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
-        answer = await call(service, name, arguments, **options)
+class Doing:
+    """Makes calls that must succeed."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def __call__(self, name: str, arguments: Mapping[str, Any], **options: Any) -> Any:
+        answer = await call(self._service, name, arguments, **options)
         return json.loads(answer.body or b"null")
 
-    return do
+    async def by_account(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        return await self(name, arguments, subject=ACCOUNT)
+
+
+def doing(service: Service) -> Any:
+    return Doing(service)
 
 
 async def events_of(service: Service, supply_id: str) -> list[tuple[str, Any]]:
@@ -35,10 +45,10 @@ async def events_of(service: Service, supply_id: str) -> list[tuple[str, Any]]:
 
 
 async def test_what_is_known_already_is_answered_and_nothing_is_written(service: Service):
-    supply_id = await a_lost_supply(doing(service))
+    supply_id = await monitored(doing(service), await a_lost_supply(doing(service)))
     before = await events_of(service, supply_id)
     answer = await call(service, "observe_supply_status", {"supply_id": supply_id, **SEEN})
-    assert (answer.status, answer.body, answer.version) == (204, b"", 2)
+    assert (answer.status, answer.body, answer.version) == (204, b"", 3)
     assert await events_of(service, supply_id) == before
     rehearsed = await call(
         service, "observe_supply_status", {"supply_id": supply_id, **SEEN}, dry_run=True
@@ -47,10 +57,10 @@ async def test_what_is_known_already_is_answered_and_nothing_is_written(service:
 
 
 async def test_an_observation_is_kept_as_the_operators_verb_with_who_saw_it(service: Service):
-    supply_id = await a_supply(doing(service))
+    supply_id = await monitored(doing(service), await a_supply(doing(service)))
     seen = {"supply_id": supply_id, **SEEN}
     assert (await call(service, "observe_supply_status", seen)).status == 204
-    (_, (event_type, payload)) = await events_of(service, supply_id)
+    (_, _, (event_type, payload)) = await events_of(service, supply_id)
     assert event_type == "SupplyMarkedUnavailable"
     assert payload.pop("occurred_at")
     assert payload == {
@@ -64,7 +74,7 @@ async def test_an_observation_is_kept_as_the_operators_verb_with_who_saw_it(serv
 
 async def test_a_list_shows_why_and_when_the_status_last_changed(service: Service):
     do = doing(service)
-    fresh, seen = await a_supply(do), await a_supply(do)
+    fresh, seen = await a_supply(do), await monitored(do, await a_supply(do))
     await do("observe_supply_status", {"supply_id": seen, **SEEN})
     rows = {row["supply_id"]: row for row in (await do("list_supplies", {}))["items"]}
     assert (rows[seen]["last_status_reason"], rows[seen]["last_trigger"]) == (

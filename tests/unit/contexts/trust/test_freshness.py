@@ -6,8 +6,14 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.support.examples.enclosure import PERMITTED, an_enclosure
-from tests.support.examples.supply import a_lost_supply, a_supply, an_available_supply
+from tests.support.examples.enclosure import PERMITTED, a_monitored_enclosure, an_enclosure
+from tests.support.examples.supply import (
+    a_lost_supply,
+    a_monitored_supply,
+    a_supply,
+    an_available_supply,
+    monitored,
+)
 
 from beamkeep.app import compose
 from beamkeep.contexts.trust.freshness import as_stale
@@ -76,9 +82,9 @@ async def test_an_enclosure_that_was_never_reported_of_says_so_and_is_not_stale(
 
 
 async def test_every_accepted_report_is_remembered_and_only_a_change_is_an_event(world: World):
-    id = await an_enclosure(world.do)
+    id = await a_monitored_enclosure(world.do)
     about = {"enclosure_id": id}
-    for hour, events in ((1, 2), (2, 2), (3, 2)):
+    for hour, events in ((1, 3), (2, 3), (3, 3)):
         world.clock.now += timedelta(hours=1)
         assert await world.do("observe_enclosure_status", about | PERMITTED) is None
         expected = f"2030-01-01T0{hour}:00:00Z", False
@@ -90,7 +96,7 @@ async def test_every_accepted_report_is_remembered_and_only_a_change_is_an_event
 async def test_a_permit_is_stale_by_the_clock_of_the_store_whatever_that_of_the_service_says(
     world: World,
 ):
-    about = {"enclosure_id": await an_enclosure(world.do)}
+    about = {"enclosure_id": await a_monitored_enclosure(world.do)}
     await world.do("observe_enclosure_status", about | PERMITTED)
     for later, stale in ((timedelta(0), False), (LIMIT, False), (LIMIT + MOMENT, True)):
         world.clock.now = datetime(2030, 1, 1, tzinfo=UTC) + later
@@ -103,7 +109,7 @@ async def test_a_permit_is_stale_by_the_clock_of_the_store_whatever_that_of_the_
 
 
 async def test_whoever_does_not_know_the_permit_is_not_taken_for_its_last_report(world: World):
-    about = {"enclosure_id": await an_enclosure(world.do)}
+    about = {"enclosure_id": await a_monitored_enclosure(world.do)}
     await world.do("observe_enclosure_status", about | PERMITTED)
     world.clock.now += timedelta(hours=1)
     await world.do("observe_enclosure_status", about | UNKNOWN)
@@ -111,14 +117,14 @@ async def test_whoever_does_not_know_the_permit_is_not_taken_for_its_last_report
 
 
 async def test_a_decommissioned_enclosure_is_not_followed_any_more(world: World):
-    about = {"enclosure_id": await an_enclosure(world.do)}
+    about = {"enclosure_id": await a_monitored_enclosure(world.do)}
     await world.do("observe_enclosure_status", about | PERMITTED)
     await world.do("decommission_enclosure", about | {"reason": "Rebuilt"})
     assert await world.shown("get_enclosure", **about) == (None, False)
 
 
 async def test_a_report_that_is_refused_or_only_tried_is_not_remembered(world: World):
-    about = {"enclosure_id": await an_enclosure(world.do)}
+    about = {"enclosure_id": await a_monitored_enclosure(world.do)}
     for wrong, options in (({}, {"subject": "ada"}), ({"reason": " "}, {})):
         with pytest.raises(Refusal):
             await world.do("observe_enclosure_status", about | PERMITTED | wrong, **options)
@@ -127,9 +133,9 @@ async def test_a_report_that_is_refused_or_only_tried_is_not_remembered(world: W
 
 
 async def test_beside_the_state_as_it_was_nothing_of_today_is_shown(world: World):
-    hutch = {"enclosure_id": await an_enclosure(world.do)}
+    hutch = {"enclosure_id": await a_monitored_enclosure(world.do)}
     await world.do("observe_enclosure_status", hutch | PERMITTED)
-    beam = {"supply_id": await an_available_supply(world.do)}
+    beam = {"supply_id": await a_monitored_supply(world.do)}
     await world.do("observe_supply_status", beam | BACK)
     for as_of in (1, 2):
         assert await world.shown("get_enclosure", **hutch, as_of=as_of) == (None, None)
@@ -144,7 +150,7 @@ async def test_a_supply_that_nobody_observes_is_never_stale(world: World):
 
 
 async def test_an_observed_supply_is_stale_once_its_observer_is_silent(world: World):
-    about = {"supply_id": await an_available_supply(world.do)}
+    about = {"supply_id": await a_monitored_supply(world.do)}
     await world.do("observe_supply_status", about | BACK)
     for later, stale in ((LIMIT, False), (LIMIT + MOMENT, True)):
         world.clock.now = datetime(2030, 1, 1, tzinfo=UTC) + later
@@ -177,7 +183,7 @@ async def test_whoever_vouches_for_a_supply_is_believed_until_its_observer_repor
     make: Callable[[AdminClient], Awaitable[str]],
     vouch: Callable[[World, str], Awaitable[None]],
 ):
-    id = await make(world.do)
+    id = await monitored(world.do, await make(world.do))
     await world.do("observe_supply_status", {"supply_id": id} | BACK)
     assert (await world.shown("get_supply", supply_id=id))[0]
     await vouch(world, id)
