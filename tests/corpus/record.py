@@ -2,15 +2,17 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from unittest.mock import patch
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from msgspec import Raw
+from msgspec.json import Decoder
 from msgspec.structs import replace
 
 from beamkeep.adapters.memory_agent_records import MemoryAgentRecords
@@ -45,9 +47,11 @@ from tests.unit.runtime.test_rows import STREAMS
 
 CODEC = Codec(CATALOGUE.aggregates.values())
 
+FIELDS = Decoder(dict[str, Raw])
+
 type Events = tuple[StoredEvent, ...]
-type Shape = tuple[tuple[str, int], ...]
-"""Which events, in which forms, in which order."""
+type Shape = tuple[tuple[str, int, frozenset[str]], ...]
+"""Which events, in which forms and with which fields, in which order."""
 
 
 def record(folder: Path) -> list[str]:
@@ -80,18 +84,34 @@ def renew(folder: Path, name: str) -> None:
 
 
 def not_begun(on_record: list[Shape], found: Iterable[Events]) -> list[Events]:
-    """One stream, the one that says most, for each shape that none on record begins with."""
+    """The streams, those that say most first, that begin otherwise or have a field in addition."""
     chosen: list[Events] = []
     for events in sorted(found, key=lambda each: (-len(each), -said(each))):
-        own = shape(events)
-        if all(other[: len(own)] != own for other in on_record):
+        own, fields = shape(events), known_fields(on_record)
+        begun = any(order(other)[: len(own)] == order(own) for other in on_record)
+        if not begun or any(its - fields[event, form] for event, form, its in own):
             on_record.append(own)
             chosen.append(events)
-    return sorted(chosen, key=shape)
+    return sorted(chosen, key=lambda events: order(shape(events)))
+
+
+def known_fields(shapes: Iterable[Shape]) -> Mapping[tuple[str, int], frozenset[str]]:
+    """The fields of every event on record, by its form."""
+    found = defaultdict[tuple[str, int], frozenset[str]](frozenset)
+    for event, form, its in chain.from_iterable(shapes):
+        found[event, form] |= its
+    return found
+
+
+def order(stream: Shape) -> list[tuple[str, int]]:
+    return [each[:2] for each in stream]
 
 
 def shape(events: Iterable[StoredEvent]) -> Shape:
-    return tuple((each.event_type, each.schema_version) for each in events)
+    return tuple(
+        (each.event_type, each.schema_version, frozenset(FIELDS.decode(each.payload)))
+        for each in events
+    )
 
 
 def said(events: Events) -> int:

@@ -1,11 +1,14 @@
 """Streams that earlier builds wrote fold into the same states in this one."""
 
 import shutil
+from collections import defaultdict
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import msgspec
 import pytest
 from tests.corpus import FOLDER, LINES, differences, digest, file_of, read
 from tests.corpus.record import record, renew
@@ -47,6 +50,17 @@ def test_every_event_is_on_record_in_every_form_it_was_ever_stored_in():
     }
     lacking = sorted(forms() - known)
     assert not lacking, f"No stream in tests/corpus has {lacking}. {HOW_TO_ADD}"
+
+
+def test_the_fields_on_record_are_those_of_the_events():
+    """A stored name never changes, and every field is on record, so that this is seen."""
+    on_record = defaultdict[str, set[str]](set)
+    for aggregate in AGGREGATES.values():
+        for line in chain.from_iterable(read(FOLDER, aggregate)):
+            if (line.event, line.form + 1) not in forms():
+                on_record[line.event] |= msgspec.json.decode(line.payload, type=dict).keys()
+    fields = {event.__name__: {*event.__struct_fields__} for event in CATALOGUE.streams}
+    assert on_record == fields, HOW_TO_ADD
 
 
 def forms() -> set[tuple[str, int]]:
