@@ -25,14 +25,14 @@ class Query(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     names: bool = False
-    """Answer the names of the objects whose ids are in the answer as well, by id, as `names`."""
+    """Answer as `names` also the names of the objects in the answer, by id."""
 
 
 class Fresh(Query):
     """A request to read what lists show, which may lag behind the log."""
 
     min_token: Annotated[str, MaxLen(64)] | None = None
-    """The `Position-Token` of an earlier answer. This answer includes that change."""
+    """The `Position-Token` of an answer. This answer includes that change."""
 
 
 class Get(Query):
