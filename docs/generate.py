@@ -19,7 +19,7 @@ from pydantic.fields import FieldInfo
 
 from beamkeep.adapters.tokens.providers import IntrospectionProvider, JwtProvider
 from beamkeep.contexts import CATALOGUE
-from beamkeep.finding import operation_index
+from beamkeep.finding import operation_index, text_of
 from beamkeep.kernel import (
     Aggregate,
     Axis,
@@ -83,9 +83,11 @@ def pages() -> dict[str, str]:
 
 
 def events_data() -> str:
-    """Return the names of the events of every stream and of the tables beside it, as JSON."""
+    """Return the events of every stream, what they say, and the tables beside it, as JSON."""
     events = {
-        aggregate.name: [event.__name__ for event in event_types(aggregate)]
+        aggregate.name: {
+            event.__name__: _said(event, aggregate) for event in event_types(aggregate)
+        }
         for aggregate in CATALOGUE.aggregates.values()
     }
     rows: dict[str, dict[str, str]] = defaultdict(dict)
@@ -93,6 +95,15 @@ def events_data() -> str:
         if isinstance(each.source, Entries) and each.about:
             rows[each.source.table.name] = {"stream": each.aggregate.name, "read": each.name}
     return json.dumps({"events": events, "rows": rows}, indent=1) + "\n"
+
+
+def _said(event: type[Event], aggregate: Aggregate[Any, Any, Any]) -> dict[str, str]:
+    """Return what an event says, and the state that it leads to with the name of its schema."""
+    said = {"text": text_of(event, aggregate)}
+    for axis in aggregate.axes:
+        if event in axis.moves and isinstance(target := axis.moves[event][1], Enum):
+            said |= {"schema": type(target).__name__, "state": str(target)}
+    return said
 
 
 def index() -> Iterator[str]:
@@ -206,10 +217,15 @@ def events() -> Iterator[str]:
     for name, aggregate in CATALOGUE.aggregates.items():
         yield f"## {name}"
         rows = [
-            (f"`{event.__name__}`", str(_form(aggregate, event)), ", ".join(_fields(event)))
+            (
+                f"`{event.__name__}`",
+                text_of(event, aggregate),
+                str(_form(aggregate, event)),
+                ", ".join(_fields(event)),
+            )
             for event in event_types(aggregate)
         ]
-        yield _table(("event", "form", "fields"), rows)
+        yield _table(("event", "says", "form", "fields"), rows)
 
 
 def refusals() -> Iterator[str]:

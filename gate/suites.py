@@ -229,6 +229,12 @@ SLICES = (
             "src/beamkeep/runtime/",
         ),
     ),
+    system(
+        "broken",
+        80,
+        *("waiting", "dead_workers"),
+        subjects=(POSTGRES, "src/beamkeep/__main__.py"),
+    ),
     system("outside", 105, "observers", "relay", "scans", "verify_copies", "custody_plan"),
     system("schemathesis", 120, "schemathesis", subjects=("src/beamkeep/surfaces/",))._replace(
         marks="not timed"

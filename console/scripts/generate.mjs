@@ -1,4 +1,4 @@
-// Writes what the console knows of the service: types, routes, the catalogue and names of events.
+// Writes what the console knows of the service: types, routes, the catalogue and the words of events.
 import { readFile, writeFile } from "node:fs/promises";
 import openapiTS, { astToString } from "openapi-typescript";
 
@@ -29,7 +29,7 @@ for (const [path, methods] of Object.entries(document.paths)) {
     const takes = new Set(own.map((each) => each.name));
     const extension = described["x-beamkeep"] ?? {};
     const aggregate = extension.aggregate ?? described.tags[0];
-    const route = { method: method.toUpperCase(), path, aggregate };
+    const route = { title: extension.title ?? described.summary, method: method.toUpperCase(), path, aggregate };
     for (const flag of ["names", "as_of", "min_token"]) if (takes.has(flag)) route[flag] = true;
     if (extension.moves?.length) route.moves = extension.moves;
     if (extension.destructive) route.destructive = true;
@@ -75,7 +75,7 @@ export type OperationName = keyof operations;
 export type CommandName =${union(Object.keys(operations).filter((name) => operations[name].isCommand))};
 export type QueryName = Exclude<OperationName, CommandName>;
 export type StreamType =${union(Object.keys(events))};
-export type EventName =${union(Object.values(events).flat())};
+export type EventName =${union(Object.values(events).flatMap((each) => Object.keys(each)))};
 export type RowTable =${union(Object.keys(rows))};
 /** The values of every field that takes one of a few words, by the name of its schema. */
 export interface Words {${enums.map(([name, { enum: words }]) => `\n  ${name}: ${words.map((word) => JSON.stringify(word)).join(" | ")};`).join("")}
@@ -85,4 +85,5 @@ const write = (name, text) => writeFile(new URL(name, API), text);
 await write("schema.d.ts", astToString(await openapiTS(document)));
 await write("names.d.ts", names);
 await write("routes.json", JSON.stringify(routes));
+await write("said.json", JSON.stringify(Object.assign({}, ...Object.values(events))));
 await write("catalogue.json", JSON.stringify({ operations, schemas: kept }));

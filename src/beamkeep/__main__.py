@@ -10,6 +10,11 @@ from uuid import UUID, uuid4
 
 import click
 
+# The settings or the database are at fault, and trying again does not help.
+BROKEN = 78
+# The database went away while the service started: trying again helps (EX_TEMPFAIL).
+TRY_AGAIN = 75
+
 if TYPE_CHECKING:
     from beamkeep.settings import DatabaseSettings, Settings
 
@@ -18,7 +23,8 @@ if TYPE_CHECKING:
 def serve() -> None:
     """Run the HTTP service.
 
-    It stops on SIGINT or SIGTERM. The settings are environment variables.
+    It waits for a database that cannot be reached yet, and stops on SIGINT or SIGTERM. The
+    settings are environment variables.
     """
     from asyncio import get_running_loop
 
@@ -30,6 +36,7 @@ def serve() -> None:
     settings = _settings()
 
     async def run() -> None:
+        await _begin("serve", settings)
         # The server stops at these signals and raises them again; without a handler they would
         # end the process before its connections are closed.
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -49,6 +56,7 @@ def serve() -> None:
                 port=settings.port,
                 deadline_seconds=settings.deadline_seconds,
                 limit_concurrency=settings.limit_concurrency,
+                connections_per_address=settings.connections_per_address,
                 trusted_proxies=settings.trusted_proxies,
             )
             metrics = served.metrics and configured(
@@ -69,7 +77,8 @@ def work(shards: str | None) -> None:
     """Run the background work.
 
     It updates the lists, watches for stale enclosures and supplies, observes the control system,
-    carries out conducts, and relays events to NATS. It stops on SIGINT or SIGTERM.
+    carries out conducts, and relays events to NATS. It waits for a database that cannot be reached
+    yet, and stops on SIGINT or SIGTERM.
     """
     from asyncio import get_running_loop
 
@@ -84,6 +93,7 @@ def work(shards: str | None) -> None:
     settings = _settings()
 
     async def run() -> None:
+        await _begin("work", settings)
         deployment = Deployment(settings)
         service = await deployment.service(works=True)
         if settings.work_metrics_port:
@@ -118,7 +128,7 @@ def migrate() -> None:
         MigrationChangedError,
     ) as error:
         click.echo(f"The database was not migrated: {error}", err=True)
-        sys.exit(78)
+        sys.exit(BROKEN)
     click.echo("\n".join(f"applied {name}" for name in applied) or "The schema is up to date.")
 
 
@@ -131,27 +141,28 @@ def migrate() -> None:
 def check(token: TextIO | None) -> None:
     """Check the deployment for faults.
 
-    Check the databases and the identity providers, and compare grants, standings, logins and
-    claims with the events. Exit code 1 means that faults were found.
+    Check the settings, the data roots, the identity providers and the message bus. Try to read and
+    write as each role of the database. See that workers run and that an administrator can log in.
+    Compare grants, standings, logins and claims with the events. Exit code 1 means that faults were
+    found.
     """
     if token:
         _check_token(token.read().strip())
-    from beamkeep.adapters.postgres.fence import faults
     from beamkeep.adapters.postgres.ledger import ledger
     from beamkeep.auditing import differences
+    from beamkeep.checking import deployment_faults
     from beamkeep.proving import witness_faults
 
     settings = _settings()
-    urls = {"DATABASE_URL": settings.database_url}
-    if settings.projector_database_url:
-        urls["PROJECTOR_DATABASE_URL"] = settings.projector_database_url
-    found = [
-        f"{name}: {fault}"
-        for name, url in urls.items()
-        for fault in _run(faults(url.get_secret_value()))
-    ]
-    found += [f"IDENTITY_PROVIDERS: {fault}" for fault in _run(_provider_faults(settings))]
-    click.echo("".join(f"{fault}\n" for fault in found), nl=False)
+
+    async def tried() -> int:
+        number = 0
+        async for fault in deployment_faults(settings):
+            number += 1
+            click.echo(fault)
+        return number
+
+    found = _run_on_database(tried())
 
     async def compare() -> int:
         number = 0
@@ -169,7 +180,7 @@ def check(token: TextIO | None) -> None:
         return number
 
     # A database with faults may have no tables to compare.
-    wrong = len(found) or _run_on_database(compare()) + _run_on_database(witnessed())
+    wrong = found or _run_on_database(compare()) + _run_on_database(witnessed())
     if not wrong:
         click.echo("nothing is wrong")
     sys.exit(1 if wrong else 0)
@@ -193,15 +204,6 @@ def _check_token(token: str) -> Never:
     accepted, text = _run(run())
     click.echo(text)
     sys.exit(0 if accepted else 1)
-
-
-async def _provider_faults(settings: "Settings") -> list[str]:
-    import httpx2
-
-    from beamkeep.app import verifier
-
-    async with httpx2.AsyncClient() as http:
-        return await verifier(settings, http).faults()
 
 
 @click.command()
@@ -253,7 +255,7 @@ def relay(cursor: str) -> None:
     settings = _settings()
     if settings.nats_url is None:
         click.echo("NATS_URL is not set: this deployment has no relay.", err=True)
-        sys.exit(78)
+        sys.exit(BROKEN)
 
     async def run() -> None:
         deployment = Deployment(settings)
@@ -503,6 +505,23 @@ def _settings() -> "Settings":
     return settings
 
 
+async def _begin(command: str, settings: "Settings") -> None:
+    """Log the version, and return once the databases answer, or once waiting does not help."""
+    import structlog
+
+    from beamkeep.adapters.postgres.reaching import until_reachable
+    from beamkeep.runtime.evidence import RELEASE
+
+    log = structlog.get_logger()
+    log.info("starting", command=command, version=RELEASE)
+    for name, url in settings.database_urls.items():
+
+        def tell(reason: str, name: str = name) -> None:
+            log.warning("waiting for the database", setting=name, because=reason)
+
+        await until_reachable(url.get_secret_value(), tell)
+
+
 def _read[S: DatabaseSettings](kind: type[S]) -> S:
     from pydantic import ValidationError
     from pydantic_settings import SettingsError
@@ -513,13 +532,13 @@ def _read[S: DatabaseSettings](kind: type[S]) -> S:
         # Its cause has the value, which may contain a secret.
         (name,) = re.findall(r'"(\w+)" from', str(error))
         click.echo(f"{name.upper()}: The value is not JSON.", err=True)
-        sys.exit(78)
+        sys.exit(BROKEN)
     except ValidationError as error:
         for fault in error.errors(include_url=False, include_input=False):
             where = ".".join(str(part) for part in fault["loc"]).upper()
             said = fault["msg"].removeprefix("Value error, ")
             click.echo(f"{where}: {said}".removeprefix(": "), err=True)
-        sys.exit(78)
+        sys.exit(BROKEN)
 
 
 def _text(file: TextIO) -> str:
@@ -527,7 +546,7 @@ def _text(file: TextIO) -> str:
         return file.read()
     except UnicodeDecodeError:
         click.echo(f"{file.name} is not a text file in UTF-8.", err=True)
-        sys.exit(78)
+        sys.exit(BROKEN)
 
 
 def _run_on_database[T](work: Coroutine[Any, Any, T]) -> T:
@@ -551,7 +570,7 @@ def _run_on_database[T](work: Coroutine[Any, Any, T]) -> T:
         click.echo(f"{told}: {error}. {remedy}", err=True)
     except msgspec.MsgspecError as error:
         click.echo(f"{told}: a file or a row cannot be read: {error}.", err=True)
-    sys.exit(78)
+    sys.exit(BROKEN)
 
 
 def _run[T](work: Coroutine[Any, Any, T]) -> T:
@@ -559,16 +578,22 @@ def _run[T](work: Coroutine[Any, Any, T]) -> T:
 
     from beamkeep.adapters.control import MissingExtraError
     from beamkeep.adapters.postgres.fence import UnfitDatabaseError
+    from beamkeep.adapters.postgres.reaching import UnreachableDatabaseError
     from beamkeep.adapters.registered import BrokenEntryPointError
     from beamkeep.contexts.trust.bootstrap import AdministratorUnusableError
 
     refused = UnfitDatabaseError, AdministratorUnusableError, MissingExtraError
+    code = BROKEN
     try:
         return uvloop.run(work)
+    except* UnreachableDatabaseError as unreachable:
+        for error in unreachable.exceptions:
+            click.echo(str(error), err=True)
+        code = TRY_AGAIN
     except* (*refused, BrokenEntryPointError) as unfit:
         for error in unfit.exceptions:
             click.echo(str(error), err=True)
-    sys.exit(78)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID, uuid4
@@ -37,6 +36,7 @@ from beamkeep.adapters.postgres.directory import SEARCHING, PostgresDirectory
 from beamkeep.adapters.postgres.event_log import PostgresEventLog
 from beamkeep.adapters.postgres.event_store import PostgresEventStore
 from beamkeep.adapters.postgres.fence import require_fit
+from beamkeep.adapters.postgres.heartbeats import PostgresHeartbeats
 from beamkeep.adapters.postgres.lease import PostgresLease
 from beamkeep.adapters.postgres.lineage import PostgresLineage
 from beamkeep.adapters.postgres.listing import LISTING, PostgresLists
@@ -126,7 +126,8 @@ from beamkeep.workers.custody import CustodyWatch
 from beamkeep.workers.deliveries import Deliverer
 from beamkeep.workers.effects import Effects
 from beamkeep.workers.facts import ConductReader
-from beamkeep.workers.housekeeping import Housekeeping, TailWatch, WorkWatch
+from beamkeep.workers.heartbeats import HeartbeatWriter, WorkerWatch
+from beamkeep.workers.housekeeping import Housekeeping, ListWatch, TailWatch, WorkWatch
 from beamkeep.workers.minting import Minter
 from beamkeep.workers.mirroring import Mirrorer
 from beamkeep.workers.model_agents import ModelAgentLoops, model_reaction
@@ -163,6 +164,7 @@ def compose(
     access_contact: str | None = None,
     codec: Codec | None = None,
     release: str = RELEASE,
+    is_stale: Callable[[str], bool] = lambda _: False,
 ) -> Service:
     """Put the parts of a service together on a store."""
     codec = codec or Codec(catalogue.aggregates.values())
@@ -246,6 +248,7 @@ def compose(
             evidence=keeper,
             names=names,
             previews=dispatcher.preview,
+            is_stale=is_stale,
         ),
         sender=CommandSender(catalogue, dispatcher, new_id),
         evidence=keeper,
@@ -258,6 +261,7 @@ class Deployment:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.telemetry = Telemetry(tracer(settings.otlp_endpoint))
+        self.telemetry.show_version(RELEASE)
         self.supervisor, self.wake = Supervisor(self.telemetry), asyncio.Event()
         self._codec = Codec(CATALOGUE.aggregates.values())
         self._reader: LogReader | None = None
@@ -273,7 +277,7 @@ class Deployment:
         )
         self.lists = PostgresLists(self._listing)
         self._searching = Connections(
-            url, settings.database_connections, **IDLE, **timeouts, **SEARCHING
+            url, settings.database_connections, **IDLE, **(timeouts | SEARCHING)
         )
         projector_url = settings.projector_database_url or settings.database_url
         self._projector_url = projector_url.get_secret_value()
@@ -286,6 +290,9 @@ class Deployment:
         if settings.project_in_serve:
             remedy = "Look for errors in the log of this process."
         self.watch_age = WatchAge(partial(self.store.last_beat, REF), self.telemetry, remedy)
+        self._heartbeats = PostgresHeartbeats(self._commands, REF)
+        self.worker_watch = WorkerWatch(self._heartbeats, self.telemetry, remedy)
+        self.list_watch = ListWatch(PostgresProjections(self._commands).lag, self.telemetry)
 
     async def service(self, works: bool = False) -> Service:
         """Return the service, after checking the database and writing what is missing in it.
@@ -329,6 +336,7 @@ class Deployment:
             access_contact=settings.access_contact,
             codec=self._codec,
             outside={ReadScanFile: self._scans(), SignMessage: self._signing()},
+            is_stale=self.list_watch.is_stale,
         )
 
     def _scans(self) -> ScanStep:
@@ -360,6 +368,17 @@ class Deployment:
     def notice_loop(self) -> Loop:
         """Return the loop that tells other processes of new events."""
         return Loop("log notices", self.notices.turn, self.notices.close)
+
+    async def reading(self) -> Session:
+        """Return a session that reads the database without preparing it."""
+        return Session(
+            store=self.store,
+            lists=self.lists,
+            codec=self._codec,
+            catalogue=CATALOGUE,
+            deployment=self.settings.installation(await self.store.cursor_key()),
+            clock=now,
+        )
 
     async def log_reader(self) -> LogReader:
         """Return a reader of the log with connections apart from those of commands."""
@@ -401,7 +420,12 @@ class Deployment:
         return Loop("projector", partial(projector.turn, lease), lease.close, wake=self.wake)
 
     def loops(self, service: Service, wanted: Sequence[int] | None = None) -> list[Loop]:
-        """Return all loops that work beside the surfaces."""
+        """Return all loops that work beside the surfaces, and the one that tells they run."""
+        loops = self._workers(service, wanted)
+        names = [each.name for each in loops]
+        return [*loops, HeartbeatWriter(self._heartbeats, self.supervisor.overdue, names).loop()]
+
+    def _workers(self, service: Service, wanted: Sequence[int] | None) -> list[Loop]:
         settings, telemetry, sessions = self.settings, self.telemetry, service.sessions
         monitor = Monitor(service.sender, uuid7)
         house = Housekeeping(
@@ -787,6 +811,8 @@ async def web(settings: Settings, routes: Sequence[HttpRoute] = ()) -> AsyncGene
         streams = deployment.streams(service, providers)
         loops = [
             every(5.0, "staleness watch age", deployment.watch_age.measure),
+            every(5.0, "worker watch", deployment.worker_watch.look),
+            every(5.0, "list watch", deployment.list_watch.look),
             following,
             every(30.0, "identity providers", measure_providers),
             deployment.notice_loop(),
@@ -799,6 +825,7 @@ async def web(settings: Settings, routes: Sequence[HttpRoute] = ()) -> AsyncGene
             service,
             options,
             ready=ready,
+            remark=deployment.worker_watch.silent,
             metrics=None if apart else metrics,
             mcp_origins=settings.mcp_allowed_origins,
             telemetry=deployment.telemetry,
@@ -827,7 +854,7 @@ async def console_settings(settings: Settings, service: Service) -> ConsoleSetti
         scope=settings.console_scope,
         resource=settings.base_url.rstrip("/"),
         development=not settings.require_authenticated_principal,
-        version=version("beamkeep"),
+        version=RELEASE,
         facility_name=facility.name,
         timezone=settings.facility_timezone,
     )

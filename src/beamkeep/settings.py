@@ -184,6 +184,13 @@ class DatabaseSettings(BaseSettings):
     """Address of the same database or of a restored copy, with a role that only reads. Only
     `verify` uses it. Default: DATABASE_URL."""
 
+    @property
+    def database_urls(self) -> dict[str, SecretStr]:
+        """The addresses that `serve` and `work` start with, by setting."""
+        projecting = self.projector_database_url
+        own = {"PROJECTOR_DATABASE_URL": projecting} if projecting else {}
+        return {"DATABASE_URL": self.database_url} | own
+
 
 def _from_json(value: object) -> object:
     """Return a record that an environment variable holds; only lists are decoded without this."""
@@ -212,7 +219,11 @@ class Settings(DatabaseSettings):
     """IP addresses or networks of the reverse proxies in front of `serve`, as a JSON list.
     X-Forwarded-For is accepted only from these."""
     limit_concurrency: Annotated[int, Ge(10)] = 900
-    """Maximum number of open connections of `serve`; further ones are answered with 503."""
+    """Maximum number of open connections of `serve`. A further one closes one that waits for its
+    client, and is answered with 503 if there is none."""
+    connections_per_address: Annotated[int, Ge(10)] = 300
+    """Maximum number of open connections of `serve` to one address; an IPv6 address counts as its
+    /64 network. It does not apply to TRUSTED_PROXIES, which must limit their clients themselves."""
     metrics_port: Annotated[int, Ge(0), Le(65535)] = 9464
     """TCP port of `/metrics`, so that no web server in front of PORT shows it; with the same number
     as PORT, `/metrics` is served there. 0 selects a free port."""

@@ -46,6 +46,12 @@ class Telemetry:
         self._clock, self._exposed, self._exposed_at = clock, b"", float("-inf")
         self.registry = CollectorRegistry()
         self._tracer = tracer
+        self._info = Gauge(
+            "beamkeep_info",
+            "Always 1; the label is the version of the server.",
+            ("version",),
+            registry=self.registry,
+        )
         self._calls = Counter(
             "beamkeep_calls",
             "Calls answered, by outcome: the status class of a success, the code of a refusal.",
@@ -87,6 +93,12 @@ class Telemetry:
             "beamkeep_loop_age_seconds",
             "Seconds since a loop of this process last succeeded; +Inf if it never did.",
             ("loop",),
+            registry=self.registry,
+        )
+        self._heartbeat_age = Gauge(
+            "beamkeep_worker_heartbeat_age_seconds",
+            "Seconds since a worker last was on time in any process; +Inf if it never ran.",
+            ("worker",),
             registry=self.registry,
         )
         self.conducts_held = Gauge(
@@ -178,6 +190,10 @@ class Telemetry:
         )
         self._metrics: dict[tuple[str, str], _CallMetrics] = {}
 
+    def show_version(self, version: str) -> None:
+        """Show the version of the server."""
+        self._info.labels(version).set(1)
+
     def refuse_token(self, reason: str, **cause: str) -> None:
         """Count and log an access token that was not accepted."""
         self._tokens.labels(reason).inc()
@@ -241,6 +257,17 @@ class Telemetry:
     def show_loop(self, name: str, age: Callable[[], float]) -> None:
         """Show how long ago a loop last succeeded, asking each time the metrics are read."""
         self._loop_age.labels(name).set_function(age)
+
+    def show_heartbeats(self, ages: Mapping[str, float]) -> None:
+        """Show how long ago each worker last was on time; these grow until they are set again."""
+        self._heartbeat_age.clear()
+        read_at = self._clock()
+        for worker, age in ages.items():
+
+            def grown(age: float = age) -> float:
+                return age + self._clock() - read_at
+
+            self._heartbeat_age.labels(worker).set_function(grown)
 
     def serve(self, host: str, port: int) -> None:
         """Serve the metrics on a port of their own until the process ends."""

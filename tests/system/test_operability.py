@@ -263,7 +263,7 @@ def test_check_says_in_words_what_is_wrong_until_nothing_is(made: LocalDeploymen
     code, told = check(database_url=made.database.url().replace(made.database.name, "nowhere"))
     assert code == 1
     assert told.startswith(
-        "DATABASE_URL: Cannot connect to the database. Check its address and credentials: "
+        "DATABASE_URL: Cannot connect to the database. Check the name at the end of its address"
     )
 
 
@@ -318,6 +318,7 @@ def test_the_first_work_finds_everything_it_looks_for(cluster: Cluster):
         assert process.wait(DEADLINE) == 0
         lines = [json.loads(line) for line in made.log.read_text().splitlines()]
     assert [line["event"] for line in lines if line["event"] != "lists held back"] == [
+        "starting",
         "deployment prepared",
         "agents that call a model do not work",
     ]

@@ -2,9 +2,9 @@
 
 import difflib
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points, version
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -136,7 +136,7 @@ class CommandLine(Suggesting):
                 is_eager=True,
                 expose_value=False,
                 callback=_version,
-                help="Print the version and exit.",
+                help="Print the versions and exit.",
             ),
         ]
         for command in (
@@ -211,6 +211,9 @@ def _added() -> Mapping[str, EntryPoint]:
 
 def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value:
+        # The server and its client are distributions of their own, and may differ.
+        with suppress(PackageNotFoundError):
+            click.echo(f"beamkeep {version('beamkeep')}")
         click.echo(f"beamkeep-client {version('beamkeep-client')}")
         ctx.exit()
 

@@ -30,6 +30,7 @@ STATES = {
         "Unavailable",
     },
 }
+STALE = "This list is not up to date: its worker does not run or keep up. `get` is up to date."
 SIZES = ("B", "kB", "MB", "GB", "TB", "PB")
 NEUTRAL = "○"
 """The sign of a state that is neither good nor bad."""
@@ -129,6 +130,8 @@ def show(entry: Entry, body: Mapping[str, Any], form: str = "table") -> None:
         click.echo(f"No {entry.noun.replace('-', ' ')} fits." if entry.noun else "Nothing fits.")
     if (total := body.get("total")) is not None:
         click.echo(f"{total} in all", err=True)
+    if body.get("stale"):
+        click.echo(STALE, err=True)
     if more := body.get("next_cursor"):
         click.echo(f"There are more: --cursor {more}", err=True)
 

@@ -11,6 +11,8 @@ export interface Move {
 
 /** Where an operation is called, and what it accepts beside its own fields. */
 export interface Route {
+  /** What a button says. */
+  title: string;
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
   aggregate: StreamType;

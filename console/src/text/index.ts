@@ -1,8 +1,8 @@
-export { EVENTS, eventText, reasonIn, type EventText } from "./events";
+export { eventText, reasonIn, type EventText } from "./events";
 export { ENDINGS, type Ending } from "./endings";
 export { abnormalFacts, factText, markOfFact, stateWord } from "./facts";
 export { fieldLabel, kindOfField } from "./fields";
-export { OPERATIONS, operationOn, operationTitle, operationVerb } from "./operations";
+export { operationOn, operationTitle, operationVerb } from "./operations";
 export { reasonText, refusalText, stepNumber } from "./steps";
 export { markOf, markOfKind, STATES, stateText, TONES, type Mark, type StateSchema, type Tone } from "./states";
 export { bytes, number, plural, quantity, unitSymbol } from "./units";

@@ -59,6 +59,19 @@ class JetStreamBus:
     @asynccontextmanager
     async def session(self) -> AsyncGenerator["JetStreamSession"]:
         """Connect, and create the stream if it is absent."""
+        async with self._connected() as (client, closed):
+            with available():
+                await self._require_stream(JetStreamContext(client, timeout=TIMEOUT_SECONDS))
+            yield JetStreamSession(client, self._stream, closed)
+
+    async def try_connection(self) -> None:
+        """Connect once and ask for the account. Raise BusUnavailableError without an answer."""
+        async with self._connected() as (client, _):
+            with available():
+                await JetStreamContext(client, timeout=TIMEOUT_SECONDS).account_info()
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncGenerator[tuple[Client, asyncio.Event]]:
         client, closed = Client(), asyncio.Event()
 
         async def close() -> None:
@@ -80,9 +93,7 @@ class JetStreamBus:
                 error_cb=ignore,
             )
         try:
-            with available():
-                await self._require_stream(JetStreamContext(client, timeout=TIMEOUT_SECONDS))
-            yield JetStreamSession(client, self._stream, closed)
+            yield client, closed
         finally:
             await client.close()
 

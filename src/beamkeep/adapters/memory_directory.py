@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from beamkeep.directory.entries import OWN_SITE, Entry, entry_of, facility_code_of
-from beamkeep.directory.seam import MOST_CANDIDATES, Match
+from beamkeep.directory.seam import MOST_CANDIDATES, Candidates, Match
 from beamkeep.kernel import View
 from beamkeep.runtime.codec import Codec
 from beamkeep.runtime.rows import RowFold
@@ -28,12 +28,13 @@ class MemoryDirectory:
 
     async def find(
         self, match: Match, text: str, kinds: frozenset[str], owner_id: UUID | None = None
-    ) -> Sequence[Entry]:
+    ) -> Candidates:
         """Return the entries of these kinds that a folded text finds so, of one owner or of all."""
         shown = (entry for entry in self._entries() if entry.kind in kinds)
         own = (entry for entry in shown if owner_id in {None, entry.owner_id})
         found = [entry for entry in own if match.finds(entry, text)]
-        return sorted(found, key=lambda entry: (entry.folded, entry.id))[:MOST_CANDIDATES]
+        found.sort(key=lambda entry: (entry.folded, entry.id))
+        return Candidates(found[:MOST_CANDIDATES])
 
     async def entries(self, ids: Sequence[UUID]) -> Sequence[Entry]:
         """Return the entries of the objects with these ids."""

@@ -30,14 +30,19 @@ class FoundObjects(Record):
     items: tuple[FoundObject, ...]
 
 
+class SearchedObjects(FoundObjects):
+    truncated: bool
+    """Whether only a part of the directory was read. Search a longer text."""
+
+
 class Search(Query):
-    """Search objects of every kind by their name or a keyword, the best matches first."""
+    """Search objects by name or keyword, best matches first."""
 
     q: Annotated[str, MinLen(1), MaxLen(200)]
-    """The name, its beginning, a part of it of at least 3 characters, or the last 6 or more digits
-    of the id."""
+    """The name, its beginning, a part of 3 or more characters, or the last 6 or more digits of the
+    id."""
     kind: Annotated[frozenset[Annotated[str, MaxLen(100)]] | None, MaxLen(MOST_KINDS)] = None
-    """Only objects of these kinds, such as `Run`."""
+    """Only these kinds, such as `Run`."""
     limit: Annotated[int, Ge(1), Le(50)] = 20
 
 
@@ -50,7 +55,7 @@ class ResolveNames(Query):
 class NameReader(Protocol):
     """Searches and names objects for one question."""
 
-    async def search(self, query: Search, read: Reader) -> FoundObjects:
+    async def search(self, query: Search, read: Reader) -> SearchedObjects:
         """Return the objects that the caller may see, the best matches first."""
         ...
 

@@ -6,7 +6,8 @@ from uuid import UUID
 
 from beamkeep.contexts.access import profile
 from beamkeep.contexts.access.actor import actors
-from beamkeep.contexts.names import FoundObject, FoundObjects, ObjectName, Search
+from beamkeep.contexts.names import FoundObject, ObjectName, Search, SearchedObjects
+from beamkeep.fair_shares import FairShares
 from beamkeep.kernel import Catalogue, ObjectScope, Reader
 from beamkeep.kernel.values import folded
 
@@ -14,6 +15,8 @@ from .entries import MOST_FOLDED, Entry
 from .seam import Directory, Match, VisibleKinds
 
 SHORTEST_PART = 3
+SEARCHES_OF_ONE = 2
+"""How many searches of one principal run at the same time; a search may take a second."""
 ID_END = re.compile(r"[0-9a-f-]{6,36}")
 
 
@@ -21,28 +24,35 @@ class DirectoryReader:
     """Searches and names objects."""
 
     def __init__(self, directory: Directory, catalogue: Catalogue) -> None:
-        self._directory = directory
+        self._directory, self._shares = directory, FairShares(SEARCHES_OF_ONE)
         gets = catalogue.gets.items()
         self._paths = {kind: get.route.path.rpartition("/")[0] for kind, get in gets}
         self._kinds = {get.name: kind for kind, get in gets}
 
-    async def search(self, query: Search, read: Reader) -> FoundObjects:
+    async def search(self, query: Search, read: Reader) -> SearchedObjects:
         """Return the objects that the caller may see, the best matches first."""
+        async with self._shares.held(read.principal_id):
+            return await self._search(query, read)
+
+    async def _search(self, query: Search, read: Reader) -> SearchedObjects:
         text, visible = folded(query.q)[:MOST_FOLDED], _visible(await self._reach(read), read)
         every, own = (
             kinds if query.kind is None else kinds & query.kind
             for kinds in (visible.every, visible.own)
         )
-        found: dict[UUID, Entry] = {}
+        found, truncated = dict[UUID, Entry](), False
         for match in _matches(text):
             if len(found) < query.limit:
-                entries = [*await self._directory.find(match, text, every)] if every else []
+                parts = [await self._directory.find(match, text, every)] if every else []
                 if own:
-                    entries += await self._directory.find(match, text, own, visible.owner_id)
+                    parts.append(await self._directory.find(match, text, own, visible.owner_id))
+                truncated = truncated or any(part.truncated for part in parts)
+                entries = [entry for part in parts for entry in part.entries]
                 ranked = sorted(entries, key=lambda entry: _rank(entry, text))
                 found |= {entry.id: entry for entry in ranked if entry.id not in found}
         shown = list(found.values())[: query.limit]
-        return FoundObjects(tuple(FoundObject.of(self._name(each), id=each.id) for each in shown))
+        items = tuple(FoundObject.of(self._name(each), id=each.id) for each in shown)
+        return SearchedObjects(items, truncated)
 
     async def named(self, ids: Iterable[UUID], read: Reader) -> Mapping[UUID, ObjectName]:
         """Return the names of those of the objects that the caller may see."""

@@ -38,6 +38,14 @@ class Match(Enum):
                 return text in entry.words
 
 
+class Candidates(Record):
+    """Entries that a text finds, before they are ranked."""
+
+    entries: Sequence[Entry]
+    truncated: bool = False
+    """Whether only a part of the directory was read for them."""
+
+
 class VisibleKinds(Record):
     """Which entries a caller may see: all of these kinds, and of those kinds the caller's own."""
 
@@ -57,7 +65,7 @@ class Directory(Protocol):
 
     async def find(
         self, match: Match, text: str, kinds: frozenset[str], owner_id: UUID | None = None
-    ) -> Sequence[Entry]:
+    ) -> Candidates:
         """Return at most 500 entries that a folded text finds so, of one owner or of all."""
         ...
 

@@ -85,6 +85,8 @@ class Operation(Record):
     """Whether it ends or discards something for good, or removes access."""
     in_person: bool = False
     """Whether it says what the caller decided, saw or vouches for; it cannot be proposed then."""
+    title: str | None = None
+    """What a button says, where the words of the name do not say it well."""
 
 
 class Advice(Record):
@@ -216,10 +218,11 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         given: "Callable[[C, Reader], Awaitable[X]] | None" = None,
         answered_with: "Enricher | None" = None,
         in_person: bool = False,
+        title: str | None = None,
     ) -> Operation:
         """Declare a rule that begins a stream."""
         more = {"given": given, "answered_with": answered_with, "in_person": in_person}
-        return self._operation(route, command, rule, refusals, genesis=True, **more)
+        return self._operation(route, command, rule, refusals, genesis=True, title=title, **more)
 
     def changes[C: Command, X](
         self,
@@ -231,10 +234,11 @@ class Aggregate[S, G: Event, E: Event](Record, dict=True):
         answered_with: "Enricher | None" = None,
         destructive: bool = False,
         in_person: bool = False,
+        title: str | None = None,
     ) -> Operation:
         """Declare a rule that adds to a stream. An absent stream is refused before it runs."""
         more = {"given": given, "answered_with": answered_with, "destructive": destructive}
-        more |= {"genesis": False, "in_person": in_person}
+        more |= {"genesis": False, "in_person": in_person, "title": title}
         return self._operation(route, command, rule, refusals, **more)
 
     def _operation(

@@ -313,6 +313,7 @@ class Question(Record):
     """The field that names the object; None for a question about many."""
     refusals: tuple[type[Refusal], ...] = ()
     parent_of: ParentLookup | None = None
+    title: str | None = None
 
 
 def reads[S](
@@ -382,10 +383,11 @@ def answers[Q: Query, A](
     of: AnyAggregate,
     about: str | None,
     parent_of: ParentLookup | None = None,
+    title: str | None = None,
 ) -> Question:
     """Return a question that a function answers."""
     more = {"aggregate": of, "about": about, "refusals": refusals, "parent_of": parent_of}
-    return _question(route, query, Answer(find, shape), **more)
+    return _question(route, query, Answer(find, shape), title=title, **more)
 
 
 def listed[Q: Page, A](
@@ -397,10 +399,11 @@ def listed[Q: Page, A](
     of: AnyAggregate,
     about: str | None,
     parent_of: ParentLookup | None = None,
+    title: str | None = None,
 ) -> Question:
     """Return a list whose rows a function finds."""
     more = {"aggregate": of, "about": about, "refusals": refusals, "parent_of": parent_of}
-    return _question(route, query, Listed(find, shape), **more)
+    return _question(route, query, Listed(find, shape), title=title, **more)
 
 
 def _question(route: str, query: type[Query], source: Source, **declared: Any) -> Question:

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs
 from beamkeep.finding import operation_index
 from beamkeep.kernel import Catalogue, Route
 from beamkeep.runtime.codec import encode
+from beamkeep.surfaces.http.documents import PublicDocument
 from beamkeep.surfaces.http.messages import JSON, Headers, HttpRequest, HttpResponse
 from beamkeep.surfaces.http.routes import PublicRoute, Responder
 
@@ -50,10 +51,7 @@ def _file(name: str, body: bytes) -> Responder:
         b"cross-origin-opener-policy": b"same-origin",
     }
 
-    async def answer(_: HttpRequest) -> HttpResponse:
-        return HttpResponse(200, headers, body)
-
-    return answer
+    return PublicDocument(headers, lambda: body)
 
 
 def _search(catalogue: Catalogue) -> Responder:

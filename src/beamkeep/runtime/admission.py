@@ -1,5 +1,6 @@
 """Admission: who calls, at which entry point, and whether a policy permits the call."""
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from typing import Any
@@ -27,6 +28,10 @@ from .store import CallContext, CallLookup, EventStore, Stream
 from .tokens import UnregisteredLoginError
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
+
+
+MOST_LOGINS = 10_000
+"""How many logins are remembered as registered."""
 
 
 class UnauthorizedError(Refusal, status=403):
@@ -58,6 +63,9 @@ class Request(Record):
 
     caller: Caller
     arguments: Arguments
+    """All, or those of the path while the others are not parsed."""
+    parses: Callable[[], Arguments] | None = None
+    """Returns all arguments; it is called when the call is permitted, because parsing costs."""
     idempotency_key: str | None = None
     if_match: str | None = None
     dry_run: bool = False
@@ -109,6 +117,7 @@ class Admission:
         self._store, self._places, self._clock, self._new_id = store, places, clock, new_id
         self._proposable, self._explains = proposable, explains
         self._contact = contact or "Ask an administrator for a grant."
+        self._registered = OrderedDict[tuple[str, str], None]()
 
     async def admit(
         self,
@@ -137,6 +146,11 @@ class Admission:
         assert standing is not None, "an unknown principal is denied"  # noqa: S101
         proposes = isinstance(verdict, Propose)
         return Admitted(place, standing, verdict.object_scope, opened=opened, proposes=proposes)
+
+    async def require_registered(self, caller: Caller) -> None:
+        """Raise UnregisteredLoginError for a login of no actor; a login is looked up once."""
+        if caller.identity and caller.identity not in self._registered:
+            await self._open(None, caller)
 
     async def reach(self, caller: Caller, names: Iterable[str]) -> Mapping[str, ObjectScope]:
         """Return the scope of each of these calls that the caller may make."""
@@ -206,6 +220,10 @@ class Admission:
         )
         if opened.standing is None and caller.identity is not None:
             raise UnregisteredLoginError
+        if caller.identity and caller.identity not in self._registered:
+            self._registered[caller.identity] = None
+            if len(self._registered) > MOST_LOGINS:
+                self._registered.popitem(last=False)
         # A call made within another one leaves the log context of the outer call as it is.
         if opened.standing and get_contextvars().get("correlation_id") == caller.correlation_id:
             bind_contextvars(principal_id=opened.standing.principal_id)

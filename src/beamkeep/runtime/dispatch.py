@@ -345,6 +345,9 @@ class Dispatcher:
             operation.name, request.caller, stream, sound, fold, request.approves
         )
         opened = admitted.opened
+        if request.parses:
+            request = replace(request, arguments=request.parses(), parses=None)
+            pending = replace(pending, request=request)
         if isinstance(request.arguments, Refusal):
             raise request.arguments
         command = request.command or parse(operation.command, request.arguments)

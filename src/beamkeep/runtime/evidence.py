@@ -16,6 +16,7 @@ from .session import Session
 from .store import EventStore, Stream
 
 RELEASE = version("beamkeep")
+"""The version of the server."""
 STAMPED = datetime(1970, 1, 1, tzinfo=UTC)
 """In place of the time, which the store fills in."""
 

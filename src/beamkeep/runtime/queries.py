@@ -82,7 +82,9 @@ class QueryRunner:
         evidence: EvidenceKeeper,
         names: NameLookup | None = None,
         previews: CallerPreviews | None = None,
+        is_stale: Callable[[str], bool] = lambda _: False,
     ) -> None:
+        self._is_stale = is_stale
         self._names, self._views = names, views
         self._previews, self._evidence = previews, evidence
         self._admission, self._store, self._lists = admission, store, lists
@@ -131,6 +133,9 @@ class QueryRunner:
         # 6. What an agent is told is on record before it is told.
         if admitted.standing.kind is kernel.ActorKind.AGENT:
             await self._keep(asked, found, request)
+        # This is no part of the evidence: the same rows are read again later without it.
+        if isinstance(source := question.source, kernel.Many) and self._is_stale(source.view.name):
+            found = replace(found, body=b'%b,"stale":true}' % found.body[:-1])
         return found
 
     async def _keep(self, asked: "_Asked", found: Found, request: Request) -> None:

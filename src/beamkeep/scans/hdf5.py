@@ -13,6 +13,8 @@ MOST_LINKS = 10_000
 MOST_SOFT_LINKS = 8
 MOST_FILES = 1_000
 MOST_ELEMENTS = 1 << 20
+MOST_READ = 4 << 20
+"""How many elements are read of a file. A file may name the same elements many times."""
 MOST_CHUNK_BYTES = 64 << 20
 MOST_TEXT_BYTES = 64 << 10
 MOST_TEXT = 1_000
@@ -57,7 +59,7 @@ class ScanFile:
     def __init__(self, held: FileIO | BytesIO) -> None:
         """Raise BeingWrittenError when a writer has the file open, ScanError when it is no HDF5."""
         self._bytes = held
-        self._links = MOST_LINKS
+        self._links, self._elements = MOST_LINKS, MOST_READ
         _require_closed(self._bytes)
         try:
             self._file = h5py.File(self._bytes, "r")
@@ -115,7 +117,10 @@ class ScanFile:
     def text(self, group: h5g.GroupID, path: str) -> str | None:
         """Return a text, or the first of several; None if absent. Raise Unreadable."""
         found = self._plain(group, path)
-        return None if found is None else _text(found, found.get_type(), found.get_space())
+        if found is None:
+            return None
+        self._spend(_first_size(found))
+        return _text(found, found.get_type(), found.get_space())
 
     def numbers(self, group: h5g.GroupID, path: str) -> np.ndarray | None:
         """Return an array of numbers in one row; None if absent. Raise Unreadable."""
@@ -123,6 +128,7 @@ class ScanFile:
         if found is None:
             return None
         _require_number(found.get_type())
+        self._spend(max(prod(found.get_space().shape), _first_size(found)))
         values = np.empty(found.get_space().shape, dtype=np.float64)
         try:
             found.read(h5s.ALL, h5s.ALL, values)
@@ -136,6 +142,7 @@ class ScanFile:
         if found is None:
             return None
         _require_number(found.get_type())
+        self._spend(_first_size(found))
         value = np.empty((1,), dtype=np.float64)
         _read_first(found, value)
         if not isfinite(value[0]):
@@ -148,6 +155,7 @@ class ScanFile:
             if not h5a.exists(holder, name.encode()):
                 return None
             found = h5a.open(holder, name.encode())
+            self._spend(prod(found.get_space().shape))
             return _text(found, found.get_type(), found.get_space())
         except LIBRARY_ERRORS:
             raise Unreadable(name) from None
@@ -192,6 +200,11 @@ class ScanFile:
             raise Unreadable(path) from None
         return found
 
+    def _spend(self, elements: int) -> None:
+        self._elements -= elements
+        if self._elements < 0:
+            raise ScanError(f"Reading the file takes more than {MOST_READ} elements.")
+
     def _look(self, links: int) -> None:
         self._links -= links
         if self._links < 0:
@@ -219,8 +232,14 @@ def _is_small(dataset: h5d.DatasetID) -> bool:
         return False
     if space.get_simple_extent_type() == h5s.NULL or not 1 <= prod(space.shape) <= MOST_ELEMENTS:
         return False
-    chunk = prod(made.get_chunk()) if layout == h5d.CHUNKED else 1
-    return width.get_size() <= MOST_TEXT_BYTES and chunk * width.get_size() <= MOST_CHUNK_BYTES
+    chunk_bytes = _first_size(dataset) * width.get_size()
+    return width.get_size() <= MOST_TEXT_BYTES and chunk_bytes <= MOST_CHUNK_BYTES
+
+
+def _first_size(dataset: h5d.DatasetID) -> int:
+    """Return how many elements are read to have the first: those of its chunk."""
+    made = dataset.get_create_plist()
+    return prod(made.get_chunk()) if made.get_layout() == h5d.CHUNKED else 1
 
 
 def _require_number(type: h5t.TypeID) -> None:

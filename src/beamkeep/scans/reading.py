@@ -7,7 +7,7 @@ import stat
 import sys
 import time
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -29,6 +29,7 @@ from beamkeep.contexts.data.scan_file import (
 from beamkeep.contexts.data.shapes import Checksum, ChecksumAlgorithm, DatasetPart, tree_digest
 from beamkeep.contexts.data_places import NOT_YOURS, lies_in
 from beamkeep.data_roots import DataRoots, OutsideRootsError, SpecialFileError, path_of
+from beamkeep.fair_shares import FairShares
 from beamkeep.kernel import Record, Refusal
 
 from .sums import files_of, given_parts
@@ -36,6 +37,9 @@ from .sums import files_of, given_parts
 SECONDS = 20
 AT_ONCE = 4
 """How many scans are read at the same time; each process may take 1 GiB."""
+OF_ONE = 2
+"""How many of them for one principal."""
+NICE = 10
 MOST_ANSWERED = 256 << 10
 MOST_FILES = 1_000
 MOST_OF_ENTRY = 32 << 10
@@ -89,10 +93,11 @@ class ScanReader:
     ) -> None:
         self._roots, self._quiet, self._most_hashed = roots, quiet_seconds, most_hashed
         self._clock, self._turns = clock, asyncio.Semaphore(AT_ONCE)
+        self._own_turns = FairShares(OF_ONE)
 
     async def read(self, request: ReadScanFile) -> ScanReading:
         """Return what a scan file tells. Raise the refusal of one that is no complete scan."""
-        async with self._turns:
+        async with self._own_turns.held(request.principal_id), self._turns:
             files = _Files(_path(request.locator), {}, request.within)
             found = await self._parsed(request, files)
             for name in found.files:
@@ -106,7 +111,7 @@ class ScanReader:
     async def found(self, locator: str) -> FoundScan:
         """Return what a scan file contains, without its sums."""
         request = ReadScanFile(locator, None, None, parts=())
-        async with self._turns:
+        async with self._own_turns.held(None), self._turns:
             return await self._parsed(request, _Files(_path(locator), {}))
 
     async def _parsed(self, request: ReadScanFile, files: _Files) -> FoundScan:
@@ -282,6 +287,8 @@ async def _closed_process() -> AsyncGenerator[ClosedProcess]:
             limit=MOST_ANSWERED,
         )
         theirs.close()
+        with suppress(ProcessLookupError):
+            os.setpriority(os.PRIO_PROCESS, process.pid, NICE)
         try:
             closed = ClosedProcess(ours, process.stdout or asyncio.StreamReader())
             if (await closed.told()).landlock is None:

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from beamkeep.kernel import Record, Refusal, Route
 from beamkeep.runtime.codec import encode
 
+from .http.documents import accepts_gzip
 from .http.messages import JSON, Headers, HttpRequest, HttpResponse
 from .http.refusals import RouteNotFoundError
 from .http.routes import PublicRoute, Responder
@@ -115,18 +116,12 @@ def _file(found: Mapping[str, bytes], protected: Headers) -> Responder:
         }
         if name + COMPRESSED in found:
             headers[b"vary"] = b"accept-encoding"
-            if _accepts_gzip(request.headers.get(b"accept-encoding", b"")):
+            if accepts_gzip(request):
                 headers[b"content-encoding"] = b"gzip"
                 name += COMPRESSED
         return HttpResponse(200, headers, found[name])
 
     return answer
-
-
-def _accepts_gzip(accepted: bytes) -> bool:
-    offers = [offer.strip().lower().partition(b";") for offer in accepted.split(b",")]
-    weights = {name.strip(): weight.replace(b" ", b"") for name, _, weight in offers}
-    return weights.get(b"gzip", b"q=0") not in {b"q=0", b"q=0.0", b"q=0.00", b"q=0.000"}
 
 
 def _settings(settings: ConsoleSettings) -> Responder:

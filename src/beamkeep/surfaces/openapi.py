@@ -9,7 +9,7 @@ from inspect import cleandoc
 
 from beamkeep import kernel
 from beamkeep.contexts.agent.actions import AgentActionCapReachedError
-from beamkeep.finding import context_of
+from beamkeep.finding import context_of, title_of
 from beamkeep.kernel import Catalogue, Operation, Question, Refusal
 from beamkeep.runtime import admission, dispatch, entry_points, parsing, queries, store, tokens
 from beamkeep.runtime.remedies import moves_of
@@ -176,8 +176,9 @@ def _described(
 
 
 def _extension(endpoint: Endpoint) -> SchemaObject:
-    """Return which aggregate an operation changes, and how, for programs that show buttons."""
-    told: SchemaObject = {"aggregate": endpoint.aggregate.name, "kind": _kind(endpoint)}
+    """Return what a button of an operation says, which aggregate it changes, and how."""
+    told: SchemaObject = {"title": title_of(endpoint), "aggregate": endpoint.aggregate.name}
+    told["kind"] = _kind(endpoint)
     if isinstance(endpoint, Operation):
         told["destructive"] = endpoint.destructive
         told["moves"] = [

@@ -23,6 +23,7 @@ SCHEMAS = "#/components/schemas/"
 ID: SchemaObject = {"type": "string", "format": "uuid"}
 TIME: SchemaObject = {"type": "string", "format": "date-time"}
 TEXT: SchemaObject = {"type": "string"}
+STALE: SchemaObject = {"const": True, "description": "The list is behind the event log."}
 TOTAL: SchemaObject = {"anyOf": [{"type": "integer"}, {"const": f"{MOST_COUNTED}+"}]}
 
 
@@ -125,7 +126,8 @@ class ApiSchemas:
                 return self._object(question, {}, period)
             case kernel.Many(view):
                 times = {"created_at": TIME} | dict.fromkeys(view.milestones, or_null(TIME))
-                return page_of(self._object(question, times, view.period), total=TOTAL)
+                item = self._object(question, times, view.period)
+                return page_of(item, total=TOTAL, stale=STALE)
             case kernel.History():
                 return page_of(ref("schemas", "RecordedEvent"))
             case kernel.Entries() | kernel.Listed():

@@ -1,7 +1,7 @@
 """Given what happened, when a command, then events and rows, or a refusal."""
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from inspect import signature
+from inspect import iscoroutinefunction, signature
 from types import ModuleType
 from typing import Any, Self, cast
 from uuid import UUID
@@ -160,12 +160,14 @@ def misshapen(command: type[Command], field: str, **arguments: object) -> None:
 
 
 def run_sentences(module: ModuleType) -> None:
-    """Run every test of a module that takes no fixture and has not run yet.
+    """Run every test of a module that takes no fixture, waits for nothing and has not run yet.
 
     `REACHED` is complete then.
     """
     for name, test in vars(module).items():
-        if name.startswith("test_") and test not in RUN and not signature(test).parameters:
+        if not name.startswith("test_") or test in RUN or iscoroutinefunction(test):
+            continue
+        if not signature(test).parameters:
             RUN.add(test)
             test()
 

@@ -59,7 +59,7 @@ class CallOperation(BaseModel):
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     name: str
-    """Name of the operation or question, as find_operation returned it."""
+    """Name, as find_operation returned it."""
     arguments: dict[str, Any] = {}
     """Its arguments, as its input schema says."""
 
@@ -77,8 +77,8 @@ FIND_OPERATION = Tool(
     name="find_operation",
     title="Find operation",
     description=(
-        "Find operations and questions by words, and return their definitions, best first. Only"
-        " those that you may call are found."
+        "Find by words operations and questions that you may call. Return their definitions, best"
+        " first."
     ),
     input_schema=_schema(FindOperation),
     output_schema={

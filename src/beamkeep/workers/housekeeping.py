@@ -11,6 +11,8 @@ from .durable import WorkQueue
 
 BLOCKED_AFTER = 0.5
 EVIDENCE_DAYS = 7
+STALE_AFTER = 10.0
+"""Seconds that an event may wait for a list before the list says that it is stale."""
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
@@ -61,6 +63,27 @@ class Housekeeping:
         await self._store.forget_denials(self._denial_days)
         await self._store.forget_deliveries(self._delivery_days)
         await self._store.forget_evidence(EVIDENCE_DAYS, self._evidence_minutes)
+
+
+class ListWatch:
+    """Knows which lists are behind the log, whichever process updates them."""
+
+    def __init__(
+        self, lag: Callable[[], Awaitable[Mapping[str, float]]], telemetry: Telemetry
+    ) -> None:
+        self._lag, self._telemetry = lag, telemetry
+        self._stale = frozenset[str]()
+
+    async def look(self) -> None:
+        """Measure once."""
+        lags = await self._lag()
+        for name, seconds in lags.items():
+            self._telemetry.projection_lag.labels(name).set(seconds)
+        self._stale = frozenset(name for name, seconds in lags.items() if seconds > STALE_AFTER)
+
+    def is_stale(self, name: str) -> bool:
+        """Return whether a list was too far behind at the last look."""
+        return name in self._stale
 
 
 class WorkWatch:

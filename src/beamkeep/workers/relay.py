@@ -99,6 +99,10 @@ class MessageBus(Protocol):
         """Connect. Raise StreamRefusedError when the stream cannot be used."""
         ...
 
+    async def try_connection(self) -> None:
+        """Connect once, and leave the stream alone. Raise BusUnavailableError without an answer."""
+        ...
+
 
 class RelayPlace(Record):
     """How far the relay has come, or where an operator lets it continue."""

@@ -60,6 +60,7 @@ class Supervisor:
         self._telemetry, self._clock = telemetry, clock
         self._stopped = asyncio.Event()
         self._succeeded: dict[str, float] = {}
+        self._due: dict[str, float] = {}
 
     async def run(self, loops: Iterable[Loop]) -> None:
         """Run these loops at the same time, and return once all of them have stopped."""
@@ -75,7 +76,12 @@ class Supervisor:
         """Return the seconds since a loop last succeeded, infinite if it never did."""
         return self._clock() - self._succeeded.get(name, -inf)
 
+    def overdue(self, name: str) -> float:
+        """Return by how many seconds the next success of a loop is overdue; 0 if it is not."""
+        return max(0.0, self._clock() - self._due.get(name, inf))
+
     async def _run(self, loop: Loop) -> None:
+        self._due[loop.name] = self._clock()
         self._telemetry.show_loop(loop.name, partial(self.age, loop.name))
         failures = 0
         try:
@@ -88,6 +94,7 @@ class Supervisor:
                     failures = min(failures + 1, 10)
                     continue
                 failures, self._succeeded[loop.name] = 0, self._clock()
+                self._due[loop.name] = self._clock() + pause
                 if loop.wake:
                     loop.wake.clear()
                 if pause:

@@ -179,7 +179,7 @@ asset_place            SIU     -             S          -           -
 asset_former_place     SIU     -             S          -           -
 enclosure_freshness    SIU     -             S          -           -
 supply_freshness       SIUD    -             S          -           -
-heartbeat              SIU     -             -          -           -
+heartbeat              SIUD    -             -          -           -
 decision_inference     S       -             S          -           S
 decision_logbook_entry S       -             S          -           S
 evidence               S       -             S          -           S

@@ -1,18 +1,34 @@
 """Objects found by name and named by id, on each of the two stores there are."""
 
+import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncGenerator
 from typing import Any
 from uuid import UUID, uuid4
 
+import asyncpg
 import pytest
 from tests.support.examples import EXAMPLES
 from tests.support.kept import Kept, kept_on
 
+from beamkeep.adapters.memory_directory import MemoryDirectory
+from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.directory import (
+    BOUNDED,
+    COLUMNS,
+    FIND,
+    MOST_READ,
+    SEARCHING,
+    PostgresDirectory,
+)
+from beamkeep.adapters.postgres.statements import Statement
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.trust import seeded
 from beamkeep.contexts.trust.zone import Zone
 from beamkeep.directory.entries import entry_of
+from beamkeep.directory.reading import SEARCHES_OF_ONE
+from beamkeep.directory.seam import MOST_CANDIDATES, Candidates, Match
 from beamkeep.kernel import DirectoryEntry, View, replace
 from beamkeep.kernel.values import folded
 from beamkeep.runtime import queries
@@ -366,3 +382,129 @@ def test_an_entry_is_cut_to_what_an_index_holds():
     assert len(entry.name) == 200
     assert len(entry.folded) == 500
     assert len(entry.folded.encode()) < 2_700
+
+
+# Searches that no index serves
+
+MANY = MOST_READ + 2_000
+FILL = """
+INSERT INTO bk.directory (id, version, owner_id, kind, status, name, folded, words, tail)
+SELECT gen_random_uuid(), 1, $2, 'Zone', NULL, 'zone ' || n, 'zone ' || lpad(n::text, 9, '0'),
+       'zone ' || n, ''
+  FROM generate_series(1, $1) AS n
+"""
+
+
+class Counted(Connections):
+    """Connections that keep which statements they were asked for."""
+
+    def __init__(self, url: str, **settings: str) -> None:
+        super().__init__(url, 2, **(SEARCHING | settings))
+        self.asked = list[str]()
+
+    async def fetch(self, statement: str, *arguments: Any) -> list[asyncpg.Record]:
+        self.asked.append(statement)
+        return await super().fetch(statement, *arguments)
+
+
+@pytest.fixture
+async def searching(database: Database) -> AsyncGenerator[Counted]:
+    connections = Counted(database.url())
+    yield connections
+    await connections.close()
+
+
+async def fill(database: Database, count: int, owner_id: UUID = seeded.ENTRY) -> None:
+    admin = await asyncpg.connect(database.url("postgres"))
+    try:
+        await admin.execute(FILL, count, owner_id)
+    finally:
+        await admin.close()
+
+
+async def candidates(searching: Counted, match: Match, text: str, *owner: UUID) -> Candidates:
+    return await PostgresDirectory(searching).find(match, text, frozenset({"Zone"}), *owner)
+
+
+@pytest.mark.parametrize("text", ["---", "% %", "___", ". .", "??????"])
+@pytest.mark.parametrize("owner", [(), (seeded.ENTRY,)])
+async def test_a_text_without_letters_and_digits_is_looked_for_in_a_part_of_the_directory(
+    text: str, owner: tuple[UUID, ...], searching: Counted, database: Database
+):
+    assert await candidates(searching, Match.PART, text, *owner) == Candidates([])
+    await fill(database, MANY)
+    found = await candidates(searching, Match.PART, text, *owner)
+    assert found == Candidates([], truncated=True)
+    assert {*searching.asked} == {BOUNDED[Match.PART, bool(owner)].text}
+
+
+async def test_a_text_of_signs_is_found_in_a_small_directory(kept: Kept):
+    await zones(kept, "Hutch --- old", "Hutch")
+    told = await ask(kept, "search", q="---")
+    assert [item["name"] for item in told["items"]] == ["Hutch --- old"]
+    assert told["truncated"] is False
+
+
+@pytest.mark.parametrize("owner", [(), (seeded.ENTRY,)])
+@pytest.mark.parametrize(("match", "text"), [(Match.PREFIX, "zone"), (Match.PART, "one")])
+async def test_a_search_that_would_take_too_long_reads_a_part_instead(
+    match: Match,
+    text: str,
+    owner: tuple[UUID, ...],
+    searching: Counted,
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    slow = Statement(f"SELECT {COLUMNS}, pg_sleep(30) FROM bk.directory LIMIT 1")
+    monkeypatch.setitem(FIND, (match, bool(owner)), slow)
+    await fill(database, 10)
+    found = await candidates(searching, match, text, *owner)
+    assert (len(found.entries), found.truncated) == (10, False)
+    await fill(database, MANY)
+    found = await candidates(searching, match, text, *owner)
+    assert (len(found.entries), found.truncated) == (MOST_CANDIDATES, True)
+
+
+async def test_an_exact_name_that_takes_too_long_says_that_nothing_was_read(
+    searching: Counted, database: Database, monkeypatch: pytest.MonkeyPatch
+):
+    slow = Statement(f"SELECT {COLUMNS}, pg_sleep(30) FROM bk.directory LIMIT 1")
+    monkeypatch.setitem(FIND, (Match.EXACT, False), slow)
+    await fill(database, 10)
+    assert await candidates(searching, Match.EXACT, "zone 1") == Candidates((), truncated=True)
+
+
+async def test_a_search_tells_that_it_read_only_a_part(kept: Kept, monkeypatch: pytest.MonkeyPatch):
+    async def cut(*_: object) -> Candidates:
+        return Candidates((), truncated=True)
+
+    for directory in (PostgresDirectory, MemoryDirectory):
+        monkeypatch.setattr(directory, "find", cut)
+    assert await ask(kept, "search", q="hutch") == {"items": [], "truncated": True}
+
+
+async def test_a_principal_has_only_so_many_searches_at_once(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+):
+    await enrol(kept.service, "otto", "search", "get_zone")
+    await kept.catch_up()
+    under_way, leave = Counter[str](), asyncio.Event()
+
+    async def waiting(_: object, match: Match, text: str, *more: object) -> Candidates:
+        under_way[text] += match is Match.EXACT
+        await leave.wait()
+        return Candidates(())
+
+    for directory in (PostgresDirectory, MemoryDirectory):
+        monkeypatch.setattr(directory, "find", waiting)
+
+    def search(q: str, subject: str | None) -> asyncio.Task[Any]:
+        return asyncio.create_task(call(kept.service, "search", {"q": q}, subject))
+
+    tasks = [search("of ada", None) for _ in range(5)] + [search("of otto", "otto")]
+    while under_way["of otto"] < 1 or under_way["of ada"] < SEARCHES_OF_ONE:
+        await asyncio.sleep(0.001)
+    assert under_way["of ada"] == SEARCHES_OF_ONE
+    leave.set()
+    await asyncio.gather(*tasks)
+    assert under_way["of ada"] == 5

@@ -11,6 +11,7 @@ import pytest
 from beamkeep.adapters.postgres import fence
 from beamkeep.adapters.postgres.fence import UnfitDatabaseError, faults, require_fit
 from beamkeep.adapters.postgres.migrate import MigrationChangedError, migrate, migrations
+from beamkeep.adapters.postgres.reaching import UnreachableDatabaseError
 from beamkeep.testing.cluster import Cluster
 from beamkeep.testing.database import Database
 from beamkeep.testing.postgres import connected, fresh_database
@@ -55,6 +56,8 @@ EVERY_MIGRATION = [
     "0038_snapshots_kept",
     "0039_claims_taken_over",
     "0040_agent_actions",
+    "0044_worker_heartbeats",
+    "0045_booleans_without_prefix",
 ]
 
 
@@ -83,11 +86,23 @@ async def test_nothing_is_served_from_an_unfit_database(empty: Database):
         await require_fit(empty.url())
 
 
-@pytest.mark.parametrize("url", ["postgresql://bk_app@127.0.0.1:1/beamkeep", "{nobody}", "{none}"])
-async def test_a_database_that_lets_nobody_in_is_named(fit: Database, url: str):
+@pytest.mark.parametrize(
+    ("url", "remedy"),
+    [
+        ("postgresql://bk_app@127.0.0.1:1/beamkeep", "Check that the server runs"),
+        ("{nobody}", "Check the role in its address"),
+        ("{none}", "Check the name at the end of its address"),
+    ],
+)
+async def test_a_database_that_lets_nobody_in_is_named(fit: Database, url: str, remedy: str):
     url = url.format(nobody=fit.url("nobody"), none=fit.cluster.url("none", "bk_app"))
     (found,) = await faults(url)
-    assert found.startswith("Cannot connect to the database. Check its address and credentials: ")
+    assert found.startswith(f"Cannot connect to the database. {remedy}")
+
+
+async def test_a_database_that_does_not_answer_yet_is_not_unfit():
+    with pytest.raises(UnreachableDatabaseError, match="Check that the server runs"):
+        await require_fit("postgresql://bk_app@127.0.0.1:1/beamkeep")
 
 
 async def test_a_connection_that_is_lost_during_the_checks_is_named(

@@ -3,7 +3,8 @@
 import asyncio
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -68,21 +69,142 @@ async def test_every_response_tells_the_time_of_the_service():
     assert abs(datetime.now(UTC) - told) < timedelta(minutes=1)
 
 
-async def test_connections_beyond_the_limit_are_let_go_and_those_before_are_served():
+class Client:
+    """A connection of a client."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    async def asks(self) -> str:
+        """The status of the answer to a request, which leaves the connection open."""
+        self.writer.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        return await self.told()
+
+    def begins(self) -> "Client":
+        """Send a part of a head."""
+        self.writer.write(b"GET / HTTP/1.1\r\nHost: a\r\nX-Odd: ")
+        return self
+
+    async def ends(self) -> str:
+        """The status of the answer when the rest of the head is sent."""
+        self.writer.write(b"a\r\n\r\n")
+        return await self.told()
+
+    async def told(self) -> str:
+        """The status of the next answer; nothing when the connection was closed without one."""
+        try:
+            head = await self.reader.readuntil(b"\r\n\r\n")
+            if b"transfer-encoding: chunked" in head.lower():
+                await self.reader.readuntil(b"0\r\n\r\n")
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return ""
+        return head.split()[1].decode()
+
+
+type Connect = Callable[..., Awaitable[Client]]
+
+
+@pytest.fixture
+async def connect() -> AsyncGenerator[Connect]:
+    """Connects from an address of this machine; the connections end with the test."""
+    clients = list[Client]()
+
+    async def connected(port: int, source: str = "127.0.0.1") -> Client:
+        opened = await asyncio.open_connection("127.0.0.1", port, local_addr=(source, 0))
+        clients.append(Client(*opened))
+        return clients[-1]
+
+    yield connected
+    for client in clients:
+        client.writer.transport.abort()
+        with suppress(ConnectionError):
+            await client.writer.wait_closed()
+
+
+async def test_a_half_open_connection_gives_way_when_there_are_too_many(connect: Connect):
     async with listening(config(telling, limit_concurrency=10)) as port:
-        opened = [await asyncio.open_connection("127.0.0.1", port) for _ in range(10)]
-        for _ in range(3):
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            assert (await reader.read()).startswith(b"HTTP/1.1 503 ")
-            writer.close()
-        for reader, writer in opened:
-            writer.write(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-            assert (await reader.read()).startswith(b"HTTP/1.1 200 ")
-            writer.close()
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-        assert (await reader.read()).startswith(b"HTTP/1.1 200 ")
-        writer.close()
+        used = await connect(port)
+        assert await used.asks() == "200"
+        halves = [(await connect(port)).begins() for _ in range(9)]
+        late = [await connect(port) for _ in range(3)]
+        assert [await client.asks() for client in late] == ["200"] * 3
+        assert [await half.ends() for half in halves] == ["503"] * 3 + ["200"] * 6
+        assert await used.asks() == "200"
+
+
+async def test_connections_give_way_in_the_order_in_which_they_were_last_used(connect: Connect):
+    async with listening(config(telling, limit_concurrency=4)) as port:
+        clients = [await connect(port) for _ in range(4)]
+        for each in (3, 1, 0, 2):
+            assert await clients[each].asks() == "200"
+        for _ in range(2):
+            assert await (await connect(port)).asks() == "200"
+        assert [await client.asks() for client in clients] == ["200", "", "200", ""]
+
+
+async def test_a_connection_is_refused_only_when_all_others_are_being_answered(connect: Connect):
+    reached, leave = asyncio.Semaphore(0), asyncio.Event()
+
+    async def waiting(scope: Scope, receive: Receive, send: Send) -> None:
+        reached.release()
+        await leave.wait()
+        await telling(scope, receive, send)
+
+    async with listening(config(waiting, limit_concurrency=4)) as port:
+        clients = [await connect(port) for _ in range(4)]
+        asking = [asyncio.create_task(client.asks()) for client in clients]
+        for _ in clients:
+            await reached.acquire()
+        assert await (await connect(port)).told() == "503"
+        leave.set()
+        assert await asyncio.gather(*asking) == ["200"] * 4
+
+
+async def test_an_address_has_only_so_many_connections(connect: Connect):
+    bounded = config(telling, limit_concurrency=9, connections_per_address=5)
+    async with listening(bounded) as port:
+        others = [await connect(port, "127.0.0.2") for _ in range(3)]
+        halves = [(await connect(port)).begins() for _ in range(20)]
+        assert [await half.told() for half in halves[:15]] == ["503"] * 15
+        # Of all, the address with the most gives way.
+        for source in ("127.0.0.3", "127.0.0.4"):
+            assert await (await connect(port, source)).asks() == "200"
+        assert [await half.ends() for half in halves[15:]] == ["503"] + ["200"] * 4
+        assert [await other.asks() for other in others] == ["200"] * 3
+
+
+async def test_a_trusted_proxy_has_as_many_connections_as_there_are(connect: Connect):
+    bounded = config(
+        telling, limit_concurrency=8, connections_per_address=2, trusted_proxies=["127.0.0.0/31"]
+    )
+    async with listening(bounded) as port:
+        clients = [(await connect(port)).begins() for _ in range(8)]
+        assert [await client.ends() for client in clients] == ["200"] * 8
+
+
+async def test_a_client_that_does_not_read_gives_way(connect: Connect):
+    stuck, more = asyncio.Semaphore(0), {"type": "http.response.body", "more_body": True}
+
+    async def either(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == "/":
+            return await telling(scope, receive, send)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({**more, "body": bytes(32 * 1024 * 1024)})
+        stuck.release()
+        await send({**more, "body": b"end"})
+        return await send({"type": "http.response.body"})
+
+    async with listening(config(either, limit_concurrency=4, deadline_seconds=60)) as port:
+        clients = [await connect(port) for _ in range(4)]
+        for client in clients:
+            assert await client.asks() == "200"
+            client.writer.write(b"GET /much HTTP/1.1\r\nHost: a\r\n\r\n")
+            await stuck.acquire()
+        assert await (await connect(port)).asks() == "200"
+        rest = await clients[0].reader.read()
+        assert not rest.endswith(b"\r\n0\r\n\r\n")
+        for client in clients:
+            client.writer.transport.abort()
 
 
 async def test_one_signal_ends_both_of_two_servers():

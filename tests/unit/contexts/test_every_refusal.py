@@ -49,7 +49,12 @@ from tests.unit.contexts.recipe import (
 )
 from tests.unit.contexts.run import test_logbook, test_observation, test_run
 from tests.unit.contexts.safety import test_clearance
-from tests.unit.contexts.starting import test_conducting, test_procedure_start, test_start
+from tests.unit.contexts.starting import (
+    test_conducting,
+    test_procedure_start,
+    test_resume,
+    test_start,
+)
 from tests.unit.contexts.subject import test_subject
 from tests.unit.contexts.supply import test_supply
 from tests.unit.contexts.trust import (
@@ -85,7 +90,7 @@ SENTENCES = (
     test_campaign,
     *(test_family, test_model, test_asset, test_frame, test_mount),
     *(test_capability, test_method, test_practice, test_plan, test_recipe, test_declarations),
-    *(test_run, test_observation, test_logbook, test_start),
+    *(test_run, test_observation, test_logbook, test_start, test_resume),
     *(test_procedure, test_activity, test_procedure_start),
     *(test_conducts, test_advancing, test_conducting),
     test_subscription,

@@ -35,9 +35,9 @@ Method       name needed_supplies parameters_schema version_tag
 Practice     facility_code name version_tag
 Plan         default_parameters name version_tag
 Recipe       name steps version_tag
-Run          acknowledged_cautions advisories debriefer_kind external_refs name parameters \
+Run          acknowledged_cautions advisories debriefer_kind external_refs parameters \
              plan_version_tag progress.channel_name raid
-Procedure    acknowledged_cautions advisories bindings coordinate failure kind loop name steps \
+Procedure    acknowledged_cautions advisories bindings coordinate failure kind loop steps \
              version_tag
 Calibration  operating_point value
 Campaign     external_refs name

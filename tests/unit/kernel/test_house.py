@@ -138,7 +138,7 @@ def test_the_kernel_stays_small():
 
 
 def test_everything_between_the_contexts_and_the_outside_stays_small():
-    assert lines("kernel", "runtime", "surfaces") < 5_455
+    assert lines("kernel", "runtime", "surfaces") < 5_600
 
 
 SENTENCES = re.compile(r"[A-Z`].*\.", re.DOTALL)

@@ -469,6 +469,18 @@ async def require_absent_beside(
         assert told == missing.body
 
 
+async def test_a_check_of_a_copy_of_others_that_takes_no_check_is_refused_as_for_an_absent_copy():
+    here = await facility_with_visitors()
+    world = await here.world(operation("record_attestation"))
+    here.put_back(world, [], VISITOR)
+    ended = {"distribution_id": world.arguments["distribution_id"], "reason": "Other bytes"}
+    assert (await here.send(STAFF, "mark_distribution_overwritten", ended)).ok
+    refused = {
+        who: await here.send(who, "record_attestation", world.arguments) for who in (STAFF, VISITOR)
+    }
+    assert (refused[STAFF].status, refused[VISITOR].status) == (409, 404)
+
+
 async def with_beside(here: Facility, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of an example, with what the example leaves out made by the staff."""
     staff = AdminClient(here.service, here.store)

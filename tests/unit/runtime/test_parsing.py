@@ -67,8 +67,8 @@ def test_what_is_not_an_object_is_refused(body: bytes):
         b'{"what": "\\ud800"}',
         b'{"what": "\x00"}',
         b'{"what": 01}',
-        b"[" * 100_000,
-        b'{"what":' * 100_000,
+        b"[" * 40_000,
+        b'{"what":' * 20_000,
         b"\xef\xbb\xbf{}",
         " ".encode("utf-16"),
     ],
@@ -269,7 +269,7 @@ def test_a_name_twice_is_found_in_what_only_other_readers_take(body: bytes):
     assert repeats_a_name(body)
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b'{"a":1', b"\xff", b"[" * 100_000])
+@pytest.mark.parametrize("body", [b"", b"{", b'{"a":1', b"\xff", b"[" * 40_000])
 def test_what_is_no_json_repeats_nothing(body: bytes):
     assert not repeats_a_name(body)
 

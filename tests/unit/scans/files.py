@@ -160,3 +160,21 @@ def data_exchange(path: Path) -> Path:
         file["measurement/sample/experimenter/name"] = "Ada Example"
     settle(path)
     return path
+
+
+def repeating(path: Path, entries: int = 20, length: int = 1 << 20) -> Path:
+    """Write a small file whose entries all have the same long row of compressed numbers."""
+    with h5py.File(path, "w", libver="latest") as file:
+        for number in range(entries):
+            entry = entry_of(file, f"entry{number:02}")
+            if number == 0:
+                row = np.zeros(length, "i1")
+                file.create_dataset("row", data=row, chunks=(length,), compression="gzip")
+                file.create_dataset(
+                    "frames", (length, 1, 1), "u1", chunks=(length, 1, 1), compression="gzip"
+                )[0] = 0
+            entry["instrument/detector/data"] = file["frames"]
+            entry["instrument/detector/image_key"] = file["row"]
+            entry["sample/rotation_angle"] = file["row"]
+    settle(path)
+    return path

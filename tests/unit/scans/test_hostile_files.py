@@ -17,6 +17,7 @@ from beamkeep.contexts.data.scan_file import (
     ScanFileNotFoundError,
 )
 from beamkeep.kernel import Refusal
+from beamkeep.scans.hdf5 import MOST_READ
 
 from . import files
 from .test_layouts import only, read, refused, scan
@@ -265,3 +266,31 @@ def test_a_directory_and_a_pipe_are_no_scan(folder: Path) -> None:
     refused(InvalidScanFileError, folder / "pipe.nx")
     (folder / "scan.nx").mkdir()
     refused(InvalidScanFileError, folder / "scan.nx")
+
+
+def test_a_small_file_whose_entries_have_the_same_long_rows_is_refused(folder: Path) -> None:
+    path = files.repeating(folder / "scan.nx")
+    assert path.stat().st_size < 64 << 10
+    told = refused(InvalidScanFileError, path)
+    assert f"more than {MOST_READ} elements" in told
+
+
+def test_one_entry_of_as_many_frames_as_can_be_read_is_read(folder: Path) -> None:
+    path = files.repeating(folder / "scan.nx", entries=1)
+    assert only(read(path)).evidence["frame_count"] == 1 << 20
+
+
+def test_the_first_element_of_a_large_chunk_counts_as_the_chunk(folder: Path) -> None:
+    def pixels(entry: Any, name: str) -> None:
+        made = {"chunks": (1 << 20,), "maxshape": (None,), "compression": "gzip"}
+        entry.create_dataset(name, data=[1e-6], **made)
+
+    path = folder / "scan.nx"
+    with h5py.File(path, "w") as file:
+        entry = scan(file)
+        for name in ("count_time", "x_pixel_size", "y_pixel_size"):
+            pixels(entry, f"instrument/detector/{name}")
+        for name in ("x_pixel_size", "y_pixel_size"):
+            pixels(entry, f"sample/{name}")
+    files.settle(path)
+    assert f"more than {MOST_READ} elements" in refused(InvalidScanFileError, path)

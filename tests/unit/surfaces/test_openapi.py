@@ -276,8 +276,15 @@ def test_every_move_of_an_axis_belongs_to_an_operation():
 
 
 EXTENSIONS: dict[str, dict[str, Any]] = {
-    "start_run": {"aggregate": "Run", "kind": "create", "destructive": False, "moves": []},
+    "start_run": {
+        "title": "Start a run",
+        "aggregate": "Run",
+        "kind": "create",
+        "destructive": False,
+        "moves": [],
+    },
     "hold_run": {
+        "title": "Hold a run",
         "aggregate": "Run",
         "kind": "change",
         "destructive": False,
@@ -292,6 +299,7 @@ EXTENSIONS: dict[str, dict[str, Any]] = {
         ],
     },
     "abort_run": {
+        "title": "Abort a run",
         "aggregate": "Run",
         "kind": "change",
         "destructive": True,
@@ -306,6 +314,7 @@ EXTENSIONS: dict[str, dict[str, Any]] = {
         ],
     },
     "deactivate_actor": {
+        "title": "Deactivate an actor",
         "aggregate": "Actor",
         "kind": "change",
         "destructive": True,
@@ -319,11 +328,19 @@ EXTENSIONS: dict[str, dict[str, Any]] = {
             }
         ],
     },
-    "get_run": {"aggregate": "Run", "kind": "get"},
-    "get_run_history": {"aggregate": "Run", "kind": "history"},
-    "list_runs": {"aggregate": "Run", "kind": "list"},
-    "list_run_observations": {"aggregate": "Run", "kind": "list"},
-    "get_plan_readiness": {"aggregate": "Plan", "kind": "answer"},
+    "get_run": {"title": "Show a run", "aggregate": "Run", "kind": "get"},
+    "get_run_history": {
+        "title": "Show the history of a run",
+        "aggregate": "Run",
+        "kind": "history",
+    },
+    "list_runs": {"title": "List runs", "aggregate": "Run", "kind": "list"},
+    "list_run_observations": {"title": "List run observations", "aggregate": "Run", "kind": "list"},
+    "get_plan_readiness": {
+        "title": "Show whether a run of a plan can start",
+        "aggregate": "Plan",
+        "kind": "answer",
+    },
 }
 
 

@@ -255,3 +255,31 @@ def test_work_that_fails_while_the_lease_is_held_begins_again():
     assert first == 0
     assert 0 < second - task.ended[0] <= RENEW_EVERY + 1
     assert 0 < third - task.ended[1] <= RENEW_EVERY + 2
+
+
+def test_a_loop_is_overdue_once_it_has_missed_its_turn():
+    work = Work()
+    seen: list[float] = []
+
+    async def main() -> None:
+        supervisor = Supervisor(Telemetry(), now)
+
+        async def look() -> None:
+            for pause in (5.0, 10.0, 100.0):
+                await asyncio.sleep(pause)
+                seen.append(supervisor.overdue("stuck"))
+                seen.append(supervisor.overdue("fine"))
+            supervisor.stop()
+
+        async def stuck() -> float:
+            if work.times:
+                raise OSError
+            await work()
+            return 10.0
+
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(supervisor.run([Loop("stuck", stuck), every(1.0, "fine", Work())]))
+            tasks.create_task(look())
+
+    run(main())
+    assert seen == [0.0, 0.0, 5.0, 0.0, 105.0, 0.0]

@@ -1,5 +1,6 @@
 """The directory on PostgreSQL: the statements that find its rows and that write them."""
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import batched
 from typing import Any
@@ -8,12 +9,17 @@ from uuid import UUID
 import asyncpg
 
 from beamkeep.directory.entries import Entry, tail_of
-from beamkeep.directory.seam import MOST_CANDIDATES, Match
+from beamkeep.directory.seam import MOST_CANDIDATES, Candidates, Match
+from beamkeep.runtime.store import StoreUnavailableError
 
 from .connections import Connections
 from .statements import Statement
 
-SEARCHING = {"plan_cache_mode": "force_custom_plan", "enable_sort": "off"}
+SEARCHING = {
+    "plan_cache_mode": "force_custom_plan",
+    "enable_sort": "off",
+    "statement_timeout": "1000",
+}
 """Settings for connections that search: which index is best depends on the text."""
 BATCH_SIZE = 500
 
@@ -37,6 +43,28 @@ FIND = {
     }.items()
     for owned in (False, True)
 }
+MOST_READ = 10_000
+"""How many entries are read where no index finds those that a text is in."""
+IN_RANGE = "folded >= :text AND folded < :end"
+BOUNDED = {
+    how: Statement(f"""
+WITH read AS MATERIALIZED (
+  SELECT {COLUMNS} FROM bk.directory WHERE {which} LIMIT {MOST_READ})
+SELECT counted.entries = {MOST_READ}, found.*
+  FROM (SELECT count(*) AS entries FROM read) AS counted
+  LEFT JOIN (SELECT {COLUMNS} FROM read WHERE {condition} AND kind = ANY(:kinds::text[])
+              LIMIT {MOST_CANDIDATES}) AS found ON true
+""")  # noqa: S608
+    for how, (which, condition) in {
+        (Match.PREFIX, False): (f"{IN_RANGE} ORDER BY folded, id", "true"),
+        (Match.PREFIX, True): ("owner_id = :owner_id::uuid ORDER BY id DESC", IN_RANGE),
+        (Match.PART, False): ("true ORDER BY folded, id", "words LIKE :pattern"),
+        (Match.PART, True): ("owner_id = :owner_id::uuid ORDER BY id DESC", "words LIKE :pattern"),
+    }.items()
+}
+"""Statements that read a bounded part; their first column tells whether there is more."""
+TRIGRAM = re.compile(r"[^\W_]{3}|[^\W_]{2}[\W_]|[\W_][^\W_]")
+"""What the index of parts needs: PostgreSQL makes trigrams of letters and digits only."""
 BY_ID = f"SELECT {COLUMNS} FROM bk.directory WHERE id = ANY($1::uuid[])"  # noqa: S608
 
 # Only what the generation that is read has: others write rows that nobody reads yet. A bookmark of
@@ -101,7 +129,7 @@ class PostgresDirectory:
 
     async def find(
         self, match: Match, text: str, kinds: frozenset[str], owner_id: UUID | None = None
-    ) -> Sequence[Entry]:
+    ) -> Candidates:
         """Return the entries of these kinds that a folded text finds so, of one owner or of all."""
         sought = tail_of(text) if match is Match.TAIL else text
         values = {
@@ -111,10 +139,27 @@ class PostgresDirectory:
             "kinds": sorted(kinds),
             "owner_id": owner_id,
         }
-        statement = FIND[match, owner_id is not None]
-        rows = await self._connections.read(*statement.bind(values))
-        # An id may end in more digits than the table has of it.
-        return [entry for row in rows if match.finds(entry := Entry(*row), text)]
+        how, rows = (match, owner_id is not None), None
+        if match is not Match.PART or TRIGRAM.search(text):
+            rows = await self._in_time(FIND[how].bind(values))
+        if rows is not None:
+            # An id may end in more digits than the table has of it.
+            return Candidates([each for row in rows if match.finds(each := Entry(*row), text)])
+        if how not in BOUNDED:
+            return Candidates((), truncated=True)
+        read = await self._connections.read(*BOUNDED[how].bind(values))
+        entries = [Entry(*row[1:]) for row in read if row[1] is not None]
+        kept = [each for each in entries if match.finds(each, text)]
+        return Candidates(kept, truncated=read[0][0])
+
+    async def _in_time(self, bound: Sequence[Any]) -> Sequence[Any] | None:
+        """Return the rows of a statement; None if it would take too long."""
+        try:
+            return await self._connections.read(*bound)
+        except StoreUnavailableError as error:
+            if isinstance(error.__context__, asyncpg.QueryCanceledError):
+                return None
+            raise
 
     async def entries(self, ids: Sequence[UUID]) -> Sequence[Entry]:
         """Return the entries of the objects with these ids."""

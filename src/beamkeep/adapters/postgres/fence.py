@@ -4,6 +4,13 @@ import asyncpg
 
 from .connections import CONNECTION_ERRORS
 from .migrate import migrations
+from .reaching import (
+    REFUSED,
+    UnreachableDatabaseError,
+    connected,
+    connection_fault,
+    is_temporary,
+)
 
 OLDEST_SERVER = 150000
 
@@ -52,9 +59,13 @@ class UnfitDatabaseError(Exception):
 async def faults(url: str) -> list[str]:
     """Return everything that is wrong with a database; an empty list if the service can start."""
     try:
-        connection = await asyncpg.connect(url, timeout=5)
-    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        return [f"Cannot connect to the database. Check its address and credentials: {error}"]
+        connection = await connected(url)
+    except REFUSED as error:
+        return [connection_fault(error)]
+    return await _faults_by(connection)
+
+
+async def _faults_by(connection: asyncpg.Connection) -> list[str]:
     try:
         return [
             *_faulty_settings(await connection.fetchrow(SETTINGS)),
@@ -70,8 +81,17 @@ async def faults(url: str) -> list[str]:
 
 
 async def require_fit(url: str) -> None:
-    """Raise `UnfitDatabaseError` when anything is wrong with the database."""
-    if found := await faults(url):
+    """Raise `UnfitDatabaseError` when anything is wrong with the database.
+
+    Raise `UnreachableDatabaseError` when it cannot be reached at present.
+    """
+    try:
+        connection = await connected(url)
+    except REFUSED as error:
+        if is_temporary(error):
+            raise UnreachableDatabaseError(connection_fault(error)) from None
+        raise UnfitDatabaseError([connection_fault(error)]) from None
+    if found := await _faults_by(connection):
         raise UnfitDatabaseError(found)
 
 

@@ -84,7 +84,8 @@ class ActorProfileUpdated(ActorEvent):
     changed_fields: tuple[str, ...]
 
 
-class ActorProfileForgotten(ActorEvent): ...
+class ActorProfileForgotten(ActorEvent):
+    """Profile erased."""
 
 
 class ActorIdentityEvent(ActorEvent):

@@ -128,6 +128,6 @@ def _result(
 # fmt: off
 QUESTIONS = (
     listed("GET /agents/at-risk-results", ListAtRiskResults, at_risk_results, AtRiskResult,
-        AgentNotFoundError, of=agents, about=None),
+        AgentNotFoundError, of=agents, about=None, title="List results at risk"),
 )
 # fmt: on

@@ -541,6 +541,7 @@ def _conduct_id(of: Procedure) -> UUID | None:
 # fmt: off
 QUESTIONS = (
     answers("GET /assets/{asset_id}/board", GetBoard, board, Board, AssetHasNoBoardError,
-        PlanNotFoundError, SubjectNotFoundError, of=assets, about="asset_id"),
+        PlanNotFoundError, SubjectNotFoundError, of=assets, about="asset_id",
+        title="Show the board of a beamline"),
 )
 # fmt: on

@@ -236,6 +236,9 @@ def _told(asset: Asset) -> str:
     return f"{asset.name} is {asset.condition if failing else asset.lifecycle}"
 
 
+# fmt: off
 QUESTIONS = (
-    answers("GET /status", GetStatus, status, Status, FacilityNotFoundError, of=assets, about=None),
+    answers("GET /status", GetStatus, status, Status, FacilityNotFoundError, of=assets, about=None,
+        title="Show the status of the facility"),
 )
+# fmt: on

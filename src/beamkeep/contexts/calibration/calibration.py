@@ -93,6 +93,8 @@ class CalibrationDefined(CalibrationEvent):
 
 
 class CalibrationRevisionAppended(CalibrationEvent):
+    """Revision added."""
+
     revision_id: UUID
     value: JsonObject
     status: RevisionStatus

@@ -365,11 +365,11 @@ OPERATIONS = (
     campaigns.changes("POST /campaigns/{campaign_id}/add-run", AddRunToCampaign,
         add_run_to_campaign, RunNotFoundError, CampaignCannotAddRunError,
         CampaignRunAlreadyMemberError, RunAlreadyAssignedToCampaignError,
-        given=changed_run),
+        given=changed_run, title="Add a run to a campaign"),
     campaigns.changes("POST /campaigns/{campaign_id}/remove-run", RemoveRunFromCampaign,
         remove_run_from_campaign, RunNotFoundError, CampaignCannotRemoveRunError,
         CampaignRunNotMemberError,
-        given=changed_run),
+        given=changed_run, title="Remove a run from its campaign"),
 )
 # fmt: on
 

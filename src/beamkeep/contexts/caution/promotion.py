@@ -179,6 +179,6 @@ OPERATIONS = (
         CautionProposalNotActionableError, CautionPromotionOperatorGatedError,
         CautionProposalMalformedError, AssetNotFoundError, ProcedureNotFoundError,
         caution.CautionNotFoundError, CautionProposalAlreadyPromotedError,
-        caution.CautionCannotSupersedeError, given=proposal),
+        caution.CautionCannotSupersedeError, given=proposal, title="Promote a caution proposal"),
 )
 # fmt: on

@@ -198,7 +198,8 @@ OPERATIONS = (
     distributions.changes("POST /distributions/{distribution_id}/request-check",
         RequestDistributionCheck, request_distribution_check,
         DistributionCannotRequestCheckError, AttestationProtocolUnsupportedError,
-        AttestationFormatUnsupportedError, DistributionCheckPendingError, given=check_context),
+        AttestationFormatUnsupportedError, DistributionCheckPendingError, given=check_context,
+        title="Request a check of a copy"),
     distributions.changes(INTERNAL, EndDistributionCheck, end_distribution_check,
         DistributionCheckNotActiveError, given=active_check),
 )

@@ -283,7 +283,8 @@ async def _downstream(dataset_id: UUID, read: Reader) -> list[UUID]:
 # fmt: off
 QUESTIONS = (
     answers("GET /datasets/{dataset_id}/datacite", ExportDatasetDatacite, export_dataset_datacite,
-        JsonDocument, DatasetCannotExportError, of=datasets, about="dataset_id"),
+        JsonDocument, DatasetCannotExportError, of=datasets, about="dataset_id",
+        title="Export the DataCite record of a dataset"),
     answers("GET /editions/{edition_id}/manifest", GetEditionManifest, get_edition_manifest,
         JsonDocument, EditionCannotExportError, of=editions, about="edition_id"),
 )

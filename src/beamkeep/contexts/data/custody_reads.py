@@ -285,10 +285,11 @@ def _reader(read: Reader) -> CustodyReader:
 # fmt: off
 QUESTIONS = (
     listed("GET /datasets/custody", ListCustody, kept_datasets, DatasetCustody, of=datasets,
-        about=None),
+        about=None, title="List copies and custody of datasets"),
     answers("GET /datasets/custody/summary", GetCustodySummary, custody_summary, CustodySummary,
-        SupplyNotFoundError, of=datasets, about=None),
+        SupplyNotFoundError, of=datasets, about=None, title="Show the custody summary"),
     answers("GET /datasets/custody/report", GetCustodyReport, custody_report, CustodyReport,
-        SupplyNotFoundError, InvalidCustodyReportError, of=datasets, about=None),
+        SupplyNotFoundError, InvalidCustodyReportError, of=datasets, about=None,
+        title="Show the custody report"),
 )
 # fmt: on

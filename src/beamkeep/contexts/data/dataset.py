@@ -124,10 +124,14 @@ class DatasetRetentionUpdated(DatasetEvent):
 
 
 class DatasetSealedIntoEdition(DatasetEvent):
+    """Sealed into an edition."""
+
     edition_id: UUID
 
 
 class DatasetReleasedFromEdition(DatasetEvent):
+    """Released from an edition."""
+
     edition_id: UUID
 
 
@@ -147,6 +151,8 @@ class DatasetExternalIdAssigned(DatasetEvent):
 
 
 class DatasetExternalIdRefused(DatasetEvent):
+    """External id refused by the registry."""
+
     external_id: str
     status: int
     """The status of the registry's answer."""

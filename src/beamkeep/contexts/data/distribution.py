@@ -163,6 +163,8 @@ class DistributionVerified(DistributionEvent):
 
 
 class DistributionMarkedStale(DistributionEvent):
+    """Stale."""
+
     trigger: TriggerSource
     reason: FreeText
     attestation_id: UUID | None
@@ -172,6 +174,8 @@ class DistributionMarkedStale(DistributionEvent):
 
 
 class DistributionMarkedUnreachable(DistributionEvent):
+    """Unreachable."""
+
     trigger: TriggerSource
     attestation_id: UUID
     failure: str
@@ -194,6 +198,8 @@ class DistributionRemoved(DistributionEvent):
 
 
 class DistributionMarkedOverwritten(DistributionEvent):
+    """Overwritten."""
+
     reason: FreeText
 
 
@@ -676,16 +682,18 @@ OPERATIONS = (
         DistributionLimitError, DistributionAlreadyExistsError, given=its_dataset),
     distributions.changes("POST /distributions/{distribution_id}/mark-stale",
         MarkDistributionStale, mark_distribution_stale, DistributionCannotMarkStaleError,
-        destructive=True),
+        destructive=True, title="Mark a copy stale"),
     distributions.changes("POST /distributions/{distribution_id}/restore",
         RestoreDistribution, restore_distribution, DistributionCannotRestoreError,
-        DistributionAlreadyExistsError),
+        DistributionAlreadyExistsError, title="Restore a copy"),
     distributions.changes("POST /distributions/{distribution_id}/mark-overwritten",
         MarkDistributionOverwritten, mark_distribution_overwritten,
-        DistributionCannotMarkOverwrittenError, destructive=True),
+        DistributionCannotMarkOverwrittenError, destructive=True,
+        title="Mark a copy overwritten"),
     distributions.changes("POST /distributions/{distribution_id}/record-removal",
         RecordDistributionRemoval, record_distribution_removal,
-        InvalidDistributionRemovedAtError, DistributionCannotRecordRemovalError),
+        InvalidDistributionRemovedAtError, DistributionCannotRecordRemovalError,
+        title="Record the removal of a copy"),
 )
 # fmt: on
 

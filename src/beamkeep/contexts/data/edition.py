@@ -151,6 +151,8 @@ class EditionExternalIdAssigned(EditionIdentifierEvent): ...
 
 
 class EditionExternalIdRefused(EditionEvent):
+    """External id refused by the registry."""
+
     external_id: str
     status: int
     """The status of the registry's answer."""

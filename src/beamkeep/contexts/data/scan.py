@@ -160,7 +160,7 @@ def ingest_scan(command: IngestScan, given: ScanContext, call: Call) -> Ingestin
     if command.captured_at:
         acquisition.require_captured_at(command.captured_at, call)
     return Outside(
-        ReadScanFile.of(command, within=given.places.own),
+        ReadScanFile.of(command, within=given.places.own, principal_id=call.principal_id),
         lambda reading: _written(command, given, reading, call),
     )
 
@@ -318,6 +318,6 @@ OPERATIONS = (
         acquisition.InvalidAcquisitionCapturedAtError, ScanFileUnstableError,
         InvalidScanFileError, InvalidScanTimestampError, InvalidScanChecksumError,
         dataset.InvalidDatasetPartsError, DistributionAlreadyExistsError,
-        ScanAlreadyIngestedError, given=scan_context),
+        ScanAlreadyIngestedError, given=scan_context, title="Ingest a scan file"),
 )
 # fmt: on

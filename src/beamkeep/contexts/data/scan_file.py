@@ -47,6 +47,8 @@ class ReadScanFile(Record):
     parts: tuple[DatasetPart, ...]
     within: tuple[str, ...] | None = None
     """The directories in which all its files must lie; None for all data roots."""
+    principal_id: UUID | None = None
+    """Who asks; None for the service itself."""
 
 
 class ScanEntry(Record):

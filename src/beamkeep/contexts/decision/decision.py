@@ -97,6 +97,8 @@ class DecisionEvent(Event):
 
 
 class DecisionRegistered(DecisionEvent):
+    """Recorded."""
+
     actor_id: UUID
     context: str
     choice: FreeText
@@ -119,6 +121,8 @@ class DecisionRated(DecisionEvent):
 
 
 class DecisionPromoted(DecisionEvent):
+    """Promoted to a caution."""
+
     caution_id: UUID
 
 
@@ -379,7 +383,8 @@ OPERATIONS = (
         DecisionCannotRateError, in_person=True),
     decisions.changes("POST /decisions/{decision_id}/inferences/append", AppendInferences,
         append_inferences, InvalidDecisionInferenceError, DecisionCannotAppendInferencesError,
-        DecisionInferenceIdTakenError, given=messages_kept),
+        DecisionInferenceIdTakenError, given=messages_kept,
+        title="Record inferences of a decision"),
 )
 # fmt: on
 

@@ -146,7 +146,8 @@ class ListDecisionLogbookEntries(Page):
 OPERATIONS = (
     decisions.changes("POST /decisions/{decision_id}/logbook/append", AppendDecisionLogbookEntry,
         append_decision_logbook_entry, DecisionLogbookEntryIdTakenError,
-        given=lambda _, command, read: entry_sent_before(command, LOGBOOK, read)),
+        given=lambda _, command, read: entry_sent_before(command, LOGBOOK, read),
+        title="Write a note in the logbook of a decision"),
 )
 QUESTIONS = (
     entries("GET /decisions/{decision_id}/logbook", ListDecisionLogbookEntries, decisions, LOGBOOK,

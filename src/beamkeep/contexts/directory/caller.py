@@ -94,4 +94,9 @@ def _surfaces(grants: Iterable[Grant]) -> tuple[UUID, ...]:
     return tuple(sorted(found))
 
 
-QUESTIONS = (answers("GET /self", GetSelf, get_self, CallerAnswer, of=actors, about=None),)
+# fmt: off
+QUESTIONS = (
+    answers("GET /self", GetSelf, get_self, CallerAnswer, of=actors, about=None,
+        title="Show who you are"),
+)
+# fmt: on

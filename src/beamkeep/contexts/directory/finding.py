@@ -2,11 +2,18 @@
 
 from beamkeep.contexts.federation.facility import facilities
 from beamkeep.contexts.installation import installation
-from beamkeep.contexts.names import FoundObject, FoundObjects, NameReader, ResolveNames, Search
+from beamkeep.contexts.names import (
+    FoundObject,
+    FoundObjects,
+    NameReader,
+    ResolveNames,
+    Search,
+    SearchedObjects,
+)
 from beamkeep.kernel import Reader, answers
 
 
-async def search(query: Search, read: Reader) -> FoundObjects:
+async def search(query: Search, read: Reader) -> SearchedObjects:
     """Return the objects that a text finds."""
     return await _directory(read).search(query, read)
 
@@ -23,7 +30,11 @@ def _directory(read: Reader) -> NameReader:
     return directory
 
 
+# fmt: off
 QUESTIONS = (
-    answers("GET /search", Search, search, FoundObjects, of=facilities, about=None),
-    answers("GET /names", ResolveNames, resolve_names, FoundObjects, of=facilities, about=None),
+    answers("GET /search", Search, search, SearchedObjects, of=facilities, about=None,
+        title="Search objects"),
+    answers("GET /names", ResolveNames, resolve_names, FoundObjects, of=facilities, about=None,
+        title="Resolve names"),
 )
+# fmt: on

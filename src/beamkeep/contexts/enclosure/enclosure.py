@@ -76,6 +76,8 @@ class EnclosureRegistered(EnclosureEvent):
 
 
 class EnclosurePermitObserved(EnclosureEvent):
+    """Permit reported."""
+
     from_permit_status: PermitStatus
     to_permit_status: PermitStatus
     trigger: TriggerSource
@@ -292,13 +294,16 @@ OPERATIONS = (
         given=lambda command, read: facility.facility_by_code(command.facility_code, read)),
     enclosures.changes("POST /enclosures/{enclosure_id}/observe-status", ObserveEnclosureStatus,
         observe_enclosure_status, trigger.MonitorTriggerRequiredError,
-        monitors.MonitorTriggerNotBoundError, EnclosureCannotObserveStatusError, in_person=True),
+        monitors.MonitorTriggerNotBoundError, EnclosureCannotObserveStatusError, in_person=True,
+        title="Report the permit of an enclosure"),
     enclosures.changes("POST /enclosures/{enclosure_id}/monitors/bind", BindEnclosureMonitor,
         bind_enclosure_monitor, ActorNotFoundError, AdministratorRequiredError,
         EnclosureCannotBindMonitorError, GrantRequiresConfirmedLoginError, in_person=True,
-        given=lambda _, command, read: monitors.new_monitor(command.monitor_id, read)),
+        given=lambda _, command, read: monitors.new_monitor(command.monitor_id, read),
+        title="Bind a monitor to an enclosure"),
     enclosures.changes("POST /enclosures/{enclosure_id}/monitors/unbind", UnbindEnclosureMonitor,
-        unbind_enclosure_monitor, EnclosureCannotUnbindMonitorError, in_person=True),
+        unbind_enclosure_monitor, EnclosureCannotUnbindMonitorError, in_person=True,
+        title="Unbind a monitor of an enclosure"),
     enclosures.changes("POST /enclosures/{enclosure_id}/decommission", DecommissionEnclosure,
         decommission_enclosure, EnclosureCannotDecommissionError, destructive=True),
 )

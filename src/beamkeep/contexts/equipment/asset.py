@@ -195,10 +195,14 @@ class AssetExternalIdAssigned(AssetEvent):
 
 
 class AssetInstalledInMount(AssetEvent):
+    """Installed in a mount."""
+
     mount_id: UUID
 
 
 class AssetUninstalledFromMount(AssetEvent):
+    """Removed from its mount."""
+
     mount_id: UUID
     reason: FreeText
 
@@ -785,9 +789,11 @@ OPERATIONS = (
     assets.changes("POST /assets/{asset_id}/activate", ActivateAsset, activate_asset,
         AssetCannotActivateError),
     assets.changes("POST /assets/{asset_id}/enter-maintenance", EnterAssetMaintenance,
-        enter_asset_maintenance, AssetCannotEnterMaintenanceError),
+        enter_asset_maintenance, AssetCannotEnterMaintenanceError,
+        title="Put an asset into maintenance"),
     assets.changes("POST /assets/{asset_id}/exit-maintenance", ExitAssetMaintenance,
-        exit_asset_maintenance, AssetCannotExitMaintenanceError),
+        exit_asset_maintenance, AssetCannotExitMaintenanceError,
+        title="Take an asset out of maintenance"),
     assets.changes("POST /assets/{asset_id}/decommission", DecommissionAsset, decommission_asset,
         AssetCannotDecommissionError, AssetIsInstalledError, destructive=True),
     assets.changes("POST /assets/{asset_id}/degrade", DegradeAsset, degrade_asset,

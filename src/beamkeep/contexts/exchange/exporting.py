@@ -228,5 +228,5 @@ def _chosen(record: Record, names: Sequence[str]) -> JsonObject:
 OPERATIONS = (
     permits.changes("POST /federation/permits/{permit_id}/export", ExportPermitArtifact,
         export_artifact, DatasetNotFoundError, CalibrationNotFoundError, PermitCannotExportError,
-        SignerUnavailableError, given=export_context),
+        SignerUnavailableError, given=export_context, title="Export an artifact under a permit"),
 )

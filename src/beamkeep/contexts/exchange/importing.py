@@ -245,5 +245,5 @@ OPERATIONS = (
     permits.changes("POST /federation/permits/{permit_id}/import", ImportPermitArtifact,
         import_artifact, InvalidArtifactEnvelopeError, PermitCannotImportError,
         StaleSealPointerError, SealPointerConflictError, ArtifactAlreadyImportedError,
-        StaleArtifactError, given=import_context),
+        StaleArtifactError, given=import_context, title="Import an artifact under a permit"),
 )

@@ -116,5 +116,6 @@ QUESTIONS = (
     entries("GET /federation/permits/{permit_id}/exchanges", ListPermitExchanges, permits,
         EXCHANGES, by=("recorded_at", "exchange_id")),
     answers("GET /federation/permits/{permit_id}/exchanges/{exchange_id}", GetPermitExchange,
-        exchange, ShownExchange, ExchangeNotFoundError, of=permits, about="permit_id"),
+        exchange, ShownExchange, ExchangeNotFoundError, of=permits, about="permit_id",
+        title="Show an exchange under a permit"),
 )

@@ -65,10 +65,14 @@ class FacilityDecommissioned(FacilityEvent):
 
 
 class FacilityTrustAnchorCredentialAdded(FacilityEvent):
+    """Trust anchor added."""
+
     credential_id: UUID
 
 
 class FacilityTrustAnchorCredentialRemoved(FacilityEvent):
+    """Trust anchor removed."""
+
     credential_id: UUID
     reason: FreeText
 

@@ -376,7 +376,7 @@ OPERATIONS = (
     seals.creates("POST /federation/seals", InitializeSeal, initialize_seal, FacilityNotFoundError,
         CredentialNotFoundError, SealCannotInitializeError, SealAlreadyExistsError,
         SealKeyCollisionError, SealKeyPurposeMismatchError, SealCredentialNotTrustAnchorError,
-        given=new_seal),
+        given=new_seal, title="Initialize the seal of a facility"),
     seals.changes("POST /federation/seals/{facility_id}/pointer/sign", SignSealPointer,
         sign_seal_pointer, InvalidSealHeadHashError, SealSequenceNumberRegressionError,
         SealCannotSignPointerError, SignerUnavailableError, given=seal_signer),

@@ -104,9 +104,11 @@ def remove_facility_trust_anchor_credential(
 OPERATIONS = (
     facilities.changes("POST /federation/facilities/{facility_id}/add-trust-anchor-credential",
         AddFacilityTrustAnchorCredential, add_facility_trust_anchor_credential,
-        CredentialNotFoundError, FacilityCannotAddTrustAnchorCredentialError, given=anchor),
+        CredentialNotFoundError, FacilityCannotAddTrustAnchorCredentialError, given=anchor,
+        title="Add a trust anchor to a facility"),
     facilities.changes("POST /federation/facilities/{facility_id}/remove-trust-anchor-credential",
         RemoveFacilityTrustAnchorCredential, remove_facility_trust_anchor_credential,
-        FacilityCannotRemoveTrustAnchorCredentialError, given=anchor_use, destructive=True),
+        FacilityCannotRemoveTrustAnchorCredentialError, given=anchor_use, destructive=True,
+        title="Remove a trust anchor from a facility"),
 )
 # fmt: on

@@ -40,8 +40,8 @@ async def list_checkpoints(query: ListCheckpoints, read: Reader) -> Sequence[Sig
 QUESTIONS = (
     answers("GET /events/proof", GetEventProof, get_event_proof, EventProof,
         EventNotFoundError, EventNotWitnessedError, EventDiffersError,
-        of=facilities, about=None),
+        of=facilities, about=None, title="Get the proof of an event"),
     listed("GET /checkpoints", ListCheckpoints, list_checkpoints, SignedCheckpoint,
-        of=facilities, about=None),
+        of=facilities, about=None, title="List checkpoints of the log"),
 )
 # fmt: on

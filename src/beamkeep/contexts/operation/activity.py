@@ -93,7 +93,8 @@ class ListProcedureActivities(Page):
 OPERATIONS = (
     procedures.changes("POST /procedures/{procedure_id}/activities/append",
         AppendProcedureActivities, append_activities, InvalidProcedureActivityError,
-        ProcedureCannotAppendActivitiesError, ProcedureActivityIdTakenError),
+        ProcedureCannotAppendActivitiesError, ProcedureActivityIdTakenError,
+        title="Record activities of a procedure"),
 )
 # fmt: on
 

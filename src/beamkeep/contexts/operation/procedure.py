@@ -216,11 +216,15 @@ class ProcedureConductRequested(ProcedureEvent):
 
 
 class ProcedureConductCancelRequested(ProcedureEvent):
+    """Conduct: cancel requested."""
+
     conduct_id: UUID
     reason: FreeText
 
 
 class ProcedureConductWalked(ProcedureEvent):
+    """Conduct advanced."""
+
     conduct_id: UUID
     walk_outcome: ConductOutcome
     failure: Failure | None

@@ -69,6 +69,8 @@ class ProposalEvent(Event):
 
 
 class ProposalRegistered(ProposalEvent):
+    """Proposed."""
+
     command_name: str
     arguments: Annotated[JsonObject, MayContainPersonalData()]
     digest: str

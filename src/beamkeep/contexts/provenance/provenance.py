@@ -137,5 +137,6 @@ QUESTIONS = (
         CalibrationRevisionNotFoundError,
         of=datasets,
         about=None,
+        title="Show provenance",
     ),
 )

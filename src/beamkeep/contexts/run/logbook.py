@@ -96,7 +96,8 @@ class ListRunLogbookEntries(Page):
 OPERATIONS = (
     runs.changes("POST /runs/{run_id}/logbook/append", AppendRunLogbookEntry,
         append_run_logbook_entry, DecisionNotFoundError, InvalidRunLogbookDecisionIdError,
-        RunLogbookAuthorNotAgentError, RunLogbookEntryIdTakenError, given=sent_before),
+        RunLogbookAuthorNotAgentError, RunLogbookEntryIdTakenError, given=sent_before,
+        title="Write a note in the logbook of a run"),
 )
 # fmt: on
 

@@ -119,7 +119,8 @@ class ListRunObservations(Page):
 # fmt: off
 OPERATIONS = (
     runs.changes("POST /runs/{run_id}/observations/append", AppendObservations,
-        append_observations, RunCannotAppendObservationsError, RunObservationIdTakenError),
+        append_observations, RunCannotAppendObservationsError, RunObservationIdTakenError,
+        title="Record observations of a run"),
 )
 # fmt: on
 

@@ -159,16 +159,22 @@ class RunAdjusted(RunEvent):
 
 
 class RunAddedToCampaign(RunEvent):
+    """Added to a campaign."""
+
     campaign_id: UUID
 
 
 class RunRemovedFromCampaign(RunEvent):
+    """Removed from its campaign."""
+
     campaign_id: UUID
     reason: FreeText
 
 
 class DecisionDebriefRequested(RunEvent):
-    """An agent has reserved the debrief of the run; other agents of its kind skip the run."""
+    """Debrief requested."""
+
+    # An agent has reserved the debrief of the run; other agents of its kind skip the run.
 
     debriefer_agent_id: UUID
     debriefer_kind: str

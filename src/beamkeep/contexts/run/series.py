@@ -96,8 +96,10 @@ async def run_series(query: GetRunSeries, read: Reader) -> RunSeries:
 # fmt: off
 QUESTIONS = (
     answers("GET /runs/{run_id}/observations/summary", GetRunObservationSummary,
-        observation_summary, RunObservationSummary, of=runs, about="run_id"),
+        observation_summary, RunObservationSummary, of=runs, about="run_id",
+        title="Show the channels of a run"),
     answers("GET /runs/{run_id}/observations/series", GetRunSeries, run_series, RunSeries,
-        InvalidRunSeriesPeriodError, of=runs, about="run_id"),
+        InvalidRunSeriesPeriodError, of=runs, about="run_id",
+        title="Show the observations of a run over time"),
 )
 # fmt: on

@@ -164,6 +164,8 @@ class ClearanceReviewStarted(ClearanceEvent): ...
 
 
 class ClearanceReviewStepAppended(ClearanceEvent):
+    """Review step added."""
+
     step_index: int
     role: FreeText
     decision: ReviewDecision

@@ -407,6 +407,9 @@ def _id[S, G: Event, E: Event](event: Event, of: Aggregate[S, G, E]) -> UUID:
 
 
 ROUTE, REFUSED = "GET /shifts/handover", (InvalidShiftPeriodError, FacilityNotFoundError)
+# fmt: off
 QUESTIONS = (
-    answers(ROUTE, GetShiftHandover, handover, ShiftHandover, *REFUSED, of=runs, about=None),
+    answers(ROUTE, GetShiftHandover, handover, ShiftHandover, *REFUSED, of=runs, about=None,
+        title="Show the handover of a shift"),
 )
+# fmt: on

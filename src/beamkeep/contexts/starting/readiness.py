@@ -69,6 +69,9 @@ async def readiness(query: GetPlanReadiness, read: Reader) -> PlanReadiness:
 
 ROUTE = "GET /plans/{plan_id}/readiness"
 REFUSED, ABOUT = (SubjectNotFoundError, CalibrationRevisionNotFoundError), "plan_id"
+# fmt: off
 QUESTIONS = (
-    answers(ROUTE, GetPlanReadiness, readiness, PlanReadiness, *REFUSED, of=plans, about=ABOUT),
+    answers(ROUTE, GetPlanReadiness, readiness, PlanReadiness, *REFUSED, of=plans, about=ABOUT,
+        title="Show whether a run of a plan can start"),
 )
+# fmt: on

@@ -91,19 +91,23 @@ class SupplyStatusEvent(SupplyEvent):
     reason: FreeText
 
 
-class SupplyMarkedAvailable(SupplyStatusEvent): ...
+class SupplyMarkedAvailable(SupplyStatusEvent):
+    """Available."""
 
 
 class SupplyDegraded(SupplyStatusEvent): ...
 
 
-class SupplyMarkedUnavailable(SupplyStatusEvent): ...
+class SupplyMarkedUnavailable(SupplyStatusEvent):
+    """Unavailable."""
 
 
-class SupplyMarkedRecovering(SupplyStatusEvent): ...
+class SupplyMarkedRecovering(SupplyStatusEvent):
+    """Recovering."""
 
 
-class SupplyRestored(SupplyStatusEvent): ...
+class SupplyRestored(SupplyStatusEvent):
+    """Restored, available again."""
 
 
 class SupplyDeregistered(SupplyStatusEvent): ...
@@ -472,13 +476,16 @@ OPERATIONS = (
         trigger.MonitorTriggerNotPermittedError, SupplyCannotRestoreError),
     supplies.changes("POST /supplies/{supply_id}/observe-status", ObserveSupplyStatus,
         observe_supply_status, trigger.MonitorTriggerRequiredError,
-        monitors.MonitorTriggerNotBoundError, SupplyCannotObserveStatusError, in_person=True),
+        monitors.MonitorTriggerNotBoundError, SupplyCannotObserveStatusError, in_person=True,
+        title="Report the status of a supply"),
     supplies.changes("POST /supplies/{supply_id}/monitors/bind", BindSupplyMonitor,
         bind_supply_monitor, ActorNotFoundError, AdministratorRequiredError,
         SupplyCannotBindMonitorError, GrantRequiresConfirmedLoginError, in_person=True,
-        given=lambda _, command, read: monitors.new_monitor(command.monitor_id, read)),
+        given=lambda _, command, read: monitors.new_monitor(command.monitor_id, read),
+        title="Bind a monitor to a supply"),
     supplies.changes("POST /supplies/{supply_id}/monitors/unbind", UnbindSupplyMonitor,
-        unbind_supply_monitor, SupplyCannotUnbindMonitorError, in_person=True),
+        unbind_supply_monitor, SupplyCannotUnbindMonitorError, in_person=True,
+        title="Unbind a monitor of a supply"),
     supplies.changes("POST /supplies/{supply_id}/deregister", DeregisterSupply, deregister_supply,
         SupplyCannotDeregisterError, destructive=True),
 )

@@ -146,7 +146,7 @@ OPERATIONS = (
         given=actor_removal, destructive=True),
     actors.changes("POST /actors/{actor_id}/forget", actor.ForgetActor, actor.forget_actor,
         actor.ActorCannotForgetError, actor.LastAdministratorError, given=actor_removal,
-        destructive=True),
+        destructive=True, title="Erase the profile of an actor"),
     actors.changes("POST /actors/{actor_id}/identities/bind", actor.BindActorIdentity,
         actor.bind_actor_identity, actor.ActorCannotBindIdentityError,
         actor.ActorIdentityAlreadyBoundError, actor.AdministratorRequiredError,
@@ -160,6 +160,6 @@ OPERATIONS = (
         destructive=True),
     policies.changes("POST /policies/{policy_id}/revoke-grant", policy.RevokePolicyGrant,
         policy.revoke_grant, policy.PolicyCannotRevokeGrantError, actor.LastAdministratorError,
-        given=last_administrator_revoked, destructive=True),
+        given=last_administrator_revoked, destructive=True, title="Revoke a grant of a policy"),
 )
 # fmt: on

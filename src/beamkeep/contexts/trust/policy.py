@@ -331,7 +331,8 @@ OPERATIONS = (
         given=policy_references),
     policies.changes("POST /policies/{policy_id}/add-grant", AddPolicyGrant, add_grant,
         ActorNotFoundError, PolicyCannotAddGrantError, GrantExceedsOwnError,
-        GrantRequiresConfirmedLoginError, given=grant_references),
+        GrantRequiresConfirmedLoginError, given=grant_references,
+        title="Add a grant to a policy"),
 )
 # fmt: on
 
@@ -395,6 +396,7 @@ QUESTIONS = (
         facets={"permitted_principal_id": lambda policy: policy.permitted_principal_ids},
         directory=DirectoryEntry(lambda it: it.name), version=2),
     answers("GET /authorization", EvaluateAuthorization, evaluation, Evaluation,
-        InvalidPolicyPermittedCommandsError, SurfaceNotFoundError, of=actors, about="principal_id"),
+        InvalidPolicyPermittedCommandsError, SurfaceNotFoundError, of=actors, about="principal_id",
+        title="Show whether somebody may run a command"),
 )
 # fmt: on

@@ -103,10 +103,14 @@ class VisitVoided(VisitEventWithReason): ...
 
 
 class VisitSurfaceControlTaken(VisitEvent):
+    """Control taken."""
+
     surface_id: UUID
 
 
 class VisitSurfaceControlReleased(VisitEvent):
+    """Control released."""
+
     surface_id: UUID
     taken_by_visit_id: UUID | None
 
@@ -430,9 +434,11 @@ OPERATIONS = (
     visits.changes("POST /visits/{visit_id}/void", VoidVisit, void_visit, VisitCannotVoidError,
         destructive=True),
     visits.changes("POST /visits/{visit_id}/surface-control/take", TakeVisitSurfaceControl,
-        take_visit_surface_control, VisitCannotTakeControlError, given=control_references),
+        take_visit_surface_control, VisitCannotTakeControlError, given=control_references,
+        title="Take control of a surface"),
     visits.changes("POST /visits/{visit_id}/surface-control/release", ReleaseVisitSurfaceControl,
-        release_visit_surface_control, VisitCannotReleaseControlError),
+        release_visit_surface_control, VisitCannotReleaseControlError,
+        title="Release control of a surface"),
 )
 # fmt: on
 

@@ -4,6 +4,7 @@ import asyncio
 import re
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Hashable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from uuid import UUID
 
@@ -21,13 +22,15 @@ from beamkeep.telemetry import CallRecord, Telemetry
 
 from . import refusals
 from .limits import ConcurrencyLimit, Limits, TokenBuckets
-from .messages import HttpRequest, HttpResponse, StreamResponse, address_of
+from .messages import HttpRequest, HttpResponse, StreamResponse, address_of, combined
 from .origins import AllowedNames, Cors, hosts_of
 from .routes import HttpRoute, PublicRoute, Router, StreamRoute
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger()
 
 METADATA = "/.well-known/oauth-protected-resource"
+PART_BYTES = 32 * 1024
+"""How much of an answer is sent before the edge waits for a client that does not read."""
 PROBES = frozenset({b"/health", b"/ready"})
 CREDENTIALS = re.compile(rb"(?i:bearer) +([A-Za-z0-9._~+/-]+=*)")
 
@@ -64,6 +67,9 @@ class Edge:
         self._principals = TokenBuckets(most.per_principal_rate, most.per_principal_burst, clock)
         self._addresses = TokenBuckets(most.per_address_rate, most.per_address_burst, clock)
         self._calls = ConcurrencyLimit(most.concurrent_per_principal)
+        self._large = ConcurrencyLimit(most.large_bodies_per_principal)
+        self._all_large = ConcurrencyLimit(most.large_bodies)
+        self._parsing = ThreadPoolExecutor(1, "parsing")
         self._streams = ConcurrencyLimit(most.streams_per_principal)
         self._questions = ConcurrencyLimit(most.questions_per_address)
         self._hosts = AllowedNames([*hosts_of(options.resource_url), *options.allowed_hosts])
@@ -100,21 +106,23 @@ class Edge:
             await self._send(response, request, send)
             return
         id, surface = request.correlation_id, route.surface
-        with self._telemetry.call(route.name, surface, id) as record, ExitStack() as request.slot:
-            code = None
-            try:
-                response = await self._answer(route, request, record)
-            except Exception as error:
-                refusal = _refusal(error, request, route.name)
-                if isinstance(refusal, tokens.Unverified):
-                    self._telemetry.refuse_token(**msgspec.to_builtins(refusal.fault))
-                response, code = self.refused(refusal, surface), type(refusal).__name__
-            # 7. The response. A stream is part of its call, and cut off if it fails.
-            if isinstance(response, StreamResponse):
+        # The slot is held while the client reads: an answer that nobody reads takes memory.
+        with ExitStack() as request.slot:
+            with self._telemetry.call(route.name, surface, id) as record:
+                code = None
+                try:
+                    response = await self._answer(route, request, record)
+                except Exception as error:
+                    refusal = _refusal(error, request, route.name)
+                    if isinstance(refusal, tokens.Unverified):
+                        self._telemetry.refuse_token(**msgspec.to_builtins(refusal.fault))
+                    response, code = self.refused(refusal, surface), type(refusal).__name__
+                # 7. The response. A stream is part of its call, and cut off if it fails.
+                if isinstance(response, StreamResponse):
+                    await self._send(response, request, send)
+                record.answered(response.status, code)
+            if isinstance(response, HttpResponse):
                 await self._send(response, request, send)
-            record.answered(response.status, code)
-        if isinstance(response, HttpResponse):
-            await self._send(response, request, send)
 
     async def _answer(
         self, route: HttpRoute, request: HttpRequest, record: CallRecord
@@ -126,7 +134,12 @@ class Edge:
                 # 4. A free slot.
                 slots = self._streams if isinstance(route, StreamRoute) else self._calls
                 request.slot.enter_context(slots.held(_key(caller)))
-                # 5. The grant. Operations, questions and tools look for it themselves.
+                if request.is_large and not isinstance(route, StreamRoute):
+                    request.slot.enter_context(self._large.held(_key(caller)))
+                    request.slot.enter_context(self._all_large.held(None))
+                    request.parsing = self._parsing
+                # 5. The grant. Operations, questions and tools look for it themselves,
+                # before they read a large body.
                 if isinstance(route, StreamRoute):
                     assert self._admission is not None, "streams are authorized"  # noqa: S101
                     request.admitted = await self._admission.admit(route.name, caller)
@@ -192,14 +205,20 @@ class Edge:
     async def _send(
         self, response: HttpResponse | StreamResponse, request: HttpRequest, send: Send
     ) -> None:
-        headers = {**self._headers, **self._cors.headers(request), **response.headers}
+        own = {**self._headers, **response.headers}
+        headers = combined([*own.items(), *self._cors.headers(request).items()])
         headers[b"x-correlation-id"] = str(request.correlation_id).encode()
         if isinstance(response, HttpResponse) and response.status != 204:
             headers[b"content-length"] = b"%d" % len(response.body)
         start = {"type": "http.response.start", "status": response.status}
         await send({**start, "headers": list(headers.items())})
         if isinstance(response, HttpResponse):
-            await send({"type": "http.response.body", "body": response.body})
+            body = response.body
+            for begin in range(0, len(body) - PART_BYTES, PART_BYTES):
+                part = body[begin : begin + PART_BYTES]
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+            rest = body[(len(body) - 1) // PART_BYTES * PART_BYTES :] if body else body
+            await send({"type": "http.response.body", "body": rest})
         else:
             await self._stream(response, request, send)
 

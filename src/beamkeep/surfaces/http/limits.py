@@ -27,6 +27,10 @@ class Limits(Record):
     concurrent_per_principal: int = 8
     streams_per_principal: int = 8
     """Requests whose body or answer is a stream; they do not count as concurrent requests."""
+    large_body_bytes: int = 32 * 1024
+    """A JSON body of more bytes is large: permission comes before it, and it is parsed apart."""
+    large_bodies_per_principal: int = 2
+    large_bodies: int = 16
     questions_per_address: int = 8
     """Concurrent questions to identity providers."""
 

@@ -1,5 +1,7 @@
 """MCP over streamable HTTP. Nothing is kept from one request to the next."""
 
+from functools import partial
+
 import mcp_types as types
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Message
@@ -7,7 +9,7 @@ from starlette.types import Message
 from beamkeep.runtime import Service
 from beamkeep.runtime.admission import Caller
 from beamkeep.runtime.codec import encode
-from beamkeep.runtime.parsing import repeats_a_name
+from beamkeep.runtime.parsing import MalformedRequestError, repeats_a_name
 from beamkeep.surfaces.mcp import HTTP_REQUEST, McpContext, server
 from beamkeep.telemetry import Telemetry
 
@@ -15,8 +17,6 @@ from .messages import JSON, HttpRequest, HttpResponse
 from .routes import Responder
 
 TWICE = "A name occurs twice in one object. Give each name once."
-FAULT = {"code": types.INVALID_REQUEST, "message": TWICE}
-AMBIGUOUS = encode({"jsonrpc": "2.0", "id": None, "error": FAULT})
 
 
 def mcp_responder(service: Service, telemetry: Telemetry) -> Responder:
@@ -29,9 +29,14 @@ def mcp_responder(service: Service, telemetry: Telemetry) -> Responder:
     tools = server(service, identified, telemetry)
 
     async def answer(request: HttpRequest) -> HttpResponse:
+        # Which tool is called is in the body, which nobody without an actor has parsed.
+        await service.admission.require_registered(request.caller)
         body = await request.json()
-        if repeats_a_name(body):
-            return HttpResponse(400, JSON, AMBIGUOUS)
+        try:
+            if await request.parsed(partial(repeats_a_name, body)):
+                return _invalid(TWICE)
+        except MalformedRequestError as refusal:
+            return _invalid(str(refusal))
         read: list[Message] = [{"type": "http.request", "body": body}]
         written: list[Message] = []
 
@@ -55,3 +60,8 @@ def mcp_responder(service: Service, telemetry: Telemetry) -> Responder:
         return HttpResponse(start["status"], headers, b"".join(part["body"] for part in parts))
 
     return answer
+
+
+def _invalid(message: str) -> HttpResponse:
+    fault = {"code": types.INVALID_REQUEST, "message": message}
+    return HttpResponse(400, JSON, encode({"jsonrpc": "2.0", "id": None, "error": fault}))

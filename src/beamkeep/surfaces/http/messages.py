@@ -2,15 +2,16 @@
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import ExitStack
-from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import NamedTuple
 from uuid import UUID
 
 from starlette.types import Receive, Scope
 from uuid_utils.compat import uuid7
 
+from beamkeep.addresses import network_of
 from beamkeep.kernel import Refusal
 from beamkeep.runtime.admission import Admitted, Caller
 
@@ -32,6 +33,8 @@ class HttpRequest:
     """The grant of a caller of a stream."""
     slot: ExitStack
     """The slot of the caller, held until the answer is complete."""
+    parsing: Executor | None = None
+    """What parses large bodies, beside the loop."""
 
     def __init__(self, scope: Scope, receive: Receive, limits: Limits) -> None:
         self.scope, self.receive, self._limits = scope, receive, limits
@@ -42,6 +45,11 @@ class HttpRequest:
         self.headers = combined(scope["headers"])
         sent = self.headers.get(b"x-correlation-id")
         self.correlation_id: UUID = (sent and _uuid(sent)) or uuid7()
+        length = self.headers.get(b"content-length", b"0")
+        # A body in chunks may have any length.
+        self.is_large = b"transfer-encoding" in self.headers or (
+            length.isdigit() and int(length) > limits.large_body_bytes
+        )
         self.deadline: asyncio.Timeout | None = None
         self.reading = False
         self.late_refusal: Refusal | None = None
@@ -70,6 +78,12 @@ class HttpRequest:
         if body and media_type.strip().lower() != b"application/json":
             raise refusals.UnsupportedMediaTypeError
         return body
+
+    async def parsed[T](self, parse: Callable[[], T]) -> T:
+        """Return what is parsed from the body; a large one does not keep other calls waiting."""
+        if not self.is_large:
+            return parse()
+        return await asyncio.get_running_loop().run_in_executor(self.parsing, parse)
 
     async def stream(
         self, limit: int | None = None, restart_deadline: bool = True
@@ -129,15 +143,8 @@ def combined(headers: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
 
 
 def address_of(scope: Scope) -> str:
-    """Return the client's address; for IPv6 its /64 network, in which a host can use any."""
-    host: str = (scope.get("client") or ("",))[0]
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return host
-    if isinstance(address, IPv6Address):
-        return str(address.ipv4_mapped or IPv6Network((address.packed[:8] + bytes(8), 64)))
-    return host
+    """Return the client's address, or its network if a host can use any address of it."""
+    return network_of((scope.get("client") or ("",))[0])
 
 
 def _uuid(text: bytes) -> UUID | None:

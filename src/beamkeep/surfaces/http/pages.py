@@ -9,6 +9,7 @@ from beamkeep.runtime.codec import encode
 from beamkeep.surfaces.openapi import document_text
 from beamkeep.telemetry import Telemetry
 
+from .documents import PublicDocument
 from .edge import METADATA, Edge, EdgeOptions
 from .messages import JSON, Headers, HttpRequest, HttpResponse, StreamResponse
 from .origins import AllowedNames
@@ -25,26 +26,24 @@ def application(
     *,
     ready: Callable[[], Awaitable[str | None]],
     metrics: Callable[[], bytes] | None,
+    remark: Callable[[], str | None] = lambda: None,
     mcp_origins: Sequence[str] = (),
     telemetry: Telemetry | None = None,
     routes: Sequence[HttpRoute] = (),
 ) -> Edge:
-    """Return everything served over HTTP; `ready` returns what is missing, `routes` win."""
+    """Return all of HTTP; `ready` tells what is missing, `remark` other faults; `routes` win."""
     telemetry = telemetry or Telemetry()
 
     async def readiness(_: HttpRequest) -> HttpResponse:
         missing = await ready()
-        return HttpResponse(503 if missing else 200, TEXT, (missing or "ready").encode())
-
-    async def document(_: HttpRequest) -> HttpResponse:
-        # The document takes long to make, and few processes are asked for one.
-        text = await asyncio.to_thread(document_text, service.catalogue)
-        return HttpResponse(200, JSON, text.encode())
+        told = "\n".join(filter(None, [missing or "ready", remark()]))
+        return HttpResponse(503 if missing else 200, TEXT, told.encode())
 
     pages = {
         "/health": _fixed(TEXT, b"alive"),
         "/ready": readiness,
-        "/openapi.json": document,
+        # It takes long to make, and few processes are asked for it.
+        "/openapi.json": PublicDocument(JSON, lambda: document_text(service.catalogue).encode()),
         METADATA: _metadata(options, ""),
         f"{METADATA}/mcp": _metadata(options, "/mcp"),
     }

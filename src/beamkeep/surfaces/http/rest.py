@@ -1,7 +1,7 @@
 """REST: every operation and every question of the catalogue at its own method and path."""
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any, get_args, get_origin
 from urllib.parse import parse_qsl, unquote
 
@@ -34,18 +34,26 @@ def _command_route(service: Service, operation: Operation) -> HttpRoute:
     new_path, proposal = _new_path(service, operation), service.catalogue.gets.get("Proposal")
 
     async def answer(request: HttpRequest) -> HttpResponse:
-        body = await request.json()
-        arguments, dry_run = _command_arguments(request, body)
+        if request.is_large:
+            await service.admission.admit(operation.name, request.caller)
+        read = cache(partial(_command_arguments, request, await request.json()))
+        arguments, parses, dry_run = request.values, None if request.is_large else read, False
         try:
+            dry_run = _dry_run(request.scope["query_string"])
+            arguments = await request.parsed(read) if request.is_large else arguments
             sent = request.text(b"proposal-note")
             note = None if sent is None else unquote(sent, errors="strict")
+        except MalformedRequestError as refusal:
+            note, arguments, parses = None, refusal, None
         except UnicodeDecodeError:
-            note, arguments = None, MalformedRequestError("Proposal-Note must be UTF-8.")
+            note, parses = None, None
+            arguments = MalformedRequestError("Proposal-Note must be UTF-8.")
         result = await service.dispatcher.execute(
             operation,
             Request(
                 request.caller,
                 arguments,
+                parses=parses,
                 idempotency_key=request.text(b"idempotency-key"),
                 if_match=request.text(b"if-match"),
                 dry_run=dry_run,
@@ -98,19 +106,23 @@ def repeatable_fields(query: type[Query]) -> frozenset[str]:
     return frozenset(n for n, found in choices.items() if frozenset in map(get_origin, found))
 
 
-def _command_arguments(request: HttpRequest, body: bytes) -> tuple[Arguments, bool]:
-    """Return a command's arguments, or what is wrong with them, and whether it is a dry run."""
-    query: bytes = request.scope["query_string"]
+def _command_arguments(request: HttpRequest, body: bytes) -> Arguments:
+    """Return a command's arguments, or what is wrong with them."""
     try:
         arguments = parse_body(body)
         if not request.values.keys().isdisjoint(arguments):
             raise MalformedRequestError("The body repeats a value of the path. Leave it out.")
-        dry_run = DRY_RUN.get(tuple(_pairs(query))) if query else False
-        if dry_run is None:
-            raise MalformedRequestError("The only query parameter is dry_run: true or false.")
     except MalformedRequestError as refusal:
-        return refusal, False
-    return {**request.values, **arguments}, dry_run
+        return refusal
+    return {**request.values, **arguments}
+
+
+def _dry_run(query: bytes) -> bool:
+    """Return whether a command is a dry run. Raise MalformedRequestError when it is not clear."""
+    dry_run = DRY_RUN.get(tuple(_pairs(query))) if query else False
+    if dry_run is None:
+        raise MalformedRequestError("The only query parameter is dry_run: true or false.")
+    return dry_run
 
 
 def question_arguments(request: HttpRequest, repeatable: frozenset[str]) -> Arguments:

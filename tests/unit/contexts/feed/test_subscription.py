@@ -3,8 +3,6 @@
 from datetime import timedelta
 from uuid import UUID
 
-import pytest
-
 from beamkeep.contexts.access.profile import SYSTEM
 from beamkeep.contexts.feed.subscription import (
     BOOKMARKS,
@@ -202,20 +200,17 @@ def test_a_subscription_needs_a_filter():
         given().when(registering(**none | one)).decided()
 
 
-@pytest.mark.parametrize(
-    ("wrong", "nearest"),
-    [
-        ({"types": ["RunAborted", "RunAbort"]}, "RunAborted"),
-        ({"types": ["beamkeep.RunHeld"]}, "RunHeld"),
-        ({"stream_types": ["Runs"]}, "Run"),
-    ],
+WRONG: tuple[tuple[dict[str, object], str], ...] = (
+    ({"types": ["RunAborted", "RunAbort"]}, "RunAborted"),
+    ({"types": ["beamkeep.RunHeld"]}, "RunHeld"),
+    ({"stream_types": ["Runs"]}, "Run"),
 )
-def test_a_filter_that_no_event_can_pass_is_refused_and_the_nearest_name_told(
-    wrong: dict[str, object], nearest: str
-):
-    refused = given().when(registering(**wrong)).refused(UnknownEventTypeError)
-    assert refused.status == 422
-    assert refused.facts == {"nearest": nearest}
+
+
+def test_a_filter_that_no_event_can_pass_is_refused_and_the_nearest_name_told():
+    for wrong, nearest in WRONG:
+        refused = given().when(registering(**wrong)).refused(UnknownEventTypeError)
+        assert (refused.status, refused.facts) == (422, {"nearest": nearest})
 
 
 ALLOWED = (

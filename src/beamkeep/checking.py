@@ -1,0 +1,143 @@
+"""What `check` finds wrong with a deployment, beside what its record says."""
+
+import difflib
+import os
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from math import inf
+from pathlib import Path
+
+import httpx2
+
+from beamkeep.adapters.postgres.connections import Connections
+from beamkeep.adapters.postgres.fence import faults
+from beamkeep.adapters.postgres.heartbeats import PostgresHeartbeats
+from beamkeep.adapters.postgres.probing import APP, PROJECTOR, READER, WITNESS, Trial, probe
+from beamkeep.adapters.postgres.reaching import REFUSED, connected, connection_fault
+from beamkeep.app import Deployment, message_bus, verifier
+from beamkeep.contexts.trust.administrators import administrators
+from beamkeep.settings import Settings
+from beamkeep.workers.heartbeats import PROJECTOR as PROJECTING
+from beamkeep.workers.heartbeats import silent_workers
+from beamkeep.workers.relay import BusUnavailableError
+from beamkeep.workers.staleness import REF
+
+CLOSE = 0.85
+"""How similar a name must be to that of a setting to be taken for a misspelled one."""
+OTHERS = frozenset(
+    {
+        *("BEAMKEEP_URL", "BEAMKEEP_TOKEN", "BEAMKEEP_PROFILE", "BEAMKEEP_HOST_NAME"),
+        *("BEAMKEEP_CONSOLE", "HOSTNAME"),
+    }
+)
+"""Names of other programs, and of other parts of Beamkeep."""
+HAS_BEGUN = "SELECT EXISTS (SELECT FROM bk.events)"
+NO_ADMINISTRATOR = (
+    "No administrator can log in at a provider in IDENTITY_PROVIDERS. Set BOOTSTRAP_ADMIN_ISSUER,"
+    " BOOTSTRAP_ADMIN_SUBJECT and BOOTSTRAP_ADMIN_NAME to a login that works, and restart `serve`."
+)
+WORK = "Check that `beamkeep work` runs."
+
+
+async def deployment_faults(settings: Settings) -> AsyncGenerator[str]:
+    """Yield everything that keeps the deployment from its work."""
+    for each in unknown_settings(os.environ, _lines(Path(".env"))):
+        yield each
+    is_fit = True
+    for name, url in settings.database_urls.items():
+        for each in await faults(url.get_secret_value()):
+            is_fit = False
+            yield f"{name}: {each}"
+    # A database with faults may have no tables to try.
+    for name, (url, trials) in _roles(settings).items() if is_fit else ():
+        for each in await _role_faults(url, trials):
+            is_fit = is_fit and name not in settings.database_urls
+            yield f"{name}: {each}"
+    for each in _root_faults(settings.data_roots):
+        yield f"DATA_ROOTS: {each}"
+    async with httpx2.AsyncClient() as http:
+        for each in await verifier(settings, http).faults():
+            yield f"IDENTITY_PROVIDERS: {each}"
+    if settings.nats_url:
+        try:
+            await message_bus(settings, settings.nats_url).try_connection()
+        except BusUnavailableError as error:
+            yield f"NATS_URL: {error} Check the address, and that the server runs with JetStream."
+    if is_fit:
+        async for each in _running_faults(settings):
+            yield each
+
+
+def unknown_settings(*environments: Mapping[str, str]) -> Iterator[str]:
+    """Yield a sentence about each name that resembles that of a setting and is none."""
+    known = {name.upper() for name in Settings.model_fields} | OTHERS
+    for name in dict.fromkeys(each.upper() for names in environments for each in names):
+        close = difflib.get_close_matches(name, known - OTHERS, n=1, cutoff=CLOSE)
+        if close and name not in known:
+            yield f"{name} is not a setting, and has no effect. Did you mean {close[0]}?"
+
+
+def _lines(file: Path) -> dict[str, str]:
+    """Return the names that a file of settings has."""
+    try:
+        text = file.read_text()
+    except (OSError, UnicodeDecodeError):
+        return {}
+    lines = [line.strip().removeprefix("export ") for line in text.splitlines()]
+    return dict.fromkeys(
+        (line.partition("=")[0].strip() for line in lines if "=" in line and line[0] != "#"), ""
+    )
+
+
+def _roles(settings: Settings) -> dict[str, tuple[str, Sequence[Trial]]]:
+    projecting = settings.projector_database_url
+    if projecting is None and settings.project_in_serve:
+        projecting = settings.database_url
+    by_name = {
+        "DATABASE_URL": (settings.database_url, APP),
+        "PROJECTOR_DATABASE_URL": (projecting, PROJECTOR),
+        "WITNESS_DATABASE_URL": (settings.witness_database_url, WITNESS),
+        "READER_DATABASE_URL": (settings.reader_database_url, READER),
+    }
+    return {
+        name: (url.get_secret_value(), trials) for name, (url, trials) in by_name.items() if url
+    }
+
+
+async def _role_faults(url: str, trials: Sequence[Trial]) -> list[str]:
+    try:
+        await (await connected(url)).close()
+    except REFUSED as error:
+        return [connection_fault(error)]
+    return await probe(url, trials)
+
+
+def _root_faults(roots: Iterable[Path]) -> Iterator[str]:
+    for root in roots:
+        try:
+            next(os.scandir(root), None)
+        except FileNotFoundError:
+            yield f"{root} does not exist. Mount it, or take it out of the list."
+        except NotADirectoryError:
+            yield f"{root} is not a directory. Name the directory that contains the files."
+        except OSError as error:
+            yield (
+                f"{root} cannot be read: {error.strerror}. Let the user that runs the service read"
+                " and enter it."
+            )
+
+
+async def _running_faults(settings: Settings) -> AsyncGenerator[str]:
+    """Yield what a deployment that was started once lacks now."""
+    deployment = Deployment(settings)
+    connections = Connections(settings.database_url.get_secret_value(), 1)
+    try:
+        if not (await connections.read(HAS_BEGUN))[0][0]:
+            return
+        if not await administrators(await deployment.reading()):
+            yield NO_ADMINISTRATOR
+        ages = {PROJECTING: inf} | dict(await PostgresHeartbeats(connections, REF).ages())
+        if told := silent_workers(ages, WORK):
+            yield told
+    finally:
+        await connections.close()
+        await deployment.close()
