@@ -25,7 +25,7 @@ class Query(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     names: bool = False
-    """Answer the names of the objects whose ids are in the answer as well, by id, as `names`."""
+    """Answer the names of all objects that are referred to, as `names` by id."""
 
 
 class Fresh(Query):
