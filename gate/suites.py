@@ -189,6 +189,12 @@ SLICES = (
     faults(
         "supervision", 55, "supervision", "supervision_kill", subjects=("src/beamkeep/agents/",)
     ),
+    faults(
+        "escalation",
+        60,
+        "escalation",
+        subjects=("src/beamkeep/contexts/trust/", "src/beamkeep/contexts/access/"),
+    ),
     faults("restore", 90, "restore", subjects=(POSTGRES,)),
     Suite(
         "faults-elsewhere",

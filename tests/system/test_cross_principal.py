@@ -391,6 +391,8 @@ async def test_a_read_of_what_is_ones_own_tells_nothing_of_what_is_anothers(
 
 # Nobody decides on a proposal of their own, and so nobody with the scope Own decides on any.
 DECIDES_ON_OTHERS = {"approve_proposal", "reject_proposal"}
+# A marked login is not the login that the machine account has bound.
+NAMES_A_LOGIN_OF_OTHERS = {"confirm_actor_identity"}
 
 
 # What only a machine account may do is not tried by a person.
@@ -414,7 +416,7 @@ async def require_untold(operation: Operation, done: bool, people: People) -> No
     p2 = people.on(people.p2)
     arguments = await EXAMPLES[operation.name](p1)
     admin = As(people.here, people.admin.token, people.others)
-    by = admin if operation.name in DECIDES_ON_OTHERS else p1
+    by = admin if operation.name in DECIDES_ON_OTHERS | NAMES_A_LOGIN_OF_OTHERS else p1
     if done:
         await by(operation.name, arguments)
     for dry_run in (True, False):

@@ -64,8 +64,6 @@ class Request(Record):
     caller: Caller
     arguments: Arguments
     """All, or those of the path while the others are not parsed."""
-    parses: Callable[[], Arguments] | None = None
-    """Returns all arguments; it is called when the call is permitted, because parsing costs."""
     idempotency_key: str | None = None
     if_match: str | None = None
     dry_run: bool = False
@@ -83,6 +81,8 @@ class Request(Record):
     """Whether it carries out what somebody proposed; permission to propose does not suffice."""
     basis: str | None = None
     """The basis that the decision must have."""
+    parses: Callable[[], Arguments] | None = None
+    """Returns all arguments; it is called when the call is permitted, because parsing costs."""
 
 
 class Admitted(Record):

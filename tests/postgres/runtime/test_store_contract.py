@@ -1177,6 +1177,7 @@ async def test_a_list_shows_each_aggregate_as_it_is_by_age(kept: Kept):
         "owner_id": str(ME),
         "created_at": "2030-01-01T12:30:15.123456Z",
         "deactivated_at": "2030-01-01T12:30:15.123456Z",
+        "unconfirmed_logins": [],
     }
 
 

@@ -15,7 +15,7 @@ from tests.support.certificates import certificate
 from tests.support.receiving import Got, LocalReceiver, answer
 
 from beamkeep.adapters import copies
-from beamkeep.adapters.copies import ChildCopyReader
+from beamkeep.adapters.copies import SHORTEST_HTTPS, ChildCopyReader
 from beamkeep.contexts.data.attestation import CheckFailure
 from beamkeep.contexts.data.shapes import ChecksumAlgorithm
 from beamkeep.testing.waiting import until
@@ -199,8 +199,9 @@ async def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenera
     await served.close()
 
 
-def by_https(server: LocalReceiver, **options: float) -> ChildCopyReader:
-    return ChildCopyReader([], (f"localhost:{server.port}",), RATE, **options)
+def by_https(server: LocalReceiver, shortest_https: float = SHORTEST_HTTPS) -> ChildCopyReader:
+    hosts = (f"localhost:{server.port}",)
+    return ChildCopyReader([], hosts, RATE, shortest_https=shortest_https)
 
 
 def body(content: bytes, **headers: str) -> Callable[[Got], Awaitable[bytes]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
 from beamkeep.contexts.access.actor import Actor, UnconfirmedLogin
-from beamkeep.kernel import Cannot, Grant, ObjectScope, Refusal, Table
+from beamkeep.kernel import EVERY_COMMAND, Cannot, Grant, ObjectScope, Refusal, Table, replace
 
 from .seeded import SURFACES
 
@@ -29,6 +29,15 @@ class GrantExceedsOwnError(Refusal, status=403):
 
 class GrantRequiresConfirmedLoginError(Cannot):
     """The actor has a login that no administrator has confirmed, and its binder holds less."""
+
+
+def within_tools(grant: Grant, tools: Iterable[str]) -> Grant:
+    """Return what a grant permits an agent with these tools."""
+    both = grant.permitted_commands, grant.proposable_commands
+    permitted, proposable = (
+        tuple(sorted({*tools} if EVERY_COMMAND in names else {*tools} & {*names})) for names in both
+    )
+    return replace(grant, permitted_commands=permitted, proposable_commands=proposable)
 
 
 def is_administrator(grants: Sequence[Grant]) -> bool:

@@ -47,6 +47,7 @@ from .grants import (
     require_confirmed,
     require_held,
     with_implied,
+    within_tools,
 )
 from .seeded import INTERNAL
 from .surface import Surface, SurfaceNotFoundError, surfaces
@@ -217,6 +218,11 @@ async def grants_of_binders(of: Iterable[Actor], read: Reader) -> dict[UUID, tup
 
 async def _held(rows: Sequence[Grant], read: Reader) -> tuple[Grant, ...]:
     """Return those of these grants of one principal that the policies confirm."""
+    standings = await read.rows(STANDINGS, principal_id={row.principal_id for row in rows})
+    for standing in standings:
+        if standing.kind is ActorKind.AGENT:
+            # What a policy permits beyond its tools an agent must not reach through somebody else.
+            rows = [within_tools(row, standing.tools) for row in rows]
     # One grant of an administrator suffices; fewer streams then get in the way of the append.
     sufficient = [row for row in rows if is_administrator([row])][:1] or rows
     found = await read.many(policies, {row.policy_id for row in sufficient})

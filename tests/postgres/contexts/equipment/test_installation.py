@@ -27,8 +27,12 @@ async def service(database: Database) -> AsyncGenerator[Service]:
 
 async def an_asset(service: Service) -> str:
     cameras = await call(service, "define_family", {"name": "Camera", "affordances": ["Capturing"]})
-    camera = {"name": "Camera", "tier": "Device", "facility_code": OWN_SITE}
-    camera["family_ids"] = [str(cameras.id)]
+    camera = {
+        "name": "Camera",
+        "tier": "Device",
+        "facility_code": OWN_SITE,
+        "family_ids": [str(cameras.id)],
+    }
     return str((await call(service, "register_asset", camera)).id)
 
 

@@ -27,6 +27,7 @@ from tests.support.examples.assets import an_asset
 from tests.support.examples.caution import WORDING, a_caution
 from tests.support.examples.data import new_dataset
 from tests.support.examples.decision import a_decision
+from tests.support.examples.enclosure import the_account
 from tests.support.examples.federation import OWN_SITE
 from tests.support.examples.making import Make
 from tests.support.examples.recipe import a_method
@@ -224,7 +225,10 @@ async def named(scene: McpScene, name: str) -> str:
     if name in {"run", "other_run"}:
         return str(await a_running_run(scene.do))
     if name == "beam":
-        return (await a_beam(scene.do))["supply_id"]
+        beam = (await a_beam(scene.do))["supply_id"]
+        bound = {"supply_id": beam, "monitor_id": await the_account(scene.do)}
+        await scene.do("bind_supply_monitor", bound)
+        return beam
     if name == "dataset":
         return (await scene.do("register_dataset", new_dataset()))["dataset_id"]
     if name == "person":
