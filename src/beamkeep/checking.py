@@ -5,6 +5,7 @@ import os
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from math import inf
 from pathlib import Path
+from typing import NamedTuple
 
 import httpx2
 
@@ -38,20 +39,38 @@ NO_ADMINISTRATOR = (
 WORK = "Check that `beamkeep work` runs."
 
 
-async def deployment_faults(settings: Settings) -> AsyncGenerator[str]:
+class DeploymentFault(NamedTuple):
+    """What keeps a deployment from its work."""
+
+    text: str
+    hides_record: bool = False
+    """Whether the record cannot be read before it is mended."""
+
+
+async def deployment_faults(settings: Settings) -> AsyncGenerator[DeploymentFault]:
     """Yield everything that keeps the deployment from its work."""
     for each in unknown_settings(os.environ, _lines(Path(".env"))):
-        yield each
+        yield DeploymentFault(each)
     is_fit = True
     for name, url in settings.database_urls.items():
         for each in await faults(url.get_secret_value()):
             is_fit = False
-            yield f"{name}: {each}"
+            yield DeploymentFault(f"{name}: {each}", hides_record=True)
     # A database with faults may have no tables to try.
     for name, (url, trials) in _roles(settings).items() if is_fit else ():
         for each in await _role_faults(url, trials):
-            is_fit = is_fit and name not in settings.database_urls
-            yield f"{name}: {each}"
+            hides_record = name in settings.database_urls
+            is_fit = is_fit and not hides_record
+            yield DeploymentFault(f"{name}: {each}", hides_record)
+    async for each in _outside_faults(settings):
+        yield DeploymentFault(each)
+    if is_fit:
+        async for each in _running_faults(settings):
+            yield DeploymentFault(each)
+
+
+async def _outside_faults(settings: Settings) -> AsyncGenerator[str]:
+    """Yield what is wrong with files, identity providers and the message bus."""
     for each in _root_faults(settings.data_roots):
         yield f"DATA_ROOTS: {each}"
     async with httpx2.AsyncClient() as http:
@@ -62,9 +81,6 @@ async def deployment_faults(settings: Settings) -> AsyncGenerator[str]:
             await message_bus(settings, settings.nats_url).try_connection()
         except BusUnavailableError as error:
             yield f"NATS_URL: {error} Check the address, and that the server runs with JetStream."
-    if is_fit:
-        async for each in _running_faults(settings):
-            yield each
 
 
 def unknown_settings(*environments: Mapping[str, str]) -> Iterator[str]:
