@@ -5,6 +5,7 @@ from uuid import UUID
 
 from beamkeep.contexts import CATALOGUE
 from beamkeep.contexts.access.actor import ActorDeactivated, ActorNotFoundError, ActorRegistered
+from beamkeep.contexts.access.profile import STANDINGS
 from beamkeep.contexts.trust import administrators, policy, seeded
 from beamkeep.contexts.trust.conduit import ConduitDefined, ConduitNotFoundError
 from beamkeep.contexts.trust.grants import POLICY_GRANTS, GrantExceedsOwnError
@@ -25,7 +26,16 @@ from beamkeep.contexts.trust.policy import (
     evolve,
 )
 from beamkeep.contexts.trust.surface import SurfaceDefined, SurfaceNotFoundError
-from beamkeep.kernel import ActorKind, Event, Grant, ObjectScope, SideWrite, SurfaceKind, replace
+from beamkeep.kernel import (
+    ActorKind,
+    Event,
+    Grant,
+    ObjectScope,
+    SideWrite,
+    Standing,
+    SurfaceKind,
+    replace,
+)
 from beamkeep.testing.past import ABSENT, CALL, ME, NEW, NOW
 from beamkeep.testing.scenario import Scenario
 
@@ -75,7 +85,7 @@ def given(*history: Event | SideWrite) -> Scenario:
     return Scenario(OPERATIONS, (*TOPOLOGY, *with_policy(EVERYTHING), *history))
 
 
-def given_i_hold(*grants: Grant, since: Sequence[Event] = ()) -> Scenario:
+def given_i_hold(*grants: Grant, since: Sequence[Event | SideWrite] = ()) -> Scenario:
     mine = [
         part
         for n, grant in enumerate(grants)
@@ -210,6 +220,20 @@ def test_nobody_grants_what_they_do_not_hold():
 def test_whoever_holds_as_much_grants_it():
     for own in ENOUGH:
         given_i_hold(*own).when(ADD).then(*ADDED)
+
+
+def test_an_agent_grants_only_what_is_among_its_tools():
+    everything = replace(grant(ME), permitted_commands=("*",), object_scope=ObjectScope.ALL)
+    administrator = Grant(
+        ID, ME, seeded.ENTRY, seeded.SURFACES[SurfaceKind.HTTP], ("*",), ObjectScope.ALL
+    )
+    for own in (grant(ME), everything, administrator):
+        for tools in ((), ("get_zone",), ("add_grant", "define_zone")):
+            agent = STANDINGS.insert(Standing(ME, ActorKind.AGENT, tools=tools))
+            given_i_hold(own, since=[agent]).when(ADD).refused(GrantExceedsOwnError)
+    for own in (grant(ME), everything):
+        both = STANDINGS.insert(Standing(ME, ActorKind.AGENT, tools=("define_zone", "get_zone")))
+        given_i_hold(own, since=[both]).when(ADD).then(*ADDED)
 
 
 def test_a_grant_that_its_policy_has_revoked_meanwhile_counts_no_more():
