@@ -18,6 +18,7 @@ DEADLINE = 60.0
 DEAD = "No worker has run for "
 REMEDY = "so lists are not updated. Check that `beamkeep work` runs."
 AGE = re.compile(r'beamkeep_worker_heartbeat_age_seconds\{worker="projector"\} (\S+)')
+AGED = "UPDATE bk.heartbeat SET beat_at = now() - interval '90 seconds'"
 BEFORE = (
     "UPDATE bk.heartbeat SET beat_at = now() - interval '10 minutes' WHERE worker = 'projector'"
 )
@@ -97,14 +98,17 @@ def test_a_worker_that_was_killed_is_named_by_ready_the_metric_check_and_the_lis
     assert "stale" not in installed.zones()
     installed.kill_worker()
     installed.define_zone("After")
-    aged = "UPDATE bk.heartbeat SET beat_at = now() - interval '90 seconds'"
-    installed.server.database.ask(aged)
 
-    until(lambda: DEAD in installed.ready()[1])
-    status, told = installed.ready()
+    def ready() -> tuple[int, str]:
+        # A beat that was under way when the worker was killed may arrive after any of these.
+        installed.server.database.ask(AGED)
+        return installed.ready()
+
+    until(lambda: DEAD in ready()[1])
     # The service answers calls, so a web server must not take it out.
+    status, told = installed.ready()
     assert status == 200
-    assert re.fullmatch(rf"ready\n{DEAD}9\d s, {re.escape(REMEDY)}", told)
+    assert re.fullmatch(rf"ready\n{DEAD}\d+ s, {re.escape(REMEDY)}", told)
     assert installed.age() >= 90
     until(lambda: "stale" in installed.zones())
     page = installed.zones()
