@@ -69,7 +69,7 @@ def test_a_clearance_goes_through_its_steps_and_its_author_sees_why_not(
     sheet = officer.page.get_by_role("dialog")
     sheet.get_by_label("Role").fill("Safety officer")
     sheet.get_by_label("Decision").select_option("Approved")
-    officer.confirm("Add a review step to Bones in wax")
+    officer.confirm("Append a review step to Bones in wax")
     expect(shown).to_contain_text("1 review step")
 
     denied = own.get_by_role("button", name="Approve…")
