@@ -50,9 +50,11 @@ lock: ## write the lock files anew from pyproject.toml
 audit: ## list the parts of the service in build/sbom.json and say which are unfit
 	$(RUN) requirements/audit.py
 
-reference: ## write docs/reference, the client's catalogue and the examples of /docs anew
+reference: ## write anew what follows from the code: docs/reference, catalogues, examples, the corpus
 	$(RUN) -m docs.generate
 	$(RUN) -m tests.support.example_data
+	$(RUN) -m tests.corpus.record
+	$(RUN) -m tests.unit.surfaces.test_mcp
 
 check: ## format, lint, types, import contracts, fresh reference, tests in memory
 	$(RUN) -m gate run lint types 'unit-*'

@@ -28,6 +28,7 @@ from tests.support.examples import (
     supply,
     trust,
 )
+from tests.support.examples.derived import derived
 from tests.support.examples.making import Do, Example
 
 __all__ = [
@@ -42,7 +43,7 @@ __all__ = [
     "Example",
 ]
 
-EXAMPLES: dict[str, Example] = {
+WRITTEN: dict[str, Example] = {
     **trust.EXAMPLES,
     **federation.EXAMPLES,
     **enclosure.EXAMPLES,
@@ -69,6 +70,7 @@ EXAMPLES: dict[str, Example] = {
     **agent.EXAMPLES,
     **proposal.EXAMPLES,
 }
+EXAMPLES = WRITTEN | derived(WRITTEN)
 
 REPLIES: dict[str, int] = {
     "append_inferences": 200,

@@ -64,7 +64,6 @@ from beamkeep.toolsets import (
 pytestmark = pytest.mark.anyio
 
 GOLDEN = Path(__file__).with_name("tools.sha256")
-REGENERATE = ".venv/bin/python -m tests.unit.surfaces.test_mcp > tests/unit/surfaces/tools.sha256"
 NOW, BEFORE = "2026-07-28", "2025-11-25"
 MCP = SurfaceKind.MCP_STREAMABLE_HTTP
 WITHOUT_CAS = SSLContext(PROTOCOL_TLS_CLIENT)
@@ -270,7 +269,7 @@ def golden() -> str:
 
 def test_the_texts_and_schemas_of_the_tools_are_the_reviewed_ones():
     changed = set(golden().splitlines()) ^ set(GOLDEN.read_text().splitlines())
-    assert not changed, f"read what changed, then: {REGENERATE}"
+    assert not changed, "run `make reference`, and read in the difference what agents are told"
 
 
 def test_a_schema_stands_by_itself_and_takes_nothing_unknown(subtests: pytest.Subtests):
@@ -874,4 +873,4 @@ async def test_stdio_asks_who_calls_anew_for_every_call(tmp_path: Path):
 
 
 if __name__ == "__main__":
-    sys.stdout.write(golden())
+    GOLDEN.write_text(golden())

@@ -1,0 +1,55 @@
+"""Examples of transitions that need no preparation but a move to the state that they begin in."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from beamkeep.contexts import CATALOGUE
+from beamkeep.kernel import Operation
+from beamkeep.runtime.remedies import moves_of
+from tests.support.examples.making import Do, Example
+
+TEXTS = {"reason": "Because"}
+"""What an example says where the arguments cannot be guessed from their types."""
+
+
+def derived(written: Mapping[str, Example]) -> dict[str, Example]:
+    """Return an example of every transition that nobody has written one of and that can be made."""
+    missing = [row for row in CATALOGUE.operations if row.name not in written]
+    found = {row.name: _example(row, written) for row in missing}
+    return {name: example for name, example in found.items() if example}
+
+
+def _example(row: Operation, written: Mapping[str, Example]) -> Example | None:
+    """Return an example that first carries out the example of the move before."""
+    aggregate = row.aggregate
+    required = [name for name, field in row.command.model_fields.items() if field.is_required()]
+    if {*required} - {aggregate.id_field, *TEXTS}:
+        return None
+    before = next((each for each in _before(row) if each.name in written), None)
+    if before is None:
+        return None
+    prepare = written[before.name]
+
+    async def example(do: Do) -> dict[str, Any]:
+        arguments = await prepare(do)
+        answer = await do(before.name, arguments)
+        id = (answer if before.genesis else arguments)[aggregate.id_field]
+        told = {name: TEXTS[name] for name in required if name in TEXTS}
+        return {aggregate.id_field: id, **told}
+
+    return example
+
+
+def _before(row: Operation) -> list[Operation]:
+    """Return the operations that lead to a state from which this one is allowed."""
+    of = row.aggregate
+    sources = [(move.axis, state) for move in moves_of(row, of.axes) for state in move.sources]
+    found = [
+        each
+        for each in CATALOGUE.operations
+        if each.aggregate is of and each is not row
+        if each.genesis
+        or any((move.axis, move.target) in sources for move in moves_of(each, of.axes))
+    ]
+    # A move that leads there is sure to. The first command may lead elsewhere.
+    return sorted(found, key=lambda each: each.genesis) if sources else []
