@@ -12,15 +12,7 @@ from .calling import ATTEMPTS, request_of, where
 from .catalogue import Entry, catalogue
 from .events import followed, listed
 from .http import DEFAULT_URL, AsyncHttpClient, HttpClient, ServiceError, read_token
-from .references import (
-    Reference,
-    assets_to_read,
-    chosen,
-    search_for,
-    unresolved,
-    with_identifiers,
-    with_ids,
-)
+from .references import Reference, finding, found, unresolved, with_ids
 from .times import time_of
 
 PAGE = 100
@@ -245,10 +237,13 @@ class Beamkeep(Nouns):
         return answer_of(*_body(self._send(entry, arguments)))
 
     def _id(self, reference: Reference) -> str:
-        hits = self._send(*search_for(*reference)).json()["items"]
-        get, ids = catalogue()["get_asset"], assets_to_read(reference, hits)
-        assets = [self._send(get, {"asset_id": id}).json() for id in ids]
-        return chosen(*reference, with_identifiers(hits, assets))["id"]
+        def ask(entry: Entry, arguments: Mapping[str, Any]) -> Any:
+            return self._send(entry, arguments).json()
+
+        try:
+            return found(reference, ask)["id"]
+        except ServiceError as error:
+            raise _refusal(error) from None
 
     def _page(
         self, entry: Entry, arguments: dict[str, Any], cursor: str | None, **more: Any
@@ -311,10 +306,20 @@ class AsyncBeamkeep(Nouns):
         return with_ids(entry, arguments, ids)
 
     async def _id(self, reference: Reference) -> str:
-        hits = (await self._send(*search_for(*reference))).json()["items"]
-        get, ids = catalogue()["get_asset"], assets_to_read(reference, hits)
-        assets = [(await self._send(get, {"asset_id": id})).json() for id in ids]
-        return chosen(*reference, with_identifiers(hits, assets))["id"]
+        questions = finding(reference)
+        try:
+            question = next(questions)
+            while True:
+                try:
+                    answer = (await self._send(*question)).json()
+                except ServiceError as error:
+                    question = questions.throw(error)
+                else:
+                    question = questions.send(answer)
+        except StopIteration as end:
+            return end.value["id"]
+        except ServiceError as error:
+            raise _refusal(error) from None
 
     async def _send(self, entry: Entry, arguments: Mapping[str, Any]) -> Any:
         method, path, content = request_of(entry, arguments)

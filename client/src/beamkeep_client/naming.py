@@ -1,25 +1,28 @@
 """Objects by name for commands that are no verb, and how such commands end when they fail."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
-from .calling import ATTEMPTS, REFUSED, UNREACHABLE, stop
+from .calling import ATTEMPTS, REFUSED, UNREACHABLE, request_of, stop
+from .catalogue import Entry
 from .http import HttpClient, ServiceError
-from .references import Reference, chosen, is_id, search_for
+from .references import Reference, found, is_id
 from .terminal import printable
 
 
 def object_id(client: HttpClient, text: str, kind: str, attempts: int = ATTEMPTS) -> str:
     """Return the id of an object that is called by its name or its id.
 
-    Raise AmbiguousNameError when the name does not mean one object.
+    Raise AmbiguousNameError when the name does not mean one object, ServiceError when the caller
+    may not see objects of this kind.
     """
-    if is_id(text):
-        return text
-    reference = Reference(text, kind)
-    entry, asked = search_for(*reference)
-    hits = client.request("GET", entry.path, params=asked, attempts=attempts).json()["items"]
-    return chosen(*reference, hits)["id"]
+
+    def ask(entry: Entry, arguments: Mapping[str, Any]) -> Any:
+        method, path, content = request_of(entry, arguments)
+        return client.request(method, path, **content, attempts=attempts).json()
+
+    return text if is_id(text) else found(Reference(text, kind), ask)["id"]
 
 
 @contextmanager

@@ -4,15 +4,21 @@ An asset is also found by an alternate identifier, such as a process variable.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from .catalogue import Entry, catalogue
+from .http import ServiceError
 from .terminal import printable, tail
 
 END = re.compile(r"…?([0-9a-f]{6,12})")
 MOST_CANDIDATES = 10
+UNAUTHORIZED = "UnauthorizedError"
+"""The code of a call that the caller has no permission for."""
+
+type Question = tuple[Entry, Mapping[str, Any]]
+type Finding = Generator[Question, Mapping[str, Any], Mapping[str, Any]]
 
 
 class Reference(NamedTuple):
@@ -43,7 +49,90 @@ def search_for(text: str, kind: str) -> tuple[Entry, dict[str, Any]]:
     return catalogue()["search"], {"q": end[1] if end else text, "kind": kind}
 
 
-def assets_to_read(reference: Reference, hits: Sequence[Mapping[str, Any]]) -> list[str]:
+def finding(reference: Reference) -> Finding:
+    """Yield the questions that find what a reference means, and return the object.
+
+    Each question is sent its answer, or thrown the ServiceError. Raise AmbiguousNameError when no
+    object or several fit, ServiceError when the caller may not see objects of this kind.
+    """
+    text, kind = reference
+    try:
+        hits: Sequence[Mapping[str, Any]] = (yield search_for(*reference))["items"]
+    except ServiceError as error:
+        if error.code != UNAUTHORIZED:
+            raise
+        refused = f"You may not find {_plural(kind)} by name. {_remedy(text, 'search')}"
+        raise _unauthorized(f"{refused} {error.detail}") from None
+    if not hits:
+        try:
+            caller = yield catalogue()["get_self"], {}
+        except ServiceError as error:
+            if error.code != UNAUTHORIZED:
+                raise
+            caller = None
+        raise _not_found(text, kind, caller)
+    assets: list[Mapping[str, Any]] = []
+    for id in _assets_to_read(reference, hits):
+        asset = yield catalogue()["get_asset"], {"asset_id": id}
+        assets.append(asset)
+    return chosen(*reference, _with_identifiers(hits, assets))
+
+
+def found(
+    reference: Reference, ask: Callable[[Entry, Mapping[str, Any]], Mapping[str, Any]]
+) -> Mapping[str, Any]:
+    """Return the object that a reference means; `ask` returns the answer to a question."""
+    questions = finding(reference)
+    try:
+        question = next(questions)
+        while True:
+            try:
+                answer = ask(*question)
+            except ServiceError as error:
+                question = questions.throw(error)
+            else:
+                question = questions.send(answer)
+    except StopIteration as end:
+        return end.value
+
+
+def _noun(kind: str) -> str:
+    return " ".join(re.findall(r"[A-Z][a-z]*", kind)).lower()
+
+
+def _get(kind: str) -> Entry:
+    """Return the question that shows an object of a kind."""
+    return catalogue()[f"get_{_noun(kind).replace(' ', '_')}"]
+
+
+def _plural(kind: str) -> str:
+    # The path of an object ends with the plural and the id: /plans/{plan_id}.
+    return _get(kind).path.split("/")[-2].replace("-", " ")
+
+
+def _not_found(text: str, kind: str, caller: Mapping[str, Any] | None) -> Exception:
+    """Return what it means that a search found nothing; without a caller, that is not known."""
+    noun, plural, get = _noun(kind), _plural(kind), _get(kind).name
+    if caller is None:
+        return AmbiguousNameError(f"No {noun} that you may see is called {printable(text)}.")
+    # A search shows the objects that the caller may get.
+    if get not in caller.get("permitted_commands", (get,)):
+        return _unauthorized(f"You may not see {plural}. {_remedy(text, get)}")
+    if get in caller.get("own_only", ()):
+        told = f"No {noun} that you created is called {printable(text)}."
+        return AmbiguousNameError(f"{told} You may not see other {plural}.")
+    return AmbiguousNameError(f"No {noun} is called {printable(text)}.")
+
+
+def _remedy(text: str, name: str) -> str:
+    return f"Give the id of {printable(text)}, or ask an administrator to permit {name}."
+
+
+def _unauthorized(detail: str) -> ServiceError:
+    return ServiceError(detail, status=403, code=UNAUTHORIZED)
+
+
+def _assets_to_read(reference: Reference, hits: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the assets of a search that may have a text as identifier, where none has it as name.
 
     A search does not tell by which word it found them.
@@ -54,7 +143,7 @@ def assets_to_read(reference: Reference, hits: Sequence[Mapping[str, Any]]) -> l
     return [hit["id"] for hit in hits[:MOST_CANDIDATES]]
 
 
-def with_identifiers(
+def _with_identifiers(
     hits: Sequence[Mapping[str, Any]], assets: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
     """Return the hits of a search, with the alternate identifiers of the assets that were read."""
@@ -79,9 +168,7 @@ def chosen(text: str, kind: str, hits: Sequence[Mapping[str, Any]]) -> Mapping[s
     fitting = ends or exact
     if len(fitting) == 1:
         return fitting[0]
-    noun = " ".join(re.findall(r"[A-Z][a-z]*", kind)).lower()
-    if not hits:
-        raise AmbiguousNameError(f"No {noun} is called {printable(text)}.")
+    noun = _noun(kind)
     told = "Several fit" if fitting else "These are similar"
     lines = [
         f"  {tail(hit['id'])}  {printable(str(hit['name']))}  {hit.get('status') or ''}".rstrip()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from .calling import ATTEMPTS, REFUSED, call, connect, request_of
+from .calling import ATTEMPTS, REFUSED, call, connect, refused, request_of
 from .catalogue import Entry, Field, catalogue
 from .following import ConductFollower, decide
 from .http import HttpClient, ServiceError
@@ -17,11 +17,8 @@ from .layouts import LAYOUTS
 from .references import (
     AmbiguousNameError,
     Reference,
-    assets_to_read,
-    chosen,
-    search_for,
+    found,
     unresolved,
-    with_identifiers,
     with_ids,
 )
 from .terminal import printable, shortened, show, tail
@@ -186,8 +183,8 @@ class Verb(click.Command):
             flags = ", ".join(f"--{kebab(name)}" for name in missing)
             raise click.UsageError(f"Missing required options: {flags}", ctx)
         by_name = sys.stdin.isatty() if by_name is None else by_name
-        found = _found(client, entry, arguments, by_name=by_name)
-        ids = {reference: hit["id"] for reference, hit in found.items()}
+        objects = _objects(client, entry, arguments, by_name=by_name)
+        ids = {reference: hit["id"] for reference, hit in objects.items()}
         arguments = with_ids(entry, arguments, ids)
         attempts, follows = ATTEMPTS if given.get("idempotency_key") else 1, given.pop("follow", 0)
         if sys.stdin.isatty() and needs_decisions(entry, arguments):
@@ -203,7 +200,7 @@ class Verb(click.Command):
             if not ConductFollower(client, told["procedure_id"], told["conduct_id"]).follow():
                 raise click.exceptions.Exit(REFUSED)
         else:
-            names = {hit["id"]: hit["name"] for hit in found.values()}
+            names = {hit["id"]: hit["name"] for hit in objects.values()}
             rehearsed = bool(given.get("dry_run"))
             _print(
                 *(entry, arguments, response),
@@ -230,26 +227,28 @@ class StatusVerb(Verb):
         return ["[BEAMLINE]", "[OPTIONS]"]
 
 
-def _found(
+def _objects(
     client: HttpClient, entry: Entry, arguments: dict[str, Any], by_name: bool
 ) -> dict[Reference, Mapping[str, Any]]:
     """Return the object that each reference among the arguments means."""
-    found: dict[Reference, Mapping[str, Any]] = {}
+    objects: dict[Reference, Mapping[str, Any]] = {}
+
+    def ask(entry: Entry, arguments: Mapping[str, Any]) -> Any:
+        method, path, content = request_of(entry, arguments)
+        return client.request(method, path, **content).json()
+
     for reference in unresolved(entry, arguments):
         if not by_name:
             hint = "Give --by-name to use names and ends of ids."
             raise click.UsageError(f"{printable(reference.text)} is not a UUID. {hint}")
-        hits = call(client, *search_for(*reference)).json()["items"]
-        assets = [
-            call(client, catalogue()["get_asset"], {"asset_id": id}).json()
-            for id in assets_to_read(reference, hits)
-        ]
         try:
-            found[reference] = chosen(*reference, with_identifiers(hits, assets))
+            objects[reference] = found(reference, ask)
         except AmbiguousNameError as error:
             told = "\n".join(shortened(line) for line in str(error).splitlines())
             raise click.UsageError(told) from None
-    return found
+        except ServiceError as error:
+            refused(error)
+    return objects
 
 
 def _names(client: HttpClient, value: object) -> Mapping[str, Any]:

@@ -3,7 +3,9 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -23,7 +25,10 @@ from beamkeep_client import (
 from beamkeep_client.catalogue import catalogue
 from beamkeep_client.client import plural
 
+pytestmark = pytest.mark.anyio
+
 ROOT = Path(__file__).parents[3]
+URL = "http://127.0.0.1:1"
 ID, OTHER = str(uuid4()), str(uuid4())
 FOUND = {
     "Fly scan": [{"id": ID, "name": "Fly scan", "kind": "Plan"}],
@@ -53,7 +58,11 @@ class Service:
 
     @property
     def client(self) -> Beamkeep:
-        return Beamkeep("http://127.0.0.1:1", "t", transport=httpx2.MockTransport(self))
+        return Beamkeep(URL, "t", transport=httpx2.MockTransport(self))
+
+    @property
+    def asynchronous(self) -> AsyncBeamkeep:
+        return AsyncBeamkeep(URL, "t", transport=httpx2.MockTransport(self))
 
 
 def test_every_operation_is_a_method_of_its_noun():
@@ -92,13 +101,84 @@ def test_a_run_is_started_by_names_and_its_answer_has_attributes():
 
 
 def test_a_name_that_fits_no_object_or_several_is_refused_with_the_candidates():
-    client = Service().client
+    client = Service(caller("get_plan")).client
     with pytest.raises(AmbiguousNameError, match="No plan is called Nothing"):
         client.plans.readiness("Nothing")
     with pytest.raises(AmbiguousNameError, match=f"Several fit.*\n.*{ID[-8:]}.*\n.*{OTHER[-8:]}"):
         client.plans.readiness("Scan")
     with pytest.raises(AmbiguousNameError, match="These are similar"):
         client.plans.readiness("Fly")
+
+
+def caller(*permitted: str, own_only: Sequence[str] = ()) -> httpx2.Response:
+    """The answer to the question who calls."""
+    body = {"permitted_commands": permitted, "own_only": own_only}
+    return httpx2.Response(200, json=body)
+
+
+def unauthorized() -> httpx2.Response:
+    detail = "Write to the control room."
+    return httpx2.Response(403, json={"code": "UnauthorizedError", "detail": detail})
+
+
+REMEDY = "Give the id of Nothing, or ask an administrator to permit"
+REFUSALS: Mapping[str, tuple[Callable[[], httpx2.Response], type[Exception], str]] = {
+    "no plan is shown": (
+        partial(caller, "search"),
+        Refused,
+        f"You may not see plans. {REMEDY} get_plan.",
+    ),
+    "own plans are shown": (
+        partial(caller, "get_plan", own_only=["get_plan"]),
+        AmbiguousNameError,
+        "No plan that you created is called Nothing. You may not see other plans.",
+    ),
+    "the caller is not told": (
+        unauthorized,
+        AmbiguousNameError,
+        "No plan that you may see is called Nothing.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+async def test_a_caller_without_permission_is_not_told_that_no_plan_has_a_name(case: str):
+    answer, refused, told = REFUSALS[case]
+    service = Service(answer(), answer())
+    with pytest.raises(refused, match=told):
+        service.client.plans.readiness("Nothing")
+    async with service.asynchronous as client:
+        with pytest.raises(refused, match=told):
+            await client.plans.readiness("Nothing")
+    assert [each.url.path for each in service.asked] == ["/self", "/self"]
+
+
+async def test_a_caller_who_may_not_search_is_told_to_give_the_id():
+    def answering(request: httpx2.Request) -> httpx2.Response:
+        assert request.url.path == "/search"
+        return unauthorized()
+
+    told = f"You may not find plans by name. {REMEDY} search. Write to the control room."
+    transport = httpx2.MockTransport(answering)
+    with pytest.raises(Refused, match=told):
+        Beamkeep(URL, "t", transport=transport).plans.readiness("Nothing")
+    async with AsyncBeamkeep(URL, "t", transport=transport) as client:
+        with pytest.raises(Refused, match=told):
+            await client.plans.readiness("Nothing")
+
+
+async def test_another_refusal_of_a_search_is_told_as_it_is():
+    refusal = httpx2.Response(401, json={"code": "UnauthenticatedError", "detail": "Log in."})
+
+    def refusing(request: httpx2.Request) -> httpx2.Response:
+        is_early = request.url.path == "/search" and request.url.params["q"] == "Nothing"
+        return httpx2.Response(200, json={"items": []}) if is_early else refusal
+
+    transport = httpx2.MockTransport(refusing)
+    with Beamkeep(URL, "t", transport=transport) as client:
+        for name in ("Fly scan", "Nothing"):
+            with pytest.raises(Refused, match="UnauthenticatedError: Log in"):
+                client.plans.readiness(name)
 
 
 def test_a_plan_and_a_subject_may_have_one_name():
@@ -113,7 +193,7 @@ def test_a_plan_and_a_subject_may_have_one_name():
         asked.append(request)
         return httpx2.Response(201, json={"run_id": ID})
 
-    client = Beamkeep("http://127.0.0.1:1", "t", transport=httpx2.MockTransport(answering))
+    client = Beamkeep(URL, "t", transport=httpx2.MockTransport(answering))
     client.runs.start(name="Foam", plan="Foam", subject="Foam")
     assert json.loads(asked[0].content) == {"name": "Foam", "plan_id": ID, "subject_id": OTHER}
 
@@ -130,7 +210,7 @@ def asset_service(*identifiers: str) -> Beamkeep:
         several = [{"kind": "EPICS_PV", "value": value} for value in values[id]]
         return httpx2.Response(200, json={"asset_id": id, "alternate_identifiers": several})
 
-    return Beamkeep("http://127.0.0.1:1", "t", transport=httpx2.MockTransport(answering))
+    return Beamkeep(URL, "t", transport=httpx2.MockTransport(answering))
 
 
 def test_an_asset_is_found_by_its_process_variable():
@@ -251,14 +331,12 @@ def test_events_are_followed_until_the_service_refuses_them():
         next(followed)
 
 
-@pytest.mark.anyio
 async def test_the_asynchronous_client_does_the_same():
     service = Service(
         httpx2.Response(200, json={"items": [{"name": "A"}], "next_cursor": None}),
         httpx2.Response(204, headers={"etag": '"4"'}),
     )
-    transport = httpx2.MockTransport(service)
-    async with AsyncBeamkeep("http://127.0.0.1:1", "t", transport=transport) as client:
+    async with service.asynchronous as client:
         assert [row.name async for row in client.runs.list()] == ["A"]
         assert (await client.runs.hold(ID, reason="Beam lost")).version == 4
 

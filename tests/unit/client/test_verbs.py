@@ -25,8 +25,10 @@ from tests.support.rest_client import rest_application
 from tests.support.rows import selected
 
 from beamkeep.app import CATALOGUE
-from beamkeep.kernel import Operation
-from beamkeep.testing.service import memory_service
+from beamkeep.contexts.trust import seeded
+from beamkeep.kernel import Operation, SurfaceKind
+from beamkeep.testing.installation import ISSUER
+from beamkeep.testing.service import memory_service, policy
 from beamkeep_client import http
 from beamkeep_client.calling import request_of
 from beamkeep_client.catalogue import Entry, catalogue
@@ -678,3 +680,29 @@ def test_the_verbs_work_against_the_real_service(url: str):
     assert refused.stderr.startswith("ActorCannotDeactivateError: Only an active actor other than")
     stranger = told("list-zones", subject="stranger")
     assert (stranger.exit_code, stranger.stderr.partition(":")[0]) == (1, "UnregisteredLoginError")
+
+
+def test_a_caller_without_permission_is_told_what_they_may_not_see(url: str):
+    def told(subject: str, *words: str) -> Result:
+        return run(None, *words, "--by-name", BEAMKEEP_URL=url, BEAMKEEP_TOKEN=subject)
+
+    zone_id = json.loads(told("ada", "zone", "define", "--name", "Hutch").stdout)["zone_id"]
+    login = {"name": "Bob", "identities": [{"issuer": ISSUER, "subject": "bob"}]}
+    actor = told("ada", "actor", "register", "--arguments", json.dumps(login))
+    actor_id = json.loads(actor.stdout)["actor_id"]
+    surface_id = seeded.SURFACES[SurfaceKind.HTTP]
+    for command, says in (
+        ("get_self", "You may not find zones by name."),
+        ("search", "You may not see zones."),
+        ("get_zone", ""),
+    ):
+        allowed = json.dumps(policy(command, surface_id, actor_id, command))
+        assert told("ada", "policy", "define", "--arguments", allowed).exit_code == 0
+        shown = told("bob", "zone", "get", "Hutch")
+        if says:
+            remedy = "Give the id of Hutch, or ask an administrator to permit"
+            assert shown.stderr.startswith(f"UnauthorizedError: {says} {remedy}")
+            assert shown.exit_code == 1
+    assert json.loads(shown.stdout)["zone_id"] == zone_id
+    missing = told("bob", "zone", "get", "Attic")
+    assert (missing.exit_code, "No zone is called Attic." in missing.stderr) == (64, True)
