@@ -21,6 +21,7 @@ from beamkeep.adapters.tokens.providers import IntrospectionProvider, JwtProvide
 from beamkeep.contexts import CATALOGUE
 from beamkeep.finding import operation_index, text_of
 from beamkeep.kernel import (
+    Accepted,
     Aggregate,
     Axis,
     Created,
@@ -165,6 +166,12 @@ def operations() -> Iterator[str]:
         "Each row is a path of the REST interface, a tool of MCP, a verb of the command line"
         " (with `-` for `_`), a name a policy may permit and a label of the metrics."
         " Every command also takes `dry_run`, which answers 200 and writes nothing."
+    )
+    yield (
+        f"There are {len(CATALOGUE.operations)} commands and {len(CATALOGUE.questions)} queries."
+        " A `create` opens a new stream and answers its id, a `change` appends to existing"
+        " streams, a `worker` is accepted now and carried out by a worker later, and a `query`"
+        " writes nothing."
     )
     for name, aggregate in CATALOGUE.aggregates.items():
         yield f"## {name}"
@@ -316,6 +323,8 @@ def _codes(names: Iterable[str]) -> str:
 def _kind(row: Operation | Question) -> str:
     if isinstance(row, Question):
         return "query"
+    if _status(row) == "202":
+        return "worker"
     return "create" if row.genesis else "change"
 
 
@@ -325,6 +334,8 @@ def _status(row: Operation | Question) -> str:
     reply = reply_of(row)
     if row.genesis or (reply and issubclass(reply, Created)):
         return "201"
+    if reply and issubclass(reply, Accepted):
+        return "202"
     return "200" if reply else "204"
 
 

@@ -211,6 +211,12 @@ SLICES = (
     console("looks", 225, "axe", "pictures", "budgets", "wheel"),
     pages("roles", 130, "role_pages"),
     pages("tutorials", 110, "tutorial", "exchange_page", "demo", "conduct_page", "ingest_page"),
+    pages(
+        "transition",
+        110,
+        "one_transition",
+        subjects=("gate/quick.py", "Makefile", "tests/support/examples/", "tests/corpus/"),
+    ),
     pages("reference", 40, "reference_page", subjects=("src/beamkeep/reference_page/",)),
     Suite(
         "pages-readme",

@@ -1,4 +1,4 @@
-"""Compare docs/domain/catalogue.md with what a running service says of itself on every surface.
+"""Compare docs/reference/operations.md with what a running service says of itself on every surface.
 
 Reads BEAMKEEP_URL and BEAMKEEP_TOKEN; the token must be one that may call everything.
 """
@@ -19,8 +19,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from beamkeep.contexts import CATALOGUE
 
-TABLE = Path(__file__).parents[1] / "docs/domain/catalogue.md"
-ROW = re.compile(r"\| (\w+) \| `(\w+) (/\S+)` \| \w+ \| \w+ \| (\w+) \| (\d+) \|")
+TABLE = Path(__file__).parents[1] / "docs/reference/operations.md"
+ROW = re.compile(r"\| `(\w+)` \| `(\w+) (/\S+)` \| (\w+) \| (\d+) \|")
 
 
 HTTP_ONLY = {"approve_proposal"}

@@ -53,9 +53,17 @@ def test_the_tutorial_adds_a_transition_to_one_file_and_every_surface_has_it_at_
 
 
 def the_change() -> str:
-    """The change the page shows."""
-    (patch,) = re.findall(r"^```diff\n(.*?)^```$", TUTORIAL.read_text(), re.MULTILINE | re.DOTALL)
-    return patch
+    """The change of the service that the page shows."""
+    return changes()[0]
+
+
+def changes() -> tuple[str, str]:
+    """The change of the service, and the change of its test, that the page shows."""
+    shown = re.findall(
+        r"^( *)```diff\n(.*?)^ *```$", TUTORIAL.read_text(), re.MULTILINE | re.DOTALL
+    )
+    change, test = [re.sub(f"^{indent}", "", text, flags=re.MULTILINE) for indent, text in shown]
+    return change, test
 
 
 def in_the_copy(copy: Path, *arguments: str) -> str:

@@ -4,7 +4,6 @@ import asyncio
 import re
 import sys
 import tomllib
-from collections import Counter
 from pathlib import Path
 from types import ModuleType
 from uuid import UUID
@@ -14,33 +13,14 @@ import pytest
 from beamkeep.adapters.compute.job_directory import JobProgram
 from beamkeep.adapters.compute.local_process import LocalProcessCompute
 from beamkeep.adapters.registered import registered_actions, registered_advisors
-from beamkeep.contexts import CATALOGUE
-from beamkeep.kernel import Operation
 from beamkeep.testing.scenario import run_sentences
 from beamkeep.testing.waiting import until
 from beamkeep.workers.compute import ComputeJob, JobState, Measurement
 
 DOCS = Path(__file__).parents[2] / "docs"
-ROW = re.compile(r"^\| (\w+) \| `(\w+) (/\S+)` \| (\w+) \| (\w+) \| (\w+) \| \d+ \|$", re.MULTILINE)
-TOTAL = re.compile(r"^\| (\w+) \| (\d+) \| (\d+) \| (\d+) \|$", re.MULTILINE)
 EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROJECT = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[decision (\d+)\]\(\S*?decisions/(\d{4})-")
-
-
-def test_the_page_of_the_catalogue_has_every_operation_and_counts_them():
-    text = (DOCS / "domain/catalogue.md").read_text()
-    rows = ROW.findall(text)
-    assert {(name, f"{method} {path}") for name, method, path, *_ in rows} == {
-        (name, str(row.route)) for name, row in CATALOGUE.named.items()
-    }
-    counted = Counter((context, kind == "query") for *_, context, _, kind in rows)
-    contexts = dict.fromkeys(context for _, _, _, context, _, _ in rows)
-    expected = [(each, counted[each, False], counted[each, True]) for each in contexts]
-    is_command = [isinstance(row, Operation) for row in CATALOGUE.named.values()]
-    expected.append(("all", sum(is_command), len(is_command) - sum(is_command)))
-    told = [(name, int(a), int(b), int(total)) for name, a, b, total in TOTAL.findall(text)]
-    assert told == [(name, a, b, a + b) for name, a, b in expected]
 
 
 def test_a_decision_is_named_by_the_number_it_has():

@@ -29,6 +29,7 @@ from beamkeep.kernel import (
     Rows,
     SideWrite,
 )
+from beamkeep.runtime.remedies import moves_of
 
 from .installation import INSTALLATION
 from .past import CALL, Past
@@ -172,14 +173,23 @@ def run_sentences(module: ModuleType) -> None:
             test()
 
 
+def _refusals_of_moves(operation: Operation) -> set[type[Refusal]]:
+    """Return the refusals that the axes declare for the moves of an operation."""
+    axes = operation.aggregate.axes
+    return {move.axis.moves[move.event][2] for move in moves_of(operation, axes)}
+
+
 def _moved[S](
     operation: Operation, example: Example, state: S, read_axis: Callable[[S], object]
 ) -> str:
     given = [example.given] if operation.given else []
     try:
         decided = operation.rule(state, example.command, *given, example.call)
-    except operation.refusals:
+    except operation.refusals as refusal:
+        if type(refusal) in _refusals_of_moves(operation):
+            REACHED.add((operation.name, type(refusal).__name__))
         return "-"
+    REACHED.add((operation.name, "then"))
     if isinstance(decided, ApprovedCommand):
         decided = decided.then((), 204, None)
     own = operation.aggregate

@@ -60,6 +60,7 @@ from tests.unit.contexts.supply import test_supply
 from tests.unit.contexts.trust import (
     test_administrators,
     test_conduit,
+    test_monitors,
     test_policy,
     test_surface,
     test_visit,
@@ -76,7 +77,7 @@ SENTENCES = (
     test_zone,
     test_conduit,
     test_surface,
-    *(test_policy, test_administrators),
+    *(test_policy, test_administrators, test_monitors),
     test_visit,
     *(test_facility, test_credential, test_permit, test_seal, test_exchange),
     test_enclosure,
