@@ -211,6 +211,12 @@ SLICES = (
     console("looks", 225, "axe", "pictures", "budgets", "wheel"),
     pages("roles", 130, "role_pages"),
     pages("tutorials", 110, "tutorial", "exchange_page", "demo", "conduct_page", "ingest_page"),
+    pages(
+        "restore",
+        220,
+        "restore_page",
+        subjects=(POSTGRES, "src/beamkeep/proving.py", "src/beamkeep/checking.py"),
+    ),
     pages("reference", 40, "reference_page", subjects=("src/beamkeep/reference_page/",)),
     Suite(
         "pages-readme",
