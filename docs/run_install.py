@@ -14,12 +14,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import httpx2
-from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 from docs.run_readme import ReadmeError, Shell, clean_copy, require
 from jwt.algorithms import RSAAlgorithm
 
@@ -59,19 +60,24 @@ def files(page: str) -> dict[str, str]:
     return dict(FILE.findall(page))
 
 
-def play(folder: Path) -> Path:
+def play(folder: Path, played: Mapping[str, str]) -> Path:
     """The programs that change a host, each as a script that does what this run needs of it."""
     folder.mkdir()
-    for name, does in PLAYED.items():
+    for name, does in played.items():
         (folder / name).write_text(f"#!/bin/bash\n{does}\n")
         (folder / name).chmod(0o755)
     return folder
 
 
+@cache
+def provider_key() -> RSAPrivateKey:
+    """The key of the identity provider."""
+    return generate_private_key(public_exponent=65537, key_size=2048)
+
+
 def key_set() -> str:
-    """The key set of an identity provider."""
-    public = generate_private_key(public_exponent=65537, key_size=2048).public_key()
-    key = RSAAlgorithm.to_jwk(public, as_dict=True)
+    """The key set of the identity provider."""
+    key = RSAAlgorithm.to_jwk(provider_key().public_key(), as_dict=True)
     return json.dumps({"keys": [{**key, "kid": "k", "use": "sig", "alg": "RS256"}]})
 
 
@@ -109,56 +115,97 @@ def wait_until_ready(url: str, log: Path) -> None:
     raise ReadmeError(f"/ready answers {told}:\n{log.read_text()}")
 
 
-def follow(folder: Path, cluster: Cluster) -> None:
-    """Do what the page says."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    here = {
-        "/opt/beamkeep": str(folder / "opt"),
-        "/etc/": f"{folder}/etc/",
-        "/run/postgresql": str(cluster.sockets),
-        "5433": str(cluster.port),
-        "python3.12": getattr(sys, "_base_executable", sys.executable),
-        "…@": f"{PASSWORD.replace(' ', '%20')}@",
-    }
+class Host:
+    """A machine with a cluster, on which the service is installed in a folder."""
 
-    def placed(text: str) -> str:
-        for there, instead in here.items():
+    def __init__(self, folder: Path, sockets: Path, port: int) -> None:
+        self.folder = folder
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            self.port = listener.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.here = {
+            "/opt/beamkeep": str(folder / "opt"),
+            "/etc/": f"{folder}/etc/",
+            "/var/lib/": f"{folder}/var/lib/",
+            "/run/postgresql": str(sockets),
+            "5433": str(port),
+            "python3.12": getattr(sys, "_base_executable", sys.executable),
+            "…@": f"{PASSWORD.replace(' ', '%20')}@",
+        }
+        """What the page says, and what is meant here."""
+        self.played: Mapping[str, str] = PLAYED
+        self.environment = Path(self.placed("/etc/beamkeep/env"))
+        self.shown = files(PAGE.read_text())
+
+    def placed(self, text: str) -> str:
+        """Return what a text of the page means here."""
+        for there, instead in self.here.items():
             text = text.replace(there, instead)
         return text
 
-    page, project = PAGE.read_text(), folder / "project"
-    (folder / "etc" / "systemd" / "system").mkdir(parents=True)
-    (folder / "etc" / "beamkeep").mkdir()
-    (folder / "etc" / "beamkeep" / "jwks.json").write_text(key_set())
-    shown = files(page)
-    for name, text in shown.items():
-        more = f"PORT={port}\n" if name.endswith("env") else ""
-        Path(placed(name)).write_text(placed(text) + more)
-    environment = Path(placed("/etc/beamkeep/env"))
-    clean_copy(project)
-    os.environ["PATH"] = f"{play(folder / 'bin')}:{os.environ['PATH']}"
-    os.environ["PGHOST"] = str(cluster.sockets)
-    shell = Shell(project)
-    try:
-        for command, answer in steps(page):
+    def furnish(self) -> None:
+        """Write the files that the page shows, and make the folders they are in."""
+        (self.folder / "etc" / "systemd" / "system").mkdir(parents=True)
+        self.environment.parent.mkdir()
+        (self.folder / "var" / "lib" / "beamkeep").mkdir(parents=True)
+        (self.environment.parent / "jwks.json").write_text(key_set())
+        for name, text in self.shown.items():
+            Path(self.placed(name)).write_text(self.placed(text))
+        with self.environment.open("a") as lines:
+            lines.write(f"PORT={self.port}\nMETRICS_PORT={self.port}\n")
+        clean_copy(self.folder / "project")
+
+    def install(self, shell: Shell) -> None:
+        """Do what the page says, up to the units."""
+        for command, answer in steps(PAGE.read_text()):
             print(f"$ {command}", flush=True)
             if command.startswith("systemctl daemon-reload"):
-                break
-            typed = f"printf '%s\\n' {PASSWORDS} | " if r"\password" in command else ""
-            require(command, shell.run(typed + placed(command)), answer)
-        service = shown["/etc/systemd/system/beamkeep.service"]
-        work = placed(service).replace("beamkeep serve", "beamkeep work")
+                return
+            self.do(shell, command, answer)
+
+    def do(self, shell: Shell, command: str, answer: str = "") -> None:
+        """Run a command of the page, and compare its answer."""
+        typed = f"printf '%s\\n' {PASSWORDS} | " if r"\password" in command else ""
+        require(command, shell.run(typed + self.placed(command)), answer)
+
+    @contextmanager
+    def units(self) -> Generator[None]:
+        """The service and its worker, as their units start them, until they are told to stop."""
+        service = self.placed(self.shown["/etc/systemd/system/beamkeep.service"])
+        work, log = service.replace("beamkeep serve", "beamkeep work"), self.folder / "serve.log"
         with (
-            unit(work, environment, folder / "work.log"),
-            unit(placed(service), environment, folder / "serve.log"),
+            unit(work, self.environment, self.folder / "work.log"),
+            unit(service, self.environment, log),
         ):
-            wait_until_ready(f"http://127.0.0.1:{port}", folder / "serve.log")
-            *_, (command, answer) = steps(page)
-            print(f"$ {command}", flush=True)
-            require(command, shell.run(placed(command)), answer)
+            wait_until_ready(self.url, log)
+            yield
+
+
+@contextmanager
+def playing(host: Host) -> Generator[Shell]:
+    """A shell on the host, in which programs that change a whole host are played."""
+    before = os.environ["PATH"]
+    os.environ["PATH"] = f"{play(host.folder / 'bin', host.played)}:{before}"
+    os.environ["PGHOST"] = host.here["/run/postgresql"]
+    shell = Shell(host.folder / "project")
+    try:
+        yield shell
     finally:
         shell.close()
+        os.environ["PATH"] = before
+        del os.environ["PGHOST"]
+
+
+def follow(folder: Path, cluster: Cluster) -> None:
+    """Do what the page says."""
+    host = Host(folder, cluster.sockets, cluster.port)
+    host.furnish()
+    with playing(host) as shell:
+        host.install(shell)
+        with host.units():
+            *_, (command, answer) = steps(PAGE.read_text())
+            print(f"$ {command}", flush=True)
+            host.do(shell, command, answer)
 
 
 def main() -> int:

@@ -217,6 +217,12 @@ SLICES = (
         "one_transition",
         subjects=("gate/quick.py", "Makefile", "tests/support/examples/", "tests/corpus/"),
     ),
+    pages(
+        "restore",
+        220,
+        "restore_page",
+        subjects=(POSTGRES, "src/beamkeep/proving.py", "src/beamkeep/checking.py"),
+    ),
     pages("reference", 40, "reference_page", subjects=("src/beamkeep/reference_page/",)),
     Suite(
         "pages-readme",

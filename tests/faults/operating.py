@@ -49,7 +49,7 @@ def _steps(section: str) -> Generator[Step]:
         text = dedent(indented)
         match kind:
             case "ini":
-                yield Step(f"cat >> \"$PGDATA/postgresql.conf\" <<'END'\n{text}END")
+                yield Step(f"cat >> \"$PGCONFIG/postgresql.conf\" <<'END'\n{text}END")
             case "sql":
                 yield Step(f"psql -q beamkeep <<'END'\n{text}END")
             case _:
@@ -122,8 +122,10 @@ class Operator:
     async def _answer(self, step: Step) -> str:
         if step.command == "beamkeep check":
             # Asked here: to start the program for it takes longer than all the rest.
-            found = await faults(self.ground.app_url)
-            return "\n".join(f"DATABASE_URL: {each}" for each in found) or "nothing is wrong"
+            urls = self.ground.settings().database_urls.items()
+            told = [(name, await faults(url.get_secret_value())) for name, url in urls]
+            found = [f"{name}: {each}" for name, several in told for each in several]
+            return "\n".join(found) or "nothing is wrong"
         if step.command.startswith("beamkeep anchor"):
             settings = self.ground.settings()
             return "\n".join(await anchor_trees(settings, "Restored", is_diverged=False))
@@ -175,6 +177,7 @@ class Operator:
             **self.variables,
             "PATH": os.pathsep.join([*folders, os.environ["PATH"]]),
             "PGDATA": str(self._cluster.data),
+            "PGCONFIG": str(self._cluster.data),
             "PGHOST": str(self._cluster.sockets),
             "PGPORT": str(self._cluster.port),
             "PGUSER": "postgres",

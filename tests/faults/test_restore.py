@@ -201,6 +201,8 @@ async def recover_to_a_moment(life: Life) -> None:
             await life.begin(ground, client)
             await life.go_on(deployment, client)
             await operator.follow("Back up")
+            (base,) = (cluster.home / "backup").glob("base-*")
+            operator.said["base-20300303T020000Z"] = base.name
             await life.go_on(deployment, client)
             life.kept = len(life.history)
             operator.said["2030-03-04 12:00:00+00"] = await time_on(ground)
@@ -284,6 +286,7 @@ async def back_in_use(life: Life, operator: Operator, gone: Gone) -> None:
     figures["people_back"] += await profiles(ground, life.late)
     async with served(operator) as http:
         await operator.follow("Forget again")
+        await operator.follow("Check the service")
         people = [(await http.get(f"/actors/{id}")).json() for id in (life.early, life.late)]
         async with life.on(ground) as (deployment, client):
             await life.go_on(deployment, client)

@@ -19,6 +19,7 @@ from tests.support.datacite import ACCOUNT, PASSWORD, PREFIX, running_registry
 
 from beamkeep.telemetry import Telemetry
 from beamkeep.testing.cluster import Cluster
+from beamkeep.testing.installation import ISSUER
 from beamkeep.testing.server import Server, running_server
 from beamkeep.testing.waiting import until
 from beamkeep_client import Beamkeep
@@ -102,7 +103,8 @@ def test_a_page_does_what_it_says_at_the_beamline_of_the_demo(
 @pytest.mark.postgres
 def test_an_empty_service_gets_to_its_first_run(cluster: Cluster, tmp_path: Path):
     with running_server(cluster, self_facility_code="local") as server:
-        follow(page("from-an-empty-service"), tmp_path, login(server))
+        text = page("from-an-empty-service").replace("https://login.facility.example", ISSUER)
+        follow(text, tmp_path, login(server))
 
 
 @pytest.mark.postgres

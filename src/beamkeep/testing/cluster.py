@@ -246,7 +246,7 @@ class Cluster:
     def _start_on_a_free_port(self) -> None:
         """Start on a free port; try another if the first was taken meanwhile."""
         for remaining in reversed(range(PORT_ATTEMPTS)):
-            self.port = _free_port()
+            self.port = free_port()
             try:
                 return self.resume()
             except ClusterError:
@@ -335,7 +335,7 @@ def _passable(status: os.stat_result, account: pwd.struct_passwd) -> bool:
     return bool(status.st_mode & 0o001)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """Return a free port."""
     for port in random.sample(PORTS, 200):
         with socket.socket() as probe:
