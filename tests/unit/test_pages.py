@@ -18,9 +18,18 @@ from beamkeep.testing.waiting import until
 from beamkeep.workers.compute import ComputeJob, JobState, Measurement
 
 DOCS = Path(__file__).parents[2] / "docs"
+DEVIATION = re.compile(r"^\| ([^|-][^|]*) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 EXAMPLE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROJECT = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[decision (\d+)\]\(\S*?decisions/(\d{4})-")
+
+
+def test_each_deviation_from_the_specification_has_a_reason():
+    rows = DEVIATION.findall((DOCS / "domain/deviations.md").read_text())
+    told = [does for _, does, reason in rows if len(reason.split()) > 5]
+    assert len(told) == len(rows) - 1, "the head of the table alone has no reason"
+    for word in ("snapshot", "promotes", "abort_procedure"):
+        assert any(word in does for does in told), word
 
 
 def test_a_decision_is_named_by_the_number_it_has():

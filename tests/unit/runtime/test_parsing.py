@@ -165,9 +165,9 @@ def faults_of(entries: list[dict[str, object]]) -> object:
     return refused.value.facts["errors"]
 
 
-@pytest.mark.parametrize("rejected", [0, 1, 2])
-def test_a_rejected_entry_is_told_at_its_position_alone(rejected: int):
-    entries: list[dict[str, object]] = [{**READING} for _ in range(3)]
+@pytest.mark.parametrize(("count", "rejected"), [(1, 0), (3, 0), (3, 1), (3, 2)])
+def test_a_rejected_entry_is_told_at_its_position_alone(count: int, rejected: int):
+    entries: list[dict[str, object]] = [{**READING} for _ in range(count)]
     entries[rejected]["value"] = "much"
     assert faults_of(entries) == [
         {"field": f"entries.{rejected}.value", "problem": "Input should be a valid number"}
